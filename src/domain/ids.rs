@@ -1,0 +1,126 @@
+//! Ids as types of their own, so that a task can not be passed where an agent is meant.
+
+use std::borrow::Borrow;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Code, Error, Result};
+
+/// The longest id or checkpoint name.
+pub const MAX_ID_LENGTH: usize = 100;
+
+fn check(what: &str, text: &str) -> Result<()> {
+    let bad = |why: String| {
+        Err(Error::new(Code::InvalidId, format!("'{text}' cannot be a {what}"))
+            .why(why)
+            .hint("use letters, digits, '-' and '_', beginning with a letter or digit"))
+    };
+    if text.is_empty() {
+        return bad("it is empty".into());
+    }
+    if text.len() > MAX_ID_LENGTH {
+        return bad(format!("it has {} characters, the limit is {MAX_ID_LENGTH}", text.len()));
+    }
+    if !text.starts_with(|c: char| c.is_ascii_alphanumeric()) {
+        return bad("it does not begin with a letter or digit".into());
+    }
+    match text.chars().find(|c| !(c.is_ascii_alphanumeric() || *c == '-' || *c == '_')) {
+        Some(c) => bad(format!("it has the character {c:?}")),
+        None => Ok(()),
+    }
+}
+
+macro_rules! id {
+    ($name:ident $what:literal $doc:literal) => {
+        #[doc = $doc]
+        ///
+        /// `[A-Za-z0-9][A-Za-z0-9_-]*`, at most [`MAX_ID_LENGTH`] characters; checked when it is made, also from JSON.
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(try_from = "String", into = "String")]
+        pub struct $name(Box<str>);
+
+        impl $name {
+            /// Checks and makes the id.
+            ///
+            /// # Errors
+            /// `INVALID_ID`.
+            pub fn new(text: impl Into<String>) -> Result<Self> {
+                let text = text.into();
+                check($what, &text)?;
+                Ok(Self(text.into_boxed_str()))
+            }
+
+            /// The id as text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+
+            /// The form in which two ids that differ in case only are the same.
+            pub fn folded(&self) -> String {
+                self.0.to_ascii_lowercase()
+            }
+        }
+
+        impl TryFrom<String> for $name {
+            type Error = Error;
+            fn try_from(text: String) -> Result<Self> {
+                Self::new(text)
+            }
+        }
+
+        impl From<$name> for String {
+            fn from(id: $name) -> String {
+                id.0.into()
+            }
+        }
+
+        impl std::str::FromStr for $name {
+            type Err = Error;
+            fn from_str(text: &str) -> Result<Self> {
+                Self::new(text)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(&self.0)
+            }
+        }
+
+        impl Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                &self.0
+            }
+        }
+    };
+}
+
+id!(CaseId "task id" "The id of a case: a directive, an operation or a task.");
+id!(AgentId "agent id" "The id of an agent, a slot that runs an agent program: `<persona>-NNN`.");
+id!(CheckpointName "checkpoint name" "The name of a checkpoint.");
+id!(TxnId "transaction id" "The id of a transaction: one user command or supervisor step.");
+id!(SessionId "session id" "The id of a session: from the start of `git axiom run` to its end.");
+id!(GateId "gate id" "The id of a gate.");
+id!(RequestId "request id" "The id of a request to the supervisor.");
+id!(Token "iteration token" "The secret of one iteration: a signal counts only with it.");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_valid_ref_parts() {
+        for good in ["a", "task-001", "A_b-9", &"x".repeat(100)] {
+            assert!(CaseId::new(good).is_ok(), "{good}");
+        }
+        for bad in ["", "-a", "_a", "a b", "a/b", "a..b", "ä", "a\n", "@{", &"x".repeat(101)] {
+            assert_eq!(CaseId::new(bad).unwrap_err().code(), Code::InvalidId, "{bad}");
+        }
+    }
+
+    #[test]
+    fn a_bad_id_in_json_is_refused() {
+        assert!(serde_json::from_str::<CaseId>("\"../x\"").is_err());
+    }
+}

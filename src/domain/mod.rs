@@ -1,0 +1,5 @@
+//! The words of DESIGN made types, and every decision as a pure function.
+//!
+//! Nothing here reads a file, a clock, a process or a repository.
+
+pub mod ids;

@@ -1,0 +1,229 @@
+//! Errors: stable codes, exit statuses, messages that say what happened to what, why, and what to do next.
+//!
+//! Lives here: [`Error`], [`Code`], [`Exit`]. Does not live here: printing (see `cli::report`).
+
+use std::fmt;
+use std::path::Path;
+
+/// The result of everything that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Exit status of the process, as documented in README.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// It is done.
+    Done = 0,
+    /// It failed.
+    Failed = 1,
+    /// The command line is wrong.
+    Usage = 2,
+    /// Refused: needs a confirmation, trust, or a human.
+    Refused = 3,
+    /// In conflict with something that changed; nothing was changed.
+    Conflict = 4,
+    /// Another process holds what is needed.
+    Busy = 5,
+    /// The stored state is damaged: see `git axiom recover`.
+    Damaged = 6,
+    /// Interrupted by a signal.
+    Interrupted = 130,
+}
+
+macro_rules! codes {
+    ($($variant:ident $text:literal $exit:ident $doc:literal;)*) => {
+        /// A stable error code. Scripts may rely on the text and on the exit status.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum Code { $(#[doc = $doc] $variant,)* }
+
+        impl Code {
+            /// All codes, in the order of the documentation.
+            pub const ALL: &[Code] = &[$(Code::$variant,)*];
+
+            /// The code as printed: `error[CODE]`.
+            pub const fn as_str(self) -> &'static str { match self { $(Code::$variant => $text,)* } }
+
+            /// The exit status that this code ends the process with.
+            pub const fn exit(self) -> Exit { match self { $(Code::$variant => Exit::$exit,)* } }
+
+            /// One sentence on what the code means.
+            pub const fn meaning(self) -> &'static str { match self { $(Code::$variant => $doc,)* } }
+        }
+    };
+}
+
+codes! {
+    Usage "USAGE" Usage "The command line cannot be understood.";
+    NotARepository "NOT_A_REPOSITORY" Failed "The current folder is in no git repository.";
+    BareRepository "BARE_REPOSITORY" Failed "The repository has no worktree.";
+    GitTooOld "GIT_TOO_OLD" Failed "git is older than 2.40.";
+    GitMissing "GIT_MISSING" Failed "The git program cannot be started.";
+    GitFailed "GIT_FAILED" Failed "A git command failed.";
+    RepositoryUnsupported "REPOSITORY_UNSUPPORTED" Failed "The repository uses something that git axiom cannot handle.";
+    IdentityMissing "IDENTITY_MISSING" Failed "git does not know who you are, so no commit or tag can be made.";
+    UnbornBranch "UNBORN_BRANCH" Failed "The branch has no commit yet.";
+    DetachedHead "DETACHED_HEAD" Failed "HEAD is on no branch.";
+    TargetMissing "TARGET_MISSING" Failed "The target branch does not exist.";
+    IoFailed "IO_FAILED" Failed "Reading or writing a file failed.";
+    DiskFull "DISK_FULL" Failed "The disk or the quota is full.";
+    InvalidId "INVALID_ID" Usage "An id or name has characters or a length that are not allowed.";
+    DuplicateId "DUPLICATE_ID" Failed "The id or name is taken, perhaps in another spelling.";
+    UnknownTask "UNKNOWN_TASK" Failed "There is no case of this id.";
+    UnknownAgent "UNKNOWN_AGENT" Failed "There is no agent of this id.";
+    UnknownGate "UNKNOWN_GATE" Failed "There is no open gate of this id.";
+    UnknownCheckpoint "UNKNOWN_CHECKPOINT" Failed "There is no checkpoint of this name.";
+    UnknownTransaction "UNKNOWN_TRANSACTION" Failed "There is no transaction of this id.";
+    AmbiguousName "AMBIGUOUS_NAME" Failed "The prefix fits more than one name.";
+    DependencyCycle "DEPENDENCY_CYCLE" Failed "Cases would depend on themselves.";
+    UnknownDependency "UNKNOWN_DEPENDENCY" Failed "A case depends on a case that does not exist.";
+    InvalidInput "INVALID_INPUT" Usage "A value or an input file cannot be used.";
+    TooLarge "TOO_LARGE" Failed "An input is over its limit.";
+    InvalidTransition "INVALID_TRANSITION" Failed "The state does not allow this change.";
+    ConfigInvalid "CONFIG_INVALID" Failed "A configuration value cannot be used.";
+    NeedsConfirmation "NEEDS_CONFIRMATION" Refused "The command needs a confirmation, and there is no terminal to ask at.";
+    Declined "DECLINED" Refused "The question was answered with no.";
+    NotForAgents "NOT_FOR_AGENTS" Refused "A verb that decides for a human was called below an agent.";
+    NothingToUndo "NOTHING_TO_UNDO" Failed "There is no transaction that can be undone.";
+    NotUndoable "NOT_UNDOABLE" Failed "This transaction can not be undone any more.";
+    ChangedMeanwhile "CHANGED_MEANWHILE" Conflict "A ref, file or case is no longer what the operation expects; nothing was changed.";
+    MergeConflict "MERGE_CONFLICT" Conflict "The merge has conflicts; nothing was changed.";
+    BranchInUse "BRANCH_IN_USE" Conflict "A branch is checked out in a worktree that is not part of the operation.";
+    InTheWay "IN_THE_WAY" Conflict "Something of yours is in the way; nothing was changed.";
+    Busy "BUSY" Busy "Another process holds the lock that is needed.";
+    SupervisorRunning "SUPERVISOR_RUNNING" Busy "A supervisor runs in this repository already.";
+    NoSupervisor "NO_SUPERVISOR" Failed "No supervisor runs in this repository.";
+    GitLocked "GIT_LOCKED" Busy "A git lock file is held by another process, or was left behind.";
+    OperationOpen "OPERATION_OPEN" Damaged "An operation was interrupted and has to be finished or reversed first.";
+    ProgramNotFound "PROGRAM_NOT_FOUND" Failed "The agent program cannot be started.";
+    AgentFailed "AGENT_FAILED" Failed "An agent program did not complete its task.";
+    KeeperFailed "KEEPER_FAILED" Failed "A keeper could not be started or does not answer.";
+    WorkspaceInTheWay "WORKSPACE_IN_THE_WAY" Failed "The folder of a workspace exists and is not ours.";
+    WorkspaceBroken "WORKSPACE_BROKEN" Failed "A workspace lost its connection to the repository.";
+    NotIdle "NOT_IDLE" Failed "The run ended while tasks are left.";
+    CheckpointDamaged "CHECKPOINT_DAMAGED" Failed "A checkpoint's objects, note or tag are damaged.";
+    FileUnreadable "FILE_UNREADABLE" Failed "A file cannot be read, so no checkpoint is claimed.";
+    EventLogCorrupted "EVENT_LOG_CORRUPTED" Damaged "The event log has lines whose checksum or JSON is wrong.";
+    EventLogTruncated "EVENT_LOG_TRUNCATED" Damaged "The event log ends earlier than what is known to be in it.";
+    EventSchemaInvalid "EVENT_SCHEMA_INVALID" Damaged "An event is intact but unknown, or does not fit the state before it.";
+    EventLogTooNew "EVENT_LOG_TOO_NEW" Damaged "The event log was written by a newer git axiom.";
+    RecoveryFailed "RECOVERY_FAILED" Damaged "No way of recovery worked.";
+    ConfigBackupRestored "CONFIG_BACKUP_RESTORED" Done "The configuration did not parse; its backup is used.";
+    DiskWarning "DISK_WARNING" Done "Little disk space is left.";
+    DiskCritical "DISK_CRITICAL" Failed "Too little disk space is left to start agents.";
+    DiskEmergency "DISK_EMERGENCY" Failed "Too little disk space is left to go on.";
+    DiskCheckoutFailed "DISK_CHECKOUT_FAILED" Failed "A workspace could not be written.";
+    Interrupted "INTERRUPTED" Interrupted "Interrupted by a signal.";
+    Internal "INTERNAL" Failed "A rule of git axiom's own was broken: please report it.";
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What went wrong: `error[CODE]: what happened: why`, and a hint on what to do next.
+#[derive(Debug)]
+pub struct Error {
+    code: Code,
+    what: String,
+    cause: Option<anyhow::Error>,
+    hints: Vec<String>,
+}
+
+impl Error {
+    /// An error of `code`; `what` names what happened to what, as a sentence without a full stop.
+    pub fn new(code: Code, what: impl Into<String>) -> Self {
+        Self { code, what: what.into(), cause: None, hints: Vec::new() }
+    }
+
+    /// A file system error, always with its path. A full disk gets its own code.
+    pub fn io(action: &str, path: &Path, cause: impl Into<std::io::Error>) -> Self {
+        let cause: std::io::Error = cause.into();
+        let full = matches!(cause.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded);
+        let error = Self::new(if full { Code::DiskFull } else { Code::IoFailed }, format!("cannot {action} '{}'", path.display()));
+        let error = error.because(cause);
+        if full { error.hint("free some disk space and run the command again; nothing was lost") } else { error }
+    }
+
+    /// Adds why it happened.
+    #[must_use]
+    pub fn because(mut self, cause: impl Into<anyhow::Error>) -> Self {
+        self.cause = Some(cause.into());
+        self
+    }
+
+    /// Adds why it happened, in words.
+    #[must_use]
+    pub fn why(mut self, why: impl Into<String>) -> Self {
+        self.cause = Some(anyhow::Error::msg(why.into()));
+        self
+    }
+
+    /// Adds what to do next. Several hints are printed in order.
+    #[must_use]
+    pub fn hint(mut self, hint: impl Into<String>) -> Self {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Puts what was being done in front of what happened.
+    #[must_use]
+    pub fn context(mut self, doing: impl fmt::Display) -> Self {
+        self.what = format!("{doing}: {}", self.what);
+        self
+    }
+
+    /// The stable code.
+    pub fn code(&self) -> Code {
+        self.code
+    }
+
+    /// What happened, without the cause.
+    pub fn what(&self) -> &str {
+        &self.what
+    }
+
+    /// The causes, outermost first.
+    pub fn causes(&self) -> Vec<String> {
+        self.cause.iter().flat_map(|cause| cause.chain().map(ToString::to_string)).collect()
+    }
+
+    /// What to do next.
+    pub fn hints(&self) -> &[String] {
+        &self.hints
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)?;
+        for cause in self.causes() {
+            write!(f, ": {cause}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_unique_and_documented() {
+        let mut seen = std::collections::HashSet::new();
+        for code in Code::ALL {
+            assert!(seen.insert(code.as_str()), "{code} stands twice");
+            assert!(code.meaning().ends_with('.'), "{code} needs a sentence");
+        }
+    }
+
+    #[test]
+    fn a_full_disk_has_its_own_code() {
+        let error = Error::io("write", Path::new("/x"), std::io::Error::from(std::io::ErrorKind::StorageFull));
+        assert_eq!(error.code(), Code::DiskFull);
+        assert!(error.to_string().starts_with("cannot write '/x'"));
+    }
+}

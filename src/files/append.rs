@@ -1,0 +1,85 @@
+//! Appending lines durably to one file.
+
+#![allow(clippy::disallowed_methods)]
+
+use std::fs::{File, OpenOptions};
+use std::io::{Seek, SeekFrom, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::env;
+use crate::error::{Error, Result};
+
+/// A file opened for appending. The caller holds the lock that makes it the only writer.
+#[derive(Debug)]
+pub struct AppendFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl AppendFile {
+    /// Opens `path`, creating it with mode `0600` where it is missing; the folder is then synced.
+    ///
+    /// # Errors
+    /// `IO_FAILED` with the path.
+    pub fn open(path: &Path) -> Result<Self> {
+        let existed = path.exists();
+        let file = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .read(true)
+            .mode(0o600)
+            .open(path)
+            .map_err(|e| Error::io("open", path, e))?;
+        if !existed && let Some(folder) = path.parent() {
+            super::sync_dir(folder)?;
+        }
+        Ok(Self { path: path.to_owned(), file })
+    }
+
+    /// The length now, in bytes.
+    ///
+    /// # Errors
+    /// `IO_FAILED` with the path.
+    pub fn len(&mut self) -> Result<u64> {
+        self.file.seek(SeekFrom::End(0)).map_err(|e| Error::io("measure", &self.path, e))
+    }
+
+    /// Whether nothing is in it.
+    ///
+    /// # Errors
+    /// As [`AppendFile::len`].
+    pub fn is_empty(&mut self) -> Result<bool> {
+        Ok(self.len()? == 0)
+    }
+
+    /// Appends `bytes` without syncing. Where that fails half-way, the file is cut back to what it was.
+    ///
+    /// # Errors
+    /// `IO_FAILED` or `DISK_FULL`; then nothing was appended, or (where even the cut failed) a torn end that readers ignore.
+    pub fn append(&mut self, bytes: &[u8]) -> Result<()> {
+        let before = self.len()?;
+        self.file.write_all(bytes).map_err(|e| {
+            let _ = self.file.set_len(before);
+            Error::io("append to", &self.path, e)
+        })
+    }
+
+    /// Makes what was appended survive a power loss.
+    ///
+    /// # Errors
+    /// `IO_FAILED`. The caller must not go on appending: whether the bytes are on disk is unknown, and a second sync
+    /// would report success for pages that the kernel has dropped.
+    pub fn sync(&self) -> Result<()> {
+        env::fault_point("files.before-append-sync");
+        self.file.sync_data().map_err(|e| Error::io("sync", &self.path, e))
+    }
+
+    /// Cuts the file to `length` bytes and syncs. What is cut off must have been saved elsewhere before.
+    ///
+    /// # Errors
+    /// `IO_FAILED` with the path.
+    pub fn truncate(&mut self, length: u64) -> Result<()> {
+        self.file.set_len(length).and_then(|()| self.file.sync_all()).map_err(|e| Error::io("cut", &self.path, e))
+    }
+}

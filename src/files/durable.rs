@@ -1,0 +1,212 @@
+//! Whole-file writes that are there completely or not at all, also after a power loss.
+
+#![allow(clippy::disallowed_methods)]
+
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::env;
+use crate::error::{Code, Error, Result};
+
+/// Reads a file of at most `limit` bytes.
+///
+/// # Errors
+/// `IO_FAILED` with the path; `TOO_LARGE` over the limit.
+pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
+    let file = File::open(path).map_err(|e| Error::io("open", path, e))?;
+    let mut bytes = Vec::new();
+    file.take(limit + 1).read_to_end(&mut bytes).map_err(|e| Error::io("read", path, e))?;
+    if bytes.len() as u64 > limit {
+        return Err(Error::new(Code::TooLarge, format!("'{}' is larger than {limit} bytes", path.display())));
+    }
+    Ok(bytes)
+}
+
+/// Like [`read`], but `None` where there is no such file.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_optional(path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
+    match std::fs::symlink_metadata(path) {
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        _ => read(path, limit).map(Some),
+    }
+}
+
+/// Replaces `path` by `bytes` with mode `0600`: the old or the new content is there, never a mixture, and once this
+/// returns the new content survives a power loss. A crash may leave a file `.tmp-…` beside it. A symbolic link at
+/// `path` is replaced, not followed.
+///
+/// # Errors
+/// `IO_FAILED` or `DISK_FULL`; the old content is then still there.
+pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<()> {
+    let folder = parent(path)?;
+    let temporary = folder.join(format!(".tmp-{}", env::fresh_id()));
+    let outcome = write_new(&temporary, bytes).and_then(|()| {
+        env::fault_point("files.before-rename");
+        std::fs::rename(&temporary, path).map_err(|e| Error::io("replace", path, e))
+    });
+    if let Err(error) = outcome {
+        let _ = std::fs::remove_file(&temporary);
+        return Err(error);
+    }
+    sync_dir(folder)
+}
+
+/// Creates `path` with `bytes`, synced, mode `0600`; the folder is synced too.
+///
+/// # Errors
+/// `IO_FAILED`, also where the file exists. What was written of it is removed again.
+pub fn create_new(path: &Path, bytes: &[u8]) -> Result<()> {
+    if let Err(error) = write_new(path, bytes) {
+        return Err(error);
+    }
+    sync_dir(parent(path)?)
+}
+
+fn write_new(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut file =
+        OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(|e| Error::io("create", path, e))?;
+    let written = file.write_all(bytes).and_then(|()| file.sync_all());
+    written.map_err(|e| {
+        let _ = std::fs::remove_file(path);
+        Error::io("write", path, e)
+    })
+}
+
+/// Writes a file that nobody needs after a crash: not synced, replaced in place.
+///
+/// # Errors
+/// `IO_FAILED` with the path.
+pub fn write_scratch(path: &Path, bytes: &[u8]) -> Result<()> {
+    std::fs::write(path, bytes).map_err(|e| Error::io("write", path, e))
+}
+
+/// Creates a folder and its missing parents with mode `0700`, and syncs every folder that got a new name.
+///
+/// # Errors
+/// `IO_FAILED` with the path.
+pub fn create_dir_all(path: &Path) -> Result<()> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    let above = parent(path)?;
+    create_dir_all(above)?;
+    match DirBuilder::new().mode(0o700).create(path) {
+        Ok(()) => sync_dir(above),
+        Err(e) if e.kind() == ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+        Err(e) => Err(Error::io("create the folder", path, e)),
+    }
+}
+
+/// Renames, replacing a file at `to`, and syncs both folders.
+///
+/// # Errors
+/// `IO_FAILED` with both paths.
+pub fn rename(from: &Path, to: &Path) -> Result<()> {
+    std::fs::rename(from, to).map_err(|e| Error::io(&format!("rename '{}' to", from.display()), to, e))?;
+    sync_dir(parent(to)?)?;
+    if parent(from)? == parent(to)? { Ok(()) } else { sync_dir(parent(from)?) }
+}
+
+/// Renames only if nothing is at `to`, and says whether it did. Neither folder is synced: a caller that moves many
+/// files syncs the folders once.
+///
+/// # Errors
+/// `IO_FAILED` with both paths.
+pub fn rename_no_replace(from: &Path, to: &Path) -> Result<bool> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
+        Ok(()) => Ok(true),
+        Err(rustix::io::Errno::EXIST | rustix::io::Errno::NOTEMPTY) => Ok(false),
+        Err(e) => Err(Error::io(&format!("move '{}' to", from.display()), to, e)),
+    }
+}
+
+/// Gives the file `existing` a second name, and says whether it did (`false`: the name is taken).
+///
+/// # Errors
+/// `IO_FAILED` with the path.
+pub fn hard_link(existing: &Path, name: &Path) -> Result<bool> {
+    match std::fs::hard_link(existing, name) {
+        Ok(()) => Ok(true),
+        Err(e) if e.kind() == ErrorKind::AlreadyExists => Ok(false),
+        Err(e) => Err(Error::io("link", name, e)),
+    }
+}
+
+/// Removes one file; it is no error if there is none. The folder is not synced: after a crash the file may be back.
+///
+/// # Errors
+/// `IO_FAILED` with the path.
+pub fn remove_file(path: &Path) -> Result<()> {
+    match std::fs::remove_file(path) {
+        Err(e) if !matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Err(Error::io("remove", path, e)),
+        _ => Ok(()),
+    }
+}
+
+/// Removes a folder if it is empty, and says whether it is gone.
+///
+/// # Errors
+/// `IO_FAILED` with the path, for other reasons than content.
+pub fn remove_empty_dir(path: &Path) -> Result<bool> {
+    match std::fs::remove_dir(path) {
+        Ok(()) => Ok(true),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(true),
+        Err(e) if e.kind() == ErrorKind::DirectoryNotEmpty => Ok(false),
+        Err(e) => Err(Error::io("remove the folder", path, e)),
+    }
+}
+
+/// Syncs a folder, so that names made or removed in it survive a power loss.
+///
+/// # Errors
+/// `IO_FAILED`; after a failed sync nothing may be claimed.
+pub fn sync_dir(path: &Path) -> Result<()> {
+    File::open(path).and_then(|folder| folder.sync_all()).map_err(|e| Error::io("sync the folder", path, e))
+}
+
+/// Syncs a file that somebody else wrote.
+///
+/// # Errors
+/// As [`sync_dir`].
+pub fn sync_file(path: &Path) -> Result<()> {
+    File::open(path).and_then(|file| file.sync_all()).map_err(|e| Error::io("sync", path, e))
+}
+
+fn parent(path: &Path) -> Result<&Path> {
+    match path.parent() {
+        Some(folder) if folder.as_os_str().is_empty() => Ok(Path::new(".")),
+        Some(folder) => Ok(folder),
+        None => Err(Error::new(Code::IoFailed, format!("'{}' has no folder", PathBuf::from(path).display()))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn write_atomic_replaces_and_leaves_no_temporary_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x");
+        write_atomic(&path, b"one").unwrap();
+        write_atomic(&path, b"two").unwrap();
+        assert_eq!(read(&path, 10).unwrap(), b"two");
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn rename_no_replace_keeps_what_is_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let (a, b) = (dir.path().join("a"), dir.path().join("b"));
+        write_atomic(&a, b"a").unwrap();
+        write_atomic(&b, b"b").unwrap();
+        assert!(!rename_no_replace(&a, &b).unwrap());
+        assert_eq!(read(&b, 10).unwrap(), b"b");
+        assert!(matches!(read(&b, 0), Err(e) if e.code() == Code::TooLarge));
+    }
+}

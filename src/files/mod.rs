@@ -1,0 +1,15 @@
+//! Durable files: the one place that writes, renames and deletes files.
+//!
+//! Every function here names its path in its error, and says in its documentation what a crash leaves behind.
+//! What the files mean is not known here.
+
+mod append;
+mod durable;
+mod lock;
+
+pub use append::AppendFile;
+pub use durable::{
+    create_dir_all, create_new, hard_link, read, read_optional, remove_empty_dir, remove_file, rename, rename_no_replace,
+    sync_dir, sync_file, write_atomic, write_scratch,
+};
+pub use lock::{FileLock, LockAttempt, is_locked};

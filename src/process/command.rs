@@ -1,0 +1,50 @@
+//! The one place where programs are started.
+//!
+//! Every child gets an environment without git's repository-local variables (`git rev-parse --local-env-vars`): with
+//! them, an agent's `git commit` would land in the user's worktree when `git axiom` was called from a hook or an alias.
+
+#![allow(clippy::disallowed_methods)]
+
+use std::ffi::OsStr;
+use std::process::Command;
+
+use crate::env;
+
+/// What `git rev-parse --local-env-vars` lists (git 2.47), and the variables that would redirect our own calls.
+const REPOSITORY_LOCAL: &[&str] = &[
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR",
+    "GIT_CONFIG",
+    "GIT_CONFIG_COUNT",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_DIR",
+    "GIT_GRAFT_FILE",
+    "GIT_IMPLICIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_INTERNAL_SUPER_PREFIX",
+    "GIT_NAMESPACE",
+    "GIT_NO_REPLACE_OBJECTS",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_PREFIX",
+    "GIT_QUARANTINE_PATH",
+    "GIT_REPLACE_REF_BASE",
+    "GIT_SHALLOW_FILE",
+    "GIT_WORK_TREE",
+];
+
+/// Whether a variable belongs to the caller's repository and must not reach a child.
+pub fn is_repository_local(name: &OsStr) -> bool {
+    let Some(name) = name.to_str() else { return false };
+    REPOSITORY_LOCAL.contains(&name) || name.starts_with("GIT_CONFIG_KEY_") || name.starts_with("GIT_CONFIG_VALUE_")
+}
+
+/// A command for `program` whose environment has none of git's repository-local variables.
+pub fn command(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new(program);
+    for (name, _) in env::all_vars() {
+        if is_repository_local(&name) {
+            command.env_remove(&name);
+        }
+    }
+    command
+}
