@@ -3,3 +3,4 @@
 //! Nothing here reads a file, a clock, a process or a repository.
 
 pub mod ids;
+pub mod names;

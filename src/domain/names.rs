@@ -1,0 +1,166 @@
+//! Git's own names as types: object ids, full ref names, paths within a repository.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::error::{Code, Error, Result};
+
+/// An object id: 40 (SHA-1) or 64 (SHA-256) lower-case hexadecimal digits.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct Oid(Box<str>);
+
+impl Oid {
+    /// Checks and makes an object id.
+    ///
+    /// # Errors
+    /// `INVALID_INPUT` for anything but 40 or 64 hexadecimal digits.
+    pub fn new(text: impl Into<String>) -> Result<Self> {
+        let text = text.into();
+        let hex = text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
+        if !hex || !(text.len() == 40 || text.len() == 64) {
+            return Err(Error::new(Code::InvalidInput, format!("'{text}' is no object id")));
+        }
+        Ok(Self(text.into_boxed_str()))
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The first ten digits, for people.
+    pub fn short(&self) -> &str {
+        &self.0[..10]
+    }
+}
+
+impl TryFrom<String> for Oid {
+    type Error = Error;
+    fn try_from(text: String) -> Result<Self> {
+        Self::new(text)
+    }
+}
+
+impl From<Oid> for String {
+    fn from(oid: Oid) -> String {
+        oid.0.into()
+    }
+}
+
+impl fmt::Display for Oid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// A full ref name, `refs/…`, or a pseudo ref such as `HEAD`.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct RefName(String);
+
+impl RefName {
+    /// A ref by its full name. Whether git allows the name is git's to say when it is written.
+    pub fn new(full: impl Into<String>) -> Self {
+        Self(full.into())
+    }
+
+    /// The branch `refs/heads/<short>`.
+    pub fn branch(short: &str) -> Self {
+        Self(format!("refs/heads/{short}"))
+    }
+
+    /// The full name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The name as people write it: without `refs/heads/` or `refs/tags/`.
+    pub fn short(&self) -> &str {
+        let name = self.0.as_str();
+        name.strip_prefix("refs/heads/").or_else(|| name.strip_prefix("refs/tags/")).unwrap_or(name)
+    }
+}
+
+impl fmt::Display for RefName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+/// A path within a repository, as git stores it: bytes, `/` between the parts, perhaps not UTF-8.
+///
+/// In JSON it is a string; a path that is not UTF-8 is `{"hex": "…"}`, so nothing is lost.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RepoPath(Vec<u8>);
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum RepoPathJson {
+    Text(String),
+    Bytes { hex: String },
+}
+
+impl RepoPath {
+    /// A path from git's bytes.
+    pub fn new(bytes: impl Into<Vec<u8>>) -> Self {
+        Self(bytes.into())
+    }
+
+    /// The bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The path for the operating system, relative.
+    pub fn to_path(&self) -> std::path::PathBuf {
+        use std::os::unix::ffi::OsStrExt;
+        std::path::PathBuf::from(std::ffi::OsStr::from_bytes(&self.0))
+    }
+}
+
+impl fmt::Display for RepoPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&String::from_utf8_lossy(&self.0))
+    }
+}
+
+impl Serialize for RepoPath {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match std::str::from_utf8(&self.0) {
+            Ok(text) => text.serialize(serializer),
+            Err(_) => {
+                let hex = self.0.iter().map(|byte| format!("{byte:02x}")).collect();
+                RepoPathJson::Bytes { hex }.serialize(serializer)
+            }
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for RepoPath {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match RepoPathJson::deserialize(deserializer)? {
+            RepoPathJson::Text(text) => Ok(Self(text.into_bytes())),
+            RepoPathJson::Bytes { hex } => {
+                let pair = |i: usize| hex.get(i..i + 2).and_then(|two| u8::from_str_radix(two, 16).ok());
+                let bytes: Option<Vec<u8>> = (0..hex.len()).step_by(2).map(pair).collect();
+                bytes.map(Self).ok_or_else(|| serde::de::Error::custom("a path's hex is damaged"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_that_is_not_utf8_survives_json() {
+        for bytes in [&b"a/b"[..], b"\xff\xfe", b""] {
+            let path = RepoPath::new(bytes);
+            let json = serde_json::to_string(&path).unwrap();
+            assert_eq!(serde_json::from_str::<RepoPath>(&json).unwrap(), path, "{json}");
+        }
+    }
+}
