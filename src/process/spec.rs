@@ -1,0 +1,301 @@
+//! What keeper and supervisor tell each other through files: the specification, the record of a living keeper, the record
+//! of an end. All are in the folder of the run, `$GIT_COMMON_DIR/axiom/agents/<agent>/runs/<token>/`.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::wire;
+use crate::domain::ids::{AgentId, CaseId, Token};
+use crate::domain::signal::Signal;
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+/// The specification's file name in the folder of the run.
+pub const SPEC: &str = "spec.json";
+/// The file name of the living keeper's record.
+pub const KEEPER: &str = "keeper.json";
+/// The file name of the lock that a keeper holds as long as it lives.
+pub const KEEPER_LOCK: &str = "keeper.lock";
+/// The file name of the record of the end: the only proof of an end.
+pub const EXIT: &str = "exit.json";
+/// The file name of the signals that the agent gave, one checksummed JSON line each.
+pub const SIGNALS: &str = "signals.jsonl";
+/// The file name of the last bytes of stdout, raw, as far as they were kept ([`TAIL_BYTES`]).
+pub const TAIL: &str = "tail";
+/// The file name of the descendants as last seen, for [`super::leftovers`]; a hint, not durable.
+pub const FAMILY: &str = "family.json";
+
+/// How much of the end of stdout is kept for markers and final events.
+pub const TAIL_BYTES: usize = 64 * 1024;
+/// How much of one iteration's output is kept where the specification says nothing else.
+pub const DEFAULT_OUTPUT_CAP: u64 = 64 * 1024 * 1024;
+/// The version of these formats.
+pub const VERSION: u32 = 1;
+
+const MAX_FILE: u64 = 16 * 1024 * 1024;
+
+/// A signal by which an agent program is asked to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum StopSignal {
+    /// SIGTERM.
+    #[default]
+    #[serde(rename = "TERM")]
+    Term,
+    /// SIGINT.
+    #[serde(rename = "INT")]
+    Int,
+    /// SIGHUP.
+    #[serde(rename = "HUP")]
+    Hup,
+    /// SIGQUIT.
+    #[serde(rename = "QUIT")]
+    Quit,
+}
+
+/// Where a keeper finds out whether its spawn intent still stands. Its token names the intent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StateCheck {
+    /// The repository's common git directory.
+    #[serde(with = "wire::os")]
+    pub common_dir: PathBuf,
+    /// The sequence number of the intent event, where the supervisor gives it.
+    #[serde(default)]
+    pub intent_seq: Option<u64>,
+}
+
+/// What a keeper is to run. Written durably by the supervisor, with [`KeeperSpec::write`], before the keeper starts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct KeeperSpec {
+    /// [`VERSION`].
+    pub v: u32,
+    /// The agent.
+    pub agent: AgentId,
+    /// The task.
+    pub task: CaseId,
+    /// The iteration, from 1.
+    pub iteration: u64,
+    /// The iteration's token.
+    pub token: Token,
+    /// The folder of the run; this specification lies in it.
+    #[serde(with = "wire::os")]
+    pub dir: PathBuf,
+    /// The agent program: a path, or a name that is looked up in `PATH`.
+    #[serde(with = "wire::os")]
+    pub program: OsString,
+    /// Its arguments. `{prompt}` and `{promptFile}` in them are replaced; without either, the prompt comes on stdin.
+    #[serde(with = "wire::list")]
+    pub args: Vec<OsString>,
+    /// The file that holds the prompt.
+    #[serde(with = "wire::os")]
+    pub prompt_file: PathBuf,
+    /// The workspace: a linked worktree, the program's working directory.
+    #[serde(with = "wire::os")]
+    pub workspace: PathBuf,
+    /// The agent's log of this task, which the output is appended to.
+    #[serde(with = "wire::os")]
+    pub log: PathBuf,
+    /// The lock of the workspace.
+    #[serde(with = "wire::os")]
+    pub workspace_lock: PathBuf,
+    /// Where to look whether the intent still stands.
+    pub state_check: StateCheck,
+    /// How long a stop waits before it kills.
+    pub grace_seconds: u64,
+    /// The longest the program may run.
+    #[serde(default)]
+    pub time_limit_seconds: Option<u64>,
+    /// The longest it may run without any output or signal.
+    #[serde(default)]
+    pub silence_limit_seconds: Option<u64>,
+    /// What asks it to stop.
+    #[serde(default)]
+    pub stop_signal: StopSignal,
+    /// How many bytes of the iteration's output are kept; more is read, counted and dropped.
+    pub output_cap: u64,
+    /// Environment variables besides the inherited ones (`AXIOM_TASK_ID` …). `AXIOM_TOKEN`, `AXIOM_SPOOL`, `TMPDIR`, `PWD` and
+    /// `GIT_CEILING_DIRECTORIES` are set by the keeper. Nothing secret belongs here: it is stored.
+    #[serde(with = "wire::vars")]
+    pub env: BTreeMap<String, OsString>,
+}
+
+impl KeeperSpec {
+    /// Writes the specification durably to `spec.json` in its folder, which is created, and returns its path. A crash leaves
+    /// the file or none.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`.
+    pub fn write(&self) -> Result<PathBuf> {
+        files::create_dir_all(&self.dir)?;
+        let path = self.dir.join(SPEC);
+        write_json(&path, self)?;
+        Ok(path)
+    }
+
+    /// Reads a specification.
+    ///
+    /// # Errors
+    /// `IO_FAILED`; `KEEPER_FAILED` where it cannot be understood or is of a newer version.
+    pub fn read(path: &Path) -> Result<Self> {
+        let spec: Self =
+            read_json(path)?.ok_or_else(|| Error::io("open", path, std::io::Error::from(std::io::ErrorKind::NotFound)))?;
+        if spec.v == VERSION { Ok(spec) } else { Err(unreadable(path).why(format!("it has version {}", spec.v))) }
+    }
+
+    /// How long a stop waits before it kills.
+    pub fn grace(&self) -> Duration {
+        Duration::from_secs(self.grace_seconds)
+    }
+}
+
+/// A process, told apart from a later one with the same number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ProcessId {
+    /// The number.
+    pub pid: i32,
+    /// When it started: on Linux in clock ticks since the machine booted.
+    pub start: u64,
+}
+
+/// A living keeper, or one that lived: `keeper.json`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct KeeperRecord {
+    /// [`VERSION`].
+    pub v: u32,
+    /// The agent.
+    pub agent: AgentId,
+    /// The task.
+    pub task: CaseId,
+    /// The iteration, from 1.
+    pub iteration: u64,
+    /// The iteration's token.
+    pub token: Token,
+    /// The folder of the run.
+    #[serde(with = "wire::os")]
+    pub dir: PathBuf,
+    /// The keeper, which is also the session of the agent program.
+    pub keeper: ProcessId,
+    /// The agent program; `None` before it was started.
+    pub program: Option<ProcessId>,
+    /// Which start of the machine the process numbers belong to.
+    pub boot: String,
+    /// The keeper's folder for the socket and the agent's temporary files; it goes away with the keeper.
+    #[serde(with = "wire::os")]
+    pub runtime: PathBuf,
+    /// The control socket.
+    #[serde(with = "wire::os")]
+    pub socket: PathBuf,
+    /// When the keeper started.
+    pub started_at: Timestamp,
+}
+
+/// Why the agent program's run ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "camelCase")]
+pub enum EndCause {
+    /// By itself.
+    Exited,
+    /// It was asked to stop (and perhaps killed after the grace time).
+    Stopped,
+    /// It was killed on request.
+    Killed,
+    /// It ran longer than allowed.
+    TimeLimit,
+    /// It gave no sign of life for longer than allowed.
+    SilenceLimit,
+    /// It could not be started.
+    SpawnFailed {
+        /// Why.
+        why: String,
+    },
+    /// The workspace was no worktree any more.
+    LostWorkspace,
+}
+
+/// How a run ended: `exit.json`. When it exists, no descendant of the program runs any more, save `survivors`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ExitRecord {
+    /// [`VERSION`].
+    pub v: u32,
+    /// The iteration's token.
+    pub token: Token,
+    /// The iteration, from 1.
+    pub iteration: u64,
+    /// When the keeper started.
+    pub started_at: Timestamp,
+    /// When the last descendant had ended.
+    pub ended_at: Timestamp,
+    /// Why it ended.
+    pub cause: EndCause,
+    /// The program's exit status, raw; `None` where a signal ended it or it never ran.
+    pub code: Option<i32>,
+    /// The number of the signal that ended the program.
+    pub signal: Option<i32>,
+    /// What it printed.
+    pub output: OutputRecord,
+    /// The markers with the right token at the end of stdout, in order; the last one counts.
+    pub markers: Vec<Signal>,
+    /// How many signals were recorded in `signals.jsonl`.
+    pub signals: u64,
+    /// Processor time of the program and its descendants, in milliseconds, where the system tells.
+    pub cpu_millis: Option<u64>,
+    /// How many processes were left when the program had ended, and were ended.
+    pub ended_descendants: u64,
+    /// Processes that could not be ended (stuck in the kernel).
+    pub survivors: Vec<i32>,
+}
+
+/// What became of the output.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OutputRecord {
+    /// All bytes that were printed.
+    pub bytes: u64,
+    /// All lines that were printed.
+    pub lines: u64,
+    /// The bytes that are not in the log, because of the cap or of a failing disk.
+    pub dropped: u64,
+    /// Why the log is incomplete, where writing it failed.
+    pub log_error: Option<String>,
+    /// Whether somebody still held the output open when the keeper stopped reading.
+    pub cut_short: bool,
+}
+
+/// What a supervisor sees of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub enum KeeperState {
+    /// No keeper got as far as writing its record: the program was never started.
+    NotStarted,
+    /// The keeper holds its lock but has not written its record yet.
+    Starting,
+    /// The keeper lives.
+    Alive(KeeperRecord),
+    /// The run has ended.
+    Ended(ExitRecord),
+    /// The keeper died without recording an end: something may be left, see [`super::leftovers::end_leftovers`].
+    Dead(KeeperRecord),
+}
+
+pub(crate) fn unreadable(path: &Path) -> Error {
+    Error::new(Code::KeeperFailed, format!("'{}' cannot be understood", path.display()))
+}
+
+pub(crate) fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<()> {
+    let mut bytes = serde_json::to_vec(value).map_err(|e| unreadable(path).because(e))?;
+    bytes.push(b'\n');
+    files::write_atomic(path, &bytes)
+}
+
+pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
+    let Some(bytes) = files::read_optional(path, MAX_FILE)? else { return Ok(None) };
+    serde_json::from_slice(&bytes).map(Some).map_err(|e| unreadable(path).because(e))
+}

@@ -1,0 +1,121 @@
+//! What a supervisor sees of a run: from its files and locks alone, so also after its own restart.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::spec::{self, KeeperState};
+use crate::domain::signal::Signal;
+use crate::error::{Error, Result};
+use crate::files;
+
+const MAX_SIGNALS: u64 = 256 * 1024 * 1024;
+
+/// A signal as its keeper recorded it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ReceivedSignal {
+    /// When it was recorded.
+    pub at: Timestamp,
+    /// The id that the sender gave it.
+    pub id: String,
+    /// What was said.
+    pub signal: Signal,
+}
+
+/// What [`read_signals`] found.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SignalsRead {
+    /// The signals, in order.
+    pub signals: Vec<ReceivedSignal>,
+    /// Where to read on.
+    pub next: u64,
+    /// How many complete lines were damaged and left out.
+    pub damaged: u64,
+}
+
+/// The state of the run in the folder `dir`.
+///
+/// # Errors
+/// `IO_FAILED`; `KEEPER_FAILED` where a record cannot be understood.
+pub fn keeper_state(dir: &Path) -> Result<KeeperState> {
+    // A keeper writes exit.json before it frees its lock. So: a free lock and then no exit.json means that there never
+    // will be one. Looking at the file only before the lock would call a keeper dead that ended in between.
+    if let Some(exit) = spec::read_json(&dir.join(spec::EXIT))? {
+        return Ok(KeeperState::Ended(exit));
+    }
+    let locked = files::is_locked(&dir.join(spec::KEEPER_LOCK))?;
+    let record = spec::read_json(&dir.join(spec::KEEPER))?;
+    if let Some(exit) = spec::read_json(&dir.join(spec::EXIT))? {
+        return Ok(KeeperState::Ended(exit));
+    }
+    Ok(match (locked, record) {
+        (true, Some(record)) => KeeperState::Alive(record),
+        (true, None) => KeeperState::Starting,
+        (false, Some(record)) => KeeperState::Dead(record),
+        (false, None) => KeeperState::NotStarted,
+    })
+}
+
+/// The line of `signals.jsonl` for a signal, with its checksum and line end.
+pub(crate) fn signal_line(received: &ReceivedSignal) -> Result<Vec<u8>> {
+    let json = serde_json::to_string(received).map_err(|e| spec::unreadable(Path::new(spec::SIGNALS)).because(e))?;
+    let open = json.strip_suffix('}').unwrap_or(&json);
+    Ok(format!("{open},\"sum\":\"{:08x}\"}}\n", crc32c::crc32c(open.as_bytes())).into_bytes())
+}
+
+/// The signals that a keeper recorded in `dir`, from byte `from` on. A line that is still being written is left for the
+/// next call.
+///
+/// # Errors
+/// `IO_FAILED` with the path.
+pub fn read_signals(dir: &Path, from: u64) -> Result<SignalsRead> {
+    let path = dir.join(spec::SIGNALS);
+    let mut read = SignalsRead { next: from, ..SignalsRead::default() };
+    let Some(bytes) = files::read_optional(&path, MAX_SIGNALS)? else { return Ok(read) };
+    let start = usize::try_from(from).ok().filter(|start| *start <= bytes.len());
+    let start = start.ok_or_else(|| {
+        Error::io("read", &path, std::io::Error::other(format!("it has {} bytes, reading begins at {from}", bytes.len())))
+    })?;
+    for line in bytes[start..].split_inclusive(|byte| *byte == b'\n') {
+        let Some(whole) = line.strip_suffix(b"\n") else { break };
+        read.next += line.len() as u64;
+        match parse_signal(whole) {
+            Some(signal) => read.signals.push(signal),
+            None => read.damaged += 1,
+        }
+    }
+    Ok(read)
+}
+
+fn parse_signal(line: &[u8]) -> Option<ReceivedSignal> {
+    let text = std::str::from_utf8(line).ok()?;
+    let (open, sum) = text.rsplit_once(",\"sum\":\"")?;
+    let sum = u32::from_str_radix(sum.strip_suffix("\"}")?, 16).ok()?;
+    if crc32c::crc32c(open.as_bytes()) != sum {
+        return None;
+    }
+    serde_json::from_str(&format!("{open}}}")).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+    use super::*;
+
+    #[test]
+    fn a_torn_line_waits_and_a_damaged_one_is_counted() {
+        let dir = tempfile::tempdir().unwrap();
+        let signal = |id: &str| ReceivedSignal { at: Timestamp::UNIX_EPOCH, id: id.into(), signal: Signal::Complete {} };
+        let (one, two) = (signal_line(&signal("1")).unwrap(), signal_line(&signal("2")).unwrap());
+        let mut bad = one.clone();
+        bad[30] ^= 1;
+        let mut all = [one.clone(), bad, two.clone()].concat();
+        all.extend_from_slice(&two[..two.len() - 1]);
+        std::fs::write(dir.path().join(spec::SIGNALS), &all).unwrap();
+        let read = read_signals(dir.path(), 0).unwrap();
+        assert_eq!((read.signals, read.damaged), (vec![signal("1"), signal("2")], 1));
+        assert_eq!(read.next as usize, all.len() - two.len() + 1);
+        assert!(read_signals(dir.path(), 1_000_000).is_err());
+    }
+}
