@@ -1,1 +1,26 @@
-//! The repository: refs, objects, captures, worktrees, merges. gix where it is good, the `git` program where it is better.
+//! The repository: everything that reads or changes git's own data, through the `git` program and gix.
+//!
+//! | file | what lives there |
+//! | --- | --- |
+//! | `program` | running git: environment, explicit git directory, captured output, the inherited lock |
+//! | `repository` | finding the repository, its facts, the identity |
+//! | `refs`, `head` | reading and changing refs by compare-and-swap; HEAD per worktree |
+//! | `worktree_list` | which worktrees there are |
+//!
+//! Nothing here decides what should happen, and nothing appends events.
+
+mod durability;
+mod head;
+mod program;
+mod refs;
+mod repository;
+mod worktree_list;
+
+pub use head::{Head, HeadTarget};
+pub use program::{Git, Output};
+pub use refs::{Expected, RefEdit, RefValue};
+pub use repository::{HashKind, HeldInChildren, Identity, RefFormat, Repository};
+pub use worktree_list::{Worktree, WorktreeEntry};
+
+#[cfg(test)]
+mod scratch;

@@ -48,3 +48,10 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
     }
     command
 }
+
+/// A command for `program` that sees everything the caller set, git's repository-local variables included.
+///
+/// Only for the one call that finds out which repository the caller means.
+pub fn command_with_callers_repository(program: impl AsRef<OsStr>) -> Command {
+    Command::new(program)
+}

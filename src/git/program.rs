@@ -1,0 +1,248 @@
+//! Running the `git` program.
+//!
+//! Every call names its git directory (and worktree) explicitly, so that a folder that lost its `.git` can never turn
+//! into the worktree above it. Exit codes are data; what git said is kept for error messages.
+
+use std::ffi::{OsStr, OsString};
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use crate::error::{Code, Error, Result};
+use crate::process::command::command;
+
+use super::repository::Repository;
+use super::worktree_list::Worktree;
+
+/// What a git call printed and how it ended.
+#[derive(Debug)]
+pub struct Output {
+    /// The exit code; `None` when a signal ended it.
+    pub code: Option<i32>,
+    /// Standard output, raw.
+    pub stdout: Vec<u8>,
+    /// Standard error, as text.
+    pub stderr: String,
+    what: String,
+}
+
+impl Output {
+    /// Whether git ended with exit code 0.
+    pub fn ok(&self) -> bool {
+        self.code == Some(0)
+    }
+
+    /// Standard output as text without the line end.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where it is not UTF-8.
+    pub fn text(&self) -> Result<&str> {
+        let text = std::str::from_utf8(&self.stdout)
+            .map_err(|e| Error::new(Code::GitFailed, format!("{} printed something that is not UTF-8", self.what)).because(e))?;
+        Ok(text.trim_end_matches('\n'))
+    }
+
+    /// The failure as an error: `GIT_LOCKED`, `DISK_FULL` where git's words say so, `GIT_FAILED` otherwise.
+    pub fn error(&self) -> Error {
+        let words = self.stderr.trim();
+        let how = match self.code {
+            Some(code) => format!("exit code {code}"),
+            None => "ended by a signal".to_owned(),
+        };
+        let why = if words.is_empty() { how } else { words.replace('\n', "; ") };
+        let locked = words.contains(".lock': File exists");
+        let full = words.contains("No space left on device") || words.contains("Disk quota exceeded");
+        if locked {
+            return Error::new(Code::GitLocked, format!("{} found a lock file", self.what))
+                .why(why)
+                .hint("wait until the other git command has ended; 'git axiom recover' removes lock files of dead ones");
+        }
+        let code = if full { Code::DiskFull } else { Code::GitFailed };
+        Error::new(code, format!("{} failed", self.what)).why(why)
+    }
+}
+
+/// One call of git, being put together.
+#[derive(Debug)]
+pub struct Git<'r> {
+    repository: &'r Repository,
+    worktree: Option<&'r Worktree>,
+    index: Option<OsString>,
+    config: Vec<String>,
+    arguments: Vec<OsString>,
+    variables: Vec<(OsString, OsString)>,
+    stdin: Option<Vec<u8>>,
+    writes: bool,
+}
+
+impl<'r> Git<'r> {
+    pub(super) fn new(repository: &'r Repository, worktree: Option<&'r Worktree>) -> Self {
+        Self {
+            repository,
+            worktree,
+            index: None,
+            config: Vec::new(),
+            arguments: Vec::new(),
+            variables: Vec::new(),
+            stdin: None,
+            writes: false,
+        }
+    }
+
+    /// Adds arguments.
+    #[must_use]
+    pub fn args<A: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
+        self.arguments.extend(arguments.into_iter().map(|a| a.as_ref().to_owned()));
+        self
+    }
+
+    /// Adds one argument.
+    #[must_use]
+    pub fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
+        self.arguments.push(argument.as_ref().to_owned());
+        self
+    }
+
+    /// Sets a configuration value for this call: `-c key=value`.
+    #[must_use]
+    pub fn config(mut self, key_value: impl Into<String>) -> Self {
+        self.config.push(key_value.into());
+        self
+    }
+
+    /// Uses this index file in place of the worktree's own.
+    #[must_use]
+    pub fn index(mut self, file: &Path) -> Self {
+        self.index = Some(file.as_os_str().to_owned());
+        self
+    }
+
+    /// Sets an environment variable of the call.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.variables.push((name.into(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// What the call reads on its standard input; without it, nothing.
+    #[must_use]
+    pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdin = Some(bytes.into());
+        self
+    }
+
+    /// Marks a call that writes: what it writes is synced (`core.fsync=all`); other calls take no optional locks.
+    #[must_use]
+    pub fn writing(mut self) -> Self {
+        self.writes = true;
+        self
+    }
+
+    fn name(&self) -> String {
+        let verb = self.arguments.first().map(|a| a.to_string_lossy().into_owned()).unwrap_or_default();
+        format!("'git {verb}'")
+    }
+
+    fn build(&self) -> Command {
+        let mut command = command("git");
+        let repository = self.repository;
+        for (name, value) in repository.callers_config() {
+            command.env(name, value);
+        }
+        for name in ["GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"] {
+            command.env_remove(name);
+        }
+        command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0");
+        let git_dir = self.worktree.map_or(repository.common_dir(), Worktree::git_dir);
+        command.arg("--no-pager").arg(joined("--git-dir=", git_dir.as_os_str()));
+        // A daemon started by our call would inherit the operation lock and keep it.
+        command.args(["-c", "core.fsmonitor=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false"]);
+        if self.writes {
+            command.args(["-c", "core.fsync=all", "-c", "core.fsyncMethod=batch"]);
+        } else {
+            command.env("GIT_OPTIONAL_LOCKS", "0");
+        }
+        for pair in &self.config {
+            command.arg("-c").arg(pair);
+        }
+        match self.worktree {
+            Some(worktree) => {
+                command.arg(joined("--work-tree=", worktree.path().as_os_str())).current_dir(worktree.path());
+                if let Some(above) = worktree.path().parent() {
+                    command.env("GIT_CEILING_DIRECTORIES", above);
+                }
+            }
+            None => {
+                command.current_dir(repository.common_dir());
+            }
+        }
+        if let Some(index) = &self.index {
+            command.env("GIT_INDEX_FILE", index);
+        }
+        for (name, value) in &self.variables {
+            command.env(name, value);
+        }
+        command.args(&self.arguments);
+        command
+    }
+
+    /// Runs git and returns how it ended.
+    ///
+    /// # Errors
+    /// `GIT_MISSING` where git cannot be started; `IO_FAILED` where its output cannot be read. An exit code is no error.
+    pub fn run(self) -> Result<Output> {
+        let mut command = self.build();
+        let what = self.name();
+        self.repository.lend_lock(&mut command, self.stdin.is_some())?;
+        run_captured(&mut command, self.stdin.as_deref(), what)
+    }
+
+    /// Runs git; any exit code but 0 is an error.
+    ///
+    /// # Errors
+    /// As [`Git::run`] and [`Output::error`].
+    pub fn run_ok(self) -> Result<Output> {
+        let output = self.run()?;
+        if output.ok() { Ok(output) } else { Err(output.error()) }
+    }
+
+    /// Runs git and returns its output as text without the line end.
+    ///
+    /// # Errors
+    /// As [`Git::run_ok`], and for output that is not UTF-8.
+    pub fn text(self) -> Result<String> {
+        self.run_ok()?.text().map(str::to_owned)
+    }
+}
+
+/// `prefix` and `value` as one argument.
+pub(super) fn joined(prefix: &str, value: &OsStr) -> OsString {
+    let mut whole = OsString::from(prefix);
+    whole.push(value);
+    whole
+}
+
+/// Runs a command that is ready but for its output channels.
+pub(super) fn run_captured(command: &mut Command, stdin: Option<&[u8]>, what: String) -> Result<Output> {
+    if stdin.is_some() {
+        command.stdin(Stdio::piped());
+    }
+    let folder = command.get_current_dir().map(Path::to_owned);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|e| match folder {
+        Some(folder) if !folder.is_dir() => Error::io("enter the folder", &folder, e),
+        Some(_) | None => Error::new(Code::GitMissing, "git cannot be started").because(e).hint("install git 2.40 or newer"),
+    })?;
+    let pipe = child.stdin.take();
+    let output = std::thread::scope(|scope| {
+        if let (Some(mut pipe), Some(bytes)) = (pipe, stdin) {
+            // git may end before it has read everything: its exit code tells, not our broken pipe.
+            scope.spawn(move || {
+                let _ = pipe.write_all(bytes);
+            });
+        }
+        child.wait_with_output()
+    });
+    let output = output.map_err(|e| Error::new(Code::IoFailed, format!("cannot read what {what} prints")).because(e))?;
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    Ok(Output { code: output.status.code(), stdout: output.stdout, stderr, what })
+}

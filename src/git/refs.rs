@@ -1,0 +1,238 @@
+//! Reading refs, and changing them by compare-and-swap.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use crate::domain::names::{Oid, RefName};
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+use super::program::Output;
+use super::repository::{RefFormat, Repository};
+
+/// What a ref must be for a change to happen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Expected {
+    /// Exactly this value.
+    Value(Oid),
+    /// It must not exist.
+    Absent,
+    /// Whatever it is.
+    Any,
+}
+
+impl Expected {
+    /// The recorded old value of a ref: a value, or absence.
+    pub fn from_old(old: Option<Oid>) -> Self {
+        old.map_or(Expected::Absent, Expected::Value)
+    }
+}
+
+/// One change of one ref. Symbolic refs are changed themselves, never what they point at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefEdit {
+    /// The full name.
+    pub name: RefName,
+    /// What it must be before.
+    pub expected: Expected,
+    /// What it is to be; `None` deletes it.
+    pub new: Option<Oid>,
+}
+
+/// A ref and its value; a tag object is not peeled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefValue {
+    /// The full name.
+    pub name: RefName,
+    /// Its value.
+    pub oid: Oid,
+}
+
+impl Repository {
+    /// The value of one ref (`refs/…`); `None` where there is none.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn read_ref(&self, name: &RefName) -> Result<Option<Oid>> {
+        Ok(self.read_refs(std::slice::from_ref(name))?.remove(name))
+    }
+
+    /// The values of those of `names` that exist, in one call of git.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn read_refs(&self, names: &[RefName]) -> Result<BTreeMap<RefName, Oid>> {
+        if names.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        let wanted: BTreeSet<&RefName> = names.iter().collect();
+        let patterns: Vec<&str> = names.iter().map(RefName::as_str).collect();
+        let found = self.list_refs(&patterns)?;
+        Ok(found.into_iter().filter(|r| wanted.contains(&r.name)).map(|r| (r.name, r.oid)).collect())
+    }
+
+    /// All refs below `prefix`, such as `refs/axiom/captures/` or `refs/heads/axiom/`, ordered by name.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn refs_below(&self, prefix: &str) -> Result<Vec<RefValue>> {
+        self.list_refs(&[prefix])
+    }
+
+    fn list_refs(&self, patterns: &[&str]) -> Result<Vec<RefValue>> {
+        let git = self.git().args(["for-each-ref", "--format=%(objectname) %(refname)"]);
+        let output = git.args(patterns).run_ok()?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let lines = text.lines().filter_map(|line| line.split_once(' '));
+        lines.map(|(oid, name)| Ok(RefValue { name: RefName::new(name), oid: Oid::new(oid)? })).collect()
+    }
+
+    /// Changes refs, each only if it is what is expected, and returns once the change survives a power loss. New values
+    /// are synced first. git's hooks on refs run.
+    ///
+    /// All or nothing as long as nothing dies: in the files backend a crash can leave some of several changed, so the
+    /// caller journals a batch. A crash may leave `.lock` files.
+    ///
+    /// # Errors
+    /// `CHANGED_MEANWHILE` where a ref is not what is expected, `IN_THE_WAY` where a name is a folder of another,
+    /// `GIT_LOCKED`, `DISK_FULL`, `GIT_FAILED`; then nothing was changed.
+    pub fn update_refs(&self, edits: &[RefEdit], reflog: &str) -> Result<()> {
+        if edits.is_empty() {
+            return Ok(());
+        }
+        if edits.iter().any(|edit| edit.new.is_some()) {
+            self.sync_objects()?;
+        }
+        env::fault_point("git.before-refs");
+        let git = self.git().writing().args(["update-ref", "-m", reflog, "--stdin", "-z"]);
+        let output = git.stdin(update_script(edits)).run()?;
+        if !output.ok() {
+            return Err(refused(&output));
+        }
+        env::fault_point("git.after-refs");
+        self.sync_refs(edits.iter().map(|edit| &edit.name))
+    }
+
+    /// Syncs the folders that hold these refs.
+    fn sync_refs<'a>(&self, names: impl Iterator<Item = &'a RefName>) -> Result<()> {
+        let mut folders = BTreeSet::from([self.common_dir().to_owned()]);
+        match self.ref_format() {
+            RefFormat::Reftable => {
+                folders.insert(self.common_dir().join("reftable"));
+            }
+            RefFormat::Files => {
+                for name in names {
+                    folders_up(&self.common_dir().join(name.as_str()), self.common_dir(), &mut folders);
+                    folders_up(&self.common_dir().join("logs").join(name.as_str()), self.common_dir(), &mut folders);
+                }
+            }
+        }
+        // A folder that git removed because it became empty needs no sync of its own: its parent gets one.
+        folders.iter().filter(|folder| folder.is_dir()).try_for_each(|folder| files::sync_dir(folder))
+    }
+}
+
+fn folders_up(file: &Path, top: &Path, folders: &mut BTreeSet<PathBuf>) {
+    let above = file.ancestors().skip(1).take_while(|folder| *folder != top);
+    folders.extend(above.map(Path::to_owned));
+}
+
+/// The input of `git update-ref --stdin -z`. With an explicit `commit`, an input that is cut short by our death changes
+/// nothing.
+fn update_script(edits: &[RefEdit]) -> Vec<u8> {
+    let mut script = b"start\0".to_vec();
+    for RefEdit { name, expected, new } in edits {
+        let line = match (expected, new) {
+            (Expected::Value(old), Some(new)) => format!("update {name}\0{new}\0{old}\0"),
+            (Expected::Absent, Some(new)) => format!("create {name}\0{new}\0"),
+            (Expected::Any, Some(new)) => format!("update {name}\0{new}\0\0"),
+            (Expected::Value(old), None) => format!("delete {name}\0{old}\0"),
+            // An empty old value is "must not exist" here, in either hash.
+            (Expected::Absent, None) => format!("verify {name}\0\0"),
+            (Expected::Any, None) => format!("delete {name}\0\0"),
+        };
+        script.extend_from_slice(b"option no-deref\0");
+        script.extend_from_slice(line.as_bytes());
+    }
+    script.extend_from_slice(b"prepare\0commit\0");
+    script
+}
+
+fn refused(output: &Output) -> Error {
+    let words = output.stderr.as_str();
+    let changed = ["but expected", "reference already exists", "unable to resolve reference", "reference is missing"];
+    if changed.iter().any(|part| words.contains(part)) {
+        return Error::new(Code::ChangedMeanwhile, "a ref is no longer what it was").why(words.trim().replace('\n', "; "));
+    }
+    if words.contains("cannot create '") || words.contains("cannot process") {
+        return Error::new(Code::InTheWay, "a ref is in the way of another").why(words.trim().replace('\n', "; "));
+    }
+    output.error()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scratch::Scratch;
+    use super::*;
+
+    fn edit(name: &str, expected: Expected, new: Option<&Oid>) -> RefEdit {
+        RefEdit { name: RefName::new(name), expected, new: new.cloned() }
+    }
+
+    fn formats() -> Vec<Scratch> {
+        let kinds: [&[&str]; 3] = [&[], &["--object-format=sha256"], &["--ref-format=reftable"]];
+        kinds.into_iter().map(Scratch::new).collect()
+    }
+
+    #[test]
+    fn refs_change_only_from_what_is_expected() {
+        for scratch in formats() {
+            let repo = scratch.repo();
+            let first = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
+            scratch.git(&["commit", "-q", "--allow-empty", "-m", "second"]);
+            let second = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
+            let x = "refs/axiom/captures/x";
+            let swap = |expected, new| repo.update_refs(&[edit(x, expected, new)], "test");
+            let changed = |outcome: Result<()>| assert_eq!(outcome.unwrap_err().code(), Code::ChangedMeanwhile);
+            changed(swap(Expected::Value(first.clone()), Some(&second)));
+            changed(swap(Expected::Value(first.clone()), None));
+            swap(Expected::Absent, None).unwrap();
+            swap(Expected::Any, None).unwrap();
+            swap(Expected::Absent, Some(&first)).unwrap();
+            // The same value again is no success: a ref that must be absent works as a mutex.
+            changed(swap(Expected::Absent, Some(&first)));
+            changed(swap(Expected::Absent, None));
+            changed(swap(Expected::Value(second.clone()), Some(&first)));
+            swap(Expected::Value(first.clone()), Some(&second)).unwrap();
+            assert_eq!(repo.read_ref(&RefName::new(x)).unwrap(), Some(second.clone()));
+            assert_eq!(repo.refs_below("refs/axiom/").unwrap().len(), 1);
+            swap(Expected::Value(second.clone()), None).unwrap();
+            assert_eq!(repo.read_ref(&RefName::new(x)).unwrap(), None);
+        }
+    }
+
+    #[test]
+    fn a_batch_with_one_wrong_expectation_changes_nothing() {
+        for scratch in formats() {
+            let repo = scratch.repo();
+            let first = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
+            let edits =
+                [edit("refs/axiom/a", Expected::Absent, Some(&first)), edit("refs/heads/main", Expected::Absent, Some(&first))];
+            assert_eq!(repo.update_refs(&edits, "test").unwrap_err().code(), Code::ChangedMeanwhile);
+            assert!(repo.refs_below("refs/axiom/").unwrap().is_empty());
+        }
+    }
+
+    #[test]
+    fn a_lock_file_and_a_folder_in_the_way_have_their_own_errors() {
+        let scratch = Scratch::new(&[]);
+        let repo = scratch.repo();
+        let first = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
+        let under = edit("refs/heads/main/x", Expected::Absent, Some(&first));
+        assert_eq!(repo.update_refs(&[under], "test").unwrap_err().code(), Code::InTheWay);
+        scratch.write(".git/refs/heads/y.lock", b"");
+        let locked = edit("refs/heads/y", Expected::Absent, Some(&first));
+        assert_eq!(repo.update_refs(&[locked], "test").unwrap_err().code(), Code::GitLocked);
+    }
+}

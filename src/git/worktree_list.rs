@@ -1,0 +1,186 @@
+//! Which worktrees the repository has.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::domain::names::{Oid, RefName};
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+use super::head::Head;
+use super::repository::{Repository, path_of};
+
+/// The longest content of git's small pointer files (`gitdir`, `.git`).
+const POINTER_LIMIT: u64 = 64 * 1024;
+
+/// A worktree: its folder, and the git directory with its HEAD and index.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Worktree {
+    path: PathBuf,
+    git_dir: PathBuf,
+    main: bool,
+}
+
+/// A worktree as git lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorktreeEntry {
+    /// Where it is.
+    pub worktree: Worktree,
+    /// Its HEAD; `None` where git cannot tell (half-made).
+    pub head: Option<Head>,
+    /// The reason of a lock (`git worktree lock`), perhaps empty.
+    pub locked: Option<String>,
+    /// Whether the folder, and in it the way back, is there.
+    pub present: bool,
+}
+
+impl Worktree {
+    pub(super) fn main(path: PathBuf, git_dir: PathBuf) -> Self {
+        Self { path, git_dir, main: true }
+    }
+
+    pub(super) fn linked(path: PathBuf, git_dir: PathBuf) -> Self {
+        Self { path, git_dir, main: false }
+    }
+
+    /// The folder with the files.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The git directory of this worktree: HEAD and index are in it.
+    pub fn git_dir(&self) -> &Path {
+        &self.git_dir
+    }
+
+    /// Whether it is the main worktree.
+    pub fn is_main(&self) -> bool {
+        self.main
+    }
+
+    /// The index file.
+    pub fn index_file(&self) -> PathBuf {
+        self.git_dir.join("index")
+    }
+
+    /// Checks that the folder still is a worktree of this git directory. Call it before every write.
+    ///
+    /// # Errors
+    /// `WORKSPACE_BROKEN` where the folder or its `.git` is gone or points elsewhere.
+    pub fn verify(&self) -> Result<()> {
+        let broken = |why: &str| {
+            Err(Error::new(
+                Code::WorkspaceBroken,
+                format!("'{}' is no longer a worktree of this repository", self.path.display()),
+            )
+            .why(why.to_owned())
+            .hint("run 'git worktree repair', or 'git axiom recover'"))
+        };
+        if !self.path.is_dir() {
+            return broken("the folder is gone");
+        }
+        if self.main {
+            return Ok(());
+        }
+        let pointer = self.path.join(".git");
+        let Some(content) = files::read_optional(&pointer, POINTER_LIMIT)? else { return broken("its .git file is gone") };
+        let Some(target) = content.strip_prefix(b"gitdir: ") else { return broken("its .git file is damaged") };
+        let target = self.path.join(path_of(trimmed(target)));
+        match (target.canonicalize(), self.git_dir.canonicalize()) {
+            (Ok(there), Ok(here)) if there == here => Ok(()),
+            (_, _) => broken("its .git file points elsewhere"),
+        }
+    }
+}
+
+pub(super) fn trimmed(bytes: &[u8]) -> &[u8] {
+    bytes.strip_suffix(b"\n").unwrap_or(bytes)
+}
+
+impl Repository {
+    /// The worktree at a folder, by its path; `None` where git knows none there.
+    ///
+    /// # Errors
+    /// As [`Repository::worktrees`].
+    pub fn worktree_at(&self, path: &Path) -> Result<Option<WorktreeEntry>> {
+        let wanted = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let is_it = |entry: &WorktreeEntry| {
+            let here = entry.worktree.path();
+            here == path || here.canonicalize().is_ok_and(|here| here == wanted)
+        };
+        Ok(self.worktrees()?.into_iter().find(is_it))
+    }
+
+    /// All worktrees with their HEADs, the main one first (none for a bare repository), half-made ones included.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `IO_FAILED`.
+    pub fn worktrees(&self) -> Result<Vec<WorktreeEntry>> {
+        let folders = self.linked_git_dirs()?;
+        let output = self.git().args(["worktree", "list", "--porcelain", "-z"]).run_ok()?;
+        let mut listed = Vec::new();
+        let mut fields: Vec<&[u8]> = Vec::new();
+        for field in output.stdout.split(|b| *b == 0) {
+            if !field.is_empty() {
+                fields.push(field);
+            } else if !fields.is_empty() {
+                listed.push(std::mem::take(&mut fields));
+            }
+        }
+        let mut entries = Vec::new();
+        for (position, fields) in listed.into_iter().enumerate() {
+            let path = path_of(fields.iter().find_map(|f| f.strip_prefix(b"worktree ")).unwrap_or_default());
+            let worktree = if position == 0 {
+                match self.main_worktree() {
+                    Ok(main) => main,
+                    Err(e) if matches!(e.code(), Code::BareRepository | Code::RepositoryUnsupported) => continue,
+                    Err(e) => return Err(e),
+                }
+            } else {
+                match folders.get(&path) {
+                    Some(git_dir) => Worktree::linked(path, git_dir.clone()),
+                    // Unregistered between our two looks.
+                    None => continue,
+                }
+            };
+            let present = worktree.verify().is_ok();
+            entries.push(WorktreeEntry { head: head_of(&fields), locked: locked(&fields), present, worktree });
+        }
+        Ok(entries)
+    }
+
+    /// The git directories of the linked worktrees, by the folder they name. A folder may be missing.
+    pub(super) fn linked_git_dirs(&self) -> Result<BTreeMap<PathBuf, PathBuf>> {
+        let parent = self.common_dir().join("worktrees");
+        let mut found = BTreeMap::new();
+        let listing = match std::fs::read_dir(&parent) {
+            Ok(listing) => listing,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(found),
+            Err(e) => return Err(Error::io("list", &parent, e)),
+        };
+        for entry in listing {
+            let git_dir = entry.map_err(|e| Error::io("list", &parent, e))?.path();
+            let Some(content) = files::read_optional(&git_dir.join("gitdir"), POINTER_LIMIT)? else { continue };
+            let pointer = git_dir.join(path_of(trimmed(&content)));
+            let folder = pointer.parent().map(Path::to_owned).unwrap_or_default();
+            // git writes relative paths where the user asked for them: `…/worktrees/x/../../../x`.
+            let folder = if content.starts_with(b"/") { folder } else { folder.canonicalize().unwrap_or(folder) };
+            found.insert(folder, git_dir);
+        }
+        Ok(found)
+    }
+}
+
+fn head_of(fields: &[&[u8]]) -> Option<Head> {
+    let commit = fields.iter().find_map(|f| f.strip_prefix(b"HEAD ")).and_then(|hex| std::str::from_utf8(hex).ok());
+    let commit = commit.filter(|hex| hex.bytes().any(|b| b != b'0')).and_then(|hex| Oid::new(hex).ok());
+    match fields.iter().find_map(|f| f.strip_prefix(b"branch ")) {
+        Some(name) => Some(Head::Branch { name: RefName::new(String::from_utf8_lossy(name)), commit }),
+        None => commit.map(|commit| Head::Detached { commit }),
+    }
+}
+
+fn locked(fields: &[&[u8]]) -> Option<String> {
+    let field = fields.iter().find_map(|f| f.strip_prefix(b"locked"))?;
+    Some(String::from_utf8_lossy(field).trim().to_owned())
+}
