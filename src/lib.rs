@@ -16,3 +16,4 @@ pub mod error;
 pub mod files;
 pub mod git;
 pub mod process;
+pub mod store;

@@ -2,6 +2,17 @@
 //!
 //! Nothing here reads a file, a clock, a process or a repository.
 
+pub mod agent;
+pub mod apply;
+pub mod case;
+pub mod checkpoint;
+pub mod event;
+pub mod gate;
+pub mod graph;
 pub mod ids;
 pub mod names;
+pub mod operation;
+pub mod session;
 pub mod signal;
+pub mod state;
+pub mod text;

@@ -60,9 +60,7 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<()> {
 /// # Errors
 /// `IO_FAILED`, also where the file exists. What was written of it is removed again.
 pub fn create_new(path: &Path, bytes: &[u8]) -> Result<()> {
-    if let Err(error) = write_new(path, bytes) {
-        return Err(error);
-    }
+    write_new(path, bytes)?;
     sync_dir(parent(path)?)
 }
 

@@ -1,0 +1,147 @@
+//! Agents: slots that run an agent program, what they work on, and how an iteration ended.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::ids::{AgentId, CaseId, Token};
+use super::names::{Oid, RefName};
+
+/// A linked worktree in which an agent works on one task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Workspace {
+    /// The agent that it was made for.
+    pub agent: AgentId,
+    /// Its absolute path.
+    pub path: String,
+    /// The task's branch.
+    pub branch: RefName,
+    /// The commit of the target that the branch was started from.
+    pub base: Oid,
+}
+
+/// A slot. It stays known after its work ended, because it knows the task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Agent {
+    /// Its id.
+    pub id: AgentId,
+    /// What it works on now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<Work>,
+}
+
+/// One agent's work on one task, from claim to release.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Work {
+    /// The task.
+    pub task: CaseId,
+    /// Iterations of this claim that have been intended so far.
+    pub iteration: u32,
+    /// Where in an iteration it is.
+    pub stage: Stage,
+    /// When it was claimed.
+    pub claimed_at: Timestamp,
+    /// When something was last heard of it.
+    pub last_activity: Timestamp,
+    /// What the agent says of its progress, in percent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<u8>,
+    /// What the agent says it is doing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+}
+
+/// Where in an iteration an agent's work is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Stage {
+    /// Claimed, or between two iterations.
+    Between {
+        /// How the last iteration of this claim ended.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        last: Option<Outcome>,
+    },
+    /// A keeper is to be started; whether it was, its folder tells.
+    Intended {
+        /// The iteration's token, also the name of the keeper's folder.
+        token: Token,
+    },
+    /// The keeper has the program running.
+    Running {
+        /// The iteration's token.
+        token: Token,
+        /// The keeper's process id.
+        pid: u32,
+    },
+}
+
+impl Stage {
+    /// The token of the iteration that is under way.
+    pub fn token(&self) -> Option<&Token> {
+        match self {
+            Self::Between { .. } => None,
+            Self::Intended { token } | Self::Running { token, .. } => Some(token),
+        }
+    }
+}
+
+/// How an iteration ended, as the supervisor understood it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Outcome {
+    /// The task is complete, by exit 0 or by signal.
+    Complete,
+    /// The agent says that it cannot go on.
+    Blocked {
+        /// Its words.
+        reason: String,
+    },
+    /// The agent asks a human.
+    Waiting {
+        /// Its words.
+        question: String,
+    },
+    /// The program ended without completing the task; the next iteration may.
+    Unfinished {
+        /// What is known of the end.
+        why: String,
+    },
+    /// Somebody stopped it.
+    Stopped,
+    /// Its keeper died, or the machine did.
+    Crashed,
+}
+
+/// What is recorded of one iteration.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct IterationReport {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The raw exit code, where the program exited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// The signal that ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    /// The branch's commit before the iteration.
+    pub from: Oid,
+    /// The branch's commit after it, leftovers committed.
+    pub to: Oid,
+    /// Names of changed files, at most a hundred.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// Files that were left uncommitted, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
+    /// Wall time in milliseconds.
+    pub duration_ms: u64,
+    /// Tokens used, where the program says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// Cost in US dollars, where the program says. Unknown is not zero.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+}

@@ -1,0 +1,55 @@
+//! What events do to cases.
+
+use super::{Result, refuse};
+use crate::domain::case::{Case, CaseChange, CaseEdit, Status};
+use crate::domain::graph;
+use crate::domain::state::State;
+use crate::error::Code;
+
+impl State {
+    pub(super) fn add_cases(&mut self, cases: &[Case]) -> Result<()> {
+        graph::check_added(self, cases)?;
+        for case in cases {
+            self.restorable.cases.insert(case.id.clone(), case.clone());
+            self.record.cases.entry(case.id.clone()).or_default();
+        }
+        self.record.last_action = match cases {
+            [one] => Some(format!("added {}", one.id)),
+            many => Some(format!("added {} cases", many.len())),
+        };
+        Ok(())
+    }
+
+    /// Changes fields, all or none. Only a claim makes a case active, and only a release makes it anything else.
+    pub(super) fn change_cases(&mut self, edits: &[CaseEdit]) -> Result<()> {
+        let mut changed: Vec<Case> = Vec::with_capacity(edits.len());
+        for edit in edits {
+            let mut case = self.case(&edit.id)?.clone();
+            for change in &edit.changes {
+                if !change.apply(&mut case) {
+                    let what = format!("the {} of '{}' is not what the change expects", change.field(), edit.id);
+                    return refuse(Code::ChangedMeanwhile, what);
+                }
+                if let CaseChange::Status(status) = change
+                    && (status.old == Status::Active || status.new == Status::Active)
+                {
+                    return refuse(Code::InvalidTransition, format!("'{}' is active: stop its agent first", edit.id));
+                }
+            }
+            changed.push(case);
+        }
+        let rewired = edits
+            .iter()
+            .any(|edit| edit.changes.iter().any(|change| matches!(change, CaseChange::After(_) | CaseChange::Parent(_))));
+        if rewired {
+            graph::check_changed(self, &changed)?;
+        }
+        if let [one] = changed.as_slice() {
+            self.record.last_action = Some(format!("changed {}", one.id));
+        }
+        for case in changed {
+            self.restorable.cases.insert(case.id.clone(), case);
+        }
+        Ok(())
+    }
+}

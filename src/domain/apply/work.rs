@@ -1,0 +1,141 @@
+//! What events do to agents and their work: claim, iterations, signals, release.
+
+use jiff::Timestamp;
+
+use super::{Result, refuse};
+use crate::domain::agent::{Agent, IterationReport, Outcome, Stage, Work};
+use crate::domain::case::{Kind, Status};
+use crate::domain::ids::{AgentId, CaseId, Token};
+use crate::domain::signal::Signal;
+use crate::domain::state::State;
+use crate::error::Code;
+
+impl State {
+    pub(super) fn claim(&mut self, agent: &AgentId, task: &CaseId, at: Timestamp) -> Result<()> {
+        let case = self.case(task)?;
+        if case.status != Status::Pending || case.kind != Kind::Task {
+            return refuse(
+                Code::InvalidTransition,
+                format!("'{task}' is a {} that is {}, not a pending task", case.kind, case.status),
+            );
+        }
+        if self.restorable.agents.get(agent).is_some_and(|agent| agent.work.is_some()) {
+            return refuse(Code::InvalidTransition, format!("agent '{agent}' is busy"));
+        }
+        let work = Work {
+            task: task.clone(),
+            iteration: 0,
+            stage: Stage::Between { last: None },
+            claimed_at: at,
+            last_activity: at,
+            progress: None,
+            phase: None,
+        };
+        self.restorable.agents.insert(agent.clone(), Agent { id: agent.clone(), work: Some(work) });
+        if let Some(case) = self.restorable.cases.get_mut(task) {
+            case.status = Status::Active;
+            case.reason = None;
+        }
+        self.record.cases.entry(task.clone()).or_default().last_agent = Some(agent.clone());
+        self.record.last_action = Some(format!("{agent} claimed {task}"));
+        Ok(())
+    }
+
+    fn work_of(&mut self, agent: &AgentId) -> Result<&mut Work> {
+        match self.restorable.agents.get_mut(agent).and_then(|agent| agent.work.as_mut()) {
+            Some(work) => Ok(work),
+            None => refuse(Code::InvalidTransition, format!("agent '{agent}' works on nothing")),
+        }
+    }
+
+    fn work_with(&mut self, agent: &AgentId, token: &Token) -> Result<&mut Work> {
+        let work = self.work_of(agent)?;
+        if work.stage.token() == Some(token) {
+            Ok(work)
+        } else {
+            refuse(Code::InvalidTransition, format!("the iteration of '{agent}' is another one"))
+        }
+    }
+
+    pub(super) fn start_iteration(&mut self, agent: &AgentId, token: &Token, pid: u32, at: Timestamp) -> Result<()> {
+        let work = self.work_with(agent, token)?;
+        work.stage = Stage::Running { token: token.clone(), pid };
+        work.last_activity = at;
+        Ok(())
+    }
+
+    pub(super) fn intend(&mut self, agent: &AgentId, iteration: u32, token: &Token, at: Timestamp) -> Result<()> {
+        let work = self.work_of(agent)?;
+        if work.stage.token().is_some() || iteration != work.iteration + 1 {
+            return refuse(
+                Code::InvalidTransition,
+                format!("agent '{agent}' is not between iterations {} and {iteration}", work.iteration),
+            );
+        }
+        work.iteration = iteration;
+        work.stage = Stage::Intended { token: token.clone() };
+        work.last_activity = at;
+        Ok(())
+    }
+
+    pub(super) fn signalled(&mut self, agent: &AgentId, token: &Token, signal: &Signal, at: Timestamp) -> Result<()> {
+        let work = self.work_with(agent, token)?;
+        work.last_activity = at;
+        if let Signal::Progress { percent } = signal {
+            work.progress = Some(*percent);
+        }
+        if let Signal::Phase { name } = signal {
+            work.phase = Some(name.clone());
+        }
+        Ok(())
+    }
+
+    pub(super) fn end_iteration(
+        &mut self,
+        agent: &AgentId,
+        token: &Token,
+        report: &IterationReport,
+        at: Timestamp,
+    ) -> Result<()> {
+        let work = self.work_with(agent, token)?;
+        work.stage = Stage::Between { last: Some(report.outcome.clone()) };
+        work.last_activity = at;
+        let task = work.task.clone();
+        let record = self.record.cases.entry(task.clone()).or_default();
+        record.iterations += 1;
+        record.duration_ms = record.duration_ms.saturating_add(report.duration_ms);
+        if let Some(tokens) = report.tokens {
+            record.tokens_used = Some(record.tokens_used.unwrap_or(0).saturating_add(tokens));
+        }
+        if let Some(cost) = report.cost_usd {
+            record.cost_usd = Some(record.cost_usd.unwrap_or(0.0) + cost);
+        }
+        record.interrupted = report.outcome == Outcome::Crashed;
+        self.record.last_action = Some(format!("iteration of {task} ended"));
+        Ok(())
+    }
+
+    pub(super) fn release(&mut self, agent: &AgentId, status: Status, reason: &str, retry: bool) -> Result<()> {
+        if status == Status::Active {
+            return refuse(Code::InvalidTransition, "a released task is not active");
+        }
+        let task = self.work_of(agent)?.task.clone();
+        if let Some(agent) = self.restorable.agents.get_mut(agent) {
+            agent.work = None;
+        }
+        if let Some(case) = self.restorable.cases.get_mut(&task) {
+            case.status = status;
+            case.reason = matches!(status, Status::Blocked | Status::Failed).then(|| reason.to_owned());
+        }
+        let record = self.record.cases.entry(task.clone()).or_default();
+        if retry {
+            record.retry_count += 1;
+        }
+        record.interrupted = retry;
+        if status == Status::Done {
+            self.record.tasks_completed += 1;
+        }
+        self.record.last_action = Some(format!("{task} is {status}"));
+        Ok(())
+    }
+}

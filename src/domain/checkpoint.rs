@@ -1,0 +1,183 @@
+//! Checkpoints: what is recorded of them in the state, and the JSON document that a checkpoint holds.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::case::Status;
+use super::ids::{AgentId, CaseId, CheckpointName};
+use super::names::{Oid, RefName};
+use super::state::Restorable;
+
+/// Who wanted it: retention treats them apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum CheckpointType {
+    /// Made by a trigger.
+    Auto,
+    /// Named by a user.
+    Named,
+}
+
+impl CheckpointType {
+    /// The word as in JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Named => "named",
+        }
+    }
+}
+
+/// What made it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[allow(missing_docs)] // the words are those of DESIGN 4
+pub enum Trigger {
+    Manual,
+    Periodic,
+    BeforeAutopilot,
+    BeforeMerge,
+    AfterMerge,
+    SessionStart,
+    BeforeRollback,
+    BeforeUndo,
+    BeforeRedirect,
+    BeforeAbandon,
+    BeforeDeinit,
+    BeforeCleanup,
+    BeforeRecovery,
+}
+
+impl Trigger {
+    /// The word as in JSON and in automatic names.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Manual => "manual",
+            Self::Periodic => "periodic",
+            Self::BeforeAutopilot => "before-autopilot",
+            Self::BeforeMerge => "before-merge",
+            Self::AfterMerge => "after-merge",
+            Self::SessionStart => "session-start",
+            Self::BeforeRollback => "before-rollback",
+            Self::BeforeUndo => "before-undo",
+            Self::BeforeRedirect => "before-redirect",
+            Self::BeforeAbandon => "before-abandon",
+            Self::BeforeDeinit => "before-deinit",
+            Self::BeforeCleanup => "before-cleanup",
+            Self::BeforeRecovery => "before-recovery",
+        }
+    }
+}
+
+/// What the state records of a checkpoint: enough to list it without opening its tag.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckpointRecord {
+    /// Its name.
+    pub name: CheckpointName,
+    /// Who wanted it.
+    #[serde(rename = "type")]
+    pub kind: CheckpointType,
+    /// What made it.
+    pub trigger: Trigger,
+    /// When.
+    pub created_at: Timestamp,
+    /// The commit that was checked out in the main worktree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub git_commit: Option<Oid>,
+    /// The capture of the main worktree: the value of `refs/axiom/captures/<name>`.
+    pub capture: Oid,
+    /// The annotated tag.
+    pub tag: Oid,
+    /// How many events there were before it: what came after it is counted from here.
+    pub seq: u64,
+    /// How many tasks were done.
+    pub tasks_done: u32,
+}
+
+/// The document of a checkpoint: the note on its tag and `checkpoint.json` in its capture.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckpointDocument {
+    /// The version of this format.
+    pub schema: u32,
+    /// Its name.
+    pub name: CheckpointName,
+    /// Who wanted it.
+    #[serde(rename = "type")]
+    pub kind: CheckpointType,
+    /// What made it.
+    pub trigger: Trigger,
+    /// When, RFC 3339 in UTC.
+    pub created_at: Timestamp,
+    /// The commit that was checked out in the main worktree; none on an unborn branch.
+    pub git_commit: Option<Oid>,
+    /// The branch that was checked out; none with a detached HEAD.
+    pub branch: Option<RefName>,
+    /// Target and task branches.
+    pub refs: BTreeMap<RefName, Oid>,
+    /// The status of every case.
+    pub case_states: BTreeMap<CaseId, Status>,
+    /// What a rollback restores.
+    pub state_snapshot: Restorable,
+    /// What the agents were doing.
+    pub agent_states: Vec<AgentState>,
+    /// The agents' workspaces and other linked worktrees. The main worktree is in the capture ref.
+    pub workspaces: Vec<WorkspaceState>,
+    /// What the checkpoint does not hold, per worktree path.
+    pub coverage: BTreeMap<String, Coverage>,
+    /// The identity and time of tag and commits, so that a lost tag can be rebuilt to the byte.
+    pub signature: String,
+}
+
+/// What an agent was doing when a checkpoint was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentState {
+    /// Which agent.
+    pub id: AgentId,
+    /// On which task.
+    pub task_id: Option<CaseId>,
+    /// In which iteration.
+    pub iteration: u32,
+}
+
+/// A worktree beside the main one, as captured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkspaceState {
+    /// The agent it belongs to; none for a linked worktree of the user's.
+    pub agent_id: Option<AgentId>,
+    /// The task it belongs to.
+    pub task_id: Option<CaseId>,
+    /// Its absolute path.
+    pub path: String,
+    /// The branch that was checked out.
+    pub branch: Option<RefName>,
+    /// The commit that was checked out.
+    pub head: Option<Oid>,
+    /// Its capture.
+    pub capture: Oid,
+}
+
+/// What a checkpoint does not hold of one worktree.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Coverage {
+    /// How many topmost ignored entries there are.
+    pub ignored: u64,
+    /// The first of them.
+    pub ignored_paths: Vec<String>,
+    /// Repositories within, whose content is not captured.
+    pub nested_repositories: Vec<String>,
+    /// Submodules with changes of their own.
+    pub dirty_submodules: Vec<String>,
+    /// Untracked files over the size limit.
+    pub too_large: Vec<String>,
+    /// Sockets, devices and the like.
+    pub special: Vec<String>,
+    /// Files that could not be read, where that was allowed.
+    pub unreadable: Vec<String>,
+}

@@ -1,0 +1,268 @@
+//! The store: the state in memory, kept in step with the log on disk.
+//!
+//! Every change is: take the state lock, read what others appended, validate by `apply`, append, sync, record the cases.
+
+use std::time::Duration;
+
+use super::layout::Layout;
+use super::log::{self, Position};
+use super::snapshot::{self, Snapshot};
+use super::{cases, line};
+use crate::domain::event::{By, Envelope, Event};
+use crate::domain::ids::{CaseId, TxnId};
+use crate::domain::state::State;
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files::{self, AppendFile, FileLock, LockAttempt};
+
+/// How long an append waits for the state lock.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A snapshot is written by whatever command appends when this many events came after the last one.
+const SNAPSHOT_AFTER: u64 = 500;
+
+/// The state, and the place in the log that it stands for.
+#[derive(Debug)]
+pub struct Store {
+    layout: Layout,
+    state: State,
+    position: Position,
+    snapshot_seq: u64,
+    /// Set after a failed sync: whether the last lines are on disk is unknown, so nothing more may be claimed.
+    poisoned: bool,
+    warnings: Vec<Error>,
+}
+
+/// Who appends, in which transaction.
+#[derive(Debug, Clone)]
+pub struct Author {
+    /// The transaction.
+    pub txn: TxnId,
+    /// Who.
+    pub by: By,
+}
+
+impl Store {
+    /// Loads the state without a lock: the snapshot and the events after it, or all events.
+    ///
+    /// # Errors
+    /// The codes of a damaged log (exit status 6), `EVENT_LOG_TOO_NEW`, `IO_FAILED`.
+    pub fn load(layout: Layout) -> Result<Self> {
+        let mut warnings = Vec::new();
+        let (state, hint) = match snapshot::load(&layout)? {
+            Snapshot::Good(state, position) => (*state, Some(position)),
+            Snapshot::Missing => (State::default(), None),
+            Snapshot::Damaged(why) => {
+                warnings.push(Error::new(Code::EventLogCorrupted, "the snapshot is damaged and was passed over").why(why));
+                (State::default(), None)
+            }
+        };
+        let snapshot_seq = state.seq;
+        let mut store = Self { layout, state, position: hint.unwrap_or_default(), snapshot_seq, poisoned: false, warnings };
+        store.read_on(hint)?;
+        Ok(store)
+    }
+
+    fn read_on(&mut self, hint: Option<Position>) -> Result<u64> {
+        let state = &mut self.state;
+        let tail = log::read_after(&self.layout, state.seq, hint, |envelope| {
+            state.apply(&envelope).map_err(|error| {
+                let code = if error.code() == Code::EventSchemaInvalid { error } else { misfit(&envelope, &error) };
+                code.hint("see 'git axiom recover'")
+            })
+        })?;
+        self.position = tail.position;
+        Ok(tail.torn)
+    }
+
+    /// Reads what others appended, and says whether there was anything.
+    ///
+    /// # Errors
+    /// As [`Store::load`].
+    pub fn refresh(&mut self) -> Result<bool> {
+        let before = self.state.seq;
+        self.read_on(Some(self.position))?;
+        Ok(self.state.seq != before)
+    }
+
+    /// The state as of the last load, refresh or append.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// The paths.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// What was found damaged but could be done without.
+    pub fn warnings(&self) -> &[Error] {
+        &self.warnings
+    }
+
+    /// Appends what `decide` wants, given the newest state. One write and one sync: acknowledged when this returns. A
+    /// crash leaves none, a beginning, or all of the events; what must happen together is one event.
+    ///
+    /// # Errors
+    /// What `decide` or `apply` says, then nothing was appended; `BUSY`; `IO_FAILED`, `DISK_FULL`.
+    pub fn append_with(&mut self, author: &Author, decide: impl FnOnce(&State) -> Result<Vec<Event>>) -> Result<Vec<Envelope>> {
+        if self.poisoned {
+            return Err(Error::new(Code::IoFailed, "an earlier write to the event log could not be synced")
+                .hint("look at the disk, then run the command again"));
+        }
+        self.layout.ensure()?;
+        let lock = match FileLock::take(&self.layout.state_lock(), PATIENCE)? {
+            LockAttempt::Taken(lock) => lock,
+            LockAttempt::Held => return Err(Error::new(Code::Busy, "the state is locked by another process for too long")),
+        };
+        let torn = self.read_on(Some(self.position))?;
+        let mut file = AppendFile::open(&self.layout.events())?;
+        let mut events = Vec::new();
+        if torn > 0 {
+            events.push(self.cut_torn_end(&mut file)?);
+        }
+        events.extend(decide(&self.state)?);
+        let outcome = self.write(author, events, &mut file);
+        drop(lock);
+        if outcome.is_err() && !self.poisoned {
+            self.reload();
+        }
+        outcome
+    }
+
+    /// Appends events; see [`Store::append_with`].
+    ///
+    /// # Errors
+    /// As [`Store::append_with`].
+    pub fn append(&mut self, author: &Author, events: Vec<Event>) -> Result<Vec<Envelope>> {
+        self.append_with(author, |_| Ok(events))
+    }
+
+    fn write(&mut self, author: &Author, events: Vec<Event>, file: &mut AppendFile) -> Result<Vec<Envelope>> {
+        let mut bytes = Vec::new();
+        let mut envelopes = Vec::with_capacity(events.len());
+        let mut touched = Vec::new();
+        for event in events {
+            let envelope =
+                Envelope { seq: self.state.seq + 1, at: env::now(), txn: author.txn.clone(), by: author.by.clone(), event };
+            touched.extend(touched_cases(&self.state, &envelope.event));
+            self.state.apply(&envelope)?;
+            bytes.extend(line::encode(&envelope)?);
+            envelopes.push(envelope);
+        }
+        if envelopes.is_empty() {
+            return Ok(envelopes);
+        }
+        env::fault_point("store.before-append");
+        file.append(&bytes)?;
+        env::fault_point("store.after-append");
+        if let Err(error) = file.sync() {
+            self.poisoned = true;
+            return Err(
+                error.hint("whether the last change is on disk is unknown: look at the disk, then run 'git axiom status'")
+            );
+        }
+        env::fault_point("store.after-sync");
+        self.position.offset += bytes.len() as u64;
+        // From here on the change is made; what follows are copies of it, whose failure must not deny it.
+        let copies = self.write_copies(&touched);
+        if let Err(error) = copies {
+            tracing::warn!(%error, "a copy of the state could not be written");
+        }
+        Ok(envelopes)
+    }
+
+    fn write_copies(&mut self, touched: &[CaseId]) -> Result<()> {
+        if !touched.is_empty() {
+            cases::record(&self.layout, &self.state, touched)?;
+        }
+        if self.position.offset > log::SEAL_AT {
+            log::seal(&self.layout, self.position.first)?;
+            self.position = Position { first: self.state.seq + 1, offset: 0 };
+        }
+        if self.state.seq - self.snapshot_seq >= SNAPSHOT_AFTER {
+            self.save_snapshot()?;
+        }
+        Ok(())
+    }
+
+    /// Writes a snapshot if anything changed since the last one.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`.
+    pub fn save_snapshot(&mut self) -> Result<()> {
+        if self.state.seq > self.snapshot_seq {
+            snapshot::save(&self.layout, &self.state, self.position)?;
+            self.snapshot_seq = self.state.seq;
+        }
+        Ok(())
+    }
+
+    /// A crash tore the last line: it was never acknowledged. It is kept aside, then cut off.
+    fn cut_torn_end(&self, file: &mut AppendFile) -> Result<Event> {
+        let path = self.layout.events();
+        let bytes = files::read(&path, u64::MAX - 1)?;
+        let torn = bytes.get(self.position.offset as usize..).unwrap_or_default();
+        let kept = self.layout.damaged_dir().join(format!("events-torn-{}", env::fresh_id()));
+        files::create_new(&kept, torn)?;
+        env::fault_point("store.before-cut");
+        file.truncate(self.position.offset)?;
+        Ok(Event::LogRepaired { bytes: torn.len() as u64, kept: kept.display().to_string() })
+    }
+
+    /// After a refused or failed write the state in memory may be ahead of the log.
+    fn reload(&mut self) {
+        match Self::load(self.layout.clone()) {
+            Ok(fresh) => *self = fresh,
+            Err(error) => {
+                tracing::warn!(%error, "the state cannot be read again");
+                self.poisoned = true;
+            }
+        }
+    }
+}
+
+fn misfit(envelope: &Envelope, error: &Error) -> Error {
+    Error::new(Code::EventSchemaInvalid, format!("event {} does not fit the state before it", envelope.seq))
+        .why(error.to_string())
+}
+
+/// The cases on which an event has a new word. Asked before it is applied.
+fn touched_cases(state: &State, event: &Event) -> Vec<CaseId> {
+    match event {
+        Event::CasesAdded { cases } => cases.iter().map(|case| case.id.clone()).collect(),
+        Event::CasesChanged { edits } => edits.iter().map(|edit| edit.id.clone()).collect(),
+        Event::TaskClaimed { task, .. } => vec![task.clone()],
+        Event::WorkReleased { agent, .. } => {
+            let work = state.restorable.agents.get(agent).and_then(|agent| agent.work.as_ref());
+            work.map(|work| work.task.clone()).into_iter().collect()
+        }
+        Event::OperationEnded { edits, restored, .. } => match restored {
+            Some(restored) => restored.cases.keys().cloned().collect(),
+            None => edits.iter().map(|edit| edit.id.clone()).collect(),
+        },
+        Event::StateAdopted { state, .. } => state.restorable.cases.keys().cloned().collect(),
+        Event::Audited { .. }
+        | Event::SessionStarted { .. }
+        | Event::SessionChanged { .. }
+        | Event::ModeChanged { .. }
+        | Event::Requested { .. }
+        | Event::RequestHandled { .. }
+        | Event::WorkspaceOpened { .. }
+        | Event::WorkspaceClosed { .. }
+        | Event::IterationIntended { .. }
+        | Event::IterationStarted { .. }
+        | Event::Signalled { .. }
+        | Event::IterationEnded { .. }
+        | Event::GateOpened { .. }
+        | Event::GateDecided { .. }
+        | Event::GateClosed { .. }
+        | Event::CheckpointIntended { .. }
+        | Event::CheckpointCreated { .. }
+        | Event::CheckpointAbandoned { .. }
+        | Event::CheckpointsDeleted { .. }
+        | Event::OperationBegan { .. }
+        | Event::OperationReversed { .. }
+        | Event::LogRepaired { .. } => Vec::new(),
+    }
+}

@@ -1,0 +1,116 @@
+//! Where everything of ours lies below the common git directory.
+
+use std::path::{Path, PathBuf};
+
+use crate::domain::ids::{AgentId, CaseId, Token};
+use crate::error::Result;
+use crate::files;
+
+/// The paths below `$GIT_COMMON_DIR/axiom`.
+#[derive(Debug, Clone)]
+pub struct Layout {
+    root: PathBuf,
+}
+
+impl Layout {
+    /// The layout of the repository with this common git directory.
+    pub fn new(common_dir: &Path) -> Self {
+        Self { root: common_dir.join("axiom") }
+    }
+
+    /// Makes the folders that are needed for writing; safe to repeat.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, for example in a read-only repository.
+    pub fn ensure(&self) -> Result<()> {
+        for folder in [self.state_dir(), self.locks_dir(), self.agents_dir(), self.tmp_dir(), self.damaged_dir()] {
+            files::create_dir_all(&folder)?;
+        }
+        Ok(())
+    }
+
+    /// Whether anything was ever stored here.
+    pub fn exists(&self) -> bool {
+        self.state_dir().is_dir()
+    }
+
+    /// `$GIT_COMMON_DIR/axiom`.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Snapshot and log.
+    pub fn state_dir(&self) -> PathBuf {
+        self.root.join("state")
+    }
+
+    /// The active event log.
+    pub fn events(&self) -> PathBuf {
+        self.state_dir().join("events.jsonl")
+    }
+
+    /// The snapshot.
+    pub fn snapshot(&self) -> PathBuf {
+        self.state_dir().join("snapshot.json")
+    }
+
+    /// Damaged files, kept aside.
+    pub fn damaged_dir(&self) -> PathBuf {
+        self.state_dir().join("damaged")
+    }
+
+    /// The last word on every case.
+    pub fn cases(&self) -> PathBuf {
+        self.root.join("cases.jsonl")
+    }
+
+    /// Lock files; they are never deleted.
+    pub fn locks_dir(&self) -> PathBuf {
+        self.root.join("locks")
+    }
+
+    /// Held for the life of a session.
+    pub fn supervisor_lock(&self) -> PathBuf {
+        self.locks_dir().join("supervisor")
+    }
+
+    /// Held during a checkpoint, rollback, undo, merge or repair.
+    pub fn operation_lock(&self) -> PathBuf {
+        self.locks_dir().join("operation")
+    }
+
+    /// Held during one append.
+    pub fn state_lock(&self) -> PathBuf {
+        self.locks_dir().join("state")
+    }
+
+    /// Held by the keeper whose agent works in the workspace of `task`.
+    pub fn workspace_lock(&self, task: &CaseId) -> PathBuf {
+        self.locks_dir().join(format!("workspace-{}", task.folded()))
+    }
+
+    /// What agents printed, and the keepers' records.
+    pub fn agents_dir(&self) -> PathBuf {
+        self.root.join("agents")
+    }
+
+    /// What was printed while `agent` worked on `task`.
+    pub fn agent_log(&self, agent: &AgentId, task: &CaseId) -> PathBuf {
+        self.agents_dir().join(agent.as_str()).join("logs").join(format!("{task}.jsonl"))
+    }
+
+    /// The keeper's folder of one iteration.
+    pub fn run_dir(&self, agent: &AgentId, token: &Token) -> PathBuf {
+        self.agents_dir().join(agent.as_str()).join("runs").join(token.as_str())
+    }
+
+    /// What agents learned.
+    pub fn learnings(&self) -> PathBuf {
+        self.root.join("learnings.md")
+    }
+
+    /// Files that nobody needs after a crash.
+    pub fn tmp_dir(&self) -> PathBuf {
+        self.root.join("tmp")
+    }
+}

@@ -1,0 +1,12 @@
+//! The state on disk: layout, event log, snapshot, backups, cases.
+//!
+//! Knows how events and states are stored and read back, under which locks, and what damage looks like. Does not know
+//! git, and never decides what to append: that is for `ops`.
+
+pub mod backup;
+pub mod cases;
+pub mod handle;
+pub mod layout;
+pub mod line;
+pub mod log;
+pub mod snapshot;
