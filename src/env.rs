@@ -128,3 +128,8 @@ fn reached(name: &str) {
         let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
     }
 }
+
+/// The command line, the program's name first.
+pub fn arguments() -> Vec<OsString> {
+    std::env::args_os().collect()
+}

@@ -10,10 +10,14 @@
 //! `store`, `git`, `hook`, `process` and `config` know nothing of one another, except that `hook` and `git` start
 //! programs through `process`. Only `ops` composes them, and only `ops` appends events.
 
+pub mod cli;
+pub mod commands;
+pub mod config;
 pub mod domain;
 pub mod env;
 pub mod error;
 pub mod files;
 pub mod git;
+pub mod ops;
 pub mod process;
 pub mod store;

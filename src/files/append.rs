@@ -83,3 +83,11 @@ impl AppendFile {
         self.file.set_len(length).and_then(|()| self.file.sync_all()).map_err(|e| Error::io("cut", &self.path, e))
     }
 }
+
+/// Opens a file for appending what nobody needs after a crash (traces).
+///
+/// # Errors
+/// `IO_FAILED` with the path.
+pub fn open_append(path: &Path) -> Result<File> {
+    OpenOptions::new().create(true).append(true).mode(0o600).open(path).map_err(|e| Error::io("open", path, e))
+}

@@ -7,7 +7,7 @@ mod append;
 mod durable;
 mod lock;
 
-pub use append::AppendFile;
+pub use append::{AppendFile, open_append};
 pub use durable::{
     create_dir_all, create_new, hard_link, read, read_optional, remove_empty_dir, remove_file, rename, rename_no_replace,
     sync_dir, sync_file, write_atomic, write_scratch,

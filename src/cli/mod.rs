@@ -1,0 +1,30 @@
+//! The terminal: the command line's grammar, output, prompts, error reports.
+//!
+//! What a verb does is in `commands` and `ops`.
+
+pub mod arguments;
+pub mod report;
+pub mod screen;
+
+use std::ffi::OsString;
+
+use clap::Parser;
+
+use crate::error::Exit;
+use arguments::Cli;
+use screen::Screen;
+
+/// Runs one command line and says how it ended; errors have been reported by then.
+pub fn run(arguments: Vec<OsString>) -> Exit {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => return report::usage(&error),
+    };
+    crate::cli::report::start_tracing();
+    let mut screen = Screen::new(cli.global.json);
+    let verb = cli.verb.name();
+    match crate::commands::dispatch(cli, &mut screen) {
+        Ok(exit) => exit,
+        Err(error) => report::error(&mut screen, verb, &error),
+    }
+}

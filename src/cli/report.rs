@@ -1,0 +1,61 @@
+//! Errors on the terminal: `error[CODE]: what happened: why`, and hints.
+
+use serde::Serialize;
+
+use super::screen::{JSON_SCHEMA, Screen};
+use crate::error::{Code, Error, Exit};
+
+#[derive(Serialize)]
+struct Report<'a> {
+    schema: u32,
+    error: Body<'a>,
+}
+
+#[derive(Serialize)]
+struct Body<'a> {
+    code: &'static str,
+    verb: &'a str,
+    message: String,
+    hints: &'a [String],
+}
+
+/// Reports an error: for people on standard error, with `--json` also as a document on standard output.
+pub fn error(screen: &mut Screen, verb: &str, error: &Error) -> Exit {
+    if screen.wants_json() {
+        let report = Report {
+            schema: JSON_SCHEMA,
+            error: Body { code: error.code().as_str(), verb, message: error.to_string(), hints: error.hints() },
+        };
+        if let Ok(mut text) = serde_json::to_string(&report) {
+            text.push('\n');
+            let _ = screen.write(text.as_bytes());
+        }
+    }
+    let red = console::Style::new().for_stderr().red().bold();
+    screen.complain(&format!("{}: {error}", red.apply_to(format!("error[{}]", error.code()))));
+    for hint in error.hints() {
+        screen.complain(&format!("hint: {hint}"));
+    }
+    error.code().exit()
+}
+
+/// Reports what clap says of a command line: help and version are answers, the rest is an error of usage.
+pub fn usage(error: &clap::Error) -> Exit {
+    let _ = error.print();
+    if error.use_stderr() { Code::Usage.exit() } else { Exit::Done }
+}
+
+/// Sets up tracing where `AXIOM_LOG` asks for it: a filter, and after `>` a file to append to.
+pub fn start_tracing() {
+    let Some(wanted) = crate::env::var("AXIOM_LOG").and_then(|text| text.into_string().ok()) else { return };
+    let (filter, file) = match wanted.split_once('>') {
+        Some((filter, file)) => (filter.to_owned(), Some(std::path::PathBuf::from(file))),
+        None => (wanted, None),
+    };
+    let filter = tracing_subscriber::EnvFilter::new(filter);
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false);
+    match file.map(|path| crate::files::open_append(&path)) {
+        Some(Ok(file)) => builder.with_writer(std::sync::Mutex::new(file)).init(),
+        Some(Err(_)) | None => builder.with_writer(std::io::stderr).init(),
+    }
+}

@@ -1,0 +1,101 @@
+//! Standard output and standard error: the answer goes to the one, everything else to the other.
+
+use std::io::{IsTerminal, Write};
+
+use serde::Serialize;
+
+use crate::error::{Error, Result};
+
+/// The version of all JSON documents on standard output.
+pub const JSON_SCHEMA: u32 = 1;
+
+/// Where a verb prints.
+#[derive(Debug)]
+pub struct Screen {
+    json: bool,
+}
+
+#[derive(Serialize)]
+struct Document<'a, T> {
+    schema: u32,
+    #[serde(flatten)]
+    content: &'a T,
+}
+
+impl Screen {
+    /// A screen; with `json`, people's words are left out.
+    pub fn new(json: bool) -> Self {
+        Self { json }
+    }
+
+    /// Whether JSON was asked for.
+    pub fn wants_json(&self) -> bool {
+        self.json
+    }
+
+    /// Whether a human can be asked: both standard input and standard error are terminals, and JSON was not asked for.
+    pub fn can_ask(&self) -> bool {
+        !self.json && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
+    }
+
+    /// Prints the answer: `content` as JSON (an object; `schema` is added) or the text of `people`.
+    ///
+    /// # Errors
+    /// `IO_FAILED` where standard output is closed for another reason than a reader who has seen enough.
+    pub fn answer<T: Serialize>(&mut self, content: &T, people: impl FnOnce() -> String) -> Result<()> {
+        let text = if self.json {
+            let mut text = serde_json::to_string(&Document { schema: JSON_SCHEMA, content })
+                .map_err(|e| Error::new(crate::error::Code::Internal, "the answer cannot be written as JSON").because(e))?;
+            text.push('\n');
+            text
+        } else {
+            people()
+        };
+        self.write(text.as_bytes())
+    }
+
+    /// Prints bytes on standard output as they are.
+    ///
+    /// # Errors
+    /// As [`Screen::answer`].
+    pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        let mut out = std::io::stdout().lock();
+        match out.write_all(bytes).and_then(|()| out.flush()) {
+            Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+                Err(Error::io("write to", std::path::Path::new("standard output"), e))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Says something beside the answer, on standard error; left out with `--json`.
+    pub fn note(&mut self, text: &str) {
+        if !self.json {
+            self.complain(text);
+        }
+    }
+
+    /// Says something on standard error, always.
+    pub fn complain(&mut self, text: &str) {
+        let mut err = std::io::stderr().lock();
+        let _ = writeln!(err, "{text}");
+    }
+}
+
+/// Lines up rows in columns, two spaces apart; the last column is not padded.
+pub fn table(rows: &[Vec<String>]) -> String {
+    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| console::measure_text_width(cell)).max();
+    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
+    let mut text = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(&widths) {
+            line.push_str(&console::pad_str(cell, *width, console::Alignment::Left, None));
+            line.push_str("  ");
+        }
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}

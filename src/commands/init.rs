@@ -1,0 +1,36 @@
+//! `git axiom init`.
+
+use clap::Args;
+use serde::Serialize;
+
+use super::open;
+use crate::cli::arguments::Global;
+use crate::cli::screen::Screen;
+use crate::error::{Exit, Result};
+
+/// Arguments of `init`.
+#[derive(Debug, Args)]
+pub struct Init {}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer {
+    path: String,
+    created: bool,
+}
+
+/// Makes the folders of ours; what is there stays.
+///
+/// # Errors
+/// `BARE_REPOSITORY`, `GIT_TOO_OLD`, `IO_FAILED`.
+pub fn run(_args: &Init, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let context = open(global)?;
+    context.repo.require_git_version()?;
+    context.repo.main_worktree()?;
+    let created = !context.layout().exists();
+    context.layout().ensure()?;
+    let path = context.layout().root().display().to_string();
+    let answer = Answer { path, created };
+    screen.answer(&answer, || format!("{} {}\n", if created { "Initialised" } else { "Already initialised:" }, answer.path))?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,158 @@
+//! All keys and their defaults, as in `.axiom/config.toml`.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! section {
+    ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty = $default:expr,)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+        #[serde(rename_all = "camelCase", default, deny_unknown_fields)]
+        pub struct $name { $($(#[$field_doc])* pub $field: $type,)* }
+
+        impl Default for $name {
+            fn default() -> Self { Self { $($field: $default,)* } }
+        }
+    };
+}
+
+section! {
+    /// The whole configuration.
+    Config {
+        /// Checkpoints.
+        checkpoints: Checkpoints = Checkpoints::default(),
+        /// The event log.
+        state: State = State::default(),
+        /// Recovery.
+        recovery: Recovery = Recovery::default(),
+        /// Disk space.
+        system: System = System::default(),
+        /// Agents.
+        agents: Agents = Agents::default(),
+        /// Merging.
+        merge: Merge = Merge::default(),
+        /// Hooks.
+        hooks: Hooks = Hooks::default(),
+    }
+}
+
+section! {
+    /// When checkpoints are made, and how long they are kept.
+    Checkpoints {
+        /// A checkpoint after every this many completed tasks; 0 for none.
+        periodic: u32 = 5,
+        /// A checkpoint before autopilot begins.
+        before_autopilot: bool = true,
+        /// A checkpoint before each merge.
+        before_merge: bool = true,
+        /// How many are kept.
+        max_count: u32 = 50,
+        /// How many days they are kept.
+        max_age_days: u32 = 30,
+        /// Whether named ones are kept regardless.
+        protect_named: bool = true,
+        /// Untracked files larger than this are not captured, in MB.
+        max_file_size: u64 = 50,
+        /// How many days deleted things can be brought back.
+        keep_deleted_days: u32 = 7,
+    }
+}
+
+section! {
+    /// The event log.
+    State {
+        /// Seconds between backups.
+        event_log_backup_interval: u64 = 300,
+        /// How many backups are kept.
+        event_log_backup_count: u32 = 3,
+    }
+}
+
+section! {
+    /// What happens after a crash.
+    Recovery {
+        /// Whether `run` recovers by itself.
+        auto: bool = true,
+        /// Whether orphaned tasks become pending by themselves.
+        auto_reset_orphaned: bool = true,
+        /// Whether the next prompt holds what happened before.
+        inject_audit_log: bool = true,
+        /// Crashes after which a task is failed.
+        max_retries: u32 = 3,
+        /// Hours after a crash during which work is taken up where it was.
+        max_age_hours: u64 = 24,
+        /// Progress in percent under which a task starts anew.
+        resume_threshold: u8 = 10,
+        /// A command that decides (JSON in, JSON out).
+        evaluator: Option<String> = None,
+    }
+}
+
+section! {
+    /// Disk space.
+    System {
+        /// Warn below this many MB.
+        disk_warning_threshold: u64 = 1000,
+        /// Start no agent below this many MB.
+        disk_critical_threshold: u64 = 500,
+        /// Stop below this many MB.
+        disk_emergency_threshold: u64 = 100,
+        /// Whether safe cleaning up is done unasked.
+        auto_cleanup_enabled: bool = true,
+    }
+}
+
+section! {
+    /// Agents.
+    Agents {
+        /// The adapter that is used where the command line names no program.
+        default: String = "shell".into(),
+        /// How many work at once.
+        count: u32 = 2,
+        /// Iterations that a task may take.
+        max_iterations: u32 = 50,
+        /// How long a stop waits before it kills, in seconds.
+        grace_seconds: u64 = 5,
+        /// Seconds between captures of a running agent's workspace.
+        capture_interval: u64 = 30,
+        /// The longest an iteration may take, in seconds.
+        time_limit: Option<u64> = None,
+        /// The longest an iteration may be silent, in seconds.
+        silence_limit: Option<u64> = None,
+        /// Where workspaces are made, relative to the main worktree.
+        workspace_root: String = ".worktrees".into(),
+        /// Agent programs by name.
+        adapters: BTreeMap<String, Adapter> = BTreeMap::new(),
+    }
+}
+
+section! {
+    /// An agent program.
+    Adapter {
+        /// The program and its arguments; `{prompt}` and `{promptFile}` are replaced, otherwise the prompt comes on stdin.
+        command: Vec<String> = Vec::new(),
+        /// Whether exit 0 completes the task; otherwise a signal or final event is needed.
+        exit_completes: bool = true,
+        /// The signal that asks it to stop: TERM, INT, HUP or QUIT.
+        stop_signal: String = "TERM".into(),
+    }
+}
+
+section! {
+    /// Merging.
+    Merge {
+        /// The branch that work goes into; the one checked out at `run` where empty.
+        target: Option<String> = None,
+        /// Commands that must pass before every merge.
+        verify: Vec<String> = Vec::new(),
+    }
+}
+
+section! {
+    /// Hooks.
+    Hooks {
+        /// The longest a hook may take, in seconds.
+        timeout: u64 = 60,
+    }
+}

@@ -1,0 +1,165 @@
+//! What every operation works with: the repository, the store, the configuration, and who is asking in which transaction.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::config::Config;
+use crate::domain::event::{By, Envelope, Event};
+use crate::domain::ids::{AgentId, TxnId};
+use crate::domain::state::State;
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files::{self, FileLock, LockAttempt};
+use crate::git::Repository;
+use crate::store::handle::{Author, Store};
+use crate::store::layout::Layout;
+
+/// How long a verb waits for an operation of somebody else's.
+const OPERATION_PATIENCE: Duration = Duration::from_secs(30);
+
+/// What every operation works with.
+#[derive(Debug)]
+pub struct Context {
+    /// The repository, shared with threads.
+    pub repo: Arc<Repository>,
+    /// The state and its log.
+    pub store: Store,
+    /// The configuration that applies.
+    pub config: Config,
+    author: Author,
+}
+
+/// The agent on whose behalf we run, below a keeper: verbs that decide for a human refuse then.
+pub fn calling_agent() -> Option<AgentId> {
+    let name = env::var("AXIOM_AGENT")?.into_string().ok()?;
+    env::var("AXIOM_TOKEN")?;
+    AgentId::new(name).ok()
+}
+
+/// A fresh transaction id.
+///
+/// # Errors
+/// None that can be reached: the id is made of hexadecimal digits.
+pub fn fresh_txn() -> Result<TxnId> {
+    TxnId::new(format!("t{}", env::fresh_id()))
+}
+
+impl Context {
+    /// Finds the repository around `cwd` and loads its state. Takes no lock and writes nothing.
+    ///
+    /// # Errors
+    /// `NOT_A_REPOSITORY` and what else the repository says; the codes of a damaged log.
+    pub fn open(cwd: &Path) -> Result<Self> {
+        let repo = Repository::discover(cwd)?;
+        let store = Store::load(Layout::new(repo.common_dir()))?;
+        let by = calling_agent().map_or(By::User, By::Agent);
+        let author = Author { txn: fresh_txn()?, by };
+        Ok(Self { repo: Arc::new(repo), store, config: Config::default(), author })
+    }
+
+    /// From now on acts as somebody, in a transaction of its own (the supervisor's steps, recovery).
+    ///
+    /// # Errors
+    /// As [`fresh_txn`].
+    pub fn act_as(&mut self, by: By) -> Result<()> {
+        self.author = Author { txn: fresh_txn()?, by };
+        Ok(())
+    }
+
+    /// Continues a transaction that is open in the log.
+    pub fn join(&mut self, txn: TxnId) {
+        self.author.txn = txn;
+    }
+
+    /// The transaction that events are appended in.
+    pub fn txn(&self) -> &TxnId {
+        &self.author.txn
+    }
+
+    /// Who appends.
+    pub fn by(&self) -> &By {
+        &self.author.by
+    }
+
+    /// The state as of the last look.
+    pub fn state(&self) -> &State {
+        self.store.state()
+    }
+
+    /// The paths of ours.
+    pub fn layout(&self) -> &Layout {
+        self.store.layout()
+    }
+
+    /// Appends one event; see [`Store::append_with`].
+    ///
+    /// # Errors
+    /// As [`Store::append_with`].
+    pub fn append(&mut self, event: Event) -> Result<Vec<Envelope>> {
+        self.store.append(&self.author, vec![event])
+    }
+
+    /// Appends what `decide` wants, given the newest state under the lock; see [`Store::append_with`].
+    ///
+    /// # Errors
+    /// As [`Store::append_with`].
+    pub fn append_with(&mut self, decide: impl FnOnce(&State) -> Result<Vec<Event>>) -> Result<Vec<Envelope>> {
+        self.store.append_with(&self.author, decide)
+    }
+
+    /// Does `work` while holding the operation lock, with git children holding it too; waits for operations of others.
+    /// The state is read again once the lock is held.
+    ///
+    /// # Errors
+    /// `BUSY`, and whatever `work` returns.
+    pub fn with_operation_lock<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        self.layout().ensure()?;
+        let lock = match FileLock::take(&self.layout().operation_lock(), OPERATION_PATIENCE)? {
+            LockAttempt::Taken(lock) => lock,
+            LockAttempt::Held => {
+                return Err(Error::new(Code::Busy, "another operation (checkpoint, merge, rollback or repair) is under way")
+                    .hint("wait for it to end, then run the command again"));
+            }
+        };
+        let repo = Arc::clone(&self.repo);
+        let _held = repo.hold_lock_in_children(&lock)?;
+        self.store.refresh()?;
+        work(self)
+    }
+
+    /// Whether a supervisor runs in this repository, known with certainty from its lock.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn supervisor_alive(&self) -> Result<bool> {
+        files::is_locked(&self.layout().supervisor_lock())
+    }
+
+    /// Refuses a verb that decides for a human when it is called below an agent.
+    ///
+    /// # Errors
+    /// `NOT_FOR_AGENTS`.
+    pub fn for_humans_only(&self, verb: &str) -> Result<()> {
+        match &self.author.by {
+            By::Agent(agent) => {
+                Err(Error::new(Code::NotForAgents, format!("'{verb}' is for humans, and this is agent '{agent}'"))
+                    .hint("ask with 'git axiom signal waiting QUESTION'"))
+            }
+            By::User | By::Supervisor | By::Recovery => Ok(()),
+        }
+    }
+
+    /// Refuses a verb that touches files or refs while an interrupted operation is open.
+    ///
+    /// # Errors
+    /// `OPERATION_OPEN`.
+    pub fn no_open_operation(&self) -> Result<()> {
+        match &self.state().record.open {
+            Some(open) => Err(Error::new(Code::OperationOpen, format!("'{}' was interrupted", open.operation.title))
+                .hint("git axiom recover --yes    finishes it")
+                .hint("git axiom rollback --abort    reverses it")),
+            None => Ok(()),
+        }
+    }
+}
