@@ -5,18 +5,24 @@
 //! | `program` | running git: environment, explicit git directory, captured output, the inherited lock |
 //! | `repository` | finding the repository, its facts, the identity |
 //! | `refs`, `head` | reading and changing refs by compare-and-swap; HEAD per worktree |
+//! | `objects`, `history` | objects; questions about history and differences |
+//! | `durability` | syncing what git wrote |
 //! | `worktree_list` | which worktrees there are |
 //!
 //! Nothing here decides what should happen, and nothing appends events.
 
 mod durability;
 mod head;
+mod history;
+mod objects;
 mod program;
 mod refs;
 mod repository;
 mod worktree_list;
 
 pub use head::{Head, HeadTarget};
+pub use history::{FileId, LoggedCommit, TreeChange};
+pub use objects::{CommitData, NewCommit, Signature, TreeEntry};
 pub use program::{Git, Output};
 pub use refs::{Expected, RefEdit, RefValue};
 pub use repository::{HashKind, HeldInChildren, Identity, RefFormat, Repository};
