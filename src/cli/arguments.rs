@@ -37,6 +37,12 @@ pub enum Verb {
     /// Add, list, show and change cases: the planned work
     #[command(subcommand)]
     Task(commands::task::Task),
+    /// Show what goes on right now
+    Status(commands::status::Status),
+    /// List what was done, newest first: the transactions that undo works on
+    Log(commands::log::Log),
+    /// Print the events of the log, oldest first
+    Events(commands::events::Events),
 }
 
 impl Verb {
@@ -45,6 +51,9 @@ impl Verb {
         match self {
             Self::Init(_) => "init",
             Self::Task(_) => "task",
+            Self::Status(_) => "status",
+            Self::Log(_) => "log",
+            Self::Events(_) => "events",
         }
     }
 }

@@ -1,6 +1,10 @@
 //! The verbs, one a file: arguments and help, one operation, what is printed.
 
+pub mod events;
 pub mod init;
+pub mod input;
+pub mod log;
+pub mod status;
 pub mod task;
 
 use std::path::PathBuf;
@@ -20,6 +24,9 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Exit> {
     match verb {
         Verb::Init(args) => init::run(&args, &global, screen),
         Verb::Task(args) => task::run(&args, &global, screen),
+        Verb::Status(args) => status::run(&args, &global, screen),
+        Verb::Log(args) => log::run(&args, &global, screen),
+        Verb::Events(args) => events::run(&args, &global, screen),
     }
 }
 

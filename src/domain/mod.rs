@@ -4,6 +4,7 @@
 
 pub mod agent;
 pub mod apply;
+pub mod audit;
 pub mod case;
 pub mod checkpoint;
 pub mod event;
@@ -16,3 +17,5 @@ pub mod session;
 pub mod signal;
 pub mod state;
 pub mod text;
+pub mod transaction;
+pub mod view;

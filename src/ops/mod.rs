@@ -2,4 +2,9 @@
 //!
 //! Only this layer composes them, and only it appends events. Decisions are asked of `domain`.
 
+pub mod cases;
 pub mod context;
+pub mod history;
+pub mod import;
+pub mod status;
+pub mod texts;
