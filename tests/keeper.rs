@@ -31,6 +31,7 @@ fn main() {
             std::thread::sleep(Duration::from_secs(60));
         }
         ["signal", kind, text] => std::process::exit(helper_signal(kind, text)),
+        ["leftovers", dir, result] => helper_leftovers(Path::new(dir), Path::new(result)),
         ["hold", dir, seconds] => helper_hold(Path::new(dir), seconds.parse().unwrap()),
         filter => run_tests(filter.iter().find(|word| !word.starts_with('-')).copied().unwrap_or("")),
     }
@@ -58,8 +59,11 @@ const TESTS: &[Test] = &[
     ("signals_and_markers_are_recorded", signals_and_markers_are_recorded),
     ("a_killed_launcher_changes_nothing", a_killed_launcher_changes_nothing),
     ("a_killed_keeper_leaves_nothing_after_the_clean_up", a_killed_keeper_leaves_nothing_after_the_clean_up),
+    ("cleaning_up_below_the_agent_spares_oneself", cleaning_up_below_the_agent_spares_oneself),
+    ("a_log_on_a_full_disk_is_recorded", a_log_on_a_full_disk_is_recorded),
     ("a_crash_at_any_point_is_seen_as_what_it_is", a_crash_at_any_point_is_seen_as_what_it_is),
     ("a_hold_freezes_and_releases", a_hold_freezes_and_releases),
+    ("busy_programs_are_held_quickly_every_time", busy_programs_are_held_quickly_every_time),
     ("a_hold_ends_with_its_holder", a_hold_ends_with_its_holder),
     ("an_agent_can_hold_the_others", an_agent_can_hold_the_others),
     ("no_lock_is_inherited", no_lock_is_inherited),
@@ -114,6 +118,13 @@ fn helper_hold(dir: &Path, seconds: u64) {
     assert!(guard.release().unwrap());
 }
 
+fn helper_leftovers(dir: &Path, result: &Path) {
+    let KeeperState::Dead(record) = keeper_state(dir).unwrap() else { panic!("not dead") };
+    let ended = end_leftovers(&record).unwrap();
+    std::fs::write(result, format!("{} {}\n", ended.ended.len(), ended.survivors.len())).unwrap();
+    std::thread::sleep(Duration::from_secs(60));
+}
+
 /// A run in a scratch folder, with a mark of its own that all its processes carry.
 struct Run {
     root: tempfile::TempDir,
@@ -164,7 +175,7 @@ impl Run {
         match keeper_state(&spec.dir).unwrap() {
             KeeperState::Alive(record) => record,
             KeeperState::Ended(_) => serde_json::from_slice(&std::fs::read(spec.dir.join("keeper.json")).unwrap()).unwrap(),
-            other => panic!("{other:?}"),
+            other @ (KeeperState::NotStarted | KeeperState::Starting | KeeperState::Dead(_)) => panic!("{other:?}"),
         }
     }
 
@@ -254,7 +265,7 @@ fn a_plain_run_is_recorded(run: &Run) {
 }
 
 fn the_agent_sees_its_surroundings(run: &Run) {
-    let script = "echo $PWD; pwd; echo $GIT_CEILING_DIRECTORIES; echo x > $TMPDIR/file; stat -c %a $TMPDIR; echo $TMPDIR; \
+    let script = "tr '\\0' '\\n' < /proc/$$/environ | grep '^PWD=' | cut -c5-; pwd; echo $GIT_CEILING_DIRECTORIES; echo x > $TMPDIR/file; stat -c %a $TMPDIR; echo $TMPDIR; \
                   echo g=$GIT_DIR; ls /proc/self/fd | wc -l; echo $AXIOM_TASK_ID; ps -o sid= -p $$";
     let exit = run.run(script);
     assert_eq!(exit.code, Some(0));
@@ -486,6 +497,35 @@ fn a_killed_keeper_leaves_nothing_after_the_clean_up(run: &Run) {
     assert!(end_leftovers(&dead).unwrap().ended.is_empty());
 }
 
+fn cleaning_up_below_the_agent_spares_oneself(run: &Run) {
+    let script = "trap '' PIPE; (sleep 300 & echo $! > b); echo $$ > a; while ! [ -e dead ]; do sleep 0.05; done; \
+                  \"$HELPER\" leftovers \"$RUN_DIR\" \"$PWD/result\"";
+    let mut spec = run.spec(script);
+    spec.env.insert("RUN_DIR".into(), spec.dir.clone().into_os_string());
+    let record = run.start(&spec);
+    let workspace = run.path("trees/ws");
+    let (a, b) = (pid_in(&workspace.join("a")), pid_in(&workspace.join("b")));
+    signal(record.keeper.pid, rustix::process::Signal::KILL);
+    wait_for("death", || matches!(keeper_state(&spec.dir).unwrap(), KeeperState::Dead(_)).then_some(()));
+    std::fs::write(workspace.join("dead"), "").unwrap();
+    let result =
+        wait_for("the result", || std::fs::read_to_string(workspace.join("result")).ok().filter(|said| said.ends_with('\n')));
+    assert_eq!(result, "1 0\n");
+    assert!(matches!(state_of(b), '-' | 'Z'), "its sibling is ended");
+    assert!(!matches!(state_of(a), '-' | 'Z'), "its parent is not");
+    let KeeperState::Dead(record) = keeper_state(&spec.dir).unwrap() else { panic!("not dead") };
+    assert!(end_leftovers(&record).unwrap().ended.len() >= 2);
+}
+
+fn a_log_on_a_full_disk_is_recorded(run: &Run) {
+    let mut spec = run.spec("head -c 3000000 /dev/zero; echo; exit 4");
+    spec.log = "/dev/full".into();
+    run.start(&spec);
+    let exit = run.end(&spec);
+    assert_eq!((exit.code, exit.output.bytes, exit.output.dropped), (Some(4), 3_000_001, 3_000_001));
+    assert!(exit.output.log_error.is_some_and(|why| why.contains("/dev/full")));
+}
+
 fn a_crash_at_any_point_is_seen_as_what_it_is(run: &Run) {
     let points = [
         ("keeper.locked", "none"),
@@ -557,6 +597,22 @@ fn a_hold_freezes_and_releases(run: &Run) {
     let _held = control::hold(&record, Duration::from_secs(20)).unwrap();
     control::stop(&record).unwrap();
     assert_eq!(run.end(&spec).cause, EndCause::Stopped);
+}
+
+fn busy_programs_are_held_quickly_every_time(run: &Run) {
+    // Shells start programs by vfork: a child that is stopped before its exec leaves its parent waiting in the kernel.
+    let script = "for i in 1 2 3; do sh -c 'while :; do /bin/true; done' & done; echo up; while :; do /bin/true; done";
+    let spec = run.spec(script);
+    let record = run.start(&spec);
+    wait_for("output", || run.printed().contains("up").then_some(()));
+    for _ in 0..40 {
+        let begun = Instant::now();
+        let guard = control::hold(&record, Duration::from_secs(20)).unwrap();
+        assert!(guard.is_stable() && begun.elapsed() < Duration::from_secs(1), "{:?} {guard:?}", begun.elapsed());
+        assert!(guard.release().unwrap());
+    }
+    control::kill(&record).unwrap();
+    run.end(&spec);
 }
 
 fn a_hold_ends_with_its_holder(run: &Run) {

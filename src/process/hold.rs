@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use super::spec::ProcessId;
-use super::sys::{self, Table};
+use super::sys::{self, Process, Table};
 
 /// How long stopping may take until the hold is called unstable.
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -61,8 +61,8 @@ impl Holds {
                     stopped.push(process.id);
                 }
                 if !process.is_stopped() {
-                    moving = true;
                     sys::send(process.id, Signal::STOP);
+                    moving |= !waits_for_a_stopped_child(&table, &process);
                 }
             }
             quiet = if moving { 0 } else { quiet + 1 };
@@ -93,6 +93,12 @@ impl Holds {
             self.release(id);
         }
     }
+}
+
+/// Whether the process is in a `vfork` whose child was stopped before its exec. It waits in the kernel, where it cannot be
+/// stopped, and does nothing before the child runs again.
+fn waits_for_a_stopped_child(table: &Table, process: &Process) -> bool {
+    process.state == 'D' && table.all().iter().any(|child| child.parent == process.id.pid && child.is_stopped())
 }
 
 fn spared(table: &Table, requester: Option<i32>) -> Vec<i32> {

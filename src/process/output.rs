@@ -209,9 +209,9 @@ impl Reader {
         }
         let before = self.counts.queued.fetch_add(count, Ordering::Relaxed);
         let room = usize::try_from(self.cap.saturating_sub(before)).unwrap_or(usize::MAX).min(bytes.len());
-        // One byte over the cap goes through, so that the writer, who counts escaped bytes, always notices the cap.
-        if room > 0 || before == self.cap {
-            let bytes = bytes[..room.max(1)].to_vec();
+        // The writer counts escaped bytes, so it reaches the cap first, and says so in the log.
+        if room > 0 {
+            let bytes = bytes[..room].to_vec();
             let _ = self.queue.send(Message::Chunk { at: env::now(), stream, bytes });
         }
     }

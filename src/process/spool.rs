@@ -24,6 +24,8 @@ pub const PATIENCE: Duration = Duration::from_secs(5);
 const MAX_REQUEST: u64 = 512 * 1024;
 /// The most signals of one iteration.
 const MAX_SIGNALS: u64 = 10_000;
+/// The most bytes that they take on disk.
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
 /// The most requests that are handled at once, so that a flood does not keep the keeper from its other duties.
 const BATCH: usize = 64;
 
@@ -93,6 +95,7 @@ pub struct Spool {
     token: Token,
     log: AppendFile,
     recorded: u64,
+    bytes: u64,
     /// Set after a failed sync: from then on nothing can be acknowledged.
     broken: Option<String>,
 }
@@ -105,7 +108,7 @@ impl Spool {
     pub fn open(folder: &Path, dir: &Path, token: Token) -> Result<Self> {
         files::create_dir_all(folder)?;
         let log = AppendFile::open(&dir.join(spec::SIGNALS))?;
-        Ok(Self { folder: folder.to_owned(), token, log, recorded: 0, broken: None })
+        Ok(Self { folder: folder.to_owned(), token, log, recorded: 0, bytes: 0, broken: None })
     }
 
     /// How many signals were recorded.
@@ -170,6 +173,9 @@ impl Spool {
             Ok(line) => line,
             Err(why) => return refused(&why),
         };
+        if self.bytes + line.len() as u64 > MAX_BYTES {
+            return refused(&format!("the signals of this iteration take more than {MAX_BYTES} bytes"));
+        }
         if let Err(why) = self.log.append(&line) {
             return refused(&why);
         }
@@ -179,6 +185,7 @@ impl Spool {
             return refused(&why);
         }
         self.recorded += 1;
+        self.bytes += line.len() as u64;
         Answer::Recorded
     }
 }
