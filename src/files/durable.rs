@@ -60,9 +60,7 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<()> {
 /// # Errors
 /// `IO_FAILED`, also where the file exists. What was written of it is removed again.
 pub fn create_new(path: &Path, bytes: &[u8]) -> Result<()> {
-    if let Err(error) = write_new(path, bytes) {
-        return Err(error);
-    }
+    write_new(path, bytes)?;
     sync_dir(parent(path)?)
 }
 
@@ -98,6 +96,18 @@ pub fn create_dir_all(path: &Path) -> Result<()> {
         Ok(()) => sync_dir(above),
         Err(e) if e.kind() == ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
         Err(e) => Err(Error::io("create the folder", path, e)),
+    }
+}
+
+/// Creates one folder among the user's own files, with the permissions that the user's umask gives; no error if it is
+/// there. Nothing is synced.
+///
+/// # Errors
+/// `IO_FAILED` with the path, also where something else is there.
+pub fn create_users_dir(path: &Path) -> Result<()> {
+    match std::fs::create_dir(path) {
+        Err(e) if e.kind() != ErrorKind::AlreadyExists || !path.is_dir() => Err(Error::io("create the folder", path, e)),
+        _ => Ok(()),
     }
 }
 

@@ -8,6 +8,7 @@
 //! | `objects`, `history` | objects; questions about history and differences |
 //! | `capture`, `capture_extras`, `coverage` | saving a worktree as commits, and what that leaves out |
 //! | `status`, `index_file` | what differs; private copies of the index |
+//! | `restore`, `restore_plan`, `staging`, `place` | bringing files from one captured tree to another |
 //! | `durability` | syncing what git wrote |
 //! | `worktree_list` | which worktrees there are |
 //!
@@ -21,9 +22,13 @@ mod head;
 mod history;
 mod index_file;
 mod objects;
+mod place;
 mod program;
 mod refs;
 mod repository;
+mod restore;
+mod restore_plan;
+mod staging;
 mod status;
 mod worktree_list;
 
@@ -37,8 +42,11 @@ pub use objects::{CommitData, NewCommit, Signature, TreeEntry};
 pub use program::{Git, Output};
 pub use refs::{Expected, RefEdit, RefValue};
 pub use repository::{HashKind, HeldInChildren, Identity, RefFormat, Repository};
+pub use restore::{MovedAside, Restore, RestoreReport};
 pub use status::{StatusEntry, StatusKind};
 pub use worktree_list::{Worktree, WorktreeEntry};
 
+#[cfg(test)]
+mod restore_tests;
 #[cfg(test)]
 mod scratch;
