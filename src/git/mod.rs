@@ -9,11 +9,13 @@
 //! | `capture`, `capture_extras`, `coverage` | saving a worktree as commits, and what that leaves out |
 //! | `status`, `index_file` | what differs; private copies of the index |
 //! | `restore`, `restore_plan`, `staging`, `place` | bringing files from one captured tree to another |
+//! | `index_lock`, `index_install`, `advance` | installing an index; moving a branch that is checked out |
 //! | `durability` | syncing what git wrote |
 //! | `worktree_list` | which worktrees there are |
 //!
 //! Nothing here decides what should happen, and nothing appends events.
 
+mod advance;
 mod capture;
 mod capture_extras;
 mod coverage;
@@ -21,6 +23,8 @@ mod durability;
 mod head;
 mod history;
 mod index_file;
+mod index_install;
+mod index_lock;
 mod objects;
 mod place;
 mod program;
@@ -32,12 +36,14 @@ mod staging;
 mod status;
 mod worktree_list;
 
+pub use advance::Advance;
 pub use capture::{CaptureCommit, CaptureOptions, WorktreeCapture};
 pub use capture_extras::{CaptureExtras, OperationFile};
 pub use coverage::{Coverage, PathSample};
 pub use head::{Head, HeadTarget};
 pub use history::{FileId, LoggedCommit, TreeChange};
 pub use index_file::{ConflictStage, IndexExtras, ScratchFolder};
+pub use index_lock::IndexLock;
 pub use objects::{CommitData, NewCommit, Signature, TreeEntry};
 pub use program::{Git, Output};
 pub use refs::{Expected, RefEdit, RefValue};
