@@ -21,6 +21,8 @@ const CAPTURES: &str = "refs/axiom/captures/";
 const JSON: &[u8] = b"checkpoint.json";
 /// The notes.
 const NOTES: &str = "refs/notes/axiom";
+/// Where git makes new notes for us; what a crash leaves there means nothing.
+const SCRATCH_NOTES: &str = "refs/notes/axiom-tmp/";
 /// The largest checkpoint JSON.
 const JSON_LIMIT: u64 = 64 * 1024 * 1024;
 
@@ -167,7 +169,7 @@ impl Repository {
         if present.as_ref() == note {
             return Ok(None);
         }
-        let scratch = format!("refs/notes/axiom-tmp/{}", env::fresh_id());
+        let scratch = format!("{SCRATCH_NOTES}{}", env::fresh_id());
         let name = RefName::new(scratch.as_str());
         if let Some(old) = old {
             self.git().args(["update-ref", &scratch, old.as_str()]).run_ok()?;
@@ -184,6 +186,17 @@ impl Repository {
             return Err(output.error());
         }
         made
+    }
+
+    /// Removes what a crash while notes were changed left behind. Call it only while nobody else changes notes.
+    ///
+    /// # Errors
+    /// As [`Repository::update_refs`].
+    pub fn clear_scratch_notes(&self) -> Result<()> {
+        let left = self.refs_below(SCRATCH_NOTES)?.into_iter();
+        let edits: Vec<RefEdit> =
+            left.map(|found| RefEdit { name: found.name, expected: Expected::Value(found.oid), new: None }).collect();
+        self.update_refs(&edits, "git axiom: clear")
     }
 
     fn note_in(&self, notes: &Oid, object: &Oid) -> Result<Option<Oid>> {

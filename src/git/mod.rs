@@ -13,6 +13,7 @@
 //! | `workspaces` | making, putting aside, bringing back and repairing linked worktrees |
 //! | `merge`, `commit` | merges in memory; committing what an agent left |
 //! | `checkpoint_refs`, `texts` | captures, tags and notes of checkpoints; long texts |
+//! | `stale_locks` | git's lock files that a killed git left |
 //! | `durability` | syncing what git wrote |
 //! | `worktree_list` | which worktrees there are |
 //!
@@ -39,6 +40,7 @@ mod repository;
 mod restore;
 mod restore_plan;
 mod staging;
+mod stale_locks;
 mod status;
 mod texts;
 mod workspaces;
@@ -60,6 +62,7 @@ pub use program::{Git, Output};
 pub use refs::{Expected, RefEdit, RefValue};
 pub use repository::{HashKind, HeldInChildren, Identity, RefFormat, Repository};
 pub use restore::{MovedAside, Restore, RestoreReport};
+pub use stale_locks::{GitLock, Owner};
 pub use status::{StatusEntry, StatusKind};
 pub use texts::TEXT_LIMIT;
 pub use workspaces::{Aside, Repair, WorkspaceBranch};
