@@ -302,7 +302,8 @@ fn stop_asks_and_then_kills(run: &Run) {
     assert!(begun.elapsed() >= Duration::from_millis(900), "it has its grace time");
     assert_eq!((exit.cause, exit.code, exit.signal), (EndCause::Stopped, None, Some(9)));
     assert!(run.printed().contains("asked"));
-    assert_eq!(control::ping(&record).unwrap_err().code(), Code::KeeperFailed);
+    let error = wait_for("silence", || control::ping(&record).err());
+    assert_eq!(error.code(), Code::KeeperFailed);
 }
 
 fn a_polite_program_stops_by_itself(run: &Run) {
