@@ -14,6 +14,7 @@ use super::coverage::{Coverage, find_special};
 use super::head::Head;
 use super::index_file::{IndexInfo, copy_index, in_folder, index_facts, mark, nul_list};
 use super::objects::NewCommit;
+use super::place::{Found, look};
 use super::repository::Repository;
 use super::status::{StatusEntry, StatusKind};
 use super::worktree_list::Worktree;
@@ -95,7 +96,7 @@ impl Repository {
         coverage: &mut Coverage,
     ) -> Result<ChangedPaths> {
         let mut skipped: BTreeSet<RepoPath> = options.excluded.iter().cloned().collect();
-        let mut changed = ChangedPaths::default();
+        let mut changed = Vec::new();
         for StatusEntry { path, kind } in entries {
             match kind {
                 StatusKind::Ignored => {
@@ -110,29 +111,36 @@ impl Repository {
                     let place = worktree.path().join(path.to_path());
                     match std::fs::symlink_metadata(&place) {
                         Ok(meta) if meta.is_file() && meta.len() > options.max_file_size => coverage.too_large.add(path),
-                        Ok(_) => changed.update.push(path),
+                        Ok(_) => changed.push(path),
                         // Gone since.
                         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
                         Err(e) => return Err(Error::io("look at", &place, e)),
                     }
                 }
-                StatusKind::Unmerged => changed.update.push(path),
+                StatusKind::Unmerged => changed.push(path),
                 StatusKind::Tracked { worktree: letter, dirty_submodule, .. } => {
                     if dirty_submodule {
                         coverage.dirty_submodules.add(path.clone());
                     }
                     if letter != b'.' {
-                        changed.update.push(path);
+                        changed.push(path);
                     }
                 }
             }
         }
         let special = find_special(worktree.path(), &skipped)?;
-        let hidden: BTreeSet<&RepoPath> = special.iter().collect();
-        let (gone, kept) = changed.update.drain(..).partition(|path| hidden.contains(path));
-        changed = ChangedPaths { update: kept, remove: gone };
+        let mut sorted = ChangedPaths::default();
+        for path in changed {
+            // git refuses to remove by name what is now below a link, so what is gone is said to be gone.
+            let keep = match look(worktree.path(), &path)? {
+                Found::File(_) | Found::Link(..) => true,
+                Found::Folder => worktree.path().join(path.to_path()).join(".git").exists(),
+                Found::Missing | Found::Below(_) | Found::Special => false,
+            };
+            if keep { sorted.update.push(path) } else { sorted.remove.push(path) }
+        }
         special.into_iter().for_each(|path| coverage.special.add(path));
-        Ok(changed)
+        Ok(sorted)
     }
 
     fn files_tree(&self, worktree: &Worktree, index: &Path, changed: &ChangedPaths) -> Result<Oid> {

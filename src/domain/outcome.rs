@@ -1,0 +1,168 @@
+//! What the end of an iteration means, and what follows from it. Pure tables.
+
+use super::agent::Outcome;
+use super::case::Status;
+use super::signal::Signal;
+
+/// The bare facts of a program's end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    /// It exited with this status.
+    Exited(i32),
+    /// A signal ended it that nobody of ours sent.
+    Signalled(i32),
+    /// Somebody stopped or killed it.
+    Stopped,
+    /// It ran over a limit, named here.
+    OverLimit(&'static str),
+    /// It could not be started.
+    NotStarted(String),
+    /// Its keeper died.
+    KeeperDied,
+}
+
+/// How an iteration ended. `verdict` is the last signal or marker that decides (complete, blocked, waiting); `exit_completes`
+/// is whether exit 0 alone completes the task (preset `shell` and bare programs).
+pub fn classify(end: &End, verdict: Option<&Signal>, exit_completes: bool) -> Outcome {
+    let spoken = verdict.and_then(|signal| match signal {
+        Signal::Complete {} => Some(Outcome::Complete),
+        Signal::Blocked { reason } => Some(Outcome::Blocked { reason: reason.clone() }),
+        Signal::Waiting { question } => Some(Outcome::Waiting { question: question.clone() }),
+        Signal::Progress { .. }
+        | Signal::Learning { .. }
+        | Signal::Phase { .. }
+        | Signal::Subtask { .. }
+        | Signal::File(_)
+        | Signal::Ready { .. }
+        | Signal::ToolStarted(_)
+        | Signal::ToolCompleted(_)
+        | Signal::RequestSent {}
+        | Signal::ResponseReceived {} => None,
+    });
+    match (end, spoken) {
+        // What the agent said stands, however its program ended: the signal was acknowledged.
+        (_, Some(outcome)) => outcome,
+        (End::KeeperDied, None) => Outcome::Crashed,
+        (End::Stopped, None) => Outcome::Stopped,
+        (End::Exited(0), None) if exit_completes => Outcome::Complete,
+        (End::Exited(0), None) => Outcome::Unfinished { why: "it ended without saying that the task is complete".into() },
+        (End::Exited(code), None) => Outcome::Unfinished { why: format!("it exited with status {code}") },
+        (End::Signalled(signal), None) => Outcome::Unfinished { why: format!("signal {signal} ended it") },
+        (End::OverLimit(limit), None) => Outcome::Unfinished { why: format!("it ran over its {limit}") },
+        (End::NotStarted(why), None) => Outcome::Unfinished { why: format!("it could not be started: {why}") },
+    }
+}
+
+/// What follows from the end of an iteration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Next {
+    /// Another iteration.
+    Iterate,
+    /// Verify, then done; a failing step makes it another iteration.
+    Verify,
+    /// A human has to answer; then another iteration.
+    Ask {
+        /// The question.
+        question: String,
+    },
+    /// The agent is free, and the task gets this status.
+    Release {
+        /// The status.
+        status: Status,
+        /// Why.
+        reason: String,
+        /// Whether a retry is counted.
+        retry: bool,
+    },
+}
+
+/// The limits that decide whether there is a next time.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Iterations that this claim has had.
+    pub iteration: u32,
+    /// Iterations that a claim may have.
+    pub max_iterations: u32,
+    /// Crashes that the task has had.
+    pub retry_count: u32,
+    /// Crashes after which it is failed.
+    pub max_retries: u32,
+}
+
+/// What follows from an outcome.
+pub fn after_iteration(outcome: &Outcome, limits: Limits) -> Next {
+    let release = |status, reason: String, retry| Next::Release { status, reason, retry };
+    match outcome {
+        Outcome::Complete => Next::Verify,
+        Outcome::Blocked { reason } => release(Status::Blocked, reason.clone(), false),
+        Outcome::Waiting { question } => Next::Ask { question: question.clone() },
+        Outcome::Stopped => release(Status::Pending, "stopped".into(), false),
+        Outcome::Crashed if limits.retry_count >= limits.max_retries => {
+            release(Status::Failed, format!("it crashed {} times", limits.retry_count + 1), true)
+        }
+        Outcome::Crashed => release(Status::Pending, "its keeper died".into(), true),
+        Outcome::Unfinished { why } => another(why, limits),
+    }
+}
+
+/// What follows when the work is not good enough yet: another iteration while there is one left.
+pub fn another(why: &str, limits: Limits) -> Next {
+    if limits.iteration < limits.max_iterations {
+        Next::Iterate
+    } else {
+        let times = if limits.iteration == 1 { "1 iteration".to_owned() } else { format!("{} iterations", limits.iteration) };
+        Next::Release { status: Status::Failed, reason: format!("not complete after {times}: {why}"), retry: false }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn limits(iteration: u32, retry_count: u32) -> Limits {
+        Limits { iteration, max_iterations: 3, retry_count, max_retries: 2 }
+    }
+
+    #[test]
+    fn ends_are_classified() {
+        let complete = Signal::Complete {};
+        let progress = Signal::Progress { percent: 5 };
+        let table = [
+            (End::Exited(0), None, true, "Complete"),
+            (End::Exited(0), None, false, "Unfinished"),
+            (End::Exited(0), Some(&progress), false, "Unfinished"),
+            (End::Exited(1), None, true, "Unfinished"),
+            (End::Exited(1), Some(&complete), false, "Complete"),
+            (End::Signalled(9), None, true, "Unfinished"),
+            (End::Stopped, None, true, "Stopped"),
+            (End::Stopped, Some(&complete), true, "Complete"),
+            (End::OverLimit("time limit"), None, true, "Unfinished"),
+            (End::NotStarted("x".into()), None, true, "Unfinished"),
+            (End::KeeperDied, None, true, "Crashed"),
+            (End::KeeperDied, Some(&complete), false, "Complete"),
+        ];
+        for (end, verdict, exit_completes, expected) in table {
+            let outcome = format!("{:?}", classify(&end, verdict, exit_completes));
+            assert!(outcome.starts_with(expected), "{end:?} {verdict:?}: {outcome}");
+        }
+    }
+
+    #[test]
+    fn iterations_and_retries_run_out() {
+        let unfinished = Outcome::Unfinished { why: "x".into() };
+        assert_eq!(after_iteration(&unfinished, limits(2, 0)), Next::Iterate);
+        assert!(matches!(after_iteration(&unfinished, limits(3, 0)), Next::Release { status: Status::Failed, retry: false, .. }));
+        assert!(matches!(
+            after_iteration(&Outcome::Crashed, limits(1, 1)),
+            Next::Release { status: Status::Pending, retry: true, .. }
+        ));
+        assert!(matches!(
+            after_iteration(&Outcome::Crashed, limits(1, 2)),
+            Next::Release { status: Status::Failed, retry: true, .. }
+        ));
+        assert!(matches!(
+            after_iteration(&Outcome::Stopped, limits(1, 0)),
+            Next::Release { status: Status::Pending, retry: false, .. }
+        ));
+    }
+}

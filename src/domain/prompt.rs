@@ -1,0 +1,94 @@
+//! The prompt of an iteration: the task, what happened before, and how to report. Pure.
+
+use std::fmt::Write;
+
+use super::case::Case;
+use super::ids::Token;
+
+/// What is known of earlier attempts, for the next prompt.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct History {
+    /// Attempts that crashed.
+    pub previous_attempts: u32,
+    /// Whether the workspace holds uncommitted changes, looked up just now.
+    pub workspace_has_changes: bool,
+    /// The newest entries of the task's audit log, oldest first.
+    pub audit: Vec<String>,
+    /// What the last iteration lacked: a failing verify step, a human's answer, a merge conflict.
+    pub notes: Vec<String>,
+}
+
+/// What a prompt is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Parts<'a> {
+    /// The task.
+    pub case: &'a Case,
+    /// Its body.
+    pub body: &'a str,
+    /// The iteration's token.
+    pub token: &'a Token,
+    /// The iteration, from 1.
+    pub iteration: u32,
+    /// Iterations that there may be.
+    pub max_iterations: u32,
+    /// The task's branch.
+    pub branch: &'a str,
+    /// The branch that the work goes into.
+    pub target: &'a str,
+    /// What happened before.
+    pub history: &'a History,
+}
+
+/// The prompt, in Markdown.
+pub fn prompt(parts: Parts<'_>) -> String {
+    let Parts { case, body, token, iteration, max_iterations, branch, target, history } = parts;
+    let mut text = format!("# Task {}: {}\n\n", case.id, case.title);
+    if !body.is_empty() {
+        let _ = write!(text, "{}\n\n", body.trim_end());
+    }
+    let _ = write!(
+        text,
+        "You work in a git worktree of your own on branch `{branch}`; the work will be merged into `{target}`.\n\
+         This is iteration {iteration} of at most {max_iterations}. What you leave uncommitted is committed for you.\n\n"
+    );
+    for command in &case.verify {
+        let _ = writeln!(text, "Before the task is done this must pass: `{command}`");
+    }
+    if !case.verify.is_empty() {
+        text.push('\n');
+    }
+    push_history(&mut text, history);
+    let _ = write!(
+        text,
+        "## How to report\n\n\
+         Run `git axiom signal complete` when the task is complete, `git axiom signal blocked REASON` when you cannot go on,\n\
+         `git axiom signal waiting QUESTION` to ask a human, `git axiom signal progress PERCENT` in between.\n\
+         Or end your last message with one of these alone on a line:\n\n\
+         <axiom {token}>COMPLETE</axiom>\n<axiom {token}>BLOCKED: reason</axiom>\n<axiom {token}>WAITING: question</axiom>\n"
+    );
+    text
+}
+
+fn push_history(text: &mut String, history: &History) {
+    for note in &history.notes {
+        let _ = write!(text, "{note}\n\n");
+    }
+    if history.previous_attempts == 0 {
+        return;
+    }
+    let changes = if history.workspace_has_changes { "Yes" } else { "No" };
+    let _ = write!(
+        text,
+        "## Recovery Context\n\nThis Task was previously attempted but crashed.\n\n\
+         **Previous attempts:** {}\n**Workspace has uncommitted changes:** {changes}\n\n",
+        history.previous_attempts
+    );
+    if !history.audit.is_empty() {
+        text.push_str("### Last Attempt Log\n\n");
+        for entry in &history.audit {
+            let _ = writeln!(text, "- {entry}");
+        }
+        text.push('\n');
+    }
+    text.push_str("Please review the workspace state and continue from where the previous attempt left off.\n\n");
+}
