@@ -22,7 +22,10 @@ impl State {
     /// # Errors
     /// The code that a verb reports when it asks for something impossible; the state is then unchanged.
     pub fn apply(&mut self, envelope: &Envelope) -> Result<()> {
-        if envelope.seq != self.seq + 1 && !matches!(envelope.event, Event::StateAdopted { .. }) {
+        // What recovery adopted is numbered above all that was ever known.
+        let adopted = matches!(envelope.event, Event::StateAdopted { .. }) && envelope.seq > self.seq;
+        let follows = adopted || envelope.seq == self.seq + 1;
+        if !follows {
             return refuse(Code::EventSchemaInvalid, format!("event {} does not follow event {}", envelope.seq, self.seq));
         }
         self.apply_event(envelope)?;
