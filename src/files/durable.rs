@@ -99,6 +99,18 @@ pub fn create_dir_all(path: &Path) -> Result<()> {
     }
 }
 
+/// Creates one folder among the user's own files, with the permissions that the user's umask gives; no error if it is
+/// there. Nothing is synced.
+///
+/// # Errors
+/// `IO_FAILED` with the path, also where something else is there.
+pub fn create_users_dir(path: &Path) -> Result<()> {
+    match std::fs::create_dir(path) {
+        Err(e) if e.kind() != ErrorKind::AlreadyExists || !path.is_dir() => Err(Error::io("create the folder", path, e)),
+        _ => Ok(()),
+    }
+}
+
 /// Renames, replacing a file at `to`, and syncs both folders.
 ///
 /// # Errors

@@ -9,7 +9,7 @@ mod lock;
 
 pub use append::{AppendFile, open_append};
 pub use durable::{
-    create_dir_all, create_new, hard_link, read, read_optional, remove_empty_dir, remove_file, rename, rename_no_replace,
-    sync_dir, sync_file, write_atomic, write_scratch,
+    create_dir_all, create_new, create_users_dir, hard_link, read, read_optional, remove_empty_dir, remove_file, rename,
+    rename_no_replace, sync_dir, sync_file, write_atomic, write_scratch,
 };
 pub use lock::{FileLock, LockAttempt, is_locked};

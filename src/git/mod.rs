@@ -5,22 +5,48 @@
 //! | `program` | running git: environment, explicit git directory, captured output, the inherited lock |
 //! | `repository` | finding the repository, its facts, the identity |
 //! | `refs`, `head` | reading and changing refs by compare-and-swap; HEAD per worktree |
+//! | `objects`, `history` | objects; questions about history and differences |
+//! | `capture`, `capture_extras`, `coverage` | saving a worktree as commits, and what that leaves out |
+//! | `status`, `index_file` | what differs; private copies of the index |
+//! | `restore`, `restore_plan`, `staging`, `place` | bringing files from one captured tree to another |
+//! | `durability` | syncing what git wrote |
 //! | `worktree_list` | which worktrees there are |
 //!
 //! Nothing here decides what should happen, and nothing appends events.
 
+mod capture;
+mod capture_extras;
+mod coverage;
 mod durability;
 mod head;
+mod history;
+mod index_file;
+mod objects;
+mod place;
 mod program;
 mod refs;
 mod repository;
+mod restore;
+mod restore_plan;
+mod staging;
+mod status;
 mod worktree_list;
 
+pub use capture::{CaptureCommit, CaptureOptions, WorktreeCapture};
+pub use capture_extras::{CaptureExtras, OperationFile};
+pub use coverage::{Coverage, PathSample};
 pub use head::{Head, HeadTarget};
+pub use history::{FileId, LoggedCommit, TreeChange};
+pub use index_file::{ConflictStage, IndexExtras, ScratchFolder};
+pub use objects::{CommitData, NewCommit, Signature, TreeEntry};
 pub use program::{Git, Output};
 pub use refs::{Expected, RefEdit, RefValue};
 pub use repository::{HashKind, HeldInChildren, Identity, RefFormat, Repository};
+pub use restore::{MovedAside, Restore, RestoreReport};
+pub use status::{StatusEntry, StatusKind};
 pub use worktree_list::{Worktree, WorktreeEntry};
 
+#[cfg(test)]
+mod restore_tests;
 #[cfg(test)]
 mod scratch;

@@ -63,6 +63,11 @@ impl Worktree {
         self.git_dir.join("index")
     }
 
+    /// The same git directory with other files: a folder in which contents are made ready.
+    pub(super) fn with_files_in(&self, folder: &Path) -> Self {
+        Self { path: folder.to_owned(), git_dir: self.git_dir.clone(), main: true }
+    }
+
     /// Checks that the folder still is a worktree of this git directory. Call it before every write.
     ///
     /// # Errors

@@ -1,0 +1,149 @@
+//! What a stash cannot say: conflict stages, flags, an operation in progress. Kept as a commit beside the index.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use walkdir::WalkDir;
+
+use crate::domain::names::{Oid, RepoPath};
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+use super::index_file::{IndexExtras, IndexFacts};
+use super::objects::{GITLINK, NewCommit, Signature, TREE, TreeEntry};
+use super::repository::Repository;
+use super::worktree_list::Worktree;
+
+/// Files and folders in a worktree's git directory that say which operation is in progress.
+const OPERATION: &[&str] = &[
+    "MERGE_HEAD",
+    "MERGE_MSG",
+    "MERGE_MODE",
+    "MERGE_RR",
+    "SQUASH_MSG",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "REBASE_HEAD",
+    "AUTO_MERGE",
+    "BISECT_START",
+    "BISECT_LOG",
+    "BISECT_NAMES",
+    "BISECT_TERMS",
+    "BISECT_EXPECTED_REV",
+    "BISECT_ANCESTORS_OK",
+    "BISECT_FIRST_PARENT",
+    "rebase-merge",
+    "rebase-apply",
+    "sequencer",
+];
+
+/// The name of the list in the tree of an extras commit.
+const LIST: &[u8] = b"extras.json";
+
+/// The largest file of an operation in progress, and the largest list.
+const LIMIT: u64 = 256 * 1024 * 1024;
+
+/// One file of an operation in progress.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OperationFile {
+    /// Its path below the worktree's git directory.
+    pub path: RepoPath,
+    /// Its content.
+    pub oid: Oid,
+}
+
+/// What a stash cannot say about a worktree.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CaptureExtras {
+    /// About the index.
+    pub index: IndexExtras,
+    /// The operation in progress.
+    pub operation: Vec<OperationFile>,
+}
+
+impl CaptureExtras {
+    /// Reads the operation in progress into blobs.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `TOO_LARGE`, `GIT_FAILED`.
+    pub(super) fn read(r: &Repository, worktree: &Worktree, facts: IndexFacts, intent: Vec<RepoPath>) -> Result<Self> {
+        let index = IndexExtras {
+            unmerged: facts.unmerged,
+            intent_to_add: intent,
+            skip_worktree: facts.skip_worktree,
+            assume_unchanged: facts.assume_unchanged,
+        };
+        let mut operation = Vec::new();
+        for name in OPERATION {
+            let top = worktree.git_dir().join(name);
+            if std::fs::symlink_metadata(&top).is_err() {
+                continue;
+            }
+            for entry in WalkDir::new(&top).sort_by_file_name() {
+                let entry = entry.map_err(|e| Error::io("list", &top, std::io::Error::other(e)))?;
+                if entry.file_type().is_file() {
+                    operation.push(operation_file(r, worktree, entry.path())?);
+                }
+            }
+        }
+        Ok(Self { index, operation })
+    }
+
+    /// Whether there is nothing to say.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// A commit that holds this as `extras.json`, and keeps alive the blobs that it names; `None` where there is nothing
+    /// to say.
+    ///
+    /// # Errors
+    /// `DISK_FULL`, `GIT_FAILED`.
+    pub(super) fn commit(&self, repository: &Repository, who: &Signature) -> Result<Option<Oid>> {
+        if self.is_empty() {
+            return Ok(None);
+        }
+        let json = serde_json::to_vec_pretty(self).map_err(|e| Error::new(Code::Internal, "cannot write extras").because(e))?;
+        let file = |name: String, oid: &Oid| TreeEntry { mode: 0o100_644, oid: oid.clone(), name: name.into_bytes() };
+        // Numbers as names: the paths may be odd, and the list says which is which.
+        let operation = self.operation.iter().enumerate().map(|(i, part)| file(format!("{i:06}"), &part.oid));
+        let sides = self.index.unmerged.iter().filter(|stage| stage.mode != GITLINK).enumerate();
+        let sides: Vec<TreeEntry> = sides.map(|(i, stage)| file(format!("{i:06}"), &stage.oid)).collect();
+        let operation: Vec<TreeEntry> = operation.collect();
+        let mut entries = vec![file(String::from_utf8_lossy(LIST).into_owned(), &repository.write_blob(&json)?)];
+        for (name, part) in [("operation", operation), ("unmerged", sides)] {
+            if !part.is_empty() {
+                entries.push(TreeEntry { mode: TREE, oid: repository.write_tree(&part)?, name: name.into() });
+            }
+        }
+        let tree = repository.write_tree(&entries)?;
+        let message = "flags, conflicts and operation in progress";
+        repository.write_commit(&NewCommit { tree: &tree, parents: Vec::new(), who, message }).map(Some)
+    }
+
+    /// Reads what [`CaptureExtras::commit`] kept, from a capture's commit.
+    ///
+    /// # Errors
+    /// `CHECKPOINT_DAMAGED` where the capture has not the shape of one.
+    pub fn of_capture(repository: &Repository, capture: &Oid) -> Result<Self> {
+        let damaged = || Error::new(Code::CheckpointDamaged, format!("{} is no capture", capture.short()));
+        let commit = repository.read_commit(capture)?;
+        let index = repository.read_commit(commit.parents.get(1).ok_or_else(damaged)?)?;
+        // Only the next parent can be it; the others keep refs and captures alive.
+        let Some(parent) = index.parents.get(1) else { return Ok(Self::default()) };
+        let tree = repository.read_commit(parent)?.tree;
+        let Some(list) = repository.read_tree(&tree)?.into_iter().find(|entry| entry.name == LIST) else {
+            return Ok(Self::default());
+        };
+        let json = repository.read_blob(&list.oid, LIMIT)?;
+        serde_json::from_slice(&json).map_err(|e| damaged().because(e))
+    }
+}
+
+fn operation_file(repository: &Repository, worktree: &Worktree, path: &Path) -> Result<OperationFile> {
+    use std::os::unix::ffi::OsStrExt;
+    let oid = repository.write_blob(&files::read(path, LIMIT)?)?;
+    let inside = path.strip_prefix(worktree.git_dir()).unwrap_or(path);
+    Ok(OperationFile { path: RepoPath::new(inside.as_os_str().as_bytes()), oid })
+}

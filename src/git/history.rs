@@ -1,0 +1,179 @@
+//! Questions about history and differences between trees.
+
+use crate::domain::names::{Oid, RepoPath};
+use crate::error::{Code, Error, Result};
+
+use super::repository::Repository;
+
+/// A file as a tree names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileId {
+    /// The mode, such as `0o100755`.
+    pub mode: u32,
+    /// The blob, or the commit of a submodule.
+    pub oid: Oid,
+}
+
+/// A path in which two trees differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TreeChange {
+    /// Where.
+    pub path: RepoPath,
+    /// In the first tree.
+    pub old: Option<FileId>,
+    /// In the second tree.
+    pub new: Option<FileId>,
+}
+
+impl TreeChange {
+    /// The same change backwards.
+    #[must_use]
+    pub fn reversed(self) -> Self {
+        Self { path: self.path, old: self.new, new: self.old }
+    }
+}
+
+/// A commit of a walk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoggedCommit {
+    /// The commit.
+    pub oid: Oid,
+    /// Its parents.
+    pub parents: Vec<Oid>,
+    /// When it was committed, seconds since 1970.
+    pub seconds: i64,
+    /// The first line of its message.
+    pub subject: String,
+    /// The values of its `Axiom-Task` trailers.
+    pub tasks: Vec<String>,
+}
+
+impl Repository {
+    /// The paths in which two trees (or commits) differ, ordered; renames are a deletion and an addition.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn diff_trees(&self, old: &Oid, new: &Oid) -> Result<Vec<TreeChange>> {
+        let git = self.git().args(["diff-tree", "-r", "-z", "--raw", "--no-renames", "--ignore-submodules=none"]);
+        let output = git.args([old.as_str(), new.as_str()]).run_ok()?;
+        let unclear = || Error::new(Code::GitFailed, "cannot make sense of what 'git diff-tree' printed");
+        let mut changes = Vec::new();
+        let mut fields = output.stdout.split(|b| *b == 0);
+        while let Some(meta) = fields.next().filter(|field| !field.is_empty()) {
+            let path = RepoPath::new(fields.next().ok_or_else(unclear)?);
+            let meta = std::str::from_utf8(meta).ok().and_then(|m| m.strip_prefix(':')).ok_or_else(unclear)?;
+            let parts: Vec<&str> = meta.split(' ').collect();
+            let [old_mode, new_mode, old_oid, new_oid, _] = parts[..] else { return Err(unclear()) };
+            let side = |mode: &str, oid: &str| -> Result<Option<FileId>> {
+                let mode = u32::from_str_radix(mode, 8).map_err(|_| unclear())?;
+                if mode == 0 { Ok(None) } else { Ok(Some(FileId { mode, oid: Oid::new(oid)? })) }
+            };
+            changes.push(TreeChange { path, old: side(old_mode, old_oid)?, new: side(new_mode, new_oid)? });
+        }
+        Ok(changes)
+    }
+
+    /// Whether `ancestor` is `descendant` or in its history.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where a commit is missing.
+    pub fn is_ancestor(&self, ancestor: &Oid, descendant: &Oid) -> Result<bool> {
+        let git = self.git().args(["merge-base", "--is-ancestor", ancestor.as_str(), descendant.as_str()]);
+        let output = git.run()?;
+        match output.code {
+            Some(0) => Ok(true),
+            Some(1) => Ok(false),
+            Some(_) | None => Err(output.error()),
+        }
+    }
+
+    /// The best common ancestor; `None` for unrelated histories.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where a commit is missing.
+    pub fn merge_base(&self, a: &Oid, b: &Oid) -> Result<Option<Oid>> {
+        let output = self.git().args(["merge-base", a.as_str(), b.as_str()]).run()?;
+        match output.code {
+            Some(0) => Ok(Some(Oid::new(output.text()?)?)),
+            Some(1) => Ok(None),
+            Some(_) | None => Err(output.error()),
+        }
+    }
+
+    /// How many commits `to` has that `from` lacks.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where a commit is missing.
+    pub fn count_commits(&self, from: &Oid, to: &Oid) -> Result<u64> {
+        let text = self.git().args(["rev-list", "--count", &format!("{from}..{to}")]).text()?;
+        text.parse().map_err(|e| Error::new(Code::GitFailed, format!("'git rev-list' printed '{text}'")).because(e))
+    }
+
+    /// The commits that `to` has and none of `without`, newest first, at most `limit`.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where a commit is missing.
+    pub fn log(&self, to: &Oid, without: &[Oid], limit: usize) -> Result<Vec<LoggedCommit>> {
+        let format = "--format=%H%x00%P%x00%ct%x00%s%x00%(trailers:key=Axiom-Task,valueonly,separator=%x0A)";
+        let git = self.git().args(["log", "-z", "--topo-order", "--no-show-signature", "--no-color", "--encoding=UTF-8", format]);
+        let git = git.arg(format!("--max-count={limit}")).arg(to.as_str()).args(without.iter().map(|oid| format!("^{oid}")));
+        let output = git.arg("--").run_ok()?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let fields: Vec<&str> = text.split('\0').collect();
+        let mut commits = Vec::new();
+        for commit in fields.chunks_exact(5) {
+            let [oid, parents, seconds, subject, tasks] = commit else { continue };
+            commits.push(LoggedCommit {
+                oid: Oid::new(*oid)?,
+                parents: parents.split_whitespace().map(Oid::new).collect::<Result<_>>()?,
+                seconds: seconds.parse().unwrap_or(0),
+                subject: (*subject).to_owned(),
+                tasks: tasks.lines().map(|task| task.trim().to_owned()).filter(|task| !task.is_empty()).collect(),
+            });
+        }
+        Ok(commits)
+    }
+
+    /// The commits of [`Repository::log`] whose trailers name a task.
+    ///
+    /// # Errors
+    /// As [`Repository::log`].
+    pub fn task_commits(&self, task: &str, to: &Oid, without: &[Oid], limit: usize) -> Result<Vec<LoggedCommit>> {
+        let mut commits = self.log(to, without, limit)?;
+        commits.retain(|commit| commit.tasks.iter().any(|named| named == task));
+        Ok(commits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use super::super::scratch::Scratch;
+    use super::*;
+
+    #[test]
+    fn differences_and_trailers_are_found() {
+        let scratch = Scratch::new(&[]);
+        let repo = scratch.repo();
+        let head = || Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
+        let first = head();
+        scratch.write("new\n\"x", b"1");
+        std::fs::remove_file(scratch.path().join("a.txt")).ok();
+        scratch.git(&["add", "-A"]);
+        scratch.git(&["commit", "-q", "-m", "work #t1\n\nbody\n\nAxiom-Task: t1\nAxiom-Agent: ed-001"]);
+        scratch.git(&["commit", "-q", "--allow-empty", "-m", "other"]);
+        let last = head();
+        let changes = repo.diff_trees(&first, &last).unwrap();
+        assert_eq!(changes.len(), 2);
+        assert!(changes[0].new.is_none() && changes[1].old.is_none());
+        assert_eq!(changes[1].path.as_bytes(), b"new\n\"x");
+        assert_eq!(repo.count_commits(&first, &last).unwrap(), 2);
+        assert!(repo.is_ancestor(&first, &last).unwrap() && !repo.is_ancestor(&last, &first).unwrap());
+        assert_eq!(repo.merge_base(&first, &last).unwrap(), Some(first.clone()));
+        let found = repo.task_commits("t1", &last, &[], 100).unwrap();
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].subject.as_str(), &found[0].parents[0]), ("work #t1", &first));
+        assert_eq!(repo.log(&last, &[first], 100).unwrap().len(), 2);
+    }
+}

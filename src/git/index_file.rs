@@ -1,0 +1,191 @@
+//! Private copies of a worktree's index, and what an index says that a tree cannot.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::names::{Oid, RepoPath};
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+use super::repository::Repository;
+use super::worktree_list::Worktree;
+
+/// One side of a conflict.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConflictStage {
+    /// The path.
+    pub path: RepoPath,
+    /// 1 (base), 2 (ours) or 3 (theirs).
+    pub stage: u8,
+    /// The mode.
+    pub mode: u32,
+    /// The blob.
+    pub oid: Oid,
+}
+
+/// What an index says that a tree cannot.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct IndexExtras {
+    /// Conflicts that are not settled.
+    pub unmerged: Vec<ConflictStage>,
+    /// `git add -N`.
+    pub intent_to_add: Vec<RepoPath>,
+    /// Marked as not to be in the worktree.
+    pub skip_worktree: Vec<RepoPath>,
+    /// Marked as never looked at.
+    pub assume_unchanged: Vec<RepoPath>,
+}
+
+/// A folder below our own that vanishes with this value; a crash leaves it for cleanup.
+#[derive(Debug)]
+pub struct ScratchFolder {
+    folder: tempfile::TempDir,
+}
+
+impl ScratchFolder {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+impl Repository {
+    /// A fresh folder below `axiom/tmp` of the common git directory.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`.
+    pub fn scratch_folder(&self) -> Result<ScratchFolder> {
+        let parent = self.common_dir().join("axiom/tmp");
+        files::create_dir_all(&parent)?;
+        let made = tempfile::Builder::new().prefix("git-").tempdir_in(&parent);
+        Ok(ScratchFolder { folder: made.map_err(|e| Error::io("create a folder in", &parent, e))? })
+    }
+}
+
+/// Copies an index file to `to`; a missing index gives no copy. The copy gets the time stamp of the original:
+/// git takes a file for unchanged only if it is older than the index, and a newer copy would hide edits of the same
+/// moment.
+///
+/// # Errors
+/// `IO_FAILED`, `DISK_FULL`.
+pub(super) fn copy_index(from: &Path, to: &Path) -> Result<()> {
+    let mut file = match std::fs::File::open(from) {
+        Ok(file) => file,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(e) => return Err(Error::io("open", from, e)),
+    };
+    let mut bytes = Vec::new();
+    let modified = file.metadata().and_then(|meta| meta.modified()).map_err(|e| Error::io("look at", from, e))?;
+    file.read_to_end(&mut bytes).map_err(|e| Error::io("read", from, e))?;
+    files::write_scratch(to, &bytes)?;
+    std::fs::File::open(to).and_then(|copy| copy.set_modified(modified)).map_err(|e| Error::io("set the time of", to, e))
+}
+
+/// What an index lists beside plain entries.
+#[derive(Debug, Default)]
+pub(super) struct IndexFacts {
+    pub unmerged: Vec<ConflictStage>,
+    pub skip_worktree: Vec<RepoPath>,
+    pub assume_unchanged: Vec<RepoPath>,
+}
+
+/// Reads the flags and conflicts of an index.
+///
+/// # Errors
+/// `GIT_FAILED`.
+pub(super) fn index_facts(repository: &Repository, worktree: &Worktree, index: &Path) -> Result<IndexFacts> {
+    let output = repository.git_in(worktree).index(index).args(["ls-files", "-z", "-v", "--stage"]).run_ok()?;
+    let unclear = || Error::new(Code::GitFailed, "cannot make sense of what 'git ls-files' printed");
+    let mut facts = IndexFacts::default();
+    for line in output.stdout.split(|b| *b == 0).filter(|line| !line.is_empty()) {
+        let tag = line[0];
+        if tag == b'H' {
+            continue;
+        }
+        let tab = line.iter().position(|b| *b == b'\t').ok_or_else(unclear)?;
+        let path = RepoPath::new(&line[tab + 1..]);
+        let meta = std::str::from_utf8(&line[..tab]).map_err(|_| unclear())?;
+        let parts: Vec<&str> = meta.split(' ').collect();
+        let [_, mode, oid, stage] = parts[..] else { return Err(unclear()) };
+        if stage != "0" {
+            let mode = u32::from_str_radix(mode, 8).map_err(|_| unclear())?;
+            let stage = stage.parse().map_err(|_| unclear())?;
+            facts.unmerged.push(ConflictStage { path, stage, mode, oid: Oid::new(oid)? });
+            continue;
+        }
+        if tag.is_ascii_lowercase() {
+            facts.assume_unchanged.push(path.clone());
+        }
+        if tag.eq_ignore_ascii_case(&b'S') {
+            facts.skip_worktree.push(path);
+        }
+    }
+    Ok(facts)
+}
+
+/// Paths as git reads them with `-z --stdin`.
+pub(super) fn nul_list<'a>(paths: impl IntoIterator<Item = &'a RepoPath>) -> Vec<u8> {
+    let mut list = Vec::new();
+    for path in paths {
+        list.extend_from_slice(path.as_bytes());
+        list.push(0);
+    }
+    list
+}
+
+/// Sets or clears a flag of entries in an index file of our own.
+///
+/// # Errors
+/// `GIT_FAILED`.
+pub(super) fn mark(r: &Repository, worktree: &Worktree, index: &Path, flag: &str, paths: &[RepoPath]) -> Result<()> {
+    if paths.is_empty() {
+        return Ok(());
+    }
+    let git = r.git_in(worktree).index(index).config("core.splitIndex=false").args(["update-index", flag, "-z", "--stdin"]);
+    git.stdin(nul_list(paths)).run_ok().map(drop)
+}
+
+/// Lines for `update-index -z --index-info`.
+#[derive(Debug, Default)]
+pub(super) struct IndexInfo {
+    lines: Vec<u8>,
+}
+
+impl IndexInfo {
+    /// Removes a path, all its stages.
+    pub fn remove(&mut self, path: &RepoPath, any: &Oid) {
+        self.line(&format!("0 {}", "0".repeat(any.as_str().len())), path);
+    }
+
+    /// Sets one stage of a path.
+    pub fn set(&mut self, path: &RepoPath, mode: u32, oid: &Oid, stage: u8) {
+        self.line(&format!("{mode:o} {oid} {stage}"), path);
+    }
+
+    fn line(&mut self, meta: &str, path: &RepoPath) {
+        self.lines.extend_from_slice(meta.as_bytes());
+        self.lines.push(b'\t');
+        self.lines.extend_from_slice(path.as_bytes());
+        self.lines.push(0);
+    }
+
+    /// Applies the lines to an index file of our own.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn apply(self, repository: &Repository, worktree: &Worktree, index: &Path) -> Result<()> {
+        if self.lines.is_empty() {
+            return Ok(());
+        }
+        let git = repository.git_in(worktree).index(index).config("core.splitIndex=false");
+        git.args(["update-index", "-z", "--replace", "--index-info"]).stdin(self.lines).run_ok().map(drop)
+    }
+}
+
+/// The path of a scratch index in `folder`.
+pub(super) fn in_folder(folder: &ScratchFolder, name: &str) -> PathBuf {
+    folder.path().join(name)
+}

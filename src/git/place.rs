@@ -1,0 +1,164 @@
+//! Looking at one path of a worktree without following links, and moving things to the trash.
+
+use std::fs::Metadata;
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::domain::names::RepoPath;
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+/// What is at a path.
+#[derive(Debug)]
+pub(super) enum Found {
+    /// Nothing.
+    Missing,
+    /// A part of the path above it is a file or link; the path of that part.
+    Below(RepoPath),
+    /// A regular file.
+    File(Box<Metadata>),
+    /// A symbolic link and what it holds.
+    Link(Box<Metadata>, Vec<u8>),
+    /// A folder.
+    Folder,
+    /// A socket, fifo or device.
+    Special,
+}
+
+/// What tells whether a file was touched between two looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stamp {
+    device: u64,
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
+}
+
+impl Stamp {
+    pub fn of(meta: &Metadata) -> Self {
+        Self { device: meta.dev(), inode: meta.ino(), size: meta.size(), modified: (meta.mtime(), meta.mtime_nsec()) }
+    }
+
+    /// The stamp of what is at a path.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn at(path: &Path) -> Result<Self> {
+        std::fs::symlink_metadata(path).map(|meta| Self::of(&meta)).map_err(|e| Error::io("look at", path, e))
+    }
+}
+
+/// The folders above a path within the repository, topmost first.
+pub(super) fn folders_above(path: &RepoPath) -> impl Iterator<Item = RepoPath> {
+    let bytes = path.as_bytes();
+    bytes.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(end, _)| RepoPath::new(&bytes[..end]))
+}
+
+/// Looks at `path` below `root`. No link on the way is followed.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub(super) fn look(root: &Path, path: &RepoPath) -> Result<Found> {
+    for above in folders_above(path) {
+        match metadata(&root.join(above.to_path()))? {
+            None => return Ok(Found::Missing),
+            Some(meta) if meta.is_dir() => {}
+            Some(_) => return Ok(Found::Below(above)),
+        }
+    }
+    let place = root.join(path.to_path());
+    let Some(meta) = metadata(&place)? else { return Ok(Found::Missing) };
+    let kind = meta.file_type();
+    if kind.is_dir() {
+        Ok(Found::Folder)
+    } else if kind.is_file() {
+        Ok(Found::File(Box::new(meta)))
+    } else if kind.is_symlink() {
+        let target = std::fs::read_link(&place).map_err(|e| Error::io("read the link", &place, e))?;
+        Ok(Found::Link(Box::new(meta), target.as_os_str().as_bytes().to_owned()))
+    } else {
+        Ok(Found::Special)
+    }
+}
+
+fn metadata(place: &Path) -> Result<Option<Metadata>> {
+    match std::fs::symlink_metadata(place) {
+        Ok(meta) => Ok(Some(meta)),
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(e) => Err(Error::io("look at", place, e)),
+    }
+}
+
+/// How often one path can be put into one trash.
+const COPIES: u32 = 1000;
+
+/// The trash folder of one transaction. It never replaces anything: what comes twice gets a folder of its own.
+#[derive(Debug, Clone)]
+pub(super) struct Trash<'a> {
+    folder: &'a Path,
+}
+
+impl<'a> Trash<'a> {
+    /// The trash in `folder`, which is created where it is missing.
+    ///
+    /// # Errors
+    /// `IO_FAILED`; `REPOSITORY_UNSUPPORTED` where it is on another file system than `worktree`.
+    pub fn open(folder: &'a Path, worktree: &Path) -> Result<Self> {
+        files::create_dir_all(folder)?;
+        let device = |path: &Path| std::fs::metadata(path).map(|meta| meta.dev()).map_err(|e| Error::io("look at", path, e));
+        if device(folder)? != device(worktree)? {
+            let what = format!("'{}' and '{}' are on different file systems", folder.display(), worktree.display());
+            return Err(
+                Error::new(Code::RepositoryUnsupported, what).hint("set agents.workspaceRoot to a folder beside the files")
+            );
+        }
+        Ok(Self { folder })
+    }
+
+    fn copy(&self, number: u32, path: &RepoPath) -> PathBuf {
+        self.folder.join(format!("files-{number}")).join(path.to_path())
+    }
+
+    /// Whether something that was at `path` is here.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn holds(&self, path: &RepoPath) -> Result<bool> {
+        for number in 0..COPIES {
+            if !self.folder.join(format!("files-{number}")).is_dir() {
+                return Ok(false);
+            }
+            if metadata(&self.copy(number, path))?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Moves what is at `path` below `root` here, and returns where it is now; `None` where nothing was there.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn take(&self, root: &Path, path: &RepoPath) -> Result<Option<PathBuf>> {
+        let from = root.join(path.to_path());
+        if metadata(&from)?.is_none() {
+            return Ok(None);
+        }
+        for number in 0..COPIES {
+            let to = self.copy(number, path);
+            // A file in this copy may stand where a folder is needed: then the next one.
+            let made = to.parent().map_or(Ok(()), files::create_dir_all);
+            if made.is_ok() && files::rename_no_replace(&from, &to)? {
+                return Ok(Some(to));
+            }
+            if let Err(error) = made
+                && error.code() == Code::DiskFull
+            {
+                return Err(error);
+            }
+        }
+        Err(Error::new(Code::IoFailed, format!("the trash '{}' is full", self.folder.display())))
+    }
+}

@@ -1,0 +1,306 @@
+//! Bringing the files of a worktree from one captured tree to another, destroying nothing.
+//!
+//! Every new content is ready and synced before the first file moves. Each present file is moved to the trash, never
+//! overwritten, and only if it is what the first tree says; then the new one takes its place, only if that is free.
+//! A path that is as the second tree says is done: so what a crash interrupts is finished by doing it again, or
+//! reversed by doing it with the trees swapped.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::domain::names::{Oid, RepoPath};
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+use super::durability::sync_file_system;
+use super::history::{FileId, TreeChange};
+use super::objects::{GITLINK, SYMLINK};
+use super::place::{Found, Stamp, Trash, folders_above, look};
+use super::repository::Repository;
+use super::restore_plan::{Now, Step, decide};
+use super::staging::{Staged, hash_files, same_bytes};
+use super::worktree_list::Worktree;
+
+/// The largest symbolic link's text that is compared.
+const LINK_LIMIT: u64 = 1024 * 1024;
+
+/// What shall be brought from where to where.
+#[derive(Debug, Clone, Copy)]
+pub struct Restore<'a> {
+    /// The worktree.
+    pub worktree: &'a Worktree,
+    /// What its files are now: the tree of a capture just taken.
+    pub from: &'a Oid,
+    /// What they shall be.
+    pub to: &'a Oid,
+    /// This transaction's trash, on the file system of the worktree. What is replaced or removed is in it afterwards.
+    pub trash: &'a Path,
+}
+
+/// Something outside the captures that was in the way and is in the trash now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MovedAside {
+    /// Where it was.
+    pub path: RepoPath,
+    /// Where it is.
+    pub now_at: PathBuf,
+}
+
+/// What a restore did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RestoreReport {
+    /// Paths written.
+    pub written: Vec<RepoPath>,
+    /// Paths removed (they are in the trash).
+    pub removed: Vec<RepoPath>,
+    /// What was in the way.
+    pub moved_aside: Vec<MovedAside>,
+    /// Submodules whose commit differs: their folders are left alone.
+    pub submodules: Vec<RepoPath>,
+}
+
+/// One path of the plan.
+#[derive(Debug)]
+struct Planned<'a> {
+    path: &'a RepoPath,
+    step: Step,
+    stamp: Option<Stamp>,
+}
+
+impl Repository {
+    /// Brings the files of a worktree from `from` to `to`; index and HEAD are not touched. When this returns, the files
+    /// survive a power loss. After a crash call it again with the same trees, or with the trees swapped.
+    ///
+    /// # Errors
+    /// `CHANGED_MEANWHILE` where a file is neither what `from` nor what `to` says: found before the first change it
+    /// changed nothing, found later (somebody edits at this very moment) the file is left as it is and the rest can be
+    /// finished or reversed. `DISK_FULL`, `GIT_FAILED` while staging: nothing was changed. `WORKSPACE_BROKEN`.
+    pub fn restore_files(&self, restore: &Restore<'_>) -> Result<RestoreReport> {
+        let changes = self.diff_trees(restore.from, restore.to)?;
+        self.restore_changes(restore, &changes)
+    }
+
+    /// As [`Repository::restore_files`], for some of the changes between the two trees.
+    ///
+    /// # Errors
+    /// As [`Repository::restore_files`].
+    pub(super) fn restore_changes(&self, restore: &Restore<'_>, changes: &[TreeChange]) -> Result<RestoreReport> {
+        restore.worktree.verify()?;
+        let mut report = RestoreReport::default();
+        let changes = without_submodules(changes, &mut report);
+        if changes.is_empty() {
+            return Ok(report);
+        }
+        let trash = Trash::open(restore.trash, restore.worktree.path())?;
+        let wanted: Vec<RepoPath> = changes.iter().filter(|c| c.new.is_some()).map(|c| c.path.clone()).collect();
+        let staged = Staged::write(self, restore.worktree, restore.to, &wanted, restore.trash)?;
+        let plan = self.plan_restore(restore, &changes, &staged, &trash)?;
+        let mut work = Work { root: restore.worktree.path(), trash, staged: &staged, report };
+        env::fault_point("git.restore-begin");
+        work.remove_all(&plan)?;
+        work.place_all(&plan)?;
+        env::fault_point("git.restore-before-sync");
+        // The folders of files and trash alike: they are on one file system.
+        sync_file_system(restore.worktree.path())?;
+        Ok(work.report)
+    }
+
+    /// Looks at every path and decides; nothing is changed.
+    fn plan_restore<'c>(
+        &self,
+        restore: &Restore<'_>,
+        changes: &'c [TreeChange],
+        staged: &Staged,
+        trash: &Trash<'_>,
+    ) -> Result<Vec<Planned<'c>>> {
+        let root = restore.worktree.path();
+        let mut seen = Vec::with_capacity(changes.len());
+        let mut to_hash = Vec::new();
+        for change in changes {
+            let found = look(root, &change.path)?;
+            let (now, stamp) = self.recognise(change, &found, root, staged, trash)?;
+            if now == Now::Unknown {
+                to_hash.push(&change.path);
+            }
+            seen.push((change, now, stamp));
+        }
+        let mut hashes = hash_files(self, restore.worktree, restore.from, &to_hash)?.into_iter();
+        let needed: BTreeSet<RepoPath> = wanted_folders(changes);
+        let (mut plan, mut conflicts) = (Vec::new(), Vec::new());
+        for (change, now, stamp) in seen {
+            let now = if now == Now::Unknown {
+                let is_old = hashes.next().is_some_and(|hash| change.old.as_ref().is_some_and(|old| old.oid == hash));
+                if is_old { Now::Old } else { Now::Other }
+            } else {
+                now
+            };
+            let now = if now == Now::Folder && needed.contains(&change.path) { Now::NeededFolder } else { now };
+            match decide(change.old.is_some(), change.new.is_some(), now) {
+                Step::Conflict => conflicts.push(change.path.to_string()),
+                step @ (Step::Done | Step::Remove | Step::Swap | Step::Place) => {
+                    plan.push(Planned { path: &change.path, step, stamp });
+                }
+            }
+        }
+        if conflicts.is_empty() { Ok(plan) } else { Err(changed_meanwhile(root, &conflicts)) }
+    }
+
+    /// What is at a path in terms of the change; `Unknown` where only hashing tells.
+    fn recognise(
+        &self,
+        change: &TreeChange,
+        found: &Found,
+        root: &Path,
+        staged: &Staged,
+        trash: &Trash<'_>,
+    ) -> Result<(Now, Option<Stamp>)> {
+        let is_link = |file: &Option<FileId>| file.as_ref().is_some_and(|file| file.mode == SYMLINK);
+        match found {
+            Found::Missing | Found::Below(_) => {
+                let now = if trash.holds(&change.path)? { Now::MissingButSaved } else { Now::Missing };
+                Ok((now, None))
+            }
+            Found::Folder => Ok((Now::Folder, None)),
+            Found::Special => Ok((Now::Other, None)),
+            Found::Link(meta, target) => {
+                let stamp = Some(Stamp::of(meta));
+                if change.new.is_some()
+                    && let Found::Link(_, ready) = look(staged.root(), &change.path)?
+                    && ready == *target
+                {
+                    return Ok((Now::New, stamp));
+                }
+                match &change.old {
+                    Some(old) if is_link(&change.old) && self.read_blob(&old.oid, LINK_LIMIT)? == *target => {
+                        Ok((Now::Old, stamp))
+                    }
+                    Some(_) | None => Ok((Now::Other, stamp)),
+                }
+            }
+            Found::File(meta) => {
+                let stamp = Some(Stamp::of(meta));
+                if change.new.is_some()
+                    && let Found::File(ready) = look(staged.root(), &change.path)?
+                    && ready.len() == meta.len()
+                    && executable(&ready) == executable(meta)
+                    && same_bytes(&staged.place(&change.path), &root.join(change.path.to_path()))?
+                {
+                    return Ok((Now::New, stamp));
+                }
+                let comparable = change.old.is_some() && !is_link(&change.old);
+                Ok((if comparable { Now::Unknown } else { Now::Other }, stamp))
+            }
+        }
+    }
+}
+
+/// The moves of one restore.
+struct Work<'a> {
+    root: &'a Path,
+    trash: Trash<'a>,
+    staged: &'a Staged,
+    report: RestoreReport,
+}
+
+impl Work<'_> {
+    /// Moves away what the target lacks, then folders that became empty.
+    fn remove_all(&mut self, plan: &[Planned<'_>]) -> Result<()> {
+        let mut folders = BTreeSet::new();
+        for planned in plan.iter().filter(|planned| planned.step == Step::Remove) {
+            self.take_away(planned)?;
+            self.report.removed.push(planned.path.clone());
+            folders.extend(folders_above(planned.path));
+        }
+        // Deepest first.
+        for folder in folders.iter().rev() {
+            if matches!(look(self.root, folder)?, Found::Folder) {
+                files::remove_empty_dir(&self.root.join(folder.to_path()))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn place_all(&mut self, plan: &[Planned<'_>]) -> Result<()> {
+        for planned in plan {
+            match planned.step {
+                Step::Swap => self.take_away(planned)?,
+                Step::Place => self.clear_the_way(planned.path)?,
+                Step::Done | Step::Remove | Step::Conflict => continue,
+            }
+            self.make_folders(planned.path)?;
+            let place = self.root.join(planned.path.to_path());
+            if !files::rename_no_replace(&self.staged.place(planned.path), &place)? {
+                return Err(changed_meanwhile(self.root, &[planned.path.to_string()]));
+            }
+            env::fault_point("git.restore-placed");
+            self.report.written.push(planned.path.clone());
+        }
+        Ok(())
+    }
+
+    /// Moves a file that was recognised to the trash, and back if it turns out to be another one by now.
+    fn take_away(&self, planned: &Planned<'_>) -> Result<()> {
+        env::fault_point("git.restore-before-trash");
+        let changed = || changed_meanwhile(self.root, &[planned.path.to_string()]);
+        let Some(moved) = self.trash.take(self.root, planned.path)? else { return Err(changed()) };
+        env::fault_point("git.restore-in-trash");
+        if Some(Stamp::at(&moved)?) == planned.stamp {
+            return Ok(());
+        }
+        files::rename_no_replace(&moved, &self.root.join(planned.path.to_path()))?;
+        Err(changed())
+    }
+
+    /// Moves what no capture holds out of the way of a new file.
+    fn clear_the_way(&mut self, path: &RepoPath) -> Result<()> {
+        let blocker = match look(self.root, path)? {
+            Found::Missing => return Ok(()),
+            Found::Below(above) => above,
+            Found::File(_) | Found::Link(..) | Found::Folder | Found::Special => path.clone(),
+        };
+        env::fault_point("git.restore-before-aside");
+        if let Some(now_at) = self.trash.take(self.root, &blocker)? {
+            self.report.moved_aside.push(MovedAside { path: blocker, now_at });
+        }
+        Ok(())
+    }
+
+    fn make_folders(&self, path: &RepoPath) -> Result<()> {
+        folders_above(path).try_for_each(|folder| files::create_users_dir(&self.root.join(folder.to_path())))
+    }
+}
+
+fn without_submodules(changes: &[TreeChange], report: &mut RestoreReport) -> Vec<TreeChange> {
+    let mut kept = Vec::new();
+    for change in changes {
+        let mut change = change.clone();
+        let is_submodule = |file: &Option<FileId>| file.as_ref().is_some_and(|file| file.mode == GITLINK);
+        if is_submodule(&change.old) || is_submodule(&change.new) {
+            report.submodules.push(change.path.clone());
+            change.old = change.old.filter(|file| file.mode != GITLINK);
+            change.new = change.new.filter(|file| file.mode != GITLINK);
+        }
+        if change.old.is_some() || change.new.is_some() {
+            kept.push(change);
+        }
+    }
+    kept
+}
+
+/// The folders that the target needs.
+fn wanted_folders(changes: &[TreeChange]) -> BTreeSet<RepoPath> {
+    changes.iter().filter(|change| change.new.is_some()).flat_map(|change| folders_above(&change.path)).collect()
+}
+
+fn executable(meta: &std::fs::Metadata) -> bool {
+    meta.permissions().mode() & 0o100 != 0
+}
+
+fn changed_meanwhile(root: &Path, paths: &[String]) -> Error {
+    let shown: Vec<&str> = paths.iter().take(10).map(String::as_str).collect();
+    let more = if paths.len() > shown.len() { format!(" and {} more", paths.len() - shown.len()) } else { String::new() };
+    Error::new(Code::ChangedMeanwhile, format!("files in '{}' changed meanwhile", root.display()))
+        .why(format!("{}{more}", shown.join(", ")))
+}

@@ -1,0 +1,75 @@
+//! The decision for one path of a restore, pure.
+
+/// What is at a path now, in terms of the two trees.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Now {
+    /// Nothing.
+    Missing,
+    /// Nothing, and this transaction's trash holds what was there: an earlier try got that far.
+    MissingButSaved,
+    /// What the first tree says.
+    Old,
+    /// What the second tree says.
+    New,
+    /// A folder that the second tree needs.
+    NeededFolder,
+    /// Another folder.
+    Folder,
+    /// Something else.
+    Other,
+    /// Not looked at closely enough.
+    Unknown,
+}
+
+/// What to do with a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Nothing.
+    Done,
+    /// Move the file to the trash.
+    Remove,
+    /// Move the file to the trash, put the new one in its place.
+    Swap,
+    /// Put the new one in its place; what is there belongs to no capture and goes to the trash.
+    Place,
+    /// Stop before anything is changed.
+    Conflict,
+}
+
+/// Decides by what the first tree has (`old`), the second has (`new`), and what is there.
+pub(super) fn decide(old: bool, new: bool, now: Now) -> Step {
+    match (old, new, now) {
+        (_, _, Now::Unknown) => Step::Conflict,
+        (_, true, Now::New) => Step::Done,
+        (true, true, Now::Old) => Step::Swap,
+        (true, true, Now::MissingButSaved) => Step::Place,
+        (true, true, Now::Missing | Now::Folder | Now::NeededFolder | Now::Other) => Step::Conflict,
+        (true, false, Now::Missing | Now::MissingButSaved | Now::NeededFolder) => Step::Done,
+        (true, false, Now::Old) => Step::Remove,
+        (true, false, Now::New | Now::Folder | Now::Other) => Step::Conflict,
+        (false, true, Now::Missing | Now::MissingButSaved) => Step::Place,
+        (false, true, Now::Old | Now::Folder | Now::NeededFolder | Now::Other) => Step::Place,
+        (false, false, _) => Step::Done,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_neither_old_nor_new_is_never_replaced_where_a_capture_should_know_it() {
+        for now in [Now::Other, Now::Folder, Now::Unknown, Now::Missing] {
+            assert_eq!(decide(true, true, now), Step::Conflict);
+        }
+        assert_eq!(decide(true, false, Now::Other), Step::Conflict);
+    }
+
+    #[test]
+    fn doing_it_again_finds_everything_done() {
+        assert_eq!(decide(true, true, Now::New), Step::Done);
+        assert_eq!(decide(false, true, Now::New), Step::Done);
+        assert_eq!(decide(true, false, Now::Missing), Step::Done);
+        assert_eq!(decide(true, true, Now::MissingButSaved), Step::Place);
+    }
+}

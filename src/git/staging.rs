@@ -1,0 +1,106 @@
+//! Contents made ready beside the worktree, and what the present files are in git's terms.
+
+use std::path::{Path, PathBuf};
+
+use crate::domain::names::{Oid, RepoPath};
+use crate::error::{Error, Result};
+
+use super::durability::sync_file_system;
+use super::index_file::{in_folder, nul_list};
+use super::repository::Repository;
+use super::worktree_list::Worktree;
+
+/// Files of a tree, written out and synced, waiting to be moved into place.
+#[derive(Debug)]
+pub(super) struct Staged {
+    folder: tempfile::TempDir,
+}
+
+impl Staged {
+    /// Writes `paths` of `tree` into a fresh folder below `parent`: with filters, modes and links, as a checkout would,
+    /// by the attributes of that tree.
+    ///
+    /// # Errors
+    /// `DISK_FULL`, `GIT_FAILED` (a failing filter), `IO_FAILED`.
+    pub fn write(r: &Repository, worktree: &Worktree, tree: &Oid, paths: &[RepoPath], parent: &Path) -> Result<Self> {
+        let made = tempfile::Builder::new().prefix(".staged-").tempdir_in(parent);
+        let folder = made.map_err(|e| Error::io("create a folder in", parent, e))?;
+        let staged = Self { folder };
+        if paths.is_empty() {
+            return Ok(staged);
+        }
+        let scratch = r.scratch_folder()?;
+        let index = in_folder(&scratch, "index");
+        // An empty worktree: attributes come from the index, which is the tree's.
+        let here = worktree.with_files_in(staged.folder.path());
+        let git = |args: &[&str]| r.git_in(&here).index(&index).config("core.sparseCheckout=false").args(args);
+        git(&["read-tree", tree.as_str()]).run_ok()?;
+        git(&["checkout-index", "-f", "-q", "-z", "--stdin"]).stdin(nul_list(paths)).run_ok()?;
+        sync_file_system(staged.folder.path())?;
+        Ok(staged)
+    }
+
+    /// Where a path's content waits.
+    pub fn place(&self, path: &RepoPath) -> PathBuf {
+        self.folder.path().join(path.to_path())
+    }
+
+    /// The folder itself, to be looked into.
+    pub fn root(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// The blobs that regular files of a worktree would be, in the order of `paths`; filters by the attributes of `tree`.
+///
+/// # Errors
+/// `GIT_FAILED` where a file went away or a filter failed.
+pub(super) fn hash_files(r: &Repository, worktree: &Worktree, tree: &Oid, paths: &[&RepoPath]) -> Result<Vec<Oid>> {
+    if paths.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut input = Vec::new();
+    for path in paths {
+        quote(path, &mut input);
+        input.push(b'\n');
+    }
+    // The files on disk may have other attributes by now, where an earlier try got as far as .gitattributes.
+    let git = r.git_in(worktree).env("GIT_ATTR_SOURCE", tree.as_str()).args(["hash-object", "--stdin-paths"]);
+    git.stdin(input).text()?.lines().map(Oid::new).collect()
+}
+
+/// A path in double quotes, as git reads it from a line.
+fn quote(path: &RepoPath, line: &mut Vec<u8>) {
+    line.push(b'"');
+    for byte in path.as_bytes() {
+        match byte {
+            b'"' | b'\\' => line.extend_from_slice(&[b'\\', *byte]),
+            0..0x20 | 0x7f => line.extend_from_slice(format!("\\{byte:03o}").as_bytes()),
+            _ => line.push(*byte),
+        }
+    }
+    line.push(b'"');
+}
+
+/// Whether two regular files have the same bytes.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub(super) fn same_bytes(a: &Path, b: &Path) -> Result<bool> {
+    use std::io::{BufRead, BufReader};
+    let open = |path: &Path| std::fs::File::open(path).map(BufReader::new).map_err(|e| Error::io("open", path, e));
+    let (mut left, mut right) = (open(a)?, open(b)?);
+    loop {
+        let one = left.fill_buf().map_err(|e| Error::io("read", a, e))?;
+        let two = right.fill_buf().map_err(|e| Error::io("read", b, e))?;
+        let length = one.len().min(two.len());
+        if length == 0 {
+            return Ok(one.is_empty() && two.is_empty());
+        }
+        if one[..length] != two[..length] {
+            return Ok(false);
+        }
+        left.consume(length);
+        right.consume(length);
+    }
+}

@@ -1,0 +1,120 @@
+//! One `git status`, understood.
+
+use std::path::Path;
+
+use crate::domain::names::RepoPath;
+use crate::error::{Code, Error, Result};
+
+use super::repository::Repository;
+use super::worktree_list::Worktree;
+
+/// How a path differs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StatusKind {
+    /// Tracked; the letters of the index and of the worktree (`.` for the same).
+    Tracked {
+        /// HEAD against index.
+        index: u8,
+        /// Index against worktree.
+        worktree: u8,
+        /// It is a submodule with changes of its own.
+        dirty_submodule: bool,
+        /// Only announced to the index (`git add -N`).
+        intent_to_add: bool,
+    },
+    /// In conflict.
+    Unmerged,
+    /// A file that git does not know.
+    Untracked,
+    /// A repository within the worktree that git does not know.
+    NestedRepository,
+    /// Ignored; of a folder that is ignored as a whole only the folder.
+    Ignored,
+}
+
+/// A path that is not as HEAD has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatusEntry {
+    /// The path, without `/` at the end.
+    pub path: RepoPath,
+    /// How it differs.
+    pub kind: StatusKind,
+}
+
+impl Repository {
+    /// What differs in a worktree, every untracked file by itself. Nothing is written, not even the index's stat data.
+    ///
+    /// `index` replaces the worktree's own index.
+    ///
+    /// # Errors
+    /// `FILE_UNREADABLE` where a folder cannot be read; `GIT_FAILED`.
+    pub fn status(&self, worktree: &Worktree, index: Option<&Path>) -> Result<Vec<StatusEntry>> {
+        let git = self.git_in(worktree).config("status.renames=false").args([
+            "status",
+            "--porcelain=v2",
+            "-z",
+            "--untracked-files=all",
+            "--ignored=matching",
+            "--ignore-submodules=none",
+            "--no-renames",
+        ]);
+        let git = match index {
+            Some(index) => git.index(index),
+            None => git,
+        };
+        let output = git.run_ok()?;
+        unreadable(&output.stderr)?;
+        output.stdout.split(|b| *b == 0).filter(|field| !field.is_empty()).filter_map(|field| parse(field).transpose()).collect()
+    }
+}
+
+/// git only warns about folders that it cannot read, and leaves their content out.
+fn unreadable(stderr: &str) -> Result<()> {
+    match stderr.lines().find(|line| line.contains("could not open directory") || line.contains("Permission denied")) {
+        Some(line) => Err(Error::new(Code::FileUnreadable, "a folder or file of the worktree cannot be read")
+            .why(line.to_owned())
+            .hint("make it readable, or add it to .gitignore")),
+        None => Ok(()),
+    }
+}
+
+fn parse(field: &[u8]) -> Result<Option<StatusEntry>> {
+    let unclear = || Error::new(Code::GitFailed, "cannot make sense of what 'git status' printed");
+    let (kind, skip) = match field.first() {
+        Some(b'1') => (None, 8),
+        Some(b'u') => (Some(StatusKind::Unmerged), 10),
+        Some(b'?') if field.ends_with(b"/") => (Some(StatusKind::NestedRepository), 1),
+        Some(b'?') => (Some(StatusKind::Untracked), 1),
+        Some(b'!') => (Some(StatusKind::Ignored), 1),
+        Some(b'#') => return Ok(None),
+        Some(_) | None => return Err(unclear()),
+    };
+    let path = field.splitn(skip + 1, |b| *b == b' ').nth(skip).ok_or_else(unclear)?;
+    let kind = match kind {
+        Some(kind) => kind,
+        None => tracked(field).ok_or_else(unclear)?,
+    };
+    Ok(Some(StatusEntry { path: RepoPath::new(path.strip_suffix(b"/").unwrap_or(path)), kind }))
+}
+
+/// `1 <XY> <sub> <mH> <mI> <mW> …`
+fn tracked(field: &[u8]) -> Option<StatusKind> {
+    let mut parts = field.split(|b| *b == b' ').skip(1);
+    let (letters, submodule) = (parts.next()?, parts.next()?);
+    let modes: Vec<&[u8]> = parts.take(3).collect();
+    let dirty_submodule = submodule.first() == Some(&b'S') && submodule.get(2..)?.iter().any(|b| *b != b'.');
+    let intent_to_add = letters == b".A" && modes.get(1) == Some(&&b"000000"[..]);
+    Some(StatusKind::Tracked { index: *letters.first()?, worktree: *letters.get(1)?, dirty_submodule, intent_to_add })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_git_could_not_open_fails_closed() {
+        let words = "warning: could not open directory 'x/': Permission denied\n";
+        assert_eq!(unreadable(words).unwrap_err().code(), Code::FileUnreadable);
+        assert!(unreadable("warning: something else\n").is_ok());
+    }
+}
