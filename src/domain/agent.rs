@@ -45,6 +45,9 @@ pub struct Work {
     pub claimed_at: Timestamp,
     /// When something was last heard of it.
     pub last_activity: Timestamp,
+    /// The branch's commit when the newest iteration was intended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<Oid>,
     /// What the agent says of its progress, in percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<u8>,

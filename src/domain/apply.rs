@@ -48,7 +48,7 @@ impl State {
             }
             Event::WorkspaceClosed { task, .. } => drop(self.restorable.workspaces.remove(task)),
             Event::TaskClaimed { agent, task } => self.claim(agent, task, at)?,
-            Event::IterationIntended { agent, iteration, token } => self.intend(agent, *iteration, token, at)?,
+            Event::IterationIntended { agent, iteration, token, from } => self.intend(agent, *iteration, token, from, at)?,
             Event::IterationStarted { agent, token, pid } => self.start_iteration(agent, token, *pid, at)?,
             Event::Signalled { agent, token, signal } => self.signalled(agent, token, signal, at)?,
             Event::IterationEnded { agent, token, report } => self.end_iteration(agent, token, report, at)?,

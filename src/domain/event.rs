@@ -13,6 +13,7 @@ use super::case::{Case, CaseEdit, Status};
 use super::checkpoint::CheckpointRecord;
 use super::gate::{Decision, Gate};
 use super::ids::{AgentId, CaseId, CheckpointName, GateId, RequestId, SessionId, Token, TxnId};
+use super::names::Oid;
 use super::operation::Operation;
 use super::session::{Mode, Request, Session, SessionState};
 use super::state::{Restorable, State};
@@ -144,6 +145,8 @@ pub enum Event {
         iteration: u32,
         /// Its token.
         token: Token,
+        /// The branch's commit before it.
+        from: Oid,
     },
     /// The keeper has started the program.
     IterationStarted {

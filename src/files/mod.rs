@@ -6,6 +6,7 @@
 mod append;
 mod durable;
 mod lock;
+mod scratch;
 
 pub use append::{AppendFile, open_append};
 pub use durable::{
@@ -13,3 +14,4 @@ pub use durable::{
     rename_no_replace, sync_dir, sync_file, write_atomic, write_scratch,
 };
 pub use lock::{FileLock, LockAttempt, is_locked};
+pub use scratch::{SCRATCH_PREFIX, remove_scratch};

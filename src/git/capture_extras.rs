@@ -15,7 +15,7 @@ use super::repository::Repository;
 use super::worktree_list::Worktree;
 
 /// Files and folders in a worktree's git directory that say which operation is in progress.
-const OPERATION: &[&str] = &[
+pub(super) const OPERATION: &[&str] = &[
     "MERGE_HEAD",
     "MERGE_MSG",
     "MERGE_MODE",

@@ -9,18 +9,26 @@
 //! | `capture`, `capture_extras`, `coverage` | saving a worktree as commits, and what that leaves out |
 //! | `status`, `index_file` | what differs; private copies of the index |
 //! | `restore`, `restore_plan`, `staging`, `place` | bringing files from one captured tree to another |
+//! | `index_lock`, `index_install`, `advance` | installing an index; moving a branch that is checked out |
+//! | `workspaces` | making, putting aside, bringing back and repairing linked worktrees |
+//! | `merge`, `commit` | merges in memory; committing what an agent left |
 //! | `durability` | syncing what git wrote |
 //! | `worktree_list` | which worktrees there are |
 //!
 //! Nothing here decides what should happen, and nothing appends events.
 
+mod advance;
 mod capture;
 mod capture_extras;
+mod commit;
 mod coverage;
 mod durability;
 mod head;
 mod history;
 mod index_file;
+mod index_install;
+mod index_lock;
+mod merge;
 mod objects;
 mod place;
 mod program;
@@ -30,20 +38,26 @@ mod restore;
 mod restore_plan;
 mod staging;
 mod status;
+mod workspaces;
 mod worktree_list;
 
+pub use advance::Advance;
 pub use capture::{CaptureCommit, CaptureOptions, WorktreeCapture};
 pub use capture_extras::{CaptureExtras, OperationFile};
+pub use commit::{CommittedLeftovers, Leftovers, Skipped, looks_secret};
 pub use coverage::{Coverage, PathSample};
 pub use head::{Head, HeadTarget};
 pub use history::{FileId, LoggedCommit, TreeChange};
 pub use index_file::{ConflictStage, IndexExtras, ScratchFolder};
+pub use index_lock::IndexLock;
+pub use merge::MergeResult;
 pub use objects::{CommitData, NewCommit, Signature, TreeEntry};
 pub use program::{Git, Output};
 pub use refs::{Expected, RefEdit, RefValue};
 pub use repository::{HashKind, HeldInChildren, Identity, RefFormat, Repository};
 pub use restore::{MovedAside, Restore, RestoreReport};
 pub use status::{StatusEntry, StatusKind};
+pub use workspaces::{Aside, Repair, WorkspaceBranch};
 pub use worktree_list::{Worktree, WorktreeEntry};
 
 #[cfg(test)]

@@ -416,7 +416,12 @@ mod tests {
                 assert!(is_locked(&path).unwrap(), "input: {with_input}");
                 assert!(child.join().unwrap().ok());
             });
-            assert!(!is_locked(&path).unwrap());
+            // Another test's child has a copy for the moment between its fork and its exec.
+            let free = (0..100).any(|_| {
+                std::thread::sleep(std::time::Duration::from_millis(10));
+                !is_locked(&path).unwrap()
+            });
+            assert!(free, "input: {with_input}");
         }
     }
 }

@@ -28,7 +28,7 @@ pub const EXIT: &str = "exit.json";
 pub const SIGNALS: &str = "signals.jsonl";
 /// The file name of the last bytes of stdout, raw, as far as they were kept ([`TAIL_BYTES`]).
 pub const TAIL: &str = "tail";
-/// The file name of the descendants as last seen, for [`super::leftovers`]; a hint, not durable.
+/// The file name, in the runtime folder, of the descendants as last seen: a hint for [`super::leftovers`], not durable.
 pub const FAMILY: &str = "family.json";
 
 /// How much of the end of stdout is kept for markers and final events.

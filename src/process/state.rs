@@ -1,5 +1,7 @@
 //! What a supervisor sees of a run: from its files and locks alone, so also after its own restart.
 
+use std::fs::File;
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use jiff::Timestamp;
@@ -10,7 +12,8 @@ use crate::domain::signal::Signal;
 use crate::error::{Error, Result};
 use crate::files;
 
-const MAX_SIGNALS: u64 = 256 * 1024 * 1024;
+/// How much one call reads; more than any line has.
+const MAX_READ: u64 = 16 * 1024 * 1024;
 
 /// A signal as its keeper recorded it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -28,7 +31,7 @@ pub struct ReceivedSignal {
 pub struct SignalsRead {
     /// The signals, in order.
     pub signals: Vec<ReceivedSignal>,
-    /// Where to read on.
+    /// Where to read on. One call reads a limited amount: call again until this stays the same.
     pub next: u64,
     /// How many complete lines were damaged and left out.
     pub damaged: u64,
@@ -72,12 +75,20 @@ pub(crate) fn signal_line(received: &ReceivedSignal) -> Result<Vec<u8>> {
 pub fn read_signals(dir: &Path, from: u64) -> Result<SignalsRead> {
     let path = dir.join(spec::SIGNALS);
     let mut read = SignalsRead { next: from, ..SignalsRead::default() };
-    let Some(bytes) = files::read_optional(&path, MAX_SIGNALS)? else { return Ok(read) };
-    let start = usize::try_from(from).ok().filter(|start| *start <= bytes.len());
-    let start = start.ok_or_else(|| {
-        Error::io("read", &path, std::io::Error::other(format!("it has {} bytes, reading begins at {from}", bytes.len())))
-    })?;
-    for line in bytes[start..].split_inclusive(|byte| *byte == b'\n') {
+    let failed = |e| Error::io("read", &path, e);
+    let mut file = match File::open(&path) {
+        Ok(file) => file,
+        Err(e) if e.kind() == ErrorKind::NotFound && from == 0 => return Ok(read),
+        Err(e) => return Err(failed(e)),
+    };
+    let length = file.seek(SeekFrom::End(0)).map_err(failed)?;
+    if from > length {
+        return Err(failed(std::io::Error::other(format!("it has {length} bytes, reading begins at {from}"))));
+    }
+    let mut bytes = Vec::new();
+    file.seek(SeekFrom::Start(from)).map_err(failed)?;
+    file.take(MAX_READ).read_to_end(&mut bytes).map_err(failed)?;
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
         let Some(whole) = line.strip_suffix(b"\n") else { break };
         read.next += line.len() as u64;
         match parse_signal(whole) {
@@ -117,5 +128,7 @@ mod tests {
         assert_eq!((read.signals, read.damaged), (vec![signal("1"), signal("2")], 1));
         assert_eq!(read.next as usize, all.len() - two.len() + 1);
         assert!(read_signals(dir.path(), 1_000_000).is_err());
+        let rest = read_signals(dir.path(), one.len() as u64 * 2).unwrap();
+        assert_eq!((rest.signals, rest.next), (vec![signal("2")], read.next));
     }
 }

@@ -6,6 +6,7 @@ use super::{Result, refuse};
 use crate::domain::agent::{Agent, IterationReport, Outcome, Stage, Work};
 use crate::domain::case::{Kind, Status};
 use crate::domain::ids::{AgentId, CaseId, Token};
+use crate::domain::names::Oid;
 use crate::domain::signal::Signal;
 use crate::domain::state::State;
 use crate::error::Code;
@@ -28,6 +29,7 @@ impl State {
             stage: Stage::Between { last: None },
             claimed_at: at,
             last_activity: at,
+            from: None,
             progress: None,
             phase: None,
         };
@@ -64,7 +66,7 @@ impl State {
         Ok(())
     }
 
-    pub(super) fn intend(&mut self, agent: &AgentId, iteration: u32, token: &Token, at: Timestamp) -> Result<()> {
+    pub(super) fn intend(&mut self, agent: &AgentId, iteration: u32, token: &Token, from: &Oid, at: Timestamp) -> Result<()> {
         let work = self.work_of(agent)?;
         if work.stage.token().is_some() || iteration != work.iteration + 1 {
             return refuse(
@@ -73,6 +75,7 @@ impl State {
             );
         }
         work.iteration = iteration;
+        work.from = Some(from.clone());
         work.stage = Stage::Intended { token: token.clone() };
         work.last_activity = at;
         Ok(())

@@ -1,0 +1,57 @@
+//! Removing folders of our own in the system's temporary folder.
+
+#![allow(clippy::disallowed_methods)]
+
+use std::io::ErrorKind;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use crate::error::{Code, Error, Result};
+
+/// How the names of our folders in the temporary folder begin.
+pub const SCRATCH_PREFIX: &str = "axiom-";
+
+/// Removes a folder of ours in the temporary folder with all that is in it, read-only folders too. Symbolic links are
+/// removed, not followed. It is no error if there is none. A crash leaves a part of it.
+///
+/// # Errors
+/// `INTERNAL` where the name is not one of ours; `IO_FAILED` with the path.
+pub fn remove_scratch(path: &Path) -> Result<()> {
+    let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    if !name.starts_with(SCRATCH_PREFIX) || path.is_symlink() {
+        return Err(Error::new(Code::Internal, format!("'{}' is no temporary folder of git axiom", path.display())));
+    }
+    match std::fs::remove_dir_all(path) {
+        Ok(()) => return Ok(()),
+        Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),
+        Err(_) => {}
+    }
+    // Something in it may be read-only (module caches are), or somebody was just writing: once more, opened up.
+    for entry in walkdir::WalkDir::new(path).into_iter().flatten().filter(|entry| entry.file_type().is_dir()) {
+        let _ = std::fs::set_permissions(entry.path(), std::fs::Permissions::from_mode(0o700));
+    }
+    match std::fs::remove_dir_all(path) {
+        Err(e) if e.kind() != ErrorKind::NotFound => Err(Error::io("remove the folder", path, e)),
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_folders_of_ours_are_removed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (ours, other) = (dir.path().join("axiom-1"), dir.path().join("other"));
+        std::fs::create_dir_all(ours.join("deep")).unwrap();
+        std::fs::create_dir(&other).unwrap();
+        std::os::unix::fs::symlink(&other, ours.join("link")).unwrap();
+        std::os::unix::fs::symlink(&other, dir.path().join("axiom-2")).unwrap();
+        remove_scratch(&ours).unwrap();
+        remove_scratch(&ours).unwrap();
+        assert!(!ours.exists() && other.exists());
+        assert!(remove_scratch(&other).is_err());
+        assert!(remove_scratch(&dir.path().join("axiom-2")).is_err());
+    }
+}

@@ -1,0 +1,275 @@
+//! Moving a branch that is checked out: files, index and ref together, and nothing of the user's in the way.
+
+use std::path::Path;
+
+use crate::domain::names::{Oid, RefName, RepoPath};
+use crate::env;
+use crate::error::{Code, Error, Result};
+
+use super::capture::is_below;
+use super::history::TreeChange;
+use super::index_lock::IndexLock;
+use super::refs::{Expected, RefEdit};
+use super::repository::Repository;
+use super::restore::{Restore, RestoreReport};
+use super::status::StatusKind;
+use super::worktree_list::Worktree;
+
+/// A branch that is checked out shall go from one commit to another.
+#[derive(Debug, Clone, Copy)]
+pub struct Advance<'a> {
+    /// Where it is checked out.
+    pub worktree: &'a Worktree,
+    /// The branch.
+    pub branch: &'a RefName,
+    /// Its commit now.
+    pub old: &'a Oid,
+    /// Its commit afterwards.
+    pub new: &'a Oid,
+    /// This transaction's id: names the index lock.
+    pub tag: &'a str,
+    /// This transaction's trash.
+    pub trash: &'a Path,
+    /// The reflog message.
+    pub reflog: &'a str,
+}
+
+impl Repository {
+    /// Checks that nothing of the user's is in the way; changes nothing. The caller journals, then calls
+    /// [`Repository::apply_advance`].
+    ///
+    /// # Errors
+    /// `IN_THE_WAY` with the paths that are changed, staged, untracked or ignored where the new commit writes;
+    /// `CHANGED_MEANWHILE` where the branch is not at `old` or not checked out there.
+    pub fn prepare_advance(&self, advance: &Advance<'_>) -> Result<()> {
+        self.check_branch(advance, &[advance.old])?;
+        let changes = self.diff_trees(advance.old, advance.new)?;
+        self.check_the_way(advance, &changes)
+    }
+
+    /// Moves files, then the branch, then the index, while `index.lock` is held. After a crash it is called again: what
+    /// is done stays done. Swapped commits reverse it.
+    ///
+    /// # Errors
+    /// `GIT_LOCKED`, `CHANGED_MEANWHILE`, `IN_THE_WAY` (first call only), `DISK_FULL`, `GIT_FAILED`. Where the branch
+    /// is still at `old` the journal can be reversed.
+    pub fn apply_advance(&self, advance: &Advance<'_>, resumed: bool) -> Result<RestoreReport> {
+        let lock = IndexLock::take(advance.worktree, advance.tag)?;
+        self.check_branch(advance, &[advance.old, advance.new])?;
+        let changes = self.diff_trees(advance.old, advance.new)?;
+        if !resumed {
+            // Once more, now that the lock keeps others from staging.
+            self.check_the_way(advance, &changes)?;
+        }
+        let Advance { worktree, old, new, trash, .. } = *advance;
+        env::fault_point("git.advance-before-files");
+        let report = self.restore_changes(&Restore { worktree, from: old, to: new, trash }, &changes)?;
+        env::fault_point("git.advance-before-ref");
+        if self.read_ref(advance.branch)?.as_ref() != Some(new) {
+            let expected = Expected::Value(old.clone());
+            let edit = RefEdit { name: advance.branch.clone(), expected, new: Some(new.clone()) };
+            self.update_refs(&[edit], advance.reflog)?;
+        }
+        env::fault_point("git.advance-before-index");
+        self.replace_entries(worktree, &changes, &lock)?;
+        lock.release()?;
+        Ok(report)
+    }
+
+    fn check_branch(&self, advance: &Advance<'_>, allowed: &[&Oid]) -> Result<()> {
+        let head = self.head(advance.worktree)?;
+        let there = head.commit().is_some_and(|commit| allowed.contains(&commit));
+        if head.branch() == Some(advance.branch) && there {
+            return Ok(());
+        }
+        let place = advance.worktree.path().display();
+        Err(Error::new(Code::ChangedMeanwhile, format!("'{place}' is no longer on {} as it was", advance.branch.short())))
+    }
+
+    fn check_the_way(&self, advance: &Advance<'_>, changes: &[TreeChange]) -> Result<()> {
+        let mut blocking: Vec<String> = Vec::new();
+        let mut sorted: Vec<&RepoPath> = changes.iter().map(|change| &change.path).collect();
+        sorted.sort();
+        for entry in self.status(advance.worktree, None)? {
+            let matters = match entry.kind {
+                StatusKind::Tracked { index: b'.', worktree: b'.', .. } => false,
+                // A submodule's own changes are not touched.
+                StatusKind::Tracked { dirty_submodule: true, index: b'.', .. } => false,
+                StatusKind::Tracked { .. }
+                | StatusKind::Unmerged
+                | StatusKind::Untracked
+                | StatusKind::NestedRepository
+                | StatusKind::Ignored => true,
+            };
+            if matters && touches(&sorted, &entry.path) {
+                blocking.push(entry.path.to_string());
+            }
+        }
+        if blocking.is_empty() {
+            return Ok(());
+        }
+        let shown = blocking.iter().take(10).map(String::as_str).collect::<Vec<_>>().join(", ");
+        let more = if blocking.len() > 10 { format!(" and {} more", blocking.len() - 10) } else { String::new() };
+        Err(Error::new(Code::InTheWay, format!("changes of yours in '{}' are in the way", advance.worktree.path().display()))
+            .why(format!("{shown}{more}"))
+            .hint("commit, stash or move them, and try again"))
+    }
+}
+
+/// Whether one of the sorted paths is `path`, below it, or above it.
+fn touches(sorted: &[&RepoPath], path: &RepoPath) -> bool {
+    let above = super::place::folders_above(path).any(|folder| sorted.binary_search(&&folder).is_ok());
+    // What is below `path` need not follow it directly: `a.b` stands between `a` and `a/b`.
+    above
+        || sorted
+            .iter()
+            .skip_while(|other| **other < path)
+            .take_while(|other| other.as_bytes().starts_with(path.as_bytes()))
+            .any(|other| is_below(other, path))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use super::super::scratch::{Scratch, try_git_at};
+    use super::*;
+
+    /// On `main`, and a commit ahead of it that changes `a.txt`, adds `new/x` and removes `sub/b.txt`.
+    fn ahead() -> (Scratch, Oid, Oid) {
+        let scratch = Scratch::new(&[]);
+        scratch.write("other.txt", b"other\n");
+        scratch.write("staged.txt", b"staged\n");
+        scratch.git(&["add", "-A"]);
+        scratch.git(&["commit", "-qm", "more"]);
+        let old = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
+        scratch.write("a.txt", b"ahead\n");
+        scratch.write("new/x", b"x\n");
+        scratch.git(&["rm", "-q", "sub/b.txt"]);
+        scratch.git(&["add", "-A"]);
+        scratch.git(&["commit", "-qm", "ahead"]);
+        let new = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
+        scratch.git(&["reset", "-q", "--hard", old.as_str()]);
+        (scratch, old, new)
+    }
+
+    fn advance(scratch: &Scratch, old: &Oid, new: &Oid) -> Result<RestoreReport> {
+        let (repo, worktree) = (scratch.repo(), scratch.main());
+        let trash = scratch.path().join(".git/axiom/trash/t");
+        let branch = RefName::branch("main");
+        let advance = Advance { worktree: &worktree, branch: &branch, old, new, tag: "t", trash: &trash, reflog: "test" };
+        repo.prepare_advance(&advance)?;
+        repo.apply_advance(&advance, false)
+    }
+
+    #[test]
+    fn staged_and_unstaged_changes_of_other_paths_stay_as_they_are() {
+        let (scratch, old, new) = ahead();
+        scratch.write("staged.txt", b"staged by the user\n");
+        scratch.git(&["add", "staged.txt"]);
+        scratch.write("staged.txt", b"and edited\n");
+        scratch.write("other.txt", b"edited\n");
+        scratch.write("untracked", b"u");
+        let before = scratch.git(&["status", "--porcelain"]);
+        advance(&scratch, &old, &new).unwrap();
+        assert_eq!(scratch.git(&["status", "--porcelain"]), before);
+        assert_eq!(scratch.git(&["rev-parse", "HEAD"]), new.as_str());
+        assert_eq!((scratch.read("a.txt"), scratch.read("new/x")), ("ahead\n".into(), "x\n".into()));
+        assert!(!scratch.path().join("sub").exists() && !scratch.path().join(".git/index.lock").exists());
+        advance(&scratch, &new, &old).unwrap();
+        assert_eq!(scratch.git(&["status", "--porcelain"]), before);
+    }
+
+    #[test]
+    fn anything_of_the_users_where_the_commit_writes_is_in_the_way() {
+        for (path, ignored) in [("a.txt", false), ("new", false), ("new/x", false), ("new/x", true), ("sub/b.txt", false)] {
+            let (scratch, old, new) = ahead();
+            if ignored {
+                scratch.write(".git/info/exclude", b"/new/\n");
+            }
+            scratch.write(path, b"mine");
+            assert_eq!(advance(&scratch, &old, &new).unwrap_err().code(), Code::InTheWay, "{path}");
+            assert_eq!(scratch.read(path), "mine");
+            assert_eq!(scratch.git(&["rev-parse", "HEAD"]), old.as_str());
+        }
+        let (scratch, old, new) = ahead();
+        scratch.write("a.txt", b"staged only");
+        scratch.git(&["add", "a.txt"]);
+        scratch.write("a.txt", b"a\n");
+        assert_eq!(advance(&scratch, &old, &new).unwrap_err().code(), Code::InTheWay);
+    }
+
+    #[test]
+    fn a_lock_of_git_is_respected_and_one_of_ours_is_taken_over() {
+        let (scratch, old, new) = ahead();
+        scratch.write(".git/index.lock", b"");
+        assert_eq!(advance(&scratch, &old, &new).unwrap_err().code(), Code::GitLocked);
+        assert!(!IndexLock::remove_if_ours_stale(&scratch.main(), "t").unwrap());
+        std::fs::remove_file(scratch.path().join(".git/index.lock")).unwrap();
+        std::mem::forget(IndexLock::take(&scratch.main(), "t").unwrap());
+        assert!(!try_git_at(&scratch.path(), &["add", "a.txt"]).status.success());
+        assert_eq!(IndexLock::take(&scratch.main(), "else").unwrap_err().code(), Code::GitLocked);
+        advance(&scratch, &old, &new).unwrap();
+        std::mem::forget(IndexLock::take(&scratch.main(), "t").unwrap());
+        assert!(IndexLock::remove_if_ours_stale(&scratch.main(), "t").unwrap());
+        assert!(!scratch.path().join(".git/index.lock").exists());
+    }
+
+    #[test]
+    fn what_a_crash_left_half_done_is_finished() {
+        for (files, branch) in [(true, false), (true, true)] {
+            let (scratch, old, new) = ahead();
+            let (repo, worktree) = (scratch.repo(), scratch.main());
+            let trash = scratch.path().join(".git/axiom/trash/t");
+            std::mem::forget(IndexLock::take(&worktree, "t").unwrap());
+            if files {
+                repo.restore_files(&Restore { worktree: &worktree, from: &old, to: &new, trash: &trash }).unwrap();
+            }
+            if branch {
+                scratch.git(&["update-ref", "refs/heads/main", new.as_str()]);
+            }
+            let name = RefName::branch("main");
+            let advance =
+                Advance { worktree: &worktree, branch: &name, old: &old, new: &new, tag: "t", trash: &trash, reflog: "test" };
+            repo.apply_advance(&advance, true).unwrap();
+            assert_eq!(scratch.git(&["status", "--porcelain"]), "");
+            assert_eq!(scratch.git(&["rev-parse", "HEAD"]), new.as_str());
+        }
+    }
+
+    #[test]
+    fn an_index_comes_back_with_conflicts_flags_and_operation() {
+        let scratch = Scratch::new(&[]);
+        scratch.git(&["switch", "-q", "-c", "side"]);
+        scratch.write("a.txt", b"side\n");
+        scratch.git(&["commit", "-qam", "side"]);
+        scratch.git(&["switch", "-q", "main"]);
+        scratch.write("a.txt", b"main\n");
+        scratch.write("quiet", b"1");
+        scratch.git(&["add", "-A"]);
+        scratch.git(&["commit", "-qam", "main"]);
+        assert!(!try_git_at(&scratch.path(), &["merge", "-q", "side"]).status.success());
+        scratch.git(&["update-index", "--assume-unchanged", "quiet"]);
+        scratch.write("announced", b"x");
+        scratch.git(&["add", "-N", "announced"]);
+        let (repo, main) = (scratch.repo(), scratch.main());
+        let options = super::super::CaptureOptions { max_file_size: 1000, excluded: Vec::new() };
+        let taken = repo.capture_worktree(&main, &options).unwrap();
+        let before = (scratch.git(&["status", "--porcelain=v2"]), scratch.git(&["ls-files", "-v", "--stage"]));
+        scratch.git(&["update-index", "--no-assume-unchanged", "quiet"]);
+        scratch.git(&["rm", "-q", "--cached", "announced"]);
+        scratch.git(&["merge", "--abort"]);
+        let trash = scratch.path().join(".git/axiom/trash/x");
+        let empty = repo.capture_worktree(&main, &options).unwrap();
+        repo.restore_files(&Restore { worktree: &main, from: &empty.tree, to: &taken.tree, trash: &trash }).unwrap();
+        for _ in 0..2 {
+            let lock = IndexLock::take(&main, "x").unwrap();
+            repo.install_index(&main, &taken.index_tree, &taken.extras.index, &lock).unwrap();
+            repo.restore_operation(&main, &taken.extras, &trash).unwrap();
+            lock.release().unwrap();
+            let after = (scratch.git(&["status", "--porcelain=v2"]), scratch.git(&["ls-files", "-v", "--stage"]));
+            assert_eq!(after, before);
+        }
+        assert_eq!(repo.capture_worktree(&main, &options).unwrap(), taken);
+    }
+}

@@ -1,0 +1,128 @@
+//! Installing an index: a tree, what a tree cannot say, and the stat data of files that did not change.
+
+use std::path::Path;
+
+use crate::domain::names::{Oid, RepoPath};
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+use super::capture_extras::{CaptureExtras, OPERATION};
+use super::history::TreeChange;
+use super::index_file::{IndexExtras, IndexInfo, copy_index, index_facts, mark, nul_list};
+use super::index_lock::IndexLock;
+use super::place::Trash;
+use super::repository::Repository;
+use super::worktree_list::Worktree;
+
+/// The largest file of an operation in progress.
+const LIMIT: u64 = 256 * 1024 * 1024;
+
+impl Repository {
+    /// Makes a worktree's index hold `tree` and `extras`; entries that stay keep their stat data, so unchanged files are
+    /// not read again. Files are not touched. Doing it again changes nothing more.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `DISK_FULL`, `IO_FAILED`; the old index is then still there.
+    pub fn install_index(&self, worktree: &Worktree, tree: &Oid, extras: &IndexExtras, lock: &IndexLock) -> Result<()> {
+        let index = self.start_index(worktree, lock)?;
+        let git = self.git_in(worktree).index(index).config("core.splitIndex=false");
+        git.args(["read-tree", "--reset", tree.as_str()]).run_ok()?;
+        let now = index_facts(self, worktree, index)?;
+        mark(self, worktree, index, "--no-assume-unchanged", &now.assume_unchanged)?;
+        mark(self, worktree, index, "--no-skip-worktree", &now.skip_worktree)?;
+        let mut info = IndexInfo::default();
+        for stage in &extras.unmerged {
+            info.remove(&stage.path, &stage.oid);
+        }
+        for stage in &extras.unmerged {
+            info.set(&stage.path, stage.mode, &stage.oid, stage.stage);
+        }
+        info.apply(self, worktree, index)?;
+        self.announce(worktree, index, &extras.intent_to_add)?;
+        self.refresh(worktree, index)?;
+        mark(self, worktree, index, "--assume-unchanged", &extras.assume_unchanged)?;
+        mark(self, worktree, index, "--skip-worktree", &extras.skip_worktree)?;
+        lock.install()
+    }
+
+    /// Replaces some entries of a worktree's index, and keeps all others as they are.
+    ///
+    /// # Errors
+    /// As [`Repository::install_index`].
+    pub(super) fn replace_entries(&self, worktree: &Worktree, changes: &[TreeChange], lock: &IndexLock) -> Result<()> {
+        let index = self.start_index(worktree, lock)?;
+        let mut info = IndexInfo::default();
+        for change in changes {
+            match (&change.new, &change.old) {
+                (Some(new), _) => info.set(&change.path, new.mode, &new.oid, 0),
+                (None, Some(old)) => info.remove(&change.path, &old.oid),
+                (None, None) => {}
+            }
+        }
+        info.apply(self, worktree, index)?;
+        self.refresh(worktree, index)?;
+        lock.install()
+    }
+
+    fn start_index<'l>(&self, worktree: &Worktree, lock: &'l IndexLock) -> Result<&'l Path> {
+        worktree.verify()?;
+        lock.clear_new_index()?;
+        copy_index(&worktree.index_file(), lock.new_index())?;
+        Ok(lock.new_index())
+    }
+
+    /// `git add -N` for those of `paths` that are there.
+    fn announce(&self, worktree: &Worktree, index: &Path, paths: &[RepoPath]) -> Result<()> {
+        let there = |path: &&RepoPath| worktree.path().join(path.to_path()).symlink_metadata().is_ok();
+        let paths: Vec<&RepoPath> = paths.iter().filter(there).collect();
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let git = self.git_in(worktree).index(index).config("core.splitIndex=false").arg("--literal-pathspecs");
+        let git = git.args(["add", "--intent-to-add", "--force", "--pathspec-from-file=-", "--pathspec-file-nul"]);
+        git.stdin(nul_list(paths)).run_ok().map(drop)
+    }
+
+    /// Takes up the stat data of files that are as the index says. Exit code 1 says that some are not.
+    fn refresh(&self, worktree: &Worktree, index: &Path) -> Result<()> {
+        let git = self.git_in(worktree).index(index).config("core.splitIndex=false").writing();
+        let output = git.args(["update-index", "-q", "--unmerged", "--refresh"]).run()?;
+        match output.code {
+            Some(0 | 1) => Ok(()),
+            Some(_) | None => Err(output.error()),
+        }
+    }
+
+    /// Puts the files of an operation in progress (a merge, a rebase) back; those of another one go to the trash first.
+    /// Doing it again changes nothing more.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `GIT_FAILED`; `INVALID_INPUT` where a path is none that git uses for operations.
+    pub fn restore_operation(&self, worktree: &Worktree, extras: &CaptureExtras, trash: &Path) -> Result<()> {
+        let wanted: Vec<_> = extras.operation.iter().collect();
+        let present = CaptureExtras::read(self, worktree, Default::default(), Vec::new())?;
+        if present.operation == extras.operation {
+            return Ok(());
+        }
+        let trash = Trash::open(trash, worktree.git_dir())?;
+        for name in OPERATION {
+            env::fault_point("git.before-operation-trash");
+            trash.take(worktree.git_dir(), &RepoPath::new(name.as_bytes()))?;
+        }
+        for file in wanted {
+            let top = file.path.as_bytes().split(|b| *b == b'/').next().unwrap_or_default();
+            let climbs = file.path.as_bytes().split(|b| *b == b'/').any(|part| part == b"..");
+            if climbs || !OPERATION.iter().any(|name| name.as_bytes() == top) {
+                return Err(Error::new(Code::InvalidInput, format!("'{}' is no file of a git operation", file.path)));
+            }
+            let place = worktree.git_dir().join(file.path.to_path());
+            if let Some(folder) = place.parent() {
+                files::create_dir_all(folder)?;
+            }
+            env::fault_point("git.before-operation-file");
+            files::write_atomic(&place, &self.read_blob(&file.oid, LIMIT)?)?;
+        }
+        files::sync_dir(worktree.git_dir())
+    }
+}

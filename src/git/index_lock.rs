@@ -1,0 +1,125 @@
+//! A worktree's `index.lock`, taken so that after a crash it is provable that it is ours.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+use super::worktree_list::Worktree;
+
+/// The held `index.lock` of a worktree. While it is held, git changes neither index nor files there.
+///
+/// The lock file is a second name of a file of our own, named by a tag (a transaction's id): whoever finds the lock
+/// later compares the two. Dropping it gives it back.
+#[derive(Debug)]
+pub struct IndexLock {
+    lock: PathBuf,
+    own: PathBuf,
+    index: PathBuf,
+    new_index: PathBuf,
+}
+
+impl IndexLock {
+    /// Takes the lock; one that the same tag left behind in a crash is taken over. A crash leaves `index.lock` and the
+    /// file that proves it ours.
+    ///
+    /// # Errors
+    /// `GIT_LOCKED` where somebody else holds it; `IO_FAILED`.
+    pub fn take(worktree: &Worktree, tag: &str) -> Result<Self> {
+        worktree.verify()?;
+        let this = Self::named(worktree, tag);
+        if !this.own.exists() {
+            files::create_new(&this.own, format!("git axiom {tag}\n").as_bytes())?;
+        }
+        env::fault_point("git.before-index-lock");
+        if files::hard_link(&this.own, &this.lock)? || this.is_ours() {
+            env::fault_point("git.index-locked");
+            return Ok(this);
+        }
+        files::remove_file(&this.own)?;
+        let what = format!("'{}' is held by another git command", this.lock.display());
+        let error = Error::new(Code::GitLocked, what);
+        std::mem::forget(this);
+        Err(error.hint("wait until it has ended; 'git axiom recover' removes lock files of dead ones"))
+    }
+
+    /// Removes a lock that `tag` left behind, and says whether there was one. The lock of anybody else stays.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn remove_if_ours_stale(worktree: &Worktree, tag: &str) -> Result<bool> {
+        let this = Self::named(worktree, tag);
+        let ours = this.is_ours();
+        drop(this);
+        Ok(ours)
+    }
+
+    fn named(worktree: &Worktree, tag: &str) -> Self {
+        let own = |what: &str| worktree.git_dir().join(format!("axiom-{what}-{tag}"));
+        let lock = worktree.git_dir().join("index.lock");
+        Self { lock, own: own("index-lock"), index: worktree.index_file(), new_index: own("index-new") }
+    }
+
+    fn is_ours(&self) -> bool {
+        let inode = |path: &Path| std::fs::symlink_metadata(path).map(|meta| (meta.dev(), meta.ino())).ok();
+        inode(&self.own).is_some_and(|own| inode(&self.lock) == Some(own))
+    }
+
+    /// Where the next index is built: beside the index, so that one rename installs it.
+    pub(super) fn new_index(&self) -> &Path {
+        &self.new_index
+    }
+
+    /// Removes what an earlier try left where the next index is built.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub(super) fn clear_new_index(&self) -> Result<()> {
+        files::remove_file(&self.new_index)?;
+        files::remove_file(&self.new_index.with_extension("lock"))?;
+        let mut lock = self.new_index.clone().into_os_string();
+        lock.push(".lock");
+        files::remove_file(Path::new(&lock))
+    }
+
+    /// Makes the built index the worktree's index; durable once it returns. A crash leaves the old or the new one.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub(super) fn install(&self) -> Result<()> {
+        files::sync_file(&self.new_index)?;
+        env::fault_point("git.before-index");
+        files::rename(&self.new_index, &self.index)?;
+        env::fault_point("git.after-index");
+        Ok(())
+    }
+
+    /// Gives the lock back. The same as dropping it, but an error is seen.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn release(self) -> Result<()> {
+        let outcome = self.give_back();
+        std::mem::forget(self);
+        outcome
+    }
+
+    fn give_back(&self) -> Result<()> {
+        self.clear_new_index()?;
+        if self.is_ours() {
+            files::remove_file(&self.lock)?;
+        }
+        env::fault_point("git.index-unlocked");
+        files::remove_file(&self.own)
+    }
+}
+
+impl Drop for IndexLock {
+    fn drop(&mut self) {
+        if let Err(error) = self.give_back() {
+            tracing::warn!(%error, "an index lock could not be given back");
+        }
+    }
+}

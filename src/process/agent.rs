@@ -1,0 +1,137 @@
+//! Starting the agent program: its surroundings, its prompt, its pipes.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use super::command::command;
+use super::spec::KeeperSpec;
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+/// The largest prompt, in bytes.
+const MAX_PROMPT: u64 = 64 * 1024 * 1024;
+const PROMPT: &[u8] = b"{prompt}";
+const PROMPT_FILE: &[u8] = b"{promptFile}";
+
+/// Starts the program of `spec` in its workspace, in a process group of its own, with `temp` as its temporary folder.
+///
+/// # Errors
+/// `PROGRAM_NOT_FOUND` with the system's reason; `IO_FAILED` where the prompt cannot be read; `TOO_LARGE`.
+pub(crate) fn start(spec: &KeeperSpec, temp: &Path, spool: &Path) -> Result<Child> {
+    let args = arguments(spec)?;
+    let mut command = command(&spec.program);
+    command.args(args.list).current_dir(&spec.workspace).process_group(0);
+    surroundings(&mut command, spec, temp, spool);
+    // The file itself rather than a pipe: no prompt is too large, none is cut when the keeper dies, and a program that
+    // does not read it harms nobody.
+    let stdin = if args.prompt_used {
+        Stdio::null()
+    } else {
+        File::open(&spec.prompt_file).map_err(|e| Error::io("open the prompt", &spec.prompt_file, e))?.into()
+    };
+    command.stdin(stdin).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.spawn().map_err(|e| {
+        let large = e.kind() == std::io::ErrorKind::ArgumentListTooLong;
+        let error = Error::new(Code::ProgramNotFound, format!("cannot start '{}'", spec.program.display())).because(e);
+        if large { error.hint("the prompt is too long for an argument: pass it on stdin or as {promptFile}") } else { error }
+    })
+}
+
+/// Environment: what was inherited, without git's repository-local variables and without the `AXIOM_` variables of an
+/// outer run; then ours.
+fn surroundings(command: &mut Command, spec: &KeeperSpec, temp: &Path, spool: &Path) {
+    for (name, _) in env::all_vars() {
+        let name_bytes = name.as_bytes();
+        if name_bytes.starts_with(b"AXIOM_") && !name_bytes.starts_with(b"AXIOM_TEST_") {
+            command.env_remove(&name);
+        }
+    }
+    command.envs(&spec.env);
+    command.env("AXIOM_TOKEN", spec.token.as_str()).env("AXIOM_SPOOL", spool);
+    // A program may trust PWD more than the directory it was started in.
+    command.env("PWD", &spec.workspace).env_remove("OLDPWD");
+    command.env("TMPDIR", temp).env("TMP", temp).env("TEMP", temp);
+    command.env("GIT_CEILING_DIRECTORIES", ceilings(&spec.workspace, env::var("GIT_CEILING_DIRECTORIES")));
+}
+
+/// git looks no further up than the workspace, under whichever name it is reached: one that lost its `.git` must not turn
+/// into the worktree around it.
+fn ceilings(workspace: &Path, before: Option<OsString>) -> OsString {
+    let real = std::fs::canonicalize(workspace).ok();
+    let mut folders: Vec<PathBuf> = Vec::new();
+    for path in [Some(workspace), real.as_deref()].into_iter().flatten() {
+        if let Some(parent) = path.parent()
+            && !folders.iter().any(|folder| folder == parent)
+        {
+            folders.push(parent.to_owned());
+        }
+    }
+    let mut all = OsString::new();
+    for part in folders.iter().map(|folder| folder.as_os_str()).chain(before.as_deref()) {
+        if !all.is_empty() {
+            all.push(":");
+        }
+        all.push(part);
+    }
+    all
+}
+
+#[derive(Debug)]
+struct Arguments {
+    list: Vec<OsString>,
+    prompt_used: bool,
+}
+
+fn arguments(spec: &KeeperSpec) -> Result<Arguments> {
+    let has = |arg: &OsString, what: &[u8]| arg.as_bytes().windows(what.len()).any(|part| part == what);
+    let wants_prompt = spec.args.iter().any(|arg| has(arg, PROMPT));
+    let wants_file = spec.args.iter().any(|arg| has(arg, PROMPT_FILE));
+    let prompt = if wants_prompt { files::read(&spec.prompt_file, MAX_PROMPT)? } else { Vec::new() };
+    if prompt.contains(&0) {
+        return Err(Error::new(Code::InvalidInput, "the prompt has a NUL byte, so it cannot be an argument"));
+    }
+    let list = spec.args.iter().map(|arg| fill(arg, &prompt, spec.prompt_file.as_os_str())).collect();
+    Ok(Arguments { list, prompt_used: wants_prompt || wants_file })
+}
+
+/// Replaces the placeholders in one pass, so that a prompt that mentions one is left as it is.
+fn fill(arg: &OsStr, prompt: &[u8], file: &OsStr) -> OsString {
+    let mut rest = arg.as_bytes();
+    let mut filled = Vec::new();
+    while let Some((first, after)) = rest.split_first() {
+        if let Some(after) = rest.strip_prefix(PROMPT) {
+            filled.extend_from_slice(prompt);
+            rest = after;
+        } else if let Some(after) = rest.strip_prefix(PROMPT_FILE) {
+            filled.extend_from_slice(file.as_bytes());
+            rest = after;
+        } else {
+            filled.push(*first);
+            rest = after;
+        }
+    }
+    OsString::from_vec(filled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders_are_filled_once() {
+        let fill = |arg: &str| fill(OsStr::new(arg), b"say {promptFile}", OsStr::new("/p"));
+        assert_eq!(fill("--x={prompt}!"), "--x=say {promptFile}!");
+        assert_eq!(fill("{promptFile}{prompt"), "/p{prompt");
+        assert_eq!(fill(""), "");
+    }
+
+    #[test]
+    fn the_ceiling_is_the_folder_above_the_workspace() {
+        assert_eq!(ceilings(Path::new("/nowhere/w/a"), Some("/x".into())), "/nowhere/w:/x");
+    }
+}

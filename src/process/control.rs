@@ -1,0 +1,274 @@
+//! Asking a keeper: stop, kill, hold still, are you there.
+//!
+//! A Unix socket in the keeper's runtime folder, one JSON line each way; its path stands in `keeper.json`. Where the socket
+//! is gone (a cleaner of temporary files), stopping falls back to SIGTERM, which a keeper takes for a stop.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+use serde::{Deserialize, Serialize};
+
+use super::hold::Holds;
+use super::spec::KeeperRecord;
+use super::sys;
+use crate::error::{Code, Error, Result};
+
+/// The longest a hold lasts, whatever was asked for.
+pub const MAX_HOLD: Duration = Duration::from_secs(60);
+const ANSWER_PATIENCE: Duration = Duration::from_secs(10);
+const REQUEST_PATIENCE: Duration = Duration::from_secs(5);
+const MAX_LINE: u64 = 4096;
+const MAX_CONNECTIONS: usize = 64;
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "camelCase", rename_all_fields = "camelCase")]
+enum Request {
+    Stop,
+    Kill,
+    Ping,
+    Hold { millis: u64, pid: i32 },
+    Release,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Reply {
+    ok: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+    /// Of a hold: how many processes are held.
+    #[serde(default)]
+    held: usize,
+    /// Of a hold: whether nothing moves. Of a release: whether the hold lasted until now.
+    #[serde(default)]
+    firm: bool,
+}
+
+/// What the keeper's main loop is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Command {
+    /// Ask to stop, then kill.
+    Stop,
+    /// Kill now.
+    Kill,
+}
+
+/// Asks the keeper to stop the program: its stop signal, the grace time, then SIGKILL, descendants included. Returns once
+/// the keeper has accepted; the end is seen in [`super::keeper_state`].
+///
+/// # Errors
+/// `KEEPER_FAILED` where it does not answer.
+pub fn stop(keeper: &KeeperRecord) -> Result<()> {
+    command(keeper, &Request::Stop)
+}
+
+/// Asks the keeper to kill the program and all its descendants at once. Where only SIGTERM reaches the keeper, it stops.
+///
+/// # Errors
+/// `KEEPER_FAILED` where it does not answer.
+pub fn kill(keeper: &KeeperRecord) -> Result<()> {
+    command(keeper, &Request::Kill)
+}
+
+/// Asks whether the keeper answers.
+///
+/// # Errors
+/// `KEEPER_FAILED` where it does not.
+pub fn ping(keeper: &KeeperRecord) -> Result<()> {
+    Connection::open(keeper)?.ask(&Request::Ping).map(|_| ())
+}
+
+/// Freezes all descendants of the keeper, save this process, its ancestors and its descendants, until the guard is
+/// released or dropped, this process ends, or `limit` (at most [`MAX_HOLD`]) is over. What was stopped before stays so.
+///
+/// # Errors
+/// `KEEPER_FAILED` where the keeper does not answer or is just ending.
+pub fn hold(keeper: &KeeperRecord, limit: Duration) -> Result<HoldGuard> {
+    let mut connection = Connection::open(keeper)?;
+    let millis = u64::try_from(limit.min(MAX_HOLD).as_millis()).unwrap_or(u64::MAX);
+    let reply = connection.ask(&Request::Hold { millis, pid: sys::own_pid() })?;
+    Ok(HoldGuard { connection, held: reply.held, stable: reply.firm })
+}
+
+/// Processes that are held still.
+#[derive(Debug)]
+pub struct HoldGuard {
+    connection: Connection,
+    held: usize,
+    stable: bool,
+}
+
+impl HoldGuard {
+    /// How many processes were stopped.
+    pub fn held(&self) -> usize {
+        self.held
+    }
+
+    /// Whether nothing below the keeper moves (save this process's own line). Otherwise one of them is stuck in the kernel.
+    pub fn is_stable(&self) -> bool {
+        self.stable
+    }
+
+    /// Lets the processes run again, and says whether they were still held until now.
+    ///
+    /// # Errors
+    /// `KEEPER_FAILED` where the keeper is gone: then the hold did not last.
+    pub fn release(mut self) -> Result<bool> {
+        self.connection.ask(&Request::Release).map(|reply| reply.firm)
+    }
+}
+
+fn command(keeper: &KeeperRecord, request: &Request) -> Result<()> {
+    let asked = Connection::open(keeper).and_then(|mut connection| connection.ask(request));
+    match asked {
+        Ok(_) => Ok(()),
+        Err(_) if sys::boot_id() == keeper.boot && sys::send(keeper.keeper, Signal::TERM) => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+#[derive(Debug)]
+struct Connection {
+    reader: BufReader<UnixStream>,
+}
+
+impl Connection {
+    fn open(keeper: &KeeperRecord) -> Result<Self> {
+        let stream = UnixStream::connect(&keeper.socket).map_err(|e| silent(keeper).because(e))?;
+        let reader = stream.set_read_timeout(Some(ANSWER_PATIENCE)).map(|()| BufReader::new(stream));
+        reader.map(|reader| Self { reader }).map_err(|e| Error::new(Code::KeeperFailed, "cannot talk to the keeper").because(e))
+    }
+
+    fn ask(&mut self, request: &Request) -> Result<Reply> {
+        let failed = |e: std::io::Error| Error::new(Code::KeeperFailed, "the keeper does not answer").because(e);
+        send_line(self.reader.get_mut(), request).map_err(failed)?;
+        let reply: Reply = receive_line(&mut self.reader).map_err(failed)?;
+        match reply.why {
+            Some(why) if !reply.ok => Err(Error::new(Code::KeeperFailed, "the keeper refuses").why(why)),
+            Some(_) | None => Ok(reply),
+        }
+    }
+}
+
+fn silent(keeper: &KeeperRecord) -> Error {
+    Error::new(Code::KeeperFailed, format!("the keeper of {} (process {}) does not answer", keeper.agent, keeper.keeper.pid))
+}
+
+fn send_line<T: Serialize>(to: &mut UnixStream, value: &T) -> std::io::Result<()> {
+    let mut line = serde_json::to_vec(value)?;
+    line.push(b'\n');
+    to.write_all(&line)
+}
+
+fn receive_line<T: for<'de> Deserialize<'de>>(from: &mut BufReader<UnixStream>) -> std::io::Result<T> {
+    let mut line = Vec::new();
+    let mut limited = from.take(MAX_LINE);
+    limited.read_until(b'\n', &mut line)?;
+    if !line.ends_with(b"\n") {
+        return Err(std::io::ErrorKind::UnexpectedEof.into());
+    }
+    Ok(serde_json::from_slice(&line)?)
+}
+
+/// The holds, shared between the keeper's threads. A thread that failed while it had the lock leaves them usable.
+pub(crate) fn lock(holds: &Mutex<Holds>) -> MutexGuard<'_, Holds> {
+    holds.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Answers requests at `socket` from now on, in threads that end with the process.
+///
+/// # Errors
+/// `IO_FAILED` where the socket cannot be made.
+pub(crate) fn serve(socket: &Path, holds: Arc<Mutex<Holds>>, commands: Sender<Command>) -> Result<()> {
+    let listener = UnixListener::bind(socket).map_err(|e| Error::io("make the socket", socket, e))?;
+    let accept = move || {
+        let open = Arc::new(AtomicUsize::new(0));
+        for stream in listener.incoming() {
+            let Ok(stream) = stream else {
+                std::thread::sleep(Duration::from_millis(50));
+                continue;
+            };
+            if open.load(Ordering::Relaxed) >= MAX_CONNECTIONS {
+                continue;
+            }
+            let (holds, commands, counter) = (holds.clone(), commands.clone(), open.clone());
+            counter.fetch_add(1, Ordering::Relaxed);
+            let served = std::thread::Builder::new().name("control".into()).spawn(move || {
+                let _ = answer(stream, &holds, &commands);
+                counter.fetch_sub(1, Ordering::Relaxed);
+            });
+            if served.is_err() {
+                open.fetch_sub(1, Ordering::Relaxed);
+            }
+        }
+    };
+    let thread = std::thread::Builder::new().name("accept".into()).spawn(accept);
+    thread.map(|_| ()).map_err(|e| Error::io("serve", socket, e))
+}
+
+fn answer(stream: UnixStream, holds: &Mutex<Holds>, commands: &Sender<Command>) -> std::io::Result<()> {
+    stream.set_read_timeout(Some(REQUEST_PATIENCE))?;
+    stream.set_write_timeout(Some(REQUEST_PATIENCE))?;
+    let mut reader = BufReader::new(stream);
+    let ok = Reply { ok: true, ..Reply::default() };
+    match receive_line(&mut reader)? {
+        Request::Ping => send_line(reader.get_mut(), &ok),
+        Request::Release => send_line(reader.get_mut(), &Reply { why: Some("nothing is held".into()), ..Reply::default() }),
+        Request::Stop => {
+            let _ = commands.send(Command::Stop);
+            send_line(reader.get_mut(), &ok)
+        }
+        Request::Kill => {
+            let _ = commands.send(Command::Kill);
+            send_line(reader.get_mut(), &ok)
+        }
+        Request::Hold { millis, pid } => {
+            let requester = peer(reader.get_ref()).unwrap_or(pid);
+            keep_held(&mut reader, holds, requester, Duration::from_millis(millis).min(MAX_HOLD))
+        }
+    }
+}
+
+/// One hold: from the request to the release, the end of the connection, or the end of its time.
+fn keep_held(reader: &mut BufReader<UnixStream>, holds: &Mutex<Holds>, requester: i32, limit: Duration) -> std::io::Result<()> {
+    let Some(held) = lock(holds).hold(Some(requester)) else {
+        return send_line(reader.get_mut(), &Reply { why: Some("the iteration is just ending".into()), ..Reply::default() });
+    };
+    let until = Instant::now() + limit;
+    let told = send_line(reader.get_mut(), &Reply { ok: true, why: None, held: held.count, firm: held.stable });
+    let asked = told.and_then(|()| {
+        // Zero would mean no limit at all.
+        let left = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        reader.get_ref().set_read_timeout(Some(left))?;
+        receive_line::<Request>(reader)
+    });
+    let lasted = lock(holds).release(held.id) && asked.is_ok();
+    match asked {
+        Ok(_) => send_line(reader.get_mut(), &Reply { ok: true, firm: lasted, ..Reply::default() }),
+        Err(e) if matches!(e.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut) => {
+            // Time is over. Whoever asks for the release later has to hear that the hold did not last.
+            reader.get_ref().set_read_timeout(Some(MAX_HOLD))?;
+            receive_line::<Request>(reader)?;
+            send_line(reader.get_mut(), &Reply { ok: true, firm: false, ..Reply::default() })
+        }
+        Err(e) => Err(e),
+    }
+}
+
+/// Who is at the other end, where the system tells.
+#[cfg(target_os = "linux")]
+fn peer(stream: &UnixStream) -> Option<i32> {
+    rustix::net::sockopt::socket_peercred(stream).ok().map(|peer| peer.pid.as_raw_nonzero().get())
+}
+
+/// Who is at the other end: here the request's own word is taken.
+#[cfg(not(target_os = "linux"))]
+fn peer(_: &UnixStream) -> Option<i32> {
+    None
+}

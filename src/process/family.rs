@@ -1,0 +1,85 @@
+//! Ending all descendants of a keeper, and telling a later process who they were.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use super::spec::{FAMILY, ProcessId};
+use super::sys::{self, Process, Table};
+use crate::files;
+
+/// After this, what still lives is stuck in the kernel and no signal will end it soon.
+const GIVE_UP: Duration = Duration::from_secs(60);
+const PAUSE: Duration = Duration::from_millis(5);
+
+/// How ending went.
+#[derive(Debug, Default)]
+pub(crate) struct Ended {
+    /// How many processes were sent a signal.
+    pub count: u64,
+    /// Those that could not be ended.
+    pub survivors: Vec<i32>,
+}
+
+/// The living descendants of this process, in whichever session: as subreaper it inherits the orphans. Elsewhere than on
+/// Linux there is none, so orphans are found by the program's process group alone.
+pub(crate) fn living(program: Option<i32>) -> Vec<Process> {
+    let table = Table::read();
+    let mut roots = vec![sys::own_pid()];
+    let mut found = Vec::new();
+    if !cfg!(target_os = "linux")
+        && let Some(group) = program
+    {
+        found.extend(table.all().iter().filter(|process| process.session == group).copied());
+        roots.extend(found.iter().map(|process| process.id.pid));
+    }
+    found.extend(table.descendants(&roots));
+    found.retain(|process| !process.is_gone() && process.id.pid != sys::own_pid());
+    found
+}
+
+/// Ends all descendants: SIGTERM, `grace`, then SIGKILL again and again until none is left. `reap` collects those that
+/// have ended; it is called often.
+pub(crate) fn end_all(program: Option<i32>, grace: Duration, reap: &mut dyn FnMut()) -> Ended {
+    let begun = Instant::now();
+    let mut asked: HashSet<ProcessId> = HashSet::new();
+    loop {
+        reap();
+        let left = living(program);
+        if left.is_empty() {
+            return Ended { count: asked.len() as u64, survivors: Vec::new() };
+        }
+        if begun.elapsed() > GIVE_UP {
+            return Ended { count: asked.len() as u64, survivors: left.iter().map(|process| process.id.pid).collect() };
+        }
+        let gently = begun.elapsed() < grace;
+        for process in &left {
+            let first = asked.insert(process.id);
+            if !gently {
+                sys::send(process.id, Signal::KILL);
+            } else if first {
+                sys::send(process.id, Signal::TERM);
+                // A stopped process would only act on it when it is continued.
+                sys::send(process.id, Signal::CONT);
+            }
+        }
+        std::thread::sleep(PAUSE);
+    }
+}
+
+/// Notes the living descendants in the runtime folder, where they changed. Not durable: it only matters while the
+/// processes live, and they do not survive what loses it.
+pub(crate) fn note(runtime: &Path, program: Option<i32>, last: &mut Vec<ProcessId>) {
+    let now: Vec<ProcessId> = living(program).iter().map(|process| process.id).collect();
+    if now == *last {
+        return;
+    }
+    let (new, path) = (runtime.join(".family-new"), runtime.join(FAMILY));
+    let Ok(json) = serde_json::to_vec(&now) else { return };
+    // Renamed without syncs, so that no reader sees half of it. A failure costs only the hint.
+    if files::write_scratch(&new, &json).is_ok() && files::rename(&new, &path).is_ok() {
+        *last = now;
+    }
+}

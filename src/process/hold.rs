@@ -1,0 +1,109 @@
+//! Holding processes still for a moment, for a consistent capture.
+//!
+//! Each hold remembers which processes it stopped; one that was stopped before is not its own, and stays stopped. A process
+//! runs again when no hold has it any more.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use rustix::process::Signal;
+
+use super::spec::ProcessId;
+use super::sys::{self, Process, Table};
+
+/// How long stopping may take until the hold is called unstable.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// The holds of one keeper.
+#[derive(Debug, Default)]
+pub(crate) struct Holds {
+    held: HashMap<u64, Vec<ProcessId>>,
+    last: u64,
+    closed: bool,
+}
+
+/// What a hold achieved.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Held {
+    /// Names the hold, for [`Holds::release`].
+    pub id: u64,
+    /// How many processes it stopped.
+    pub count: usize,
+    /// Whether every descendant is known to be still (save the requester's own line).
+    pub stable: bool,
+}
+
+impl Holds {
+    /// Stops all descendants of this process: again and again, until nothing new turns up, because a process may start
+    /// another one before it is stopped itself. Parents first, so that none sees its child stop. The requester, its
+    /// ancestors and its descendants are spared: it has to go on to release the hold. `None` after [`Holds::close`].
+    pub fn hold(&mut self, requester: Option<i32>) -> Option<Held> {
+        if self.closed {
+            return None;
+        }
+        self.last += 1;
+        let id = self.last;
+        let mut stopped: Vec<ProcessId> = Vec::new();
+        let others: Vec<ProcessId> = self.held.values().flatten().copied().collect();
+        let begun = Instant::now();
+        let mut quiet = 0;
+        while quiet < 2 && begun.elapsed() < PATIENCE {
+            let table = Table::read();
+            let spared = spared(&table, requester);
+            let mut moving = false;
+            for process in table.descendants(&[sys::own_pid()]) {
+                let ours = stopped.contains(&process.id);
+                if process.is_gone() || spared.contains(&process.id.pid) {
+                    continue;
+                }
+                if !ours && (!process.is_stopped() || others.contains(&process.id)) {
+                    // Remembered before it is stopped: what is not remembered would never run again.
+                    stopped.push(process.id);
+                }
+                if !process.is_stopped() {
+                    sys::send(process.id, Signal::STOP);
+                    moving |= !waits_for_a_stopped_child(&table, &process);
+                }
+            }
+            quiet = if moving { 0 } else { quiet + 1 };
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let count = stopped.len();
+        self.held.insert(id, stopped);
+        Some(Held { id, count, stable: quiet >= 2 })
+    }
+
+    /// Lets go what the hold `id` stopped and no other hold has. Children first, so that no parent sees a stopped child.
+    /// Says whether the hold had lasted until now.
+    pub fn release(&mut self, id: u64) -> bool {
+        let Some(stopped) = self.held.remove(&id) else { return false };
+        for process in stopped.iter().rev() {
+            if !self.held.values().any(|other| other.contains(process)) {
+                sys::send(*process, Signal::CONT);
+            }
+        }
+        true
+    }
+
+    /// Lets go everything, and takes no more holds: the program is about to be ended.
+    pub fn close(&mut self) {
+        self.closed = true;
+        let ids: Vec<u64> = self.held.keys().copied().collect();
+        for id in ids {
+            self.release(id);
+        }
+    }
+}
+
+/// Whether the process is in a `vfork` whose child was stopped before its exec. It waits in the kernel, where it cannot be
+/// stopped, and does nothing before the child runs again.
+fn waits_for_a_stopped_child(table: &Table, process: &Process) -> bool {
+    process.state == 'D' && table.all().iter().any(|child| child.parent == process.id.pid && child.is_stopped())
+}
+
+fn spared(table: &Table, requester: Option<i32>) -> Vec<i32> {
+    let Some(pid) = requester else { return Vec::new() };
+    let mut spared = table.lineage(pid);
+    spared.extend(table.descendants(&[pid]).iter().map(|process| process.id.pid));
+    spared
+}

@@ -1,0 +1,174 @@
+//! The keeper: owns one agent program from its start to the record of its end, whatever happens to the supervisor.
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::control::{self, Command};
+use super::hold::Holds;
+use super::launch::{self, Report, Step};
+use super::spec::{self, KeeperRecord, KeeperSpec};
+use super::spool::Spool;
+use super::{run, sys};
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files::{self, FileLock, LockAttempt};
+
+/// How long a lock is waited for: the keeper of the last iteration may just be ending, and readers look at locks.
+const LOCK_PATIENCE: Duration = Duration::from_secs(5);
+/// The longest socket path that every system takes.
+const MAX_SOCKET_PATH: usize = 100;
+
+/// A keeper that has its locks and has written its record.
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    pub spec: KeeperSpec,
+    pub record: KeeperRecord,
+    pub spool: Spool,
+    pub spool_folder: PathBuf,
+    pub temp: PathBuf,
+    pub holds: Arc<Mutex<Holds>>,
+    pub commands: Receiver<Command>,
+    /// SIGTERM came: the way to stop a keeper whose socket is gone.
+    pub terminate: Arc<AtomicBool>,
+    pub workspace_lock: FileLock,
+    /// Freed by the end of the process only.
+    pub _own_lock: FileLock,
+}
+
+/// The hidden verb `git axiom keeper --spec PATH`: detaches, takes the locks, asks `still_wanted` whether the spawn intent
+/// still stands, runs the program and records its end. Returns the exit status of this process.
+///
+/// A crash before `keeper.json` leaves nothing started; later, it leaves no `exit.json`, and processes that
+/// [`super::leftovers::end_leftovers`] ends.
+///
+/// # Errors
+/// Whatever kept the keeper from starting, which its starter has been told too; `IO_FAILED` where the end could not be
+/// recorded.
+pub fn run(spec_path: &Path, still_wanted: &dyn Fn(&KeeperSpec) -> Result<bool>) -> Result<i32> {
+    match launch::detach(spec_path) {
+        Ok(Step::First) => return Ok(0),
+        Ok(Step::Keeper) => {}
+        Err(error) => {
+            Report::Failed(error.to_string()).say();
+            return Err(error);
+        }
+    }
+    match prepare(spec_path, still_wanted) {
+        Ok(Some(keeper)) => {
+            Report::Started.say();
+            run::run(keeper)?;
+            Ok(0)
+        }
+        Ok(None) => {
+            Report::Unwanted.say();
+            Ok(0)
+        }
+        Err(error) => {
+            Report::Failed(error.to_string()).say();
+            Err(error)
+        }
+    }
+}
+
+fn prepare(spec_path: &Path, still_wanted: &dyn Fn(&KeeperSpec) -> Result<bool>) -> Result<Option<Keeper>> {
+    let started_at = env::now();
+    let terminate = watch_signals()?;
+    adopt_orphans();
+    let spec = KeeperSpec::read(spec_path)?;
+    let own_lock = take(&spec.dir.join(spec::KEEPER_LOCK), "another keeper runs this iteration")?;
+    for name in [spec::EXIT, spec::KEEPER] {
+        if files::read_optional(&spec.dir.join(name), u64::MAX - 1)?.is_some() {
+            return Err(Error::new(Code::KeeperFailed, "this iteration was started before").why(format!("there is a {name}")));
+        }
+    }
+    let workspace_lock = take(&spec.workspace_lock, "the workspace is in use by another keeper")?;
+    env::fault_point("keeper.locked");
+    // Asked with the locks held: whoever ends the intent and then looks at the locks can not miss this keeper.
+    if !still_wanted(&spec)? {
+        return Ok(None);
+    }
+    let record = record(&spec, started_at)?;
+    spec::write_json(&spec.dir.join(spec::KEEPER), &record)?;
+    env::fault_point("keeper.recorded");
+    let temp = record.runtime.join("tmp");
+    let spool_folder = temp.join(".axiom-spool");
+    let (holds, (told, commands)) = (Arc::new(Mutex::new(Holds::default())), mpsc::channel());
+    let ready = Spool::open(&spool_folder, &spec.dir, spec.token.clone())
+        .and_then(|spool| control::serve(&record.socket, holds.clone(), told).map(|()| spool));
+    let spool = match ready {
+        Ok(spool) => spool,
+        Err(error) => {
+            // Nothing was started: without its record this run never was.
+            let _ = files::remove_scratch(&record.runtime);
+            files::remove_file(&spec.dir.join(spec::KEEPER))?;
+            return Err(error);
+        }
+    };
+    Ok(Some(Keeper { spec, record, spool, spool_folder, temp, holds, commands, terminate, workspace_lock, _own_lock: own_lock }))
+}
+
+fn take(path: &Path, held: &str) -> Result<FileLock> {
+    if let Some(folder) = path.parent() {
+        files::create_dir_all(folder)?;
+    }
+    match FileLock::take(path, LOCK_PATIENCE)? {
+        LockAttempt::Taken(lock) => Ok(lock),
+        LockAttempt::Held => Err(Error::new(Code::Busy, held).why(format!("'{}' is locked", path.display()))),
+    }
+}
+
+/// SIGTERM stops the program. A hangup, an interrupt or a starter that does not listen any more must not end the keeper.
+fn watch_signals() -> Result<Arc<AtomicBool>> {
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGPIPE, SIGTERM};
+    let (terminate, ignored) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let failed = |e: std::io::Error| Error::new(Code::KeeperFailed, "cannot watch for signals").because(e);
+    signal_hook::flag::register(SIGTERM, terminate.clone()).map_err(failed)?;
+    for signal in [SIGHUP, SIGINT, SIGPIPE] {
+        signal_hook::flag::register(signal, ignored.clone()).map_err(failed)?;
+    }
+    Ok(terminate)
+}
+
+/// Descendants that lose their parent become ours, in whichever session they are. Only Linux can do that; elsewhere those
+/// that left the program's process group and whose parents are gone are not found.
+fn adopt_orphans() {
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+}
+
+fn record(spec: &KeeperSpec, started_at: Timestamp) -> Result<KeeperRecord> {
+    let own = sys::look(sys::own_pid()).ok_or_else(|| {
+        Error::new(Code::KeeperFailed, "cannot find this process in the process table").hint("is /proc mounted?")
+    })?;
+    let name = format!("{}{}", files::SCRATCH_PREFIX, env::fresh_id());
+    let mut runtime = env::temp_dir().join(&name);
+    if runtime.join("s").as_os_str().len() > MAX_SOCKET_PATH || !runtime.is_absolute() {
+        runtime = Path::new("/tmp").join(&name);
+    }
+    Ok(KeeperRecord {
+        v: spec::VERSION,
+        agent: spec.agent.clone(),
+        task: spec.task.clone(),
+        iteration: spec.iteration,
+        token: spec.token.clone(),
+        dir: spec.dir.clone(),
+        keeper: own.id,
+        program: None,
+        boot: sys::boot_id(),
+        socket: runtime.join("s"),
+        runtime,
+        started_at,
+    })
+}
+
+impl Keeper {
+    /// Whether SIGTERM came.
+    pub fn is_terminated(&self) -> bool {
+        self.terminate.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,150 @@
+//! Starting a keeper so that nothing that happens to its starter reaches it.
+//!
+//! In two steps, because a session can only be begun by a process that leads no group: the first step has a process group
+//! of its own (a Ctrl+C at the terminal does not reach it), lets no descriptor through (a lock that a keeper inherited would
+//! never become free), starts the second and ends. The second begins a session; its parent is gone, so it is nobody's child.
+
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use super::command::command;
+use crate::env;
+use crate::error::{Code, Error, Result};
+
+/// How long a keeper may take to say that it has started.
+const PATIENCE: Duration = Duration::from_secs(30);
+const STARTED: &str = "started";
+const UNWANTED: &str = "unwanted";
+
+/// Starts `own_program keeper --spec spec_path` detached and waits until it holds its locks and has written its record.
+/// That the program itself cannot be started is no error here: it is recorded as the end of the run.
+///
+/// # Errors
+/// `KEEPER_FAILED` where no keeper started, with its own reason; also where its spawn intent does not stand any more. After
+/// a timeout one may still come up: [`super::keeper_state`] tells, and the intent's end keeps it from starting the program.
+pub fn start_keeper(own_program: &Path, spec_path: &Path) -> Result<()> {
+    let failed = || Error::new(Code::KeeperFailed, format!("cannot start the keeper of '{}'", spec_path.display()));
+    let spec = std::path::absolute(spec_path).map_err(|e| failed().because(e))?;
+    let mut child = command(own_program)
+        .arg("keeper")
+        .arg("--spec")
+        .arg(&spec)
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .map_err(|e| failed().because(e))?;
+    let said = child.stdout.take().map_or(Ok(String::new()), |mut from| first_line(&mut from));
+    // The first step ends by itself; not collecting it would leave a zombie.
+    let _ = child.wait();
+    match said.map_err(|e| failed().because(e))?.as_str() {
+        STARTED => Ok(()),
+        UNWANTED => Err(failed().why("it is not wanted any more")),
+        "" => Err(failed().why("it ended before it had started")),
+        why => Err(failed().why(why)),
+    }
+}
+
+fn first_line(from: &mut (impl std::io::Read + std::os::fd::AsFd)) -> std::io::Result<String> {
+    let begun = Instant::now();
+    let mut line = Vec::new();
+    let mut buffer = [0_u8; 4096];
+    loop {
+        let left = PATIENCE.checked_sub(begun.elapsed()).ok_or(std::io::ErrorKind::TimedOut)?;
+        let left = Timespec { tv_sec: i64::try_from(left.as_secs()).unwrap_or(1), tv_nsec: 1_000_000 };
+        match poll(&mut [PollFd::new(from, PollFlags::IN)], Some(&left)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => continue,
+            Ok(_) => {}
+            Err(e) => return Err(e.into()),
+        }
+        let count = from.read(&mut buffer)?;
+        line.extend_from_slice(&buffer[..count]);
+        let end = line.iter().position(|byte| *byte == b'\n');
+        if count == 0 || end.is_some() || line.len() > 65_536 {
+            line.truncate(end.unwrap_or(line.len()));
+            return Ok(String::from_utf8_lossy(&line).into_owned());
+        }
+    }
+}
+
+/// Which of the two steps this process is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    /// The first: the keeper was started, this process has to end.
+    First,
+    /// The second: this process is the keeper, in a session of its own.
+    Keeper,
+}
+
+/// Does the first step where this process leads a process group, the second elsewhere.
+///
+/// # Errors
+/// `KEEPER_FAILED`.
+#[allow(clippy::zombie_processes)] // The first step ends at once; its child is then init's.
+pub(crate) fn detach(spec_path: &Path) -> Result<Step> {
+    let failed = |what: &str| Error::new(Code::KeeperFailed, format!("cannot {what}"));
+    if rustix::process::getpgrp() != rustix::process::getpid() {
+        rustix::process::setsid().map_err(|e| failed("begin a session").because(e))?;
+        // No folder is kept busy, and none that is deleted pulls the rug away.
+        std::env::set_current_dir("/").map_err(|e| failed("go to '/'").because(e))?;
+        return Ok(Step::Keeper);
+    }
+    close_on_exec();
+    command(env::own_program()?)
+        .arg("keeper")
+        .arg("--spec")
+        .arg(spec_path)
+        .stdin(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .map_err(|e| failed("start the keeper").because(e))?;
+    Ok(Step::First)
+}
+
+/// Marks every descriptor but the three standard ones, so that the keeper inherits none: our starter may have had a lock
+/// open for a git child at the moment it started us.
+#[allow(unsafe_code)]
+fn close_on_exec() {
+    let Ok(entries) = std::fs::read_dir("/dev/fd") else { return };
+    let open: Vec<i32> = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
+    for fd in open.into_iter().filter(|fd| *fd > 2) {
+        // SAFETY: the number is only used for this one call, which reads and writes nothing and closes nothing. Where it
+        // has been closed since it was listed, the call fails with EBADF.
+        let fd = unsafe { rustix::fd::BorrowedFd::borrow_raw(fd) };
+        let _ = rustix::io::fcntl_setfd(fd, rustix::io::FdFlags::CLOEXEC);
+    }
+}
+
+/// The one line that a keeper says to its starter.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Report {
+    /// It has its locks and has written its record.
+    Started,
+    /// Its intent does not stand any more.
+    Unwanted,
+    /// It could not start, for this reason.
+    Failed(String),
+}
+
+impl Report {
+    /// Says it, and lets go of the starter's pipe. It is no error if the starter is gone: the keeper goes on without.
+    pub fn say(&self) {
+        let line = match self {
+            Self::Started => STARTED.to_owned(),
+            Self::Unwanted => UNWANTED.to_owned(),
+            Self::Failed(why) => why.replace('\n', " "),
+        };
+        let mut stdout = std::io::stdout().lock();
+        let _ = stdout.write_all(format!("{line}\n").as_bytes()).and_then(|()| stdout.flush());
+        if let Ok(null) = std::fs::File::open("/dev/null") {
+            let _ = rustix::stdio::dup2_stdout(&null);
+        }
+    }
+}

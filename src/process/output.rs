@@ -1,0 +1,426 @@
+//! The agent's output: read without ever blocking the agent, kept as JSON lines in its log up to a cap.
+//!
+//! One thread reads each stream, one writes. The queue between them is bounded by the cap, so a slow disk costs memory (at
+//! most the cap) and not the agent's time.
+
+use std::io::Read;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::spec::{OutputRecord, TAIL_BYTES};
+use super::wire;
+use crate::env;
+use crate::error::{Error, Result};
+use crate::files::AppendFile;
+
+/// Longer lines are split into pieces of this many bytes, all but the last with [`LogLine::cont`].
+const MAX_PIECE: usize = 1024 * 1024;
+/// How often the log is synced while output comes.
+const SYNC_EVERY: Duration = Duration::from_secs(1);
+
+/// Where a line comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Stream {
+    /// The program's standard output.
+    Stdout,
+    /// The program's standard error.
+    Stderr,
+    /// The keeper's own remark.
+    Keeper,
+}
+
+/// One line of an agent's log. What the program printed is the pieces put together, with a line end after each that has
+/// neither `cont` nor `noEol`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LogLine {
+    /// When it was read.
+    pub at: Timestamp,
+    /// The iteration, from 1.
+    pub iteration: u64,
+    /// Where it comes from.
+    pub stream: Stream,
+    /// The line without its end, where it is UTF-8.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// The line without its end, hexadecimal, where it is not UTF-8.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hex: Option<String>,
+    /// The next line of this stream continues this one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub cont: bool,
+    /// The stream ended here without a line end.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub no_eol: bool,
+}
+
+impl LogLine {
+    /// The bytes that were printed, with the line end.
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut bytes = match (&self.text, &self.hex) {
+            (Some(text), _) => text.clone().into_bytes(),
+            (None, Some(hex)) => wire::from_hex(hex).unwrap_or_default(),
+            (None, None) => Vec::new(),
+        };
+        if !self.cont && !self.no_eol {
+            bytes.push(b'\n');
+        }
+        bytes
+    }
+}
+
+enum Message {
+    Chunk { at: Timestamp, stream: Stream, bytes: Vec<u8> },
+    Finish,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    bytes: AtomicU64,
+    lines: AtomicU64,
+    queued: AtomicU64,
+    last_millis: AtomicU64,
+    tail: Mutex<Vec<u8>>,
+}
+
+/// The running collection of a program's output.
+#[derive(Debug)]
+pub(crate) struct Output {
+    counts: Arc<Counts>,
+    begun: Instant,
+    queue: Sender<Message>,
+    ended: Receiver<()>,
+    readers: usize,
+    writer: JoinHandle<Written>,
+}
+
+/// What the writer has done.
+#[derive(Debug, Default)]
+struct Written {
+    raw: u64,
+    error: Option<String>,
+}
+
+impl Output {
+    /// Opens the log and starts collecting `stdout` and `stderr`.
+    ///
+    /// # Errors
+    /// `IO_FAILED` where a thread cannot be started. A log that cannot be opened is no error: output is then read,
+    /// counted and dropped, and the record says so.
+    pub fn start(
+        log: &Path,
+        iteration: u64,
+        cap: u64,
+        stdout: impl Read + Send + 'static,
+        stderr: impl Read + Send + 'static,
+    ) -> Result<Self> {
+        let counts = Arc::new(Counts::default());
+        let begun = Instant::now();
+        let (queue, messages) = mpsc::channel();
+        let (done, ended) = mpsc::channel();
+        let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
+        let failed = |e| Error::io("start a thread for", log, e);
+        let mut writer = Writer::open(log, iteration, cap);
+        let writer = thread("log").spawn(move || writer.run(&messages)).map_err(failed)?;
+        let reader = Reader { counts: counts.clone(), begun, cap, queue: queue.clone(), done };
+        let other = reader.clone();
+        thread("stdout").spawn(move || reader.run(Stream::Stdout, stdout)).map_err(failed)?;
+        thread("stderr").spawn(move || other.run(Stream::Stderr, stderr)).map_err(failed)?;
+        Ok(Self { counts, begun, queue, ended, readers: 2, writer })
+    }
+
+    /// How long nothing was printed.
+    pub fn silent_for(&self) -> Duration {
+        let last = Duration::from_millis(self.counts.last_millis.load(Ordering::Relaxed));
+        self.begun.elapsed().saturating_sub(last)
+    }
+
+    /// Waits until both streams have ended, at most `patience`, then until everything is in the log and synced. Returns
+    /// the record and the last bytes of stdout.
+    pub fn finish(self, patience: Duration) -> (OutputRecord, Vec<u8>) {
+        let begun = Instant::now();
+        let mut open = self.readers;
+        while open > 0 {
+            match self.ended.recv_timeout(patience.saturating_sub(begun.elapsed())) {
+                Ok(()) => open -= 1,
+                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
+            }
+        }
+        let _ = self.queue.send(Message::Finish);
+        let written = self.writer.join().unwrap_or_else(|_| Written { raw: 0, error: Some("the log's writer failed".into()) });
+        let bytes = self.counts.bytes.load(Ordering::Relaxed);
+        let record = OutputRecord {
+            bytes,
+            lines: self.counts.lines.load(Ordering::Relaxed),
+            dropped: bytes.saturating_sub(written.raw),
+            log_error: written.error,
+            cut_short: open > 0,
+        };
+        let tail = self.counts.tail.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        (record, tail)
+    }
+}
+
+#[derive(Clone)]
+struct Reader {
+    counts: Arc<Counts>,
+    begun: Instant,
+    cap: u64,
+    queue: Sender<Message>,
+    done: Sender<()>,
+}
+
+impl Reader {
+    fn run(self, stream: Stream, mut from: impl Read) {
+        let mut buffer = vec![0_u8; 64 * 1024];
+        loop {
+            match from.read(&mut buffer) {
+                Ok(0) => break,
+                Ok(count) => self.take(stream, &buffer[..count]),
+                Err(e) if e.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(_) => break,
+            }
+        }
+        let _ = self.done.send(());
+    }
+
+    fn take(&self, stream: Stream, bytes: &[u8]) {
+        let count = bytes.len() as u64;
+        self.counts.bytes.fetch_add(count, Ordering::Relaxed);
+        let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
+        self.counts.lines.fetch_add(lines as u64, Ordering::Relaxed);
+        let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.counts.last_millis.store(now, Ordering::Relaxed);
+        if stream == Stream::Stdout {
+            let mut tail = self.counts.tail.lock().unwrap_or_else(PoisonError::into_inner);
+            tail.extend_from_slice(bytes);
+            if tail.len() > TAIL_BYTES {
+                let over = tail.len() - TAIL_BYTES;
+                tail.drain(..over);
+            }
+        }
+        let before = self.counts.queued.fetch_add(count, Ordering::Relaxed);
+        let room = usize::try_from(self.cap.saturating_sub(before)).unwrap_or(usize::MAX).min(bytes.len());
+        // The writer counts escaped bytes, so it reaches the cap first, and says so in the log.
+        if room > 0 {
+            let bytes = bytes[..room].to_vec();
+            let _ = self.queue.send(Message::Chunk { at: env::now(), stream, bytes });
+        }
+    }
+}
+
+struct Writer {
+    log: Option<AppendFile>,
+    iteration: u64,
+    cap: u64,
+    logged: u64,
+    full: bool,
+    pending: [Vec<u8>; 2],
+    batch: Vec<u8>,
+    batch_raw: u64,
+    dirty: bool,
+    written: Written,
+}
+
+impl Writer {
+    fn open(path: &Path, iteration: u64, cap: u64) -> Self {
+        let (mut log, mut error) = match AppendFile::open(path) {
+            Ok(log) => (Some(log), None),
+            Err(e) => (None, Some(e.to_string())),
+        };
+        // A keeper that was killed may have left half a line: it must not swallow our first one.
+        if ends_torn(path)
+            && let Some(Err(e)) = log.as_mut().map(|log| log.append(b"\n"))
+        {
+            (log, error) = (None, Some(e.to_string()));
+        }
+        let written = Written { raw: 0, error };
+        let (pending, batch) = ([Vec::new(), Vec::new()], Vec::new());
+        Self { log, iteration, cap, logged: 0, full: false, pending, batch, batch_raw: 0, dirty: false, written }
+    }
+
+    fn run(&mut self, messages: &Receiver<Message>) -> Written {
+        let mut synced = Instant::now();
+        let mut open = true;
+        while open {
+            match messages.recv_timeout(SYNC_EVERY) {
+                Ok(message) => open = self.take(message),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => open = false,
+            }
+            while open && self.batch.len() < MAX_PIECE {
+                match messages.try_recv() {
+                    Ok(message) => open = self.take(message),
+                    Err(_) => break,
+                }
+            }
+            if !open {
+                self.flush_pending();
+            }
+            self.append();
+            if self.dirty && (!open || synced.elapsed() >= SYNC_EVERY) {
+                self.sync();
+                synced = Instant::now();
+            }
+        }
+        std::mem::take(&mut self.written)
+    }
+
+    /// Whether more may come.
+    fn take(&mut self, message: Message) -> bool {
+        let Message::Chunk { at, stream, bytes } = message else { return false };
+        let slot = usize::from(stream != Stream::Stdout);
+        let mut pending = std::mem::take(&mut self.pending[slot]);
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            pending.extend_from_slice(piece);
+            if pending.ends_with(b"\n") {
+                let line = &pending[..pending.len() - 1];
+                self.line(at, stream, line, false, false, pending.len());
+                pending.clear();
+            }
+            while pending.len() >= MAX_PIECE {
+                let cut = boundary(&pending, MAX_PIECE);
+                self.line(at, stream, &pending[..cut], true, false, cut);
+                pending.drain(..cut);
+            }
+        }
+        self.pending[slot] = pending;
+        true
+    }
+
+    fn flush_pending(&mut self) {
+        for (slot, stream) in [(0, Stream::Stdout), (1, Stream::Stderr)] {
+            let rest = std::mem::take(&mut self.pending[slot]);
+            if !rest.is_empty() {
+                self.line(env::now(), stream, &rest, false, true, rest.len());
+            }
+        }
+    }
+
+    fn line(&mut self, at: Timestamp, stream: Stream, bytes: &[u8], cont: bool, no_eol: bool, raw: usize) {
+        if self.full || self.log.is_none() {
+            return;
+        }
+        let (text, hex) = match std::str::from_utf8(bytes) {
+            Ok(text) => (Some(text.to_owned()), None),
+            Err(_) => (None, Some(wire::to_hex(bytes))),
+        };
+        let line = LogLine { at, iteration: self.iteration, stream, text, hex, cont, no_eol };
+        let Ok(mut json) = serde_json::to_vec(&line) else { return };
+        json.push(b'\n');
+        if self.logged + json.len() as u64 > self.cap {
+            self.full = true;
+            let text = format!("more than {} bytes of output: the rest is read and counted, not kept", self.cap);
+            let note = LogLine { stream: Stream::Keeper, text: Some(text), hex: None, cont: false, no_eol: false, ..line };
+            json = serde_json::to_vec(&note).unwrap_or_default();
+            json.push(b'\n');
+        } else {
+            self.batch_raw += raw as u64;
+        }
+        self.logged += json.len() as u64;
+        self.batch.extend_from_slice(&json);
+    }
+
+    fn append(&mut self) {
+        let batch = std::mem::take(&mut self.batch);
+        let raw = std::mem::take(&mut self.batch_raw);
+        let Some(log) = self.log.as_mut().filter(|_| !batch.is_empty()) else { return };
+        match log.append(&batch) {
+            Ok(()) => {
+                self.written.raw += raw;
+                self.dirty = true;
+            }
+            // From here on output is only counted: the agent goes on, and the record tells.
+            Err(e) => self.give_up(&e),
+        }
+    }
+
+    fn sync(&mut self) {
+        self.dirty = false;
+        if let Some(Err(e)) = self.log.as_ref().map(AppendFile::sync) {
+            self.give_up(&e);
+        }
+    }
+
+    fn give_up(&mut self, error: &Error) {
+        self.written.error = Some(error.to_string());
+        self.log = None;
+    }
+}
+
+/// Where to cut at most `limit` bytes off so that no UTF-8 character is torn.
+fn boundary(bytes: &[u8], limit: usize) -> usize {
+    match std::str::from_utf8(&bytes[..limit]) {
+        Err(e) if e.error_len().is_none() && e.valid_up_to() > 0 => e.valid_up_to(),
+        Ok(_) | Err(_) => limit,
+    }
+}
+
+fn ends_torn(path: &Path) -> bool {
+    use std::io::{Seek, SeekFrom};
+    let last = std::fs::File::open(path).and_then(|mut file| {
+        file.seek(SeekFrom::End(-1))?;
+        let mut byte = [0_u8; 1];
+        file.read_exact(&mut byte)?;
+        Ok(byte[0])
+    });
+    last.is_ok_and(|byte| byte != b'\n')
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+    use super::*;
+
+    fn collect(dir: &Path, cap: u64, stdout: Vec<u8>) -> (OutputRecord, Vec<u8>, Vec<LogLine>) {
+        let log = dir.join("log");
+        let output = Output::start(&log, 1, cap, std::io::Cursor::new(stdout), std::io::empty()).unwrap();
+        let (record, tail) = output.finish(Duration::from_secs(20));
+        let text = std::fs::read_to_string(&log).unwrap_or_default();
+        (record, tail, text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
+    }
+
+    #[test]
+    fn every_byte_is_in_the_log() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut printed = "plain\r\n\n\u{e9}\u{0}\n".as_bytes().to_vec();
+        printed.extend_from_slice(b"\xff\xfe bad\n");
+        printed.extend_from_slice("\u{20ac}".repeat(MAX_PIECE).as_bytes());
+        printed.extend_from_slice(b"\nno end");
+        let (record, tail, lines) = collect(dir.path(), 1 << 30, printed.clone());
+        assert_eq!(lines.iter().flat_map(LogLine::bytes).collect::<Vec<u8>>(), printed);
+        assert_eq!((record.bytes, record.lines, record.dropped), (printed.len() as u64, 5, 0));
+        assert!(lines.iter().filter(|line| line.hex.is_some()).count() == 1, "only the line that is not UTF-8");
+        assert_eq!(tail, printed[printed.len() - TAIL_BYTES..]);
+    }
+
+    #[test]
+    fn the_cap_holds_for_the_log_and_is_said() {
+        let dir = tempfile::tempdir().unwrap();
+        let (record, tail, lines) = collect(dir.path(), 10_000, b"y\n".repeat(100_000));
+        assert_eq!((record.bytes, record.lines), (200_000, 100_000));
+        assert!(std::fs::metadata(dir.path().join("log")).unwrap().len() < 10_300);
+        assert_eq!(record.dropped, 200_000 - 2 * (lines.len() as u64 - 1));
+        assert_eq!(lines.last().unwrap().stream, Stream::Keeper);
+        assert_eq!(tail.len(), TAIL_BYTES);
+    }
+
+    #[test]
+    fn a_log_that_cannot_be_written_is_recorded_and_a_torn_line_is_closed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (record, _, _) = collect(&dir.path().join("missing"), 10_000, b"y\n".to_vec());
+        assert!(record.log_error.is_some());
+        assert_eq!(record.dropped, 2);
+        std::fs::write(dir.path().join("log"), b"{\"at\":").unwrap();
+        let (_, _, lines) = collect(dir.path(), 10_000, b"y\n".to_vec());
+        assert_eq!(lines.len(), 1);
+    }
+}

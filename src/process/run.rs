@@ -1,0 +1,271 @@
+//! One run of the agent program: start, watch, end, record.
+
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
+
+use super::control::{self, Command};
+use super::family::{self, Ended};
+use super::keeper::Keeper;
+use super::output::Output;
+use super::spec::{self, EndCause, ExitRecord, OutputRecord, ProcessId, StopSignal};
+use super::{agent, sys};
+use crate::domain::signal::{Signal as Said, markers};
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+/// How often the keeper looks around.
+const TICK: Duration = Duration::from_millis(20);
+/// How often it looks at what costs more: the workspace, its descendants.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// How long descendants have after SIGTERM when the program itself has ended.
+const DESCENDANTS_GRACE: Duration = Duration::from_millis(500);
+/// How long output is waited for when all descendants have ended: somebody else may hold the pipe.
+const DRAIN_PATIENCE: Duration = Duration::from_secs(3);
+/// How long writing the record of the end is tried on a full disk.
+const RECORD_PATIENCE: Duration = Duration::from_secs(600);
+const MAX_MARKERS: usize = 16;
+
+/// How the program ended, before it is written down.
+#[derive(Debug)]
+struct End {
+    cause: EndCause,
+    status: Option<WaitStatus>,
+    ended: Ended,
+    output: OutputRecord,
+    tail: Vec<u8>,
+}
+
+impl End {
+    fn unstarted(cause: EndCause) -> Self {
+        Self { cause, status: None, ended: Ended::default(), output: OutputRecord::default(), tail: Vec::new() }
+    }
+}
+
+/// Runs the program and records its end.
+///
+/// # Errors
+/// `IO_FAILED`, `DISK_FULL` where the end cannot be recorded: the run then counts as crashed.
+pub(crate) fn run(mut keeper: Keeper) -> Result<()> {
+    let end = if has_worktree(&keeper) { start(&mut keeper) } else { End::unstarted(EndCause::LostWorkspace) };
+    control::lock(&keeper.holds).close();
+    // What was said in the last moment counts too. A flood is taken in several batches.
+    while keeper.spool.take() > 0 {}
+    env::fault_point("keeper.ended");
+    write_end(&keeper, end)?;
+    env::fault_point("keeper.end-recorded");
+    // Freed before the clean-up, which may take long, so that the next iteration can begin.
+    drop(keeper.workspace_lock);
+    files::remove_scratch(&keeper.record.runtime)
+}
+
+fn has_worktree(keeper: &Keeper) -> bool {
+    keeper.spec.workspace.join(".git").exists()
+}
+
+fn start(keeper: &mut Keeper) -> End {
+    let failed = |e: Error| End::unstarted(EndCause::SpawnFailed { why: e.to_string() });
+    let mut child = match agent::start(&keeper.spec, &keeper.temp, &keeper.spool_folder) {
+        Ok(child) => child,
+        Err(error) => return failed(error),
+    };
+    env::fault_point("keeper.program-started");
+    let pid = i32::try_from(child.id()).unwrap_or(0);
+    let program = sys::look(pid).map_or(ProcessId { pid, start: 0 }, |process| process.id);
+    keeper.record.program = Some(program);
+    // Only a hint for whoever finds this keeper dead: the program's environment tells too.
+    let _ = spec::write_json(&keeper.record.dir.join(spec::KEEPER), &keeper.record);
+    env::fault_point("keeper.program-recorded");
+    let mut reaper = Reaper { program: Pid::from_raw(pid), status: None };
+    let pipes = child.stdout.take().zip(child.stderr.take());
+    let output = pipes.ok_or_else(|| Error::new(Code::Internal, "a pipe is missing")).and_then(|(stdout, stderr)| {
+        Output::start(&keeper.spec.log, keeper.spec.iteration, keeper.spec.output_cap, stdout, stderr)
+    });
+    let output = match output {
+        Ok(output) => output,
+        Err(error) => {
+            family::end_all(Some(pid), Duration::ZERO, &mut || reaper.collect());
+            return failed(error);
+        }
+    };
+    let begun = Instant::now();
+    let mut watch = Watch {
+        keeper,
+        program,
+        output: &output,
+        begun,
+        looked: begun,
+        heard: begun,
+        lost: 0,
+        family: Vec::new(),
+        asked: None,
+        cause: EndCause::Exited,
+    };
+    let grace = watch.until_end(&mut reaper);
+    let cause = watch.cause;
+    control::lock(&keeper.holds).close();
+    let ended = family::end_all(Some(pid), grace, &mut || reaper.collect());
+    reaper.collect();
+    let (output, tail) = output.finish(DRAIN_PATIENCE);
+    End { cause, status: reaper.status, ended, output, tail }
+}
+
+/// Collects ended children: the program, and the orphans that became ours.
+#[derive(Debug)]
+struct Reaper {
+    program: Option<Pid>,
+    status: Option<WaitStatus>,
+}
+
+impl Reaper {
+    #[cfg(target_os = "linux")]
+    fn collect(&mut self) {
+        while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
+            if Some(pid) == self.program {
+                self.status = Some(status);
+            }
+        }
+    }
+
+    /// Without orphans of ours there is only the program, and `ps` has to stay `Command`'s own child.
+    #[cfg(not(target_os = "linux"))]
+    fn collect(&mut self) {
+        if let (None, Some(pid)) = (self.status, self.program)
+            && let Ok(Some((_, status))) = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG)
+        {
+            self.status = Some(status);
+        }
+    }
+}
+
+/// Watching the program while it runs.
+struct Watch<'a> {
+    keeper: &'a mut Keeper,
+    program: ProcessId,
+    output: &'a Output,
+    begun: Instant,
+    looked: Instant,
+    heard: Instant,
+    lost: u32,
+    family: Vec<ProcessId>,
+    /// When the program was asked to stop.
+    asked: Option<Instant>,
+    cause: EndCause,
+}
+
+impl Watch<'_> {
+    /// Returns when the program has ended or has to be killed, with the grace its descendants get.
+    fn until_end(&mut self, reaper: &mut Reaper) -> Duration {
+        loop {
+            reaper.collect();
+            if reaper.status.is_some() {
+                return DESCENDANTS_GRACE;
+            }
+            match self.keeper.commands.recv_timeout(TICK) {
+                Ok(Command::Kill) => {
+                    self.cause = EndCause::Killed;
+                    return Duration::ZERO;
+                }
+                Ok(Command::Stop) => self.ask(EndCause::Stopped),
+                Err(mpsc_error) => {
+                    // Disconnected: the socket's thread is gone, and recv would return at once.
+                    if mpsc_error == std::sync::mpsc::RecvTimeoutError::Disconnected {
+                        std::thread::sleep(TICK);
+                    }
+                }
+            }
+            if self.keeper.is_terminated() {
+                self.ask(EndCause::Stopped);
+            }
+            if self.keeper.spool.take() > 0 {
+                self.heard = Instant::now();
+            }
+            if self.looked.elapsed() >= LOOK_EVERY {
+                self.looked = Instant::now();
+                self.look();
+            }
+            self.limits();
+            if self.asked.is_some_and(|asked| asked.elapsed() >= self.keeper.spec.grace()) {
+                return Duration::ZERO;
+            }
+        }
+    }
+
+    fn look(&mut self) {
+        family::note(&self.keeper.record.runtime, Some(self.program.pid), &mut self.family);
+        // Twice, because git replaces the file when it repairs a worktree.
+        self.lost = if has_worktree(self.keeper) { 0 } else { self.lost + 1 };
+        if self.lost >= 2 {
+            self.ask(EndCause::LostWorkspace);
+        }
+    }
+
+    fn limits(&mut self) {
+        let over = |limit: Option<u64>, time: Duration| limit.is_some_and(|limit| time >= Duration::from_secs(limit));
+        let silent = self.output.silent_for().min(self.heard.elapsed());
+        if over(self.keeper.spec.time_limit_seconds, self.begun.elapsed()) {
+            self.ask(EndCause::TimeLimit);
+        } else if over(self.keeper.spec.silence_limit_seconds, silent) {
+            self.ask(EndCause::SilenceLimit);
+        }
+    }
+
+    /// Asks the program and its group to stop; its tools, in sessions of their own, are the program's to end, or ours
+    /// afterwards. Asked once: the first cause stays.
+    fn ask(&mut self, cause: EndCause) {
+        if self.asked.is_some() {
+            return;
+        }
+        self.asked = Some(Instant::now());
+        self.cause = cause;
+        // A process that is held would not act on a signal.
+        control::lock(&self.keeper.holds).close();
+        let signal = match self.keeper.spec.stop_signal {
+            StopSignal::Term => Signal::TERM,
+            StopSignal::Int => Signal::INT,
+            StopSignal::Hup => Signal::HUP,
+            StopSignal::Quit => Signal::QUIT,
+        };
+        // The program has not been collected yet, so its number, which is its group's too, can be nobody else's.
+        if let Some(group) = Pid::from_raw(self.program.pid) {
+            let _ = rustix::process::kill_process_group(group, signal);
+        }
+    }
+}
+
+fn write_end(keeper: &Keeper, end: End) -> Result<()> {
+    let dir = &keeper.record.dir;
+    let mut said: Vec<Said> = markers(&String::from_utf8_lossy(&end.tail), &keeper.spec.token);
+    let older = said.len().saturating_sub(MAX_MARKERS);
+    said.drain(..older);
+    if !end.tail.is_empty() {
+        // Nothing is decided by it alone, so that failing to keep it does not fail the record.
+        let _ = files::write_atomic(&dir.join(spec::TAIL), &end.tail);
+    }
+    let record = ExitRecord {
+        v: spec::VERSION,
+        token: keeper.spec.token.clone(),
+        iteration: keeper.spec.iteration,
+        started_at: keeper.record.started_at,
+        ended_at: env::now(),
+        cause: end.cause,
+        code: end.status.and_then(WaitStatus::exit_status),
+        signal: end.status.and_then(WaitStatus::terminating_signal),
+        output: end.output,
+        markers: said,
+        signals: keeper.spool.recorded(),
+        cpu_millis: sys::children_cpu_millis(),
+        ended_descendants: end.ended.count,
+        survivors: end.ended.survivors,
+    };
+    let begun = Instant::now();
+    loop {
+        match spec::write_json(&dir.join(spec::EXIT), &record) {
+            Ok(()) => return Ok(()),
+            Err(error) if begun.elapsed() >= RECORD_PATIENCE => return Err(error),
+            // A full disk may get room again; without this record a finished iteration would count as crashed.
+            Err(_) => std::thread::sleep(Duration::from_secs(1)),
+        }
+    }
+}

@@ -1,0 +1,247 @@
+//! The way of a signal from the agent to its keeper: files in the agent's own temporary folder, so that it works where a
+//! sandbox makes everything else read-only, and waits for no lock.
+//!
+//! The agent's side ([`submit`]) writes `<order>-<id>.json` under another name and renames it; the keeper's side ([`Spool`])
+//! records it durably and then writes `<order>-<id>.ack`.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use super::spec;
+use super::state::{ReceivedSignal, signal_line};
+use crate::domain::ids::Token;
+use crate::domain::signal::Signal;
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files::{self, AppendFile};
+
+/// How long [`submit`] waits where the caller says nothing else.
+pub const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The largest request, in bytes: a text of full length, every byte of it escaped.
+const MAX_REQUEST: u64 = 512 * 1024;
+/// The most signals of one iteration.
+const MAX_SIGNALS: u64 = 10_000;
+/// The most bytes that they take on disk.
+const MAX_BYTES: u64 = 64 * 1024 * 1024;
+/// The most requests that are handled at once, so that a flood does not keep the keeper from its other duties.
+const BATCH: usize = 64;
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Request {
+    token: String,
+    signal: Signal,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+enum Answer {
+    Recorded,
+    Refused(String),
+}
+
+/// Hands `signal` to the keeper behind `spool` and waits until it is on disk. A crash leaves a request that the keeper
+/// takes up, or a file `.new-…` that nobody reads.
+///
+/// # Errors
+/// `INVALID_INPUT`, `TOO_LARGE`; `AGENT_FAILED` with the reason where the keeper refuses it (a token of another iteration);
+/// `KEEPER_FAILED` where nobody answers within `patience`: then it may still have been recorded; `IO_FAILED`.
+pub fn submit(spool: &Path, token: &Token, signal: Signal, patience: Duration) -> Result<()> {
+    let request = Request { token: token.to_string(), signal: signal.validated()? };
+    let json = serde_json::to_vec(&request).map_err(|e| spec::unreadable(spool).because(e))?;
+    if !spool.parent().is_some_and(Path::is_dir) {
+        return Err(nobody());
+    }
+    files::create_dir_all(spool)?;
+    let name = format!("{:016}-{}", env::now().as_millisecond(), env::fresh_id());
+    let (new, wanted, ack) =
+        (spool.join(format!(".new-{name}")), spool.join(format!("{name}.json")), spool.join(format!("{name}.ack")));
+    put(&new, &wanted, &json)?;
+    let begun = Instant::now();
+    loop {
+        if let Some(bytes) = files::read_optional(&ack, MAX_REQUEST)? {
+            files::remove_file(&ack)?;
+            return match serde_json::from_slice(&bytes) {
+                Ok(Answer::Recorded) => Ok(()),
+                Ok(Answer::Refused(why)) => Err(Error::new(Code::AgentFailed, "the signal was refused").why(why)),
+                Err(e) => Err(spec::unreadable(&ack).because(e)),
+            };
+        }
+        if begun.elapsed() >= patience {
+            files::remove_file(&wanted)?;
+            return Err(nobody());
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+fn nobody() -> Error {
+    Error::new(Code::KeeperFailed, "the keeper of this iteration does not answer").hint("the iteration may have ended")
+}
+
+/// Writes a file under a name that nobody looks at, then renames it: it is seen whole or not at all.
+fn put(new: &Path, name: &Path, bytes: &[u8]) -> Result<()> {
+    files::write_scratch(new, bytes)?;
+    env::fault_point("spool.before-rename");
+    files::rename_no_replace(new, name).map(|_| ())
+}
+
+/// The keeper's side.
+#[derive(Debug)]
+pub struct Spool {
+    folder: PathBuf,
+    token: Token,
+    log: AppendFile,
+    recorded: u64,
+    bytes: u64,
+    /// Set after a failed sync: from then on nothing can be acknowledged.
+    broken: Option<String>,
+}
+
+impl Spool {
+    /// Makes the spool's folder, and `signals.jsonl` in the folder of the run.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn open(folder: &Path, dir: &Path, token: Token) -> Result<Self> {
+        files::create_dir_all(folder)?;
+        let log = AppendFile::open(&dir.join(spec::SIGNALS))?;
+        Ok(Self { folder: folder.to_owned(), token, log, recorded: 0, bytes: 0, broken: None })
+    }
+
+    /// How many signals were recorded.
+    pub fn recorded(&self) -> u64 {
+        self.recorded
+    }
+
+    /// Records what has come in, oldest first: appended and synced, then acknowledged. Returns how many requests were
+    /// handled. A crash between the two leaves a recorded signal whose sender hears nothing.
+    pub fn take(&mut self) -> usize {
+        let mut handled = 0;
+        for path in self.requests() {
+            let answer = self.record(&path);
+            env::fault_point("spool.before-ack");
+            let bytes = serde_json::to_vec(&answer).unwrap_or_default();
+            let ack = path.with_extension("ack");
+            // The sender may be gone with its folder: nothing is lost by that.
+            let _ = put(&path.with_extension("ack-new"), &ack, &bytes);
+            let _ = files::remove_file(&path);
+            handled += 1;
+        }
+        handled
+    }
+
+    fn requests(&self) -> Vec<PathBuf> {
+        let Ok(entries) = std::fs::read_dir(&self.folder) else { return Vec::new() };
+        let mut found: Vec<PathBuf> = entries
+            .flatten()
+            // Only regular files: opening a pipe would wait for ever.
+            .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))
+            .map(|entry| entry.path())
+            .filter(|path| path.extension().is_some_and(|end| end == "json"))
+            .filter(|path| path.file_name().is_some_and(|name| !name.as_encoded_bytes().starts_with(b".")))
+            .collect();
+        found.sort();
+        found.truncate(BATCH);
+        found
+    }
+
+    fn record(&mut self, path: &Path) -> Answer {
+        let refused = |why: &dyn std::fmt::Display| Answer::Refused(why.to_string());
+        if let Some(why) = &self.broken {
+            return refused(why);
+        }
+        if self.recorded >= MAX_SIGNALS {
+            return refused(&format!("this iteration has given {MAX_SIGNALS} signals"));
+        }
+        let request: Request = match files::read(path, MAX_REQUEST).map(|bytes| serde_json::from_slice(&bytes)) {
+            Ok(Ok(request)) => request,
+            Ok(Err(why)) => return refused(&why),
+            Err(why) => return refused(&why),
+        };
+        if request.token != self.token.as_str() {
+            return refused(&"its token is that of another iteration");
+        }
+        let signal = match request.signal.validated() {
+            Ok(signal) => signal,
+            Err(why) => return refused(&why),
+        };
+        let id = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        let line = match signal_line(&ReceivedSignal { at: env::now(), id, signal }) {
+            Ok(line) => line,
+            Err(why) => return refused(&why),
+        };
+        if self.bytes + line.len() as u64 > MAX_BYTES {
+            return refused(&format!("the signals of this iteration take more than {MAX_BYTES} bytes"));
+        }
+        if let Err(why) = self.log.append(&line) {
+            return refused(&why);
+        }
+        env::fault_point("spool.appended");
+        if let Err(why) = self.log.sync() {
+            self.broken = Some(why.to_string());
+            return refused(&why);
+        }
+        self.recorded += 1;
+        self.bytes += line.len() as u64;
+        Answer::Recorded
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+    use super::*;
+    use crate::process::state::read_signals;
+
+    fn token(text: &str) -> Token {
+        Token::new(text).unwrap()
+    }
+
+    #[test]
+    fn signals_are_recorded_in_order_and_then_acknowledged() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("spool");
+        let mut spool = Spool::open(&folder, dir.path(), token("t1")).unwrap();
+        let sender = std::thread::spawn({
+            let folder = folder.clone();
+            move || {
+                for percent in 0..20 {
+                    submit(&folder, &token("t1"), Signal::Progress { percent }, PATIENCE).unwrap();
+                }
+                submit(&folder, &token("t2"), Signal::Complete {}, PATIENCE).unwrap_err()
+            }
+        });
+        while !sender.is_finished() {
+            spool.take();
+        }
+        let error = sender.join().unwrap();
+        assert!(error.to_string().contains("another iteration"), "{error}");
+        let read = read_signals(dir.path(), 0).unwrap();
+        let expected: Vec<Signal> = (0..20).map(|percent| Signal::Progress { percent }).collect();
+        assert_eq!(read.signals.into_iter().map(|received| received.signal).collect::<Vec<_>>(), expected);
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn nobody_there_is_said_and_leaves_nothing() {
+        let dir = tempfile::tempdir().unwrap();
+        let error = submit(dir.path(), &token("t"), Signal::Complete {}, Duration::from_millis(30)).unwrap_err();
+        assert_eq!(error.code(), Code::KeeperFailed);
+        assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn rubbish_is_refused_and_a_pipe_does_not_block() {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("spool");
+        let mut spool = Spool::open(&folder, dir.path(), token("t")).unwrap();
+        std::fs::write(folder.join("1.json"), b"{").unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, folder.join("2.json"), rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        assert_eq!(spool.take(), 1);
+        assert!(std::fs::read_to_string(folder.join("1.ack")).unwrap().contains("refused"));
+        assert_eq!(spool.recorded(), 0);
+    }
+}
