@@ -132,8 +132,20 @@ pub struct CheckpointDocument {
     pub workspaces: Vec<WorkspaceState>,
     /// What the checkpoint does not hold, per worktree path.
     pub coverage: BTreeMap<String, Coverage>,
-    /// The identity and time of tag and commits, so that a lost tag can be rebuilt to the byte.
-    pub signature: String,
+    /// Who made the tag and when, so that a lost tag can be rebuilt to the byte.
+    pub tagger: Tagger,
+}
+
+/// Who made a tag, and when.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tagger {
+    /// The name.
+    pub name: String,
+    /// The mail address.
+    pub email: String,
+    /// Seconds since 1970, UTC.
+    pub seconds: i64,
 }
 
 /// What an agent was doing when a checkpoint was made.

@@ -129,12 +129,18 @@ pub struct WorkspaceChange {
     pub task: CaseId,
     /// The workspace, as the state knows it.
     pub workspace: Workspace,
-    /// Its place in the trash.
+    /// The place of its folder in the trash.
     pub trash: String,
+    /// Its git directory.
+    pub git_dir: String,
+    /// The place of its git directory while it is put aside.
+    pub git_dir_trash: String,
     /// Which way it goes.
     pub way: Way,
     /// What is checked out in it while it stands.
     pub head: HeadState,
+    /// The commit that is checked out in it.
+    pub commit: Option<Oid>,
     /// The capture that it is made from again, where the trash was emptied.
     pub capture: Oid,
 }

@@ -4,19 +4,20 @@
 
 mod captures;
 mod look;
+mod still;
 
 use jiff::Timestamp;
 
-use crate::domain::checkpoint::{AgentState, CheckpointDocument, CheckpointRecord, CheckpointType, Trigger};
+use crate::domain::checkpoint::{AgentState, CheckpointDocument, CheckpointRecord, CheckpointType, Tagger, Trigger};
 use crate::domain::event::Event;
 use crate::domain::ids::{CaseId, CheckpointName};
-use crate::domain::names::RefName;
-use crate::domain::state::State;
+use crate::domain::names::{Oid, RefName};
 use crate::env;
 use crate::error::{Code, Error, Result};
+use crate::git::{Repository, Signature, TagData};
 use crate::ops::context::Context;
 
-pub use captures::{Captured, capture_options};
+pub use captures::{Captured, CapturedWorkspace, CapturedWorktree, capture_options};
 pub use look::{Listed, Shown, find, list, read_document, show};
 
 /// The version of the checkpoint's JSON.
@@ -74,8 +75,7 @@ pub fn create_locked(ctx: &mut Context, wanted: &Wanted) -> Result<(CheckpointRe
 }
 
 fn intend(ctx: &mut Context, wanted: &Wanted) -> Result<CheckpointName> {
-    let taken = ctx.repo.refs_below("refs/axiom/captures/")?;
-    let taken: Vec<String> = taken.iter().map(|r| r.name.as_str()["refs/axiom/captures/".len()..].to_ascii_lowercase()).collect();
+    let taken: Vec<String> = ctx.repo.checkpoints()?.iter().map(|checkpoint| checkpoint.name.folded()).collect();
     let now = env::now();
     let mut chosen = None;
     ctx.append_with(|state| {
@@ -113,14 +113,36 @@ fn make(ctx: &mut Context, name: &CheckpointName, wanted: &Wanted) -> Result<(Ch
     let captured = captures::capture_all(ctx)?;
     env::fault_point("checkpoint.captured");
     let document = document(ctx, name, wanted, &captured)?;
-    let capture = captures::write(ctx, &document, &captured)?;
-    env::fault_point("checkpoint.capture-ref");
-    let tag = captures::publish(ctx, &document, &capture)?;
-    env::fault_point("checkpoint.tagged");
-    let record = record(&document, capture, tag);
+    let json = to_json(&document)?;
+    let kept: Vec<Oid> = captured.workspaces.iter().map(|w| w.state.capture.clone()).chain(captured.refs.values().cloned()).collect();
+    let objects = ctx.repo.checkpoint_objects(name, &captured.main.capture, &json, &kept)?;
+    env::fault_point("checkpoint.objects");
+    ctx.repo.publish_checkpoint(name, &objects, &tag_data(&document))?;
+    env::fault_point("checkpoint.published");
+    let record = outcome(ctx, &document, objects.capture)?;
+    Ok((record, captured))
+}
+
+/// The outcome event of a checkpoint whose refs are all there.
+fn outcome(ctx: &mut Context, document: &CheckpointDocument, capture: Oid) -> Result<CheckpointRecord> {
+    let tag = Repository::checkpoint_tag(&document.name);
+    let Some(tag) = ctx.repo.read_ref(&tag)? else {
+        return Err(Error::new(Code::CheckpointDamaged, format!("the tag {} is gone", tag.short())).hint("git axiom recover --yes"));
+    };
+    let record = record(document, capture, tag);
     ctx.append(Event::CheckpointCreated { checkpoint: record.clone() })?;
     env::fault_point("checkpoint.created");
-    Ok((record, captured))
+    Ok(record)
+}
+
+fn to_json(document: &CheckpointDocument) -> Result<Vec<u8>> {
+    let json = serde_json::to_vec_pretty(document);
+    json.map_err(|e| Error::new(Code::Internal, "the checkpoint cannot be written as JSON").because(e))
+}
+
+fn tag_data(document: &CheckpointDocument) -> TagData {
+    let Tagger { name, email, seconds } = document.tagger.clone();
+    TagData { commit: document.git_commit.clone(), tagger: Signature { name, email, seconds } }
 }
 
 fn document(ctx: &Context, name: &CheckpointName, wanted: &Wanted, captured: &Captured) -> Result<CheckpointDocument> {
@@ -147,11 +169,11 @@ fn document(ctx: &Context, name: &CheckpointName, wanted: &Wanted, captured: &Ca
         agent_states,
         workspaces: captured.workspaces.iter().map(|w| w.state.clone()).collect(),
         coverage: captured.coverage.clone(),
-        signature: signature.to_string(),
+        tagger: Tagger { name: signature.name, email: signature.email, seconds: signature.seconds },
     })
 }
 
-fn record(document: &CheckpointDocument, capture: crate::domain::names::Oid, tag: crate::domain::names::Oid) -> CheckpointRecord {
+fn record(document: &CheckpointDocument, capture: Oid, tag: Oid) -> CheckpointRecord {
     CheckpointRecord {
         name: document.name.clone(),
         kind: document.kind,
@@ -172,47 +194,31 @@ fn record(document: &CheckpointDocument, capture: crate::domain::names::Oid, tag
 /// `CHECKPOINT_DAMAGED`, `GIT_FAILED`, and those of an append.
 pub fn complete_intent(ctx: &mut Context) -> Result<Option<CheckpointRecord>> {
     let Some(name) = ctx.state().record.checkpoint_intent.clone() else { return Ok(None) };
-    let Some(capture) = ctx.repo.read_ref(&capture_ref(&name))? else {
+    let Some(capture) = ctx.repo.read_ref(&Repository::capture_ref(&name))? else {
         ctx.append(Event::CheckpointAbandoned { name, reason: "its creator ended before anything was saved".into() })?;
         return Ok(None);
     };
-    let document = look::document_of(ctx, &capture)?;
+    let (json, document) = look::document_of(ctx, &capture)?;
     env::fault_point("checkpoint.completing");
-    let tag = captures::publish(ctx, &document, &capture)?;
-    let record = record(&document, capture, tag);
-    ctx.append(Event::CheckpointCreated { checkpoint: record.clone() })?;
-    Ok(Some(record))
+    ctx.repo.complete_checkpoint(&name, &capture, &json, &tag_data(&document))?;
+    outcome(ctx, &document, capture).map(Some)
 }
 
-/// `refs/axiom/captures/<name>`.
-pub fn capture_ref(name: &CheckpointName) -> RefName {
-    RefName::new(format!("refs/axiom/captures/{name}"))
-}
-
-/// The branch that work is merged into: the session's, the configured one, or the one checked out.
+/// The branch that work is merged into: the session's (the last one's, when none runs), the configured one, or the one
+/// that is checked out.
 ///
 /// # Errors
 /// `TARGET_MISSING` where there is none of them.
 pub fn target_branch(ctx: &Context) -> Result<RefName> {
-    if let Some(session) = &ctx.state().record.session
-        && session.state.is_open()
-    {
+    if let Some(session) = &ctx.state().record.session {
         return Ok(session.target.clone());
     }
     if let Some(target) = &ctx.config.merge.target {
         return Ok(RefName::branch(target.strip_prefix("refs/heads/").unwrap_or(target)));
     }
-    let session = ctx.state().record.session.as_ref().map(|session| session.target.clone());
     match ctx.repo.head(&ctx.repo.main_worktree()?)?.branch() {
-        Some(branch) => Ok(session.unwrap_or_else(|| branch.clone())),
-        None => session.ok_or_else(|| {
-            Error::new(Code::TargetMissing, "HEAD is on no branch, so there is no branch to merge into")
-                .hint("git switch BRANCH, or set merge.target")
-        }),
+        Some(branch) => Ok(branch.clone()),
+        None => Err(Error::new(Code::TargetMissing, "HEAD is on no branch, so there is no branch to merge into")
+            .hint("git switch BRANCH, or set merge.target")),
     }
-}
-
-/// Whether a checkpoint is worth its cost for a state that nobody has put anything into.
-pub fn is_trivial(state: &State) -> bool {
-    state.restorable.cases.is_empty() && state.record.checkpoints.is_empty()
 }

@@ -2,4 +2,6 @@
 //!
 //! Only this layer composes them, and only it appends events. Decisions are asked of `domain`.
 
+pub mod checkpoint;
 pub mod context;
+pub mod journal;

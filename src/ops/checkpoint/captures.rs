@@ -9,6 +9,7 @@ use crate::domain::names::{Oid, RefName, RepoPath};
 use crate::domain::state::State;
 use crate::error::{Code, Error, Result};
 use crate::git::{CaptureOptions, Repository, Worktree, WorktreeCapture};
+use super::still::Still;
 use crate::ops::checkpoint::target_branch;
 use crate::ops::context::Context;
 
@@ -83,8 +84,10 @@ pub(super) fn capture_all(ctx: &Context) -> Result<Captured> {
         coverage.insert(workspace.path.clone(), Coverage { missing: true, ..Coverage::default() });
     }
     let captures = {
-        let _still = hold::agents(ctx);
-        capture_in_parallel(&ctx.repo, &worktrees, &capture_options(ctx))?
+        let still = Still::hold(ctx);
+        let captures = capture_in_parallel(&ctx.repo, &worktrees, &capture_options(ctx))?;
+        still.release();
+        captures
     };
     let mut captured = worktrees.into_iter().zip(captures).map(|(worktree, capture)| CapturedWorktree { worktree, capture });
     let Some(main) = captured.next() else {
@@ -171,14 +174,4 @@ fn refs(ctx: &Context) -> Result<BTreeMap<RefName, Oid>> {
     more.extend(ctx.repo.head(&ctx.repo.main_worktree()?)?.branch().cloned());
     refs.extend(ctx.repo.read_refs(&more)?);
     Ok(refs)
-}
-
-mod hold {
-    //! Holding agents still while they are captured: the seam to the keepers.
-
-    use super::Context;
-
-    /// Nobody is held yet: an agent that writes while its workspace is captured is captured at slightly different
-    /// moments per file, as by `git add`.
-    pub fn agents(_ctx: &Context) {}
 }
