@@ -237,6 +237,64 @@ mod tests {
         }
     }
 
+    /// Runs as a process of its own in the crash test; does nothing otherwise.
+    #[test]
+    fn crash_child() {
+        let Some(text) = crate::env::var("AXIOM_TEST_ADVANCE").and_then(|text| text.into_string().ok()) else { return };
+        let parts: Vec<&str> = text.split('|').collect();
+        let [root, old, new] = parts[..] else { panic!("{text}") };
+        let repo = Repository::discover(Path::new(root)).unwrap().isolated();
+        resume(&repo, &Oid::new(old).unwrap(), &Oid::new(new).unwrap(), false).unwrap();
+    }
+
+    fn resume(repo: &Repository, old: &Oid, new: &Oid, resumed: bool) -> Result<RestoreReport> {
+        let worktree = repo.main_worktree().unwrap();
+        let (trash, branch) = (repo.common_dir().join("axiom/trash/t"), RefName::branch("main"));
+        let advance = Advance { worktree: &worktree, branch: &branch, old, new, tag: "t", trash: &trash, reflog: "test" };
+        repo.apply_advance(&advance, resumed)
+    }
+
+    #[test]
+    fn a_crash_at_every_fault_point_is_finished_or_reversed() {
+        let points = [
+            "git.before-index-lock",
+            "git.index-locked",
+            "git.advance-before-files",
+            "git.restore-in-trash",
+            "git.restore-placed",
+            "git.advance-before-ref",
+            "git.before-refs",
+            "git.after-refs",
+            "git.advance-before-index",
+            "git.before-index",
+            "git.after-index",
+            "git.index-unlocked",
+        ];
+        for point in points {
+            for forwards in [true, false] {
+                let (scratch, old, new) = ahead();
+                scratch.write("staged.txt", b"staged by the user\n");
+                scratch.git(&["add", "staged.txt"]);
+                scratch.write("other.txt", b"edited\n");
+                let before = scratch.git(&["status", "--porcelain"]);
+                let child = std::process::Command::new(std::env::current_exe().unwrap())
+                    .args(["--exact", "git::advance::tests::crash_child", "-q"])
+                    .env("AXIOM_TEST_ADVANCE", format!("{}|{old}|{new}", scratch.path().display()))
+                    .env("AXIOM_TEST_FAULT", format!("{point}:1"))
+                    .output()
+                    .unwrap();
+                assert!(!child.status.success(), "{point} was not reached");
+                let (from, to) = if forwards { (&old, &new) } else { (&new, &old) };
+                resume(&scratch.repo(), from, to, true).unwrap();
+                assert_eq!(scratch.git(&["rev-parse", "HEAD"]), to.as_str(), "{point}, forwards: {forwards}");
+                assert_eq!(scratch.git(&["status", "--porcelain"]), before, "{point}, forwards: {forwards}");
+                assert!(!scratch.path().join(".git/index.lock").exists());
+                let left = std::fs::read_dir(scratch.path().join(".git")).unwrap().map(|e| e.unwrap().file_name());
+                assert_eq!(left.filter(|name| name.as_encoded_bytes().starts_with(b"axiom-index")).count(), 0);
+            }
+        }
+    }
+
     #[test]
     fn an_index_comes_back_with_conflicts_flags_and_operation() {
         let scratch = Scratch::new(&[]);

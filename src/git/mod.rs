@@ -12,6 +12,8 @@
 //! | `index_lock`, `index_install`, `advance` | installing an index; moving a branch that is checked out |
 //! | `workspaces` | making, putting aside, bringing back and repairing linked worktrees |
 //! | `merge`, `commit` | merges in memory; committing what an agent left |
+//! | `checkpoint_refs`, `texts` | captures, tags and notes of checkpoints; long texts |
+//! | `stale_locks` | git's lock files that a killed git left |
 //! | `durability` | syncing what git wrote |
 //! | `worktree_list` | which worktrees there are |
 //!
@@ -20,6 +22,7 @@
 mod advance;
 mod capture;
 mod capture_extras;
+mod checkpoint_refs;
 mod commit;
 mod coverage;
 mod durability;
@@ -37,13 +40,16 @@ mod repository;
 mod restore;
 mod restore_plan;
 mod staging;
+mod stale_locks;
 mod status;
+mod texts;
 mod workspaces;
 mod worktree_list;
 
 pub use advance::Advance;
 pub use capture::{CaptureCommit, CaptureOptions, WorktreeCapture};
 pub use capture_extras::{CaptureExtras, OperationFile};
+pub use checkpoint_refs::{CheckpointObjects, CheckpointRef, TagData};
 pub use commit::{CommittedLeftovers, Leftovers, Skipped, looks_secret};
 pub use coverage::{Coverage, PathSample};
 pub use head::{Head, HeadTarget};
@@ -56,7 +62,9 @@ pub use program::{Git, Output};
 pub use refs::{Expected, RefEdit, RefValue};
 pub use repository::{HashKind, HeldInChildren, Identity, RefFormat, Repository};
 pub use restore::{MovedAside, Restore, RestoreReport};
+pub use stale_locks::{GitLock, Owner};
 pub use status::{StatusEntry, StatusKind};
+pub use texts::TEXT_LIMIT;
 pub use workspaces::{Aside, Repair, WorkspaceBranch};
 pub use worktree_list::{Worktree, WorktreeEntry};
 

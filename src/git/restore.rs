@@ -304,3 +304,28 @@ fn changed_meanwhile(root: &Path, paths: &[String]) -> Error {
     Error::new(Code::ChangedMeanwhile, format!("files in '{}' changed meanwhile", root.display()))
         .why(format!("{}{more}", shown.join(", ")))
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_was_edited_between_look_and_move_is_put_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("w");
+        std::fs::create_dir(&root).unwrap();
+        std::fs::write(root.join("x"), b"looked at").unwrap();
+        let stamp = Some(Stamp::at(&root.join("x")).unwrap());
+        std::fs::write(root.join("x"), b"edited since").unwrap();
+        let folder = dir.path().join("trash");
+        let trash = Trash::open(&folder, &root).unwrap();
+        let staged = Staged::empty(dir.path());
+        let path = RepoPath::new(&b"x"[..]);
+        let work = Work { root: &root, trash, staged: &staged, report: RestoreReport::default() };
+        let error = work.take_away(&Planned { path: &path, step: Step::Swap, stamp }).unwrap_err();
+        assert_eq!(error.code(), Code::ChangedMeanwhile);
+        assert_eq!(std::fs::read(root.join("x")).unwrap(), b"edited since");
+    }
+}

@@ -40,6 +40,12 @@ impl Staged {
         Ok(staged)
     }
 
+    /// Nothing staged.
+    #[cfg(test)]
+    pub fn empty(parent: &Path) -> Self {
+        Self { folder: tempfile::tempdir_in(parent).unwrap() }
+    }
+
     /// Where a path's content waits.
     pub fn place(&self, path: &RepoPath) -> PathBuf {
         self.folder.path().join(path.to_path())

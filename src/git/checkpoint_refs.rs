@@ -1,0 +1,356 @@
+//! The three refs of a checkpoint: its captures (the commit point), its tag, its note.
+//!
+//! From the capture ref on the checkpoint exists; a tag or note that is missing is made again from what hangs on it.
+
+use std::collections::BTreeSet;
+
+use crate::domain::ids::CheckpointName;
+use crate::domain::names::{Oid, RefName};
+use crate::env;
+use crate::error::{Code, Error, Result};
+
+use super::capture::{CaptureCommit, WorktreeCapture};
+use super::objects::{NewCommit, Signature, TreeEntry};
+use super::refs::{Expected, RefEdit};
+use super::repository::Repository;
+use super::texts::{TRIES, wait_a_little};
+
+/// Where the captures of checkpoints are.
+const CAPTURES: &str = "refs/axiom/captures/";
+/// The name of the JSON in the tree of the commit that holds it.
+const JSON: &[u8] = b"checkpoint.json";
+/// The notes.
+const NOTES: &str = "refs/notes/axiom";
+/// Where git makes new notes for us; what a crash leaves there means nothing.
+const SCRATCH_NOTES: &str = "refs/notes/axiom-tmp/";
+/// The largest checkpoint JSON.
+const JSON_LIMIT: u64 = 64 * 1024 * 1024;
+
+/// A checkpoint's objects, made but not yet referenced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckpointObjects {
+    /// The main worktree's capture: what `refs/axiom/captures/<name>` will name.
+    pub capture: Oid,
+    /// The blob of the JSON.
+    pub json: Oid,
+}
+
+/// What the tag of a checkpoint is made from; the same values give the same tag.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TagData {
+    /// The commit that was checked out; `None` on an unborn branch.
+    pub commit: Option<Oid>,
+    /// Who tagged, and when.
+    pub tagger: Signature,
+}
+
+/// A checkpoint as its refs have it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckpointRef {
+    /// Its name.
+    pub name: CheckpointName,
+    /// What its capture ref names.
+    pub capture: Oid,
+}
+
+impl Repository {
+    /// The ref that holds a checkpoint.
+    pub fn capture_ref(name: &CheckpointName) -> RefName {
+        RefName::new(format!("{CAPTURES}{name}"))
+    }
+
+    /// The tag of a checkpoint.
+    pub fn checkpoint_tag(name: &CheckpointName) -> RefName {
+        RefName::new(format!("refs/tags/axiom/{name}"))
+    }
+
+    /// Makes the objects of a checkpoint: `main` is the main worktree's capture, `json` the document, `kept` every commit
+    /// that must stay alive (the captures of other worktrees, refs that the document names). Nothing refers to them yet.
+    ///
+    /// # Errors
+    /// `IDENTITY_MISSING`, `DISK_FULL`, `GIT_FAILED`.
+    pub fn checkpoint_objects(
+        &self,
+        name: &CheckpointName,
+        main: &WorktreeCapture,
+        json: &[u8],
+        kept: &[Oid],
+    ) -> Result<CheckpointObjects> {
+        let who = self.signature()?;
+        let blob = self.write_blob(json)?;
+        let tree = self.write_tree(&[TreeEntry { mode: 0o100_644, oid: blob.clone(), name: JSON.to_vec() }])?;
+        let mut seen = BTreeSet::new();
+        let parents = kept.iter().filter(|oid| seen.insert(*oid)).cloned().collect();
+        let message = format!("checkpoint {name}: its document, and what it keeps");
+        let record = self.write_commit(&NewCommit { tree: &tree, parents, who: &who, message: &message })?;
+        let CaptureCommit { commit, .. } = self.commit_capture(main, &format!("checkpoint {name}"), &[record])?;
+        env::fault_point("git.checkpoint-objects");
+        Ok(CheckpointObjects { capture: commit, json: blob })
+    }
+
+    /// References a checkpoint: capture ref (from here on it exists), then note and tag. After a crash
+    /// [`Repository::complete_checkpoint`] makes what is missing.
+    ///
+    /// # Errors
+    /// `DUPLICATE_ID` where the name is taken; as [`Repository::update_refs`].
+    pub fn publish_checkpoint(&self, name: &CheckpointName, objects: &CheckpointObjects, tag: &TagData) -> Result<()> {
+        let edit = RefEdit { name: Self::capture_ref(name), expected: Expected::Absent, new: Some(objects.capture.clone()) };
+        self.update_refs(&[edit], &format!("git axiom: checkpoint {name}")).map_err(|e| {
+            if e.code() != Code::ChangedMeanwhile {
+                return e;
+            }
+            Error::new(Code::DuplicateId, format!("there is a checkpoint '{name}' already")).hint("choose another name")
+        })?;
+        env::fault_point("git.checkpoint-captured");
+        self.complete_checkpoint(name, &objects.capture, &objects.json, tag)
+    }
+
+    /// Makes note and tag of a checkpoint where they are missing; a tag comes out byte for byte as it was.
+    ///
+    /// # Errors
+    /// `IN_THE_WAY` where another object has the tag's name; as [`Repository::update_refs`].
+    pub fn complete_checkpoint(&self, name: &CheckpointName, capture: &Oid, json: &Oid, tag: &TagData) -> Result<()> {
+        let object = self.write_tag(name, capture, tag)?;
+        self.set_note(&object, Some(json))?;
+        env::fault_point("git.checkpoint-noted");
+        let tag_name = Self::checkpoint_tag(name);
+        match self.read_ref(&tag_name)? {
+            Some(present) if present == object => Ok(()),
+            Some(_) => Err(Error::new(Code::InTheWay, format!("another tag has the name {}", tag_name.short()))
+                .hint(format!("rename it: git tag new-name {0} && git tag -d {0}", tag_name.short()))),
+            None => {
+                let edit = RefEdit { name: tag_name, expected: Expected::Absent, new: Some(object) };
+                self.update_refs(&[edit], &format!("git axiom: checkpoint {name}"))
+            }
+        }
+    }
+
+    /// Writes the annotated tag on an empty commit on top of the one that was checked out.
+    fn write_tag(&self, name: &CheckpointName, capture: &Oid, tag: &TagData) -> Result<Oid> {
+        let base = match &tag.commit {
+            Some(commit) => commit.clone(),
+            None => self.root_commit()?,
+        };
+        let tree = self.read_commit(&base)?.tree;
+        let message = format!("checkpoint {name}\n\nThe files are in {CAPTURES}{name} ({capture}).\n");
+        let commit = NewCommit { tree: &tree, parents: vec![base], who: &tag.tagger, message: &message };
+        let commit = self.write_commit(&commit)?;
+        let tagger = &tag.tagger;
+        self.write_object("tag", format!("object {commit}\ntype commit\ntag axiom/{name}\ntagger {tagger}\n\n{message}"))
+    }
+
+    /// Sets or removes one note; the notes of others stay.
+    fn set_note(&self, object: &Oid, note: Option<&Oid>) -> Result<()> {
+        let name = RefName::new(NOTES);
+        for _ in 0..TRIES {
+            let old = self.read_ref(&name)?;
+            let new = match self.notes_with(old.as_ref(), object, note)? {
+                Some(commit) => commit,
+                None => return Ok(()),
+            };
+            let edit = RefEdit { name: name.clone(), expected: Expected::from_old(old), new: Some(new) };
+            match self.update_refs(&[edit], "git axiom: note") {
+                Ok(()) => return Ok(()),
+                Err(e) if matches!(e.code(), Code::ChangedMeanwhile | Code::GitLocked) => wait_a_little(),
+                Err(e) => return Err(e),
+            }
+        }
+        Err(Error::new(Code::Busy, format!("{NOTES} is changed by others all the time")).hint("try again"))
+    }
+
+    /// A commit of the notes with one changed, or `None` where it is so already. git works on a ref of its own for this
+    /// call, so that the real one moves by compare-and-swap and durably.
+    fn notes_with(&self, old: Option<&Oid>, object: &Oid, note: Option<&Oid>) -> Result<Option<Oid>> {
+        let present = match old {
+            Some(old) => self.note_in(old, object)?,
+            None => None,
+        };
+        if present.as_ref() == note {
+            return Ok(None);
+        }
+        let scratch = format!("{SCRATCH_NOTES}{}", env::fresh_id());
+        let name = RefName::new(scratch.as_str());
+        if let Some(old) = old {
+            self.git().args(["update-ref", &scratch, old.as_str()]).run_ok()?;
+        }
+        let git = self.git().writing().config("notes.rewriteMode=overwrite").args(["notes", "--ref", &scratch]);
+        let output = match note {
+            Some(note) => git.args(["add", "-f", "-C", note.as_str(), object.as_str()]).run(),
+            None => git.args(["remove", "--ignore-missing", object.as_str()]).run(),
+        };
+        let made = self.read_ref(&name);
+        self.git().args(["update-ref", "-d", &scratch]).run()?;
+        let output = output?;
+        if !output.ok() {
+            return Err(output.error());
+        }
+        made
+    }
+
+    /// Removes what a crash while notes were changed left behind. Call it only while nobody else changes notes.
+    ///
+    /// # Errors
+    /// As [`Repository::update_refs`].
+    pub fn clear_scratch_notes(&self) -> Result<()> {
+        let left = self.refs_below(SCRATCH_NOTES)?.into_iter();
+        let edits: Vec<RefEdit> =
+            left.map(|found| RefEdit { name: found.name, expected: Expected::Value(found.oid), new: None }).collect();
+        self.update_refs(&edits, "git axiom: clear")
+    }
+
+    fn note_in(&self, notes: &Oid, object: &Oid) -> Result<Option<Oid>> {
+        // The fan-out of the tree is git's choice: the digits of the path without `/` are the id.
+        let output = self.git().args(["ls-tree", "-r", "-z", notes.as_str()]).run_ok()?;
+        for line in output.stdout.split(|b| *b == 0).filter(|line| !line.is_empty()) {
+            let text = String::from_utf8_lossy(line);
+            let Some((meta, path)) = text.split_once('\t') else { continue };
+            if path.replace('/', "") == object.as_str() {
+                return meta.rsplit(' ').next().map(Oid::new).transpose();
+            }
+        }
+        Ok(None)
+    }
+
+    /// All checkpoints that have a capture ref, ordered by name. A ref whose name is none of a checkpoint is left out.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn checkpoints(&self) -> Result<Vec<CheckpointRef>> {
+        let refs = self.refs_below(CAPTURES)?;
+        let named = refs.into_iter().filter_map(|found| {
+            let name = CheckpointName::new(found.name.as_str().strip_prefix(CAPTURES)?).ok()?;
+            Some(CheckpointRef { name, capture: found.oid })
+        });
+        Ok(named.collect())
+    }
+
+    /// The id and content of a checkpoint's document, from its capture: no tag or note is needed.
+    ///
+    /// # Errors
+    /// `CHECKPOINT_DAMAGED`.
+    pub fn checkpoint_json(&self, capture: &Oid) -> Result<(Oid, Vec<u8>)> {
+        let damaged = || Error::new(Code::CheckpointDamaged, format!("capture {} has no checkpoint.json", capture.short()));
+        let read = || -> Result<Option<(Oid, Vec<u8>)>> {
+            let Some(index) = self.read_commit(capture)?.parents.into_iter().nth(1) else { return Ok(None) };
+            // The record is among the first further parents: after the commit, and the extras where there are any.
+            for parent in self.read_commit(&index)?.parents.iter().skip(1).take(2) {
+                let tree = self.read_commit(parent)?.tree;
+                if let Some(entry) = self.read_tree(&tree)?.into_iter().find(|entry| entry.name == JSON) {
+                    let bytes = self.read_blob(&entry.oid, JSON_LIMIT)?;
+                    return Ok(Some((entry.oid, bytes)));
+                }
+            }
+            Ok(None)
+        };
+        match read() {
+            Ok(Some(found)) => Ok(found),
+            Ok(None) => Err(damaged()),
+            Err(e) => Err(damaged().because(e)),
+        }
+    }
+
+    /// Deletes a checkpoint's note, tag and captures, in this order, so that what a crash leaves is still a checkpoint
+    /// that can be completed or deleted again.
+    ///
+    /// # Errors
+    /// `CHANGED_MEANWHILE` where the capture ref is not `capture`; as [`Repository::update_refs`].
+    pub fn delete_checkpoint(&self, name: &CheckpointName, capture: &Oid) -> Result<()> {
+        let tag_name = Self::checkpoint_tag(name);
+        if let Some(tag) = self.read_ref(&tag_name)? {
+            self.set_note(&tag, None)?;
+            env::fault_point("git.delete-note-gone");
+            let edit = RefEdit { name: tag_name, expected: Expected::Value(tag), new: None };
+            self.update_refs(&[edit], "git axiom: delete checkpoint")?;
+        }
+        env::fault_point("git.delete-tag-gone");
+        let edit = RefEdit { name: Self::capture_ref(name), expected: Expected::Value(capture.clone()), new: None };
+        self.update_refs(&[edit], "git axiom: delete checkpoint")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scratch::Scratch;
+    use super::super::{CaptureOptions, Repository};
+    use super::*;
+
+    fn publish(scratch: &Scratch, repo: &Repository, name: &str, kept: &[Oid]) -> (CheckpointName, CheckpointObjects, TagData) {
+        let options = CaptureOptions { max_file_size: 1000, excluded: Vec::new() };
+        let taken = repo.capture_worktree(&scratch.main(), &options).unwrap();
+        let name = CheckpointName::new(name).unwrap();
+        let json = format!("{{\"name\":\"{name}\"}}\n");
+        let objects = repo.checkpoint_objects(&name, &taken, json.as_bytes(), kept).unwrap();
+        let tag = TagData { commit: taken.head.commit().cloned(), tagger: repo.signature().unwrap() };
+        repo.publish_checkpoint(&name, &objects, &tag).unwrap();
+        (name, objects, tag)
+    }
+
+    #[test]
+    fn a_checkpoint_is_made_lost_completed_and_deleted() {
+        for kind in [&[][..], &["--ref-format=reftable"], &["--object-format=sha256"]] {
+            let scratch = Scratch::new(kind);
+            let repo = scratch.repo();
+            scratch.git(&["notes", "--ref=axiom", "add", "-m", "of somebody else", "HEAD"]);
+            let describe = scratch.git(&["describe", "--always"]);
+            scratch.write("untracked", b"u");
+            let kept = repo.write_commit(&NewCommit {
+                tree: &repo.empty_tree().unwrap(),
+                parents: Vec::new(),
+                who: &repo.signature().unwrap(),
+                message: "kept",
+            });
+            let kept = kept.unwrap();
+            let (name, objects, tag) = publish(&scratch, &repo, "x", std::slice::from_ref(&kept));
+            scratch.git(&["gc", "-q", "--prune=now"]);
+            assert!(repo.has_object(&kept));
+            assert_eq!(scratch.git(&["rev-parse", "axiom/x^{commit}^"]), scratch.git(&["rev-parse", "HEAD"]));
+            assert_eq!(scratch.git(&["diff", "axiom/x^{commit}", "HEAD"]), "");
+            assert_eq!(scratch.git(&["notes", "--ref=axiom", "show", "axiom/x"]), "{\"name\":\"x\"}");
+            assert_eq!(scratch.git(&["describe", "--always"]), describe);
+            let (id, json) = repo.checkpoint_json(&objects.capture).unwrap();
+            assert_eq!((id, json.as_slice()), (objects.json.clone(), &b"{\"name\":\"x\"}\n"[..]));
+            assert_eq!(repo.checkpoints().unwrap(), [CheckpointRef { name: name.clone(), capture: objects.capture.clone() }]);
+            let taken = repo.publish_checkpoint(&name, &objects, &tag).unwrap_err();
+            assert_eq!(taken.code(), Code::DuplicateId);
+            // Lost by `git fetch --prune --prune-tags`: comes back the same.
+            let before = scratch.git(&["rev-parse", "axiom/x"]);
+            scratch.git(&["tag", "-d", "axiom/x"]);
+            repo.complete_checkpoint(&name, &objects.capture, &objects.json, &tag).unwrap();
+            assert_eq!(scratch.git(&["rev-parse", "axiom/x"]), before);
+            repo.delete_checkpoint(&name, &objects.capture).unwrap();
+            assert!(repo.checkpoints().unwrap().is_empty());
+            let left = scratch.git(&["for-each-ref", "--format=%(refname)"]);
+            assert_eq!(left, "refs/heads/main\nrefs/notes/axiom");
+            assert_eq!(scratch.git(&["notes", "--ref=axiom", "show", "HEAD"]), "of somebody else");
+            scratch.git(&["fsck", "--strict"]);
+        }
+    }
+
+    #[test]
+    fn checkpoints_made_at_once_lose_no_note() {
+        let scratch = Scratch::new(&[]);
+        std::thread::scope(|scope| {
+            for writer in 0..3 {
+                let scratch = &scratch;
+                scope.spawn(move || {
+                    let repo = scratch.repo();
+                    for n in 0..3 {
+                        publish(scratch, &repo, &format!("c{writer}-{n}"), &[]);
+                    }
+                });
+            }
+        });
+        assert_eq!(scratch.repo().checkpoints().unwrap().len(), 9);
+        assert_eq!(scratch.git(&["notes", "--ref=axiom", "list"]).lines().count(), 9);
+    }
+
+    #[test]
+    fn an_unborn_branch_has_checkpoints_too() {
+        let scratch = Scratch::empty(&[]);
+        let repo = scratch.repo();
+        scratch.write("new", b"1");
+        let (_, objects, _) = publish(&scratch, &repo, "first", &[]);
+        assert_eq!(scratch.git(&["show", &format!("{}:new", objects.capture)]), "1");
+    }
+}
