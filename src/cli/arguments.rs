@@ -37,6 +37,11 @@ pub enum Verb {
     /// Add, list, show and change cases: the planned work
     #[command(subcommand)]
     Task(commands::task::Task),
+    /// Save everything, and look at what was saved
+    #[command(subcommand, visible_alias = "checkpoints")]
+    Checkpoint(commands::checkpoint::Checkpoint),
+    /// Merge the work of a task that is done into the target branch
+    Merge(commands::merge::Merge),
 }
 
 impl Verb {
@@ -45,6 +50,8 @@ impl Verb {
         match self {
             Self::Init(_) => "init",
             Self::Task(_) => "task",
+            Self::Checkpoint(_) => "checkpoint",
+            Self::Merge(_) => "merge",
         }
     }
 }

@@ -1,6 +1,8 @@
 //! The verbs, one a file: arguments and help, one operation, what is printed.
 
+pub mod checkpoint;
 pub mod init;
+pub mod merge;
 pub mod task;
 
 use std::path::PathBuf;
@@ -19,6 +21,8 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Exit> {
     let Cli { global, verb } = cli;
     match verb {
         Verb::Init(args) => init::run(&args, &global, screen),
+        Verb::Checkpoint(args) => checkpoint::run(&args, &global, screen),
+        Verb::Merge(args) => merge::run(&args, &global, screen),
         Verb::Task(args) => task::run(&args, &global, screen),
     }
 }

@@ -249,7 +249,8 @@ pub fn edit_fits(edit: &CaseEdit, case: &super::case::Case) -> bool {
 
 /// Edits turned round, last first.
 pub fn inverse_edits(edits: Vec<CaseEdit>) -> Vec<CaseEdit> {
-    let turn = |edit: CaseEdit| CaseEdit { id: edit.id, changes: edit.changes.into_iter().rev().map(CaseChange::inverse).collect() };
+    let turn =
+        |edit: CaseEdit| CaseEdit { id: edit.id, changes: edit.changes.into_iter().rev().map(CaseChange::inverse).collect() };
     edits.into_iter().rev().map(turn).collect()
 }
 

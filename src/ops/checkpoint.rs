@@ -114,7 +114,8 @@ fn make(ctx: &mut Context, name: &CheckpointName, wanted: &Wanted) -> Result<(Ch
     env::fault_point("checkpoint.captured");
     let document = document(ctx, name, wanted, &captured)?;
     let json = to_json(&document)?;
-    let kept: Vec<Oid> = captured.workspaces.iter().map(|w| w.state.capture.clone()).chain(captured.refs.values().cloned()).collect();
+    let kept: Vec<Oid> =
+        captured.workspaces.iter().map(|w| w.state.capture.clone()).chain(captured.refs.values().cloned()).collect();
     let objects = ctx.repo.checkpoint_objects(name, &captured.main.capture, &json, &kept)?;
     env::fault_point("checkpoint.objects");
     ctx.repo.publish_checkpoint(name, &objects, &tag_data(&document))?;
@@ -127,7 +128,9 @@ fn make(ctx: &mut Context, name: &CheckpointName, wanted: &Wanted) -> Result<(Ch
 fn outcome(ctx: &mut Context, document: &CheckpointDocument, capture: Oid) -> Result<CheckpointRecord> {
     let tag = Repository::checkpoint_tag(&document.name);
     let Some(tag) = ctx.repo.read_ref(&tag)? else {
-        return Err(Error::new(Code::CheckpointDamaged, format!("the tag {} is gone", tag.short())).hint("git axiom recover --yes"));
+        return Err(
+            Error::new(Code::CheckpointDamaged, format!("the tag {} is gone", tag.short())).hint("git axiom recover --yes")
+        );
     };
     let record = record(document, capture, tag);
     ctx.append(Event::CheckpointCreated { checkpoint: record.clone() })?;

@@ -20,7 +20,10 @@ use crate::ops::context::Context;
 
 pub use steps::Done;
 
-/// The folder in which the contents replaced by a transaction are put, for a worktree on the workspaces' file system.
+/// The folder of what was put aside or replaced, beside the workspaces.
+///
+/// # Errors
+/// `BARE_REPOSITORY`.
 pub fn trash_root(ctx: &Context) -> Result<PathBuf> {
     Ok(workspace_root(ctx)?.join("trash"))
 }
@@ -31,6 +34,14 @@ pub fn trash_root(ctx: &Context) -> Result<PathBuf> {
 /// `BARE_REPOSITORY`.
 pub fn workspace_root(ctx: &Context) -> Result<PathBuf> {
     Ok(ctx.repo.main_worktree()?.path().join(&ctx.config.agents.workspace_root))
+}
+
+/// Checks that everything is as the operation expects; changes nothing.
+///
+/// # Errors
+/// `CHANGED_MEANWHILE`, `IN_THE_WAY`, `WORKSPACE_IN_THE_WAY`, `WORKSPACE_BROKEN`.
+pub fn check(ctx: &Context, operation: &Operation) -> Result<()> {
+    check::expectations(ctx, operation)
 }
 
 /// Checks that everything is as the operation expects, then writes it down and carries it out, in this context's

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 
+use super::still::Still;
 use crate::domain::checkpoint::{Coverage, WorkspaceState};
 use crate::domain::names::{Oid, RefName, RepoPath};
 use crate::domain::state::State;
 use crate::error::{Code, Error, Result};
 use crate::git::{CaptureOptions, Repository, Worktree, WorktreeCapture};
-use super::still::Still;
 use crate::ops::checkpoint::target_branch;
 use crate::ops::context::Context;
 
@@ -131,10 +131,7 @@ fn with_commit(ctx: &Context, captured: CapturedWorktree) -> Result<CapturedWork
     Ok(CapturedWorkspace { captured, state })
 }
 
-fn owner<'s>(
-    state: &'s State,
-    path: &Path,
-) -> Option<(&'s crate::domain::ids::CaseId, &'s crate::domain::agent::Workspace)> {
+fn owner<'s>(state: &'s State, path: &Path) -> Option<(&'s crate::domain::ids::CaseId, &'s crate::domain::agent::Workspace)> {
     let same = |workspace: &str| Path::new(workspace) == path || Path::new(workspace).canonicalize().is_ok_and(|p| p == path);
     state.restorable.workspaces.iter().find(|(_, workspace)| same(&workspace.path))
 }

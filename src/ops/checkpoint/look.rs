@@ -130,7 +130,9 @@ pub fn read_document(ctx: &Context, record: &CheckpointRecord) -> Result<Checkpo
 /// The document that hangs on a capture, and its blob.
 pub(super) fn document_of(ctx: &Context, capture: &Oid) -> Result<(Oid, CheckpointDocument)> {
     let (blob, json) = ctx.repo.checkpoint_json(capture)?;
-    let damaged = |why: String| Error::new(Code::CheckpointDamaged, format!("the document of capture {} is damaged", capture.short())).why(why);
+    let damaged = |why: String| {
+        Error::new(Code::CheckpointDamaged, format!("the document of capture {} is damaged", capture.short())).why(why)
+    };
     let document: CheckpointDocument = serde_json::from_slice(&json).map_err(|e| damaged(e.to_string()))?;
     if document.schema > SCHEMA {
         return Err(damaged(format!("its format {} was written by a newer git axiom", document.schema)));

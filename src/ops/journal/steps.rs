@@ -1,13 +1,15 @@
 //! The steps of an operation, each idempotent, in their fixed order.
 
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::domain::ids::TxnId;
-use crate::domain::names::{Oid, RefName};
+use crate::domain::names::RefName;
 use crate::domain::operation::{BranchAdvance, HeadState, Operation, RefChange, Way, WorkspaceChange, WorktreeChange};
 use crate::env;
 use crate::error::{Code, Error, Result};
+use crate::files;
 use crate::git::{
     Advance, Aside, CaptureExtras, Expected, Head, HeadTarget, IndexLock, MovedAside, RefEdit, Restore, WorkspaceBranch, Worktree,
 };
@@ -31,7 +33,7 @@ pub(super) fn carry_out(ctx: &Context, operation: &Operation, txn: &TxnId, resum
     keep(ctx, operation, txn)?;
     for change in operation.workspaces.iter().filter(|change| change.way == Way::PutAside) {
         env::fault_point("journal.before-aside");
-        ctx.repo.put_aside(&aside(change))?;
+        ctx.repo.put_aside(&aside(change)?)?;
     }
     for change in &operation.worktrees {
         env::fault_point("journal.before-worktree");
@@ -141,26 +143,20 @@ pub(super) fn advance<T>(
 /// From the trash where it is still there, else made again from its capture.
 fn bring_back(ctx: &Context, change: &WorkspaceChange, txn: &TxnId) -> Result<()> {
     let path = Path::new(&change.workspace.path);
-    let there = |path: &Path| path.symlink_metadata().is_ok();
-    let in_trash = there(Path::new(&change.trash)) || there(Path::new(&change.git_dir_trash));
-    let moved_back = !in_trash && there(path) && there(Path::new(&change.git_dir));
-    if in_trash {
-        ctx.repo.bring_back(&aside(change))?;
-        return Ok(());
+    let there = |path: &str| Path::new(path).symlink_metadata().is_ok();
+    if there(&change.trash) || there(&change.git_dir_trash) {
+        return ctx.repo.bring_back(&aside(change)?).map(drop);
     }
-    let worktree = match ctx.repo.worktree_at(path)? {
-        Some(entry) if entry.present && moved_back => entry.worktree,
-        Some(entry) if entry.present => entry.worktree,
-        Some(_) | None => {
-            let trash = trash_root_for(ctx, txn)?.join("half-made");
+    let worktree = match ctx.repo.worktree_at(path)?.filter(|entry| entry.present && entry.locked.is_none()) {
+        Some(entry) => entry.worktree,
+        None => {
+            let trash = trash_root_for(ctx, txn)?.join(format!("half-made-{}", env::fresh_id()));
             // What a crash left half-made here is cleared first.
             ctx.repo.repair_workspace(path, &trash)?;
             ctx.repo.create_workspace(path, &WorkspaceBranch::Existing(change.workspace.branch.clone()), &trash)?
         }
     };
-    if change.capture_is_applied(ctx, &worktree)? {
-        return Ok(());
-    }
+    // Where it came back from the trash in an earlier try, this finds everything done.
     make_again(ctx, change, &worktree, txn)
 }
 
@@ -178,18 +174,33 @@ fn make_again(ctx: &Context, change: &WorkspaceChange, worktree: &Worktree, txn:
     lock.release()
 }
 
-fn aside(change: &WorkspaceChange) -> Aside {
+fn aside(change: &WorkspaceChange) -> Result<Aside> {
     let head = match (&change.head, &change.commit) {
         (HeadState::Branch(name), commit) => Head::Branch { name: name.clone(), commit: commit.clone() },
         (HeadState::Detached(commit), _) => Head::Detached { commit: commit.clone() },
     };
-    Aside {
+    // A workspace that was made again may be registered under another name than the one recorded.
+    let registered = match pointer(&change.workspace.path)? {
+        Some(git_dir) => Some(git_dir),
+        None => pointer(&change.trash)?,
+    };
+    Ok(Aside {
         path: PathBuf::from(&change.workspace.path),
         moved_to: PathBuf::from(&change.trash),
-        git_dir: PathBuf::from(&change.git_dir),
+        git_dir: registered.unwrap_or_else(|| PathBuf::from(&change.git_dir)),
         git_dir_moved_to: PathBuf::from(&change.git_dir_trash),
         head,
-    }
+    })
+}
+
+/// The git directory that a workspace's folder names; `None` where it says nothing usable.
+fn pointer(folder: &str) -> Result<Option<PathBuf>> {
+    let content = files::read_optional(&Path::new(folder).join(".git"), 64 * 1024)?;
+    let path = content.as_deref().and_then(|bytes| bytes.strip_prefix(b"gitdir: ")).map(|bytes| {
+        let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+        PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
+    });
+    Ok(path.filter(|path| path.is_absolute()))
 }
 
 /// The worktree at a path.
