@@ -16,6 +16,7 @@ use crate::domain::operation::{Operation, OperationKind};
 use crate::domain::state::OpenOperation;
 use crate::env;
 use crate::error::{Code, Error, Result};
+use crate::ops::checkpoint;
 use crate::ops::context::Context;
 
 pub use steps::Done;
@@ -54,6 +55,10 @@ pub fn check(ctx: &Context, operation: &Operation) -> Result<()> {
 pub fn run(ctx: &mut Context, operation: Operation) -> Result<Done> {
     ctx.no_open_operation()?;
     check::expectations(ctx, &operation)?;
+    // The trash is in the workspaces' folder: it must never look like untracked content.
+    for folder in checkpoint::capture_options(ctx).excluded {
+        ctx.repo.exclude_folder(&folder)?;
+    }
     env::fault_point("journal.before-begin");
     let kind = operation.kind.clone();
     ctx.append(Event::OperationBegan { operation: operation.clone() })?;
