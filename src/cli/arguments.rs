@@ -43,6 +43,11 @@ pub enum Verb {
     Log(commands::log::Log),
     /// Print the events of the log, oldest first
     Events(commands::events::Events),
+    /// Save everything, and look at what was saved
+    #[command(subcommand, visible_alias = "checkpoints")]
+    Checkpoint(commands::checkpoint::Checkpoint),
+    /// Merge the work of a task that is done into the target branch
+    Merge(commands::merge::Merge),
 }
 
 impl Verb {
@@ -54,6 +59,8 @@ impl Verb {
             Self::Status(_) => "status",
             Self::Log(_) => "log",
             Self::Events(_) => "events",
+            Self::Checkpoint(_) => "checkpoint",
+            Self::Merge(_) => "merge",
         }
     }
 }

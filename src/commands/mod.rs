@@ -5,6 +5,9 @@ pub mod init;
 pub mod input;
 pub mod log;
 pub mod status;
+pub mod checkpoint;
+pub mod init;
+pub mod merge;
 pub mod task;
 
 use std::path::PathBuf;
@@ -23,6 +26,8 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Exit> {
     let Cli { global, verb } = cli;
     match verb {
         Verb::Init(args) => init::run(&args, &global, screen),
+        Verb::Checkpoint(args) => checkpoint::run(&args, &global, screen),
+        Verb::Merge(args) => merge::run(&args, &global, screen),
         Verb::Task(args) => task::run(&args, &global, screen),
         Verb::Status(args) => status::run(&args, &global, screen),
         Verb::Log(args) => log::run(&args, &global, screen),

@@ -8,3 +8,7 @@ pub mod history;
 pub mod import;
 pub mod status;
 pub mod texts;
+pub mod checkpoint;
+pub mod context;
+pub mod journal;
+pub mod merge;
