@@ -30,7 +30,8 @@ pub fn all_vars() -> Vec<(OsString, OsString)> {
 /// # Errors
 /// `IO_FAILED` when it was deleted.
 pub fn current_dir() -> Result<PathBuf> {
-    std::env::current_dir().map_err(|e| Error::io("find the current folder", Path::new("."), e).hint("cd into a folder that exists"))
+    std::env::current_dir()
+        .map_err(|e| Error::io("find the current folder", Path::new("."), e).hint("cd into a folder that exists"))
 }
 
 /// The path of this very program, for starting keepers and detached supervisors.

@@ -141,7 +141,8 @@ impl Error {
     pub fn io(action: &str, path: &Path, cause: impl Into<std::io::Error>) -> Self {
         let cause: std::io::Error = cause.into();
         let full = matches!(cause.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded);
-        let error = Self::new(if full { Code::DiskFull } else { Code::IoFailed }, format!("cannot {action} '{}'", path.display()));
+        let error =
+            Self::new(if full { Code::DiskFull } else { Code::IoFailed }, format!("cannot {action} '{}'", path.display()));
         let error = error.because(cause);
         if full { error.hint("free some disk space and run the command again; nothing was lost") } else { error }
     }

@@ -48,6 +48,34 @@ pub enum Verb {
     Checkpoint(commands::checkpoint::Checkpoint),
     /// Merge the work of a task that is done into the target branch
     Merge(commands::merge::Merge),
+    /// Run agents on the tasks: the supervisor
+    Run(commands::run::Run),
+    /// Stop agents: their signal, a grace time, then SIGKILL
+    Stop(commands::stop::Stop),
+    /// End agents at once with SIGKILL
+    Kill(commands::stop::Stop),
+    /// Print what an agent printed
+    #[command(alias = "logs")]
+    Output(commands::output::Output),
+    /// Look at what a crash left, and put it right
+    Recover(commands::recover::Recover),
+    /// Hold all agents at their next iteration boundary
+    Pause(commands::pause::Pause),
+    /// Let paused agents go on
+    Resume(commands::pause::NoArguments),
+    /// End the session as Ctrl+C does
+    Quit(commands::pause::NoArguments),
+    /// Show or change the mode
+    Mode(commands::mode::ModeArgs),
+    /// List what waits for you, and decide
+    #[command(subcommand)]
+    Gate(commands::gate::GateVerb),
+    /// Report to the supervisor (for agents)
+    #[command(subcommand)]
+    Signal(commands::signal::SignalVerb),
+    /// Own one agent program
+    #[command(hide = true)]
+    Keeper(commands::keeper::Keeper),
 }
 
 impl Verb {
@@ -61,6 +89,18 @@ impl Verb {
             Self::Events(_) => "events",
             Self::Checkpoint(_) => "checkpoint",
             Self::Merge(_) => "merge",
+            Self::Run(_) => "run",
+            Self::Stop(_) => "stop",
+            Self::Kill(_) => "kill",
+            Self::Output(_) => "output",
+            Self::Recover(_) => "recover",
+            Self::Pause(_) => "pause",
+            Self::Resume(_) => "resume",
+            Self::Quit(_) => "quit",
+            Self::Mode(_) => "mode",
+            Self::Gate(_) => "gate",
+            Self::Signal(_) => "signal",
+            Self::Keeper(_) => "keeper",
         }
     }
 }

@@ -39,3 +39,13 @@ pub fn audit(context: &Context, id: &CaseId) -> Result<Vec<AuditEntry>> {
     each_event(context.layout(), |envelope| audit.push(&envelope))?;
     Ok(audit.finish())
 }
+
+/// The newest entries of a case's history as lines for a prompt, oldest first.
+///
+/// # Errors
+/// As [`audit`].
+pub fn newest(context: &Context, id: &CaseId, most: usize) -> Result<Vec<String>> {
+    let entries = audit(context, id)?;
+    let skipped = entries.len().saturating_sub(most);
+    Ok(entries.iter().skip(skipped).map(|entry| format!("{} {}", entry.at, entry.text)).collect())
+}

@@ -310,6 +310,7 @@ fn touched_cases(state: &State, event: &Event) -> Vec<CaseId> {
         | Event::IterationStarted { .. }
         | Event::Signalled { .. }
         | Event::IterationEnded { .. }
+        | Event::VerificationFailed { .. }
         | Event::GateOpened { .. }
         | Event::GateDecided { .. }
         | Event::GateClosed { .. }

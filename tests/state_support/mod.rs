@@ -135,7 +135,7 @@ fn checkpoint(name: CheckpointName, state: &State, salt: u32) -> CheckpointRecor
         capture: oid(salt + 1),
         tag: oid(salt + 2),
         seq: state.seq,
-        tasks_done: state.tasks_done(),
+        tasks_completed: state.record.tasks_completed,
     }
 }
 
@@ -166,7 +166,13 @@ pub fn propose(state: &State, (kind, salt): Choice) -> Option<Event> {
         13 => Event::TaskClaimed { agent: agent(salt), task: pick(&state.restorable.cases, salt / 3)?.0.clone() },
         14 => {
             let (agent, work) = work()?;
-            Event::IterationIntended { agent, iteration: work.iteration + 1, token: Token::new(format!("k{salt}")).ok()? }
+            Event::IterationIntended {
+                agent,
+                iteration: work.iteration + 1,
+                token: Token::new(format!("k{salt}")).ok()?,
+                from: oid(salt),
+                exit_completes: true,
+            }
         }
         15 => token().map(|(agent, token)| Event::IterationStarted { agent, token, pid: salt })?,
         16 => token().map(|(agent, token)| Event::Signalled { agent, token, signal: signal(salt) })?,
@@ -230,14 +236,9 @@ fn gate(salt: u32) -> Gate {
 }
 
 fn operation(salt: u32) -> Operation {
-    Operation {
-        kind: OperationKind::Merge { task: case_id(salt % 50) },
-        title: format!("merge {salt}"),
-        safety: None,
-        refs: vec![RefChange { name: RefName::branch("main"), value: Change::new(Some(oid(1)), Some(oid(2))) }],
-        worktrees: vec![],
-        workspaces: vec![],
-    }
+    let mut operation = Operation::new(OperationKind::Merge { task: case_id(salt % 50) }, format!("merge {salt}"));
+    operation.refs = vec![RefChange { name: RefName::branch("main"), value: Change::new(Some(oid(1)), Some(oid(2))) }];
+    operation
 }
 
 /// All events of the choices that fit one after another, and the states after each.
