@@ -43,6 +43,9 @@ pub enum Verb {
     Log(commands::log::Log),
     /// Print the events of the log, oldest first
     Events(commands::events::Events),
+    /// Show and check the configuration
+    #[command(subcommand)]
+    Config(commands::config::Config),
 }
 
 impl Verb {
@@ -54,6 +57,7 @@ impl Verb {
             Self::Status(_) => "status",
             Self::Log(_) => "log",
             Self::Events(_) => "events",
+            Self::Config(_) => "config",
         }
     }
 }

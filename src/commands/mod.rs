@@ -1,5 +1,6 @@
 //! The verbs, one a file: arguments and help, one operation, what is printed.
 
+pub mod config;
 pub mod events;
 pub mod init;
 pub mod input;
@@ -13,6 +14,7 @@ use crate::cli::arguments::{Cli, Global, Verb};
 use crate::cli::screen::Screen;
 use crate::env;
 use crate::error::{Error, Exit, Result};
+use crate::git::Repository;
 use crate::ops::context::Context;
 
 /// Runs a verb.
@@ -27,6 +29,7 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Exit> {
         Verb::Status(args) => status::run(&args, &global, screen),
         Verb::Log(args) => log::run(&args, &global, screen),
         Verb::Events(args) => events::run(&args, &global, screen),
+        Verb::Config(args) => config::run(&args, &global, screen),
     }
 }
 
@@ -48,4 +51,24 @@ pub fn working_dir(global: &Global) -> Result<PathBuf> {
 /// As [`Context::open`].
 pub fn open(global: &Global) -> Result<Context> {
     Context::open(&working_dir(global)?)
+}
+
+/// The repository alone, for verbs that need no state.
+///
+/// # Errors
+/// As [`Repository::discover`].
+pub fn open_repository(global: &Global) -> Result<Repository> {
+    Repository::discover(&working_dir(global)?)
+}
+
+/// As [`open`], with the configuration that applies; `command_line` are keys (`section.name`) with their values.
+///
+/// # Errors
+/// As [`Context::open`], and `CONFIG_INVALID`.
+pub fn open_configured(global: &Global, command_line: Vec<(String, String)>, screen: &mut Screen) -> Result<Context> {
+    let mut context = open(global)?;
+    for note in context.load_config(command_line)? {
+        screen.note(&note);
+    }
+    Ok(context)
 }

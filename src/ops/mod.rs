@@ -3,6 +3,7 @@
 //! Only this layer composes them, and only it appends events. Decisions are asked of `domain`.
 
 pub mod cases;
+pub mod configure;
 pub mod context;
 pub mod history;
 pub mod import;
