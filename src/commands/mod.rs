@@ -1,10 +1,12 @@
 //! The verbs, one a file: arguments and help, one operation, what is printed.
 
+pub mod completions;
 pub mod config;
 pub mod events;
 pub mod init;
 pub mod input;
 pub mod log;
+pub mod man;
 pub mod status;
 pub mod task;
 
@@ -30,6 +32,8 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Exit> {
         Verb::Log(args) => log::run(&args, &global, screen),
         Verb::Events(args) => events::run(&args, &global, screen),
         Verb::Config(args) => config::run(&args, &global, screen),
+        Verb::Completions(args) => completions::run(&args, &global, screen),
+        Verb::Man(args) => man::run(&args, &global, screen),
     }
 }
 
