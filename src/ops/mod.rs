@@ -4,6 +4,7 @@
 
 pub mod cases;
 pub mod checkpoint;
+pub mod configure;
 pub mod context;
 pub mod history;
 pub mod import;
