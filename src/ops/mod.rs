@@ -3,3 +3,4 @@
 //! Only this layer composes them, and only it appends events. Decisions are asked of `domain`.
 
 pub mod context;
+pub mod log_recovery;
