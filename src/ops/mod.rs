@@ -18,3 +18,4 @@ pub mod status;
 pub mod supervise;
 pub mod texts;
 pub mod workspaces;
+pub mod log_recovery;
