@@ -98,7 +98,13 @@ pub fn iteration(writer: &mut Writer, number: u64) {
     let task = case(number % 1000).id;
     let token = Token::new(format!("k{number:015x}")).unwrap();
     writer.push(Event::TaskClaimed { agent: agent.clone(), task: task.clone() });
-    writer.push(Event::IterationIntended { agent: agent.clone(), iteration: 1, token: token.clone() });
+    writer.push(Event::IterationIntended {
+        agent: agent.clone(),
+        iteration: 1,
+        token: token.clone(),
+        from: Oid::new("1".repeat(40)).unwrap(),
+        exit_completes: true,
+    });
     writer.push(Event::IterationStarted { agent: agent.clone(), token: token.clone(), pid: 4711 });
     for step in 0..18_u8 {
         let signal = match step % 3 {
