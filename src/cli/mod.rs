@@ -4,6 +4,7 @@
 
 pub mod arguments;
 pub mod pages;
+pub mod progress;
 pub mod report;
 pub mod screen;
 

@@ -1,23 +1,36 @@
 //! The verbs, one a file: arguments and help, one operation, what is printed.
 
+pub mod checkpoint;
 pub mod completions;
 pub mod config;
 pub mod events;
+pub mod gate;
 pub mod init;
 pub mod input;
+pub mod keeper;
 pub mod log;
 pub mod man;
+pub mod merge;
+pub mod mode;
+pub mod output;
+pub mod pause;
+pub mod recover;
+pub mod run;
+pub mod signal;
 pub mod status;
+pub mod stop;
 pub mod task;
 
 use std::path::PathBuf;
 
 use crate::cli::arguments::{Cli, Global, Verb};
 use crate::cli::screen::Screen;
+use crate::domain::adapter::{self, AgentProgram, PromptKind};
 use crate::env;
 use crate::error::{Error, Exit, Result};
 use crate::git::Repository;
 use crate::ops::context::Context;
+use crate::ops::interventions::Ending;
 
 /// Runs a verb.
 ///
@@ -27,6 +40,8 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Exit> {
     let Cli { global, verb } = cli;
     match verb {
         Verb::Init(args) => init::run(&args, &global, screen),
+        Verb::Checkpoint(args) => checkpoint::run(&args, &global, screen),
+        Verb::Merge(args) => merge::run(&args, &global, screen),
         Verb::Task(args) => task::run(&args, &global, screen),
         Verb::Status(args) => status::run(&args, &global, screen),
         Verb::Log(args) => log::run(&args, &global, screen),
@@ -34,6 +49,18 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Exit> {
         Verb::Config(args) => config::run(&args, &global, screen),
         Verb::Completions(args) => completions::run(&args, &global, screen),
         Verb::Man(args) => man::run(&args, &global, screen),
+        Verb::Run(args) => run::run(&args, &global, screen),
+        Verb::Stop(args) => stop::run(&args, Ending::Stop, &global, screen),
+        Verb::Kill(args) => stop::run(&args, Ending::Kill, &global, screen),
+        Verb::Output(args) => output::run(&args, &global, screen),
+        Verb::Recover(args) => recover::run(&args, &global, screen),
+        Verb::Pause(args) => pause::pause(&args, &global, screen),
+        Verb::Resume(_) => pause::resume(&global, screen),
+        Verb::Quit(_) => pause::quit(&global, screen),
+        Verb::Mode(args) => mode::run(&args, &global, screen),
+        Verb::Gate(verb) => gate::run(verb, &global, screen),
+        Verb::Signal(verb) => signal::run(verb, screen),
+        Verb::Keeper(args) => keeper::run(&args),
     }
 }
 
@@ -75,4 +102,22 @@ pub fn open_configured(global: &Global, command_line: Vec<(String, String)>, scr
         screen.note(&note);
     }
     Ok(context)
+}
+
+/// The agent program that the configuration names: a table of its own, or a preset.
+///
+/// # Errors
+/// `CONFIG_INVALID`.
+pub fn configured_program(context: &Context) -> Result<AgentProgram> {
+    let name = &context.config.agents.default;
+    match context.config.agents.adapters.get(name) {
+        Some(table) if !table.command.is_empty() => Ok(AgentProgram {
+            name: name.clone(),
+            command: table.command.clone(),
+            exit_completes: table.exit_completes,
+            stop_signal: table.stop_signal.clone(),
+            prompt: PromptKind::Prompt,
+        }),
+        Some(_) | None => adapter::preset(name),
+    }
 }

@@ -92,7 +92,7 @@ impl Audit {
             }
             Event::IterationIntended { agent, .. } | Event::IterationStarted { agent, .. } => self.works_on_it(agent),
             Event::Signalled { agent, .. } | Event::IterationEnded { agent, .. } => self.works_on_it(agent),
-            Event::WorkReleased { agent, .. } => self.works_on_it(agent),
+            Event::WorkReleased { agent, .. } | Event::VerificationFailed { agent, .. } => self.works_on_it(agent),
             Event::GateOpened { gate } => gate.task_id.as_ref() == Some(&self.id),
             Event::GateDecided { id, .. } | Event::GateClosed { id, .. } => {
                 self.state.restorable.gates.get(id).is_some_and(|gate| gate.task_id.as_ref() == Some(&self.id))
@@ -169,6 +169,7 @@ pub fn describe(event: &Event, state: &State) -> (u8, String) {
         Event::TaskClaimed { agent, task } => (4, format!("{agent} claimed {task}")),
         Event::WorkReleased { agent, status, reason, .. } => (4, format!("{agent} ended: {status}: {reason}")),
         Event::Audited { id, text } => (3, format!("{id}: {text}")),
+        Event::VerificationFailed { agent: _, why } => (40, format!("verification failed: {why}")),
         Event::IterationEnded { agent, report, .. } => {
             (3, format!("iteration of {agent} ended: {}", outcome_text(&report.outcome)))
         }

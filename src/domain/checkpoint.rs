@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::case::Status;
 use super::ids::{AgentId, CaseId, CheckpointName};
-use super::names::{Oid, RefName};
+use super::names::{Oid, RefName, RepoPath};
 use super::state::Restorable;
 
 /// Who wanted it: retention treats them apart.
@@ -93,8 +93,8 @@ pub struct CheckpointRecord {
     pub tag: Oid,
     /// How many events there were before it: what came after it is counted from here.
     pub seq: u64,
-    /// How many tasks were done.
-    pub tasks_done: u32,
+    /// How many tasks had ever been completed: what came after it is counted from here.
+    pub tasks_completed: u32,
 }
 
 /// The document of a checkpoint: the note on its tag and `checkpoint.json` in its capture.
@@ -116,6 +116,10 @@ pub struct CheckpointDocument {
     pub git_commit: Option<Oid>,
     /// The branch that was checked out; none with a detached HEAD.
     pub branch: Option<RefName>,
+    /// How many events there were before it.
+    pub seq: u64,
+    /// How many tasks had ever been completed.
+    pub tasks_completed: u32,
     /// Target and task branches.
     pub refs: BTreeMap<RefName, Oid>,
     /// The status of every case.
@@ -128,8 +132,20 @@ pub struct CheckpointDocument {
     pub workspaces: Vec<WorkspaceState>,
     /// What the checkpoint does not hold, per worktree path.
     pub coverage: BTreeMap<String, Coverage>,
-    /// The identity and time of tag and commits, so that a lost tag can be rebuilt to the byte.
-    pub signature: String,
+    /// Who made the tag and when, so that a lost tag can be rebuilt to the byte.
+    pub tagger: Tagger,
+}
+
+/// Who made a tag, and when.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tagger {
+    /// The name.
+    pub name: String,
+    /// The mail address.
+    pub email: String,
+    /// Seconds since 1970, UTC.
+    pub seconds: i64,
 }
 
 /// What an agent was doing when a checkpoint was made.
@@ -162,22 +178,51 @@ pub struct WorkspaceState {
     pub capture: Oid,
 }
 
-/// What a checkpoint does not hold of one worktree.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+/// How many paths of one kind are listed; the rest is only counted.
+pub const LISTED: usize = 200;
+
+/// Paths of one kind: how many, and the first of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathSample {
+    /// How many there are.
+    pub count: u64,
+    /// The first [`LISTED`] of them.
+    pub paths: Vec<RepoPath>,
+}
+
+impl PathSample {
+    /// Counts a path, and lists it while there is room.
+    pub fn add(&mut self, path: RepoPath) {
+        self.count += 1;
+        if self.paths.len() < LISTED {
+            self.paths.push(path);
+        }
+    }
+}
+
+/// What a capture does not hold.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Coverage {
-    /// How many topmost ignored entries there are.
-    pub ignored: u64,
-    /// The first of them.
-    pub ignored_paths: Vec<String>,
-    /// Repositories within, whose content is not captured.
-    pub nested_repositories: Vec<String>,
-    /// Submodules with changes of their own.
-    pub dirty_submodules: Vec<String>,
+    /// Ignored files and folders, the topmost ones.
+    pub ignored: PathSample,
+    /// Repositories within the worktree that are no submodules.
+    pub nested_repositories: PathSample,
+    /// Submodules with changes of their own; of a submodule only its commit is held.
+    pub dirty_submodules: PathSample,
     /// Untracked files over the size limit.
-    pub too_large: Vec<String>,
-    /// Sockets, devices and the like.
-    pub special: Vec<String>,
-    /// Files that could not be read, where that was allowed.
-    pub unreadable: Vec<String>,
+    pub too_large: PathSample,
+    /// Sockets, fifos and devices.
+    pub special: PathSample,
+    /// The whole worktree: its folder is gone.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub missing: bool,
+}
+
+impl Coverage {
+    /// Whether the capture holds everything that is in the worktree.
+    pub fn is_complete(&self) -> bool {
+        let parts = [&self.ignored, &self.nested_repositories, &self.dirty_submodules, &self.too_large, &self.special];
+        !self.missing && parts.iter().all(|part| part.count == 0)
+    }
 }

@@ -2,6 +2,7 @@
 //!
 //! Nothing here reads a file, a clock, a process or a repository.
 
+pub mod adapter;
 pub mod agent;
 pub mod apply;
 pub mod audit;

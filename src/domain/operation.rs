@@ -5,8 +5,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::ids::{AgentId, CaseId, CheckpointName, TxnId};
+use super::agent::Workspace;
+use super::case::{CaseChange, CaseEdit, Status};
+use super::ids::{CaseId, CheckpointName, TxnId};
 use super::names::{Oid, RefName};
+use super::state::{Restorable, State};
 use super::text::Change;
 
 /// What an operation is for.
@@ -36,7 +39,7 @@ pub enum OperationKind {
 }
 
 /// A planned change of refs, worktrees, workspaces.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Operation {
     /// What it is for.
@@ -46,6 +49,12 @@ pub struct Operation {
     /// The checkpoint made before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub safety: Option<CheckpointName>,
+    /// Commits that nothing would refer to any more: `refs/axiom/kept/<transaction>` holds them for undo.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<Oid>,
+    /// Branches that move together with the worktree in which they are checked out, the user's own changes kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub advances: Vec<BranchAdvance>,
     /// Refs that move, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refs: Vec<RefChange>,
@@ -55,6 +64,25 @@ pub struct Operation {
     /// Workspaces that are put aside or brought back.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workspaces: Vec<WorkspaceChange>,
+    /// Fields of cases that change when it ends.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edits: Vec<CaseEdit>,
+    /// The restorable state that it restores when it ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restored: Option<Box<Restorable>>,
+}
+
+/// A branch that moves together with the worktree in which it is checked out: only paths that differ between the two
+/// commits are touched, and everything else of the user's stays, staged or not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BranchAdvance {
+    /// The worktree's absolute path.
+    pub path: String,
+    /// The branch.
+    pub branch: RefName,
+    /// Its commit before and after.
+    pub commit: Change<Oid>,
 }
 
 /// A ref that moves. `None` is: there is no such ref.
@@ -97,18 +125,24 @@ pub struct WorktreeChange {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkspaceChange {
-    /// Its absolute path.
-    pub path: String,
-    /// Its place in the trash.
+    /// The task it belongs to.
+    pub task: CaseId,
+    /// The workspace, as the state knows it.
+    pub workspace: Workspace,
+    /// The place of its folder in the trash.
     pub trash: String,
+    /// Its git directory.
+    pub git_dir: String,
+    /// The place of its git directory while it is put aside.
+    pub git_dir_trash: String,
     /// Which way it goes.
     pub way: Way,
+    /// What is checked out in it while it stands.
+    pub head: HeadState,
+    /// The commit that is checked out in it.
+    pub commit: Option<Oid>,
     /// The capture that it is made from again, where the trash was emptied.
     pub capture: Oid,
-    /// The agent it belongs to.
-    pub agent: Option<AgentId>,
-    /// The task it belongs to.
-    pub task: Option<CaseId>,
 }
 
 /// Which way a workspace goes.
@@ -122,10 +156,28 @@ pub enum Way {
 }
 
 impl Operation {
-    /// The operation's changes turned round, last first, for aborting and undoing.
+    /// An operation that changes nothing yet.
+    pub fn new(kind: OperationKind, title: impl Into<String>) -> Self {
+        Self {
+            kind,
+            title: title.into(),
+            safety: None,
+            kept: Vec::new(),
+            advances: Vec::new(),
+            refs: Vec::new(),
+            worktrees: Vec::new(),
+            workspaces: Vec::new(),
+            edits: Vec::new(),
+            restored: None,
+        }
+    }
+
+    /// The operation's changes of refs, files, workspaces and case fields turned round, last first, for aborting and
+    /// undoing. What it restored of the state as a whole is not: that is undone field by field.
     #[must_use]
     pub fn inverse(self, kind: OperationKind, title: String) -> Self {
         let refs = self.refs.into_iter().rev().map(|r| RefChange { name: r.name, value: r.value.inverse() });
+        let advances = self.advances.into_iter().rev().map(|a| BranchAdvance { commit: a.commit.inverse(), ..a });
         let worktrees = self.worktrees.into_iter().rev().map(|w| WorktreeChange {
             path: w.path,
             files: w.files.inverse(),
@@ -133,13 +185,92 @@ impl Operation {
             head: w.head.inverse(),
             captures: w.captures.inverse(),
         });
-        let workspaces = self.workspaces.into_iter().rev().map(|w| WorkspaceChange {
-            way: match w.way {
-                Way::PutAside => Way::BringBack,
-                Way::BringBack => Way::PutAside,
-            },
-            ..w
-        });
-        Self { kind, title, safety: None, refs: refs.collect(), worktrees: worktrees.collect(), workspaces: workspaces.collect() }
+        let workspaces = self.workspaces.into_iter().rev().map(|w| WorkspaceChange { way: w.way.opposite(), ..w });
+        let mut inverse = Self::new(kind, title);
+        inverse.refs = refs.collect();
+        inverse.advances = advances.collect();
+        inverse.worktrees = worktrees.collect();
+        inverse.workspaces = workspaces.collect();
+        inverse.edits = inverse_edits(self.edits);
+        inverse
+    }
+
+    /// Whether no ref, file or workspace changes.
+    pub fn is_state_only(&self) -> bool {
+        self.refs.is_empty() && self.advances.is_empty() && self.worktrees.is_empty() && self.workspaces.is_empty()
+    }
+
+    /// What its end does to the state as it is by then. A field that somebody changed since it began keeps that change;
+    /// cases that were added since are archived by a rollback, never forgotten.
+    pub fn settle(&self, now: &State) -> (Vec<CaseEdit>, Option<Box<Restorable>>) {
+        if let Some(restored) = &self.restored {
+            let mut restored = restored.clone();
+            for (id, case) in &now.restorable.cases {
+                restored.cases.entry(id.clone()).or_insert_with(|| {
+                    let mut case = case.clone();
+                    case.status = Status::Archived;
+                    case
+                });
+            }
+            return (Vec::new(), Some(restored));
+        }
+        let fits = |edit: &CaseEdit| now.restorable.cases.get(&edit.id).is_some_and(|case| edit_fits(edit, case));
+        (self.edits.iter().filter(|edit| fits(edit)).cloned().collect(), None)
+    }
+}
+
+impl Way {
+    /// The other way.
+    #[must_use]
+    pub fn opposite(self) -> Self {
+        match self {
+            Self::PutAside => Self::BringBack,
+            Self::BringBack => Self::PutAside,
+        }
+    }
+}
+
+/// Whether all changes of an edit find what they expect, and none touches an active case's status.
+pub fn edit_fits(edit: &CaseEdit, case: &super::case::Case) -> bool {
+    let mut case = case.clone();
+    let active = |change: &CaseChange| match change {
+        CaseChange::Status(status) => status.old == Status::Active || status.new == Status::Active,
+        CaseChange::Title(_)
+        | CaseChange::Body(_)
+        | CaseChange::Parent(_)
+        | CaseChange::After(_)
+        | CaseChange::Persona(_)
+        | CaseChange::Verify(_)
+        | CaseChange::Merged(_)
+        | CaseChange::Reason(_) => false,
+    };
+    edit.changes.iter().all(|change| !active(change) && change.apply(&mut case))
+}
+
+/// Edits turned round, last first.
+pub fn inverse_edits(edits: Vec<CaseEdit>) -> Vec<CaseEdit> {
+    let turn =
+        |edit: CaseEdit| CaseEdit { id: edit.id, changes: edit.changes.into_iter().rev().map(CaseChange::inverse).collect() };
+    edits.into_iter().rev().map(turn).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_inverse_turned_round_again_is_the_operation() {
+        let oid = |digit: &str| Oid::new(digit.repeat(40)).unwrap();
+        let kind = OperationKind::Merge { task: CaseId::new("t").unwrap() };
+        let mut operation = Operation::new(kind.clone(), "x");
+        operation.refs = vec![
+            RefChange { name: RefName::branch("a"), value: Change::new(None, Some(oid("1"))) },
+            RefChange { name: RefName::branch("b"), value: Change::new(Some(oid("1")), Some(oid("2"))) },
+        ];
+        let commit = Change::new(oid("1"), oid("2"));
+        operation.advances = vec![BranchAdvance { path: "/r".into(), branch: RefName::branch("b"), commit }];
+        let inverse = operation.clone().inverse(kind.clone(), "x".into());
+        assert_eq!(inverse.refs[0].value, Change::new(Some(oid("2")), Some(oid("1"))));
+        assert_eq!(inverse.inverse(kind, "x".into()), operation);
     }
 }

@@ -237,6 +237,7 @@ fn touched(state: &State, event: &Event) -> Vec<CaseId> {
         | Event::IterationStarted { .. }
         | Event::Signalled { .. }
         | Event::IterationEnded { .. }
+        | Event::VerificationFailed { .. }
         | Event::GateOpened { .. }
         | Event::GateDecided { .. }
         | Event::GateClosed { .. }

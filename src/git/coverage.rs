@@ -3,57 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use serde::{Deserialize, Serialize};
 use walkdir::WalkDir;
 
+pub use crate::domain::checkpoint::{Coverage, PathSample};
 use crate::domain::names::RepoPath;
 use crate::error::{Code, Error, Result};
-
-/// How many paths of one kind are listed; the rest is only counted.
-pub const LISTED: usize = 200;
-
-/// Paths of one kind: how many, and the first of them.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PathSample {
-    /// How many there are.
-    pub count: u64,
-    /// The first [`LISTED`] of them.
-    pub paths: Vec<RepoPath>,
-}
-
-impl PathSample {
-    /// Counts a path, and lists it while there is room.
-    pub fn add(&mut self, path: RepoPath) {
-        self.count += 1;
-        if self.paths.len() < LISTED {
-            self.paths.push(path);
-        }
-    }
-}
-
-/// What a capture does not hold.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct Coverage {
-    /// Ignored files and folders, the topmost ones.
-    pub ignored: PathSample,
-    /// Repositories within the worktree that are no submodules.
-    pub nested_repositories: PathSample,
-    /// Submodules with changes of their own; of a submodule only its commit is held.
-    pub dirty_submodules: PathSample,
-    /// Untracked files over the size limit.
-    pub too_large: PathSample,
-    /// Sockets, fifos and devices.
-    pub special: PathSample,
-}
-
-impl Coverage {
-    /// Whether the capture holds everything that is in the worktree.
-    pub fn is_complete(&self) -> bool {
-        let parts = [&self.ignored, &self.nested_repositories, &self.dirty_submodules, &self.too_large, &self.special];
-        parts.iter().all(|part| part.count == 0)
-    }
-}
 
 /// Finds sockets, fifos and devices: git does not mention them. `skipped` are folders (without `/` at the end) that are
 /// counted otherwise.

@@ -7,7 +7,7 @@ use crate::domain::transaction::{Fold, Transaction};
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::store::layout::Layout;
-use crate::store::log;
+use crate::store::{log, segments};
 
 /// Calls `each` with every event that the log holds, oldest first.
 ///
@@ -15,7 +15,7 @@ use crate::store::log;
 /// The codes of a damaged log; what `each` returns.
 pub fn each_event(layout: &Layout, each: impl FnMut(Envelope) -> Result<()>) -> Result<()> {
     // A log that recovery began anew does not start with event 1.
-    let first = log::segments(layout)?.first().map_or(1, |segment| segment.first.max(1));
+    let first = segments::list(layout)?.first().and_then(|segment| segment.first).unwrap_or(1);
     log::read_after(layout, first - 1, None, each).map(drop)
 }
 
@@ -38,4 +38,14 @@ pub fn audit(context: &Context, id: &CaseId) -> Result<Vec<AuditEntry>> {
     let mut audit = Audit::of(id.clone());
     each_event(context.layout(), |envelope| audit.push(&envelope))?;
     Ok(audit.finish())
+}
+
+/// The newest entries of a case's history as lines for a prompt, oldest first.
+///
+/// # Errors
+/// As [`audit`].
+pub fn newest(context: &Context, id: &CaseId, most: usize) -> Result<Vec<String>> {
+    let entries = audit(context, id)?;
+    let skipped = entries.len().saturating_sub(most);
+    Ok(entries.iter().skip(skipped).map(|entry| format!("{} {}", entry.at, entry.text)).collect())
 }

@@ -5,7 +5,7 @@ use crate::domain::case::CaseEdit;
 use crate::domain::checkpoint::{CheckpointRecord, Trigger};
 use crate::domain::event::OperationEnd;
 use crate::domain::ids::{CheckpointName, TxnId};
-use crate::domain::operation::Operation;
+use crate::domain::operation::{Operation, Way, WorkspaceChange};
 use crate::domain::state::{OpenOperation, Restorable, State};
 use crate::error::Code;
 
@@ -54,14 +54,25 @@ impl State {
             return refuse(Code::InvalidTransition, "no operation is open");
         };
         let title = open.operation.title.clone();
+        let workspaces = open.operation.workspaces.clone();
         if end == OperationEnd::Done {
             self.change_cases(edits)?;
-            if let Some(restored) = restored {
-                self.restorable = restored.clone();
+            match restored {
+                Some(restored) => self.restorable = restored.clone(),
+                None => self.move_workspaces(workspaces),
             }
             self.record.last_action = Some(title);
         }
         self.record.open = None;
         Ok(())
+    }
+
+    fn move_workspaces(&mut self, changes: Vec<WorkspaceChange>) {
+        for change in changes {
+            match change.way {
+                Way::PutAside => drop(self.restorable.workspaces.remove(&change.task)),
+                Way::BringBack => drop(self.restorable.workspaces.insert(change.task, change.workspace)),
+            }
+        }
     }
 }

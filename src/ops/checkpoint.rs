@@ -1,0 +1,227 @@
+//! Checkpoints: everything, saved. Intent event, objects, sync, capture ref, note, tag, outcome event.
+//!
+//! From the capture ref on the checkpoint exists; what a crash left out is completed by [`complete_intent`].
+
+mod captures;
+mod look;
+mod still;
+
+use jiff::Timestamp;
+
+use crate::domain::checkpoint::{AgentState, CheckpointDocument, CheckpointRecord, CheckpointType, Tagger, Trigger};
+use crate::domain::event::Event;
+use crate::domain::ids::{CaseId, CheckpointName};
+use crate::domain::names::{Oid, RefName};
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::git::{Repository, Signature, TagData};
+use crate::ops::context::Context;
+
+pub use captures::{Captured, CapturedWorkspace, CapturedWorktree, capture_options};
+pub use look::{Listed, Shown, find, list, read_document, show};
+
+/// The version of the checkpoint's JSON.
+pub const SCHEMA: u32 = 1;
+
+/// What kind of checkpoint is wanted.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// Its name; made up where none is given.
+    pub name: Option<CheckpointName>,
+    /// What makes it.
+    pub trigger: Trigger,
+    /// The task that an automatic name tells of.
+    pub about: Option<CaseId>,
+}
+
+impl Wanted {
+    /// An automatic checkpoint.
+    pub fn by(trigger: Trigger) -> Self {
+        Self { name: None, trigger, about: None }
+    }
+}
+
+/// Makes a checkpoint of every worktree and the whole state; waits for other operations. When it returns, the
+/// checkpoint survives a power loss. A crash leaves none, or one that recovery completes.
+///
+/// # Errors
+/// `FILE_UNREADABLE`, `WORKSPACE_BROKEN`, `IDENTITY_MISSING`, `DUPLICATE_ID`, `DISK_FULL`, `BUSY`, `OPERATION_OPEN`: then
+/// there is no checkpoint.
+pub fn create(ctx: &mut Context, wanted: &Wanted) -> Result<CheckpointRecord> {
+    ctx.with_operation_lock(|ctx| create_locked(ctx, wanted).map(|(record, _)| record))
+}
+
+/// As [`create`], for a caller that holds the operation lock; returns what was captured too.
+///
+/// # Errors
+/// As [`create`].
+pub fn create_locked(ctx: &mut Context, wanted: &Wanted) -> Result<(CheckpointRecord, Captured)> {
+    ctx.no_open_operation()?;
+    // Fails before anything is promised.
+    ctx.repo.identity()?;
+    complete_intent(ctx)?;
+    let name = intend(ctx, wanted)?;
+    env::fault_point("checkpoint.intended");
+    match make(ctx, &name, wanted) {
+        Ok(made) => Ok(made),
+        Err(error) => {
+            // Where not even this can be written, recovery finds the intent.
+            if let Err(second) = complete_intent(ctx) {
+                tracing::warn!(%second, "the intent of a failed checkpoint is left to recovery");
+            }
+            Err(error.context(format!("no checkpoint '{name}' was made")))
+        }
+    }
+}
+
+fn intend(ctx: &mut Context, wanted: &Wanted) -> Result<CheckpointName> {
+    let taken: Vec<String> = ctx.repo.checkpoints()?.iter().map(|checkpoint| checkpoint.name.folded()).collect();
+    let now = env::now();
+    let mut chosen = None;
+    ctx.append_with(|state| {
+        let is_taken = |name: &str| state.is_taken(name) || taken.contains(&name.to_ascii_lowercase());
+        let name = match &wanted.name {
+            Some(name) if is_taken(name.as_str()) => {
+                return Err(Error::new(Code::DuplicateId, format!("the name '{name}' is taken"))
+                    .hint("tasks and checkpoints share their names; see 'git axiom checkpoint list'"));
+            }
+            Some(name) => name.clone(),
+            None => automatic_name(wanted, now, is_taken)?,
+        };
+        chosen = Some(name.clone());
+        Ok(vec![Event::CheckpointIntended { name }])
+    })?;
+    chosen.ok_or_else(|| Error::new(Code::Internal, "a checkpoint got no name"))
+}
+
+/// `<trigger>-<time>`, with a suffix where two fall in one second.
+fn automatic_name(wanted: &Wanted, now: Timestamp, is_taken: impl Fn(&str) -> bool) -> Result<CheckpointName> {
+    let time = now.strftime("%Y-%m-%dT%H-%M-%S");
+    let lead = match (wanted.trigger, &wanted.about) {
+        (Trigger::AfterMerge, Some(task)) => format!("after-{}", &task.as_str()[..task.as_str().len().min(60)]),
+        (trigger, _) => trigger.as_str().to_owned(),
+    };
+    let plain = format!("{lead}-{time}");
+    let names = std::iter::once(plain.clone()).chain((2_u32..).map(|number| format!("{plain}-{number}")));
+    match names.into_iter().find(|name| !is_taken(name)) {
+        Some(name) => CheckpointName::new(name),
+        None => Err(Error::new(Code::Internal, "no name is free")),
+    }
+}
+
+fn make(ctx: &mut Context, name: &CheckpointName, wanted: &Wanted) -> Result<(CheckpointRecord, Captured)> {
+    let captured = captures::capture_all(ctx)?;
+    env::fault_point("checkpoint.captured");
+    let document = document(ctx, name, wanted, &captured)?;
+    let json = to_json(&document)?;
+    let kept: Vec<Oid> =
+        captured.workspaces.iter().map(|w| w.state.capture.clone()).chain(captured.refs.values().cloned()).collect();
+    let objects = ctx.repo.checkpoint_objects(name, &captured.main.capture, &json, &kept)?;
+    env::fault_point("checkpoint.objects");
+    ctx.repo.publish_checkpoint(name, &objects, &tag_data(&document))?;
+    env::fault_point("checkpoint.published");
+    let record = outcome(ctx, &document, objects.capture)?;
+    Ok((record, captured))
+}
+
+/// The outcome event of a checkpoint whose refs are all there.
+fn outcome(ctx: &mut Context, document: &CheckpointDocument, capture: Oid) -> Result<CheckpointRecord> {
+    let tag = Repository::checkpoint_tag(&document.name);
+    let Some(tag) = ctx.repo.read_ref(&tag)? else {
+        return Err(
+            Error::new(Code::CheckpointDamaged, format!("the tag {} is gone", tag.short())).hint("git axiom recover --yes")
+        );
+    };
+    let record = record(document, capture, tag);
+    ctx.append(Event::CheckpointCreated { checkpoint: record.clone() })?;
+    env::fault_point("checkpoint.created");
+    Ok(record)
+}
+
+fn to_json(document: &CheckpointDocument) -> Result<Vec<u8>> {
+    let json = serde_json::to_vec_pretty(document);
+    json.map_err(|e| Error::new(Code::Internal, "the checkpoint cannot be written as JSON").because(e))
+}
+
+fn tag_data(document: &CheckpointDocument) -> TagData {
+    let Tagger { name, email, seconds } = document.tagger.clone();
+    TagData { commit: document.git_commit.clone(), tagger: Signature { name, email, seconds } }
+}
+
+fn document(ctx: &Context, name: &CheckpointName, wanted: &Wanted, captured: &Captured) -> Result<CheckpointDocument> {
+    let state = ctx.state();
+    let head = &captured.main.capture.head;
+    let working = state.busy_agents().filter_map(|agent| agent.work.as_ref().map(|work| (agent, work)));
+    let agent_states = working
+        .map(|(agent, work)| AgentState { id: agent.id.clone(), task_id: Some(work.task.clone()), iteration: work.iteration })
+        .collect();
+    let signature = ctx.repo.signature()?;
+    Ok(CheckpointDocument {
+        schema: SCHEMA,
+        name: name.clone(),
+        kind: if wanted.name.is_some() { CheckpointType::Named } else { CheckpointType::Auto },
+        trigger: wanted.trigger,
+        created_at: env::now(),
+        git_commit: head.commit().cloned(),
+        branch: head.branch().cloned(),
+        seq: state.seq,
+        tasks_completed: state.record.tasks_completed,
+        refs: captured.refs.clone(),
+        case_states: state.restorable.cases.iter().map(|(id, case)| (id.clone(), case.status)).collect(),
+        state_snapshot: state.restorable.clone(),
+        agent_states,
+        workspaces: captured.workspaces.iter().map(|w| w.state.clone()).collect(),
+        coverage: captured.coverage.clone(),
+        tagger: Tagger { name: signature.name, email: signature.email, seconds: signature.seconds },
+    })
+}
+
+fn record(document: &CheckpointDocument, capture: Oid, tag: Oid) -> CheckpointRecord {
+    CheckpointRecord {
+        name: document.name.clone(),
+        kind: document.kind,
+        trigger: document.trigger,
+        created_at: document.created_at,
+        git_commit: document.git_commit.clone(),
+        capture,
+        tag,
+        seq: document.seq,
+        tasks_completed: document.tasks_completed,
+    }
+}
+
+/// Completes or gives up the checkpoint that a crash interrupted: where its capture ref exists, note, tag and event are
+/// added; where not, it never was. Returns the completed one. Safe to repeat.
+///
+/// # Errors
+/// `CHECKPOINT_DAMAGED`, `GIT_FAILED`, and those of an append.
+pub fn complete_intent(ctx: &mut Context) -> Result<Option<CheckpointRecord>> {
+    let Some(name) = ctx.state().record.checkpoint_intent.clone() else { return Ok(None) };
+    let Some(capture) = ctx.repo.read_ref(&Repository::capture_ref(&name))? else {
+        ctx.append(Event::CheckpointAbandoned { name, reason: "its creator ended before anything was saved".into() })?;
+        return Ok(None);
+    };
+    let (json, document) = look::document_of(ctx, &capture)?;
+    env::fault_point("checkpoint.completing");
+    ctx.repo.complete_checkpoint(&name, &capture, &json, &tag_data(&document))?;
+    outcome(ctx, &document, capture).map(Some)
+}
+
+/// The branch that work is merged into: the session's (the last one's, when none runs), the configured one, or the one
+/// that is checked out.
+///
+/// # Errors
+/// `TARGET_MISSING` where there is none of them.
+pub fn target_branch(ctx: &Context) -> Result<RefName> {
+    if let Some(session) = &ctx.state().record.session {
+        return Ok(session.target.clone());
+    }
+    if let Some(target) = &ctx.config.merge.target {
+        return Ok(RefName::branch(target.strip_prefix("refs/heads/").unwrap_or(target)));
+    }
+    match ctx.repo.head(&ctx.repo.main_worktree()?)?.branch() {
+        Some(branch) => Ok(branch.clone()),
+        None => Err(Error::new(Code::TargetMissing, "HEAD is on no branch, so there is no branch to merge into")
+            .hint("git switch BRANCH, or set merge.target")),
+    }
+}

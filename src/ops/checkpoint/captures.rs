@@ -1,0 +1,174 @@
+//! Capturing all worktrees at one moment, in parallel.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Mutex;
+
+use super::still::Still;
+use crate::domain::checkpoint::{Coverage, WorkspaceState};
+use crate::domain::names::{Oid, RefName, RepoPath};
+use crate::domain::state::State;
+use crate::error::{Code, Error, Result};
+use crate::git::{CaptureOptions, Repository, Worktree, WorktreeCapture};
+use crate::ops::checkpoint::target_branch;
+use crate::ops::context::Context;
+
+/// How many worktrees are captured at once.
+const AT_ONCE: usize = 8;
+
+/// A worktree as it was captured.
+#[derive(Debug, Clone)]
+pub struct CapturedWorktree {
+    /// Which.
+    pub worktree: Worktree,
+    /// What was in it.
+    pub capture: WorktreeCapture,
+}
+
+/// A linked worktree as it was captured: its capture has a commit already.
+#[derive(Debug, Clone)]
+pub struct CapturedWorkspace {
+    /// What was in it.
+    pub captured: CapturedWorktree,
+    /// What the checkpoint says of it.
+    pub state: WorkspaceState,
+}
+
+/// Everything that a checkpoint captured.
+#[derive(Debug, Clone)]
+pub struct Captured {
+    /// The main worktree.
+    pub main: CapturedWorktree,
+    /// The linked worktrees, agents' and others.
+    pub workspaces: Vec<CapturedWorkspace>,
+    /// Target and task branches.
+    pub refs: BTreeMap<RefName, Oid>,
+    /// What is not held, by the worktree's path.
+    pub coverage: BTreeMap<String, Coverage>,
+}
+
+/// What captures of this repository leave out.
+pub fn capture_options(ctx: &Context) -> CaptureOptions {
+    let root = Path::new(&ctx.config.agents.workspace_root);
+    let excluded = if root.is_relative() && !root.starts_with("..") {
+        vec![RepoPath::new(ctx.config.agents.workspace_root.trim_end_matches('/').as_bytes())]
+    } else {
+        Vec::new()
+    };
+    CaptureOptions { max_file_size: ctx.config.checkpoints.max_file_size.saturating_mul(1024 * 1024), excluded }
+}
+
+/// Captures every worktree while the agents are held still.
+pub(super) fn capture_all(ctx: &Context) -> Result<Captured> {
+    let main = ctx.repo.main_worktree()?;
+    let mut worktrees = vec![main];
+    let mut coverage = BTreeMap::new();
+    let mut known = Vec::new();
+    for entry in ctx.repo.worktrees()?.into_iter().filter(|entry| !entry.worktree.is_main()) {
+        known.push(entry.worktree.path().to_owned());
+        if gone(entry.worktree.path())? {
+            coverage.insert(path_text(entry.worktree.path()), Coverage { missing: true, ..Coverage::default() });
+        } else {
+            worktrees.push(entry.worktree);
+        }
+    }
+    for workspace in ctx.state().restorable.workspaces.values() {
+        let path = Path::new(&workspace.path);
+        if known.iter().any(|known| known == path || known.canonicalize().ok() == path.canonicalize().ok()) {
+            continue;
+        }
+        if !gone(path)? {
+            let what = format!("the workspace '{}' is no longer a worktree of this repository", workspace.path);
+            return Err(Error::new(Code::WorkspaceBroken, what).hint("git axiom recover --yes    repairs it"));
+        }
+        coverage.insert(workspace.path.clone(), Coverage { missing: true, ..Coverage::default() });
+    }
+    let captures = {
+        let still = Still::hold(ctx);
+        let captures = capture_in_parallel(&ctx.repo, &worktrees, &capture_options(ctx))?;
+        still.release();
+        captures
+    };
+    let mut captured = worktrees.into_iter().zip(captures).map(|(worktree, capture)| CapturedWorktree { worktree, capture });
+    let Some(main) = captured.next() else {
+        return Err(Error::new(Code::Internal, "the main worktree was not captured"));
+    };
+    let linked: Vec<CapturedWorktree> = captured.collect();
+    coverage.insert(path_text(main.worktree.path()), main.capture.coverage.clone());
+    let mut workspaces = Vec::new();
+    for one in linked {
+        coverage.insert(path_text(one.worktree.path()), one.capture.coverage.clone());
+        workspaces.push(with_commit(ctx, one)?);
+    }
+    Ok(Captured { main, workspaces, refs: refs(ctx)?, coverage })
+}
+
+fn gone(path: &Path) -> Result<bool> {
+    match std::fs::symlink_metadata(path) {
+        Ok(_) => Ok(false),
+        Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => Ok(true),
+        Err(e) => Err(Error::new(Code::FileUnreadable, format!("'{}' cannot be read", path.display())).because(e)),
+    }
+}
+
+fn path_text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+fn with_commit(ctx: &Context, captured: CapturedWorktree) -> Result<CapturedWorkspace> {
+    let path = path_text(captured.worktree.path());
+    let owner = owner(ctx.state(), captured.worktree.path());
+    let head = &captured.capture.head;
+    let commit = ctx.repo.commit_capture(&captured.capture, &format!("capture of {path}"), &[])?;
+    let state = WorkspaceState {
+        agent_id: owner.as_ref().map(|(_, workspace)| workspace.agent.clone()),
+        task_id: owner.as_ref().map(|(task, _)| (*task).clone()),
+        path,
+        branch: head.branch().cloned(),
+        head: head.commit().cloned(),
+        capture: commit.commit,
+    };
+    Ok(CapturedWorkspace { captured, state })
+}
+
+fn owner<'s>(state: &'s State, path: &Path) -> Option<(&'s crate::domain::ids::CaseId, &'s crate::domain::agent::Workspace)> {
+    let same = |workspace: &str| Path::new(workspace) == path || Path::new(workspace).canonicalize().is_ok_and(|p| p == path);
+    state.restorable.workspaces.iter().find(|(_, workspace)| same(&workspace.path))
+}
+
+/// The captures in the order of `worktrees`. One that fails fails them all.
+fn capture_in_parallel(repo: &Repository, worktrees: &[Worktree], options: &CaptureOptions) -> Result<Vec<WorktreeCapture>> {
+    let next = Mutex::new(0_usize);
+    let take = || {
+        let mut next = next.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        *next += 1;
+        *next - 1
+    };
+    let worker = || {
+        let mut done = Vec::new();
+        while let Some((number, worktree)) = Some(take()).and_then(|number| Some((number, worktrees.get(number)?))) {
+            done.push((number, repo.capture_worktree(worktree, options)));
+        }
+        done
+    };
+    let mut all = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..worktrees.len().min(AT_ONCE)).map(|_| scope.spawn(worker)).collect();
+        let joined: Vec<_> = threads.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
+        joined.into_iter().flat_map(Result::unwrap_or_default).collect::<Vec<_>>()
+    });
+    all.sort_by_key(|(number, _)| *number);
+    if all.len() != worktrees.len() {
+        return Err(Error::new(Code::Internal, "a capture ended without a result"));
+    }
+    all.into_iter().map(|(_, outcome)| outcome).collect()
+}
+
+/// Target and task branches, and the branch that is checked out in the main worktree.
+fn refs(ctx: &Context) -> Result<BTreeMap<RefName, Oid>> {
+    let mut refs: BTreeMap<RefName, Oid> =
+        ctx.repo.refs_below("refs/heads/axiom/")?.into_iter().map(|value| (value.name, value.oid)).collect();
+    let mut more: Vec<RefName> = target_branch(ctx).into_iter().collect();
+    more.extend(ctx.repo.head(&ctx.repo.main_worktree()?)?.branch().cloned());
+    refs.extend(ctx.repo.read_refs(&more)?);
+    Ok(refs)
+}

@@ -1,0 +1,141 @@
+//! Looking at checkpoints.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::domain::checkpoint::{CheckpointDocument, CheckpointRecord, CheckpointType, Trigger};
+use crate::domain::ids::CheckpointName;
+use crate::domain::names::Oid;
+use crate::error::{Code, Error, Result};
+use crate::git::Repository;
+use crate::ops::checkpoint::{SCHEMA, target_branch};
+use crate::ops::context::Context;
+
+/// One line of the list.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Listed {
+    /// Its number in the list, from 1, oldest first.
+    pub number: usize,
+    /// Its name.
+    pub name: CheckpointName,
+    /// Who wanted it.
+    #[serde(rename = "type")]
+    pub kind: CheckpointType,
+    /// What made it.
+    pub trigger: Trigger,
+    /// When.
+    pub created_at: Timestamp,
+    /// The commit that was checked out in the main worktree.
+    pub git_commit: Option<Oid>,
+    /// The tag, short.
+    pub tag: String,
+    /// Tasks completed since.
+    pub tasks_since: u32,
+    /// Commits of the target since; none where that cannot be told.
+    pub commits_since: Option<u64>,
+}
+
+/// A checkpoint with its document.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Shown {
+    /// The line of the list.
+    #[serde(flatten)]
+    pub listed: Listed,
+    /// What `refs/axiom/captures/<name>` names.
+    pub capture: Oid,
+    /// The document.
+    pub document: CheckpointDocument,
+}
+
+/// All checkpoints, oldest first.
+///
+/// # Errors
+/// `GIT_FAILED`.
+pub fn list(ctx: &Context) -> Result<Vec<Listed>> {
+    let target = match target_branch(ctx) {
+        Ok(branch) => ctx.repo.read_ref(&branch)?,
+        Err(_) => None,
+    };
+    let mut records: Vec<&CheckpointRecord> = ctx.state().record.checkpoints.values().collect();
+    records.sort_by_key(|record| (record.seq, &record.name));
+    let numbered = records.into_iter().enumerate();
+    Ok(numbered.map(|(index, record)| listed(ctx, index + 1, record, target.as_ref())).collect())
+}
+
+fn listed(ctx: &Context, number: usize, record: &CheckpointRecord, target: Option<&Oid>) -> Listed {
+    let commits_since = match (&record.git_commit, target) {
+        // A commit that is gone (a shallow clone, a pruned one) leaves the count unknown.
+        (Some(then), Some(now)) => ctx.repo.count_commits(then, now).ok(),
+        (None, _) | (_, None) => None,
+    };
+    Listed {
+        number,
+        name: record.name.clone(),
+        kind: record.kind,
+        trigger: record.trigger,
+        created_at: record.created_at,
+        git_commit: record.git_commit.clone(),
+        tag: Repository::checkpoint_tag(&record.name).short().to_owned(),
+        tasks_since: ctx.state().record.tasks_completed.saturating_sub(record.tasks_completed),
+        commits_since,
+    }
+}
+
+/// The checkpoint that `text` means: its name in any spelling of case, or a unique beginning of it.
+///
+/// # Errors
+/// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`.
+pub fn find(ctx: &Context, text: &str) -> Result<CheckpointRecord> {
+    let folded = text.to_ascii_lowercase();
+    let all = &ctx.state().record.checkpoints;
+    if let Some(exact) = all.values().find(|record| record.name.folded() == folded) {
+        return Ok(exact.clone());
+    }
+    let begins: Vec<&CheckpointRecord> = all.values().filter(|record| record.name.folded().starts_with(&folded)).collect();
+    match begins.as_slice() {
+        [one] if !folded.is_empty() => Ok((*one).clone()),
+        [] | [_] => Err(Error::new(Code::UnknownCheckpoint, format!("there is no checkpoint '{text}'"))
+            .hint("see 'git axiom checkpoint list'")),
+        many => {
+            let names: Vec<&str> = many.iter().map(|record| record.name.as_str()).collect();
+            Err(Error::new(Code::AmbiguousName, format!("'{text}' can be {}", names.join(", "))).hint("write more of the name"))
+        }
+    }
+}
+
+/// A checkpoint and what it holds.
+///
+/// # Errors
+/// As [`find`]; `CHECKPOINT_DAMAGED`.
+pub fn show(ctx: &Context, text: &str) -> Result<Shown> {
+    let record = find(ctx, text)?;
+    let document = read_document(ctx, &record)?;
+    let all = list(ctx)?;
+    match all.into_iter().find(|listed| listed.name == record.name) {
+        Some(listed) => Ok(Shown { listed, capture: record.capture, document }),
+        None => Err(Error::new(Code::Internal, "a checkpoint is not in the list of them")),
+    }
+}
+
+/// The document of a checkpoint, from its capture: neither tag nor note is needed.
+///
+/// # Errors
+/// `CHECKPOINT_DAMAGED`.
+pub fn read_document(ctx: &Context, record: &CheckpointRecord) -> Result<CheckpointDocument> {
+    document_of(ctx, &record.capture).map(|(_, document)| document)
+}
+
+/// The document that hangs on a capture, and its blob.
+pub(super) fn document_of(ctx: &Context, capture: &Oid) -> Result<(Oid, CheckpointDocument)> {
+    let (blob, json) = ctx.repo.checkpoint_json(capture)?;
+    let damaged = |why: String| {
+        Error::new(Code::CheckpointDamaged, format!("the document of capture {} is damaged", capture.short())).why(why)
+    };
+    let document: CheckpointDocument = serde_json::from_slice(&json).map_err(|e| damaged(e.to_string()))?;
+    if document.schema > SCHEMA {
+        return Err(damaged(format!("its format {} was written by a newer git axiom", document.schema)));
+    }
+    Ok((blob, document))
+}

@@ -1,0 +1,150 @@
+//! The journal: what an operation is going to change is an event before the first change, so that a crash at any
+//! instruction leaves what can be finished or reversed.
+//!
+//! The order is fixed: what would be lost is kept by a ref; workspaces are put aside; worktrees, checked-out branches
+//! and refs move; workspaces come back; the outcome event. Each step finds out by itself whether it was done already.
+//! The caller holds the operation lock.
+
+mod check;
+mod steps;
+
+use std::path::PathBuf;
+
+use crate::domain::event::{Event, OperationEnd};
+use crate::domain::ids::TxnId;
+use crate::domain::operation::{Operation, OperationKind};
+use crate::domain::state::OpenOperation;
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::ops::checkpoint;
+use crate::ops::context::Context;
+
+pub use steps::Done;
+
+/// The folder of what was put aside or replaced, beside the workspaces.
+///
+/// # Errors
+/// `BARE_REPOSITORY`.
+pub fn trash_root(ctx: &Context) -> Result<PathBuf> {
+    Ok(workspace_root(ctx)?.join("trash"))
+}
+
+/// The folder in which workspaces are made.
+///
+/// # Errors
+/// `BARE_REPOSITORY`.
+pub fn workspace_root(ctx: &Context) -> Result<PathBuf> {
+    Ok(ctx.repo.main_worktree()?.path().join(&ctx.config.agents.workspace_root))
+}
+
+/// Checks that everything is as the operation expects; changes nothing.
+///
+/// # Errors
+/// `CHANGED_MEANWHILE`, `IN_THE_WAY`, `WORKSPACE_IN_THE_WAY`, `WORKSPACE_BROKEN`.
+pub fn check(ctx: &Context, operation: &Operation) -> Result<()> {
+    check::expectations(ctx, operation)
+}
+
+/// Checks that everything is as the operation expects, then writes it down and carries it out, in this context's
+/// transaction. When this returns, the changes survive a power loss. A crash leaves nothing changed or an open operation.
+///
+/// # Errors
+/// `CHANGED_MEANWHILE`, `IN_THE_WAY`, `WORKSPACE_IN_THE_WAY`, `OPERATION_OPEN`: nothing was changed. Any other error
+/// after the first change: where a merge failed it was reversed; anything else stays open, for `rollback --continue` or
+/// `--abort`.
+pub fn run(ctx: &mut Context, operation: Operation) -> Result<Done> {
+    ctx.no_open_operation()?;
+    check::expectations(ctx, &operation)?;
+    // The trash is in the workspaces' folder: it must never look like untracked content.
+    for folder in checkpoint::capture_options(ctx).excluded {
+        ctx.repo.exclude_folder(&folder)?;
+    }
+    env::fault_point("journal.before-begin");
+    let kind = operation.kind.clone();
+    ctx.append(Event::OperationBegan { operation: operation.clone() })?;
+    env::fault_point("journal.begun");
+    let txn = ctx.txn().clone();
+    match steps::carry_out(ctx, &operation, &txn, false) {
+        Ok(done) => {
+            end(ctx, OperationEnd::Done)?;
+            Ok(done)
+        }
+        Err(error) => match kind {
+            OperationKind::Merge { .. } => {
+                reverse_open(ctx, &error.to_string())?;
+                Err(error)
+            }
+            OperationKind::RollbackCheckpoint { .. } | OperationKind::RollbackTask { .. } | OperationKind::Undo { .. } => {
+                Err(error
+                    .hint("git axiom rollback --continue    tries to finish it")
+                    .hint("git axiom rollback --abort    puts everything back"))
+            }
+        },
+    }
+}
+
+/// Finishes an operation that was interrupted (or its reversal), and returns it; `None` where none is open. Doing it
+/// again, or crashing in it, changes nothing more.
+///
+/// # Errors
+/// As the steps say; the operation stays open.
+pub fn finish_open(ctx: &mut Context) -> Result<Option<OpenOperation>> {
+    let Some(open) = ctx.state().record.open.clone() else { return Ok(None) };
+    if open.reversing {
+        return reverse_steps(ctx, open).map(Some);
+    }
+    in_transaction(ctx, &open.txn, |ctx| {
+        steps::carry_out(ctx, &open.operation, &open.txn, true)?;
+        end(ctx, OperationEnd::Done)
+    })?;
+    Ok(Some(open))
+}
+
+/// Turns an interrupted operation round: everything is as before it. `None` where none is open.
+///
+/// # Errors
+/// As the steps say; the operation stays open, reversing.
+pub fn reverse_open(ctx: &mut Context, reason: &str) -> Result<Option<OpenOperation>> {
+    let Some(mut open) = ctx.state().record.open.clone() else { return Ok(None) };
+    if !open.reversing {
+        in_transaction(ctx, &open.txn, |ctx| ctx.append(Event::OperationReversed { reason: reason.to_owned() }))?;
+        env::fault_point("journal.reversed");
+        open.reversing = true;
+    }
+    reverse_steps(ctx, open).map(Some)
+}
+
+fn reverse_steps(ctx: &mut Context, open: OpenOperation) -> Result<OpenOperation> {
+    in_transaction(ctx, &open.txn, |ctx| {
+        let inverse = open.operation.clone().inverse(open.operation.kind.clone(), open.operation.title.clone());
+        // The same trash: what the first direction moved there tells the other one how far it got.
+        steps::carry_out(ctx, &inverse, &open.txn, true)?;
+        end(ctx, OperationEnd::Aborted)
+    })?;
+    Ok(open)
+}
+
+/// The outcome event. What it does to the state is decided under the state lock, by what the state is by then.
+fn end(ctx: &mut Context, end: OperationEnd) -> Result<()> {
+    env::fault_point("journal.before-end");
+    ctx.append_with(|now| {
+        let Some(open) = &now.record.open else {
+            return Err(Error::new(Code::Internal, "an operation ended that is not open"));
+        };
+        let (edits, restored) = match end {
+            OperationEnd::Done => open.operation.settle(now),
+            OperationEnd::Aborted => (Vec::new(), None),
+        };
+        Ok(vec![Event::OperationEnded { end, edits, restored }])
+    })?;
+    env::fault_point("journal.ended");
+    Ok(())
+}
+
+fn in_transaction<T>(ctx: &mut Context, txn: &TxnId, work: impl FnOnce(&mut Context) -> Result<T>) -> Result<T> {
+    let own = ctx.txn().clone();
+    ctx.join(txn.clone());
+    let outcome = work(ctx);
+    ctx.join(own);
+    outcome
+}

@@ -1,0 +1,234 @@
+//! The steps of an operation, each idempotent, in their fixed order.
+
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::domain::ids::TxnId;
+use crate::domain::names::RefName;
+use crate::domain::operation::{BranchAdvance, HeadState, Operation, RefChange, Way, WorkspaceChange, WorktreeChange};
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files;
+use crate::git::{
+    Advance, Aside, CaptureExtras, Expected, Head, HeadTarget, IndexLock, MovedAside, RefEdit, Restore, WorkspaceBranch, Worktree,
+};
+use crate::ops::context::Context;
+
+/// What the steps did that a human should hear of.
+#[derive(Debug, Default)]
+pub struct Done {
+    /// What no capture held and was in the way: it is in the trash.
+    pub moved_aside: Vec<MovedAside>,
+    /// Files written and removed.
+    pub files: usize,
+}
+
+/// Carries an operation out. What is done already is found done; `resumed` says that some of it may be.
+///
+/// # Errors
+/// Those of the steps. What was done stays; doing it again goes on.
+pub(super) fn carry_out(ctx: &Context, operation: &Operation, txn: &TxnId, resumed: bool) -> Result<Done> {
+    let mut done = Done::default();
+    keep(ctx, operation, txn)?;
+    for change in operation.workspaces.iter().filter(|change| change.way == Way::PutAside) {
+        env::fault_point("journal.before-aside");
+        ctx.repo.put_aside(&aside(change)?)?;
+    }
+    for change in &operation.worktrees {
+        env::fault_point("journal.before-worktree");
+        restore_worktree(ctx, change, txn, &mut done)?;
+    }
+    for change in &operation.advances {
+        env::fault_point("journal.before-advance");
+        let report = advance(ctx, change, txn, |ctx, advance| ctx.repo.apply_advance(advance, resumed))?;
+        done.files += report.written.len() + report.removed.len();
+        done.moved_aside.extend(report.moved_aside);
+    }
+    env::fault_point("journal.before-refs");
+    move_refs(ctx, &operation.refs, &operation.title)?;
+    for change in operation.workspaces.iter().filter(|change| change.way == Way::BringBack) {
+        env::fault_point("journal.before-back");
+        bring_back(ctx, change, txn)?;
+    }
+    Ok(done)
+}
+
+/// `refs/axiom/kept/<transaction>`: one commit whose parents are what would be lost.
+fn keep(ctx: &Context, operation: &Operation, txn: &TxnId) -> Result<()> {
+    if operation.kept.is_empty() {
+        return Ok(());
+    }
+    let name = RefName::new(format!("refs/axiom/kept/{txn}"));
+    if ctx.repo.read_ref(&name)?.is_some() {
+        return Ok(());
+    }
+    let tree = ctx.repo.empty_tree()?;
+    let commit = ctx.repo.commit_tree(&tree, &operation.kept, &format!("kept for undo: {}", operation.title))?;
+    let edit = RefEdit { name, expected: Expected::Absent, new: Some(commit) };
+    ctx.repo.update_refs(&[edit], &format!("git axiom: {}", operation.title))?;
+    env::fault_point("journal.kept");
+    Ok(())
+}
+
+/// Files, then the index and the operation in progress, then HEAD, while `index.lock` is held.
+fn restore_worktree(ctx: &Context, change: &WorktreeChange, txn: &TxnId, done: &mut Done) -> Result<()> {
+    let worktree = worktree(ctx, &change.path)?;
+    let trash = trash_of(ctx, &worktree, txn)?;
+    let lock = IndexLock::take(&worktree, txn.as_str())?;
+    let restore = Restore { worktree: &worktree, from: &change.files.old, to: &change.files.new, trash: &trash };
+    let report = ctx.repo.restore_files(&restore)?;
+    done.files += report.written.len() + report.removed.len();
+    done.moved_aside.extend(report.moved_aside);
+    env::fault_point("journal.files-restored");
+    let extras = match &change.captures.new {
+        Some(capture) => CaptureExtras::of_capture(&ctx.repo, capture)?,
+        None => CaptureExtras::default(),
+    };
+    ctx.repo.install_index(&worktree, &change.index.new, &extras.index, &lock)?;
+    env::fault_point("journal.index-installed");
+    ctx.repo.restore_operation(&worktree, &extras, &trash)?;
+    lock.release()?;
+    env::fault_point("journal.before-head");
+    set_head(ctx, &worktree, change)
+}
+
+fn set_head(ctx: &Context, worktree: &Worktree, change: &WorktreeChange) -> Result<()> {
+    let now = ctx.repo.head(worktree)?;
+    let target = match (&change.head.new, &now) {
+        (HeadState::Branch(wanted), Head::Branch { name, .. }) if wanted == name => return Ok(()),
+        (HeadState::Detached(wanted), Head::Detached { commit }) if wanted == commit => return Ok(()),
+        (HeadState::Branch(wanted), _) => HeadTarget::Branch(wanted.clone()),
+        (HeadState::Detached(wanted), _) => HeadTarget::Detached(wanted.clone()),
+    };
+    ctx.repo.set_head(worktree, &now, &target, "git axiom: restored")
+}
+
+/// Moves the refs that have not moved yet, each from what it is expected to be.
+fn move_refs(ctx: &Context, refs: &[RefChange], title: &str) -> Result<()> {
+    let names: Vec<RefName> = refs.iter().map(|change| change.name.clone()).collect();
+    let now = ctx.repo.read_refs(&names)?;
+    let open = refs.iter().filter(|change| now.get(&change.name) != change.value.new.as_ref());
+    let edits: Vec<RefEdit> = open
+        .map(|change| RefEdit {
+            name: change.name.clone(),
+            expected: Expected::from_old(change.value.old.clone()),
+            new: change.value.new.clone(),
+        })
+        .collect();
+    ctx.repo.update_refs(&edits, &format!("git axiom: {title}"))
+}
+
+/// Calls `work` with the advance that a change means.
+pub(super) fn advance<T>(
+    ctx: &Context,
+    change: &BranchAdvance,
+    txn: &TxnId,
+    work: impl FnOnce(&Context, &Advance<'_>) -> Result<T>,
+) -> Result<T> {
+    let worktree = worktree(ctx, &change.path)?;
+    let trash = trash_of(ctx, &worktree, txn)?;
+    let advance = Advance {
+        worktree: &worktree,
+        branch: &change.branch,
+        old: &change.commit.old,
+        new: &change.commit.new,
+        tag: txn.as_str(),
+        trash: &trash,
+        reflog: "git axiom: the branch moved with its worktree",
+    };
+    work(ctx, &advance)
+}
+
+/// From the trash where it is still there, else made again from its capture.
+fn bring_back(ctx: &Context, change: &WorkspaceChange, txn: &TxnId) -> Result<()> {
+    let path = Path::new(&change.workspace.path);
+    let there = |path: &str| Path::new(path).symlink_metadata().is_ok();
+    if there(&change.trash) || there(&change.git_dir_trash) {
+        return ctx.repo.bring_back(&aside(change)?).map(drop);
+    }
+    let worktree = match ctx.repo.worktree_at(path)?.filter(|entry| entry.present && entry.locked.is_none()) {
+        Some(entry) => entry.worktree,
+        None => {
+            let trash = trash_root_for(ctx, txn)?.join(format!("half-made-{}", env::fresh_id()));
+            // What a crash left half-made here is cleared first.
+            ctx.repo.repair_workspace(path, &trash)?;
+            ctx.repo.create_workspace(path, &WorkspaceBranch::Existing(change.workspace.branch.clone()), &trash)?
+        }
+    };
+    // Where it came back from the trash in an earlier try, this finds everything done.
+    make_again(ctx, change, &worktree, txn)
+}
+
+fn make_again(ctx: &Context, change: &WorkspaceChange, worktree: &Worktree, txn: &TxnId) -> Result<()> {
+    let capture = ctx.repo.read_commit(&change.capture)?;
+    let damaged = || Error::new(Code::CheckpointDamaged, format!("{} is no capture", change.capture.short()));
+    let index = ctx.repo.read_commit(capture.parents.get(1).ok_or_else(damaged)?)?.tree;
+    let base = ctx.repo.read_commit(capture.parents.first().ok_or_else(damaged)?)?.tree;
+    let trash = trash_of(ctx, worktree, txn)?;
+    let lock = IndexLock::take(worktree, txn.as_str())?;
+    ctx.repo.restore_files(&Restore { worktree, from: &base, to: &capture.tree, trash: &trash })?;
+    let extras = CaptureExtras::of_capture(&ctx.repo, &change.capture)?;
+    ctx.repo.install_index(worktree, &index, &extras.index, &lock)?;
+    ctx.repo.restore_operation(worktree, &extras, &trash)?;
+    lock.release()
+}
+
+fn aside(change: &WorkspaceChange) -> Result<Aside> {
+    let head = match (&change.head, &change.commit) {
+        (HeadState::Branch(name), commit) => Head::Branch { name: name.clone(), commit: commit.clone() },
+        (HeadState::Detached(commit), _) => Head::Detached { commit: commit.clone() },
+    };
+    // A workspace that was made again may be registered under another name than the one recorded.
+    let registered = match pointer(&change.workspace.path)? {
+        Some(git_dir) => Some(git_dir),
+        None => pointer(&change.trash)?,
+    };
+    Ok(Aside {
+        path: PathBuf::from(&change.workspace.path),
+        moved_to: PathBuf::from(&change.trash),
+        git_dir: registered.unwrap_or_else(|| PathBuf::from(&change.git_dir)),
+        git_dir_moved_to: PathBuf::from(&change.git_dir_trash),
+        head,
+    })
+}
+
+/// The git directory that a workspace's folder names; `None` where it says nothing usable.
+fn pointer(folder: &str) -> Result<Option<PathBuf>> {
+    let content = files::read_optional(&Path::new(folder).join(".git"), 64 * 1024)?;
+    let path = content.as_deref().and_then(|bytes| bytes.strip_prefix(b"gitdir: ")).map(|bytes| {
+        let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+        PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
+    });
+    Ok(path.filter(|path| path.is_absolute()))
+}
+
+/// The worktree at a path.
+///
+/// # Errors
+/// `WORKSPACE_BROKEN` where git knows none there.
+pub(super) fn worktree(ctx: &Context, path: &str) -> Result<Worktree> {
+    match ctx.repo.worktree_at(Path::new(path))? {
+        Some(entry) => Ok(entry.worktree),
+        None => Err(Error::new(Code::WorkspaceBroken, format!("'{path}' is no longer a worktree of this repository"))
+            .hint("git axiom recover --yes    repairs it")),
+    }
+}
+
+fn trash_root_for(ctx: &Context, txn: &TxnId) -> Result<PathBuf> {
+    Ok(super::trash_root(ctx)?.join(txn.as_str()))
+}
+
+/// The transaction's trash for a worktree: on its file system, the same in every try.
+fn trash_of(ctx: &Context, worktree: &Worktree, txn: &TxnId) -> Result<PathBuf> {
+    let name = worktree.git_dir().file_name().map_or_else(|| "main".into(), std::ffi::OsStr::to_os_string);
+    let name = if worktree.is_main() { "main".into() } else { name };
+    let near = super::workspace_root(ctx)?;
+    let device = |path: &Path| path.ancestors().find_map(|path| std::fs::metadata(path).ok()).map(|meta| meta.dev());
+    let root = if device(&near) == device(worktree.path()) {
+        trash_root_for(ctx, txn)?
+    } else {
+        worktree.git_dir().join("axiom-trash").join(txn.as_str())
+    };
+    Ok(root.join(name))
+}

@@ -1,0 +1,247 @@
+//! Merging a done task into the target: computed in memory, journaled, `--no-ff`.
+//!
+//! A target that is checked out moves together with its worktree, and only where nothing of the user's is in the way.
+
+use std::path::{Path, PathBuf};
+
+use crate::domain::agent::Workspace;
+use crate::domain::case::{Case, CaseChange, CaseEdit, Kind, Merged, Status};
+use crate::domain::checkpoint::Trigger;
+use crate::domain::event::Event;
+use crate::domain::ids::CaseId;
+use crate::domain::names::{Oid, RefName, RepoPath};
+use crate::domain::operation::{BranchAdvance, Operation, OperationKind, RefChange};
+use crate::domain::text::Change;
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files;
+use crate::git::{Expected, Head, MergeResult, RefEdit, Worktree};
+use crate::ops::checkpoint::{self, Wanted, target_branch};
+use crate::ops::context::Context;
+use crate::ops::journal;
+
+/// How often a merge is computed again because the target moved meanwhile.
+const TRIES: u32 = 5;
+
+/// What came of a merge.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MergeOutcome {
+    /// The work is in the target.
+    Merged(Merged),
+    /// The target had all of it before: nothing but the case was changed.
+    NothingToMerge(Merged),
+    /// These files are in conflict; nothing was changed.
+    Conflict {
+        /// The files.
+        files: Vec<RepoPath>,
+        /// The target's commit that was tried.
+        target: Oid,
+    },
+    /// Something of the user's is in the way where the target is checked out; nothing was changed.
+    InTheWay {
+        /// What, in words.
+        what: String,
+    },
+    /// The merge changes what git axiom itself is told, and nobody has approved that yet; nothing was changed.
+    TouchesAxiom {
+        /// The files below `.axiom`.
+        files: Vec<RepoPath>,
+    },
+    /// The target branch does not exist; nothing was changed.
+    TargetMissing {
+        /// The branch.
+        target: RefName,
+    },
+}
+
+/// Merges a done task; takes the operation lock. `approved` lets changes below `.axiom/` pass. When it returns, what it
+/// says survives a power loss. A crash leaves nothing changed, or an operation that recovery finishes.
+///
+/// # Errors
+/// `UNKNOWN_TASK`, `INVALID_TRANSITION` for a task that is not done, `OPERATION_OPEN`, `BUSY`, `IDENTITY_MISSING`,
+/// `CHANGED_MEANWHILE` where the target moves all the time; those of the before-merge checkpoint: then nothing is merged.
+pub fn merge_task(ctx: &mut Context, task: &CaseId, approved: bool) -> Result<MergeOutcome> {
+    ctx.with_operation_lock(|ctx| {
+        ctx.no_open_operation()?;
+        let mut tries = 1;
+        loop {
+            match attempt(ctx, task, approved) {
+                Err(error) if error.code() == Code::ChangedMeanwhile && tries < TRIES => {
+                    tries += 1;
+                    // A transaction of its own: the trash of the last try says nothing about the next.
+                    ctx.act_as(ctx.by().clone())?;
+                }
+                Err(error) if error.code() == Code::InTheWay => {
+                    return Ok(MergeOutcome::InTheWay { what: error.to_string() });
+                }
+                Err(error) => return Err(error),
+                Ok(outcome) => {
+                    if let MergeOutcome::Merged(_) | MergeOutcome::NothingToMerge(_) = &outcome {
+                        close_workspace(ctx, task)?;
+                    }
+                    return Ok(outcome);
+                }
+            }
+        }
+    })
+}
+
+fn attempt(ctx: &mut Context, task: &CaseId, approved: bool) -> Result<MergeOutcome> {
+    ctx.store.refresh()?;
+    let case = ctx.state().case(task)?.clone();
+    if let Some(merged) = &case.merged {
+        return Ok(MergeOutcome::NothingToMerge(merged.clone()));
+    }
+    if case.kind != Kind::Task || case.status != Status::Done {
+        let what = format!("'{task}' is a {} that is {}, so it cannot be merged", case.kind, case.status);
+        return Err(Error::new(Code::InvalidTransition, what).hint("only a task that is done is merged"));
+    }
+    let target = target_branch(ctx)?;
+    let Some(old) = ctx.repo.read_ref(&target)? else { return Ok(MergeOutcome::TargetMissing { target }) };
+    let branch = branch_of(ctx, task);
+    let Some(work) = ctx.repo.read_ref(&branch)? else {
+        return Err(Error::new(Code::InvalidTransition, format!("the branch {} of '{task}' is gone", branch.short()))
+            .hint(format!("git axiom rollback task {task}    starts it afresh")));
+    };
+    if ctx.repo.is_ancestor(&work, &old)? {
+        // The agent's objects were written by others: they have to be on disk before anything is claimed of them.
+        ctx.repo.sync_objects()?;
+        let merged = Merged { commit: old, target };
+        let edits = vec![edit(&case, &merged)];
+        ctx.append(Event::CasesChanged { edits })?;
+        return Ok(MergeOutcome::NothingToMerge(merged));
+    }
+    let tree = match ctx.repo.merge_in_memory(&old, &work)? {
+        MergeResult::Clean(tree) => tree,
+        MergeResult::Conflict(files) => return Ok(MergeOutcome::Conflict { files, target: old }),
+    };
+    let ours: Vec<RepoPath> = ctx.repo.diff_trees(&old, &tree)?.into_iter().map(|change| change.path).filter(is_axioms).collect();
+    if !ours.is_empty() && !approved {
+        return Ok(MergeOutcome::TouchesAxiom { files: ours });
+    }
+    let commit = ctx.repo.commit_tree(&tree, &[old.clone(), work], &message(ctx, &case))?;
+    let merged = Merged { commit: commit.clone(), target: target.clone() };
+    let mut operation =
+        Operation::new(OperationKind::Merge { task: task.clone() }, format!("merge {task} into {}", target.short()));
+    operation.edits = vec![edit(&case, &merged)];
+    match checked_out(ctx, &target)? {
+        Some(worktree) => {
+            nothing_in_progress(&worktree)?;
+            let path = worktree.path().to_string_lossy().into_owned();
+            operation.advances = vec![BranchAdvance { path, branch: target, commit: Change::new(old, commit) }];
+        }
+        None => operation.refs = vec![RefChange { name: target, value: Change::new(Some(old), Some(commit)) }],
+    }
+    journal::check(ctx, &operation)?;
+    if ctx.config.checkpoints.before_merge {
+        let (record, _) = checkpoint::create_locked(ctx, &Wanted::by(Trigger::BeforeMerge))?;
+        operation.safety = Some(record.name);
+    }
+    env::fault_point("merge.before-journal");
+    journal::run(ctx, operation)?;
+    Ok(MergeOutcome::Merged(merged))
+}
+
+/// The branch of a task.
+pub fn branch_of(ctx: &Context, task: &CaseId) -> RefName {
+    match ctx.state().restorable.workspaces.get(task) {
+        Some(workspace) => workspace.branch.clone(),
+        None => RefName::branch(&format!("axiom/{task}")),
+    }
+}
+
+fn edit(case: &Case, merged: &Merged) -> CaseEdit {
+    let changes = vec![CaseChange::Merged(Change::new(case.merged.clone(), Some(merged.clone())))];
+    CaseEdit { id: case.id.clone(), changes }
+}
+
+fn is_axioms(path: &RepoPath) -> bool {
+    let first = path.as_bytes().split(|b| *b == b'/').next().unwrap_or_default();
+    first.eq_ignore_ascii_case(b".axiom")
+}
+
+fn message(ctx: &Context, case: &Case) -> String {
+    let state = ctx.state();
+    let task = &case.id;
+    let known = || state.record.cases.get(task).and_then(|record| record.last_agent.as_ref());
+    let agent = state.restorable.workspaces.get(task).map(|workspace| &workspace.agent).or_else(known);
+    let title = case.title.replace(['\n', '\r'], " ");
+    match agent {
+        Some(agent) => {
+            format!("Merge task {task}: {title} #{task} @{agent}\n\nAxiom-Task: {task}\nAxiom-Agent: {agent}\n")
+        }
+        None => format!("Merge task {task}: {title} #{task}\n\nAxiom-Task: {task}\n"),
+    }
+}
+
+/// The worktree in which a branch is checked out.
+fn checked_out(ctx: &Context, branch: &RefName) -> Result<Option<Worktree>> {
+    let entries = ctx.repo.worktrees()?.into_iter();
+    let mut there = entries.filter(|entry| entry.present && entry.head.as_ref().and_then(Head::branch) == Some(branch));
+    Ok(there.next().map(|entry| entry.worktree))
+}
+
+/// Refuses while the user is in the middle of a merge or the like: its outcome would be based on another commit.
+fn nothing_in_progress(worktree: &Worktree) -> Result<()> {
+    let signs = ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"];
+    match signs.iter().find(|sign| worktree.git_dir().join(sign).exists()) {
+        Some(sign) => {
+            let what = format!("a git operation is in progress in '{}'", worktree.path().display());
+            Err(Error::new(Code::InTheWay, what).why((*sign).to_owned()).hint("finish or abort it, and try again"))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Puts the workspace of a merged (or given up) task aside; its branch stays. What is uncommitted in it is captured to
+/// `refs/axiom/live/<task>` first. The caller holds the operation lock. Safe to repeat; a crash leaves a workspace that the
+/// next call puts aside completely.
+///
+/// # Errors
+/// `BUSY` where an agent still works in it; those of a capture: then it stays.
+pub fn close_workspace(ctx: &mut Context, task: &CaseId) -> Result<()> {
+    let Some(workspace) = ctx.state().restorable.workspaces.get(task).cloned() else { return Ok(()) };
+    if files::is_locked(&ctx.layout().workspace_lock(task))? {
+        return Err(Error::new(Code::Busy, format!("an agent still works in '{}'", workspace.path)));
+    }
+    let path = Path::new(&workspace.path);
+    let trash = trash_for(ctx, path)?;
+    env::fault_point("merge.before-close");
+    let trash = match ctx.repo.worktree_at(path)? {
+        Some(entry) if entry.present && entry.locked.is_none() => {
+            keep_uncommitted(ctx, task, &workspace, &entry.worktree)?;
+            let aside = ctx.repo.plan_aside(&entry.worktree, &trash)?;
+            ctx.repo.put_aside(&aside)?;
+            Some(trash.display().to_string())
+        }
+        Some(_) | None => {
+            ctx.repo.repair_workspace(path, &trash)?;
+            None
+        }
+    };
+    env::fault_point("merge.workspace-aside");
+    ctx.append(Event::WorkspaceClosed { task: task.clone(), trash })?;
+    Ok(())
+}
+
+/// A free place beside the workspaces.
+fn trash_for(ctx: &Context, path: &Path) -> Result<PathBuf> {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    Ok(journal::trash_root(ctx)?.join(format!("{name}-{}", env::fresh_id())))
+}
+
+fn keep_uncommitted(ctx: &Context, task: &CaseId, workspace: &Workspace, worktree: &Worktree) -> Result<()> {
+    let capture = ctx.repo.capture_worktree(worktree, &checkpoint::capture_options(ctx))?;
+    let committed = match capture.head.commit() {
+        Some(commit) => ctx.repo.read_commit(commit)?.tree == capture.tree,
+        None => false,
+    };
+    let clean = committed && capture.tree == capture.index_tree && capture.extras.is_empty();
+    if clean && capture.head.branch() == Some(&workspace.branch) {
+        return Ok(());
+    }
+    let commit = ctx.repo.commit_capture(&capture, &format!("workspace of {task}, put aside"), &[])?;
+    let name = RefName::new(format!("refs/axiom/live/{task}"));
+    let edit = RefEdit { name, expected: Expected::Any, new: Some(commit.commit) };
+    ctx.repo.update_refs(&[edit], &format!("git axiom: workspace of {task} put aside"))
+}

@@ -1,0 +1,145 @@
+//! Checkpoints and merges, through the binary, on real repositories.
+#![allow(clippy::disallowed_methods)]
+
+mod support;
+
+use support::Scratch;
+
+#[test]
+fn a_checkpoint_holds_every_worktree_and_says_what_it_does_not_hold() {
+    let scratch = Scratch::new();
+    scratch.open_task("t1");
+    std::fs::write(scratch.workspace("t1").join("half.txt"), "half done\n").unwrap();
+    scratch.make_dirty();
+    scratch.write(".gitignore", "*.log\n");
+    scratch.write("x.log", "log");
+    let before = scratch.users_view();
+    let output = scratch.axiom_with(&["checkpoint", "create", "first"], &[]);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "first\n");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("not held (ignored)"));
+    assert_eq!(scratch.users_view(), before);
+    assert_eq!(scratch.git(&["show", "axiom/captures/first:untracked.txt"]), "u");
+    assert_eq!(scratch.git(&["show", "axiom/captures/first:staged.txt"]), "and edited");
+    assert_eq!(scratch.git(&["show", "axiom/captures/first^2:staged.txt"]), "staged by the user");
+    assert_eq!(scratch.git(&["rev-parse", "axiom/first^{commit}^"]), scratch.git(&["rev-parse", "HEAD"]));
+    let shown = scratch.json(&["checkpoint", "show", "fir"]);
+    let document = &shown["checkpoint"]["document"];
+    assert_eq!(document["caseStates"]["t1"], "active");
+    let capture = document["workspaces"][0]["capture"].as_str().unwrap();
+    assert_eq!(scratch.git(&["show", &format!("{capture}:half.txt")]), "half done");
+    assert_eq!(document["coverage"][scratch.path().to_str().unwrap()]["ignored"]["count"], 1);
+    assert_eq!(document["branch"], "refs/heads/main");
+    let listed = scratch.json(&["checkpoints", "list"]);
+    assert_eq!(listed["checkpoints"][0]["name"], "first");
+    assert_eq!(listed["checkpoints"][0]["type"], "named");
+    scratch.refused(&["checkpoint", "create", "FIRST"], "DUPLICATE_ID", 1);
+    scratch.refused(&["checkpoint", "create", "T1"], "DUPLICATE_ID", 1);
+    scratch.refused(&["checkpoint", "show", "nope"], "UNKNOWN_CHECKPOINT", 1);
+    scratch.fsck();
+}
+
+#[test]
+fn a_checkpoint_works_on_an_unborn_branch_and_a_detached_head() {
+    let scratch = Scratch::empty();
+    scratch.write("new.txt", "1\n");
+    scratch.axiom(&["checkpoint", "create", "unborn"]);
+    assert_eq!(scratch.git(&["show", "axiom/captures/unborn:new.txt"]), "1");
+    let scratch = Scratch::new();
+    scratch.git(&["checkout", "-q", "--detach"]);
+    scratch.axiom(&["checkpoint", "create", "detached"]);
+    assert!(scratch.json(&["checkpoint", "show", "detached"])["checkpoint"]["document"]["branch"].is_null());
+    scratch.fsck();
+}
+
+#[test]
+fn a_missing_workspace_is_named_and_a_broken_one_is_refused() {
+    let scratch = Scratch::new();
+    scratch.open_task("t1");
+    std::fs::remove_dir_all(scratch.workspace("t1")).unwrap();
+    scratch.axiom(&["checkpoint", "create", "c1"]);
+    let shown = scratch.json(&["checkpoint", "show", "c1"]);
+    let path = scratch.workspace("t1").display().to_string();
+    assert_eq!(shown["checkpoint"]["document"]["coverage"][path.as_str()]["missing"], true);
+    std::fs::create_dir(scratch.workspace("t1")).unwrap();
+    std::fs::write(scratch.workspace("t1").join("x"), "x").unwrap();
+    scratch.refused(&["checkpoint", "create", "c2"], "WORKSPACE_BROKEN", 1);
+    assert!(!scratch.json(&["checkpoint", "list"]).to_string().contains("c2"));
+}
+
+#[test]
+fn a_merge_moves_the_checked_out_target_and_keeps_what_is_the_users() {
+    let scratch = Scratch::new();
+    scratch.done_task("t1");
+    scratch.make_dirty();
+    scratch.write("stashed.txt", "x");
+    let before = scratch.users_view();
+    let old = scratch.head();
+    scratch.axiom(&["merge", "t1"]);
+    assert_eq!(scratch.users_view(), before.replace(old.as_str(), scratch.head().as_str()));
+    assert_eq!(scratch.read("t1.txt"), "t1\n");
+    let message = scratch.git(&["log", "-1", "--format=%B"]);
+    assert_eq!(message, "Merge task t1: do t1 #t1 @ed-001\n\nAxiom-Task: t1\nAxiom-Agent: ed-001");
+    assert_eq!(scratch.git(&["rev-list", "--count", "--min-parents=2", "HEAD"]), "1");
+    let merged = scratch.case("t1").merged.unwrap();
+    assert_eq!(merged.commit, scratch.head());
+    assert!(!scratch.workspace("t1").exists(), "the workspace is put aside");
+    assert!(scratch.store().state().restorable.workspaces.is_empty());
+    assert_eq!(scratch.json(&["checkpoint", "list"])["checkpoints"][0]["trigger"], "before-merge");
+    assert_eq!(scratch.git(&["worktree", "list", "--porcelain"]).matches("worktree ").count(), 1);
+    scratch.fsck();
+    // Again: nothing more.
+    let again = scratch.json(&["merge", "t1"]);
+    assert_eq!(again["wasMergedBefore"], true);
+}
+
+#[test]
+fn a_merge_that_cannot_be_made_changes_nothing() {
+    let scratch = Scratch::new();
+    scratch.done_task("t1");
+    scratch.write("t1.txt", "mine");
+    let (before, head) = (scratch.users_view(), scratch.head());
+    scratch.refused(&["merge", "t1"], "IN_THE_WAY", 4);
+    assert_eq!((scratch.users_view(), scratch.head()), (before, head));
+    scratch.write("t1.txt", "committed");
+    scratch.git(&["add", "-A"]);
+    scratch.git(&["commit", "-qm", "conflicting"]);
+    scratch.refused(&["merge", "t1"], "MERGE_CONFLICT", 4);
+    scratch.open_task("t2");
+    scratch.refused(&["merge", "t2"], "INVALID_TRANSITION", 1);
+    scratch.refused(&["merge", "t3"], "UNKNOWN_TASK", 1);
+    assert!(scratch.store().state().record.open.is_none());
+    assert!(scratch.case("t1").merged.is_none());
+}
+
+#[test]
+fn a_merge_into_a_branch_that_is_not_checked_out_and_one_that_changes_our_own_configuration() {
+    let scratch = Scratch::new();
+    scratch.open_task("t1");
+    std::fs::create_dir(scratch.workspace("t1").join(".axiom")).unwrap();
+    std::fs::write(scratch.workspace("t1").join(".axiom/config.toml"), "").unwrap();
+    scratch.finish_task("t1");
+    scratch.refused(&["merge", "t1"], "IN_THE_WAY", 4);
+    scratch.axiom(&["merge", "--allow-axiom", "t1"]);
+    assert!(scratch.has(".axiom/config.toml"));
+    scratch.done_task("t2");
+    scratch.git(&["branch", "-q", "other"]);
+    let session = git_axiom::domain::session::Session {
+        id: git_axiom::domain::ids::SessionId::new("s1").unwrap(),
+        started_at: jiff::Timestamp::UNIX_EPOCH,
+        pid: 1,
+        target: git_axiom::domain::names::RefName::branch("other"),
+        slots: 1,
+        max_iterations: 1,
+        state: git_axiom::domain::session::SessionState::Ended,
+        start_checkpoint: None,
+    };
+    scratch.append(vec![git_axiom::domain::event::Event::SessionStarted { session }]);
+    let head = scratch.head();
+    scratch.axiom(&["merge", "t2"]);
+    assert_eq!(scratch.head(), head);
+    assert_eq!(scratch.git(&["show", "other:t2.txt"]), "t2");
+    scratch.git(&["branch", "-qD", "other"]);
+    scratch.done_task("t3");
+    scratch.refused(&["merge", "t3"], "TARGET_MISSING", 1);
+    scratch.fsck();
+}

@@ -1,0 +1,237 @@
+//! A scratch repository with real git and the real binary, cut off from the machine's configuration.
+#![allow(clippy::disallowed_methods, dead_code)]
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use git_axiom::domain::agent::{IterationReport, Outcome, Workspace};
+use git_axiom::domain::case::{Case, Kind, Status};
+use git_axiom::domain::event::{By, Event};
+use git_axiom::domain::ids::{AgentId, CaseId, Token, TxnId};
+use git_axiom::domain::names::{Oid, RefName};
+use git_axiom::store::handle::{Author, Store};
+use git_axiom::store::layout::Layout;
+
+/// A repository in a temporary folder.
+pub struct Scratch {
+    dir: tempfile::TempDir,
+}
+
+impl Scratch {
+    /// With a first commit of `a.txt` and `sub/b.txt`, and the workspaces' folder excluded.
+    pub fn new() -> Self {
+        let scratch = Self::empty();
+        scratch.write("a.txt", "a\n");
+        scratch.write("sub/b.txt", "b\n");
+        scratch.write("staged.txt", "s\n");
+        scratch.git(&["add", "-A"]);
+        scratch.git(&["commit", "-q", "-m", "first"]);
+        scratch
+    }
+
+    /// Without a commit.
+    pub fn empty() -> Self {
+        let scratch = Self { dir: tempfile::tempdir().unwrap() };
+        std::fs::create_dir(scratch.path()).unwrap();
+        std::fs::create_dir(scratch.dir.path().join("home")).unwrap();
+        scratch.git(&["init", "-q", "-b", "main"]);
+        scratch.write(".git/info/exclude", "/.worktrees/\n");
+        scratch
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.dir.path().canonicalize().unwrap().join("r")
+    }
+
+    pub fn write(&self, path: &str, text: &str) {
+        let path = self.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+
+    pub fn read(&self, path: &str) -> String {
+        std::fs::read_to_string(self.path().join(path)).unwrap_or_else(|e| panic!("{path}: {e}"))
+    }
+
+    pub fn has(&self, path: &str) -> bool {
+        self.path().join(path).symlink_metadata().is_ok()
+    }
+
+    pub fn remove(&self, path: &str) {
+        std::fs::remove_file(self.path().join(path)).unwrap();
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let mut command = Command::new(program);
+        command.env_clear().current_dir(self.path());
+        command.env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", self.dir.path().join("home"));
+        for (name, value) in [
+            ("GIT_CONFIG_NOSYSTEM", "1"),
+            ("GIT_CONFIG_GLOBAL", "/dev/null"),
+            ("GIT_AUTHOR_NAME", "A U Thor"),
+            ("GIT_AUTHOR_EMAIL", "author@example.org"),
+            ("GIT_COMMITTER_NAME", "A U Thor"),
+            ("GIT_COMMITTER_EMAIL", "author@example.org"),
+        ] {
+            command.env(name, value);
+        }
+        command
+    }
+
+    pub fn try_git(&self, args: &[&str]) -> Output {
+        self.command("git").args(args).output().unwrap()
+    }
+
+    pub fn git(&self, args: &[&str]) -> String {
+        let output = self.try_git(args);
+        assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+    }
+
+    /// The binary with these arguments and variables.
+    pub fn axiom_with(&self, args: &[&str], vars: &[(&str, &str)]) -> Output {
+        let mut command = self.command(env!("CARGO_BIN_EXE_git-axiom"));
+        command.args(args).envs(vars.iter().copied()).output().unwrap()
+    }
+
+    /// The binary, which must succeed.
+    pub fn axiom(&self, args: &[&str]) -> String {
+        let output = self.axiom_with(args, &[]);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        assert!(output.status.success(), "git axiom {args:?}: {}{}", text(&output.stdout), text(&output.stderr));
+        text(&output.stdout)
+    }
+
+    /// The binary, which must fail with this code.
+    pub fn refused(&self, args: &[&str], code: &str, exit: i32) {
+        let output = self.axiom_with(args, &[]);
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(words.contains(&format!("error[{code}]")), "{args:?}: {words}");
+        assert_eq!(output.status.code(), Some(exit), "{args:?}: {words}");
+    }
+
+    pub fn json(&self, args: &[&str]) -> serde_json::Value {
+        serde_json::from_str(&self.axiom(&[args, &["--json"]].concat())).unwrap()
+    }
+
+    pub fn head(&self) -> Oid {
+        Oid::new(self.git(&["rev-parse", "HEAD"])).unwrap()
+    }
+
+    pub fn store(&self) -> Store {
+        Store::load(Layout::new(&self.path().join(".git"))).unwrap()
+    }
+
+    /// Appends events as the supervisor would.
+    pub fn append(&self, events: Vec<Event>) {
+        let txn = TxnId::new(format!("t{}", git_axiom::env::fresh_id())).unwrap();
+        self.store().append(&Author { txn, by: By::Supervisor }, events).unwrap();
+    }
+
+    pub fn add_case(&self, id: &str) {
+        let case = Case {
+            id: CaseId::new(id).unwrap(),
+            kind: Kind::Task,
+            title: format!("do {id}"),
+            body: None,
+            parent: None,
+            after: vec![],
+            persona: None,
+            verify: vec![],
+            status: Status::Pending,
+            merged: None,
+            reason: None,
+            created_at: jiff::Timestamp::UNIX_EPOCH,
+        };
+        self.append(vec![Event::CasesAdded { cases: vec![case] }]);
+    }
+
+    pub fn workspace(&self, id: &str) -> PathBuf {
+        self.path().join(format!(".worktrees/ed-001-{id}"))
+    }
+
+    /// A task in work, with a workspace in which nothing was done yet.
+    pub fn open_task(&self, id: &str) {
+        self.add_case(id);
+        let (agent, task) = (AgentId::new("ed-001").unwrap(), CaseId::new(id).unwrap());
+        let path = self.workspace(id);
+        let (base, branch) = (self.head(), format!("axiom/{id}"));
+        self.git(&["worktree", "add", "-q", "-b", &branch, path.to_str().unwrap()]);
+        let workspace =
+            Workspace { agent: agent.clone(), path: path.display().to_string(), branch: RefName::branch(&branch), base };
+        self.append(vec![
+            Event::WorkspaceOpened { task: task.clone(), workspace },
+            Event::TaskClaimed { agent: agent.clone(), task },
+        ]);
+    }
+
+    /// Ends the work on the open task of the agent: everything is committed and the task is done.
+    pub fn finish_task(&self, id: &str) {
+        let (agent, path) = (AgentId::new("ed-001").unwrap(), self.workspace(id));
+        let in_workspace = |args: &[&str]| self.git(&[&["-C", path.to_str().unwrap()], args].concat());
+        in_workspace(&["add", "-A"]);
+        in_workspace(&["commit", "-q", "--allow-empty", "-m", &format!("work #{id} @ed-001\n\nAxiom-Task: {id}")]);
+        let to = Oid::new(in_workspace(&["rev-parse", "HEAD"])).unwrap();
+        let token = Token::new(format!("k{}", git_axiom::env::fresh_id())).unwrap();
+        let report = IterationReport {
+            outcome: Outcome::Complete,
+            exit_code: Some(0),
+            signal: None,
+            from: self.head(),
+            to,
+            files: vec![],
+            left_out: vec![],
+            duration_ms: 1,
+            tokens: None,
+            cost_usd: None,
+        };
+        self.append(vec![
+            Event::IterationIntended { agent: agent.clone(), iteration: 1, token: token.clone(), from: self.head() },
+            Event::IterationStarted { agent: agent.clone(), token: token.clone(), pid: 1 },
+            Event::IterationEnded { agent: agent.clone(), token, report },
+            Event::WorkReleased { agent, status: Status::Done, reason: "complete".into(), retry: false },
+        ]);
+    }
+
+    /// A task that is done: its work is one file of that name.
+    pub fn done_task(&self, id: &str) {
+        self.open_task(id);
+        std::fs::write(self.workspace(id).join(format!("{id}.txt")), format!("{id}\n")).unwrap();
+        self.finish_task(id);
+    }
+
+    pub fn case(&self, id: &str) -> Case {
+        self.store().state().case(&CaseId::new(id).unwrap()).unwrap().clone()
+    }
+
+    pub fn fsck(&self) {
+        self.git(&["fsck", "--strict", "--no-dangling"]);
+    }
+
+    /// Everything of the user's in the main worktree that must never change by itself.
+    pub fn users_view(&self) -> String {
+        let status = self.git(&["status", "--porcelain=v2", "-uall"]);
+        let staged = self.git(&["diff", "--cached", "--binary"]);
+        let unstaged = self.git(&["diff", "--binary"]);
+        format!("{status}\n{staged}\n{unstaged}")
+    }
+
+    /// Staged, unstaged and untracked content, apart.
+    pub fn make_dirty(&self) {
+        self.write("staged.txt", "staged by the user\n");
+        self.git(&["add", "staged.txt"]);
+        self.write("staged.txt", "and edited\n");
+        self.write("sub/b.txt", "edited\n");
+        self.write("untracked.txt", "u\n");
+    }
+}
+
+/// Files of a folder with their contents, `.git` left out, for comparing.
+pub fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let walk = walkdir::WalkDir::new(folder)
+        .sort_by_file_name()
+        .into_iter()
+        .filter_entry(|e| e.file_name() != ".git" && e.file_name() != ".worktrees");
+    let files = walk.map(Result::unwrap).filter(|entry| entry.file_type().is_file());
+    files.map(|entry| (entry.path().strip_prefix(folder).unwrap().to_owned(), std::fs::read(entry.path()).unwrap())).collect()
+}
