@@ -14,5 +14,6 @@ pub mod names;
 pub mod operation;
 pub mod session;
 pub mod signal;
+mod signal_json;
 pub mod state;
 pub mod text;
