@@ -141,6 +141,16 @@ pub fn find_end(bytes: &[u8]) -> Option<usize> {
     memchr::memchr(b'\n', bytes)
 }
 
+/// Where the last line that ends in `bytes` ends, the line feed not counted.
+pub fn find_last_end(bytes: &[u8]) -> Option<usize> {
+    memchr::memrchr(b'\n', bytes)
+}
+
+/// The checksum that the last of these whole lines bears; 0 where there is none.
+pub fn last_sum(lines: &[u8]) -> u32 {
+    lines.strip_suffix(b"\n").map_or(0, sum_of)
+}
+
 /// Whether a line, of which `head` is the beginning, adopts a state: nothing before it counts.
 pub fn begins_anew(head: &[u8]) -> bool {
     memchr::memmem::find(head, br#","event":{"stateAdopted":"#).is_some()
