@@ -19,6 +19,7 @@ pub mod prompt;
 pub mod ready;
 pub mod session;
 pub mod signal;
+mod signal_json;
 pub mod state;
 pub mod text;
 pub mod transaction;
