@@ -42,6 +42,8 @@ pub enum Verb {
     Checkpoint(commands::checkpoint::Checkpoint),
     /// Merge the work of a task that is done into the target branch
     Merge(commands::merge::Merge),
+    /// Go back to a checkpoint, or end a rollback that was interrupted
+    Rollback(commands::rollback::Rollback),
 }
 
 impl Verb {
@@ -52,6 +54,7 @@ impl Verb {
             Self::Task(_) => "task",
             Self::Checkpoint(_) => "checkpoint",
             Self::Merge(_) => "merge",
+            Self::Rollback(_) => "rollback",
         }
     }
 }

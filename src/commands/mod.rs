@@ -3,6 +3,7 @@
 pub mod checkpoint;
 pub mod init;
 pub mod merge;
+pub mod rollback;
 pub mod task;
 
 use std::path::PathBuf;
@@ -23,6 +24,7 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Exit> {
         Verb::Init(args) => init::run(&args, &global, screen),
         Verb::Checkpoint(args) => checkpoint::run(&args, &global, screen),
         Verb::Merge(args) => merge::run(&args, &global, screen),
+        Verb::Rollback(args) => rollback::run(&args, &global, screen),
         Verb::Task(args) => task::run(&args, &global, screen),
     }
 }

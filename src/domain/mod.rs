@@ -15,6 +15,7 @@ pub mod operation;
 pub mod outcome;
 pub mod prompt;
 pub mod ready;
+pub mod rollback;
 pub mod session;
 pub mod signal;
 pub mod state;

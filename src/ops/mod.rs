@@ -6,3 +6,4 @@ pub mod checkpoint;
 pub mod context;
 pub mod journal;
 pub mod merge;
+pub mod rollback;
