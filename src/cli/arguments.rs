@@ -37,6 +37,12 @@ pub enum Verb {
     /// Add, list, show and change cases: the planned work
     #[command(subcommand)]
     Task(commands::task::Task),
+    /// Show what goes on right now
+    Status(commands::status::Status),
+    /// List what was done, newest first: the transactions that undo works on
+    Log(commands::log::Log),
+    /// Print the events of the log, oldest first
+    Events(commands::events::Events),
     /// Save everything, and look at what was saved
     #[command(subcommand, visible_alias = "checkpoints")]
     Checkpoint(commands::checkpoint::Checkpoint),
@@ -44,6 +50,34 @@ pub enum Verb {
     Merge(commands::merge::Merge),
     /// Go back to a checkpoint, or end a rollback that was interrupted
     Rollback(commands::rollback::Rollback),
+    /// Run agents on the tasks: the supervisor
+    Run(commands::run::Run),
+    /// Stop agents: their signal, a grace time, then SIGKILL
+    Stop(commands::stop::Stop),
+    /// End agents at once with SIGKILL
+    Kill(commands::stop::Stop),
+    /// Print what an agent printed
+    #[command(alias = "logs")]
+    Output(commands::output::Output),
+    /// Look at what a crash left, and put it right
+    Recover(commands::recover::Recover),
+    /// Hold all agents at their next iteration boundary
+    Pause(commands::pause::Pause),
+    /// Let paused agents go on
+    Resume(commands::pause::NoArguments),
+    /// End the session as Ctrl+C does
+    Quit(commands::pause::NoArguments),
+    /// Show or change the mode
+    Mode(commands::mode::ModeArgs),
+    /// List what waits for you, and decide
+    #[command(subcommand)]
+    Gate(commands::gate::GateVerb),
+    /// Report to the supervisor (for agents)
+    #[command(subcommand)]
+    Signal(commands::signal::SignalVerb),
+    /// Own one agent program
+    #[command(hide = true)]
+    Keeper(commands::keeper::Keeper),
 }
 
 impl Verb {
@@ -52,9 +86,24 @@ impl Verb {
         match self {
             Self::Init(_) => "init",
             Self::Task(_) => "task",
+            Self::Status(_) => "status",
+            Self::Log(_) => "log",
+            Self::Events(_) => "events",
             Self::Checkpoint(_) => "checkpoint",
             Self::Merge(_) => "merge",
             Self::Rollback(_) => "rollback",
+            Self::Run(_) => "run",
+            Self::Stop(_) => "stop",
+            Self::Kill(_) => "kill",
+            Self::Output(_) => "output",
+            Self::Recover(_) => "recover",
+            Self::Pause(_) => "pause",
+            Self::Resume(_) => "resume",
+            Self::Quit(_) => "quit",
+            Self::Mode(_) => "mode",
+            Self::Gate(_) => "gate",
+            Self::Signal(_) => "signal",
+            Self::Keeper(_) => "keeper",
         }
     }
 }

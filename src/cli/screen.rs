@@ -13,6 +13,7 @@ pub const JSON_SCHEMA: u32 = 1;
 #[derive(Debug)]
 pub struct Screen {
     json: bool,
+    reader_is_gone: bool,
 }
 
 #[derive(Serialize)]
@@ -25,7 +26,7 @@ struct Document<'a, T> {
 impl Screen {
     /// A screen; with `json`, people's words are left out.
     pub fn new(json: bool) -> Self {
-        Self { json }
+        Self { json, reader_is_gone: false }
     }
 
     /// Whether JSON was asked for.
@@ -61,10 +62,12 @@ impl Screen {
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
         let mut out = std::io::stdout().lock();
         match out.write_all(bytes).and_then(|()| out.flush()) {
-            Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-                Err(Error::io("write to", std::path::Path::new("standard output"), e))
+            Ok(()) => Ok(()),
+            Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => {
+                self.reader_is_gone = true;
+                Ok(())
             }
-            _ => Ok(()),
+            Err(e) => Err(Error::io("write to", std::path::Path::new("standard output"), e)),
         }
     }
 
@@ -86,6 +89,24 @@ impl Screen {
             Ok(false) => Err(Error::new(Code::Declined, "nothing was changed")),
             Err(e) => Err(Error::new(Code::Declined, "there was no answer, so nothing was changed").because(e)),
         }
+    }
+
+    /// Whether whoever read standard output has seen enough: verbs that go on printing end then.
+    pub fn reader_is_gone(&self) -> bool {
+        self.reader_is_gone
+    }
+
+    /// Whether people look at standard output on a terminal.
+    pub fn shows_terminal(&self) -> bool {
+        !self.json && std::io::stdout().is_terminal()
+    }
+
+    /// Wipes the terminal before something is shown anew; does nothing elsewhere.
+    ///
+    /// # Errors
+    /// As [`Screen::answer`].
+    pub fn clear(&mut self) -> Result<()> {
+        if self.shows_terminal() { self.write(b"\x1b[H\x1b[2J") } else { Ok(()) }
     }
 
     /// Says something beside the answer, on standard error; left out with `--json`.

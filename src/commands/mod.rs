@@ -1,18 +1,33 @@
 //! The verbs, one a file: arguments and help, one operation, what is printed.
 
 pub mod checkpoint;
+pub mod events;
+pub mod gate;
 pub mod init;
+pub mod input;
+pub mod keeper;
+pub mod log;
 pub mod merge;
 pub mod rollback;
+pub mod mode;
+pub mod output;
+pub mod pause;
+pub mod recover;
+pub mod run;
+pub mod signal;
+pub mod status;
+pub mod stop;
 pub mod task;
 
 use std::path::PathBuf;
 
 use crate::cli::arguments::{Cli, Global, Verb};
 use crate::cli::screen::Screen;
+use crate::domain::adapter::{self, AgentProgram, PromptKind};
 use crate::env;
 use crate::error::{Error, Exit, Result};
 use crate::ops::context::Context;
+use crate::ops::interventions::Ending;
 
 /// Runs a verb.
 ///
@@ -26,6 +41,21 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Exit> {
         Verb::Merge(args) => merge::run(&args, &global, screen),
         Verb::Rollback(args) => rollback::run(&args, &global, screen),
         Verb::Task(args) => task::run(&args, &global, screen),
+        Verb::Status(args) => status::run(&args, &global, screen),
+        Verb::Log(args) => log::run(&args, &global, screen),
+        Verb::Events(args) => events::run(&args, &global, screen),
+        Verb::Run(args) => run::run(&args, &global, screen),
+        Verb::Stop(args) => stop::run(&args, Ending::Stop, &global, screen),
+        Verb::Kill(args) => stop::run(&args, Ending::Kill, &global, screen),
+        Verb::Output(args) => output::run(&args, &global, screen),
+        Verb::Recover(args) => recover::run(&args, &global, screen),
+        Verb::Pause(args) => pause::pause(&args, &global, screen),
+        Verb::Resume(_) => pause::resume(&global, screen),
+        Verb::Quit(_) => pause::quit(&global, screen),
+        Verb::Mode(args) => mode::run(&args, &global, screen),
+        Verb::Gate(verb) => gate::run(verb, &global, screen),
+        Verb::Signal(verb) => signal::run(verb, screen),
+        Verb::Keeper(args) => keeper::run(&args),
     }
 }
 
@@ -47,4 +77,22 @@ pub fn working_dir(global: &Global) -> Result<PathBuf> {
 /// As [`Context::open`].
 pub fn open(global: &Global) -> Result<Context> {
     Context::open(&working_dir(global)?)
+}
+
+/// The agent program that the configuration names: a table of its own, or a preset.
+///
+/// # Errors
+/// `CONFIG_INVALID`.
+pub fn configured_program(context: &Context) -> Result<AgentProgram> {
+    let name = &context.config.agents.default;
+    match context.config.agents.adapters.get(name) {
+        Some(table) if !table.command.is_empty() => Ok(AgentProgram {
+            name: name.clone(),
+            command: table.command.clone(),
+            exit_completes: table.exit_completes,
+            stop_signal: table.stop_signal.clone(),
+            prompt: PromptKind::Prompt,
+        }),
+        Some(_) | None => adapter::preset(name),
+    }
 }

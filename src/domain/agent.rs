@@ -48,6 +48,9 @@ pub struct Work {
     /// The branch's commit when the newest iteration was intended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Oid>,
+    /// Whether exit 0 alone completes the task in the newest iteration.
+    #[serde(default)]
+    pub exit_completes: bool,
     /// What the agent says of its progress, in percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<u8>,

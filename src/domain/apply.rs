@@ -22,7 +22,10 @@ impl State {
     /// # Errors
     /// The code that a verb reports when it asks for something impossible; the state is then unchanged.
     pub fn apply(&mut self, envelope: &Envelope) -> Result<()> {
-        if envelope.seq != self.seq + 1 && !matches!(envelope.event, Event::StateAdopted { .. }) {
+        // What recovery adopted is numbered above all that was ever known.
+        let adopted = matches!(envelope.event, Event::StateAdopted { .. }) && envelope.seq > self.seq;
+        let follows = adopted || envelope.seq == self.seq + 1;
+        if !follows {
             return refuse(Code::EventSchemaInvalid, format!("event {} does not follow event {}", envelope.seq, self.seq));
         }
         self.apply_event(envelope)?;
@@ -48,10 +51,15 @@ impl State {
             }
             Event::WorkspaceClosed { task, .. } => drop(self.restorable.workspaces.remove(task)),
             Event::TaskClaimed { agent, task } => self.claim(agent, task, at)?,
-            Event::IterationIntended { agent, iteration, token, from } => self.intend(agent, *iteration, token, from, at)?,
+            Event::IterationIntended { agent, iteration, token, from, exit_completes } => {
+                let work = self.intend(agent, *iteration, token, at)?;
+                work.from = Some(from.clone());
+                work.exit_completes = *exit_completes;
+            }
             Event::IterationStarted { agent, token, pid } => self.start_iteration(agent, token, *pid, at)?,
             Event::Signalled { agent, token, signal } => self.signalled(agent, token, signal, at)?,
             Event::IterationEnded { agent, token, report } => self.end_iteration(agent, token, report, at)?,
+            Event::VerificationFailed { agent, why } => self.fail_verification(agent, why, at)?,
             Event::WorkReleased { agent, status, reason, retry } => self.release(agent, *status, reason, *retry)?,
             Event::GateOpened { gate } => drop(self.restorable.gates.insert(gate.id.clone(), gate.clone())),
             Event::GateDecided { id, decision } => self.decide_gate(id, decision)?,

@@ -147,6 +147,8 @@ pub enum Event {
         token: Token,
         /// The branch's commit before it.
         from: Oid,
+        /// Whether exit 0 alone completes the task: a supervisor that takes over may run another program.
+        exit_completes: bool,
     },
     /// The keeper has started the program.
     IterationStarted {
@@ -174,6 +176,13 @@ pub enum Event {
         token: Token,
         /// What is recorded of it.
         report: IterationReport,
+    },
+    /// A verify step failed: the iteration's outcome is not "complete" after all.
+    VerificationFailed {
+        /// The agent.
+        agent: AgentId,
+        /// Which step, and how.
+        why: String,
     },
     /// The agent is free again, and its task is no longer active.
     WorkReleased {
@@ -293,6 +302,7 @@ impl Event {
             Self::IterationStarted { .. } => "iterationStarted",
             Self::Signalled { .. } => "signalled",
             Self::IterationEnded { .. } => "iterationEnded",
+            Self::VerificationFailed { .. } => "verificationFailed",
             Self::WorkReleased { .. } => "workReleased",
             Self::GateOpened { .. } => "gateOpened",
             Self::GateDecided { .. } => "gateDecided",

@@ -2,8 +2,9 @@
 
 use std::borrow::Borrow;
 use std::fmt;
+use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::error::{Code, Error, Result};
 
@@ -22,6 +23,9 @@ fn check(what: &str, text: &str) -> Result<()> {
     if text.len() > MAX_ID_LENGTH {
         return bad(format!("it has {} characters, the limit is {MAX_ID_LENGTH}", text.len()));
     }
+    if is_id(text.as_bytes()) {
+        return Ok(());
+    }
     if !text.starts_with(|c: char| c.is_ascii_alphanumeric()) {
         return bad("it does not begin with a letter or digit".into());
     }
@@ -31,14 +35,34 @@ fn check(what: &str, text: &str) -> Result<()> {
     }
 }
 
+/// Whether all is well with it; what is wrong otherwise, [`check`] says.
+fn is_id(bytes: &[u8]) -> bool {
+    let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+    bytes.len() <= MAX_ID_LENGTH && bytes.first().is_some_and(u8::is_ascii_alphanumeric) && bytes.iter().all(allowed)
+}
+
+/// Reads an id without a detour over an owned string.
+struct IdVisitor<F>(F);
+
+impl<T, F: FnOnce(&str) -> Result<T>> de::Visitor<'_> for IdVisitor<F> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an id")
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+        (self.0)(text).map_err(E::custom)
+    }
+}
+
 macro_rules! id {
     ($name:ident $what:literal $doc:literal) => {
         #[doc = $doc]
         ///
         /// `[A-Za-z0-9][A-Za-z0-9_-]*`, at most [`MAX_ID_LENGTH`] characters; checked when it is made, also from JSON.
-        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-        #[serde(try_from = "String", into = "String")]
-        pub struct $name(Box<str>);
+        #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(Arc<str>);
 
         impl $name {
             /// Checks and makes the id.
@@ -48,7 +72,13 @@ macro_rules! id {
             pub fn new(text: impl Into<String>) -> Result<Self> {
                 let text = text.into();
                 check($what, &text)?;
-                Ok(Self(text.into_boxed_str()))
+                Ok(Self(text.into()))
+            }
+
+            /// The id that these bytes spell; `None` where they spell none.
+            pub fn from_ascii(bytes: &[u8]) -> Option<Self> {
+                let text = std::str::from_utf8(bytes).ok()?;
+                is_id(bytes).then(|| Self(text.into()))
             }
 
             /// The id as text.
@@ -62,6 +92,21 @@ macro_rules! id {
             }
         }
 
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_str(&self.0)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                deserializer.deserialize_str(IdVisitor(|text: &str| {
+                    check($what, text)?;
+                    Ok(Self(text.into()))
+                }))
+            }
+        }
+
         impl TryFrom<String> for $name {
             type Error = Error;
             fn try_from(text: String) -> Result<Self> {
@@ -71,7 +116,7 @@ macro_rules! id {
 
         impl From<$name> for String {
             fn from(id: $name) -> String {
-                id.0.into()
+                id.as_str().to_owned()
             }
         }
 

@@ -2,8 +2,10 @@
 //!
 //! Nothing here reads a file, a clock, a process or a repository.
 
+pub mod adapter;
 pub mod agent;
 pub mod apply;
+pub mod audit;
 pub mod case;
 pub mod checkpoint;
 pub mod event;
@@ -20,3 +22,5 @@ pub mod session;
 pub mod signal;
 pub mod state;
 pub mod text;
+pub mod transaction;
+pub mod view;

@@ -106,7 +106,7 @@ pub fn after_iteration(outcome: &Outcome, limits: Limits) -> Next {
 }
 
 /// What follows when the work is not good enough yet: another iteration while there is one left.
-pub fn another(why: &str, limits: Limits) -> Next {
+fn another(why: &str, limits: Limits) -> Next {
     if limits.iteration < limits.max_iterations {
         Next::Iterate
     } else {

@@ -63,8 +63,8 @@ pub fn prompt(parts: Parts<'_>) -> String {
         "## How to report\n\n\
          Run `git axiom signal complete` when the task is complete, `git axiom signal blocked REASON` when you cannot go on,\n\
          `git axiom signal waiting QUESTION` to ask a human, `git axiom signal progress PERCENT` in between.\n\
-         Or end your last message with one of these alone on a line:\n\n\
-         <axiom {token}>COMPLETE</axiom>\n<axiom {token}>BLOCKED: reason</axiom>\n<axiom {token}>WAITING: question</axiom>\n"
+         Or end your last message with one of these, alone on its line: `<axiom {token}>COMPLETE</axiom>`,\n\
+         `<axiom {token}>BLOCKED: reason</axiom>`, `<axiom {token}>WAITING: question</axiom>`.\n"
     );
     text
 }
@@ -91,4 +91,45 @@ fn push_history(text: &mut String, history: &History) {
         text.push('\n');
     }
     text.push_str("Please review the workspace state and continue from where the previous attempt left off.\n\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::case::{Kind, Status};
+    use crate::domain::ids::CaseId;
+    use crate::domain::signal;
+
+    #[test]
+    fn an_agent_that_echoes_its_prompt_reports_nothing() {
+        let case = Case {
+            id: CaseId::new("t").unwrap(),
+            kind: Kind::Task,
+            title: "T".into(),
+            body: None,
+            parent: None,
+            after: vec![],
+            persona: None,
+            verify: vec!["make test".into()],
+            status: Status::Active,
+            merged: None,
+            reason: None,
+            created_at: jiff::Timestamp::UNIX_EPOCH,
+        };
+        let token = Token::new("abc").unwrap();
+        let history = History { previous_attempts: 1, audit: vec!["started".into()], ..History::default() };
+        let parts = Parts {
+            case: &case,
+            body: "Do it.",
+            token: &token,
+            iteration: 2,
+            max_iterations: 3,
+            branch: "axiom/t",
+            target: "main",
+            history: &history,
+        };
+        let text = prompt(parts);
+        assert!(text.contains("abc") && text.contains("**Previous attempts:** 1"), "{text}");
+        assert!(signal::markers(&text, &token).is_empty(), "{text}");
+    }
 }

@@ -6,7 +6,7 @@ use crate::domain::names::{Oid, RefName, RepoPath};
 use crate::env;
 use crate::error::{Code, Error, Result};
 
-use super::capture::is_below;
+use super::changed_paths::ChangedPaths;
 use super::durability::sync_file_system;
 use super::head::{Head, HeadTarget};
 use super::index_file::nul_list;
@@ -92,8 +92,7 @@ impl Repository {
         }
         env::fault_point("git.before-stage");
         let quiet = |args: &[&str]| self.git_in(workspace).writing().config("core.hooksPath=/dev/null").args(args);
-        let git = quiet(&["--literal-pathspecs", "add", "--all", "--pathspec-from-file=-", "--pathspec-file-nul"]);
-        git.stdin(nul_list(&stage)).run_ok()?;
+        ChangedPaths::sort(workspace, stage.clone())?.stage(self, workspace, None)?;
         env::fault_point("git.before-commit");
         let git = quiet(&["commit", "--quiet", "--no-verify", "--no-gpg-sign", "--cleanup=verbatim", "--file=-"]);
         let output = git.stdin(message).run()?;
@@ -178,10 +177,8 @@ pub fn looks_secret(path: &RepoPath) -> bool {
     ];
     const ENDS: &[&str] = &[".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk"];
     let ssh = ["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"].iter().any(|key| name.starts_with(key)) && !name.ends_with(".pub");
-    let folder = [".ssh", ".aws", ".gnupg"].iter().any(|folder| {
-        let above = super::place::folders_above(path);
-        above.into_iter().any(|above| is_below(&above, &RepoPath::new(folder.as_bytes())))
-    });
+    let mut folders = path.as_bytes().split(|b| *b == b'/').rev().skip(1);
+    let folder = folders.any(|folder| [&b".ssh"[..], b".aws", b".gnupg"].contains(&folder));
     ssh || folder || NAMES.contains(&&*name) || ENDS.iter().any(|end| name.ends_with(end))
 }
 
@@ -210,6 +207,8 @@ mod tests {
         scratch.write(".git/hooks/pre-commit", b"#!/bin/sh\nexit 1\n");
         std::process::Command::new("chmod").arg("+x").arg(scratch.path().join(".git/hooks/pre-commit")).status().unwrap();
         assert_eq!(commit(&scratch).unwrap(), CommittedLeftovers::default());
+        scratch.write("dir/b.txt", b"1");
+        commit(&scratch).unwrap();
         scratch.write("a.txt", b"changed\n");
         scratch.write("*", b"odd name");
         scratch.write("sub/.env", b"secret");
@@ -217,10 +216,13 @@ mod tests {
         scratch.git(&["add", "key.pem"]);
         scratch.write("big", &[b'x'; 200]);
         std::fs::remove_file(scratch.path().join("sub/b.txt")).unwrap();
+        // A folder that became a link.
+        std::fs::remove_dir_all(scratch.path().join("dir")).unwrap();
+        std::os::unix::fs::symlink("sub", scratch.path().join("dir")).unwrap();
         let done = commit(&scratch).unwrap();
         let names =
             scratch.git(&["show", "--name-status", "--format=%s|%(trailers:key=Axiom-Task,valueonly,separator=)", "HEAD"]);
-        assert_eq!(names, "WIP #t1 @ed-001|t1\n\nA\t*\nM\ta.txt\nD\tsub/b.txt");
+        assert_eq!(names, "WIP #t1 @ed-001|t1\n\nA\t*\nM\ta.txt\nA\tdir\nD\tdir/b.txt\nD\tsub/b.txt");
         let mut skipped: Vec<String> = done.skipped.iter().map(|(path, why)| format!("{path} {why:?}")).collect();
         skipped.sort();
         assert_eq!(skipped, ["big TooLarge", "key.pem Secret", "sub/.env Secret"]);
@@ -245,8 +247,17 @@ mod tests {
     #[test]
     fn names_of_secrets() {
         let secret = |name: &str| looks_secret(&RepoPath::new(name.as_bytes()));
-        for name in [".env", "x/.env.local", "id_rsa", "a/id_ed25519_work", "k.PEM", ".npmrc", "credentials.json", ".ssh/config"]
-        {
+        for name in [
+            ".env",
+            "x/.env.local",
+            "id_rsa",
+            "a/id_ed25519_work",
+            "k.PEM",
+            ".npmrc",
+            "credentials.json",
+            ".ssh/config",
+            "home/.aws/x",
+        ] {
             assert!(secret(name), "{name}");
         }
         for name in [".env.example", ".environment", "id_rsa.pub", "keys.rs", "key", "monkey"] {

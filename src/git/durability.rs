@@ -10,8 +10,8 @@ use super::repository::Repository;
 impl Repository {
     /// Syncs all objects, those that others wrote too, and the folders that name them.
     ///
-    /// On Linux this is one `syncfs` of the git directory's file system; elsewhere every object folder is synced (the
-    /// object files were synced by git itself when we wrote them; those of others are only as safe as git made them).
+    /// On Linux this is one `syncfs` of the git directory's file system; elsewhere every object file and folder is synced
+    /// by itself, which costs time in a repository with many loose objects.
     ///
     /// # Errors
     /// `IO_FAILED`; then nothing that was written may be claimed.
@@ -31,16 +31,22 @@ pub(super) fn sync_file_system(folder: &Path) -> Result<()> {
     rustix::fs::syncfs(&file).map_err(|e| Error::io("sync the file system of", folder, e))
 }
 
-/// Syncs every folder and file below `folder`.
+/// Syncs every folder and regular file below `folder`, one by one.
 ///
 /// # Errors
 /// `IO_FAILED`.
 #[cfg(not(target_os = "linux"))]
 pub(super) fn sync_file_system(folder: &Path) -> Result<()> {
-    for entry in walkdir::WalkDir::new(folder).max_depth(1) {
-        let entry = entry.map_err(|e| Error::io("list", folder, std::io::Error::other(e)))?;
+    for entry in walkdir::WalkDir::new(folder) {
+        let entry = match entry {
+            Ok(entry) => entry,
+            Err(e) if e.io_error().is_some_and(|e| e.kind() == std::io::ErrorKind::NotFound) => continue,
+            Err(e) => return Err(Error::io("list", folder, std::io::Error::other(e))),
+        };
         if entry.file_type().is_dir() {
             crate::files::sync_dir(entry.path())?;
+        } else if entry.file_type().is_file() {
+            crate::files::sync_file(entry.path())?;
         }
     }
     Ok(())

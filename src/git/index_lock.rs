@@ -78,7 +78,6 @@ impl IndexLock {
     /// `IO_FAILED`.
     pub(super) fn clear_new_index(&self) -> Result<()> {
         files::remove_file(&self.new_index)?;
-        files::remove_file(&self.new_index.with_extension("lock"))?;
         let mut lock = self.new_index.clone().into_os_string();
         lock.push(".lock");
         files::remove_file(Path::new(&lock))

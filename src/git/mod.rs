@@ -7,7 +7,7 @@
 //! | `refs`, `head` | reading and changing refs by compare-and-swap; HEAD per worktree |
 //! | `objects`, `history` | objects; questions about history and differences |
 //! | `capture`, `capture_extras`, `coverage` | saving a worktree as commits, and what that leaves out |
-//! | `status`, `index_file` | what differs; private copies of the index |
+//! | `status`, `index_file`, `changed_paths` | what differs; private copies of the index; bringing an index up to date |
 //! | `restore`, `restore_plan`, `staging`, `place` | bringing files from one captured tree to another |
 //! | `index_lock`, `index_install`, `advance` | installing an index; moving a branch that is checked out |
 //! | `workspaces` | making, putting aside, bringing back and repairing linked worktrees |
@@ -22,6 +22,7 @@
 mod advance;
 mod capture;
 mod capture_extras;
+mod changed_paths;
 mod checkpoint_refs;
 mod commit;
 mod coverage;
@@ -68,6 +69,8 @@ pub use texts::TEXT_LIMIT;
 pub use workspaces::{Aside, Repair, WorkspaceBranch};
 pub use worktree_list::{Worktree, WorktreeEntry};
 
+#[cfg(test)]
+mod capture_tests;
 #[cfg(test)]
 mod restore_tests;
 #[cfg(test)]

@@ -374,4 +374,52 @@ mod tests {
         assert_eq!(repair(5), Repair::PutAside);
         make(WorkspaceBranch::Existing(RefName::branch("axiom/t1")));
     }
+
+    /// Runs as a process of its own in the crash test; does nothing otherwise.
+    #[test]
+    fn crash_child() {
+        let Some(text) = crate::env::var("AXIOM_TEST_ASIDE").and_then(|text| text.into_string().ok()) else { return };
+        let (root, json) = text.split_once('|').unwrap();
+        let repo = Repository::discover(Path::new(root)).unwrap().isolated();
+        let aside: Aside = serde_json::from_str(json).unwrap();
+        repo.put_aside(&aside).unwrap();
+        repo.bring_back(&aside).unwrap();
+    }
+
+    #[test]
+    fn a_crash_while_putting_aside_or_bringing_back_is_finished_either_way() {
+        for point in [
+            "git.before-head",
+            "git.after-head",
+            "git.aside-detached",
+            "git.aside-moved",
+            "git.back-registered",
+            "git.back-moved",
+        ] {
+            for away in [true, false] {
+                let scratch = Scratch::new(&[]);
+                let repo = scratch.repo();
+                let (path, trash) = place(&scratch);
+                let made = repo.create_workspace(&path, &fresh(&scratch), &trash).unwrap();
+                std::fs::write(path.join("a.txt"), b"edited\n").unwrap();
+                let aside = repo.plan_aside(&made, &trash).unwrap();
+                let json = serde_json::to_string(&aside).unwrap();
+                let child = std::process::Command::new(std::env::current_exe().unwrap())
+                    .args(["--exact", "git::workspaces::tests::crash_child", "-q"])
+                    .env("AXIOM_TEST_ASIDE", format!("{}|{json}", scratch.path().display()))
+                    .env("AXIOM_TEST_FAULT", format!("{point}:1"))
+                    .output()
+                    .unwrap();
+                assert!(!child.status.success(), "{point} was not reached");
+                if away {
+                    repo.put_aside(&aside).unwrap();
+                    assert!(!path.exists() && repo.worktrees().unwrap().len() == 1, "{point}");
+                    assert_eq!(std::fs::read(trash.join("a.txt")).unwrap(), b"edited\n");
+                }
+                let back = repo.bring_back(&aside).unwrap();
+                assert_eq!(repo.head(&back).unwrap(), aside.head, "{point}, away: {away}");
+                assert_eq!(git_at(&path, &["status", "--porcelain"]), " M a.txt");
+            }
+        }
+    }
 }

@@ -2,8 +2,19 @@
 //!
 //! Only this layer composes them, and only it appends events. Decisions are asked of `domain`.
 
+pub mod cases;
 pub mod checkpoint;
 pub mod context;
+pub mod history;
+pub mod import;
+pub mod interventions;
 pub mod journal;
 pub mod merge;
 pub mod rollback;
+pub mod output;
+pub mod recover;
+pub mod repair;
+pub mod status;
+pub mod supervise;
+pub mod texts;
+pub mod workspaces;

@@ -11,6 +11,7 @@ mod agent;
 pub mod command;
 pub mod control;
 mod family;
+pub mod group;
 mod hold;
 pub mod keeper;
 pub mod launch;

@@ -299,3 +299,41 @@ pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     let Some(bytes) = files::read_optional(path, MAX_FILE)? else { return Ok(None) };
     serde_json::from_slice(&bytes).map(Some).map_err(|e| unreadable(path).because(e))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::ffi::OsStringExt;
+
+    use super::*;
+
+    #[test]
+    fn a_specification_with_odd_names_comes_back_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let odd = |text: &str| OsString::from_vec([text.as_bytes(), b"\xff\xfe"].concat());
+        let spec = KeeperSpec {
+            v: VERSION,
+            agent: AgentId::new("ed-001").unwrap(),
+            task: CaseId::new("t").unwrap(),
+            iteration: 1,
+            token: Token::new("x").unwrap(),
+            dir: dir.path().join("run"),
+            program: odd("p"),
+            args: vec!["plain".into(), odd("a")],
+            prompt_file: odd("/prompt").into(),
+            workspace: odd("/ws").into(),
+            log: "/log".into(),
+            workspace_lock: "/lock".into(),
+            state_check: StateCheck { common_dir: odd("/git").into(), intent_seq: Some(7) },
+            grace_seconds: 5,
+            time_limit_seconds: None,
+            silence_limit_seconds: Some(9),
+            stop_signal: StopSignal::Int,
+            output_cap: DEFAULT_OUTPUT_CAP,
+            env: BTreeMap::from([("AXIOM_WORKTREE".to_owned(), odd("/ws"))]),
+        };
+        let path = spec.write().unwrap();
+        assert_eq!(KeeperSpec::read(&path).unwrap(), spec);
+        let newer = KeeperSpec { v: VERSION + 1, ..spec };
+        assert_eq!(KeeperSpec::read(&newer.write().unwrap()).unwrap_err().code(), Code::KeeperFailed);
+    }
+}

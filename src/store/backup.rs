@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use super::layout::Layout;
-use crate::error::Result;
+use super::line;
+use crate::env;
+use crate::error::{Code, Error, Result};
 use crate::files;
 
 const MAX_LOG: u64 = 1024 * 1024 * 1024;
@@ -17,24 +19,33 @@ pub fn path(layout: &Layout, number: u32) -> PathBuf {
     layout.state_dir().join(name)
 }
 
-/// Copies the active log to the newest backup, after moving the others on by one; keeps `count` of them. A crash leaves
+/// Copies the active log to the newest backup, after moving the others on by one; keeps `count` of them. Nothing is done
+/// where nothing was appended since the last one, so that an idle hour does not push out the older ones. A crash leaves
 /// every backup whole, perhaps with a number twice or missing.
 ///
 /// # Errors
-/// `IO_FAILED`, `DISK_FULL`; the log itself is never touched.
+/// `EVENT_LOG_CORRUPTED` where the log is damaged: the backups stay as they are; `IO_FAILED`, `DISK_FULL`. The log itself
+/// is never touched.
 pub fn roll(layout: &Layout, count: u32) -> Result<()> {
-    let Some(mut bytes) = files::read_optional(&layout.events(), MAX_LOG)? else { return Ok(()) };
+    let log = layout.events();
+    let Some(mut bytes) = files::read_optional(&log, MAX_LOG)? else { return Ok(()) };
     // Whole lines only: a line that is just being written is not ours to keep.
     let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
     bytes.truncate(whole);
-    if count == 0 || bytes.is_empty() {
+    if count == 0 || bytes.is_empty() || files::read_optional(&path(layout, 0), MAX_LOG)?.as_ref() == Some(&bytes) {
         return Ok(());
+    }
+    if let Some(bad) = bytes[..whole - 1].split(|byte| *byte == b'\n').position(|line| !line::is_intact(line)) {
+        return Err(Error::new(Code::EventLogCorrupted, format!("line {} of '{}' is damaged", bad + 1, log.display()))
+            .hint("see 'git axiom recover'"));
     }
     for number in (1..count).rev() {
         let newer = path(layout, number - 1);
         if newer.exists() {
+            env::fault_point("store.before-backup-move");
             files::rename(&newer, &path(layout, number))?;
         }
     }
+    env::fault_point("store.before-backup");
     files::write_atomic(&path(layout, 0), &bytes)
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::layout::Layout;
 use super::log::{self, Position};
 use super::snapshot::{self, Snapshot};
-use super::{cases, line};
+use super::{cases, line, segments};
 use crate::domain::event::{By, Envelope, Event};
 use crate::domain::ids::{CaseId, TxnId};
 use crate::domain::state::State;
@@ -17,6 +17,9 @@ use crate::files::{self, AppendFile, FileLock, LockAttempt};
 
 /// How long an append waits for the state lock.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How often a log in which something seems to be missing is read again.
+const READ_AGAIN: u32 = 3;
 
 /// A snapshot is written by whatever command appends when this many events came after the last one.
 const SNAPSHOT_AFTER: u64 = 500;
@@ -48,6 +51,20 @@ impl Store {
     /// # Errors
     /// The codes of a damaged log (exit status 6), `EVENT_LOG_TOO_NEW`, `IO_FAILED`.
     pub fn load(layout: Layout) -> Result<Self> {
+        let mut attempts = 0;
+        loop {
+            match Self::load_once(layout.clone()) {
+                // A log that is sealed or replaced while it is read may look as if something were missing.
+                Err(error) if error.code() == Code::EventLogTruncated && attempts < READ_AGAIN => {
+                    attempts += 1;
+                    std::thread::sleep(Duration::from_millis(2));
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+
+    fn load_once(layout: Layout) -> Result<Self> {
         let mut warnings = Vec::new();
         let (state, hint) = match snapshot::load(&layout)? {
             Snapshot::Good(state, position) => (*state, Some(position)),
@@ -58,21 +75,27 @@ impl Store {
             }
         };
         let snapshot_seq = state.seq;
-        let mut store = Self { layout, state, position: hint.unwrap_or_default(), snapshot_seq, poisoned: false, warnings };
+        let mut store = Self { layout, state, position: Position::default(), snapshot_seq, poisoned: false, warnings };
         store.read_on(hint)?;
         Ok(store)
     }
 
     fn read_on(&mut self, hint: Option<Position>) -> Result<u64> {
         let state = &mut self.state;
-        let tail = log::read_after(&self.layout, state.seq, hint, |envelope| {
-            state.apply(&envelope).map_err(|error| {
-                let code = if error.code() == Code::EventSchemaInvalid { error } else { misfit(&envelope, &error) };
-                code.hint("see 'git axiom recover'")
-            })
-        })?;
+        let tail = log::read_after(&self.layout, state.seq, hint, |envelope| apply(state, &envelope))?;
         self.position = tail.position;
         Ok(tail.torn)
+    }
+
+    /// Reads on from where we are; where the log was replaced or cut back under us, everything anew.
+    fn catch_up(&mut self) -> Result<u64> {
+        match self.read_on(Some(self.position)) {
+            Err(error) if error.code() == Code::EventLogTruncated => {
+                *self = Self::load(self.layout.clone())?;
+                self.read_on(Some(self.position))
+            }
+            outcome => outcome,
+        }
     }
 
     /// Reads what others appended, and says whether there was anything.
@@ -81,7 +104,7 @@ impl Store {
     /// As [`Store::load`].
     pub fn refresh(&mut self) -> Result<bool> {
         let before = self.state.seq;
-        self.read_on(Some(self.position))?;
+        self.catch_up()?;
         Ok(self.state.seq != before)
     }
 
@@ -115,18 +138,15 @@ impl Store {
             LockAttempt::Taken(lock) => lock,
             LockAttempt::Held => return Err(Error::new(Code::Busy, "the state is locked by another process for too long")),
         };
-        let torn = self.read_on(Some(self.position))?;
+        let torn = self.catch_up()?;
         let mut file = AppendFile::open(&self.layout.events())?;
-        let mut events = Vec::new();
         if torn > 0 {
-            events.push(self.cut_torn_end(&mut file)?);
+            let repaired = self.cut_torn_end(&mut file)?;
+            self.write(author, vec![repaired], &mut file)?;
+            file = AppendFile::open(&self.layout.events())?;
         }
-        events.extend(decide(&self.state)?);
-        let outcome = self.write(author, events, &mut file);
+        let outcome = decide(&self.state).and_then(|events| self.write(author, events, &mut file));
         drop(lock);
-        if outcome.is_err() && !self.poisoned {
-            self.reload();
-        }
         outcome
     }
 
@@ -139,22 +159,41 @@ impl Store {
     }
 
     fn write(&mut self, author: &Author, events: Vec<Event>, file: &mut AppendFile) -> Result<Vec<Envelope>> {
-        let mut bytes = Vec::new();
-        let mut envelopes = Vec::with_capacity(events.len());
-        let mut touched = Vec::new();
+        let seq = self.state.seq;
+        let prepared = self.prepare(author, events);
+        let outcome = prepared.and_then(|prepared| {
+            if !prepared.envelopes.is_empty() {
+                self.commit(&prepared, file)?;
+            }
+            Ok(prepared.envelopes)
+        });
+        // After a refused or failed write the state in memory may be ahead of the log.
+        if outcome.is_err() && self.state.seq != seq && !self.poisoned {
+            self.reload();
+        }
+        outcome
+    }
+
+    /// Numbers the events, applies them to the state in memory, and makes lines of them.
+    fn prepare(&mut self, author: &Author, events: Vec<Event>) -> Result<Prepared> {
+        let mut prepared = Prepared::default();
         for event in events {
             let envelope =
                 Envelope { seq: self.state.seq + 1, at: env::now(), txn: author.txn.clone(), by: author.by.clone(), event };
-            touched.extend(touched_cases(&self.state, &envelope.event));
+            // Before it is applied: a line that is too long is refused while nothing has changed.
+            let line = line::encode(&envelope)?;
+            let touched = touched_cases(&self.state, &envelope.event);
             self.state.apply(&envelope)?;
-            bytes.extend(line::encode(&envelope)?);
-            envelopes.push(envelope);
+            prepared.touched.extend(touched);
+            prepared.bytes.extend(line);
+            prepared.envelopes.push(envelope);
         }
-        if envelopes.is_empty() {
-            return Ok(envelopes);
-        }
+        Ok(prepared)
+    }
+
+    fn commit(&mut self, prepared: &Prepared, file: &mut AppendFile) -> Result<()> {
         env::fault_point("store.before-append");
-        file.append(&bytes)?;
+        file.append(&prepared.bytes)?;
         env::fault_point("store.after-append");
         if let Err(error) = file.sync() {
             self.poisoned = true;
@@ -163,22 +202,22 @@ impl Store {
             );
         }
         env::fault_point("store.after-sync");
-        self.position.offset += bytes.len() as u64;
+        self.position.offset += prepared.bytes.len() as u64;
+        self.position.sum = prepared.bytes.strip_suffix(b"\n").map_or(0, line::sum_of);
         // From here on the change is made; what follows are copies of it, whose failure must not deny it.
-        let copies = self.write_copies(&touched);
-        if let Err(error) = copies {
+        if let Err(error) = self.write_copies(&prepared.touched) {
             tracing::warn!(%error, "a copy of the state could not be written");
         }
-        Ok(envelopes)
+        Ok(())
     }
 
     fn write_copies(&mut self, touched: &[CaseId]) -> Result<()> {
         if !touched.is_empty() {
             cases::record(&self.layout, &self.state, touched)?;
         }
-        if self.position.offset > log::SEAL_AT {
-            log::seal(&self.layout, self.position.first)?;
-            self.position = Position { first: self.state.seq + 1, offset: 0 };
+        if self.position.offset > segments::SEAL_AT {
+            segments::seal(&self.layout, self.position.first)?;
+            self.position = Position { first: self.state.seq + 1, ..Position::default() };
         }
         if self.state.seq - self.snapshot_seq >= SNAPSHOT_AFTER {
             self.save_snapshot()?;
@@ -186,14 +225,14 @@ impl Store {
         Ok(())
     }
 
-    /// Writes a snapshot if anything changed since the last one.
+    /// Writes a snapshot if anything changed since the last one. A snapshot of somebody else's that is newer stays; so
+    /// does the old one while somebody else is writing one.
     ///
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`.
     pub fn save_snapshot(&mut self) -> Result<()> {
         if self.state.seq > self.snapshot_seq {
-            snapshot::save(&self.layout, &self.state, self.position)?;
-            self.snapshot_seq = self.state.seq;
+            self.snapshot_seq = snapshot::save(&self.layout, &self.state, self.position)?.max(self.snapshot_seq);
         }
         Ok(())
     }
@@ -204,13 +243,14 @@ impl Store {
         let bytes = files::read(&path, u64::MAX - 1)?;
         let torn = bytes.get(self.position.offset as usize..).unwrap_or_default();
         let kept = self.layout.damaged_dir().join(format!("events-torn-{}", env::fresh_id()));
+        env::fault_point("store.before-keep-torn");
         files::create_new(&kept, torn)?;
         env::fault_point("store.before-cut");
         file.truncate(self.position.offset)?;
         Ok(Event::LogRepaired { bytes: torn.len() as u64, kept: kept.display().to_string() })
     }
 
-    /// After a refused or failed write the state in memory may be ahead of the log.
+    /// Reads the state anew; where even that fails, nothing more may be claimed.
     fn reload(&mut self) {
         match Self::load(self.layout.clone()) {
             Ok(fresh) => *self = fresh,
@@ -220,6 +260,22 @@ impl Store {
             }
         }
     }
+}
+
+/// What is to be appended, and what it touches.
+#[derive(Default)]
+struct Prepared {
+    bytes: Vec<u8>,
+    envelopes: Vec<Envelope>,
+    touched: Vec<CaseId>,
+}
+
+/// Applies an event that was read from the log: one that does not fit is damage, not a mistake of the caller's.
+pub(super) fn apply(state: &mut State, envelope: &Envelope) -> Result<()> {
+    state.apply(envelope).map_err(|error| {
+        let error = if error.code() == Code::EventSchemaInvalid { error } else { misfit(envelope, &error) };
+        error.hint("see 'git axiom recover'")
+    })
 }
 
 fn misfit(envelope: &Envelope, error: &Error) -> Error {
@@ -254,6 +310,7 @@ fn touched_cases(state: &State, event: &Event) -> Vec<CaseId> {
         | Event::IterationStarted { .. }
         | Event::Signalled { .. }
         | Event::IterationEnded { .. }
+        | Event::VerificationFailed { .. }
         | Event::GateOpened { .. }
         | Event::GateDecided { .. }
         | Event::GateClosed { .. }

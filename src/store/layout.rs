@@ -84,6 +84,11 @@ impl Layout {
         self.locks_dir().join("state")
     }
 
+    /// Held while a snapshot is written.
+    pub fn snapshot_lock(&self) -> PathBuf {
+        self.locks_dir().join("snapshot")
+    }
+
     /// Held by the keeper whose agent works in the workspace of `task`.
     pub fn workspace_lock(&self, task: &CaseId) -> PathBuf {
         self.locks_dir().join(format!("workspace-{}", task.folded()))

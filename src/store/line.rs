@@ -6,6 +6,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::head;
 use crate::domain::event::{By, Envelope, Event, LOG_VERSION};
 use crate::domain::ids::TxnId;
 use crate::error::{Code, Error, Result};
@@ -13,7 +14,8 @@ use crate::error::{Code, Error, Result};
 /// The longest line that is written or read, in bytes.
 pub const MAX_LINE: usize = 64 * 1024 * 1024;
 
-const SUM_LENGTH: usize = r#","sum":"01234567"}"#.len();
+/// The length of what follows the checked bytes of a line, without the line feed.
+pub const SUM_LENGTH: usize = r#","sum":"01234567"}"#.len();
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -47,9 +49,8 @@ pub enum BadLine {
 }
 
 impl BadLine {
-    /// The error of this damage at line `number` of `file`.
-    pub fn into_error(self, file: &str, number: u64) -> Error {
-        let place = format!("line {number} of {file}");
+    /// The error of this damage at `place` ("line 3 of events.jsonl").
+    pub fn into_error(self, place: &str) -> Error {
         match self {
             Self::Corrupt(why) => {
                 Error::new(Code::EventLogCorrupted, format!("{place} is damaged")).why(why).hint("see 'git axiom recover'")
@@ -94,26 +95,57 @@ pub fn decode(line: &[u8]) -> Result<Envelope, BadLine> {
         return Err(BadLine::TooNew(version));
     }
     let body = checked_body(line)?;
-    // `body` lacks the closing brace that stood behind the checksum, so the whole line is parsed; unknown keys pass.
-    let parsed: LineIn = serde_json::from_slice(line).map_err(|e| BadLine::Schema(e.to_string()))?;
-    debug_assert!(body.len() < line.len());
+    let schema = |e: serde_json::Error| BadLine::Schema(e.to_string());
+    if let Some((head, event)) = head::split(body) {
+        let event = serde_json::from_slice(event).map_err(schema)?;
+        return Ok(Envelope { seq: head.seq, at: head.at, txn: head.txn, by: head.by, event });
+    }
+    // Written by something else, or with keys that came later: unknown keys pass.
+    let parsed: LineIn = serde_json::from_slice(line).map_err(schema)?;
     Ok(Envelope { seq: parsed.seq, at: parsed.at, txn: parsed.txn, by: parsed.by, event: parsed.event })
+}
+
+/// Whether the checksum of a line is right, whatever it says.
+pub fn is_intact(line: &[u8]) -> bool {
+    checked_body(line).is_ok()
 }
 
 fn checked_body(line: &[u8]) -> Result<&[u8], BadLine> {
     let corrupt = |why: &str| BadLine::Corrupt(why.to_owned());
     let (body, tail) = line.split_at_checked(line.len().wrapping_sub(SUM_LENGTH)).ok_or_else(|| corrupt("it is too short"))?;
-    let digits = tail
-        .strip_prefix(br#","sum":""#)
-        .and_then(|rest| rest.strip_suffix(br#""}"#))
-        .and_then(|digits| std::str::from_utf8(digits).ok())
-        .and_then(|digits| u32::from_str_radix(digits, 16).ok())
-        .ok_or_else(|| corrupt("it does not end with a checksum"))?;
-    if crc32c::crc32c(body) == digits { Ok(body) } else { Err(corrupt("the checksum does not fit")) }
+    let sum = written_sum(tail).ok_or_else(|| corrupt("it does not end in a checksum"))?;
+    if crc32c::crc32c(body) == sum { Ok(body) } else { Err(corrupt("the checksum does not fit")) }
+}
+
+/// The checksum as written at the end of a line.
+fn written_sum(tail: &[u8]) -> Option<u32> {
+    let digits = tail.strip_prefix(br#","sum":""#)?.strip_suffix(br#""}"#)?;
+    let digit = |byte: &u8| (*byte as char).to_digit(16).filter(|_| !byte.is_ascii_uppercase());
+    digits.iter().try_fold(0_u32, |sum, byte| Some(sum << 4 | digit(byte)?))
+}
+
+/// The checksum that a good line bears; 0 where it bears none.
+pub fn sum_of(line: &[u8]) -> u32 {
+    line.len().checked_sub(SUM_LENGTH).and_then(|start| written_sum(&line[start..])).unwrap_or(0)
+}
+
+/// Whether `end`, the last bytes of a line and its line feed, bear the checksum `sum`.
+pub fn ends_with_sum(end: &[u8], sum: u32) -> bool {
+    end.strip_suffix(b"\n").and_then(written_sum) == Some(sum)
+}
+
+/// Where the first line of `bytes` ends, the line feed not counted.
+pub fn find_end(bytes: &[u8]) -> Option<usize> {
+    memchr::memchr(b'\n', bytes)
+}
+
+/// Whether a line, of which `head` is the beginning, adopts a state: nothing before it counts.
+pub fn begins_anew(head: &[u8]) -> bool {
+    memchr::memmem::find(head, br#","event":{"stateAdopted":"#).is_some()
 }
 
 /// The version that a line claims, read before anything else.
-fn version_of(line: &[u8]) -> Option<u32> {
+pub fn version_of(line: &[u8]) -> Option<u32> {
     let rest = line.strip_prefix(br#"{"v":"#)?;
     let end = rest.iter().position(|b| !b.is_ascii_digit())?;
     std::str::from_utf8(&rest[..end]).ok()?.parse().ok()

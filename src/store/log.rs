@@ -1,20 +1,20 @@
-//! The event log's files: the active one, sealed segments named by their first number, and reading them without a lock.
+//! Reading the event log, without a lock.
 //!
-//! A reader takes whole lines only, so it never sees half a line. The active file is opened before the segments are
-//! listed: a log that is sealed in between is then seen twice, never not at all.
+//! A reader takes whole lines only, so it never sees half a line. What was read is remembered by its place and by the
+//! checksum of its last line, so that a log that was replaced or cut back is noticed instead of continued.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::layout::Layout;
-use super::line::{self, BadLine};
-use crate::domain::event::Envelope;
+use super::line::{self, BadLine, SUM_LENGTH};
+use super::segments::{self, Segment};
+use crate::domain::event::{Envelope, Event};
 use crate::error::{Code, Error, Result};
-use crate::files;
 
-/// The active log is sealed when it is longer than this, in bytes.
-pub const SEAL_AT: u64 = 8 * 1024 * 1024;
+/// How much is read at once: little enough to stay in the processor's cache.
+const CHUNK: usize = 128 * 1024;
 
 /// Where the next unread line begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
@@ -23,20 +23,12 @@ pub struct Position {
     pub first: u64,
     /// The offset in that file.
     pub offset: u64,
-}
-
-/// One file of the log.
-#[derive(Debug)]
-pub struct Segment {
-    /// The number of its first event; for an empty active log, of the one to come.
-    pub first: u64,
-    /// Its path when it was listed.
-    pub path: PathBuf,
-    file: Option<File>,
+    /// The checksum of the line that ends there; 0 at the beginning of a file.
+    pub sum: u32,
 }
 
 /// How reading to the end went.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone, Copy)]
 pub struct Tail {
     /// Where to go on.
     pub position: Position,
@@ -44,188 +36,155 @@ pub struct Tail {
     pub torn: u64,
 }
 
-/// The name of a sealed segment.
-pub fn segment_path(layout: &Layout, first: u64) -> PathBuf {
-    layout.state_dir().join(format!("events-{first:020}.jsonl"))
-}
-
-fn segment_number(path: &Path) -> Option<u64> {
-    path.file_name()?.to_str()?.strip_prefix("events-")?.strip_suffix(".jsonl")?.parse().ok()
-}
-
-/// All segments, oldest first, the active one last.
-///
-/// # Errors
-/// `IO_FAILED`; `EVENT_LOG_CORRUPTED` where the first line of the active log has no number.
-pub fn segments(layout: &Layout) -> Result<Vec<Segment>> {
-    let active = open_optional(&layout.events())?;
-    let mut sealed = Vec::new();
-    let folder = layout.state_dir();
-    match std::fs::read_dir(&folder) {
-        Ok(entries) => {
-            for entry in entries {
-                let path = entry.map_err(|e| Error::io("list", &folder, e))?.path();
-                if let Some(first) = segment_number(&path) {
-                    sealed.push(Segment { first, path, file: None });
-                }
-            }
-        }
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
-        Err(e) => return Err(Error::io("list", &folder, e)),
-    }
-    sealed.sort_by_key(|segment| segment.first);
-    let path = layout.events();
-    match active {
-        Some(mut file) => match first_number(&mut file, &path)? {
-            // Sealed between our two looks: it is in the list already.
-            Some(first) if sealed.last().is_some_and(|last| last.first == first) => {}
-            Some(first) => sealed.push(Segment { first, path, file: Some(file) }),
-            None => sealed.push(Segment { first: 0, path, file: Some(file) }),
-        },
-        None => sealed.push(Segment { first: 0, path, file: None }),
-    }
-    Ok(sealed)
-}
-
-fn open_optional(path: &Path) -> Result<Option<File>> {
-    match File::open(path) {
-        Ok(file) => Ok(Some(file)),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(Error::io("open", path, e)),
-    }
-}
-
-/// The number of the first event of a file; `None` where it has no whole line yet.
-fn first_number(file: &mut File, path: &Path) -> Result<Option<u64>> {
-    let mut head = [0_u8; 64];
-    let mut filled = 0;
-    while filled < head.len() {
-        match file.read(&mut head[filled..]).map_err(|e| Error::io("read", path, e))? {
-            0 => break,
-            n => filled += n,
-        }
-    }
-    if filled == 0 {
-        return Ok(None);
-    }
-    match line::sequence_of(&head[..filled]) {
-        Some(first) => Ok(Some(first)),
-        None if filled < head.len() => Ok(None),
-        None => Err(BadLine::Corrupt("it has no number".into()).into_error("events.jsonl", 1)),
-    }
-}
-
-/// Reads all events after number `after`, in order, and calls `each` with them. `hint` says where to begin, so that what
-/// is known need not be read again; a hint that fits no file is ignored.
+/// Reads all events after number `after`, in order, and calls `each` with them. `hint` says where event `after` ends, so
+/// that what is known need not be read again.
 ///
 /// # Errors
 /// `EVENT_LOG_CORRUPTED`, `EVENT_SCHEMA_INVALID`, `EVENT_LOG_TOO_NEW` with file and line; `EVENT_LOG_TRUNCATED` where
-/// events are missing; what `each` returns.
-pub fn read_after(
-    layout: &Layout,
-    after: u64,
-    hint: Option<Position>,
-    mut each: impl FnMut(Envelope) -> Result<()>,
-) -> Result<Tail> {
-    let mut expected = after + 1;
-    let mut tail = Tail { position: hint.unwrap_or(Position { first: expected, offset: 0 }), torn: 0 };
+/// events are missing, or the log is not the one of the hint any more; what `each` returns.
+pub fn read_after(layout: &Layout, after: u64, hint: Option<Position>, each: impl FnMut(Envelope) -> Result<()>) -> Result<Tail> {
+    let mut reader = Reader { expected: after + 1, each, buffer: Vec::new() };
     if let Some(position) = hint
-        && read_in_place(layout, position, &mut expected, &mut each, &mut tail)?
+        && let Some(tail) = read_in_place(layout, position, &mut reader)?
     {
         return Ok(tail);
     }
-    let all = segments(layout)?;
-    let last_wanted = all.iter().rposition(|segment| segment.first != 0 && segment.first <= expected).unwrap_or(0);
-    let mut buffer = Vec::new();
-    for mut segment in all.into_iter().skip(last_wanted) {
-        let start = hint.filter(|hint| hint.first == segment.first).map_or(0, |hint| hint.offset);
-        let Some(file) = segment.file.take().map_or_else(|| open_optional(&segment.path), |file| Ok(Some(file)))? else {
-            tail.position = Position { first: expected, offset: 0 };
+    let all = segments::list(layout)?;
+    let begin = segments::beginning(&all, reader.expected)?;
+    // Somebody has to vouch that event `after` is in the log, unless later ones follow it.
+    let mut vouched = after == 0;
+    let mut tail = Tail { position: Position { first: reader.expected, ..Position::default() }, torn: 0 };
+    for mut segment in all.into_iter().skip(begin) {
+        let known = hint.filter(|hint| segment.first == Some(hint.first));
+        let Some(read) = reader.read_segment(&mut segment, known)? else {
+            tail = Tail { position: Position { first: reader.expected, ..Position::default() }, torn: 0 };
             continue;
         };
-        read_file(file, &segment.path, start, &mut buffer)?;
-        let (used, count) = take_lines(&buffer, &segment.path, &mut expected, &mut each)?;
-        tail.torn = (buffer.len() - used) as u64;
-        let first = if segment.first == 0 { expected - count } else { segment.first };
-        tail.position = Position { first, offset: start + used as u64 };
+        vouched |= known.is_some_and(|known| known.offset > 0);
+        vouched |= hint.is_none_or(|hint| hint.offset == 0) && segment.first.is_some_and(|first| first <= after);
+        tail = read;
     }
-    Ok(tail)
+    if vouched || reader.expected > after + 1 { Ok(tail) } else { Err(gone(&layout.events(), after)) }
 }
 
-/// The usual case: the active log is still the file of the hint. Says whether it was.
-fn read_in_place(
+/// The usual case: the active log is still the file of the hint. `None` where it is not.
+fn read_in_place<F: FnMut(Envelope) -> Result<()>>(
     layout: &Layout,
     position: Position,
-    expected: &mut u64,
-    each: &mut impl FnMut(Envelope) -> Result<()>,
-    tail: &mut Tail,
-) -> Result<bool> {
+    reader: &mut Reader<F>,
+) -> Result<Option<Tail>> {
     let path = layout.events();
-    let Some(mut file) = open_optional(&path)? else {
+    let Some(file) = segments::open_optional(&path)? else {
         // Just sealed, and nothing appended since: the usual case after a seal.
-        let nothing_new = position.offset == 0 && position.first == *expected && !segment_path(layout, position.first).exists();
-        return Ok(nothing_new);
+        let just_sealed = position.offset == 0
+            && position.first == reader.expected
+            && position.first > 1
+            && !segments::segment_path(layout, position.first).exists()
+            && segments::sealed(layout)?.last().is_some_and(|last| last.first < Some(position.first));
+        return Ok(just_sealed.then_some(Tail { position, torn: 0 }));
     };
-    let first = first_number(&mut file, &path)?.unwrap_or(*expected);
-    if first != position.first {
-        return Ok(false);
+    if segments::first_number(&file, &path)? == Some(position.first) {
+        reader.read_file(file, &path, position).map(Some)
+    } else {
+        Ok(None)
     }
-    let length = file.metadata().map_err(|e| Error::io("measure", &path, e))?.len();
-    if length < position.offset {
-        return Err(Error::new(
-            Code::EventLogTruncated,
-            format!("'{}' is shorter than what was read of it before", path.display()),
-        )
-        .hint("see 'git axiom recover'"));
-    }
-    let mut buffer = Vec::new();
-    read_file(file, &path, position.offset, &mut buffer)?;
-    let (used, _) = take_lines(&buffer, &path, expected, each)?;
-    *tail = Tail { position: Position { first, offset: position.offset + used as u64 }, torn: (buffer.len() - used) as u64 };
-    Ok(true)
 }
 
-fn read_file(mut file: File, path: &Path, offset: u64, buffer: &mut Vec<u8>) -> Result<()> {
-    buffer.clear();
-    file.seek(SeekFrom::Start(offset)).and_then(|_| file.read_to_end(buffer)).map_err(|e| Error::io("read", path, e))?;
-    Ok(())
+fn gone(path: &Path, seq: u64) -> Error {
+    Error::new(Code::EventLogTruncated, format!("'{}' does not hold event {seq}, which it held before", path.display()))
+        .hint("see 'git axiom recover'")
 }
 
-/// Hands on all whole lines of `buffer`; returns the bytes used and how many events were handed on.
-fn take_lines(
-    buffer: &[u8],
-    path: &Path,
-    expected: &mut u64,
-    each: &mut impl FnMut(Envelope) -> Result<()>,
-) -> Result<(usize, u64)> {
+/// Checks and hands on lines, in order, without gaps.
+struct Reader<F> {
+    expected: u64,
+    each: F,
+    buffer: Vec<u8>,
+}
+
+impl<F: FnMut(Envelope) -> Result<()>> Reader<F> {
+    fn read_segment(&mut self, segment: &mut Segment, known: Option<Position>) -> Result<Option<Tail>> {
+        let Some(file) = segment.open()? else { return Ok(None) };
+        let start = known.unwrap_or(Position { first: segment.first.unwrap_or(self.expected), ..Position::default() });
+        self.read_file(file, &segment.path, start).map(Some)
+    }
+
+    /// Reads from `start` to the end, through one small buffer.
+    fn read_file(&mut self, mut file: File, path: &Path, start: Position) -> Result<Tail> {
+        let io = |e| Error::io("read", path, e);
+        if start.offset > 0 {
+            check_end_of_known(&mut file, path, start, self.expected)?;
+        }
+        file.seek(SeekFrom::Start(start.offset)).map_err(io)?;
+        self.buffer.clear();
+        let mut tail = Tail { position: start, torn: 0 };
+        let mut number = 0;
+        loop {
+            let filled = self.buffer.len();
+            (&mut file).take(CHUNK.max(filled) as u64).read_to_end(&mut self.buffer).map_err(io)?;
+            if self.buffer.len() == filled {
+                tail.torn = filled as u64;
+                return Ok(tail);
+            }
+            // Only what is new can hold the line feed that was missing before.
+            if self.buffer[filled..].contains(&b'\n') {
+                let used = self.take_lines(path, start, &mut tail, &mut number)?;
+                self.buffer.drain(..used);
+            } else if self.buffer.len() > line::MAX_LINE {
+                return Err(BadLine::Corrupt("it is too long".into()).into_error(&place(path, start, &tail, number + 1)));
+            }
+        }
+    }
+
+    /// Hands on all whole lines of the buffer, and returns the bytes used.
+    fn take_lines(&mut self, path: &Path, start: Position, tail: &mut Tail, number: &mut u64) -> Result<usize> {
+        let mut used = 0;
+        while let Some(length) = line::find_end(&self.buffer[used..]) {
+            *number += 1;
+            let line = &self.buffer[used..used + length];
+            let envelope = line::decode(line).map_err(|bad| bad.into_error(&place(path, start, tail, *number)))?;
+            used += length + 1;
+            tail.position.offset += length as u64 + 1;
+            tail.position.sum = line::sum_of(line);
+            if envelope.seq < self.expected {
+                continue;
+            }
+            // What recovery adopted stands for all that came before it.
+            if envelope.seq > self.expected && !matches!(envelope.event, Event::StateAdopted { .. }) {
+                let what = format!(
+                    "{} is event {}, but event {} is missing",
+                    place(path, start, tail, *number),
+                    envelope.seq,
+                    self.expected
+                );
+                return Err(Error::new(Code::EventLogTruncated, what).hint("see 'git axiom recover'"));
+            }
+            self.expected = envelope.seq + 1;
+            (self.each)(envelope)?;
+        }
+        Ok(used)
+    }
+}
+
+/// How people find the line: by its number, or by its offset where the lines before it were not read.
+fn place(path: &Path, start: Position, tail: &Tail, number: u64) -> String {
     let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let (mut used, mut number, mut count) = (0, 0_u64, 0_u64);
-    while let Some(length) = buffer[used..].iter().position(|byte| *byte == b'\n') {
-        number += 1;
-        let envelope = line::decode(&buffer[used..used + length]).map_err(|bad| bad.into_error(&name, number))?;
-        used += length + 1;
-        if envelope.seq < *expected {
-            continue;
-        }
-        if envelope.seq > *expected {
-            return Err(Error::new(
-                Code::EventLogTruncated,
-                format!("line {number} of {name} is event {}, but event {expected} is missing", envelope.seq),
-            )
-            .hint("see 'git axiom recover'"));
-        }
-        each(envelope)?;
-        *expected += 1;
-        count += 1;
+    if start.offset == 0 {
+        format!("line {number} of {name}")
+    } else {
+        format!("the line at byte {} of {name}", tail.position.offset)
     }
-    Ok((used, count))
 }
 
-/// Seals the active log: it becomes the segment of its first number. The caller holds the state lock. A crash leaves the
-/// log under its old or its new name.
-///
-/// # Errors
-/// `IO_FAILED` with both paths.
-pub fn seal(layout: &Layout, first: u64) -> Result<()> {
-    files::rename(&layout.events(), &segment_path(layout, first))
+/// Checks that the line that ends at `start` is the one that was read before.
+fn check_end_of_known(file: &mut File, path: &Path, start: Position, expected: u64) -> Result<()> {
+    let io = |e| Error::io("read", path, e);
+    let mut end = [0_u8; SUM_LENGTH + 1];
+    let from = start.offset.saturating_sub(end.len() as u64);
+    let length = file.metadata().map_err(io)?.len();
+    if length < start.offset {
+        return Err(gone(path, expected - 1));
+    }
+    file.seek(SeekFrom::Start(from)).and_then(|_| file.read_exact(&mut end)).map_err(io)?;
+    if line::ends_with_sum(&end, start.sum) { Ok(()) } else { Err(gone(path, expected - 1)) }
 }

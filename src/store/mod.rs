@@ -6,7 +6,9 @@
 pub mod backup;
 pub mod cases;
 pub mod handle;
+mod head;
 pub mod layout;
 pub mod line;
 pub mod log;
+pub mod segments;
 pub mod snapshot;

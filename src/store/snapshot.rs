@@ -1,15 +1,18 @@
 //! The snapshot: a checksummed cache of the state machine, so that a start need not replay the whole log.
 //!
-//! Two lines: a header `{"v":1,"seq":…,"position":{…},"length":…,"sum":"…"}` and the state. Losing it costs time, never data.
+//! Two lines: a header `{"v":1,"seq":…,"position":{…},"length":…,"sum":"…"}` and the state. `sum` is the CRC32C of the
+//! header's bytes before `,"sum"` and of the second line. Losing the snapshot costs time, never data.
 
 use serde::{Deserialize, Serialize};
 
 use super::layout::Layout;
+use super::line;
 use super::log::Position;
 use crate::domain::event::LOG_VERSION;
 use crate::domain::state::State;
+use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
+use crate::files::{self, FileLock, LockAttempt};
 
 /// The largest snapshot that is read, in bytes.
 const MAX_SNAPSHOT: u64 = 1024 * 1024 * 1024;
@@ -20,7 +23,6 @@ struct Header {
     seq: u64,
     position: Position,
     length: u64,
-    sum: String,
 }
 
 /// What the snapshot file holds.
@@ -40,44 +42,66 @@ pub enum Snapshot {
 /// `IO_FAILED`; `EVENT_LOG_TOO_NEW` where a newer version wrote it. Damage is no error: see [`Snapshot::Damaged`].
 pub fn load(layout: &Layout) -> Result<Snapshot> {
     let Some(bytes) = files::read_optional(&layout.snapshot(), MAX_SNAPSHOT)? else { return Ok(Snapshot::Missing) };
-    let damaged = |why: &str| Ok(Snapshot::Damaged(why.to_owned()));
-    let Some(end) = bytes.iter().position(|byte| *byte == b'\n') else { return damaged("it has no header") };
-    let Ok(header) = serde_json::from_slice::<Header>(&bytes[..end]) else { return damaged("its header does not parse") };
-    if header.v > LOG_VERSION {
-        return Err(Error::new(Code::EventLogTooNew, format!("the snapshot has format version {}", header.v))
-            .hint("install a newer git axiom; nothing is damaged"));
-    }
-    let body = &bytes[end + 1..];
-    if body.len() as u64 != header.length {
-        return damaged("its length does not fit");
-    }
-    if format!("{:08x}", crc32c::crc32c(body)) != header.sum {
-        return damaged("checksum mismatch");
-    }
+    let (header, body) = match split(&bytes)? {
+        Ok(parts) => parts,
+        Err(why) => return Ok(Snapshot::Damaged(why.to_owned())),
+    };
     match serde_json::from_slice::<State>(body) {
         Ok(state) if state.seq == header.seq => Ok(Snapshot::Good(Box::new(state), header.position)),
-        Ok(_) => damaged("its number does not fit its header"),
-        Err(e) => damaged(&e.to_string()),
+        Ok(_) => Ok(Snapshot::Damaged("its number does not fit its header".into())),
+        Err(e) => Ok(Snapshot::Damaged(e.to_string())),
     }
 }
 
-/// Writes the snapshot. A crash leaves the old or the new one.
+/// Header and state of an intact snapshot, or what is wrong with it.
+fn split(bytes: &[u8]) -> Result<std::result::Result<(Header, &[u8]), &'static str>> {
+    if let Some(version) = line::version_of(&bytes[..bytes.len().min(64)])
+        && version > LOG_VERSION
+    {
+        return Err(Error::new(Code::EventLogTooNew, format!("the snapshot has format version {version}"))
+            .hint("install a newer git axiom; nothing is damaged"));
+    }
+    let Some(end) = line::find_end(bytes) else { return Ok(Err("it has no header")) };
+    let (head, body) = (&bytes[..end], &bytes[end + 1..]);
+    let checked = &head[..head.len().saturating_sub(line::SUM_LENGTH)];
+    if crc32c::crc32c_append(crc32c::crc32c(checked), body) != line::sum_of(head) {
+        return Ok(Err("checksum mismatch"));
+    }
+    match serde_json::from_slice::<Header>(head) {
+        Ok(header) if header.length == body.len() as u64 => Ok(Ok((header, body))),
+        Ok(_) => Ok(Err("its length does not fit")),
+        Err(_) => Ok(Err("its header does not parse")),
+    }
+}
+
+/// The number that the snapshot on disk stands for; `None` where there is no intact one.
+fn written_seq(layout: &Layout) -> Result<Option<u64>> {
+    let Some(bytes) = files::read_optional(&layout.snapshot(), MAX_SNAPSHOT)? else { return Ok(None) };
+    Ok(split(&bytes)?.ok().map(|(header, _)| header.seq))
+}
+
+/// Writes the snapshot, unless somebody else is writing one or has written a newer one; returns the number of the event
+/// that the snapshot on disk stands for, as far as is known. A crash leaves the old or the new one.
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`; the old one is then still there.
-pub fn save(layout: &Layout, state: &State, position: Position) -> Result<()> {
+pub fn save(layout: &Layout, state: &State, position: Position) -> Result<u64> {
+    // Without it, a process that was held up could put an older snapshot in place of a newer one.
+    let LockAttempt::Taken(_lock) = FileLock::try_take(&layout.snapshot_lock())? else { return Ok(0) };
+    match written_seq(layout)? {
+        Some(newer) if newer >= state.seq => return Ok(newer),
+        Some(_) | None => {}
+    }
     let body =
         serde_json::to_vec(state).map_err(|e| Error::new(Code::Internal, "the state cannot be written as JSON").because(e))?;
-    let header = Header {
-        v: LOG_VERSION,
-        seq: state.seq,
-        position,
-        length: body.len() as u64,
-        sum: format!("{:08x}", crc32c::crc32c(&body)),
-    };
+    let header = Header { v: LOG_VERSION, seq: state.seq, position, length: body.len() as u64 };
     let mut bytes = serde_json::to_vec(&header)
         .map_err(|e| Error::new(Code::Internal, "the snapshot's header cannot be written").because(e))?;
-    bytes.push(b'\n');
+    bytes.pop();
+    let sum = crc32c::crc32c_append(crc32c::crc32c(&bytes), &body);
+    bytes.extend_from_slice(format!(",\"sum\":\"{sum:08x}\"}}\n").as_bytes());
     bytes.extend_from_slice(&body);
-    files::write_atomic(&layout.snapshot(), &bytes)
+    env::fault_point("store.before-snapshot");
+    files::write_atomic(&layout.snapshot(), &bytes)?;
+    Ok(state.seq)
 }

@@ -9,6 +9,12 @@ use crate::error::Code;
 impl State {
     pub(super) fn add_cases(&mut self, cases: &[Case]) -> Result<()> {
         graph::check_added(self, cases)?;
+        if let Some(case) = cases.iter().find(|case| case.status == Status::Active) {
+            return refuse(
+                Code::InvalidTransition,
+                format!("'{}' cannot be added as active: only an agent's claim makes it so", case.id),
+            );
+        }
         for case in cases {
             self.restorable.cases.insert(case.id.clone(), case.clone());
             self.record.cases.entry(case.id.clone()).or_default();
@@ -24,7 +30,12 @@ impl State {
     pub(super) fn change_cases(&mut self, edits: &[CaseEdit]) -> Result<()> {
         let mut changed: Vec<Case> = Vec::with_capacity(edits.len());
         for edit in edits {
-            let mut case = self.case(&edit.id)?.clone();
+            // Of two edits of one case, the second sees what the first did.
+            let earlier = changed.iter().position(|case| case.id == edit.id).map(|index| changed.remove(index));
+            let mut case = match earlier {
+                Some(case) => case,
+                None => self.case(&edit.id)?.clone(),
+            };
             for change in &edit.changes {
                 if !change.apply(&mut case) {
                     let what = format!("the {} of '{}' is not what the change expects", change.field(), edit.id);

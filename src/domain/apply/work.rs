@@ -6,7 +6,6 @@ use super::{Result, refuse};
 use crate::domain::agent::{Agent, IterationReport, Outcome, Stage, Work};
 use crate::domain::case::{Kind, Status};
 use crate::domain::ids::{AgentId, CaseId, Token};
-use crate::domain::names::Oid;
 use crate::domain::signal::Signal;
 use crate::domain::state::State;
 use crate::error::Code;
@@ -30,6 +29,7 @@ impl State {
             claimed_at: at,
             last_activity: at,
             from: None,
+            exit_completes: false,
             progress: None,
             phase: None,
         };
@@ -66,7 +66,7 @@ impl State {
         Ok(())
     }
 
-    pub(super) fn intend(&mut self, agent: &AgentId, iteration: u32, token: &Token, from: &Oid, at: Timestamp) -> Result<()> {
+    pub(super) fn intend(&mut self, agent: &AgentId, iteration: u32, token: &Token, at: Timestamp) -> Result<&mut Work> {
         let work = self.work_of(agent)?;
         if work.stage.token().is_some() || iteration != work.iteration + 1 {
             return refuse(
@@ -75,10 +75,9 @@ impl State {
             );
         }
         work.iteration = iteration;
-        work.from = Some(from.clone());
         work.stage = Stage::Intended { token: token.clone() };
         work.last_activity = at;
-        Ok(())
+        Ok(work)
     }
 
     pub(super) fn signalled(&mut self, agent: &AgentId, token: &Token, signal: &Signal, at: Timestamp) -> Result<()> {
@@ -115,6 +114,16 @@ impl State {
         }
         record.interrupted = report.outcome == Outcome::Crashed;
         self.record.last_action = Some(format!("iteration of {task} ended"));
+        Ok(())
+    }
+
+    pub(super) fn fail_verification(&mut self, agent: &AgentId, why: &str, at: Timestamp) -> Result<()> {
+        let work = self.work_of(agent)?;
+        if !matches!(work.stage, Stage::Between { last: Some(Outcome::Complete) }) {
+            return refuse(Code::InvalidTransition, format!("agent '{agent}' has nothing to verify"));
+        }
+        work.stage = Stage::Between { last: Some(Outcome::Unfinished { why: why.to_owned() }) };
+        work.last_activity = at;
         Ok(())
     }
 

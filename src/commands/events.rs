@@ -1,0 +1,101 @@
+//! `git axiom events`.
+
+use std::time::Duration;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::open;
+use crate::cli::arguments::Global;
+use crate::cli::screen::Screen;
+use crate::domain::audit::describe;
+use crate::domain::event::{By, Envelope, Event};
+use crate::domain::ids::TxnId;
+use crate::domain::state::State;
+use crate::error::{Exit, Result};
+use crate::ops::history;
+use crate::store::log;
+
+/// How often `--follow` looks.
+const INTERVAL: Duration = Duration::from_millis(200);
+
+/// Arguments of `events`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The events are the truth that everything else is made of. With --json and --follow, each event is a document on a line
+of its own; with --json alone, there is one document with the key events.")]
+pub struct Events {
+    /// Go on printing new ones, until interrupted
+    #[arg(long)]
+    follow: bool,
+    /// Only events with a higher number
+    #[arg(long, value_name = "NUMBER", default_value_t = 0)]
+    after: u64,
+}
+
+#[derive(Serialize)]
+struct Answer {
+    events: Vec<View>,
+}
+
+#[derive(Serialize)]
+struct View {
+    seq: u64,
+    at: jiff::Timestamp,
+    txn: TxnId,
+    by: By,
+    event: Event,
+}
+
+impl From<Envelope> for View {
+    fn from(envelope: Envelope) -> Self {
+        let Envelope { seq, at, txn, by, event } = envelope;
+        Self { seq, at, txn, by, event }
+    }
+}
+
+fn in_words(envelope: &Envelope) -> String {
+    // Words that depend on the state are left out here.
+    let (_, words) = describe(&envelope.event, &State::default());
+    format!("{:>6}  {}  {}  {}  {words}\n", envelope.seq, envelope.at, envelope.by, envelope.event.name())
+}
+
+/// Prints events.
+///
+/// # Errors
+/// As [`history::each_event`].
+pub fn run(args: &Events, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let context = open(global)?;
+    let mut found = Vec::new();
+    let mut last = args.after;
+    history::each_event(context.layout(), |envelope| {
+        if envelope.seq > args.after {
+            last = envelope.seq;
+            found.push(envelope);
+        }
+        Ok(())
+    })?;
+    if !args.follow {
+        let text = if screen.wants_json() { String::new() } else { found.iter().map(in_words).collect() };
+        let answer = Answer { events: found.into_iter().map(View::from).collect() };
+        screen.answer(&answer, || text)?;
+        return Ok(Exit::Done);
+    }
+    let mut position = None;
+    loop {
+        for envelope in found.drain(..) {
+            let text = in_words(&envelope);
+            screen.answer(&View::from(envelope), || text)?;
+        }
+        if screen.reader_is_gone() {
+            return Ok(Exit::Done);
+        }
+        std::thread::sleep(INTERVAL);
+        let tail = log::read_after(context.layout(), last, position, |envelope| {
+            last = envelope.seq;
+            found.push(envelope);
+            Ok(())
+        })?;
+        position = Some(tail.position);
+    }
+}

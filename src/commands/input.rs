@@ -1,0 +1,42 @@
+//! Reading what a verb is given as text: arguments, files, standard input.
+
+use std::io::Read;
+use std::path::Path;
+
+use crate::domain::ids::CaseId;
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+/// Reads a text from a file, or from standard input where it is `-`.
+///
+/// # Errors
+/// `IO_FAILED`; `TOO_LARGE` over `limit` bytes; `INVALID_INPUT` where it is not UTF-8.
+pub fn text_of(path: &Path, limit: u64) -> Result<String> {
+    let standard_input = path.as_os_str() == "-";
+    let bytes = if standard_input { read_standard_input(limit)? } else { files::read(path, limit)? };
+    String::from_utf8(bytes).map_err(|e| {
+        let what = if standard_input { "standard input".to_owned() } else { format!("'{}'", path.display()) };
+        Error::new(Code::InvalidInput, format!("{what} is not UTF-8"))
+            .why(format!("byte {} begins no character", e.utf8_error().valid_up_to()))
+            .hint("convert it, for example with iconv")
+    })
+}
+
+fn read_standard_input(limit: u64) -> Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let input = std::io::stdin().lock().take(limit + 1).read_to_end(&mut bytes);
+    input.map_err(|e| Error::io("read", Path::new("standard input"), e))?;
+    if bytes.len() as u64 > limit {
+        return Err(Error::new(Code::TooLarge, format!("standard input is larger than {limit} bytes")));
+    }
+    Ok(bytes)
+}
+
+/// Ids, as given one by one or with commas.
+///
+/// # Errors
+/// `INVALID_ID`.
+pub fn ids(texts: &[String]) -> Result<Vec<CaseId>> {
+    let parts = texts.iter().flat_map(|text| text.split(',')).filter(|part| !part.is_empty());
+    parts.map(CaseId::new).collect()
+}

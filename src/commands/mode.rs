@@ -1,0 +1,44 @@
+//! `git axiom mode`.
+
+use clap::Args;
+use serde::Serialize;
+
+use super::open;
+use crate::cli::arguments::Global;
+use crate::cli::screen::Screen;
+use crate::domain::checkpoint::Trigger;
+use crate::domain::session::Mode;
+use crate::error::{Exit, Result};
+use crate::ops::checkpoint::{self, Wanted};
+use crate::ops::interventions;
+
+/// Arguments of `mode`.
+#[derive(Debug, Args)]
+pub struct ModeArgs {
+    /// semi-auto or autopilot; without it, shows the mode
+    mode: Option<Mode>,
+}
+
+#[derive(Serialize)]
+struct Answer {
+    mode: Mode,
+}
+
+/// Shows or changes the mode. Before autopilot begins a checkpoint is made, where configured.
+///
+/// # Errors
+/// `NOT_FOR_AGENTS`; what a checkpoint says: then the mode stays as it is.
+pub fn run(args: &ModeArgs, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let mut context = open(global)?;
+    let old = context.state().restorable.mode;
+    let mode = args.mode.unwrap_or(old);
+    if mode != old {
+        context.for_humans_only("mode")?;
+        if mode == Mode::Autopilot && context.config.checkpoints.before_autopilot {
+            checkpoint::create(&mut context, &Wanted::by(Trigger::BeforeAutopilot))?;
+        }
+        interventions::change_mode(&mut context, mode)?;
+    }
+    screen.answer(&Answer { mode }, || format!("{}\n", mode.as_str()))?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,68 @@
+//! `git axiom output`: what agents printed.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+
+use super::open;
+use crate::cli::arguments::Global;
+use crate::cli::screen::Screen;
+use crate::error::{Exit, Result};
+use crate::ops::context::Context;
+use crate::ops::output::{self, Source};
+
+/// How often `--follow` looks.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Arguments of `output`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Prints the bytes as the agent printed them: standard output and standard error in the order in which they were read.
+With --json, prints the lines of the log as they are stored, one JSON object each.")]
+pub struct Output {
+    /// An agent (its newest task) or a task (all its iterations)
+    #[arg(value_name = "AGENT|TASK")]
+    of: String,
+    /// Go on printing as it comes, until the agent is done
+    #[arg(long, short)]
+    follow: bool,
+}
+
+/// Prints what was logged.
+///
+/// # Errors
+/// `UNKNOWN_TASK` where nothing of that name ever ran.
+pub fn run(args: &Output, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let mut context = open(global)?;
+    let source = output::find(&context, &args.of)?;
+    let mut offsets: Vec<(PathBuf, u64)> = source.files.iter().map(|path| (path.clone(), 0)).collect();
+    loop {
+        // Asked before reading: what is printed after the last look of a run that has ended is none.
+        let goes_on = args.follow && still_running(&mut context, &source)?;
+        for (path, offset) in &mut offsets {
+            print_new(path, offset, screen)?;
+        }
+        if !goes_on || screen.reader_is_gone() {
+            return Ok(Exit::Done);
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+fn print_new(path: &std::path::Path, offset: &mut u64, screen: &mut Screen) -> Result<()> {
+    loop {
+        let part = output::read(path, *offset)?;
+        if part.next == *offset || screen.reader_is_gone() {
+            return Ok(());
+        }
+        *offset = part.next;
+        let bytes = if screen.wants_json() { part.lines } else { part.bytes };
+        screen.write(&bytes)?;
+    }
+}
+
+fn still_running(context: &mut Context, source: &Source) -> Result<bool> {
+    context.store.refresh()?;
+    Ok(context.state().agent_on(&source.task).is_some())
+}

@@ -1,0 +1,71 @@
+//! `git axiom pause`, `resume`, `quit`.
+
+use clap::Args;
+use serde::Serialize;
+
+use super::open;
+use crate::cli::arguments::Global;
+use crate::cli::screen::Screen;
+use crate::domain::session::{Request, SessionState};
+use crate::error::{Exit, Result};
+use crate::ops::interventions;
+
+/// Arguments of `pause`.
+#[derive(Debug, Args)]
+pub struct Pause {
+    /// Stop what runs instead of letting iterations end
+    #[arg(long)]
+    force: bool,
+    /// Return when no agent runs any more
+    #[arg(long)]
+    wait: bool,
+}
+
+/// Arguments of verbs that take none.
+#[derive(Debug, Args)]
+pub struct NoArguments {}
+
+#[derive(Serialize)]
+struct Answer {
+    message: String,
+}
+
+fn ask(request: Request, global: &Global, screen: &mut Screen, wait_paused: bool) -> Result<Exit> {
+    let mut context = open(global)?;
+    let handled = interventions::ask_supervisor(&mut context, request)?;
+    while wait_paused && context.supervisor_alive()? {
+        let pausing = context.state().record.session.as_ref().is_some_and(|session| session.state == SessionState::Pausing);
+        if !pausing {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        context.store.refresh()?;
+    }
+    let answer = Answer { message: handled.message };
+    screen.answer(&answer, || format!("{}\n", answer.message))?;
+    Ok(if handled.done { Exit::Done } else { Exit::Failed })
+}
+
+/// Holds the agents at their next iteration boundary.
+///
+/// # Errors
+/// As [`interventions::ask_supervisor`].
+pub fn pause(args: &Pause, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    ask(Request::Pause { force: args.force }, global, screen, args.wait)
+}
+
+/// Lets the agents go on.
+///
+/// # Errors
+/// As [`interventions::ask_supervisor`].
+pub fn resume(global: &Global, screen: &mut Screen) -> Result<Exit> {
+    ask(Request::Resume, global, screen, false)
+}
+
+/// Ends the session as Ctrl+C does.
+///
+/// # Errors
+/// As [`interventions::ask_supervisor`].
+pub fn quit(global: &Global, screen: &mut Screen) -> Result<Exit> {
+    ask(Request::Quit, global, screen, false)
+}

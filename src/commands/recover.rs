@@ -1,0 +1,80 @@
+//! `git axiom recover`.
+
+use clap::Args;
+use serde::Serialize;
+
+use super::{configured_program, open};
+use crate::cli::arguments::Global;
+use crate::cli::progress::Progress;
+use crate::cli::screen::Screen;
+use crate::error::{Exit, Result};
+use crate::ops::recover::{self, Orphan, View};
+use crate::ops::supervise::Options;
+
+/// Arguments of `recover`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without --yes it only looks, and says what it would do. 'git axiom run' does the same repairs when it starts.
+Agents that still run go on; the next 'git axiom run' takes them over.")]
+pub struct Recover {
+    /// Do every safe repair
+    #[arg(long, short)]
+    yes: bool,
+    /// Only look (the default)
+    #[arg(long, conflicts_with = "yes")]
+    dry_run: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer {
+    recovered: bool,
+    #[serde(flatten)]
+    view: View,
+}
+
+/// Looks, or repairs.
+///
+/// # Errors
+/// As [`recover::look`] and [`recover::recover`].
+pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let mut context = open(global)?;
+    let view = recover::look(&context)?;
+    if args.yes {
+        let options = Options { slots: 1, max_iterations: u32::MAX, until_idle: false, program: configured_program(&context)? };
+        recover::recover(&mut context, options, &mut Progress::new(false))?;
+    }
+    let answer = Answer { recovered: args.yes, view };
+    screen.answer(&answer, || in_words(&answer))?;
+    Ok(Exit::Done)
+}
+
+fn in_words(answer: &Answer) -> String {
+    let view = &answer.view;
+    if !view.needed && view.locks.is_empty() {
+        return "Nothing has to be recovered.\n".to_owned();
+    }
+    let mut text = String::new();
+    let mut group = |title: &str, orphans: &[Orphan]| {
+        for orphan in orphans {
+            text.push_str(&format!(
+                "{title}  {} ({}, iteration {}): {}\n",
+                orphan.id, orphan.agent, orphan.iteration, orphan.reasoning
+            ));
+        }
+    };
+    group("resumable", &view.resumable);
+    group("reset    ", &view.reset);
+    group("failed   ", &view.failed);
+    if let Some(operation) = &view.operation {
+        text.push_str(&format!("operation  '{operation}' was interrupted: it is finished, or reversed where that cannot be\n"));
+    }
+    if let Some(checkpoint) = &view.checkpoint {
+        text.push_str(&format!("checkpoint {checkpoint} was being made: it is completed if its capture stands\n"));
+    }
+    for lock in &view.locks {
+        text.push_str(&format!("lock       {lock}: removed if its owner is proved dead\n"));
+    }
+    text.push_str(if answer.recovered { "Recovered.\n" } else { "Nothing was changed. To do it: git axiom recover --yes\n" });
+    text
+}

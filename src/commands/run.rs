@@ -1,0 +1,123 @@
+//! `git axiom run`: the supervisor.
+
+use std::io::IsTerminal;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::open;
+use crate::cli::arguments::Global;
+use crate::cli::progress::Progress;
+use crate::cli::screen::Screen;
+use crate::domain::adapter;
+use crate::domain::session::Mode;
+use crate::error::{Code, Error, Exit, Result};
+use crate::ops::context::Context;
+use crate::ops::interventions;
+use crate::ops::supervise::{self, Ending, Interrupts, Options};
+
+/// The most agents at once.
+const MOST_AGENTS: u32 = 100;
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  git axiom run --mode autopilot --until-idle        the bodies of tasks are shell scripts
+  git axiom run --agents 3 -- ./my-agent --fast      any program; the prompt comes on its standard input
+
+In mode semi-auto each claim and each merge waits at a gate: see 'git axiom gate list'.
+Ctrl+C pauses, waits 5 seconds for the agents, stops them and keeps their work; again leaves at once.")]
+pub struct Run {
+    /// How many agents may work at once
+    #[arg(long, value_name = "N")]
+    pub agents: Option<u32>,
+    /// semi-auto (each claim and merge waits for a human) or autopilot
+    #[arg(long, value_name = "MODE")]
+    pub mode: Option<Mode>,
+    /// Iterations that a task may take
+    #[arg(long, value_name = "N")]
+    pub max_iterations: Option<u32>,
+    /// End when nothing more can be done: exit 0 if every task is merged
+    #[arg(long)]
+    pub until_idle: bool,
+    /// The agent program and its arguments; without one, the configured agent
+    #[arg(last = true, value_name = "PROGRAM")]
+    pub program: Vec<String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer {
+    ending: &'static str,
+    reasons: Vec<String>,
+}
+
+/// Runs a session to its end.
+///
+/// # Errors
+/// As [`supervise::run`].
+pub fn run(args: &Run, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let mut context = open(global)?;
+    context.for_humans_only("run")?;
+    let options = options(&context, args)?;
+    if let Some(mode) = args.mode {
+        interventions::change_mode(&mut context, mode)?;
+    }
+    let interrupts = Interrupts::install(leave_at_once)?;
+    let mut progress = Progress::new(std::io::stderr().is_terminal());
+    let ending = supervise::run(&mut context, options, &interrupts, &mut progress)?;
+    progress.finish();
+    let (name, reasons, exit) = match ending {
+        Ending::AllMerged => ("allMerged", Vec::new(), Exit::Done),
+        Ending::Idle(reasons) => ("idle", reasons, Exit::Failed),
+        Ending::Quit => ("quit", Vec::new(), Exit::Done),
+        Ending::Interrupted => ("interrupted", Vec::new(), Exit::Interrupted),
+    };
+    let answer = Answer { ending: name, reasons };
+    screen.answer(&answer, || answer.reasons.iter().map(|reason| format!("{reason}\n")).collect())?;
+    if exit == Exit::Failed {
+        return Err(Error::new(
+            Code::NotIdle,
+            format!("nothing more can be done, and {} tasks are not merged", answer.reasons.len()),
+        )
+        .hint("git axiom task list    shows them"));
+    }
+    Ok(exit)
+}
+
+/// What a session is run with: the command line before the configuration.
+///
+/// # Errors
+/// `INVALID_INPUT`, `CONFIG_INVALID`.
+fn options(context: &Context, args: &Run) -> Result<Options> {
+    let within = |what: &str, value: u32, most: u32| match value {
+        0 => Err(Error::new(Code::InvalidInput, format!("{what} cannot be 0"))),
+        n if n > most => Err(Error::new(Code::InvalidInput, format!("{what} cannot be more than {most}"))),
+        n => Ok(n),
+    };
+    let config = &context.config.agents;
+    Ok(Options {
+        slots: within("--agents", args.agents.unwrap_or(config.count), MOST_AGENTS)?,
+        max_iterations: within("--max-iterations", args.max_iterations.unwrap_or(config.max_iterations), 1_000_000)?,
+        until_idle: args.until_idle,
+        program: if args.program.is_empty() {
+            super::configured_program(context)?
+        } else {
+            adapter::bare_program(args.program.clone())
+        },
+    })
+}
+
+/// The second Ctrl+C: what is under way is journaled or durable, and agents belong to their keepers, so leaving is safe.
+#[allow(clippy::disallowed_methods)] // the one place beside main that ends the process: main waits for the session
+fn leave_at_once(running: &[String]) {
+    let mut screen = Screen::new(false);
+    if running.is_empty() {
+        screen.complain("left at once; no agent is known to run");
+    } else {
+        screen.complain(&format!("left at once; still running: {}", running.join(", ")));
+        screen.complain("hint: 'git axiom stop --all' stops them, 'git axiom run' takes them over");
+    }
+    std::process::exit(Exit::Interrupted as i32);
+}

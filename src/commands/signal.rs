@@ -1,0 +1,144 @@
+//! `git axiom signal`: what an agent reports.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+
+use crate::cli::screen::Screen;
+use crate::domain::ids::Token;
+use crate::domain::signal::{FileReport, Signal, ToolReport};
+use crate::env;
+use crate::error::{Code, Error, Exit, Result};
+use crate::process::spool;
+
+/// Reports of an agent; only to be called by agents.
+#[derive(Debug, Subcommand)]
+pub enum SignalVerb {
+    /// Say that the task is complete
+    Complete,
+    /// Say that you cannot go on
+    Blocked {
+        /// Why
+        reason: String,
+    },
+    /// Ask a human, and end; the answer comes with the next iteration
+    Waiting {
+        /// What you ask
+        question: String,
+    },
+    /// Say how far the task is
+    Progress {
+        /// 0 to 100
+        percent: u8,
+    },
+    /// Keep something worth knowing beyond this task
+    Learning {
+        /// What you learnt
+        text: String,
+        /// Where it holds
+        #[arg(long)]
+        scope: Option<String>,
+    },
+    /// Say which phase of the work begins
+    Phase {
+        /// Its name
+        name: String,
+    },
+    /// Say that a part of the task begins, or is done
+    Subtask {
+        /// Its name
+        name: String,
+        /// It is done
+        #[arg(long)]
+        done: bool,
+    },
+    /// Say how far a file is
+    File(FileArgs),
+    /// Say that something others may wait for is ready
+    Ready {
+        /// Its name
+        name: String,
+        /// What it is
+        text: String,
+    },
+    /// Say that a tool call begins
+    ToolStarted(ToolArgs),
+    /// Say that a tool call has ended
+    ToolCompleted(ToolArgs),
+}
+
+/// Arguments of `signal file`.
+#[derive(Debug, Args)]
+pub struct FileArgs {
+    /// The file, relative to the workspace
+    path: String,
+    /// It is done
+    #[arg(long)]
+    done: bool,
+    /// The section that was finished last
+    #[arg(long)]
+    section: Option<String>,
+    /// The section that comes next
+    #[arg(long)]
+    next: Option<String>,
+    /// The line that was reached
+    #[arg(long)]
+    line: Option<u64>,
+    /// How sure you are, 0 to 1
+    #[arg(long)]
+    confidence: Option<f64>,
+}
+
+/// Arguments of `signal tool-started` and `signal tool-completed`.
+#[derive(Debug, Args)]
+pub struct ToolArgs {
+    /// The tool's name
+    name: String,
+    /// The call's id
+    #[arg(long)]
+    id: Option<String>,
+    /// A hash of the call's input
+    #[arg(long)]
+    hash: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Answer {
+    recorded: bool,
+}
+
+/// Hands the report to the keeper and waits until it is on disk.
+///
+/// # Errors
+/// `INVALID_INPUT` where no agent calls; as [`spool::submit`].
+pub fn run(verb: SignalVerb, screen: &mut Screen) -> Result<Exit> {
+    let not_an_agent = || {
+        Error::new(Code::InvalidInput, "this is not running below 'git axiom run'")
+            .hint("'git axiom signal' is for agents: their keeper sets AXIOM_SPOOL and AXIOM_TOKEN")
+    };
+    let folder = env::var("AXIOM_SPOOL").map(PathBuf::from).ok_or_else(not_an_agent)?;
+    let token = env::var("AXIOM_TOKEN").and_then(|text| text.into_string().ok()).ok_or_else(not_an_agent)?;
+    spool::submit(&folder, &Token::new(token)?, signal(verb), spool::PATIENCE)?;
+    screen.answer(&Answer { recorded: true }, String::new)?;
+    Ok(Exit::Done)
+}
+
+fn signal(verb: SignalVerb) -> Signal {
+    let tool = |args: ToolArgs| ToolReport { name: args.name, id: args.id, hash: args.hash };
+    match verb {
+        SignalVerb::Complete => Signal::Complete {},
+        SignalVerb::Blocked { reason } => Signal::Blocked { reason },
+        SignalVerb::Waiting { question } => Signal::Waiting { question },
+        SignalVerb::Progress { percent } => Signal::Progress { percent },
+        SignalVerb::Learning { text, scope } => Signal::Learning { text, scope },
+        SignalVerb::Phase { name } => Signal::Phase { name },
+        SignalVerb::Subtask { name, done } => Signal::Subtask { name, done },
+        SignalVerb::File(FileArgs { path, done, section, next, line, confidence }) => {
+            Signal::File(FileReport { path, done, section, next, line, confidence })
+        }
+        SignalVerb::Ready { name, text } => Signal::Ready { name, text },
+        SignalVerb::ToolStarted(args) => Signal::ToolStarted(tool(args)),
+        SignalVerb::ToolCompleted(args) => Signal::ToolCompleted(tool(args)),
+    }
+}

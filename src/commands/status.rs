@@ -1,0 +1,104 @@
+//! `git axiom status`.
+
+use std::time::Duration;
+
+use clap::Args;
+
+use super::open;
+use crate::cli::arguments::Global;
+use crate::cli::screen::{Screen, table};
+use crate::env;
+use crate::error::{Exit, Result};
+use crate::ops::status::{self, AgentView, Status as Report};
+
+/// How often `--watch` looks.
+const INTERVAL: Duration = Duration::from_millis(500);
+
+/// Arguments of `status`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Says whether a supervisor runs, what each agent does, how many tasks are in which status, what waits for you, and
+whether something has to be recovered. Takes no lock and changes nothing.
+
+With --watch and --json, one document is printed for each change, a line each.")]
+pub struct Status {
+    /// Go on showing it as it changes, until interrupted
+    #[arg(long)]
+    watch: bool,
+}
+
+/// Shows what goes on.
+///
+/// # Errors
+/// What opening says.
+pub fn run(args: &Status, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let mut context = open(global)?;
+    let mut last = None;
+    loop {
+        let report = status::status(&context, env::now())?;
+        let seen = (report.session.metadata.events, report.supervisor.alive);
+        if last != Some(seen) || screen.shows_terminal() {
+            if args.watch {
+                screen.clear()?;
+            }
+            screen.answer(&report, || in_words(&report))?;
+            last = Some(seen);
+        }
+        if !args.watch || screen.reader_is_gone() {
+            return Ok(Exit::Done);
+        }
+        std::thread::sleep(INTERVAL);
+        context.store.refresh()?;
+    }
+}
+
+fn in_words(report: &Report) -> String {
+    let session = &report.session;
+    let mut text = match (&session.metadata.target, session.state) {
+        (Some(target), state) if state != "idle" => {
+            let by = report.supervisor.pid.map_or_else(String::new, |pid| format!(", supervisor {pid}"));
+            format!("Session {state}, {} into {target}{by}.\n", session.mode)
+        }
+        (_, _) => format!("No session runs; mode {}.\n", session.mode),
+    };
+    let (tasks, progress) = (&report.tasks, &report.progress);
+    text.push_str(&format!(
+        "Tasks: {} pending ({} ready, {} waiting), {} active, {} done ({} merged), {} blocked, {} failed.\n",
+        tasks.pending, progress.ready, progress.waiting, tasks.active, tasks.done, progress.merged, tasks.blocked, tasks.failed
+    ));
+    if !report.agents.is_empty() {
+        text.push('\n');
+        let mut rows = vec![["AGENT", "STATE", "TASK", "ITERATION", "PROGRESS", "TIME", "TITLE"].map(String::from).to_vec()];
+        rows.extend(report.agents.iter().map(agent_row));
+        text.push_str(&table(&rows));
+    }
+    if !report.gates.is_empty() {
+        text.push_str("\nWaiting for you:\n");
+        let rows = report.gates.iter().map(|gate| vec![format!("  {}", gate.id), gate.reason.clone()]);
+        text.push_str(&table(&rows.collect::<Vec<_>>()));
+    }
+    if report.recovery.needed {
+        text.push_str(&format!("\nTo be recovered: {}; see 'git axiom recover'.\n", report.recovery.reasons.join("; ")));
+    }
+    if let (Some(action), Some(at)) = (&session.last_action, session.updated_at) {
+        text.push_str(&format!("\nLast: {action}, {at}.\n"));
+    }
+    text
+}
+
+fn agent_row(agent: &AgentView) -> Vec<String> {
+    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+    let iteration = match agent.max_iterations {
+        Some(most) if agent.task_id.is_some() => format!("{}/{most}", agent.iteration),
+        Some(_) | None => "-".to_owned(),
+    };
+    vec![
+        agent.id.clone(),
+        agent.state.to_owned(),
+        or_dash(agent.task_id.clone()),
+        iteration,
+        or_dash(agent.progress.map(|percent| format!("{percent}%"))),
+        or_dash(agent.duration.map(|seconds| format!("{}:{:02}", seconds / 60, seconds % 60))),
+        or_dash(agent.title.clone()),
+    ]
+}

@@ -1,0 +1,83 @@
+//! `git axiom task add`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::view::CaseView;
+use crate::cli::arguments::Global;
+use crate::cli::screen::Screen;
+use crate::commands::{input, open};
+use crate::domain::case::{Kind, Status};
+use crate::domain::ids::CaseId;
+use crate::domain::text::MAX_TEXT;
+use crate::error::{Exit, Result};
+use crate::ops::cases::{self, NewCase};
+
+/// Arguments of `task add`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  git axiom task add 'Write the parser' --body-file parser.md
+  git axiom task add 'Test it' --after task-001 --verify 'cargo test'
+  id=$(git axiom task add 'Release' --kind operation)
+  git axiom task add 'Tag it' --parent $id --body 'git tag v1'
+
+With the preset 'shell', the body is the script that is run.")]
+pub struct Add {
+    /// What is to be done, in one line of at most 500 characters
+    #[arg(value_name = "TITLE")]
+    title: String,
+    /// The id; without it, the next free one (task-001, task-002, …)
+    #[arg(long)]
+    id: Option<String>,
+    /// directive (the goal), operation (a group of tasks) or task (what one agent works on)
+    #[arg(long, value_name = "KIND", default_value = "task")]
+    kind: String,
+    /// The case it is a part of
+    #[arg(long, value_name = "ID")]
+    parent: Option<String>,
+    /// A case that must be merged before it starts; may be repeated, or several with commas
+    #[arg(long, value_name = "ID")]
+    after: Vec<String>,
+    /// Which kind of agent works on it: agents are called PERSONA-NNN
+    #[arg(long)]
+    persona: Option<String>,
+    /// A shell command that must pass before it is done; may be repeated
+    #[arg(long, value_name = "COMMAND")]
+    verify: Vec<String>,
+    /// What the agent is told
+    #[arg(long, value_name = "TEXT", conflicts_with = "body_file")]
+    body: Option<String>,
+    /// A file with what the agent is told, at most 16 MiB of UTF-8; - for standard input
+    #[arg(long, value_name = "FILE")]
+    body_file: Option<PathBuf>,
+}
+
+/// Adds a case and prints its id.
+///
+/// # Errors
+/// As [`cases::add`], and for a body that cannot be read.
+pub fn run(args: &Add, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let new = NewCase {
+        id: args.id.as_deref().map(CaseId::new).transpose()?,
+        kind: args.kind.parse::<Kind>()?,
+        title: args.title.clone(),
+        body: match (&args.body, &args.body_file) {
+            (Some(text), _) => Some(text.clone()),
+            (None, Some(path)) => Some(input::text_of(&super::resolve(path, global)?, MAX_TEXT as u64)?),
+            (None, None) => None,
+        },
+        parent: args.parent.as_deref().map(CaseId::new).transpose()?,
+        after: input::ids(&args.after)?,
+        persona: args.persona.clone(),
+        verify: args.verify.clone(),
+        status: Status::Pending,
+        reason: None,
+        merged: None,
+    };
+    let mut context = open(global)?;
+    let case = cases::add(&mut context, new)?;
+    screen.answer(&CaseView::of(context.state(), &case), || format!("{}\n", case.id))?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,55 @@
+//! `git axiom task audit`.
+
+use clap::Args;
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::cli::arguments::Global;
+use crate::cli::screen::{Screen, table};
+use crate::commands::open;
+use crate::domain::audit::AuditEntry;
+use crate::domain::ids::CaseId;
+use crate::error::{Exit, Result};
+use crate::ops::history;
+
+/// Arguments of `task audit`.
+#[derive(Debug, Args)]
+pub struct Audit {
+    /// The case
+    id: String,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    id: &'a CaseId,
+    entries: Vec<Entry<'a>>,
+}
+
+#[derive(Serialize)]
+struct Entry<'a> {
+    seq: u64,
+    at: Timestamp,
+    by: String,
+    transaction: &'a str,
+    event: &'a str,
+    text: &'a str,
+}
+
+fn as_json(entry: &AuditEntry) -> Entry<'_> {
+    let AuditEntry { seq, at, by, txn, event, text } = entry;
+    Entry { seq: *seq, at: *at, by: by.to_string(), transaction: txn.as_str(), event, text }
+}
+
+/// Shows a case's history, oldest first.
+///
+/// # Errors
+/// As [`history::audit`].
+pub fn run(args: &Audit, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let id = CaseId::new(args.id.as_str())?;
+    let context = open(global)?;
+    let history = history::audit(&context, &id)?;
+    let entry = |entry: &AuditEntry| vec![entry.at.to_string(), entry.by.to_string(), entry.text.clone()];
+    let answer = Answer { id: &id, entries: history.iter().map(as_json).collect() };
+    screen.answer(&answer, || table(&history.iter().map(entry).collect::<Vec<_>>()))?;
+    Ok(Exit::Done)
+}

@@ -1,0 +1,101 @@
+//! `git axiom task edit`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::cli::arguments::Global;
+use crate::cli::screen::Screen;
+use crate::commands::{input, open};
+use crate::domain::audit::change_text;
+use crate::domain::case::CaseChange;
+use crate::domain::ids::CaseId;
+use crate::domain::text::MAX_TEXT;
+use crate::error::{Code, Error, Exit, Result};
+use crate::ops::cases;
+
+/// Arguments of `task edit`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+An empty value takes a field away: --parent '', --body '', --persona ''; --after '' and --verify '' empty the list.
+A list that is given replaces the old one. 'git axiom undo' takes the edit back.")]
+pub struct Edit {
+    /// The case
+    id: String,
+    /// The new title
+    #[arg(long)]
+    title: Option<String>,
+    /// The case it is a part of
+    #[arg(long, value_name = "ID")]
+    parent: Option<String>,
+    /// The cases it comes after, instead of the present ones; may be repeated, or several with commas
+    #[arg(long, value_name = "ID")]
+    after: Option<Vec<String>>,
+    /// Which kind of agent works on it
+    #[arg(long)]
+    persona: Option<String>,
+    /// Shell commands that must pass before it is done, instead of the present ones; may be repeated
+    #[arg(long, value_name = "COMMAND")]
+    verify: Option<Vec<String>>,
+    /// What the agent is told
+    #[arg(long, value_name = "TEXT", conflicts_with = "body_file")]
+    body: Option<String>,
+    /// A file with what the agent is told; - for standard input
+    #[arg(long, value_name = "FILE")]
+    body_file: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    id: &'a CaseId,
+    changes: &'a [CaseChange],
+}
+
+fn unless_empty<T>(text: &str, make: impl FnOnce(&str) -> Result<T>) -> Result<Option<T>> {
+    if text.is_empty() { Ok(None) } else { make(text).map(Some) }
+}
+
+fn asked(args: &Edit, global: &Global) -> Result<cases::Edit> {
+    let body = match (&args.body, &args.body_file) {
+        (Some(text), _) => Some(text.clone()),
+        (None, Some(path)) => Some(input::text_of(&super::resolve(path, global)?, MAX_TEXT as u64)?),
+        (None, None) => None,
+    };
+    let edit = cases::Edit {
+        title: args.title.clone(),
+        body: body.map(|text| Some(text).filter(|text| !text.is_empty())),
+        parent: args.parent.as_deref().map(|text| unless_empty(text, |text| CaseId::new(text))).transpose()?,
+        after: args.after.as_deref().map(input::ids).transpose()?,
+        persona: args.persona.as_deref().map(|text| unless_empty(text, |text| Ok(text.to_owned()))).transpose()?,
+        verify: args.verify.as_ref().map(|all| all.iter().filter(|command| !command.is_empty()).cloned().collect()),
+    };
+    let nothing = edit.title.is_none()
+        && edit.body.is_none()
+        && edit.parent.is_none()
+        && edit.after.is_none()
+        && edit.persona.is_none()
+        && edit.verify.is_none();
+    if nothing {
+        return Err(Error::new(Code::Usage, "nothing to change was given").hint("git axiom task edit -h    lists what can be"));
+    }
+    Ok(edit)
+}
+
+/// Changes fields of a case and says what has changed.
+///
+/// # Errors
+/// As [`cases::edit`]; `USAGE` where nothing is asked.
+pub fn run(args: &Edit, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let id = CaseId::new(args.id.as_str())?;
+    let edit = asked(args, global)?;
+    let mut context = open(global)?;
+    let changes = cases::edit(&mut context, &id, edit)?;
+    screen.answer(&Answer { id: &id, changes: &changes }, || {
+        if changes.is_empty() {
+            return format!("{id}: nothing to change, all is so already\n");
+        }
+        changes.iter().map(|change| format!("{id}: {}\n", change_text(change))).collect()
+    })?;
+    Ok(Exit::Done)
+}

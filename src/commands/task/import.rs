@@ -1,0 +1,53 @@
+//! `git axiom task import`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::cli::arguments::Global;
+use crate::cli::screen::Screen;
+use crate::commands::{input, open};
+use crate::domain::ids::CaseId;
+use crate::error::{Exit, Result};
+use crate::ops::import;
+
+/// The largest file that is taken.
+const MAX_FILE: u64 = 1024 * 1024 * 1024;
+
+/// Arguments of `task import`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Each line is a JSON object with the keys of 'git axiom task list --json'; only title is needed:
+  {\"id\": \"parser\", \"title\": \"Write the parser\", \"body\": \"…\"}
+  {\"title\": \"Test it\", \"after\": [\"parser\"], \"verify\": [\"cargo test\"]}
+
+Statuses may be called todo, queued, doing, running and stuck too. A task that is done is taken to be in the commit
+that is checked out; one that is active becomes pending. References may point forward in the file. All or nothing:
+an error names its line.")]
+pub struct Import {
+    /// JSON lines, at most 100,000; - for standard input
+    file: PathBuf,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    ids: &'a [CaseId],
+}
+
+/// Adds the cases of a file.
+///
+/// # Errors
+/// As [`import::import`].
+pub fn run(args: &Import, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let text = input::text_of(&super::resolve(&args.file, global)?, MAX_FILE)?;
+    let mut context = open(global)?;
+    let imported = import::import(&mut context, &text)?;
+    let answer = Answer { ids: &imported.ids };
+    screen.answer(&answer, || imported.ids.iter().map(|id| format!("{id}\n")).collect())?;
+    screen.note(&format!("{} cases imported.", imported.ids.len()));
+    if imported.were_active > 0 {
+        screen.note(&format!("{} of them were active and are pending here: no agent works on them.", imported.were_active));
+    }
+    Ok(Exit::Done)
+}

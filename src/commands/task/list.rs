@@ -1,0 +1,91 @@
+//! `git axiom task list`.
+
+use clap::Args;
+use serde::Serialize;
+
+use super::view::{CaseView, joined, status_words};
+use crate::cli::arguments::Global;
+use crate::cli::screen::{Screen, table};
+use crate::commands::open;
+use crate::domain::case::{Case, Kind, Status};
+use crate::domain::state::State;
+use crate::domain::view::Shown;
+use crate::error::{Exit, Result};
+
+/// Arguments of `task list`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+'waiting' is pending, but what it comes after is not merged yet; 'interrupted' is pending after a crash.
+Archived cases are listed with --all or --status archived; --json lists everything unless --status is given.")]
+pub struct List {
+    /// Only cases of this status: pending, waiting, interrupted, active, done, blocked, failed or archived
+    #[arg(long, value_name = "STATUS")]
+    status: Vec<String>,
+    /// Archived cases too
+    #[arg(long)]
+    all: bool,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    tasks: Vec<CaseView<'a>>,
+}
+
+/// What `--status` asks for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    Stored(Status),
+    Derived(Shown),
+}
+
+fn wanted(word: &str) -> Result<Wanted> {
+    match [Shown::Waiting, Shown::Interrupted].into_iter().find(|shown| shown.as_str() == word) {
+        Some(shown) => Ok(Wanted::Derived(shown)),
+        None => word.parse().map(Wanted::Stored),
+    }
+}
+
+/// Lists cases.
+///
+/// # Errors
+/// `INVALID_INPUT` for an unknown status; what opening says.
+pub fn run(args: &List, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let words = args.status.iter().flat_map(|word| word.split(','));
+    let wanted = words.map(wanted).collect::<Result<Vec<_>>>()?;
+    let context = open(global)?;
+    let state = context.state();
+    let every = args.all || screen.wants_json();
+    let fits = |case: &&Case| {
+        let asked = |wanted: &Wanted| match wanted {
+            Wanted::Stored(status) => case.status == *status,
+            Wanted::Derived(shown) => Shown::of(state, case) == *shown,
+        };
+        if wanted.is_empty() { every || case.status != Status::Archived } else { wanted.iter().any(asked) }
+    };
+    let cases: Vec<&Case> = state.restorable.cases.values().filter(fits).collect();
+    let hidden = state.restorable.cases.len() - cases.len();
+    let json = screen.wants_json();
+    let answer = Answer { tasks: if json { cases.iter().map(|case| CaseView::of(state, case)).collect() } else { Vec::new() } };
+    screen.answer(&answer, || if cases.is_empty() { String::new() } else { rows(state, &cases) })?;
+    if cases.is_empty() && hidden == 0 {
+        screen.note("There is no case yet: add one with 'git axiom task add TITLE'.");
+    } else if wanted.is_empty() && hidden > 0 {
+        screen.note(&format!("{hidden} archived, shown with --all"));
+    }
+    Ok(Exit::Done)
+}
+
+fn rows(state: &State, cases: &[&Case]) -> String {
+    let mut rows = vec![["ID", "STATUS", "PROGRESS", "AFTER", "TITLE"].map(String::from).to_vec()];
+    for case in cases {
+        let kind = if case.kind == Kind::Task { String::new() } else { format!(" [{}]", case.kind) };
+        rows.push(vec![
+            case.id.to_string(),
+            status_words(state, case),
+            format!("{:>3}%", state.progress(case)),
+            joined(&case.after, "-"),
+            format!("{}{kind}", case.title),
+        ]);
+    }
+    table(&rows)
+}

@@ -1,0 +1,65 @@
+//! `git axiom task …`.
+
+mod add;
+mod audit;
+mod edit;
+mod import;
+mod list;
+mod restate;
+mod show;
+mod view;
+
+use std::path::{Path, PathBuf};
+
+use clap::Subcommand;
+
+use crate::cli::arguments::Global;
+use crate::cli::screen::Screen;
+use crate::commands::working_dir;
+use crate::error::{Exit, Result};
+
+/// Verbs on cases.
+#[derive(Debug, Subcommand)]
+pub enum Task {
+    /// Add a case and print its id
+    Add(add::Add),
+    /// List the cases
+    List(list::List),
+    /// Show all that is known of a case
+    Show(show::Show),
+    /// Change fields of a case
+    Edit(edit::Edit),
+    /// Keep agents from taking cases
+    Block(restate::Block),
+    /// Make blocked or failed cases pending again
+    Unblock(restate::Unblock),
+    /// Put cases out of the way; nothing waits for them any more
+    Archive(restate::Archive),
+    /// Show the history of a case
+    Audit(audit::Audit),
+    /// Add the cases of a file, all or none
+    Import(import::Import),
+}
+
+/// Runs a verb on cases.
+///
+/// # Errors
+/// Whatever the verb says.
+pub fn run(args: &Task, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    match args {
+        Task::Add(args) => add::run(args, global, screen),
+        Task::List(args) => list::run(args, global, screen),
+        Task::Show(args) => show::run(args, global, screen),
+        Task::Edit(args) => edit::run(args, global, screen),
+        Task::Block(args) => restate::block(args, global, screen),
+        Task::Unblock(args) => restate::unblock(args, global, screen),
+        Task::Archive(args) => restate::archive(args, global, screen),
+        Task::Audit(args) => audit::run(args, global, screen),
+        Task::Import(args) => import::run(args, global, screen),
+    }
+}
+
+/// A path as given on the command line, seen from where `-C` says; `-` stays.
+fn resolve(path: &Path, global: &Global) -> Result<PathBuf> {
+    if path.as_os_str() == "-" { Ok(path.to_owned()) } else { Ok(working_dir(global)?.join(path)) }
+}

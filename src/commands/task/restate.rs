@@ -1,0 +1,93 @@
+//! `git axiom task block`, `unblock` and `archive`.
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::cli::arguments::Global;
+use crate::cli::screen::Screen;
+use crate::commands::{input, open};
+use crate::domain::ids::CaseId;
+use crate::error::{Exit, Result};
+use crate::ops::cases;
+use crate::ops::context::Context;
+
+/// Arguments of `task block`.
+#[derive(Debug, Args)]
+pub struct Block {
+    /// The cases
+    #[arg(required = true, value_name = "ID")]
+    ids: Vec<String>,
+    /// Why
+    #[arg(long, value_name = "REASON")]
+    reason: String,
+}
+
+/// Arguments of `task unblock`.
+#[derive(Debug, Args)]
+pub struct Unblock {
+    /// The cases
+    #[arg(required = true, value_name = "ID")]
+    ids: Vec<String>,
+}
+
+/// Arguments of `task archive`.
+#[derive(Debug, Args)]
+#[command(after_help = "Archived cases stay on record; 'git axiom undo' brings them back.")]
+pub struct Archive {
+    /// The cases
+    #[arg(required = true, value_name = "ID")]
+    ids: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    changed: &'a [CaseId],
+    unchanged: Vec<&'a CaseId>,
+}
+
+fn report(screen: &mut Screen, asked: &[CaseId], changed: &[CaseId], done: &str) -> Result<Exit> {
+    let unchanged: Vec<&CaseId> = asked.iter().filter(|id| !changed.contains(id)).collect();
+    let answer = Answer { changed, unchanged };
+    screen.answer(&answer, || {
+        let made = changed.iter().map(|id| format!("{id}: {done}\n"));
+        made.chain(answer.unchanged.iter().map(|id| format!("{id}: was {done} already\n"))).collect()
+    })?;
+    Ok(Exit::Done)
+}
+
+fn restate(
+    ids: &[String],
+    global: &Global,
+    screen: &mut Screen,
+    done: &str,
+    change: impl FnOnce(&mut Context, &[CaseId]) -> Result<Vec<CaseId>>,
+) -> Result<Exit> {
+    let ids = input::ids(ids)?;
+    let mut context = open(global)?;
+    let changed = change(&mut context, &ids)?;
+    report(screen, &ids, &changed, done)
+}
+
+/// Blocks cases.
+///
+/// # Errors
+/// As [`cases::block`].
+pub fn block(args: &Block, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    restate(&args.ids, global, screen, "blocked", |context, ids| cases::block(context, ids, &args.reason))
+}
+
+/// Makes blocked or failed cases pending again.
+///
+/// # Errors
+/// As [`cases::unblock`].
+pub fn unblock(args: &Unblock, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    restate(&args.ids, global, screen, "pending", cases::unblock)
+}
+
+/// Puts cases out of the way.
+///
+/// # Errors
+/// As [`cases::archive`].
+pub fn archive(args: &Archive, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    restate(&args.ids, global, screen, "archived", cases::archive)
+}

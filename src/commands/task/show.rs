@@ -1,0 +1,102 @@
+//! `git axiom task show`.
+
+use clap::Args;
+use serde::Serialize;
+
+use super::view::{CaseView, joined, status_words};
+use crate::cli::arguments::Global;
+use crate::cli::screen::{Screen, table};
+use crate::commands::open;
+use crate::domain::case::{Case, Kind};
+use crate::domain::ids::CaseId;
+use crate::domain::state::State;
+use crate::error::{Exit, Result};
+use crate::ops::texts;
+
+/// Arguments of `task show`.
+#[derive(Debug, Args)]
+pub struct Show {
+    /// The case
+    id: String,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    #[serde(flatten)]
+    case: CaseView<'a>,
+    body: Option<&'a str>,
+    branch: Option<&'a str>,
+    workspace: Option<&'a str>,
+}
+
+/// Shows a case.
+///
+/// # Errors
+/// `UNKNOWN_TASK`; what opening says.
+pub fn run(args: &Show, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let id = CaseId::new(args.id.as_str())?;
+    let context = open(global)?;
+    let state = context.state();
+    let case = state.case(&id)?;
+    let body = case.body.as_ref().map(|text| texts::load(&context.repo, text)).transpose()?;
+    let workspace = state.restorable.workspaces.get(&id);
+    let answer = Answer {
+        case: CaseView::of(state, case),
+        body: body.as_deref(),
+        branch: workspace.map(|workspace| workspace.branch.short()),
+        workspace: workspace.map(|workspace| workspace.path.as_str()),
+    };
+    screen.answer(&answer, || in_words(state, case, body.as_deref()))?;
+    Ok(Exit::Done)
+}
+
+fn in_words(state: &State, case: &Case, body: Option<&str>) -> String {
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let mut row = |name: &str, value: String| rows.push(vec![format!("{name}:"), value]);
+    row("status", status_words(state, case));
+    if let Some(reason) = &case.reason {
+        row("reason", reason.clone());
+    }
+    if case.kind != Kind::Task {
+        row("kind", case.kind.to_string());
+    }
+    row("progress", format!("{}%", state.progress(case)));
+    if let Some(parent) = &case.parent {
+        row("part of", parent.to_string());
+    }
+    let parts: Vec<CaseId> = state.parts(&case.id).map(|part| part.id.clone()).collect();
+    if !parts.is_empty() {
+        row("parts", joined(&parts, ""));
+    }
+    if !case.after.is_empty() {
+        row("after", joined(&case.after, ""));
+    }
+    let waits: Vec<CaseId> = state.waits_for(case).cloned().collect();
+    if !waits.is_empty() && !case.is_settled() {
+        row("waits for", joined(&waits, ""));
+    }
+    if let Some(persona) = &case.persona {
+        row("persona", persona.clone());
+    }
+    for command in &case.verify {
+        row("verify", command.clone());
+    }
+    if let Some(merged) = &case.merged {
+        row("merged", format!("{} into {}", merged.commit.short(), merged.target.short()));
+    }
+    if let Some(workspace) = state.restorable.workspaces.get(&case.id) {
+        row("branch", workspace.branch.short().to_owned());
+        row("workspace", workspace.path.clone());
+    }
+    if let Some(record) = state.record.cases.get(&case.id).filter(|record| record.iterations > 0 || record.retry_count > 0) {
+        row("iterations", record.iterations.to_string());
+        row("retries", record.retry_count.to_string());
+        row("duration", format!("{} s", record.duration_ms / 1000));
+    }
+    row("added", case.created_at.to_string());
+    let head = format!("{}: {}\n{}", case.id, case.title, table(&rows));
+    match body {
+        Some(body) => format!("{head}\n{}\n", body.trim_end_matches('\n')),
+        None => head,
+    }
+}

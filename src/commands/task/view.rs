@@ -1,0 +1,84 @@
+//! A case as JSON: the keys of `task list --json` and `task show --json`.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::domain::case::{Case, Kind, Merged, Status};
+use crate::domain::ids::{AgentId, CaseId};
+use crate::domain::state::State;
+use crate::domain::text::Text;
+use crate::domain::view::Shown;
+
+/// A case as JSON. `import` takes the same keys.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CaseView<'a> {
+    id: &'a CaseId,
+    title: &'a str,
+    kind: Kind,
+    status: Status,
+    shown: Shown,
+    progress: u8,
+    parent: Option<&'a CaseId>,
+    after: &'a [CaseId],
+    waits_for: Vec<&'a CaseId>,
+    persona: Option<&'a str>,
+    verify: &'a [String],
+    reason: Option<&'a str>,
+    merged: Option<&'a Merged>,
+    agent: Option<&'a AgentId>,
+    retry_count: u32,
+    iterations: u32,
+    tokens_used: Option<u64>,
+    cost_usd: Option<f64>,
+    /// Seconds, over all iterations.
+    duration: u64,
+    created_at: Timestamp,
+    body_size: u64,
+}
+
+impl<'a> CaseView<'a> {
+    /// The case as it is in `state`.
+    pub fn of(state: &'a State, case: &'a Case) -> Self {
+        let record = state.record.cases.get(&case.id);
+        let agent = state.agent_on(&case.id).map(|agent| &agent.id);
+        Self {
+            id: &case.id,
+            title: &case.title,
+            kind: case.kind,
+            status: case.status,
+            shown: Shown::of(state, case),
+            progress: state.progress(case),
+            parent: case.parent.as_ref(),
+            after: &case.after,
+            waits_for: if case.status == Status::Pending { state.waits_for(case).collect() } else { Vec::new() },
+            persona: case.persona.as_deref(),
+            verify: &case.verify,
+            reason: case.reason.as_deref(),
+            merged: case.merged.as_ref(),
+            agent: agent.or_else(|| record.and_then(|record| record.last_agent.as_ref())),
+            retry_count: record.map_or(0, |record| record.retry_count),
+            iterations: record.map_or(0, |record| record.iterations),
+            tokens_used: record.and_then(|record| record.tokens_used),
+            cost_usd: record.and_then(|record| record.cost_usd),
+            duration: record.map_or(0, |record| record.duration_ms / 1000),
+            created_at: case.created_at,
+            body_size: match &case.body {
+                None => 0,
+                Some(Text::Inline(text)) => text.len() as u64,
+                Some(Text::Stored { size, .. }) => *size,
+            },
+        }
+    }
+}
+
+/// The status in words for people: `done` says whether the work is in the target.
+pub fn status_words(state: &State, case: &Case) -> String {
+    let shown = Shown::of(state, case).as_str();
+    if case.merged.is_some() && case.status == Status::Done { format!("{shown}, merged") } else { shown.to_owned() }
+}
+
+/// Ids with commas; `none` for none.
+pub fn joined(ids: &[CaseId], none: &str) -> String {
+    if ids.is_empty() { none.to_owned() } else { ids.iter().map(CaseId::as_str).collect::<Vec<_>>().join(", ") }
+}

@@ -1,0 +1,82 @@
+//! Agent programs as data: the presets, and what a configured or given command line means.
+
+use crate::error::{Code, Error, Result};
+
+/// What the program gets as its prompt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PromptKind {
+    /// The whole prompt, in Markdown.
+    Prompt,
+    /// The task's body alone: it is the script.
+    Script,
+}
+
+/// An agent program, ready to be started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentProgram {
+    /// The preset's name, or the program's.
+    pub name: String,
+    /// The program and its arguments; `{prompt}` and `{promptFile}` are replaced, else the prompt comes on stdin.
+    pub command: Vec<String>,
+    /// Whether exit 0 alone completes a task.
+    pub exit_completes: bool,
+    /// What asks it to stop: TERM, INT, HUP or QUIT.
+    pub stop_signal: String,
+    /// What it gets as its prompt.
+    pub prompt: PromptKind,
+}
+
+/// The presets that work out of the box (observed behaviour of the programs is why they differ).
+const PRESETS: &[(&str, &[&str], bool, &str)] = &[
+    ("shell", &["sh", "{promptFile}"], true, "TERM"),
+    (
+        "claude",
+        &["claude", "-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "acceptEdits"],
+        false,
+        "TERM",
+    ),
+    ("codex", &["codex", "exec", "--json", "-"], false, "INT"),
+    ("gemini", &["gemini", "-o", "stream-json", "--approval-mode", "yolo"], false, "TERM"),
+    ("opencode", &["opencode", "run", "--format", "json"], false, "TERM"),
+    ("aider", &["aider", "--message-file", "{promptFile}", "--yes-always"], false, "TERM"),
+];
+
+/// The preset of this name.
+///
+/// # Errors
+/// `CONFIG_INVALID`, naming those that there are.
+pub fn preset(name: &str) -> Result<AgentProgram> {
+    let found = PRESETS.iter().find(|(preset, ..)| *preset == name);
+    let Some((name, command, exit_completes, stop_signal)) = found else {
+        let names: Vec<&str> = PRESETS.iter().map(|(name, ..)| *name).collect();
+        return Err(Error::new(Code::ConfigInvalid, format!("there is no agent program '{name}'"))
+            .hint(format!("presets are {}; or give a program after '--'", names.join(", "))));
+    };
+    Ok(AgentProgram {
+        name: (*name).to_owned(),
+        command: command.iter().map(|word| (*word).to_owned()).collect(),
+        exit_completes: *exit_completes,
+        stop_signal: (*stop_signal).to_owned(),
+        prompt: if *name == "shell" { PromptKind::Script } else { PromptKind::Prompt },
+    })
+}
+
+/// A program that was given on the command line: exit 0 completes a task.
+pub fn bare_program(command: Vec<String>) -> AgentProgram {
+    let name = command.first().cloned().unwrap_or_default();
+    AgentProgram { name, command, exit_completes: true, stop_signal: "TERM".into(), prompt: PromptKind::Prompt }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn presets_are_known_and_others_are_refused() {
+        assert_eq!(preset("shell").unwrap().prompt, PromptKind::Script);
+        assert!(!preset("claude").unwrap().exit_completes);
+        let error = preset("nope").unwrap_err();
+        assert_eq!(error.code(), Code::ConfigInvalid);
+        assert!(error.hints()[0].contains("codex"));
+    }
+}

@@ -1,0 +1,277 @@
+//! Transactions, folded from events: one user command or supervisor step, with the recorded old → new of all it changed.
+//!
+//! The fold replays the state, so what a transaction did to cases is exact whichever events did it.
+
+use std::collections::{BTreeMap, HashMap};
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::case::{Case, CaseChange, CaseEdit, Status};
+use super::event::{By, Envelope, Event, OperationEnd};
+use super::ids::{CaseId, CheckpointName, TxnId};
+use super::operation::{OperationKind, RefChange, WorkspaceChange, WorktreeChange};
+use super::session::Mode;
+use super::state::State;
+use super::text::Change;
+use crate::error::Result;
+
+/// How far a transaction is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Progress {
+    /// It is done.
+    Done,
+    /// Its operation has begun and not ended.
+    Open,
+    /// Its operation was reversed.
+    Aborted,
+}
+
+/// One user command or supervisor step.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Transaction {
+    /// Its id.
+    pub id: TxnId,
+    /// When it began.
+    pub at: Timestamp,
+    /// Who.
+    pub by: By,
+    /// One line on what it did.
+    pub what: String,
+    /// How far it is.
+    pub progress: Progress,
+    /// Refs that it moved.
+    pub refs: Vec<RefChange>,
+    /// Worktrees that it changed.
+    pub worktrees: Vec<WorktreeChange>,
+    /// Workspaces that it put aside or brought back.
+    pub workspaces: Vec<WorkspaceChange>,
+    /// Cases that it added.
+    pub added: Vec<CaseId>,
+    /// Case fields that it changed, of cases that were there before.
+    pub edits: Vec<CaseEdit>,
+    /// The mode, where it changed it.
+    pub mode: Option<Change<Mode>>,
+    /// Checkpoints that it made.
+    pub checkpoints: Vec<CheckpointName>,
+    /// The transaction that it took back, where it is an undo.
+    pub undo_of: Option<TxnId>,
+    /// The transaction that took it back and still stands.
+    pub undone_by: Option<TxnId>,
+    /// The number of its first event.
+    pub first_seq: u64,
+    /// The number of its last event.
+    pub last_seq: u64,
+    rank: u8,
+}
+
+impl Transaction {
+    fn begin(envelope: &Envelope) -> Self {
+        Self {
+            id: envelope.txn.clone(),
+            at: envelope.at,
+            by: envelope.by.clone(),
+            what: String::new(),
+            progress: Progress::Done,
+            refs: Vec::new(),
+            worktrees: Vec::new(),
+            workspaces: Vec::new(),
+            added: Vec::new(),
+            edits: Vec::new(),
+            mode: None,
+            checkpoints: Vec::new(),
+            undo_of: None,
+            undone_by: None,
+            first_seq: envelope.seq,
+            last_seq: envelope.seq,
+            rank: 0,
+        }
+    }
+
+    /// Why it cannot be undone as far as the log tells; `None` where it can. What has changed since is for undo to find.
+    pub fn obstacle(&self) -> Option<&'static str> {
+        match self.progress {
+            Progress::Open => return Some("it is not finished: see 'git axiom recover'"),
+            Progress::Aborted => return Some("it was reversed already"),
+            Progress::Done => {}
+        }
+        if self.undone_by.is_some() {
+            return Some("it was undone already");
+        }
+        let nothing = self.refs.is_empty()
+            && self.worktrees.is_empty()
+            && self.workspaces.is_empty()
+            && self.added.is_empty()
+            && self.edits.is_empty()
+            && self.mode.is_none();
+        if nothing {
+            return Some("it changed no ref, file or case");
+        }
+        let active =
+            |change: &CaseChange| matches!(change, CaseChange::Status(s) if s.old == Status::Active || s.new == Status::Active);
+        if self.edits.iter().any(|edit| edit.changes.iter().any(active)) {
+            return Some("it is an agent's work on a task: stop the agent, or roll the task back");
+        }
+        None
+    }
+
+    /// Whether it can be undone as far as the log tells.
+    pub fn undoable(&self) -> bool {
+        self.obstacle().is_none()
+    }
+}
+
+/// Folds events into transactions; see the module.
+#[derive(Debug, Default)]
+pub struct Fold {
+    state: State,
+    all: Vec<Transaction>,
+    places: HashMap<TxnId, usize>,
+    /// Cases as they were before the transaction touched them.
+    before: HashMap<usize, BTreeMap<CaseId, Option<Case>>>,
+}
+
+impl Fold {
+    /// Takes in the next event.
+    ///
+    /// # Errors
+    /// Where the event does not fit the state before it.
+    pub fn push(&mut self, envelope: &Envelope) -> Result<()> {
+        let place = *self.places.entry(envelope.txn.clone()).or_insert_with(|| {
+            self.all.push(Transaction::begin(envelope));
+            self.all.len() - 1
+        });
+        let before = self.before.entry(place).or_default();
+        for id in touched(&self.state, &envelope.event) {
+            let old = self.state.restorable.cases.get(&id).cloned();
+            before.entry(id).or_insert(old);
+        }
+        let ended = matches!(envelope.event, Event::OperationEnded { end: OperationEnd::Done, .. });
+        let open = if ended { self.state.record.open.clone() } else { None };
+        if let Some(open) = &open {
+            let transaction = &mut self.all[place];
+            transaction.refs.extend(open.operation.refs.iter().cloned());
+            transaction.worktrees.extend(open.operation.worktrees.iter().cloned());
+            transaction.workspaces.extend(open.operation.workspaces.iter().cloned());
+        }
+        self.state.apply(envelope)?;
+        let transaction = &mut self.all[place];
+        transaction.last_seq = envelope.seq;
+        note(transaction, &envelope.event, &self.state);
+        if let Some(OperationKind::Undo { of }) = open.map(|open| open.operation.kind) {
+            self.link_undo(place, of);
+        }
+        Ok(())
+    }
+
+    /// An undo takes its target back; undoing an undo brings the first one's target to life again.
+    fn link_undo(&mut self, place: usize, of: TxnId) {
+        let id = self.all[place].id.clone();
+        if let Some(target) = self.places.get(&of).copied() {
+            self.all[target].undone_by = Some(id);
+            let revived = self.all[target].undo_of.as_ref().and_then(|first| self.places.get(first).copied());
+            if let Some(revived) = revived {
+                self.all[revived].undone_by = None;
+            }
+        }
+        self.all[place].undo_of = Some(of);
+    }
+
+    /// All transactions, oldest first.
+    pub fn finish(mut self) -> Vec<Transaction> {
+        // Later transactions may have changed a case again: its word after each is found going backwards.
+        let mut now = self.state.restorable.cases;
+        for (place, transaction) in self.all.iter_mut().enumerate().rev() {
+            let Some(before) = self.before.remove(&place) else { continue };
+            for (id, old) in before {
+                match (&old, now.get(&id)) {
+                    (Some(old), Some(new)) => {
+                        let changes = CaseChange::between(old, new);
+                        if !changes.is_empty() {
+                            transaction.edits.push(CaseEdit { id: id.clone(), changes });
+                        }
+                    }
+                    (None, Some(_)) => transaction.added.push(id.clone()),
+                    (Some(_) | None, None) => {}
+                }
+                match old {
+                    Some(old) => now.insert(id, old),
+                    None => now.remove(&id),
+                };
+            }
+        }
+        self.all
+    }
+}
+
+/// The cases that an event may change.
+fn touched(state: &State, event: &Event) -> Vec<CaseId> {
+    match event {
+        Event::CasesAdded { cases } => cases.iter().map(|case| case.id.clone()).collect(),
+        Event::CasesChanged { edits } => edits.iter().map(|edit| edit.id.clone()).collect(),
+        Event::TaskClaimed { task, .. } => vec![task.clone()],
+        Event::WorkReleased { agent, .. } => {
+            let work = state.restorable.agents.get(agent).and_then(|agent| agent.work.as_ref());
+            work.map(|work| work.task.clone()).into_iter().collect()
+        }
+        Event::OperationEnded { edits, restored, .. } => {
+            let edited = edits.iter().map(|edit| edit.id.clone());
+            match restored {
+                Some(restored) => restored.cases.keys().chain(state.restorable.cases.keys()).cloned().chain(edited).collect(),
+                None => edited.collect(),
+            }
+        }
+        Event::StateAdopted { state: new, .. } => {
+            new.restorable.cases.keys().chain(state.restorable.cases.keys()).cloned().collect()
+        }
+        Event::Audited { .. }
+        | Event::SessionStarted { .. }
+        | Event::SessionChanged { .. }
+        | Event::ModeChanged { .. }
+        | Event::Requested { .. }
+        | Event::RequestHandled { .. }
+        | Event::WorkspaceOpened { .. }
+        | Event::WorkspaceClosed { .. }
+        | Event::IterationIntended { .. }
+        | Event::IterationStarted { .. }
+        | Event::Signalled { .. }
+        | Event::IterationEnded { .. }
+        | Event::VerificationFailed { .. }
+        | Event::GateOpened { .. }
+        | Event::GateDecided { .. }
+        | Event::GateClosed { .. }
+        | Event::CheckpointIntended { .. }
+        | Event::CheckpointCreated { .. }
+        | Event::CheckpointAbandoned { .. }
+        | Event::CheckpointsDeleted { .. }
+        | Event::OperationBegan { .. }
+        | Event::OperationReversed { .. }
+        | Event::LogRepaired { .. } => Vec::new(),
+    }
+}
+
+/// Takes from an event what is shown of its transaction; the weightiest event names it.
+fn note(transaction: &mut Transaction, event: &Event, state: &State) {
+    if let Event::OperationBegan { .. } = event {
+        transaction.progress = Progress::Open;
+    }
+    if let Event::OperationEnded { end, .. } = event {
+        transaction.progress = match end {
+            OperationEnd::Done => Progress::Done,
+            OperationEnd::Aborted => Progress::Aborted,
+        };
+    }
+    if let Event::ModeChanged { mode } = event {
+        let old = transaction.mode.as_ref().map_or(mode.old, |first| first.old);
+        transaction.mode = Some(Change::new(old, mode.new));
+    }
+    if let Event::CheckpointCreated { checkpoint } = event {
+        transaction.checkpoints.push(checkpoint.name.clone());
+    }
+    let (rank, what) = super::audit::describe(event, state);
+    if rank > transaction.rank {
+        transaction.rank = rank;
+        transaction.what = what;
+    }
+}

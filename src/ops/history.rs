@@ -1,0 +1,51 @@
+//! Looking back: the log's events, the transactions they make, and the history of one case. Reads without a lock.
+
+use crate::domain::audit::{Audit, AuditEntry};
+use crate::domain::event::Envelope;
+use crate::domain::ids::CaseId;
+use crate::domain::transaction::{Fold, Transaction};
+use crate::error::Result;
+use crate::ops::context::Context;
+use crate::store::layout::Layout;
+use crate::store::{log, segments};
+
+/// Calls `each` with every event that the log holds, oldest first.
+///
+/// # Errors
+/// The codes of a damaged log; what `each` returns.
+pub fn each_event(layout: &Layout, each: impl FnMut(Envelope) -> Result<()>) -> Result<()> {
+    // A log that recovery began anew does not start with event 1.
+    let first = segments::list(layout)?.first().and_then(|segment| segment.first).unwrap_or(1);
+    log::read_after(layout, first - 1, None, each).map(drop)
+}
+
+/// All transactions, oldest first.
+///
+/// # Errors
+/// As [`each_event`].
+pub fn transactions(context: &Context) -> Result<Vec<Transaction>> {
+    let mut fold = Fold::default();
+    each_event(context.layout(), |envelope| fold.push(&envelope))?;
+    Ok(fold.finish())
+}
+
+/// The history of one case, oldest first.
+///
+/// # Errors
+/// `UNKNOWN_TASK`; as [`each_event`].
+pub fn audit(context: &Context, id: &CaseId) -> Result<Vec<AuditEntry>> {
+    context.state().case(id)?;
+    let mut audit = Audit::of(id.clone());
+    each_event(context.layout(), |envelope| audit.push(&envelope))?;
+    Ok(audit.finish())
+}
+
+/// The newest entries of a case's history as lines for a prompt, oldest first.
+///
+/// # Errors
+/// As [`audit`].
+pub fn newest(context: &Context, id: &CaseId, most: usize) -> Result<Vec<String>> {
+    let entries = audit(context, id)?;
+    let skipped = entries.len().saturating_sub(most);
+    Ok(entries.iter().skip(skipped).map(|entry| format!("{} {}", entry.at, entry.text)).collect())
+}

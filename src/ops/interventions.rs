@@ -1,0 +1,183 @@
+//! Interventions: what a human asks for from another terminal. A living supervisor is asked by a request event; where none
+//! lives, the same is done here.
+
+use std::time::{Duration, Instant};
+
+use crate::domain::event::Event;
+use crate::domain::gate::Decision;
+use crate::domain::ids::{AgentId, GateId, RequestId};
+use crate::domain::session::{Mode, Request};
+use crate::domain::text::Change;
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::ops::context::Context;
+use crate::ops::supervise::notice::Watcher;
+use crate::ops::supervise::{self, Attend, Options};
+use crate::store::log;
+
+/// How often a waiting verb looks again.
+const LOOK: Duration = Duration::from_millis(25);
+
+/// How long a verb waits for the supervisor to deal with its request.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What came of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Handled {
+    /// Whether it was done.
+    pub done: bool,
+    /// In words.
+    pub message: String,
+}
+
+/// Asks the living supervisor and waits until it has dealt with the request.
+///
+/// # Errors
+/// `NO_SUPERVISOR`; `BUSY` where it does not answer in time (the request stays, and is dealt with later).
+pub fn ask_supervisor(context: &mut Context, request: Request) -> Result<Handled> {
+    if !context.supervisor_alive()? {
+        return Err(Error::new(Code::NoSupervisor, "no supervisor runs in this repository").hint("start one: git axiom run"));
+    }
+    let id = RequestId::new(format!("r{}", env::fresh_id()))?;
+    let appended = context.append(Event::Requested { id: id.clone(), request })?;
+    let asked_at = appended.last().map_or(context.state().seq, |envelope| envelope.seq);
+    let started = Instant::now();
+    while context.state().record.requests.contains_key(&id) {
+        if !context.supervisor_alive()? {
+            return Err(Error::new(Code::NoSupervisor, "the supervisor ended before it dealt with the request")
+                .hint("run the command again"));
+        }
+        if started.elapsed() > PATIENCE {
+            return Err(Error::new(Code::Busy, "the supervisor is busy; it will deal with the request when it can")
+                .hint("git axiom status    shows what it does"));
+        }
+        std::thread::sleep(LOOK);
+        context.store.refresh()?;
+    }
+    answer_to(context, &id, asked_at)
+}
+
+fn answer_to(context: &Context, id: &RequestId, after: u64) -> Result<Handled> {
+    let mut answer = Handled { done: true, message: String::new() };
+    log::read_after(context.layout(), after, None, |envelope| {
+        if let Event::RequestHandled { id: handled, done, message } = envelope.event
+            && handled == *id
+        {
+            answer = Handled { done, message };
+        }
+        Ok(())
+    })?;
+    Ok(answer)
+}
+
+/// How agents are to be ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// Their adapter's signal, grace, SIGKILL.
+    Stop,
+    /// SIGKILL.
+    Kill,
+}
+
+/// Ends agents (all, where empty) and waits until their tasks are pending again. Returns those that were busy.
+///
+/// # Errors
+/// `UNKNOWN_AGENT`; `KEEPER_FAILED` where one does not end in time.
+pub fn end_agents(
+    context: &mut Context,
+    agents: &[AgentId],
+    how: Ending,
+    options: Options,
+    watcher: &mut dyn Watcher,
+) -> Result<Vec<AgentId>> {
+    for agent in agents {
+        if !context.state().restorable.agents.contains_key(agent) {
+            return Err(Error::new(Code::UnknownAgent, format!("there is no agent '{agent}'")).hint("see 'git axiom status'"));
+        }
+    }
+    let concerned = |agent: &AgentId| agents.is_empty() || agents.contains(agent);
+    let busy: Vec<AgentId> =
+        context.state().busy_agents().map(|agent| agent.id.clone()).filter(|agent| concerned(agent)).collect();
+    if busy.is_empty() {
+        return Ok(busy);
+    }
+    let claims: Vec<_> = busy.iter().map(|agent| (agent.clone(), claim_of(context, agent))).collect();
+    if context.supervisor_alive()? {
+        let request = match how {
+            Ending::Stop => Request::Stop { agents: agents.to_vec() },
+            Ending::Kill => Request::Kill { agents: agents.to_vec() },
+        };
+        ask_supervisor(context, request)?;
+    } else {
+        let what = match how {
+            Ending::Stop => Attend::Stop(agents.to_vec()),
+            Ending::Kill => Attend::Kill(agents.to_vec()),
+        };
+        supervise::attend(context, &what, options, watcher)?;
+    }
+    wait_released(context, &claims)?;
+    Ok(busy)
+}
+
+fn claim_of(context: &Context, agent: &AgentId) -> Option<jiff::Timestamp> {
+    Some(context.state().restorable.agents.get(agent)?.work.as_ref()?.claimed_at)
+}
+
+/// Waits until none of these claims stands any more; a new claim of the same agent is no matter of ours.
+fn wait_released(context: &mut Context, claims: &[(AgentId, Option<jiff::Timestamp>)]) -> Result<()> {
+    let patience = Duration::from_secs(context.config.agents.grace_seconds) + PATIENCE;
+    let started = Instant::now();
+    loop {
+        context.store.refresh()?;
+        let still = claims.iter().find(|(agent, claim)| claim.is_some() && claim_of(context, agent) == *claim);
+        let Some((agent, _)) = still else { return Ok(()) };
+        if started.elapsed() > patience {
+            return Err(Error::new(Code::KeeperFailed, format!("{agent} did not end in time"))
+                .hint(format!("git axiom kill {agent}    ends it at once")));
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// Decides at a gate; a unique prefix of the id, or the task's id, will do.
+///
+/// # Errors
+/// `UNKNOWN_GATE`, `AMBIGUOUS_NAME`.
+pub fn decide(context: &mut Context, name: &str, decision: Decision) -> Result<GateId> {
+    let id = find_gate(context, name)?;
+    let decided = id.clone();
+    context.append_with(|_| Ok(vec![Event::GateDecided { id: decided, decision }]))?;
+    Ok(id)
+}
+
+fn find_gate(context: &Context, name: &str) -> Result<GateId> {
+    let gates = &context.state().restorable.gates;
+    if let Some((id, _)) = gates.iter().find(|(id, _)| id.as_str() == name) {
+        return Ok(id.clone());
+    }
+    let fits = |gate: &&crate::domain::gate::Gate| {
+        gate.id.as_str().starts_with(name) || gate.task_id.as_ref().is_some_and(|task| task.as_str() == name)
+    };
+    let found: Vec<_> = gates.values().filter(fits).collect();
+    match found.as_slice() {
+        [one] => Ok(one.id.clone()),
+        [] => Err(Error::new(Code::UnknownGate, format!("there is no open gate '{name}'")).hint("see 'git axiom gate list'")),
+        many => {
+            let names: Vec<&str> = many.iter().map(|gate| gate.id.as_str()).collect();
+            Err(Error::new(Code::AmbiguousName, format!("'{name}' fits several gates: {}", names.join(", ")))
+                .hint("give the whole id"))
+        }
+    }
+}
+
+/// Changes the mode; says whether it was another.
+///
+/// # Errors
+/// What the store says.
+pub fn change_mode(context: &mut Context, new: Mode) -> Result<bool> {
+    let changed = context.append_with(|state| {
+        let old = state.restorable.mode;
+        Ok((old != new).then(|| Event::ModeChanged { mode: Change::new(old, new) }).into_iter().collect())
+    })?;
+    Ok(!changed.is_empty())
+}

@@ -1,0 +1,95 @@
+//! Reading what agents printed, from the keepers' logs.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use crate::domain::ids::CaseId;
+use crate::error::{Code, Error, Result};
+use crate::ops::context::Context;
+use crate::process::output::LogLine;
+
+/// How much is read at once.
+const CHUNK: u64 = 4 * 1024 * 1024;
+
+/// Where something was logged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// The task.
+    pub task: CaseId,
+    /// The logs of all agents that worked on it, by agent.
+    pub files: Vec<PathBuf>,
+}
+
+/// A part of a log.
+#[derive(Debug, Default)]
+pub struct Part {
+    /// What was printed.
+    pub bytes: Vec<u8>,
+    /// The log's lines as they are stored.
+    pub lines: Vec<u8>,
+    /// Where to read on.
+    pub next: u64,
+}
+
+/// The logs of a task, or of an agent's newest task.
+///
+/// # Errors
+/// `UNKNOWN_TASK`.
+pub fn find(context: &Context, name: &str) -> Result<Source> {
+    let state = context.state();
+    let agent = state.restorable.agents.get(name);
+    let newest = agent.and_then(|agent| match &agent.work {
+        Some(work) => Some(work.task.clone()),
+        None => newest_log(&context.layout().agents_dir().join(name).join("logs")),
+    });
+    let task = match (newest, agent) {
+        (Some(task), _) => task,
+        (None, Some(_)) => return Err(Error::new(Code::UnknownTask, format!("'{name}' has printed nothing yet"))),
+        (None, None) => state.case(&CaseId::new(name)?)?.id.clone(),
+    };
+    let agents = state.restorable.agents.keys();
+    let mut files: Vec<PathBuf> =
+        agents.map(|agent| context.layout().agent_log(agent, &task)).filter(|path| path.is_file()).collect();
+    files.sort_by_key(|path| path.metadata().and_then(|meta| meta.modified()).ok());
+    if files.is_empty() && agent.is_none() && state.agent_on(&task).is_none() {
+        return Err(
+            Error::new(Code::UnknownTask, format!("nothing was printed for '{task}'")).hint("no agent has worked on it yet")
+        );
+    }
+    Ok(Source { task, files })
+}
+
+fn newest_log(folder: &Path) -> Option<CaseId> {
+    let entries = std::fs::read_dir(folder).ok()?.flatten();
+    let newest = entries.max_by_key(|entry| entry.metadata().and_then(|meta| meta.modified()).ok())?;
+    CaseId::new(newest.path().file_stem()?.to_str()?).ok()
+}
+
+/// Reads whole lines of a log from `offset` on, a few MiB at most.
+///
+/// # Errors
+/// `IO_FAILED` with the path.
+pub fn read(path: &Path, offset: u64) -> Result<Part> {
+    let mut part = Part { next: offset, ..Part::default() };
+    let mut file = match File::open(path) {
+        Ok(file) => file,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(part),
+        Err(e) => return Err(Error::io("open", path, e)),
+    };
+    let mut buffer = Vec::new();
+    file.seek(SeekFrom::Start(offset))
+        .and_then(|_| file.take(CHUNK).read_to_end(&mut buffer))
+        .map_err(|e| Error::io("read", path, e))?;
+    let whole = buffer.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    for line in buffer[..whole].split_inclusive(|byte| *byte == b'\n') {
+        // A line that a crash tore says nothing that could be shown.
+        if let Ok(logged) = serde_json::from_slice::<LogLine>(line) {
+            part.bytes.extend(logged.bytes());
+        }
+    }
+    part.next = offset + whole as u64;
+    buffer.truncate(whole);
+    part.lines = buffer;
+    Ok(part)
+}

@@ -1,0 +1,102 @@
+//! `recover`: what a crash left, and putting it right.
+
+use serde::Serialize;
+
+use crate::domain::agent::Stage;
+use crate::domain::ids::{AgentId, CaseId};
+use crate::error::Result;
+use crate::ops::context::Context;
+use crate::ops::supervise::notice::Watcher;
+use crate::ops::supervise::{self, Attend, Options};
+use crate::process::keeper_state;
+use crate::process::spec::KeeperState;
+
+/// What there is to recover. Looking changes nothing.
+#[derive(Debug, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct View {
+    /// Whether there is anything to do.
+    pub needed: bool,
+    /// Iterations that go on, or whose result can be taken up.
+    pub resumable: Vec<Orphan>,
+    /// Tasks that become pending again, with a retry counted.
+    pub reset: Vec<Orphan>,
+    /// Tasks that have crashed too often.
+    pub failed: Vec<Orphan>,
+    /// The operation that was interrupted.
+    pub operation: Option<String>,
+    /// The checkpoint that was being made.
+    pub checkpoint: Option<String>,
+    /// Git lock files that nobody seems to own.
+    pub locks: Vec<String>,
+}
+
+/// A task that is active while no supervisor runs.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Orphan {
+    /// The task.
+    pub id: CaseId,
+    /// Its agent.
+    pub agent: AgentId,
+    /// The iteration it was in.
+    pub iteration: u32,
+    /// What is known, and what follows.
+    pub reasoning: String,
+}
+
+/// Looks at what a crash left.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub fn look(context: &Context) -> Result<View> {
+    let mut view = View::default();
+    if context.supervisor_alive()? {
+        return Ok(view);
+    }
+    let state = context.state();
+    view.operation = state.record.open.as_ref().map(|open| open.operation.title.clone());
+    view.checkpoint = state.record.checkpoint_intent.as_ref().map(ToString::to_string);
+    view.locks = context.repo.git_locks()?.iter().map(|lock| lock.path.display().to_string()).collect();
+    for agent in state.busy_agents() {
+        let Some(work) = &agent.work else { continue };
+        let orphan = |reasoning: &str| Orphan {
+            id: work.task.clone(),
+            agent: agent.id.clone(),
+            iteration: work.iteration,
+            reasoning: reasoning.to_owned(),
+        };
+        let retries = state.record.cases.get(&work.task).map_or(0, |record| record.retry_count);
+        let token = match &work.stage {
+            Stage::Between { .. } => {
+                view.resumable.push(orphan("it is between two iterations"));
+                continue;
+            }
+            Stage::Intended { token } | Stage::Running { token, .. } => token,
+        };
+        match keeper_state(&context.layout().run_dir(&agent.id, token))? {
+            KeeperState::Alive(_) | KeeperState::Starting => view.resumable.push(orphan("it still runs, and is taken over")),
+            KeeperState::Ended(_) => view.resumable.push(orphan("it has ended, and its result is taken up")),
+            KeeperState::NotStarted => view.resumable.push(orphan("its program was never started")),
+            KeeperState::Dead(_) if retries >= context.config.recovery.max_retries => {
+                view.failed.push(orphan("its keeper died, and it has crashed too often"));
+            }
+            KeeperState::Dead(_) => view.reset.push(orphan("its keeper died: what it left is committed, and it starts again")),
+        }
+    }
+    let open_session = state.record.session.as_ref().is_some_and(|session| session.state.is_open());
+    view.needed = open_session
+        || view.operation.is_some()
+        || view.checkpoint.is_some()
+        || !(view.resumable.is_empty() && view.reset.is_empty() && view.failed.is_empty());
+    Ok(view)
+}
+
+/// Does every safe repair: finishes or reverses what was interrupted, takes up results, resets what crashed. What still
+/// runs goes on, and is taken over by the next `run`.
+///
+/// # Errors
+/// As [`supervise::attend`].
+pub fn recover(context: &mut Context, options: Options, watcher: &mut dyn Watcher) -> Result<()> {
+    supervise::attend(context, &Attend::TakeUp, options, watcher)
+}

@@ -1,0 +1,91 @@
+//! Putting right what a crash left: the open operation, the checkpoint that was being made, half-made workspaces, git's lock
+//! files whose owner is provably dead. Doing it twice, or crashing in it, changes nothing more.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::error::{Code, Result};
+use crate::ops::context::Context;
+use crate::ops::{checkpoint, journal, workspaces};
+
+/// A lock file of git's is only looked at when it has been left alone for this long.
+const LOCK_AGE: Duration = Duration::from_secs(2);
+
+/// What was put right, and what was left alone.
+#[derive(Debug, Default)]
+pub struct Repaired {
+    /// One line for each thing that was done.
+    pub done: Vec<String>,
+    /// One line for each thing that a human has to look at.
+    pub left: Vec<String>,
+}
+
+/// Puts right what can be put right safely.
+///
+/// # Errors
+/// `BUSY` while an operation is under way; what an open operation says that can neither be finished nor reversed.
+pub fn repair(context: &mut Context) -> Result<Repaired> {
+    let mut report = Repaired::default();
+    context.layout().ensure()?;
+    context.with_operation_lock(|context| {
+        clear_locks(context, &mut report)?;
+        finish_operation(context, &mut report)?;
+        if let Some(name) = context.state().record.checkpoint_intent.clone() {
+            report.done.push(match checkpoint::complete_intent(context)? {
+                Some(_) => format!("checkpoint {name} was completed"),
+                None => format!("checkpoint {name} was never made, and is forgotten"),
+            });
+        }
+        mend_workspaces(context, &mut report)
+    })?;
+    Ok(report)
+}
+
+/// Nobody but us can hold these locks: the operation lock is ours, and git children of a dead supervisor hold it too.
+fn clear_locks(context: &mut Context, report: &mut Repaired) -> Result<()> {
+    for lock in context.repo.git_locks()? {
+        match context.repo.remove_dead_lock(&lock, LOCK_AGE) {
+            Ok(()) => report.done.push(format!("removed the lock '{}' that a dead process left", lock.path.display())),
+            Err(error) if error.code() == Code::GitLocked => report.left.push(error.to_string()),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+fn finish_operation(context: &mut Context, report: &mut Repaired) -> Result<()> {
+    let Some(open) = context.state().record.open.clone() else { return Ok(()) };
+    let title = open.operation.title.clone();
+    if open.reversing {
+        journal::reverse_open(context, "recovery goes on reversing it")?;
+        report.done.push(format!("'{title}' was interrupted and is now reversed"));
+        return Ok(());
+    }
+    match journal::finish_open(context) {
+        Ok(_) => report.done.push(format!("'{title}' was interrupted and is now finished")),
+        // Something changed since, so that it cannot go on: going back touches only what was already changed.
+        Err(error) if error.code() == Code::ChangedMeanwhile || error.code() == Code::InTheWay => {
+            journal::reverse_open(context, &error.to_string())?;
+            report.done.push(format!("'{title}' was interrupted, could not be finished ({error}) and is now reversed"));
+        }
+        Err(error) => return Err(error),
+    }
+    Ok(())
+}
+
+fn mend_workspaces(context: &mut Context, report: &mut Repaired) -> Result<()> {
+    use crate::git::Repair;
+    let known: Vec<_> = context.state().restorable.workspaces.values().cloned().collect();
+    for workspace in known {
+        let path = PathBuf::from(&workspace.path);
+        let trash = workspaces::trash(context, "half-made")?;
+        let what = match context.repo.repair_workspace(&path, &trash)? {
+            Repair::Sound | Repair::Nothing => continue,
+            Repair::Reconnected => "was connected to the repository again",
+            Repair::PutAside => "was half-made and is put aside",
+            Repair::Unregistered => "was half-removed and is forgotten by git",
+        };
+        report.done.push(format!("workspace '{}' {what}", workspace.path));
+    }
+    Ok(())
+}

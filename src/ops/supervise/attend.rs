@@ -1,0 +1,74 @@
+//! Looking after agents without a session: for `stop` and `recover` when no supervisor runs.
+//!
+//! The same loop with the session closed, so that no iteration and no claim begins.
+
+use std::time::{Duration, Instant};
+
+use super::notice::Watcher;
+use super::requests::How;
+use super::{Interrupts, Options, Supervisor, TICK};
+use crate::domain::ids::AgentId;
+use crate::error::{Code, Error, Result};
+use crate::files::{FileLock, LockAttempt};
+use crate::ops::context::Context;
+
+/// What is to be done about the agents.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Attend {
+    /// Take up what has ended; leave alone what runs.
+    TakeUp,
+    /// Stop these (all, where empty).
+    Stop(Vec<AgentId>),
+    /// Kill these (all, where empty).
+    Kill(Vec<AgentId>),
+}
+
+/// Repairs, takes up the results of iterations that ended, and ends agents as asked.
+///
+/// # Errors
+/// `SUPERVISOR_RUNNING`: then the supervisor has to be asked. As [`super::run`] otherwise.
+pub fn attend(context: &mut Context, what: &Attend, options: Options, watcher: &mut dyn Watcher) -> Result<()> {
+    context.layout().ensure()?;
+    let LockAttempt::Taken(lock) = FileLock::take(&context.layout().supervisor_lock(), super::LOCK_PATIENCE)? else {
+        return Err(Error::new(Code::SupervisorRunning, "a supervisor runs in this repository"));
+    };
+    context.store.refresh()?;
+    let target = crate::ops::checkpoint::target_branch(context)?;
+    let interrupts = Interrupts::default();
+    let mut supervisor = Supervisor::new(context, watcher, &interrupts, options, target);
+    supervisor.take_over()?;
+    supervisor.attend(what)?;
+    drop(lock);
+    Ok(())
+}
+
+impl Supervisor<'_> {
+    fn attend(&mut self, what: &Attend) -> Result<()> {
+        match what {
+            Attend::TakeUp => {}
+            Attend::Stop(agents) => drop(self.end_agents(agents, How::Stop)?),
+            Attend::Kill(agents) => drop(self.end_agents(agents, How::Kill)?),
+        }
+        let patience = match what {
+            Attend::TakeUp => Duration::ZERO,
+            Attend::Stop(_) | Attend::Kill(_) => Duration::from_secs(self.context.config.agents.grace_seconds + 30),
+        };
+        let started = Instant::now();
+        loop {
+            self.context.store.refresh()?;
+            let busy = self.look_after_agents()?;
+            let waits = match what {
+                Attend::TakeUp => false,
+                Attend::Stop(agents) | Attend::Kill(agents) => {
+                    self.running_agents().iter().any(|agent| agents.is_empty() || agents.contains(agent))
+                }
+            };
+            if !busy && self.verifying.is_empty() && (!waits || started.elapsed() > patience) {
+                return self.context.store.save_snapshot();
+            }
+            if !busy {
+                std::thread::sleep(TICK);
+            }
+        }
+    }
+}

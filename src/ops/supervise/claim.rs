@@ -1,0 +1,146 @@
+//! Claiming: gates in semi-auto, the workspace, the claim itself.
+
+use super::Supervisor;
+use super::notice::Notice;
+use crate::domain::agent::Workspace;
+use crate::domain::case::{Case, CaseChange, CaseEdit, Status};
+use crate::domain::event::{By, Event};
+use crate::domain::gate::{Decision, GateKind};
+use crate::domain::ids::{AgentId, CaseId};
+use crate::domain::names::RefName;
+use crate::domain::ready;
+use crate::domain::session::Mode;
+use crate::domain::text::Change;
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::ops::workspaces;
+
+/// At most this many claim gates are open at once: a human need not decide about a thousand tasks.
+const MOST_CLAIM_GATES: usize = 20;
+
+impl Supervisor<'_> {
+    /// Claims one ready task if a slot is free; says whether anything was done.
+    pub(super) fn claim_next(&mut self) -> Result<bool> {
+        let free = (self.options.slots as usize).saturating_sub(self.context.state().busy_agents().count());
+        let ready: Vec<Case> = ready::ready_tasks(self.context.state()).into_iter().cloned().collect();
+        let ready: Vec<&Case> = ready.iter().filter(|case| !self.must_wait(case.id.as_str())).collect();
+        match self.context.state().restorable.mode {
+            Mode::Autopilot => match ready.first() {
+                Some(case) if free > 0 => {
+                    self.close_gate(GateKind::Claim, &case.id, "autopilot claims by itself")?;
+                    self.claim(case)?;
+                    Ok(true)
+                }
+                Some(_) | None => Ok(false),
+            },
+            Mode::SemiAuto => self.claim_at_gates(&ready, free),
+        }
+    }
+
+    fn claim_at_gates(&mut self, ready: &[&Case], free: usize) -> Result<bool> {
+        for case in ready.iter().take(MOST_CLAIM_GATES) {
+            let decision = self.gate(GateKind::Claim, &case.id).map(|gate| gate.decision.clone());
+            match decision {
+                None => {
+                    self.open_gate(GateKind::Claim, &case.id, format!("start {}: {}", case.id, case.title), Vec::new())?;
+                    return Ok(true);
+                }
+                Some(Some(Decision::Rejected { reason })) => {
+                    self.close_gate(GateKind::Claim, &case.id, "rejected")?;
+                    self.block(&case.id, Status::Pending, &reason)?;
+                    return Ok(true);
+                }
+                Some(Some(Decision::Approved | Decision::Answered { .. })) if free > 0 => {
+                    self.close_gate(GateKind::Claim, &case.id, "approved")?;
+                    self.claim(case)?;
+                    return Ok(true);
+                }
+                Some(_) => {}
+            }
+        }
+        Ok(false)
+    }
+
+    /// Blocks a task that no agent works on.
+    pub(super) fn block(&mut self, task: &CaseId, from: Status, reason: &str) -> Result<()> {
+        let old = self.context.state().case(task)?.reason.clone();
+        let changes = vec![
+            CaseChange::Status(Change::new(from, Status::Blocked)),
+            CaseChange::Reason(Change::new(old, Some(reason.to_owned()))),
+        ];
+        self.step(Event::CasesChanged { edits: vec![CaseEdit { id: task.clone(), changes }] })
+    }
+
+    /// Makes the workspace, then takes the task. What cannot be made blocks the task, with the reason.
+    fn claim(&mut self, case: &Case) -> Result<()> {
+        self.context.act_as(By::Supervisor)?;
+        let agent = ready::agent_for(self.context.state(), case)?;
+        let workspace = match self.ensure_workspace(case, &agent) {
+            Ok(workspace) => workspace,
+            Err(error) if matches!(error.code(), Code::Busy | Code::GitLocked) => {
+                self.back_off(case.id.as_str());
+                self.warn(format!("{} is not claimed yet: {error}", case.id));
+                return Ok(());
+            }
+            Err(error) if matches!(error.code(), Code::IoFailed | Code::Internal) => return Err(error),
+            Err(error) => {
+                self.warn(format!("{} cannot be claimed: {error}", case.id));
+                let mut reason = error.to_string();
+                for hint in error.hints() {
+                    reason.push_str(&format!(" ({hint})"));
+                }
+                return self.block(&case.id, Status::Pending, &reason);
+            }
+        };
+        env::fault_point("claim.before-claim");
+        self.context.append_with(|state| {
+            // Somebody may have edited, blocked or archived it since we looked.
+            let still = state.restorable.cases.get(&case.id).is_some_and(|case| case.status == Status::Pending);
+            Ok(still.then(|| Event::TaskClaimed { agent: agent.clone(), task: case.id.clone() }).into_iter().collect())
+        })?;
+        self.no_back_off(case.id.as_str());
+        self.tell(Notice::Claimed { agent, task: case.id.clone(), title: case.title.clone(), workspace: workspace.path });
+        Ok(())
+    }
+
+    /// The workspace of a task, made or repaired where needed. It is announced in the log before it is made, so that a
+    /// half-made one is never taken for somebody else's.
+    fn ensure_workspace(&mut self, case: &Case, agent: &AgentId) -> Result<Workspace> {
+        let known = self.context.state().restorable.workspaces.get(&case.id).cloned();
+        let workspace = match known {
+            Some(workspace) => workspace,
+            None => {
+                let workspace = self.new_workspace(case, agent)?;
+                self.context.append(Event::WorkspaceOpened { task: case.id.clone(), workspace: workspace.clone() })?;
+                env::fault_point("claim.workspace-announced");
+                workspace
+            }
+        };
+        let made = workspaces::ensure(self.context, &workspace);
+        env::fault_point("claim.workspace-made");
+        if let Err(error) = made {
+            self.context.append(Event::WorkspaceClosed { task: case.id.clone(), trash: None })?;
+            return Err(error);
+        }
+        Ok(workspace)
+    }
+
+    fn new_workspace(&self, case: &Case, agent: &AgentId) -> Result<Workspace> {
+        let path = workspaces::root(self.context)?.join(format!("{agent}-{}", case.id));
+        let Some(text) = path.to_str() else {
+            return Err(Error::new(Code::WorkspaceInTheWay, format!("the path '{}' is not UTF-8", path.display()))
+                .hint("set axiom.agents.workspaceRoot to a folder with a plain name"));
+        };
+        if path.symlink_metadata().is_ok() {
+            return Err(Error::new(Code::WorkspaceInTheWay, format!("'{text}' exists already and is not ours"))
+                .hint("move it out of the way, then: git axiom task unblock")
+                .hint("or set axiom.agents.workspaceRoot to another folder"));
+        }
+        let Some(base) = self.context.repo.read_ref(&self.target)? else {
+            return Err(Error::new(Code::TargetMissing, format!("the target branch '{}' is gone", self.target.short()))
+                .hint("bring it back: git branch, or git reflog"));
+        };
+        let branch = RefName::branch(&format!("axiom/{}", case.id));
+        Ok(Workspace { agent: agent.clone(), path: text.to_owned(), branch, base })
+    }
+}

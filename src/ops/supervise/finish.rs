@@ -1,0 +1,145 @@
+//! The iteration boundary: leftovers are committed, the report is recorded.
+
+use std::path::Path;
+
+use super::Supervisor;
+use super::notice::Notice;
+use crate::domain::agent::{IterationReport, Outcome, Workspace};
+use crate::domain::case::Case;
+use crate::domain::event::{By, Event};
+use crate::domain::ids::AgentId;
+use crate::domain::names::Oid;
+use crate::domain::outcome::{End, classify};
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::git::{Leftovers, Skipped};
+use crate::process::spec::ExitRecord;
+
+/// At most this many names of changed files are recorded.
+const MOST_FILES: usize = 100;
+
+impl Supervisor<'_> {
+    /// Commits what the iteration left and records how it ended. Nothing of the program runs any more by now.
+    pub(super) fn finish(&mut self, agent: &AgentId, end: &End, exit: Option<&ExitRecord>) -> Result<()> {
+        self.context.act_as(By::Supervisor)?;
+        let Some(work) = self.context.state().restorable.agents.get(agent).and_then(|agent| agent.work.clone()) else {
+            return Ok(());
+        };
+        let Some(token) = work.stage.token().cloned() else { return Ok(()) };
+        let case = self.context.state().case(&work.task)?.clone();
+        let marker = exit.and_then(|exit| exit.markers.last().cloned());
+        let verdict = self.watches.get(agent).and_then(|watch| watch.verdict.clone()).or(marker);
+        let mut outcome = classify(end, verdict.as_ref(), work.exit_completes);
+        let Some(from) = work.from.clone() else {
+            return Err(Error::new(Code::Internal, format!("the iteration of {agent} has no beginning")));
+        };
+        let kept = match self.keep_work(agent, &case, work.iteration, &from) {
+            Ok(kept) => kept,
+            Err(error) if is_the_agents(error.code()) => {
+                outcome = Outcome::Unfinished { why: error.to_string() };
+                Kept { to: from.clone(), files: Vec::new(), left_out: vec![error.to_string()] }
+            }
+            Err(error) => return Err(error),
+        };
+        env::fault_point("finish.leftovers-committed");
+        let duration = exit.map_or(0, |exit| exit.ended_at.duration_since(exit.started_at).as_millis().max(0));
+        let report = IterationReport {
+            outcome: outcome.clone(),
+            exit_code: exit.and_then(|exit| exit.code),
+            signal: exit.and_then(|exit| exit.signal),
+            from,
+            to: kept.to,
+            files: kept.files,
+            left_out: kept.left_out.clone(),
+            duration_ms: u64::try_from(duration).unwrap_or(0),
+            tokens: None,
+            cost_usd: None,
+        };
+        self.context.append(Event::IterationEnded { agent: agent.clone(), token, report })?;
+        env::fault_point("finish.recorded");
+        self.watches.remove(agent);
+        if let Outcome::Unfinished { .. } = outcome {
+            self.back_off(agent.as_str());
+        } else {
+            self.no_back_off(agent.as_str());
+        }
+        self.tell(Notice::IterationEnded {
+            agent: agent.clone(),
+            task: case.id,
+            how: describe(&outcome),
+            left_out: kept.left_out,
+        });
+        self.context.store.save_snapshot()
+    }
+
+    /// Commits the leftovers in the workspace and makes the agent's own commits durable too.
+    fn keep_work(&mut self, agent: &AgentId, case: &Case, iteration: u32, from: &Oid) -> Result<Kept> {
+        let Some(workspace) = self.context.state().restorable.workspaces.get(&case.id).cloned() else {
+            return Err(Error::new(Code::WorkspaceBroken, format!("the workspace of '{}' is not known", case.id)));
+        };
+        let message = wip_message(case, agent, iteration);
+        let limit = self.context.config.checkpoints.max_file_size.saturating_mul(1024 * 1024);
+        self.context.with_operation_lock(|context| keep_in(context, &workspace, from, &message, limit))
+    }
+}
+
+/// What the agent did to its workspace that keeps its work from being committed: the next iteration has to mend it.
+fn is_the_agents(code: Code) -> bool {
+    matches!(code, Code::WorkspaceBroken | Code::TargetMissing | Code::MergeConflict | Code::ChangedMeanwhile)
+}
+
+struct Kept {
+    to: Oid,
+    files: Vec<String>,
+    left_out: Vec<String>,
+}
+
+fn keep_in(
+    context: &mut crate::ops::context::Context,
+    workspace: &Workspace,
+    from: &Oid,
+    message: &str,
+    limit: u64,
+) -> Result<Kept> {
+    let path = Path::new(&workspace.path);
+    let Some(entry) = context.repo.worktree_at(path)? else {
+        return Err(Error::new(Code::WorkspaceBroken, format!("'{}' is no workspace any more", workspace.path)));
+    };
+    let leftovers = Leftovers { workspace: &entry.worktree, branch: &workspace.branch, message, max_file_size: limit };
+    let leftovers = context.repo.commit_leftovers(&leftovers)?;
+    let Some(to) = context.repo.read_ref(&workspace.branch)? else {
+        return Err(Error::new(Code::TargetMissing, format!("the branch '{}' is gone", workspace.branch.short())));
+    };
+    let changes = context.repo.diff_trees(from, &to)?;
+    Ok(Kept {
+        to,
+        files: changes.iter().take(MOST_FILES).map(|change| change.path.to_string()).collect(),
+        left_out: leftovers.skipped.iter().map(|(path, why)| format!("{path} ({})", why_skipped(*why))).collect(),
+    })
+}
+
+fn why_skipped(why: Skipped) -> &'static str {
+    match why {
+        Skipped::TooLarge => "over the size limit",
+        Skipped::Secret => "looks like a secret",
+        Skipped::NestedRepository => "a repository of its own",
+    }
+}
+
+fn wip_message(case: &Case, agent: &AgentId, iteration: u32) -> String {
+    format!(
+        "WIP: {} #{} @{agent}\n\nLeft uncommitted by iteration {iteration}.\n\nAxiom-Task: {}\nAxiom-Agent: {agent}\nAxiom-Iteration: {iteration}\n",
+        case.title, case.id, case.id
+    )
+}
+
+fn describe(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Complete => "complete".into(),
+        Outcome::Blocked { reason } => format!("blocked: {reason}"),
+        Outcome::Waiting { question } => format!("asks: {question}"),
+        Outcome::Unfinished { why } => format!("not complete: {why}"),
+        Outcome::Stopped => "stopped".into(),
+        Outcome::Crashed => "its keeper died".into(),
+    }
+}

@@ -1,0 +1,295 @@
+//! One iteration: intent, prompt, keeper; then watching it until its end.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use super::notice::Notice;
+use super::{Supervisor, Watch};
+use crate::domain::adapter::PromptKind;
+use crate::domain::agent::{Outcome, Stage, Work, Workspace};
+use crate::domain::case::Case;
+use crate::domain::event::{By, Event};
+use crate::domain::ids::{AgentId, Token};
+use crate::domain::outcome::End;
+use crate::domain::prompt::{self, History};
+use crate::domain::signal::Signal;
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files;
+use crate::ops::{history, texts};
+use crate::process::spec::{DEFAULT_OUTPUT_CAP, ExitRecord, KeeperSpec, KeeperState, StateCheck, StopSignal, VERSION};
+use crate::process::{keeper_state, launch, leftovers, read_signals};
+
+/// How many entries of the audit log a prompt holds at most.
+const AUDIT_ENTRIES: usize = 20;
+
+impl Supervisor<'_> {
+    /// Looks after one busy agent; says whether anything was done.
+    pub(super) fn look_after(&mut self, agent: &AgentId) -> Result<bool> {
+        let Some(work) = self.context.state().restorable.agents.get(agent).and_then(|agent| agent.work.clone()) else {
+            return Ok(false);
+        };
+        match &work.stage {
+            Stage::Between { last } => self.between(agent, &work, last.as_ref()),
+            Stage::Intended { token } | Stage::Running { token, .. } => self.watch(agent, &work, token),
+        }
+    }
+
+    /// Starts the next iteration: the intent is on disk before the keeper starts, and the keeper starts the program only
+    /// while the intent stands.
+    pub(super) fn start_iteration(&mut self, agent: &AgentId, work: &Work) -> Result<()> {
+        self.context.act_as(By::Supervisor)?;
+        let case = self.context.state().case(&work.task)?.clone();
+        let Some(workspace) = self.context.state().restorable.workspaces.get(&work.task).cloned() else {
+            return Err(Error::new(Code::Internal, format!("'{}' is active without a workspace", work.task)));
+        };
+        let Some(from) = self.context.repo.read_ref(&workspace.branch)? else {
+            return self.release_with_gate(agent, &format!("the branch '{}' is gone", workspace.branch.short()));
+        };
+        let token = Token::new(format!("{}{}", env::fresh_id(), env::fresh_id()))?;
+        let iteration = work.iteration + 1;
+        self.context.append(Event::IterationIntended {
+            agent: agent.clone(),
+            iteration,
+            token: token.clone(),
+            from,
+            exit_completes: self.options.program.exit_completes,
+        })?;
+        env::fault_point("iterate.intended");
+        let started = self.start_keeper(agent, &case, &workspace, iteration, &token);
+        env::fault_point("iterate.keeper-started");
+        match started {
+            Ok(()) => {
+                self.watches.insert(agent.clone(), Watch { token: Some(token), ..Watch::default() });
+                self.tell(Notice::IterationStarted { agent: agent.clone(), task: case.id, iteration });
+                Ok(())
+            }
+            Err(error) => {
+                self.back_off(agent.as_str());
+                self.finish(agent, &End::NotStarted(error.to_string()), None)
+            }
+        }
+    }
+
+    fn start_keeper(&mut self, agent: &AgentId, case: &Case, workspace: &Workspace, iteration: u32, token: &Token) -> Result<()> {
+        let dir = self.context.layout().run_dir(agent, token);
+        files::create_dir_all(&dir)?;
+        let prompt_file = dir.join("prompt");
+        let prompt = self.prompt(case, workspace, iteration, token)?;
+        files::write_atomic(&prompt_file, prompt.as_bytes())?;
+        let log = self.context.layout().agent_log(agent, &case.id);
+        if let Some(folder) = log.parent() {
+            files::create_dir_all(folder)?;
+        }
+        let spec = self.spec(agent, case, workspace, iteration, token, Files { dir, prompt_file, log });
+        let path = spec.write()?;
+        env::fault_point("iterate.spec-written");
+        launch::start_keeper(&env::own_program()?, &path)
+    }
+
+    fn spec(
+        &self,
+        agent: &AgentId,
+        case: &Case,
+        workspace: &Workspace,
+        iteration: u32,
+        token: &Token,
+        files: Files,
+    ) -> KeeperSpec {
+        let program = &self.options.program;
+        let config = &self.context.config.agents;
+        let variables: [(&str, String); 7] = [
+            ("AXIOM_TASK_ID", case.id.to_string()),
+            ("AXIOM_AGENT", agent.to_string()),
+            ("AXIOM_ITERATION", iteration.to_string()),
+            ("AXIOM_MAX_ITERATIONS", self.options.max_iterations.to_string()),
+            ("AXIOM_WORKTREE", workspace.path.clone()),
+            ("AXIOM_BRANCH", workspace.branch.short().to_owned()),
+            ("AXIOM_TARGET", self.target.short().to_owned()),
+        ];
+        let mut words = program.command.iter().map(OsString::from);
+        KeeperSpec {
+            v: VERSION,
+            agent: agent.clone(),
+            task: case.id.clone(),
+            iteration: u64::from(iteration),
+            token: token.clone(),
+            dir: files.dir,
+            program: words.next().unwrap_or_default(),
+            args: words.collect(),
+            prompt_file: files.prompt_file,
+            workspace: PathBuf::from(&workspace.path),
+            log: files.log,
+            workspace_lock: self.context.layout().workspace_lock(&case.id),
+            state_check: StateCheck { common_dir: self.context.repo.common_dir().to_owned(), intent_seq: None },
+            grace_seconds: config.grace_seconds,
+            time_limit_seconds: config.time_limit,
+            silence_limit_seconds: config.silence_limit,
+            stop_signal: stop_signal(&program.stop_signal),
+            output_cap: DEFAULT_OUTPUT_CAP,
+            env: variables.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect::<BTreeMap<_, _>>(),
+        }
+    }
+
+    fn prompt(&mut self, case: &Case, workspace: &Workspace, iteration: u32, token: &Token) -> Result<String> {
+        let body = match &case.body {
+            Some(text) => texts::load(&self.context.repo, text)?,
+            None => String::new(),
+        };
+        match self.options.program.prompt {
+            PromptKind::Script if body.trim().is_empty() => Err(Error::new(
+                Code::InvalidInput,
+                format!("'{}' has no body, and the preset 'shell' runs the body as a script", case.id),
+            )),
+            PromptKind::Script => Ok(body),
+            PromptKind::Prompt => {
+                let history = self.history(case, workspace)?;
+                Ok(prompt::prompt(prompt::Parts {
+                    case,
+                    body: &body,
+                    token,
+                    iteration,
+                    max_iterations: self.options.max_iterations,
+                    branch: workspace.branch.short(),
+                    target: self.target.short(),
+                    history: &history,
+                }))
+            }
+        }
+    }
+
+    /// What the next prompt says of earlier attempts: looked up now, so that no half truth is told.
+    fn history(&mut self, case: &Case, workspace: &Workspace) -> Result<History> {
+        let record = self.context.state().record.cases.get(&case.id).cloned().unwrap_or_default();
+        let notes = self.notes.remove(&case.id).unwrap_or_default();
+        if record.retry_count == 0 || !self.context.config.recovery.inject_audit_log {
+            return Ok(History { notes, ..History::default() });
+        }
+        let workspace_has_changes = match self.context.repo.worktree_at(Path::new(&workspace.path))? {
+            Some(entry) => has_changes(&self.context.repo.status(&entry.worktree, None)?),
+            None => false,
+        };
+        let audit = history::newest(self.context, &case.id, AUDIT_ENTRIES)?;
+        Ok(History { previous_attempts: record.retry_count, workspace_has_changes, audit, notes })
+    }
+
+    /// Watches the iteration that is under way; says whether anything was done.
+    fn watch(&mut self, agent: &AgentId, work: &Work, token: &Token) -> Result<bool> {
+        let dir = self.context.layout().run_dir(agent, token);
+        if self.watches.get(agent).and_then(|watch| watch.token.as_ref()) != Some(token) {
+            self.watches.insert(agent.clone(), Watch { token: Some(token.clone()), ..Watch::default() });
+        }
+        let state = keeper_state(&dir)?;
+        let heard = self.listen(agent, token, &dir)?;
+        match state {
+            KeeperState::Starting => Ok(heard),
+            KeeperState::Alive(record) => {
+                if let Stage::Intended { .. } = work.stage {
+                    let pid = record.keeper.pid.unsigned_abs();
+                    self.step(Event::IterationStarted { agent: agent.clone(), token: token.clone(), pid })?;
+                    return Ok(true);
+                }
+                Ok(heard)
+            }
+            KeeperState::NotStarted => {
+                // Ours would have reported: an earlier supervisor died before its keeper came up, and now it never will.
+                self.finish(agent, &End::Stopped, None)?;
+                Ok(true)
+            }
+            KeeperState::Ended(exit) => {
+                self.finish(agent, &end_of(&exit), Some(&exit))?;
+                Ok(true)
+            }
+            KeeperState::Dead(record) => {
+                let ended = leftovers::end_leftovers(&record)?;
+                self.warn(format!("the keeper of {agent} died; what it left was ended ({ended:?})"));
+                self.finish(agent, &End::KeeperDied, None)?;
+                Ok(true)
+            }
+        }
+    }
+
+    /// Takes in the signals that the keeper has recorded since the last look.
+    fn listen(&mut self, agent: &AgentId, token: &Token, dir: &Path) -> Result<bool> {
+        let from = self.watches.get(agent).map_or(0, |watch| watch.signals_read);
+        let read = read_signals(dir, from)?;
+        if read.next == from {
+            return Ok(false);
+        }
+        if read.damaged > 0 {
+            self.warn(format!("{} damaged signals of {agent} were passed over", read.damaged));
+        }
+        for received in read.signals {
+            let signal = received.signal;
+            if let (Signal::Progress { percent }, Some(task)) = (&signal, self.task_of(agent)) {
+                self.tell(Notice::Progress { agent: agent.clone(), task, percent: *percent });
+            }
+            let decides = matches!(signal, Signal::Complete {} | Signal::Blocked { .. } | Signal::Waiting { .. });
+            self.step(Event::Signalled { agent: agent.clone(), token: token.clone(), signal: signal.clone() })?;
+            if let (true, Some(watch)) = (decides, self.watches.get_mut(agent)) {
+                watch.verdict = Some(signal);
+            }
+        }
+        if let Some(watch) = self.watches.get_mut(agent) {
+            watch.signals_read = read.next;
+        }
+        Ok(true)
+    }
+
+    fn task_of(&self, agent: &AgentId) -> Option<crate::domain::ids::CaseId> {
+        Some(self.context.state().restorable.agents.get(agent)?.work.as_ref()?.task.clone())
+    }
+
+    /// Between two iterations: what the last outcome asks for.
+    fn between(&mut self, agent: &AgentId, work: &Work, last: Option<&Outcome>) -> Result<bool> {
+        match last {
+            Some(outcome) => self.settle(agent, work, outcome),
+            None if self.may_iterate(agent) => {
+                self.start_iteration(agent, work)?;
+                Ok(true)
+            }
+            None => Ok(false),
+        }
+    }
+
+    /// Whether an iteration may be started now.
+    pub(super) fn may_iterate(&self, agent: &AgentId) -> bool {
+        self.session_state() == crate::domain::session::SessionState::Running && !self.must_wait(agent.as_str())
+    }
+}
+
+struct Files {
+    dir: PathBuf,
+    prompt_file: PathBuf,
+    log: PathBuf,
+}
+
+fn stop_signal(name: &str) -> StopSignal {
+    match name {
+        "INT" => StopSignal::Int,
+        "HUP" => StopSignal::Hup,
+        "QUIT" => StopSignal::Quit,
+        _ => StopSignal::Term,
+    }
+}
+
+fn end_of(exit: &ExitRecord) -> End {
+    use crate::process::spec::EndCause;
+    match &exit.cause {
+        EndCause::Exited => match (exit.code, exit.signal) {
+            (Some(code), _) => End::Exited(code),
+            (None, signal) => End::Signalled(signal.unwrap_or(0)),
+        },
+        EndCause::Stopped | EndCause::Killed => End::Stopped,
+        EndCause::TimeLimit => End::OverLimit("time limit"),
+        EndCause::SilenceLimit => End::OverLimit("silence limit"),
+        EndCause::SpawnFailed { why } => End::NotStarted(why.clone()),
+        EndCause::LostWorkspace => End::NotStarted("the workspace is no worktree any more".into()),
+    }
+}
+
+/// Whether anything but ignored files is not as HEAD has it.
+fn has_changes(entries: &[crate::git::StatusEntry]) -> bool {
+    entries.iter().any(|entry| entry.kind != crate::git::StatusKind::Ignored)
+}

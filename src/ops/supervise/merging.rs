@@ -1,0 +1,86 @@
+//! Choosing what to merge next, and what its outcome means.
+
+use super::Supervisor;
+use super::notice::Notice;
+use crate::domain::case::{Kind, Status};
+use crate::domain::event::By;
+use crate::domain::gate::{Decision, GateKind};
+use crate::domain::ids::CaseId;
+use crate::domain::names::RepoPath;
+use crate::domain::session::Mode;
+use crate::error::{Code, Result};
+use crate::ops::merge::{self, MergeOutcome};
+
+impl Supervisor<'_> {
+    /// Merges one task that is done, if there is one that may; says whether anything was done.
+    pub(super) fn merge_next(&mut self) -> Result<bool> {
+        let waiting: Vec<CaseId> = self
+            .context
+            .state()
+            .restorable
+            .cases
+            .values()
+            .filter(|case| case.kind == Kind::Task && case.status == Status::Done && case.merged.is_none())
+            .map(|case| case.id.clone())
+            .collect();
+        for task in waiting {
+            if self.must_wait(task.as_str()) {
+                continue;
+            }
+            let decision = self.gate(GateKind::Merge, &task).map(|gate| gate.decision.clone());
+            match (decision, self.context.state().restorable.mode) {
+                (Some(Some(Decision::Rejected { reason })), _) => {
+                    self.close_gate(GateKind::Merge, &task, "rejected")?;
+                    self.block(&task, Status::Done, &reason)?;
+                }
+                (Some(None), _) => continue,
+                (None, Mode::SemiAuto) => {
+                    self.open_gate(GateKind::Merge, &task, format!("merge {task} into {}", self.target.short()), Vec::new())?;
+                }
+                (Some(Some(_)), _) => self.merge(&task, true)?,
+                (None, Mode::Autopilot) => self.merge(&task, false)?,
+            }
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    fn merge(&mut self, task: &CaseId, approved: bool) -> Result<()> {
+        self.context.act_as(By::Supervisor)?;
+        let outcome = match merge::merge_task(self.context, task, approved) {
+            Ok(outcome) => outcome,
+            Err(error) if matches!(error.code(), Code::Busy | Code::GitLocked | Code::ChangedMeanwhile) => {
+                self.back_off(task.as_str());
+                self.warn(format!("{task} is not merged yet: {error}"));
+                return Ok(());
+            }
+            // Without a disk or a state that can be written there is nothing to go on with.
+            Err(error) if matches!(error.code(), Code::IoFailed | Code::DiskFull | Code::OperationOpen | Code::Internal) => {
+                return Err(error);
+            }
+            Err(error) => return self.wait_at_gate(task, error.to_string(), &[]),
+        };
+        match outcome {
+            MergeOutcome::Merged(merged) | MergeOutcome::NothingToMerge(merged) => {
+                self.close_gate(GateKind::Merge, task, "merged")?;
+                self.no_back_off(task.as_str());
+                self.tell(Notice::Merged { task: task.clone(), commit: merged.commit });
+                self.context.store.save_snapshot()
+            }
+            MergeOutcome::Conflict { files, target: _ } => {
+                self.wait_at_gate(task, format!("{task} conflicts with {}", self.target.short()), &files)
+            }
+            MergeOutcome::InTheWay { what } => self.wait_at_gate(task, what, &[]),
+            MergeOutcome::TouchesAxiom { files } => self.wait_at_gate(task, format!("{task} changes .axiom/"), &files),
+            MergeOutcome::TargetMissing { target } => {
+                self.wait_at_gate(task, format!("the target branch '{}' is gone", target.short()), &[])
+            }
+        }
+    }
+
+    /// A merge that cannot be done now waits for a human; approving the gate tries it again.
+    fn wait_at_gate(&mut self, task: &CaseId, reason: String, paths: &[RepoPath]) -> Result<()> {
+        let details = paths.iter().take(100).map(ToString::to_string).collect();
+        self.open_gate(GateKind::Merge, task, reason, details)
+    }
+}

@@ -1,0 +1,307 @@
+//! The supervisor: `git axiom run`.
+//!
+//! One loop that looks at everything every [`TICK`] and does what the state asks for: requests of verbs, iterations that
+//! ended, verification, merges, claims. All it knows is in the log, in the keepers' folders and in git, so a supervisor that
+//! starts after a crash takes up what it finds by the very same loop.
+
+mod attend;
+mod claim;
+mod finish;
+mod iterate;
+mod merging;
+pub mod notice;
+mod requests;
+mod session;
+mod settle;
+mod stopping;
+mod take_over;
+mod verify;
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::mpsc::Receiver;
+use std::time::{Duration, Instant};
+
+use crate::domain::adapter::AgentProgram;
+use crate::domain::event::{By, Event};
+use crate::domain::gate::{Gate, GateKind};
+use crate::domain::ids::{AgentId, CaseId, GateId, Token};
+use crate::domain::names::RefName;
+use crate::domain::ready;
+use crate::domain::session::SessionState;
+use crate::domain::signal::Signal;
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files::{FileLock, LockAttempt};
+use crate::ops::context::Context;
+pub use attend::{Attend, attend};
+use notice::{Notice, Watcher};
+pub use stopping::Interrupts;
+
+/// How often everything is looked at.
+const TICK: Duration = Duration::from_millis(50);
+
+/// How long a second supervisor waits for the lock: long enough for somebody who only looked whether it is held.
+const LOCK_PATIENCE: Duration = Duration::from_millis(200);
+
+/// How long after an unsuccessful step it is tried again; doubled up to [`LONGEST_PAUSE`].
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// What `run` was asked for.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// How many agents may work at once.
+    pub slots: u32,
+    /// Iterations that a task may take.
+    pub max_iterations: u32,
+    /// Whether to end when nothing more can be done.
+    pub until_idle: bool,
+    /// The agent program.
+    pub program: AgentProgram,
+}
+
+/// How a session ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ending {
+    /// Every task is merged or put out of the way.
+    AllMerged,
+    /// Nothing more can be done, and this is left.
+    Idle(Vec<String>),
+    /// A verb asked for it.
+    Quit,
+    /// Ctrl+C or a signal.
+    Interrupted,
+}
+
+/// An iteration that is watched.
+#[derive(Debug, Default)]
+struct Watch {
+    token: Option<Token>,
+    /// How far its signals have been read.
+    signals_read: u64,
+    /// The last signal that decides.
+    verdict: Option<Signal>,
+    /// Whether it was asked to stop by us.
+    stopping: bool,
+}
+
+/// A pause before the next try of something that failed.
+#[derive(Debug, Clone, Copy)]
+struct Backoff {
+    until: Instant,
+    pause: Duration,
+}
+
+struct Supervisor<'a> {
+    context: &'a mut Context,
+    watcher: &'a mut dyn Watcher,
+    interrupts: &'a Interrupts,
+    options: Options,
+    target: RefName,
+    watches: HashMap<AgentId, Watch>,
+    verifying: HashMap<AgentId, Receiver<verify::Verdict>>,
+    /// What the next prompt of a task has to say: failing verification, a human's answer.
+    notes: BTreeMap<CaseId, Vec<String>>,
+    backoffs: HashMap<String, Backoff>,
+    snapshot_at: Instant,
+    backup_at: Instant,
+}
+
+/// Runs a session to its end.
+///
+/// # Errors
+/// `SUPERVISOR_RUNNING`; what keeps a session from starting (identity, target, program …); a state that cannot be written.
+pub fn run(context: &mut Context, options: Options, interrupts: &Interrupts, watcher: &mut dyn Watcher) -> Result<Ending> {
+    let main = context.repo.main_worktree()?;
+    let target = session::check(context, &main, &options)?;
+    context.layout().ensure()?;
+    let lock = match FileLock::take(&context.layout().supervisor_lock(), LOCK_PATIENCE)? {
+        LockAttempt::Taken(lock) => lock,
+        LockAttempt::Held => {
+            return Err(Error::new(Code::SupervisorRunning, "a supervisor runs in this repository already")
+                .hint("git axiom status    shows what it does")
+                .hint("git axiom stop --all    stops its agents"));
+        }
+    };
+    context.store.refresh()?;
+    let mut supervisor = Supervisor::new(context, watcher, interrupts, options, target);
+    supervisor.take_over()?;
+    supervisor.begin_session()?;
+    let ending = supervisor.work()?;
+    supervisor.end_session(&ending)?;
+    drop(lock);
+    Ok(ending)
+}
+
+impl<'a> Supervisor<'a> {
+    fn new(
+        context: &'a mut Context,
+        watcher: &'a mut dyn Watcher,
+        interrupts: &'a Interrupts,
+        options: Options,
+        target: RefName,
+    ) -> Self {
+        let now = Instant::now();
+        Self {
+            context,
+            watcher,
+            interrupts,
+            options,
+            target,
+            watches: HashMap::new(),
+            verifying: HashMap::new(),
+            notes: BTreeMap::new(),
+            backoffs: HashMap::new(),
+            snapshot_at: now,
+            backup_at: now,
+        }
+    }
+
+    /// The loop.
+    fn work(&mut self) -> Result<Ending> {
+        loop {
+            self.context.store.refresh()?;
+            if self.interrupts.count() > 0 {
+                self.shut_down()?;
+                return Ok(Ending::Interrupted);
+            }
+            if self.handle_requests()? {
+                self.shut_down()?;
+                return Ok(Ending::Quit);
+            }
+            let mut busy = self.look_after_agents()?;
+            busy |= self.merge_next()?;
+            if self.session_state() == SessionState::Running {
+                busy |= self.claim_next()?;
+            }
+            self.keep_copies()?;
+            if !busy {
+                if let Some(ending) = self.ending() {
+                    return Ok(ending);
+                }
+                std::thread::sleep(TICK);
+            }
+        }
+    }
+
+    /// Looks after every busy agent once; says whether anything was done.
+    fn look_after_agents(&mut self) -> Result<bool> {
+        let agents: Vec<AgentId> = self.context.state().busy_agents().map(|agent| agent.id.clone()).collect();
+        let mut did = false;
+        for agent in &agents {
+            did |= self.look_after(agent)?;
+        }
+        if self.session_state() == SessionState::Pausing && self.running_agents().is_empty() {
+            self.change_session(SessionState::Paused, "paused")?;
+        }
+        Ok(did)
+    }
+
+    fn session_state(&self) -> SessionState {
+        self.context.state().record.session.as_ref().map_or(SessionState::Ended, |session| session.state)
+    }
+
+    fn change_session(&mut self, state: SessionState, reason: &str) -> Result<()> {
+        self.step(Event::SessionChanged { state, reason: reason.to_owned() })
+    }
+
+    /// The agents with an iteration under way.
+    fn running_agents(&self) -> Vec<AgentId> {
+        let running = |agent: &&crate::domain::agent::Agent| {
+            agent.work.as_ref().is_some_and(|work| work.stage.token().is_some()) || self.verifying.contains_key(&agent.id)
+        };
+        self.context.state().busy_agents().filter(running).map(|agent| agent.id.clone()).collect()
+    }
+
+    /// Whether the session is over because nothing more can be done.
+    fn ending(&self) -> Option<Ending> {
+        if !self.options.until_idle || self.session_state() != SessionState::Running {
+            return None;
+        }
+        let state = self.context.state();
+        let waiting = |id: &str| self.backoffs.get(id).is_some_and(|backoff| backoff.until > Instant::now());
+        let working = state.busy_agents().any(|agent| {
+            let task = agent.work.as_ref().map(|work| &work.task);
+            !task.is_some_and(|task| self.undecided_gate(GateKind::Question, task))
+        });
+        let undecided = state.restorable.gates.values().any(|gate| gate.decision.is_some());
+        if working
+            || undecided
+            || !state.record.requests.is_empty()
+            || state.restorable.cases.keys().any(|id| waiting(id.as_str()))
+        {
+            return None;
+        }
+        let left = ready::reasons_for_rest(state);
+        Some(if left.is_empty() { Ending::AllMerged } else { Ending::Idle(left) })
+    }
+
+    /// Appends one event of the supervisor's, in a transaction of its own.
+    fn step(&mut self, event: Event) -> Result<()> {
+        self.context.act_as(By::Supervisor)?;
+        self.context.append(event).map(|_| ())
+    }
+
+    fn tell(&mut self, notice: Notice) {
+        self.watcher.notice(notice);
+    }
+
+    fn warn(&mut self, text: impl Into<String>) {
+        self.watcher.notice(Notice::Warning { text: text.into() });
+    }
+
+    fn gate_id(kind: GateKind, task: &CaseId) -> Result<GateId> {
+        let kind = kind.as_str().replace('_', "-");
+        // The id has to stay within its limit, whatever the task is called.
+        let room = crate::domain::ids::MAX_ID_LENGTH - kind.len() - 1;
+        let task = &task.as_str()[..task.as_str().len().min(room)];
+        GateId::new(format!("{kind}-{task}"))
+    }
+
+    fn undecided_gate(&self, kind: GateKind, task: &CaseId) -> bool {
+        let mut gates = self.context.state().restorable.gates.values();
+        gates.any(|gate| gate.kind == kind && gate.task_id.as_ref() == Some(task) && gate.decision.is_none())
+    }
+
+    /// The gate of this kind for a task, if it is open.
+    fn gate(&self, kind: GateKind, task: &CaseId) -> Option<&Gate> {
+        self.context.state().restorable.gates.values().find(|gate| gate.kind == kind && gate.task_id.as_ref() == Some(task))
+    }
+
+    fn open_gate(&mut self, kind: GateKind, task: &CaseId, reason: String, details: Vec<String>) -> Result<()> {
+        let id = Self::gate_id(kind, task)?;
+        let gate = Gate {
+            id: id.clone(),
+            kind,
+            task_id: Some(task.clone()),
+            reason: reason.clone(),
+            details: details.clone(),
+            opened_at: env::now(),
+            decision: None,
+        };
+        self.step(Event::GateOpened { gate })?;
+        self.tell(Notice::GateOpened { id: id.to_string(), reason, details });
+        Ok(())
+    }
+
+    fn close_gate(&mut self, kind: GateKind, task: &CaseId, reason: &str) -> Result<()> {
+        match self.gate(kind, task).map(|gate| gate.id.clone()) {
+            Some(id) => self.step(Event::GateClosed { id, reason: reason.to_owned() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether `what` failed a moment ago and has to wait.
+    fn must_wait(&self, what: &str) -> bool {
+        self.backoffs.get(what).is_some_and(|backoff| backoff.until > Instant::now())
+    }
+
+    fn back_off(&mut self, what: &str) {
+        let pause = self.backoffs.get(what).map_or(FIRST_PAUSE, |backoff| (backoff.pause * 2).min(LONGEST_PAUSE));
+        self.backoffs.insert(what.to_owned(), Backoff { until: Instant::now() + pause, pause });
+    }
+
+    fn no_back_off(&mut self, what: &str) {
+        self.backoffs.remove(what);
+    }
+}

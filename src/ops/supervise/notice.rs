@@ -1,0 +1,30 @@
+//! What the supervisor tells whoever watches it, as data; how it is shown is for the terminal.
+
+use crate::domain::case::Status;
+use crate::domain::ids::{AgentId, CaseId, CheckpointName, SessionId};
+use crate::domain::names::Oid;
+
+/// Something worth a line.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs)] // the fields say what they are
+pub enum Notice {
+    Started { session: SessionId, target: String, slots: u32, program: String },
+    Recovered { what: String },
+    Claimed { agent: AgentId, task: CaseId, title: String, workspace: String },
+    IterationStarted { agent: AgentId, task: CaseId, iteration: u32 },
+    Progress { agent: AgentId, task: CaseId, percent: u8 },
+    IterationEnded { agent: AgentId, task: CaseId, how: String, left_out: Vec<String> },
+    Released { agent: AgentId, task: CaseId, status: Status, reason: String },
+    Merged { task: CaseId, commit: Oid },
+    GateOpened { id: String, reason: String, details: Vec<String> },
+    Checkpoint { name: CheckpointName },
+    Warning { text: String },
+    Pausing { why: String },
+    Ended { how: String },
+}
+
+/// Takes notices as they come.
+pub trait Watcher {
+    /// Shows one.
+    fn notice(&mut self, notice: Notice);
+}

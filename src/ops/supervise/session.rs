@@ -1,0 +1,127 @@
+//! The beginning and the end of a session, and the copies of the state that are written meanwhile.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use super::notice::Notice;
+use super::{Ending, Options, Supervisor};
+use crate::domain::checkpoint::Trigger;
+use crate::domain::event::Event;
+use crate::domain::ids::SessionId;
+use crate::domain::names::RefName;
+use crate::domain::session::{Session, SessionState};
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::git::{Head, Worktree};
+use crate::ops::checkpoint::{self, Wanted};
+use crate::ops::context::Context;
+use crate::store::backup;
+
+/// How often the snapshot is written when something changed.
+const SNAPSHOT_EVERY: Duration = Duration::from_secs(5);
+
+/// Checks all that a session needs before it takes anything; returns the target branch.
+pub(super) fn check(context: &Context, main: &Worktree, options: &Options) -> Result<RefName> {
+    context.repo.require_git_version()?;
+    context.repo.identity()?;
+    find_program(&options.program.command)?;
+    let head = context.repo.head(main)?;
+    let target = match (&context.config.merge.target, &head) {
+        (Some(target), _) => RefName::branch(target.strip_prefix("refs/heads/").unwrap_or(target)),
+        (None, Head::Branch { name, .. }) => name.clone(),
+        (None, Head::Detached { .. }) => {
+            return Err(Error::new(Code::DetachedHead, "HEAD is on no branch, so there is no target to merge into")
+                .hint("check out the branch that the work should go into")
+                .hint("or name it: git config axiom.merge.target BRANCH"));
+        }
+    };
+    match (context.repo.read_ref(&target)?, head.branch() == Some(&target)) {
+        (Some(_), _) => Ok(target),
+        (None, true) => Err(Error::new(Code::UnbornBranch, format!("the branch '{}' has no commit yet", target.short()))
+            .hint("make a first commit: git commit --allow-empty -m 'Begin'")),
+        (None, false) => Err(Error::new(Code::TargetMissing, format!("the target branch '{}' does not exist", target.short()))
+            .hint(format!("make it: git branch {}", target.short()))
+            .hint("or name another: git config axiom.merge.target BRANCH")),
+    }
+}
+
+/// Checks that the agent program can be started, before anything is claimed for it.
+fn find_program(command: &[String]) -> Result<()> {
+    let executable = |path: &Path| path.is_file() && path.metadata().is_ok_and(|meta| meta.permissions().mode() & 0o111 != 0);
+    let Some(program) = command.first() else {
+        return Err(Error::new(Code::ProgramNotFound, "no agent program is named").hint("git axiom run -- PROGRAM ARG…"));
+    };
+    let found = if program.contains('/') {
+        executable(Path::new(program))
+    } else {
+        let path = env::var("PATH").unwrap_or_default();
+        std::env::split_paths(&path).any(|folder| executable(&folder.join(program)))
+    };
+    if found {
+        return Ok(());
+    }
+    Err(Error::new(Code::ProgramNotFound, format!("the agent program '{program}' cannot be found"))
+        .hint("give its full path, or put it on your PATH"))
+}
+
+impl Supervisor<'_> {
+    /// Announces the session and makes the checkpoint that a session rollback goes to.
+    pub(super) fn begin_session(&mut self) -> Result<()> {
+        let id = SessionId::new(format!("s{}", env::fresh_id()))?;
+        let session = Session {
+            id: id.clone(),
+            started_at: env::now(),
+            pid: std::process::id(),
+            target: self.target.clone(),
+            slots: self.options.slots,
+            max_iterations: self.options.max_iterations,
+            state: SessionState::Running,
+            start_checkpoint: None,
+        };
+        self.step(Event::SessionStarted { session })?;
+        let program = self.options.program.name.clone();
+        let (target, slots) = (self.target.short().to_owned(), self.options.slots);
+        self.tell(Notice::Started { session: id, target, slots, program });
+        self.make_checkpoint(Trigger::SessionStart)?;
+        self.context.store.save_snapshot()
+    }
+
+    /// Makes an automatic checkpoint.
+    pub(super) fn make_checkpoint(&mut self, trigger: Trigger) -> Result<()> {
+        self.context.act_as(crate::domain::event::By::Supervisor)?;
+        let made = checkpoint::create(self.context, &Wanted::by(trigger))?;
+        self.tell(Notice::Checkpoint { name: made.name });
+        Ok(())
+    }
+
+    /// Writes the end of the session down.
+    pub(super) fn end_session(&mut self, ending: &Ending) -> Result<()> {
+        let (state, reason) = match ending {
+            Ending::AllMerged => (SessionState::Ended, "every task is merged".to_owned()),
+            Ending::Idle(left) => (SessionState::Ended, format!("nothing more can be done, {} left", left.len())),
+            Ending::Quit => (SessionState::Ended, "asked to quit".to_owned()),
+            Ending::Interrupted => (SessionState::Interrupted, "interrupted".to_owned()),
+        };
+        self.change_session(state, &reason)?;
+        self.context.store.save_snapshot()?;
+        self.tell(Notice::Ended { how: reason });
+        Ok(())
+    }
+
+    /// Writes snapshot and backup when they are due.
+    pub(super) fn keep_copies(&mut self) -> Result<()> {
+        if self.snapshot_at.elapsed() >= SNAPSHOT_EVERY {
+            self.snapshot_at = Instant::now();
+            self.context.store.save_snapshot()?;
+        }
+        let every = Duration::from_secs(self.context.config.state.event_log_backup_interval.max(1));
+        if self.backup_at.elapsed() >= every {
+            self.backup_at = Instant::now();
+            if let Err(error) = backup::roll(self.context.layout(), self.context.config.state.event_log_backup_count) {
+                self.warn(format!("the event log could not be backed up: {error}"));
+            }
+        }
+        Ok(())
+    }
+}

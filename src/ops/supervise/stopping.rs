@@ -1,0 +1,98 @@
+//! Ctrl+C, SIGTERM and requests to quit: pause, wait for the boundary, stop what still runs.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+
+use super::notice::Notice;
+use super::requests::How;
+use super::{Supervisor, TICK};
+use crate::domain::session::SessionState;
+use crate::error::{Code, Error, Result};
+
+/// How long running iterations may take to reach their boundary.
+const BOUNDARY: Duration = Duration::from_secs(5);
+
+/// Counts the signals that ask us to end; the second one ends the process at once.
+#[derive(Debug, Clone, Default)]
+pub struct Interrupts {
+    count: Arc<AtomicUsize>,
+    /// What still runs, to be named when we leave at once.
+    running: Arc<Mutex<Vec<String>>>,
+}
+
+impl Interrupts {
+    /// Takes over SIGINT, SIGTERM and SIGHUP for this process. `leave` is called at the second signal, with the names of
+    /// the agents that still run; it must end the process.
+    ///
+    /// # Errors
+    /// `INTERNAL` where the signals cannot be taken.
+    pub fn install(leave: impl Fn(&[String]) + Send + 'static) -> Result<Self> {
+        let interrupts = Self::default();
+        let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])
+            .map_err(|e| Error::new(Code::Internal, "signals cannot be handled").because(e))?;
+        let (count, running) = (Arc::clone(&interrupts.count), Arc::clone(&interrupts.running));
+        std::thread::spawn(move || {
+            for _ in signals.forever() {
+                if count.fetch_add(1, Ordering::SeqCst) > 0 {
+                    leave(&running.lock().unwrap_or_else(PoisonError::into_inner));
+                }
+            }
+        });
+        Ok(interrupts)
+    }
+
+    /// How many have come.
+    pub fn count(&self) -> usize {
+        self.count.load(Ordering::SeqCst)
+    }
+
+    fn set_running(&self, names: Vec<String>) {
+        *self.running.lock().unwrap_or_else(PoisonError::into_inner) = names;
+    }
+}
+
+impl Supervisor<'_> {
+    /// No new tasks, five seconds for the boundary, then stop what still runs. Their work is committed at the boundary that
+    /// the stop makes; their tasks become pending without a retry counted.
+    pub(super) fn shut_down(&mut self) -> Result<()> {
+        self.change_session(SessionState::Pausing, "shutting down")?;
+        self.tell(Notice::Pausing { why: "shutting down".into() });
+        self.wait_for_boundary(BOUNDARY)?;
+        if !self.running_agents().is_empty() {
+            self.end_agents(&[], How::Stop)?;
+            let patience = Duration::from_secs(self.context.config.agents.grace_seconds + 30);
+            self.wait_for_boundary(patience)?;
+        }
+        let idle: Vec<_> = self.context.state().busy_agents().map(|agent| agent.id.clone()).collect();
+        for agent in idle {
+            if !self.running_agents().contains(&agent) {
+                self.release(&agent, crate::domain::case::Status::Pending, "stopped", false)?;
+            }
+        }
+        let left = self.running_agents();
+        if !left.is_empty() {
+            let names: Vec<String> = left.iter().map(ToString::to_string).collect();
+            self.warn(format!("still running: {}; 'git axiom kill --all' ends them", names.join(", ")));
+        }
+        Ok(())
+    }
+
+    /// Looks after the agents until none runs any more, or `patience` is over.
+    fn wait_for_boundary(&mut self, patience: Duration) -> Result<()> {
+        let started = Instant::now();
+        loop {
+            self.context.store.refresh()?;
+            self.look_after_agents()?;
+            let running = self.running_agents();
+            self.interrupts.set_running(running.iter().map(ToString::to_string).collect());
+            if running.is_empty() || started.elapsed() > patience {
+                return Ok(());
+            }
+            std::thread::sleep(TICK);
+        }
+    }
+}

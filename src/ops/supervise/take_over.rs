@@ -1,0 +1,34 @@
+//! Taking over from a supervisor that crashed: its session is closed, its open steps are finished, half-made workspaces and
+//! dead locks are cleared. Agents that still run are found again by the loop, from their keepers.
+
+use super::Supervisor;
+use super::notice::Notice;
+use crate::domain::event::{By, Event};
+use crate::domain::session::SessionState;
+use crate::error::Result;
+use crate::ops::repair;
+
+impl Supervisor<'_> {
+    pub(super) fn take_over(&mut self) -> Result<()> {
+        let crashed = self.context.state().record.session.as_ref().is_some_and(|session| session.state.is_open());
+        self.context.act_as(By::Recovery)?;
+        let report = repair::repair(self.context)?;
+        for what in report.done {
+            self.tell(Notice::Recovered { what });
+        }
+        if crashed {
+            self.context.append(Event::SessionChanged {
+                state: SessionState::Crashed,
+                reason: "the last session ended by a crash".into(),
+            })?;
+            let adopted = self.running_agents().len();
+            self.tell(Notice::Recovered { what: format!("the last session crashed; {adopted} agents are taken over") });
+        }
+        // Requests to a supervisor that is gone: whoever asked is gone too, or asks again.
+        let stale: Vec<_> = self.context.state().record.requests.keys().cloned().collect();
+        for id in stale {
+            self.context.append(Event::RequestHandled { id, done: false, message: "no supervisor was running".into() })?;
+        }
+        Ok(())
+    }
+}

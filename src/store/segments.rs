@@ -1,0 +1,177 @@
+//! The event log's files: the active one, and sealed segments named by the number of their first event.
+
+use std::fs::File;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+
+use super::layout::Layout;
+use super::line::{self, BadLine};
+use crate::domain::event::LOG_VERSION;
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+/// The active log is sealed when it is longer than this, in bytes.
+pub const SEAL_AT: u64 = 8 * 1024 * 1024;
+
+/// As much of a line as is needed to tell which event it holds: number, time, transaction (100 characters), author.
+const HEAD: u64 = 384;
+
+/// One file of the log.
+#[derive(Debug)]
+pub struct Segment {
+    /// The number of its first event; `None` for an active log that has no event yet.
+    pub first: Option<u64>,
+    /// Its path when it was listed.
+    pub path: PathBuf,
+    file: Option<File>,
+}
+
+impl Segment {
+    /// The file from its beginning; `None` where it is gone. The active log stays the same file even if it was sealed
+    /// since it was listed.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn open(&mut self) -> Result<Option<File>> {
+        match self.file.take() {
+            Some(mut file) => {
+                file.seek(SeekFrom::Start(0)).map_err(|e| Error::io("read", &self.path, e))?;
+                Ok(Some(file))
+            }
+            None => open_optional(&self.path),
+        }
+    }
+
+    /// Whether its first event is the adoption of a state, before which nothing counts.
+    fn begins_anew(&self) -> Result<bool> {
+        let head = match &self.file {
+            Some(file) => head_of(file, &self.path)?,
+            None => match open_optional(&self.path)? {
+                Some(file) => head_of(&file, &self.path)?,
+                None => return Ok(false),
+            },
+        };
+        Ok(line::begins_anew(&head))
+    }
+}
+
+/// The name of a sealed segment.
+pub fn segment_path(layout: &Layout, first: u64) -> PathBuf {
+    layout.state_dir().join(format!("events-{first:020}.jsonl"))
+}
+
+fn segment_number(path: &Path) -> Option<u64> {
+    path.file_name()?.to_str()?.strip_prefix("events-")?.strip_suffix(".jsonl")?.parse().ok()
+}
+
+/// All files, oldest first, the active one last. It is opened before the others are listed: a log that is sealed in
+/// between is then seen twice, never not at all.
+///
+/// # Errors
+/// `IO_FAILED`; `EVENT_LOG_CORRUPTED`, `EVENT_LOG_TOO_NEW` where the first line of the active log has no number.
+pub fn list(layout: &Layout) -> Result<Vec<Segment>> {
+    let path = layout.events();
+    let active = open_optional(&path)?;
+    let mut all = sealed(layout)?;
+    let first = match &active {
+        Some(file) => first_number(file, &path)?,
+        None => None,
+    };
+    let listed_already = first.is_some() && all.last().is_some_and(|last| last.first == first);
+    if !listed_already {
+        all.push(Segment { first, path, file: active });
+    }
+    Ok(all)
+}
+
+/// The sealed segments alone, oldest first.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub fn sealed(layout: &Layout) -> Result<Vec<Segment>> {
+    let folder = layout.state_dir();
+    let mut found = Vec::new();
+    let entries = match std::fs::read_dir(&folder) {
+        Ok(entries) => entries,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(found),
+        Err(e) => return Err(Error::io("list", &folder, e)),
+    };
+    for entry in entries {
+        let path = entry.map_err(|e| Error::io("list", &folder, e))?.path();
+        if let Some(first) = segment_number(&path) {
+            found.push(Segment { first: Some(first), path, file: None });
+        }
+    }
+    found.sort_by_key(|segment| segment.first);
+    Ok(found)
+}
+
+/// The index of the file in which reading on from event `expected` begins: the newest that can hold it, or a newer one
+/// that begins anew.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub fn beginning(all: &[Segment], expected: u64) -> Result<usize> {
+    for (index, segment) in all.iter().enumerate().rev() {
+        let Some(first) = segment.first else { continue };
+        if first <= expected || segment.begins_anew()? {
+            return Ok(index);
+        }
+    }
+    Ok(0)
+}
+
+/// Opens a file, or says that there is none.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub fn open_optional(path: &Path) -> Result<Option<File>> {
+    match File::open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(Error::io("open", path, e)),
+    }
+}
+
+fn head_of(mut file: &File, path: &Path) -> Result<Vec<u8>> {
+    let mut head = Vec::with_capacity(HEAD as usize);
+    let read = file.seek(SeekFrom::Start(0)).and_then(|_| file.take(HEAD).read_to_end(&mut head));
+    read.map_err(|e| Error::io("read", path, e))?;
+    Ok(head)
+}
+
+/// The number of the first event of a file; `None` where it has no whole line yet.
+///
+/// # Errors
+/// `IO_FAILED`; `EVENT_LOG_CORRUPTED`, `EVENT_LOG_TOO_NEW` where there is a line, but without a number.
+pub fn first_number(file: &File, path: &Path) -> Result<Option<u64>> {
+    let head = head_of(file, path)?;
+    if head.is_empty() {
+        return Ok(None);
+    }
+    let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    match line::version_of(&head) {
+        Some(version) if version > LOG_VERSION => Err(BadLine::TooNew(version).into_error(&format!("line 1 of {name}"))),
+        _ => match line::sequence_of(&head) {
+            Some(first) => Ok(Some(first)),
+            None if (head.len() as u64) < HEAD && !head.contains(&b'\n') => Ok(None),
+            None => Err(BadLine::Corrupt("it has no number".into()).into_error(&format!("line 1 of {name}"))),
+        },
+    }
+}
+
+/// Seals the active log: it becomes the segment of its first number. The caller holds the state lock. A crash leaves the
+/// log under its old or its new name.
+///
+/// # Errors
+/// `IO_FAILED` with both paths; `INTERNAL` where a segment of that number exists, which is then left alone.
+pub fn seal(layout: &Layout, first: u64) -> Result<()> {
+    let name = segment_path(layout, first);
+    env::fault_point("store.before-seal");
+    if !files::rename_no_replace(&layout.events(), &name)? {
+        return Err(Error::new(Code::Internal, format!("the segment '{}' exists already", name.display())));
+    }
+    env::fault_point("store.after-seal");
+    files::sync_dir(&layout.state_dir())
+}

@@ -1,0 +1,187 @@
+//! What every black-box test stands on: a folder of its own, nothing of the machine's configuration, outputs whole.
+//!
+//! A test makes a [`TestEnv`], calls `git axiom` in it, and compares [`Run`]s: standard output, standard error and exit
+//! status together, with the test's own folder written as `$ROOT`.
+
+// Each test file uses a part of it; tests may start programs and may fail.
+#![allow(dead_code, clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod run;
+
+use std::cell::Cell;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+pub use run::Run;
+
+/// Variables that every child gets; everything else of the machine's environment but `PATH` is left out.
+const FIXED: &[(&str, &str)] = &[
+    ("GIT_CONFIG_NOSYSTEM", "1"),
+    ("GIT_CONFIG_GLOBAL", "/dev/null"),
+    ("GIT_AUTHOR_NAME", "A U Thor"),
+    ("GIT_AUTHOR_EMAIL", "author@example.org"),
+    ("GIT_COMMITTER_NAME", "C O Mitter"),
+    ("GIT_COMMITTER_EMAIL", "committer@example.org"),
+    ("GIT_TERMINAL_PROMPT", "0"),
+    ("LC_ALL", "C"),
+    ("TZ", "UTC"),
+];
+
+/// A folder with a home, perhaps a repository, and a way to call `git axiom` in it. Gone when dropped.
+pub struct TestEnv {
+    _dir: tempfile::TempDir,
+    root: PathBuf,
+    /// With a fixed clock: how many programs were started so far, so that no two of them make the same id.
+    started: Cell<Option<u64>>,
+}
+
+impl TestEnv {
+    /// An empty folder and a home; no repository.
+    pub fn empty() -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().canonicalize().unwrap();
+        for folder in ["home", "tmp"] {
+            std::fs::create_dir(root.join(folder)).unwrap();
+        }
+        Self { _dir: dir, root, started: Cell::new(None) }
+    }
+
+    /// A repository `repo` on an unborn branch `main`.
+    pub fn unborn() -> Self {
+        let env = Self::empty();
+        env.git_in(&env.root, &["init", "-q", "-b", "main", "repo"]);
+        env
+    }
+
+    /// A repository `repo` on branch `main` with one commit of `README` and `src/lib.txt`.
+    pub fn new() -> Self {
+        let env = Self::unborn();
+        env.write("README", "a project\n");
+        env.write("src/lib.txt", "one\ntwo\nthree\n");
+        env.git(&["add", "-A"]);
+        env.git(&["commit", "-q", "-m", "first"]);
+        env
+    }
+
+    /// From now on clock and ids are fixed, so that outputs can be compared: the n-th program started sees 12:00 plus n
+    /// seconds. Not for tests that start a supervisor: its children would make the same ids.
+    pub fn with_fixed_clock(self) -> Self {
+        self.started.set(Some(0));
+        self
+    }
+
+    /// The folder that holds everything.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The repository's main worktree.
+    pub fn repo(&self) -> PathBuf {
+        self.root.join("repo")
+    }
+
+    /// Where git axiom keeps its files in the repository.
+    pub fn axiom_dir(&self) -> PathBuf {
+        self.repo().join(".git/axiom")
+    }
+
+    /// Writes a file of the repository, its folders too.
+    pub fn write(&self, path: &str, content: impl AsRef<[u8]>) {
+        let path = self.repo().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, content).unwrap();
+    }
+
+    /// Reads a file of the repository.
+    pub fn read(&self, path: &str) -> String {
+        std::fs::read_to_string(self.repo().join(path)).unwrap()
+    }
+
+    /// A program that sees only this environment.
+    pub fn program(&self, program: impl AsRef<OsStr>, folder: &Path) -> Command {
+        let mut command = Command::new(program);
+        command.current_dir(folder).env_clear();
+        if let Some(path) = std::env::var_os("PATH") {
+            command.env("PATH", path);
+        }
+        command.envs(FIXED.iter().copied());
+        command.env("HOME", self.root.join("home")).env("TMPDIR", self.root.join("tmp"));
+        // Never the repository above the temporary folder, if there is one.
+        command.env("GIT_CEILING_DIRECTORIES", &self.root);
+        command
+    }
+
+    /// `git-axiom` in `folder`, to be started by the test itself.
+    pub fn axiom_command<A: AsRef<OsStr>>(&self, folder: &Path, args: impl IntoIterator<Item = A>) -> Command {
+        let mut command = self.program(env!("CARGO_BIN_EXE_git-axiom"), folder);
+        command.args(args);
+        if let Some(count) = self.started.get() {
+            self.started.set(Some(count + 1));
+            command.env("AXIOM_TEST_NOW", format!("2026-01-13T12:{:02}:{:02}Z", count / 60, count % 60));
+            command.env("AXIOM_TEST_IDS", (count * 0x10000 + 1).to_string());
+        }
+        command
+    }
+
+    /// Calls `git axiom` in the repository.
+    pub fn axiom(&self, args: &[&str]) -> Run {
+        self.axiom_in(&self.repo(), args)
+    }
+
+    /// Calls `git axiom` in a folder.
+    pub fn axiom_in(&self, folder: &Path, args: &[&str]) -> Run {
+        self.run(self.axiom_command(folder, args), None)
+    }
+
+    /// Calls `git axiom` in the repository with something on its standard input.
+    pub fn axiom_fed(&self, args: &[&str], input: &[u8]) -> Run {
+        self.run(self.axiom_command(&self.repo(), args), Some(input))
+    }
+
+    /// Calls `git axiom`, expects exit 0, and returns standard output without the line end.
+    pub fn ok(&self, args: &[&str]) -> String {
+        self.axiom(args).success().stdout.trim_end().to_owned()
+    }
+
+    /// Calls `git axiom` with `--json`, expects exit 0 and one document.
+    pub fn json(&self, args: &[&str]) -> serde_json::Value {
+        self.axiom(&[&["--json"], args].concat()).success().json()
+    }
+
+    /// Runs a prepared command to its end.
+    pub fn run(&self, command: Command, input: Option<&[u8]>) -> Run {
+        Run::of(command, input, &self.root)
+    }
+
+    /// Calls git in the repository, expects exit 0, and returns standard output without the line end.
+    pub fn git(&self, args: &[&str]) -> String {
+        self.git_in(&self.repo(), args)
+    }
+
+    /// As [`TestEnv::git`], in a folder.
+    pub fn git_in(&self, folder: &Path, args: &[&str]) -> String {
+        let run = self.try_git_in(folder, args);
+        assert_eq!(run.code, Some(0), "git {args:?}\n{run}");
+        run.stdout.trim_end().to_owned()
+    }
+
+    /// Calls git in the repository, whatever comes of it.
+    pub fn try_git(&self, args: &[&str]) -> Run {
+        self.try_git_in(&self.repo(), args)
+    }
+
+    /// Calls git in a folder, whatever comes of it.
+    pub fn try_git_in(&self, folder: &Path, args: &[&str]) -> Run {
+        let mut command = self.program("git", folder);
+        command.args(args);
+        self.run(command, None)
+    }
+
+    /// Expects that git finds nothing wrong with the repository.
+    pub fn fsck(&self) {
+        let run = self.try_git(&["fsck", "--strict", "--no-dangling", "--no-progress"]);
+        assert_eq!(run.code, Some(0), "{run}");
+        assert_eq!(run.stdout, "", "{run}");
+    }
+}

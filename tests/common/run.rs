@@ -1,0 +1,77 @@
+//! One program's run: what it printed on both channels and how it ended.
+
+use std::fmt;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// Standard output, standard error and exit status together. Displayed with the test's folder as `$ROOT`.
+#[derive(Debug)]
+pub struct Run {
+    /// The exit code; `None` when a signal ended it.
+    pub code: Option<i32>,
+    /// Standard output, as it was.
+    pub stdout: String,
+    /// Standard error, as it was.
+    pub stderr: String,
+    root: PathBuf,
+}
+
+impl Run {
+    pub(super) fn of(mut command: Command, input: Option<&[u8]>, root: &Path) -> Self {
+        command.stdin(if input.is_some() { Stdio::piped() } else { Stdio::null() });
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let pipe = child.stdin.take();
+        let output = std::thread::scope(|scope| {
+            if let (Some(mut pipe), Some(input)) = (pipe, input) {
+                // The program may end before it has read everything.
+                scope.spawn(move || drop(pipe.write_all(input)));
+            }
+            child.wait_with_output().unwrap()
+        });
+        Self {
+            code: output.status.code(),
+            stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
+            stderr: String::from_utf8_lossy(&output.stderr).into_owned(),
+            root: root.to_owned(),
+        }
+    }
+
+    /// Expects exit 0.
+    #[track_caller]
+    pub fn success(self) -> Self {
+        assert_eq!(self.code, Some(0), "\n{self}");
+        self
+    }
+
+    /// Expects an error of this code with its documented exit status, and that it says what to do next.
+    #[track_caller]
+    pub fn fails_with(self, code: git_axiom::error::Code) -> Self {
+        assert!(self.stderr.contains(&format!("error[{code}]: ")), "expected {code}\n{self}");
+        assert_eq!(self.code, Some(code.exit() as i32), "\n{self}");
+        self
+    }
+
+    /// Standard output as one JSON document: exactly one line, an object, with `schema`.
+    #[track_caller]
+    pub fn json(&self) -> serde_json::Value {
+        assert_eq!(self.stdout.matches('\n').count(), 1, "one document on one line\n{self}");
+        let value: serde_json::Value = serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("{e}\n{self}"));
+        assert_eq!(value["schema"], 1, "\n{self}");
+        value
+    }
+}
+
+impl fmt::Display for Run {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let normal = |text: &str| text.replace(&*self.root.to_string_lossy(), "$ROOT");
+        f.write_str(&normal(&self.stdout))?;
+        if !self.stderr.is_empty() {
+            write!(f, "--- stderr\n{}", normal(&self.stderr))?;
+        }
+        match self.code {
+            Some(code) => write!(f, "--- exit {code}"),
+            None => f.write_str("--- ended by a signal"),
+        }
+    }
+}

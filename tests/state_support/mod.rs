@@ -1,0 +1,260 @@
+//! Events that fit a state, made from random choices: what the tests of the state engine share.
+#![allow(dead_code, clippy::disallowed_methods, clippy::unwrap_used)]
+
+use std::collections::BTreeMap;
+
+use git_axiom::domain::agent::{IterationReport, Outcome, Workspace};
+use git_axiom::domain::case::{Case, CaseChange, CaseEdit, Kind, Merged, Status};
+use git_axiom::domain::checkpoint::{CheckpointRecord, CheckpointType, Trigger};
+use git_axiom::domain::event::{By, Envelope, Event, OperationEnd};
+use git_axiom::domain::gate::{Decision, Gate, GateKind};
+use git_axiom::domain::ids::{AgentId, CaseId, CheckpointName, GateId, RequestId, SessionId, Token, TxnId};
+use git_axiom::domain::names::{Oid, RefName};
+use git_axiom::domain::operation::{Operation, OperationKind, RefChange};
+use git_axiom::domain::session::{Mode, Request, Session, SessionState};
+use git_axiom::domain::signal::Signal;
+use git_axiom::domain::state::State;
+use git_axiom::domain::text::{Change, Text};
+use git_axiom::store::handle::Author;
+
+/// How many kinds of events [`propose`] knows.
+pub const KINDS: u8 = 28;
+
+/// Random choices: which kind of event, and a number that settles the rest.
+pub type Choice = (u8, u32);
+
+pub fn author() -> Author {
+    Author { txn: TxnId::new("t1").unwrap(), by: By::User }
+}
+
+pub fn oid(salt: u32) -> Oid {
+    Oid::new(format!("{salt:040x}")).unwrap()
+}
+
+pub fn case_id(salt: u32) -> CaseId {
+    CaseId::new(format!("case-{salt}")).unwrap()
+}
+
+pub fn task(id: &str) -> Case {
+    Case {
+        id: CaseId::new(id).unwrap(),
+        kind: Kind::Task,
+        title: format!("Task \"{id}\" \u{1F600}\nwith two lines"),
+        body: None,
+        parent: None,
+        after: vec![],
+        persona: None,
+        verify: vec![],
+        status: Status::Pending,
+        merged: None,
+        reason: None,
+        created_at: "2026-01-13T10:00:00Z".parse().unwrap(),
+    }
+}
+
+fn pick<'a, K: Ord, V>(map: &'a BTreeMap<K, V>, salt: u32) -> Option<(&'a K, &'a V)> {
+    map.iter().nth(salt as usize % map.len().max(1))
+}
+
+fn agent(salt: u32) -> AgentId {
+    AgentId::new(format!("ed-00{}", 1 + salt % 3)).unwrap()
+}
+
+fn new_case(state: &State, salt: u32) -> Case {
+    let other = || pick(&state.restorable.cases, salt / 7).map(|(id, _)| id.clone());
+    let kind = [Kind::Task, Kind::Task, Kind::Operation, Kind::Directive][(salt % 4) as usize];
+    let text = match salt % 3 {
+        0 => None,
+        1 => Some(Text::Inline("echo 'a' > b\n".repeat((salt % 9) as usize))),
+        _ => Some(Text::Stored { blob: oid(salt), size: 4096 }),
+    };
+    Case {
+        kind,
+        body: text,
+        parent: if salt.is_multiple_of(5) { other() } else { None },
+        after: if salt.is_multiple_of(6) { other().into_iter().collect() } else { vec![] },
+        ..task(case_id(salt % 500).as_str())
+    }
+}
+
+/// The edit of one case that gives it another title, status, body or dependency.
+fn edit(state: &State, salt: u32) -> Option<CaseEdit> {
+    let (id, old) = pick(&state.restorable.cases, salt)?;
+    let mut new = old.clone();
+    match salt / 11 % 5 {
+        0 => new.title = format!("title {salt}"),
+        1 => new.status = [Status::Pending, Status::Blocked, Status::Archived, Status::Done][(salt / 60 % 4) as usize],
+        2 => new.after = pick(&state.restorable.cases, salt / 3).map(|(id, _)| id.clone()).into_iter().collect(),
+        3 => new.merged = Some(Merged { commit: oid(salt), target: RefName::branch("main") }),
+        _ => new.parent = pick(&state.restorable.cases, salt / 5).map(|(id, _)| id.clone()),
+    }
+    Some(CaseEdit { id: id.clone(), changes: CaseChange::between(old, &new) })
+}
+
+fn report(salt: u32) -> IterationReport {
+    let outcomes = [
+        Outcome::Complete,
+        Outcome::Blocked { reason: "no \\ way".into() },
+        Outcome::Waiting { question: "which?".into() },
+        Outcome::Unfinished { why: "exit 1".into() },
+        Outcome::Stopped,
+        Outcome::Crashed,
+    ];
+    IterationReport {
+        outcome: outcomes[(salt % 6) as usize].clone(),
+        exit_code: salt.is_multiple_of(2).then_some(salt as i32 % 3),
+        signal: None,
+        from: oid(salt),
+        to: oid(salt + 1),
+        files: vec![format!("src/{salt}.rs")],
+        left_out: vec![],
+        duration_ms: u64::from(salt),
+        tokens: salt.is_multiple_of(3).then_some(u64::from(salt)),
+        cost_usd: salt.is_multiple_of(4).then(|| f64::from(salt % 1000) / 7.0),
+    }
+}
+
+fn signal(salt: u32) -> Signal {
+    match salt % 6 {
+        0 => Signal::Complete {},
+        1 => Signal::Blocked { reason: "stuck".into() },
+        2 => Signal::Progress { percent: (salt % 101) as u8 },
+        3 => Signal::Phase { name: "testing".into() },
+        4 => Signal::Learning { text: "cargo needs --offline".into(), scope: None },
+        _ => Signal::Subtask { name: "part".into(), done: true },
+    }
+}
+
+fn checkpoint(name: CheckpointName, state: &State, salt: u32) -> CheckpointRecord {
+    CheckpointRecord {
+        name,
+        kind: CheckpointType::Auto,
+        trigger: if salt.is_multiple_of(3) { Trigger::SessionStart } else { Trigger::Periodic },
+        created_at: "2026-01-13T10:00:00Z".parse().unwrap(),
+        git_commit: Some(oid(salt)),
+        capture: oid(salt + 1),
+        tag: oid(salt + 2),
+        seq: state.seq,
+        tasks_completed: state.record.tasks_completed,
+    }
+}
+
+/// An event that probably fits `state`; `None` where there is nothing to make it from.
+pub fn propose(state: &State, (kind, salt): Choice) -> Option<Event> {
+    let work = || {
+        let busy: Vec<_> = state.busy_agents().collect();
+        busy.get(salt as usize % busy.len().max(1)).map(|agent| (agent.id.clone(), agent.work.clone().unwrap()))
+    };
+    let token = || work().and_then(|(agent, work)| work.stage.token().cloned().map(|token| (agent, token)));
+    let name = || CheckpointName::new(format!("cp-{}", salt % 300)).ok();
+    Some(match kind % KINDS {
+        0 | 1 => Event::CasesAdded { cases: vec![new_case(state, salt)] },
+        2 => Event::CasesAdded { cases: (0..salt % 4).map(|i| new_case(state, salt.wrapping_mul(31).wrapping_add(i))).collect() },
+        3 => Event::CasesChanged { edits: vec![edit(state, salt)?] },
+        4 => Event::CasesChanged { edits: vec![edit(state, salt)?, edit(state, salt / 2)?] },
+        5 => Event::Audited { id: pick(&state.restorable.cases, salt)?.0.clone(), text: format!("note {salt}") },
+        6 => Event::SessionStarted { session: session(salt) },
+        7 => Event::SessionChanged { state: SessionState::Paused, reason: "paused".into() },
+        8 => Event::ModeChanged { mode: Change::new(state.restorable.mode, Mode::Autopilot) },
+        9 => Event::Requested {
+            id: RequestId::new(format!("r{salt}")).ok()?,
+            request: Request::Stop { agents: vec![agent(salt)] },
+        },
+        10 => Event::RequestHandled { id: pick(&state.record.requests, salt)?.0.clone(), done: true, message: String::new() },
+        11 => Event::WorkspaceOpened { task: pick(&state.restorable.cases, salt)?.0.clone(), workspace: workspace(salt) },
+        12 => Event::WorkspaceClosed { task: pick(&state.restorable.workspaces, salt)?.0.clone(), trash: None },
+        13 => Event::TaskClaimed { agent: agent(salt), task: pick(&state.restorable.cases, salt / 3)?.0.clone() },
+        14 => {
+            let (agent, work) = work()?;
+            Event::IterationIntended {
+                agent,
+                iteration: work.iteration + 1,
+                token: Token::new(format!("k{salt}")).ok()?,
+                from: oid(salt),
+                exit_completes: true,
+            }
+        }
+        15 => token().map(|(agent, token)| Event::IterationStarted { agent, token, pid: salt })?,
+        16 => token().map(|(agent, token)| Event::Signalled { agent, token, signal: signal(salt) })?,
+        17 => token().map(|(agent, token)| Event::IterationEnded { agent, token, report: report(salt) })?,
+        18 => {
+            let status = [Status::Done, Status::Pending, Status::Blocked, Status::Failed][(salt % 4) as usize];
+            Event::WorkReleased { agent: work()?.0, status, reason: "because".into(), retry: salt.is_multiple_of(2) }
+        }
+        19 => Event::GateOpened { gate: gate(salt) },
+        20 => Event::GateDecided { id: pick(&state.restorable.gates, salt)?.0.clone(), decision: Decision::Approved },
+        21 => Event::GateClosed { id: pick(&state.restorable.gates, salt)?.0.clone(), reason: "done".into() },
+        22 => Event::CheckpointIntended { name: name()? },
+        23 => Event::CheckpointCreated { checkpoint: checkpoint(name()?, state, salt) },
+        24 if salt.is_multiple_of(2) => Event::CheckpointAbandoned { name: name()?, reason: "gone".into() },
+        24 => Event::CheckpointsDeleted { names: vec![pick(&state.record.checkpoints, salt)?.0.clone()] },
+        25 => Event::OperationBegan { operation: operation(salt) },
+        26 => Event::OperationReversed { reason: "conflict".into() },
+        _ => ended(state, salt),
+    })
+}
+
+fn ended(state: &State, salt: u32) -> Event {
+    match salt % 4 {
+        0 => Event::OperationEnded { end: OperationEnd::Aborted, edits: vec![], restored: None },
+        1 => Event::OperationEnded { end: OperationEnd::Done, edits: edit(state, salt).into_iter().collect(), restored: None },
+        2 => {
+            let restored = Some(Box::new(state.restorable.clone()));
+            Event::OperationEnded { end: OperationEnd::Done, edits: vec![], restored }
+        }
+        _ => Event::LogRepaired { bytes: u64::from(salt), kept: "damaged/x".into() },
+    }
+}
+
+fn session(salt: u32) -> Session {
+    Session {
+        id: SessionId::new(format!("s{salt}")).unwrap(),
+        started_at: "2026-01-13T10:00:00.25Z".parse().unwrap(),
+        pid: salt,
+        target: RefName::branch("main"),
+        slots: 2,
+        max_iterations: 50,
+        state: SessionState::Running,
+        start_checkpoint: None,
+    }
+}
+
+fn workspace(salt: u32) -> Workspace {
+    Workspace { agent: agent(salt), path: format!("/w/{salt}"), branch: RefName::branch("axiom/x"), base: oid(salt) }
+}
+
+fn gate(salt: u32) -> Gate {
+    Gate {
+        id: GateId::new(format!("merge-{}", salt % 20)).unwrap(),
+        kind: GateKind::Merge,
+        task_id: None,
+        reason: "conflict".into(),
+        details: vec!["a.txt".into()],
+        opened_at: "2026-01-13T10:00:00.001Z".parse().unwrap(),
+        decision: None,
+    }
+}
+
+fn operation(salt: u32) -> Operation {
+    let mut operation = Operation::new(OperationKind::Merge { task: case_id(salt % 50) }, format!("merge {salt}"));
+    operation.refs = vec![RefChange { name: RefName::branch("main"), value: Change::new(Some(oid(1)), Some(oid(2))) }];
+    operation
+}
+
+/// All events of the choices that fit one after another, and the states after each.
+pub fn run(choices: &[Choice]) -> (Vec<Event>, State) {
+    let mut state = State::default();
+    let mut events = Vec::new();
+    for choice in choices {
+        let Some(event) = propose(&state, *choice) else { continue };
+        if state.apply(&envelope(&state, event.clone())).is_ok() {
+            events.push(event);
+        }
+    }
+    (events, state)
+}
+
+pub fn envelope(state: &State, event: Event) -> Envelope {
+    let at = "2026-01-13T10:00:00Z".parse().unwrap();
+    Envelope { seq: state.seq + 1, at, txn: TxnId::new("t1").unwrap(), by: By::Supervisor, event }
+}
