@@ -6,9 +6,10 @@ use clap::{Args, Parser, Subcommand};
 
 use crate::commands;
 
-/// The safety net and control room for people who let coding agents work in their git repository.
+/// The safety net and control room for people who let coding agents work in their git repository
 #[derive(Debug, Parser)]
-#[command(name = "git-axiom", bin_name = "git axiom", version, disable_help_subcommand = true, infer_subcommands = false)]
+#[command(name = "git-axiom", bin_name = "git axiom", version, disable_help_subcommand = true)]
+#[command(arg_required_else_help = false, max_term_width = 100)]
 pub struct Cli {
     /// Options that every verb takes.
     #[command(flatten)]
@@ -78,6 +79,13 @@ pub enum Verb {
     /// Own one agent program
     #[command(hide = true)]
     Keeper(commands::keeper::Keeper),
+    /// Show and check the configuration
+    #[command(subcommand)]
+    Config(commands::config::Config),
+    /// Print a script that completes verbs and options in a shell
+    Completions(commands::completions::Completions),
+    /// Print or write the pages of the manual
+    Man(commands::man::Man),
 }
 
 impl Verb {
@@ -104,6 +112,9 @@ impl Verb {
             Self::Gate(_) => "gate",
             Self::Signal(_) => "signal",
             Self::Keeper(_) => "keeper",
+            Self::Config(_) => "config",
+            Self::Completions(_) => "completions",
+            Self::Man(_) => "man",
         }
     }
 }

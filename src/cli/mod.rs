@@ -3,6 +3,7 @@
 //! What a verb does is in `commands` and `ops`.
 
 pub mod arguments;
+pub mod pages;
 pub mod progress;
 pub mod report;
 pub mod screen;
@@ -17,9 +18,11 @@ use screen::Screen;
 
 /// Runs one command line and says how it ended; errors have been reported by then.
 pub fn run(arguments: Vec<OsString>) -> Exit {
+    // What cannot be parsed is to be reported as JSON too, where that was asked for.
+    let json = arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json");
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
-        Err(error) => return report::usage(&error),
+        Err(error) => return report::usage(&error, json),
     };
     crate::cli::report::start_tracing();
     let mut screen = Screen::new(cli.global.json);

@@ -40,9 +40,26 @@ pub fn error(screen: &mut Screen, verb: &str, error: &Error) -> Exit {
 }
 
 /// Reports what clap says of a command line: help and version are answers, the rest is an error of usage.
-pub fn usage(error: &clap::Error) -> Exit {
-    let _ = error.print();
-    if error.use_stderr() { Code::Usage.exit() } else { Exit::Done }
+pub fn usage(error: &clap::Error, json: bool) -> Exit {
+    if !error.use_stderr() {
+        let _ = error.print();
+        return Exit::Done;
+    }
+    let mut screen = Screen::new(json);
+    let rendered = error.render().to_string();
+    let mut paragraphs = rendered.split("\n\n").map(str::trim).filter(|text| !text.is_empty());
+    let first = paragraphs.next().unwrap_or_default();
+    let what = first.strip_prefix("error: ").unwrap_or("a verb is missing");
+    let mut report = Error::new(Code::Usage, what.split_whitespace().collect::<Vec<_>>().join(" "));
+    for paragraph in paragraphs {
+        let text = paragraph.strip_prefix("tip: ").unwrap_or(paragraph);
+        if text.starts_with("Usage:") {
+            report = report.hint(text.split_whitespace().collect::<Vec<_>>().join(" "));
+        } else if paragraph.starts_with("tip: ") {
+            report = report.hint(text);
+        }
+    }
+    self::error(&mut screen, "", &report.hint("-h explains a verb and its options"))
 }
 
 /// Sets up tracing where `AXIOM_LOG` asks for it: a filter, and after `>` a file to append to.

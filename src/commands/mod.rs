@@ -1,18 +1,21 @@
 //! The verbs, one a file: arguments and help, one operation, what is printed.
 
 pub mod checkpoint;
+pub mod completions;
+pub mod config;
 pub mod events;
 pub mod gate;
 pub mod init;
 pub mod input;
 pub mod keeper;
 pub mod log;
+pub mod man;
 pub mod merge;
-pub mod rollback;
 pub mod mode;
 pub mod output;
 pub mod pause;
 pub mod recover;
+pub mod rollback;
 pub mod run;
 pub mod signal;
 pub mod status;
@@ -26,6 +29,7 @@ use crate::cli::screen::Screen;
 use crate::domain::adapter::{self, AgentProgram, PromptKind};
 use crate::env;
 use crate::error::{Error, Exit, Result};
+use crate::git::Repository;
 use crate::ops::context::Context;
 use crate::ops::interventions::Ending;
 
@@ -56,6 +60,9 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Exit> {
         Verb::Gate(verb) => gate::run(verb, &global, screen),
         Verb::Signal(verb) => signal::run(verb, screen),
         Verb::Keeper(args) => keeper::run(&args),
+        Verb::Config(args) => config::run(&args, &global, screen),
+        Verb::Completions(args) => completions::run(&args, &global, screen),
+        Verb::Man(args) => man::run(&args, &global, screen),
     }
 }
 
@@ -95,4 +102,24 @@ pub fn configured_program(context: &Context) -> Result<AgentProgram> {
         }),
         Some(_) | None => adapter::preset(name),
     }
+}
+
+/// The repository alone, for verbs that need no state.
+///
+/// # Errors
+/// As [`Repository::discover`].
+pub fn open_repository(global: &Global) -> Result<Repository> {
+    Repository::discover(&working_dir(global)?)
+}
+
+/// As [`open`], with the configuration that applies; `command_line` are keys (`section.name`) with their values.
+///
+/// # Errors
+/// As [`Context::open`], and `CONFIG_INVALID`.
+pub fn open_configured(global: &Global, command_line: Vec<(String, String)>, screen: &mut Screen) -> Result<Context> {
+    let mut context = open(global)?;
+    for note in context.load_config(command_line)? {
+        screen.note(&note);
+    }
+    Ok(context)
 }

@@ -82,6 +82,27 @@ pub fn write_scratch(path: &Path, bytes: &[u8]) -> Result<()> {
     std::fs::write(path, bytes).map_err(|e| Error::io("write", path, e))
 }
 
+/// Replaces `path` by `bytes` with the mode that the user's umask gives: for files that others may read, such as pages of
+/// the manual. Crash-safe as [`write_atomic`]; not synced, since it can be made again.
+///
+/// # Errors
+/// `IO_FAILED` or `DISK_FULL`; the old content is then still there.
+pub fn write_public(path: &Path, bytes: &[u8]) -> Result<()> {
+    let temporary = parent(path)?.join(format!(".tmp-{}", env::fresh_id()));
+    let outcome = std::fs::write(&temporary, bytes)
+        .map_err(|e| Error::io("write", &temporary, e))
+        .and_then(|()| std::fs::rename(&temporary, path).map_err(|e| Error::io("replace", path, e)));
+    outcome.inspect_err(|_| drop(std::fs::remove_file(&temporary)))
+}
+
+/// Creates a folder and its missing parents with the mode that the user's umask gives.
+///
+/// # Errors
+/// `IO_FAILED` with the path.
+pub fn create_public_dir(path: &Path) -> Result<()> {
+    std::fs::create_dir_all(path).map_err(|e| Error::io("create the folder", path, e))
+}
+
 /// Creates a folder and its missing parents with mode `0700`, and syncs every folder that got a new name.
 ///
 /// # Errors

@@ -4,16 +4,17 @@
 
 pub mod cases;
 pub mod checkpoint;
+pub mod configure;
 pub mod context;
 pub mod history;
 pub mod import;
 pub mod interventions;
 pub mod journal;
 pub mod merge;
-pub mod rollback;
 pub mod output;
 pub mod recover;
 pub mod repair;
+pub mod rollback;
 pub mod status;
 pub mod supervise;
 pub mod texts;

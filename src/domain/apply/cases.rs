@@ -55,8 +55,10 @@ impl State {
         if rewired {
             graph::check_changed(self, &changed)?;
         }
-        if let [one] = changed.as_slice() {
-            self.record.last_action = Some(format!("changed {}", one.id));
+        match changed.as_slice() {
+            [] => {}
+            [one] => self.record.last_action = Some(format!("changed {}", one.id)),
+            many => self.record.last_action = Some(format!("changed {} cases", many.len())),
         }
         for case in changed {
             self.restorable.cases.insert(case.id.clone(), case);

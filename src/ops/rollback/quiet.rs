@@ -1,5 +1,6 @@
 //! Stopping the agents before files move under them.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use crate::domain::event::Event;
@@ -8,7 +9,7 @@ use crate::domain::session::Request;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::Context;
-use crate::process::{KeeperState, control, keeper_state};
+use crate::process::{KeeperRecord, KeeperState, control, keeper_state};
 
 /// How long agents may take to stop.
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -38,27 +39,34 @@ pub(super) fn stop_agents(ctx: &mut Context) -> Result<Paused> {
         }
         return Ok(Paused::BySupervisor);
     }
-    for record in living(ctx)? {
-        control::stop(&record)?;
-    }
-    wait(ctx, |ctx| Ok(living(ctx)?.is_empty()))?;
+    let mut asked = BTreeSet::new();
+    wait(ctx, |ctx| {
+        let (living, starting) = living(ctx)?;
+        for record in &living {
+            if asked.insert(record.token.clone()) {
+                control::stop(record)?;
+            }
+        }
+        Ok(living.is_empty() && !starting)
+    })?;
     Ok(Paused::Nothing)
 }
 
-fn living(ctx: &Context) -> Result<Vec<crate::process::KeeperRecord>> {
-    let mut living = Vec::new();
+/// The keepers that have a program running, and whether one is just about to.
+fn living(ctx: &Context) -> Result<(Vec<KeeperRecord>, bool)> {
+    let (mut living, mut starting) = (Vec::new(), false);
     for agent in ctx.state().busy_agents() {
         let Some(token) = agent.work.as_ref().and_then(|work| work.stage.token()) else { continue };
         match keeper_state(&ctx.layout().run_dir(&agent.id, token))? {
             KeeperState::Alive(record) => living.push(record),
-            // It has not begun to run the program; when it does, it asks whether that is still wanted.
-            KeeperState::Starting | KeeperState::NotStarted | KeeperState::Ended(_) | KeeperState::Dead(_) => {}
+            KeeperState::Starting => starting = true,
+            KeeperState::NotStarted | KeeperState::Ended(_) | KeeperState::Dead(_) => {}
         }
     }
-    Ok(living)
+    Ok((living, starting))
 }
 
-fn wait(ctx: &mut Context, is_over: impl Fn(&Context) -> Result<bool>) -> Result<()> {
+fn wait(ctx: &mut Context, mut is_over: impl FnMut(&Context) -> Result<bool>) -> Result<()> {
     let mut waited = Duration::ZERO;
     loop {
         ctx.store.refresh()?;

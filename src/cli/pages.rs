@@ -1,0 +1,94 @@
+//! The man pages, made from the command line's grammar, so that they never say anything else.
+
+use clap::{Command, CommandFactory};
+
+use super::arguments::Cli;
+use crate::error::{Error, Result};
+
+/// Follows the options on the main page, in roff.
+const MAIN_END: &str = r#".SH "EXIT STATUS"
+.TP
+0
+It is done.
+.TP
+1
+It failed.
+.TP
+2
+The command line, an id or an input cannot be used.
+.TP
+3
+Refused: needs a confirmation, trust, or a human.
+.TP
+4
+In conflict with something that changed meanwhile; nothing was changed.
+.TP
+5
+Another process holds what is needed.
+.TP
+6
+The stored state is damaged or an operation was interrupted: see \fBgit axiom recover\fR.
+.TP
+130
+Interrupted.
+.PP
+Errors are printed as \fBerror[CODE]: what happened: why\fR, followed by hints on what to do. Codes are stable.
+.SH "ENVIRONMENT"
+.TP
+AXIOM_LOG
+What to trace, such as \fBdebug\fR, to standard error; \fBdebug>FILE\fR appends to a file instead.
+.TP
+NO_COLOR
+Print without colours.
+.SH "FILES"
+.TP
+~/.config/git\-axiom/config.toml
+The user's configuration; see \fBgit\-axiom\-config\fR(1).
+.TP
+$GIT_COMMON_DIR/axiom/
+State and logs. Checkpoints and long texts are git objects, below refs/axiom/ and refs/tags/axiom/.
+"#;
+
+/// One page.
+#[derive(Debug)]
+pub struct Page {
+    /// Its file name, such as `git-axiom-task.1`.
+    pub name: String,
+    /// Its text, in roff.
+    pub text: String,
+}
+
+/// All pages: the main one first, then one for every verb and its verbs.
+///
+/// # Errors
+/// None that can be reached: the pages are written to memory.
+pub fn pages() -> Result<Vec<Page>> {
+    let mut pages = Vec::new();
+    render(Cli::command(), "git-axiom", &mut pages)?;
+    Ok(pages)
+}
+
+fn render(command: Command, name: &str, pages: &mut Vec<Page>) -> Result<()> {
+    let main = pages.is_empty();
+    let parts: Vec<Command> = command.get_subcommands().cloned().collect();
+    let file = format!("{name}.1");
+    let words = name.replacen('-', " ", 1).replacen("axiom-", "axiom ", 1).replace('-', " ");
+    let command = command.bin_name(words).display_name(name.to_owned()).disable_help_subcommand(true);
+    let mut text = Vec::new();
+    let page = clap_mangen::Man::new(command)
+        .section("1")
+        .manual("git axiom")
+        .title(name)
+        .source(concat!("git-axiom ", env!("CARGO_PKG_VERSION")));
+    page.render(&mut text).map_err(|e| Error::io("write the page", std::path::Path::new(&file), e))?;
+    let mut text = String::from_utf8_lossy(&text).into_owned();
+    if main {
+        text.push_str(MAIN_END);
+    }
+    pages.push(Page { name: file, text });
+    for part in parts {
+        let name = format!("{name}-{}", part.get_name());
+        render(part, &name, pages)?;
+    }
+    Ok(())
+}

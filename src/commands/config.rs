@@ -1,0 +1,88 @@
+//! `git axiom config …`.
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+
+use super::open_repository;
+use crate::cli::arguments::Global;
+use crate::cli::screen::{Screen, table};
+use crate::config::keys::KEYS;
+use crate::config::{Loaded, Setting};
+use crate::error::{Exit, Result};
+use crate::ops::configure;
+
+/// Verbs on the configuration.
+#[derive(Debug, Subcommand)]
+#[command(after_help = "\
+Layers, later wins: built-in defaults; ~/.config/git-axiom/config.toml (or below XDG_CONFIG_HOME);
+git config axiom.SECTION.KEY, git -c too; options of the command.")]
+pub enum Config {
+    /// Show every value and where it is from
+    Show(Show),
+    /// Check that all layers can be used
+    Check {},
+}
+
+/// Arguments of `config show`.
+#[derive(Debug, Args)]
+pub struct Show {
+    /// Only this key, such as agents.count, or keys of this section
+    key: Option<String>,
+    /// Only what differs from the defaults
+    #[arg(long)]
+    changed: bool,
+}
+
+#[derive(Serialize)]
+struct Answer<'a> {
+    settings: Vec<View<'a>>,
+}
+
+#[derive(Serialize)]
+struct View<'a> {
+    key: &'a str,
+    value: &'a serde_json::Value,
+    source: String,
+}
+
+/// Runs a verb on the configuration.
+///
+/// # Errors
+/// `CONFIG_INVALID` with the place.
+pub fn run(args: &Config, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let repo = open_repository(global)?;
+    let loaded = configure::load(&repo, Vec::new())?;
+    for note in configure::repository_file_note(&repo)? {
+        screen.note(&note);
+    }
+    match args {
+        Config::Show(args) => show(args, &loaded, screen)?,
+        Config::Check {} => {
+            let layered = loaded.settings.iter().filter(|(_, setting)| setting.source != crate::config::Source::Default);
+            let count = layered.count();
+            screen.answer(&serde_json::json!({ "valid": true, "changed": count }), || {
+                format!("The configuration is valid; {count} of {} keys are not at their defaults.\n", KEYS.len())
+            })?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn show(args: &Show, loaded: &Loaded, screen: &mut Screen) -> Result<()> {
+    let fits = |key: &str, setting: &Setting| {
+        let named = args.key.as_ref().is_none_or(|wanted| {
+            let (key, wanted) = (key.to_lowercase(), wanted.to_lowercase());
+            key == wanted || key.strip_prefix(&wanted).is_some_and(|rest| rest.starts_with('.'))
+        });
+        named && !(args.changed && setting.source == crate::config::Source::Default)
+    };
+    let shown: Vec<_> = loaded.settings.iter().filter(|(key, setting)| fits(key, setting)).collect();
+    let views = shown.iter().map(|(key, setting)| View { key, value: &setting.value, source: setting.source.to_string() });
+    let answer = Answer { settings: views.collect() };
+    screen.answer(&answer, || {
+        let value = |value: &serde_json::Value| if value.is_null() { "(not set)".to_owned() } else { value.to_string() };
+        let rows = answer.settings.iter().map(|view| vec![view.key.to_owned(), value(view.value), view.source.clone()]);
+        table(&rows.collect::<Vec<_>>())
+    })?;
+    Ok(())
+}

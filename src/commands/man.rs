@@ -1,0 +1,51 @@
+//! `git axiom man`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::working_dir;
+use crate::cli::arguments::Global;
+use crate::cli::pages;
+use crate::cli::screen::Screen;
+use crate::error::{Code, Error, Exit, Result};
+use crate::files;
+
+/// Arguments of `man`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+'git axiom --help' opens the main page once the pages are where man looks, for example:
+  git axiom man --out ~/.local/share/man/man1")]
+pub struct Man {
+    /// The verb whose page to print, such as 'task' or 'task add'; the main page without it
+    verb: Vec<String>,
+    /// Write all pages into this folder instead
+    #[arg(long, value_name = "FOLDER", conflicts_with = "verb")]
+    out: Option<PathBuf>,
+}
+
+/// Prints a page, or writes all of them. Pages that are there are replaced.
+///
+/// # Errors
+/// `INVALID_INPUT` for an unknown verb; `IO_FAILED`.
+pub fn run(args: &Man, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let pages = pages::pages()?;
+    if let Some(folder) = &args.out {
+        let folder = working_dir(global)?.join(folder);
+        files::create_public_dir(&folder)?;
+        for page in &pages {
+            files::write_public(&folder.join(&page.name), page.text.as_bytes())?;
+        }
+        let names: Vec<&str> = pages.iter().map(|page| page.name.as_str()).collect();
+        let written = serde_json::json!({ "folder": folder, "pages": names });
+        screen.answer(&written, || format!("{} pages written to {}\n", pages.len(), folder.display()))?;
+        return Ok(Exit::Done);
+    }
+    let wanted = std::iter::once("git-axiom").chain(args.verb.iter().flat_map(|verb| verb.split_whitespace()));
+    let name = format!("{}.1", wanted.collect::<Vec<_>>().join("-"));
+    let page = pages.iter().find(|page| page.name == name).ok_or_else(|| {
+        Error::new(Code::InvalidInput, format!("there is no page '{name}'")).hint("git axiom -h    lists all verbs")
+    })?;
+    screen.answer(&serde_json::json!({ "name": page.name, "text": page.text }), || page.text.clone())?;
+    Ok(Exit::Done)
+}

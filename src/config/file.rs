@@ -1,0 +1,65 @@
+//! Reading a configuration file: every value with its line, so that an error can name it.
+
+use std::path::Path;
+
+use serde_json::Value;
+use toml::de::{DeTable, DeValue};
+
+use crate::error::{Code, Error, Result};
+
+/// A value and the line that it stands on.
+#[derive(Debug)]
+pub struct Place {
+    /// The value.
+    pub value: Value,
+    /// The line, from 1.
+    pub line: usize,
+}
+
+/// All values of a file by their full names (`section.name`), in the file's order.
+///
+/// # Errors
+/// `CONFIG_INVALID` with file and line where it is no TOML.
+pub fn entries(path: &Path, text: &str) -> Result<Vec<(String, Place)>> {
+    let table = DeTable::parse(text).map_err(|e| {
+        let line = e.span().map_or(0, |span| line_of(text, span.start));
+        Error::new(Code::ConfigInvalid, format!("{}:{line}: this is no TOML", path.display())).why(e.message().to_owned())
+    })?;
+    let mut found = Vec::new();
+    collect(text, "", table.get_ref(), &mut found);
+    found.sort_by_key(|(_, place)| place.line);
+    Ok(found)
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    1 + text.as_bytes().iter().take(offset).filter(|byte| **byte == b'\n').count()
+}
+
+fn collect(text: &str, prefix: &str, table: &DeTable<'_>, found: &mut Vec<(String, Place)>) {
+    for (key, value) in table.iter() {
+        let name = if prefix.is_empty() { key.get_ref().to_string() } else { format!("{prefix}.{}", key.get_ref()) };
+        if let DeValue::Table(inner) = value.get_ref() {
+            collect(text, &name, inner, found);
+        } else {
+            let place = Place { value: convert(value.get_ref()), line: line_of(text, key.span().start) };
+            found.push((name, place));
+        }
+    }
+}
+
+/// TOML's value as JSON; what no key takes becomes a text.
+fn convert(value: &DeValue<'_>) -> Value {
+    match value {
+        DeValue::String(text) => Value::from(text.as_ref()),
+        DeValue::Boolean(switch) => Value::from(*switch),
+        DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
+            Ok(number) => Value::from(number),
+            Err(_) => Value::from(number.as_str()),
+        },
+        DeValue::Float(number) => number.as_str().parse::<f64>().map_or(Value::Null, Value::from),
+        DeValue::Datetime(time) => Value::from(time.to_string()),
+        DeValue::Array(items) => items.iter().map(|item| convert(item.get_ref())).collect(),
+        // Only within a list, where no key takes one.
+        DeValue::Table(_) => Value::Null,
+    }
+}

@@ -1,0 +1,225 @@
+//! The keys one by one: what values each takes. The defaults stand in `schema`.
+
+use serde_json::Value;
+
+use crate::error::{Code, Error, Result};
+
+/// What values a key takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `true` or `false`.
+    Switch,
+    /// A whole number between two limits.
+    Number(u64, u64),
+    /// A size in MB; text may carry a unit.
+    Megabytes,
+    /// Seconds; text may carry a unit.
+    Seconds,
+    /// Hours; text may carry a unit.
+    Hours,
+    /// Days; text may carry a unit.
+    Days,
+    /// A text that is not empty.
+    Text,
+    /// A list of texts.
+    List,
+}
+
+/// One key.
+#[derive(Debug)]
+pub struct Key {
+    /// Its section.
+    pub section: &'static str,
+    /// Its name within the section.
+    pub name: &'static str,
+    /// What values it takes.
+    pub kind: Kind,
+}
+
+const fn key(section: &'static str, name: &'static str, kind: Kind) -> Key {
+    Key { section, name, kind }
+}
+
+/// All keys, in the order of the documentation.
+pub const KEYS: &[Key] = &[
+    key("checkpoints", "periodic", Kind::Number(0, 100_000)),
+    key("checkpoints", "beforeAutopilot", Kind::Switch),
+    key("checkpoints", "beforeMerge", Kind::Switch),
+    key("checkpoints", "maxCount", Kind::Number(3, 1_000_000)),
+    key("checkpoints", "maxAgeDays", Kind::Days),
+    key("checkpoints", "protectNamed", Kind::Switch),
+    key("checkpoints", "maxFileSize", Kind::Megabytes),
+    key("checkpoints", "keepDeletedDays", Kind::Days),
+    key("state", "eventLogBackupInterval", Kind::Seconds),
+    key("state", "eventLogBackupCount", Kind::Number(1, 100)),
+    key("recovery", "auto", Kind::Switch),
+    key("recovery", "autoResetOrphaned", Kind::Switch),
+    key("recovery", "injectAuditLog", Kind::Switch),
+    key("recovery", "maxRetries", Kind::Number(0, 1000)),
+    key("recovery", "maxAgeHours", Kind::Hours),
+    key("recovery", "resumeThreshold", Kind::Number(0, 100)),
+    key("recovery", "evaluator", Kind::Text),
+    key("system", "diskWarningThreshold", Kind::Megabytes),
+    key("system", "diskCriticalThreshold", Kind::Megabytes),
+    key("system", "diskEmergencyThreshold", Kind::Megabytes),
+    key("system", "autoCleanupEnabled", Kind::Switch),
+    key("agents", "default", Kind::Text),
+    key("agents", "count", Kind::Number(1, 100)),
+    key("agents", "maxIterations", Kind::Number(1, 100_000)),
+    key("agents", "graceSeconds", Kind::Seconds),
+    key("agents", "captureInterval", Kind::Seconds),
+    key("agents", "timeLimit", Kind::Seconds),
+    key("agents", "silenceLimit", Kind::Seconds),
+    key("agents", "workspaceRoot", Kind::Text),
+    key("merge", "target", Kind::Text),
+    key("merge", "verify", Kind::List),
+    key("hooks", "timeout", Kind::Seconds),
+];
+
+/// The keys of an adapter's table, `agents.<name>`.
+pub const ADAPTER_KEYS: &[Key] = &[
+    key("agents.<name>", "command", Kind::List),
+    key("agents.<name>", "exitCompletes", Kind::Switch),
+    key("agents.<name>", "stopSignal", Kind::Text),
+];
+
+/// Larger values overflow nothing when they are turned into bytes or milliseconds.
+const MOST: u64 = 1_000_000_000;
+
+impl Kind {
+    /// What it takes, for messages.
+    pub fn expects(self) -> String {
+        match self {
+            Self::Switch => "true or false".into(),
+            Self::Number(least, most) => format!("a whole number from {least} to {most}"),
+            Self::Megabytes => "a number of MB, or a text such as \"500MB\" or \"2GB\"".into(),
+            Self::Seconds => "a number of seconds, or a text such as \"30s\", \"5min\" or \"2h\"".into(),
+            Self::Hours => "a number of hours, or a text such as \"24h\" or \"2d\"".into(),
+            Self::Days => "a number of days, or a text such as \"30d\" or \"4w\"".into(),
+            Self::Text => "a text that is not empty".into(),
+            Self::List => "a list of texts".into(),
+        }
+    }
+
+    fn units(self) -> &'static [(&'static str, u64)] {
+        match self {
+            Self::Megabytes => &[("mb", 1), ("gb", 1000), ("tb", 1_000_000)],
+            Self::Seconds => &[("s", 1), ("sec", 1), ("m", 60), ("min", 60), ("h", 3600), ("d", 86400)],
+            Self::Hours => &[("h", 1), ("d", 24), ("w", 168)],
+            Self::Days => &[("d", 1), ("w", 7)],
+            Self::Switch | Self::Number(..) | Self::Text | Self::List => &[],
+        }
+    }
+
+    /// Checks a value and brings it into the form of the schema: numbers in the key's own unit.
+    ///
+    /// # Errors
+    /// `CONFIG_INVALID`, without saying where the value stands.
+    pub fn accept(self, name: &str, value: Value) -> Result<Value> {
+        let refuse = || {
+            let what = format!("the value {value} of '{name}' cannot be used");
+            Err(Error::new(Code::ConfigInvalid, what).hint(format!("it takes {}", self.expects())))
+        };
+        let (least, most) = if let Self::Number(least, most) = self { (least, most) } else { (0, MOST) };
+        let in_range = |number: u64| (least..=most).contains(&number);
+        match (self, &value) {
+            (Self::Switch, Value::Bool(_)) => Ok(value),
+            (Self::Text, Value::String(text)) if !text.trim().is_empty() => Ok(value),
+            (Self::List, Value::Array(items)) if items.iter().all(|item| item.as_str().is_some_and(|s| !s.is_empty())) => {
+                Ok(value)
+            }
+            (Self::Number(..) | Self::Megabytes | Self::Seconds | Self::Hours | Self::Days, Value::Number(number)) => {
+                if number.as_u64().is_some_and(in_range) { Ok(value) } else { refuse() }
+            }
+            (Self::Megabytes | Self::Seconds | Self::Hours | Self::Days, Value::String(text)) => {
+                match with_unit(text, self.units()) {
+                    Some(number) if in_range(number) => Ok(Value::from(number)),
+                    Some(_) | None => refuse(),
+                }
+            }
+            (_, _) => refuse(),
+        }
+    }
+
+    /// A value that was given as text (`git config`, command line).
+    ///
+    /// # Errors
+    /// As [`Kind::accept`].
+    pub fn accept_text(self, name: &str, texts: &[String]) -> Result<Value> {
+        let last = texts.last().map_or("", String::as_str);
+        let value = match self {
+            // git's own words for a switch; a key without a value is true.
+            Self::Switch => match last.to_ascii_lowercase().as_str() {
+                "" | "true" | "yes" | "on" | "1" => Value::Bool(true),
+                "false" | "no" | "off" | "0" => Value::Bool(false),
+                _ => Value::from(last),
+            },
+            Self::Number(..) | Self::Megabytes | Self::Seconds | Self::Hours | Self::Days => {
+                last.parse::<u64>().map_or_else(|_| Value::from(last), Value::from)
+            }
+            Self::Text => Value::from(last),
+            Self::List => Value::from(texts.to_vec()),
+        };
+        self.accept(name, value)
+    }
+}
+
+fn with_unit(text: &str, units: &[(&str, u64)]) -> Option<u64> {
+    let text = text.trim().to_ascii_lowercase();
+    let split = text.find(|c: char| !c.is_ascii_digit())?;
+    let (digits, unit) = text.split_at(split);
+    let (_, factor) = units.iter().find(|(name, _)| *name == unit.trim())?;
+    digits.parse::<u64>().ok()?.checked_mul(*factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+
+    #[test]
+    fn the_table_names_exactly_the_keys_of_the_schema() {
+        let schema = serde_json::to_value(Config::default()).unwrap();
+        let mut of_schema: Vec<String> = Vec::new();
+        for (section, keys) in schema.as_object().unwrap() {
+            of_schema.extend(keys.as_object().unwrap().keys().map(|key| format!("{section}.{key}")));
+        }
+        of_schema.retain(|key| key != "agents.adapters");
+        of_schema.sort();
+        let mut of_table: Vec<String> = KEYS.iter().map(|key| format!("{}.{}", key.section, key.name)).collect();
+        of_table.sort();
+        assert_eq!(of_schema, of_table);
+    }
+
+    #[test]
+    fn every_default_is_acceptable() {
+        let schema = serde_json::to_value(Config::default()).unwrap();
+        for Key { section, name, kind } in KEYS {
+            let value = schema[section][name].clone();
+            if !value.is_null() {
+                assert_eq!(kind.accept(name, value.clone()).unwrap(), value);
+            }
+        }
+    }
+
+    #[test]
+    fn values_carry_units() {
+        for (kind, text, expected) in [
+            (Kind::Megabytes, "2GB", Some(2000)),
+            (Kind::Megabytes, "500 mb", Some(500)),
+            (Kind::Seconds, "5min", Some(300)),
+            (Kind::Seconds, "2h", Some(7200)),
+            (Kind::Hours, "1d", Some(24)),
+            (Kind::Days, "4w", Some(28)),
+            (Kind::Days, "3h", None),
+            (Kind::Seconds, "-1s", None),
+            (Kind::Seconds, "99999999999999999999s", None),
+            (Kind::Number(1, 9), "5", Some(5)),
+            (Kind::Number(1, 9), "10", None),
+            (Kind::Number(1, 9), "", None),
+        ] {
+            let got = kind.accept_text("x", &[text.to_owned()]).ok().and_then(|value| value.as_u64());
+            assert_eq!(got, expected, "{kind:?} {text}");
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! The layers, later wins: defaults, the user's file, `git config axiom.*`, the command line; and where each value is from.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::file::{self, Place};
+use super::keys::{ADAPTER_KEYS, KEYS, Key};
+use super::schema::Config;
+use crate::error::{Code, Error, Result};
+
+/// Where a value is from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// Built in.
+    Default,
+    /// A configuration file, with the line.
+    File(PathBuf, usize),
+    /// `git config`, with the origin that git names.
+    Git(String),
+    /// The command line.
+    CommandLine,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::File(path, line) => write!(f, "{}:{line}", path.display()),
+            Self::Git(origin) => write!(f, "git config, {origin}"),
+            Self::CommandLine => f.write_str("command line"),
+        }
+    }
+}
+
+/// One value of `git config`.
+#[derive(Debug, Clone)]
+pub struct GitEntry {
+    /// Where git found it: `file:.git/config`, `command line:`.
+    pub origin: String,
+    /// The key as git prints it: first and last part in lower case.
+    pub key: String,
+    /// The value; none for a key without `=`.
+    pub value: Option<String>,
+}
+
+/// What the layers are made of.
+#[derive(Debug, Default)]
+pub struct Layers {
+    /// The user's file with its content, where there is one.
+    pub user_file: Option<(PathBuf, String)>,
+    /// What `git config` holds below `axiom.`, in git's order.
+    pub git: Vec<GitEntry>,
+    /// Keys (`section.name`) and values from the command line.
+    pub command_line: Vec<(String, String)>,
+}
+
+/// A value and where it is from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Setting {
+    /// The value; null where nothing is set.
+    pub value: Value,
+    /// Where it is from.
+    pub source: Source,
+}
+
+/// The configuration that applies.
+#[derive(Debug, Clone, Default)]
+pub struct Loaded {
+    /// It.
+    pub config: Config,
+    /// Every key, `section.name`, in the order of the documentation.
+    pub settings: Vec<(String, Setting)>,
+}
+
+/// Which key a name means.
+struct Found {
+    /// `section.name`, or `agents.<adapter>.name`.
+    path: String,
+    key: &'static Key,
+    adapter: Option<String>,
+}
+
+/// Puts the layers on top of each other.
+///
+/// # Errors
+/// `CONFIG_INVALID`, with the place, and the nearest key for one that is unknown.
+pub fn load(layers: &Layers) -> Result<Loaded> {
+    let defaults = as_json(&Config::default())?;
+    let mut settings: BTreeMap<String, Setting> = BTreeMap::new();
+    for Key { section, name, .. } in KEYS {
+        let value = defaults[section][name].clone();
+        settings.insert(format!("{section}.{name}"), Setting { value, source: Source::Default });
+    }
+    if let Some((path, text)) = &layers.user_file {
+        for (name, place) in file::entries(path, text)? {
+            put_file(&mut settings, path, &name, place)?;
+        }
+    }
+    put_git(&mut settings, &layers.git)?;
+    for (name, value) in &layers.command_line {
+        let found = find(name, false).ok_or_else(|| unknown(name, "command line"))?;
+        let value = found.key.kind.accept_text(&found.path, std::slice::from_ref(value))?;
+        settings.insert(found.path, Setting { value, source: Source::CommandLine });
+    }
+    let config = build(defaults, &settings)?;
+    let order = |path: &str| KEYS.iter().position(|key| format!("{}.{}", key.section, key.name) == path).unwrap_or(KEYS.len());
+    let mut settings: Vec<(String, Setting)> = settings.into_iter().collect();
+    settings.sort_by_key(|(path, _)| order(path));
+    Ok(Loaded { config, settings })
+}
+
+fn as_json(config: &Config) -> Result<Value> {
+    serde_json::to_value(config).map_err(|e| Error::new(Code::Internal, "the configuration has no JSON form").because(e))
+}
+
+fn put_file(settings: &mut BTreeMap<String, Setting>, path: &Path, name: &str, place: Place) -> Result<()> {
+    let at = format!("{}:{}", path.display(), place.line);
+    let found = find(name, false).ok_or_else(|| unknown(name, &at))?;
+    let value = found.key.kind.accept(&found.path, place.value).map_err(|error| error.context(&at))?;
+    settings.insert(found.path, Setting { value, source: Source::File(path.to_owned(), place.line) });
+    Ok(())
+}
+
+/// Values of the same key follow each other: the last one counts, but lists take all of the last origin.
+fn put_git(settings: &mut BTreeMap<String, Setting>, entries: &[GitEntry]) -> Result<()> {
+    let mut grouped: BTreeMap<String, (Found, String, Vec<String>)> = BTreeMap::new();
+    for GitEntry { origin, key, value } in entries {
+        let name = key.get("axiom.".len()..).unwrap_or_default();
+        let found = find(name, true).ok_or_else(|| unknown(name, origin))?;
+        let value = value.clone().unwrap_or_default();
+        let group = grouped.entry(found.path.clone()).or_insert_with(|| (found, origin.clone(), Vec::new()));
+        if group.1 != *origin {
+            group.1.clone_from(origin);
+            group.2.clear();
+        }
+        group.2.push(value);
+    }
+    for (path, (found, origin, values)) in grouped {
+        let value = found.key.kind.accept_text(&path, &values).map_err(|error| error.context(format!("git config, {origin}")))?;
+        settings.insert(path, Setting { value, source: Source::Git(origin) });
+    }
+    Ok(())
+}
+
+/// The key of this name. git keeps no case in the last part, so its names are compared without.
+fn find(name: &str, ignore_case: bool) -> Option<Found> {
+    let same = |a: &str, b: &str| if ignore_case { a.eq_ignore_ascii_case(b) } else { a == b };
+    if let Some(key) = KEYS.iter().find(|key| same(&format!("{}.{}", key.section, key.name), name)) {
+        return Some(Found { path: format!("{}.{}", key.section, key.name), key, adapter: None });
+    }
+    let (section, last) = name.rsplit_once('.')?;
+    let (agents, adapter) = section.split_once('.')?;
+    let key = ADAPTER_KEYS.iter().find(|key| same(key.name, last)).filter(|_| same(agents, "agents"))?;
+    Some(Found { path: format!("agents.{adapter}.{}", key.name), key, adapter: Some(adapter.to_owned()) })
+}
+
+fn unknown(name: &str, at: &str) -> Error {
+    let error = Error::new(Code::ConfigInvalid, format!("{at}: there is no key '{name}'"));
+    let known = KEYS.iter().map(|key| format!("{}.{}", key.section, key.name));
+    let nearest = known.map(|known| (distance(&known.to_lowercase(), &name.to_lowercase()), known)).min();
+    match nearest {
+        Some((far, known)) if far <= 1 + name.len() / 3 => error.hint(format!("did you mean '{known}'?")),
+        Some(_) | None => error.hint("git axiom config show    lists all keys"),
+    }
+}
+
+/// How many letters have to be changed, added or left out to get from one word to the other.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let swap = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = swap.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()]
+}
+
+fn build(mut config: Value, settings: &BTreeMap<String, Setting>) -> Result<Config> {
+    for (path, setting) in settings {
+        let Some(Found { key, adapter, .. }) = find(path, false) else { continue };
+        match adapter {
+            None => config[key.section][key.name] = setting.value.clone(),
+            Some(adapter) => config["agents"]["adapters"][adapter.as_str()][key.name] = setting.value.clone(),
+        }
+    }
+    let config: Config = serde_json::from_value(config)
+        .map_err(|e| Error::new(Code::ConfigInvalid, "the configuration does not fit together").because(e))?;
+    check(&config)?;
+    Ok(config)
+}
+
+/// What only shows when all values are known.
+fn check(config: &Config) -> Result<()> {
+    let system = &config.system;
+    let rising = system.disk_emergency_threshold <= system.disk_critical_threshold
+        && system.disk_critical_threshold <= system.disk_warning_threshold;
+    if !rising {
+        return Err(Error::new(Code::ConfigInvalid, "the disk thresholds are in the wrong order")
+            .hint("diskEmergencyThreshold ≤ diskCriticalThreshold ≤ diskWarningThreshold"));
+    }
+    for (name, adapter) in &config.agents.adapters {
+        if adapter.command.is_empty() {
+            return Err(Error::new(Code::ConfigInvalid, format!("agents.{name} has no command"))
+                .hint(format!("set agents.{name}.command to the program and its arguments")));
+        }
+        if !["TERM", "INT", "HUP", "QUIT"].contains(&adapter.stop_signal.as_str()) {
+            let what = format!("agents.{name}.stopSignal cannot be '{}'", adapter.stop_signal);
+            return Err(Error::new(Code::ConfigInvalid, what).hint("it takes TERM, INT, HUP or QUIT"));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn with_file(text: &str) -> Result<Loaded> {
+        load(&Layers { user_file: Some(("/c.toml".into(), text.into())), ..Layers::default() })
+    }
+
+    fn from_git(entries: &[(&str, &str)]) -> Result<Loaded> {
+        let entry = |(key, value): &(&str, &str)| GitEntry {
+            origin: "file:.git/config".into(),
+            key: (*key).into(),
+            value: Some((*value).into()),
+        };
+        load(&Layers { git: entries.iter().map(entry).collect(), ..Layers::default() })
+    }
+
+    #[test]
+    fn without_layers_the_defaults_apply() {
+        assert_eq!(load(&Layers::default()).unwrap().config, Config::default());
+    }
+
+    #[test]
+    fn later_layers_win_and_are_named() {
+        let layers = Layers {
+            user_file: Some(("/c.toml".into(), "[agents]\ncount = 3\nmaxIterations = 7\n[checkpoints]\n".into())),
+            git: vec![GitEntry { origin: "file:.git/config".into(), key: "axiom.agents.count".into(), value: Some("4".into()) }],
+            command_line: vec![("agents.default".into(), "claude".into())],
+        };
+        let loaded = load(&layers).unwrap();
+        assert_eq!((loaded.config.agents.count, loaded.config.agents.max_iterations), (4, 7));
+        assert_eq!(loaded.config.agents.default, "claude");
+        let source = |key: &str| loaded.settings.iter().find(|(name, _)| name == key).unwrap().1.source.to_string();
+        assert_eq!(source("agents.count"), "git config, file:.git/config");
+        assert_eq!(source("agents.maxIterations"), "/c.toml:3");
+        assert_eq!(source("agents.default"), "command line");
+        assert_eq!(source("merge.target"), "default");
+    }
+
+    #[test]
+    fn git_writes_the_last_part_in_lower_case() {
+        let config =
+            from_git(&[("axiom.checkpoints.maxfilesize", "2GB"), ("axiom.merge.verify", "a"), ("axiom.merge.verify", "b")]);
+        let config = config.unwrap().config;
+        assert_eq!(config.checkpoints.max_file_size, 2000);
+        assert_eq!(config.merge.verify, ["a", "b"]);
+    }
+
+    #[test]
+    fn adapters_have_a_table_of_their_own() {
+        let config = with_file("[agents.mine]\ncommand = ['my-agent', '{prompt}']\nexitCompletes = false\n").unwrap().config;
+        let adapter = &config.agents.adapters["mine"];
+        assert_eq!((adapter.command.len(), adapter.exit_completes), (2, false));
+        assert_eq!(from_git(&[("axiom.agents.mine.command", "x")]).unwrap().config.agents.adapters["mine"].command, ["x"]);
+    }
+
+    #[test]
+    fn what_cannot_be_used_is_refused_with_its_place() {
+        for (text, at, hint) in [
+            ("[agents]\ncuont = 3\n", "/c.toml:2: there is no key 'agents.cuont'", "did you mean 'agents.count'?"),
+            ("[agents]\n\ncount = 0\n", "/c.toml:3: the value 0 of 'agents.count'", "from 1 to 100"),
+            ("[checkpoints]\nperiodic = 'x'", "/c.toml:2: ", "a whole number"),
+            ("[agents\n", "/c.toml:1: this is no TOML", ""),
+            ("[agents.x]\nexitCompletes = true\n", "agents.x has no command", "agents.x.command"),
+            ("[system]\ndiskEmergencyThreshold = '1TB'", "wrong order", "diskCriticalThreshold"),
+        ] {
+            let error = with_file(text).unwrap_err();
+            assert_eq!(error.code(), Code::ConfigInvalid);
+            assert!(error.to_string().contains(at), "{error}");
+            assert!(error.hints().join("\n").contains(hint), "{:?}", error.hints());
+        }
+        let error = from_git(&[("axiom.foo", "1")]).unwrap_err();
+        assert!(error.to_string().starts_with("file:.git/config: there is no key 'foo'"), "{error}");
+    }
+}

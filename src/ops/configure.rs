@@ -1,0 +1,85 @@
+//! Finding the layers of the configuration: the user's file, git's configuration, the command line.
+
+use std::path::PathBuf;
+
+use crate::config::{self, GitEntry, Layers, Loaded};
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files;
+use crate::git::Repository;
+use crate::ops::context::Context;
+
+/// The largest configuration file that is read.
+const MAX_FILE: u64 = 16 * 1024 * 1024;
+
+/// The user's file: `$XDG_CONFIG_HOME/git-axiom/config.toml`, or the same below `~/.config`.
+pub fn user_file() -> Option<PathBuf> {
+    let folder = match env::var("XDG_CONFIG_HOME").map(PathBuf::from) {
+        Some(folder) if folder.is_absolute() => folder,
+        Some(_) | None => env::home_dir()?.join(".config"),
+    };
+    Some(folder.join("git-axiom").join("config.toml"))
+}
+
+/// Loads the configuration for a repository; `command_line` are keys (`section.name`) with their values.
+///
+/// # Errors
+/// `CONFIG_INVALID` with the place; `IO_FAILED`, `GIT_FAILED`.
+pub fn load(repo: &Repository, command_line: Vec<(String, String)>) -> Result<Loaded> {
+    let mut layers = Layers { user_file: None, git: from_git(repo)?, command_line };
+    if let Some(path) = user_file()
+        && let Some(bytes) = files::read_optional(&path, MAX_FILE)?
+    {
+        let text = String::from_utf8(bytes)
+            .map_err(|e| Error::new(Code::ConfigInvalid, format!("'{}' is not UTF-8", path.display())).because(e))?;
+        layers.user_file = Some((path, text));
+    }
+    config::load(&layers)
+}
+
+/// What `git config` holds below `axiom.`; the caller's `git -c` counts too.
+fn from_git(repo: &Repository) -> Result<Vec<GitEntry>> {
+    let output = repo.git().args(["config", "--null", "--show-origin", "--get-regexp", r"^axiom\."]).run()?;
+    // Exit 1: there is none.
+    if output.code == Some(1) {
+        return Ok(Vec::new());
+    }
+    if !output.ok() {
+        return Err(output.error());
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut parts = text.split('\0');
+    let mut entries = Vec::new();
+    while let (Some(origin), Some(entry)) = (parts.next(), parts.next()) {
+        let (key, value) = match entry.split_once('\n') {
+            Some((key, value)) => (key, Some(value.to_owned())),
+            None => (entry, None),
+        };
+        entries.push(GitEntry { origin: origin.trim_end_matches(':').to_owned(), key: key.to_owned(), value });
+    }
+    Ok(entries)
+}
+
+impl Context {
+    /// Loads the configuration; until then the defaults apply. Returns what the user should be told: that the
+    /// repository's own file is not applied.
+    ///
+    /// # Errors
+    /// As [`load`].
+    pub fn load_config(&mut self, command_line: Vec<(String, String)>) -> Result<Vec<String>> {
+        self.config = load(&self.repo, command_line)?.config;
+        repository_file_note(&self.repo)
+    }
+}
+
+/// A note where the repository has a configuration of its own: nothing of a clone is used unasked.
+///
+/// # Errors
+/// As [`Repository::main_worktree`].
+pub fn repository_file_note(repo: &Repository) -> Result<Vec<String>> {
+    let path = repo.main_worktree()?.path().join(".axiom/config.toml");
+    if !path.is_file() {
+        return Ok(Vec::new());
+    }
+    Ok(vec![format!("note: '{}' is not applied, since nobody can approve it yet; use 'git config axiom.…'", path.display())])
+}
