@@ -51,6 +51,10 @@ pub enum Verb {
     Merge(commands::merge::Merge),
     /// Go back to a checkpoint, or end a rollback that was interrupted
     Rollback(commands::rollback::Rollback),
+    /// Take a transaction back: the last one of yours, or the one named
+    Undo(commands::undo::Undo),
+    /// Take the last undo back
+    Redo(commands::undo::Redo),
     /// Run agents on the tasks: the supervisor
     Run(commands::run::Run),
     /// Stop agents: their signal, a grace time, then SIGKILL
@@ -100,6 +104,8 @@ impl Verb {
             Self::Checkpoint(_) => "checkpoint",
             Self::Merge(_) => "merge",
             Self::Rollback(_) => "rollback",
+            Self::Undo(_) => "undo",
+            Self::Redo(_) => "redo",
             Self::Run(_) => "run",
             Self::Stop(_) => "stop",
             Self::Kill(_) => "kill",

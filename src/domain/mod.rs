@@ -23,4 +23,5 @@ pub mod signal;
 pub mod state;
 pub mod text;
 pub mod transaction;
+pub mod undo;
 pub mod view;

@@ -18,4 +18,5 @@ pub mod rollback;
 pub mod status;
 pub mod supervise;
 pub mod texts;
+pub mod undo;
 pub mod workspaces;

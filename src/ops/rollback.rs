@@ -1,7 +1,7 @@
 //! Going back to a checkpoint: safety checkpoint, journal, worktrees, refs, workspaces, state.
 
-mod plan;
-mod quiet;
+pub(super) mod plan;
+pub(super) mod quiet;
 
 use crate::domain::checkpoint::{CheckpointDocument, CheckpointRecord, Trigger};
 use crate::domain::ids::{CheckpointName, TxnId};

@@ -299,7 +299,7 @@ fn reverting(ctx: &Context, change: &RefChange, name: &CheckpointName) -> Result
 }
 
 /// What nothing would refer to any more.
-fn kept(ctx: &Context, operation: &Operation) -> Result<Vec<Oid>> {
+pub(crate) fn kept(ctx: &Context, operation: &Operation) -> Result<Vec<Oid>> {
     let mut kept = BTreeMap::new();
     for change in &operation.refs {
         match (&change.value.old, &change.value.new) {

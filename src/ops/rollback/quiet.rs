@@ -18,7 +18,7 @@ const LOOK: Duration = Duration::from_millis(100);
 
 /// Who was paused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Paused {
+pub(in crate::ops) enum Paused {
     /// Nobody had to be.
     Nothing,
     /// The supervisor, which has to be told to go on.
@@ -29,7 +29,7 @@ pub(super) enum Paused {
 ///
 /// # Errors
 /// `BUSY` where they do not stop in time; `KEEPER_FAILED`.
-pub(super) fn stop_agents(ctx: &mut Context) -> Result<Paused> {
+pub(in crate::ops) fn stop_agents(ctx: &mut Context) -> Result<Paused> {
     if ctx.supervisor_alive()? {
         request(ctx, Request::Pause { force: true })?;
         let stopped = wait(ctx, |ctx| Ok(ctx.state().busy_agents().next().is_none()));
@@ -83,7 +83,7 @@ fn wait(ctx: &mut Context, mut is_over: impl FnMut(&Context) -> Result<bool>) ->
 }
 
 /// Lets the supervisor go on.
-pub(super) fn resume(ctx: &mut Context) -> Result<()> {
+pub(in crate::ops) fn resume(ctx: &mut Context) -> Result<()> {
     request(ctx, Request::Resume)
 }
 
