@@ -20,7 +20,7 @@ fn a_merge_is_undone_and_redone_and_what_changed_meanwhile_stays() {
     assert_eq!(scratch.head(), old);
     assert!(!scratch.has("t1.txt") && scratch.case("t1").merged.is_none());
     assert_eq!(scratch.git(&["diff", "--cached", "--name-only"]), "later.txt\nstaged.txt");
-    scratch.refused(&["undo", "--yes"], "CHANGED_MEANWHILE", 4);
+    scratch.refused(&["undo", "--yes"], "NOTHING_TO_UNDO", 1);
     scratch.axiom(&["redo", "--yes"]);
     assert_eq!((scratch.head(), scratch.read("t1.txt")), (merged, "t1\n".into()));
     assert!(scratch.case("t1").merged.is_some());
