@@ -49,28 +49,6 @@ pub enum Verb {
     Log(commands::log::Log),
     /// Print the events of the log, oldest first
     Events(commands::events::Events),
-    /// Save everything, and look at what was saved
-    #[command(subcommand, visible_alias = "checkpoints")]
-    Checkpoint(commands::checkpoint::Checkpoint),
-    /// Merge the work of a task that is done into the target branch
-    Merge(commands::merge::Merge),
-    /// Go back to a checkpoint, or end a rollback that was interrupted
-    Rollback(commands::rollback::Rollback),
-    /// Take a transaction back: the last one of yours, or the one named
-    Undo(commands::undo::Undo),
-    /// Take the last undo back
-    Redo(commands::undo::Redo),
-    /// Run agents on the tasks: the supervisor
-    Run(commands::run::Run),
-    /// Stop agents: their signal, a grace time, then SIGKILL
-    Stop(commands::stop::Stop),
-    /// End agents at once with SIGKILL
-    Kill(commands::stop::Stop),
-    /// Print what an agent printed
-    #[command(alias = "logs")]
-    Output(commands::output::Output),
-    /// Look at what a crash left, and put it right
-    Recover(commands::recover::Recover),
     /// Hold all agents at their next iteration boundary
     Pause(commands::pause::Pause),
     /// Let paused agents go on
@@ -91,6 +69,12 @@ pub enum Verb {
     /// Save everything, and look at what was saved
     #[command(subcommand, visible_alias = "checkpoints")]
     Checkpoint(commands::checkpoint::Checkpoint),
+    /// Go back to a checkpoint, or end a rollback that was interrupted
+    Rollback(commands::rollback::Rollback),
+    /// Take a transaction back: the last one of yours, or the one named
+    Undo(commands::undo::Undo),
+    /// Take the last undo back
+    Redo(commands::undo::Redo),
     /// Look at what a crash left, and put it right
     Recover(commands::recover::Recover),
     /// Report to the supervisor (for agents)
