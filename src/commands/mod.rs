@@ -46,9 +46,6 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Exit> {
         Verb::Status(args) => status::run(&args, &global, screen),
         Verb::Log(args) => log::run(&args, &global, screen),
         Verb::Events(args) => events::run(&args, &global, screen),
-        Verb::Config(args) => config::run(&args, &global, screen),
-        Verb::Completions(args) => completions::run(&args, &global, screen),
-        Verb::Man(args) => man::run(&args, &global, screen),
         Verb::Run(args) => run::run(&args, &global, screen),
         Verb::Stop(args) => stop::run(&args, Ending::Stop, &global, screen),
         Verb::Kill(args) => stop::run(&args, Ending::Kill, &global, screen),
@@ -61,6 +58,9 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Exit> {
         Verb::Gate(verb) => gate::run(verb, &global, screen),
         Verb::Signal(verb) => signal::run(verb, screen),
         Verb::Keeper(args) => keeper::run(&args),
+        Verb::Config(args) => config::run(&args, &global, screen),
+        Verb::Completions(args) => completions::run(&args, &global, screen),
+        Verb::Man(args) => man::run(&args, &global, screen),
     }
 }
 
@@ -84,6 +84,24 @@ pub fn open(global: &Global) -> Result<Context> {
     Context::open(&working_dir(global)?)
 }
 
+/// The agent program that the configuration names: a table of its own, or a preset.
+///
+/// # Errors
+/// `CONFIG_INVALID`.
+pub fn configured_program(context: &Context) -> Result<AgentProgram> {
+    let name = &context.config.agents.default;
+    match context.config.agents.adapters.get(name) {
+        Some(table) if !table.command.is_empty() => Ok(AgentProgram {
+            name: name.clone(),
+            command: table.command.clone(),
+            exit_completes: table.exit_completes,
+            stop_signal: table.stop_signal.clone(),
+            prompt: PromptKind::Prompt,
+        }),
+        Some(_) | None => adapter::preset(name),
+    }
+}
+
 /// The repository alone, for verbs that need no state.
 ///
 /// # Errors
@@ -102,22 +120,4 @@ pub fn open_configured(global: &Global, command_line: Vec<(String, String)>, scr
         screen.note(&note);
     }
     Ok(context)
-}
-
-/// The agent program that the configuration names: a table of its own, or a preset.
-///
-/// # Errors
-/// `CONFIG_INVALID`.
-pub fn configured_program(context: &Context) -> Result<AgentProgram> {
-    let name = &context.config.agents.default;
-    match context.config.agents.adapters.get(name) {
-        Some(table) if !table.command.is_empty() => Ok(AgentProgram {
-            name: name.clone(),
-            command: table.command.clone(),
-            exit_completes: table.exit_completes,
-            stop_signal: table.stop_signal.clone(),
-            prompt: PromptKind::Prompt,
-        }),
-        Some(_) | None => adapter::preset(name),
-    }
 }

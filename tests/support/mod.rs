@@ -186,7 +186,13 @@ impl Scratch {
             cost_usd: None,
         };
         self.append(vec![
-            Event::IterationIntended { agent: agent.clone(), iteration: 1, token: token.clone(), from: self.head() },
+            Event::IterationIntended {
+                agent: agent.clone(),
+                iteration: 1,
+                token: token.clone(),
+                from: self.head(),
+                exit_completes: true,
+            },
             Event::IterationStarted { agent: agent.clone(), token: token.clone(), pid: 1 },
             Event::IterationEnded { agent: agent.clone(), token, report },
             Event::WorkReleased { agent, status: Status::Done, reason: "complete".into(), retry: false },

@@ -16,9 +16,11 @@ use crate::domain::prompt::{self, History};
 use crate::domain::signal::Signal;
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
+use crate::files::{self, FileLock, LockAttempt};
 use crate::ops::{history, texts};
-use crate::process::spec::{DEFAULT_OUTPUT_CAP, ExitRecord, KeeperSpec, KeeperState, StateCheck, StopSignal, VERSION};
+use crate::process::spec::{
+    DEFAULT_OUTPUT_CAP, ExitRecord, KEEPER, KEEPER_LOCK, KeeperSpec, KeeperState, StateCheck, StopSignal, VERSION,
+};
 use crate::process::{keeper_state, launch, leftovers, read_signals};
 
 /// How many entries of the audit log a prompt holds at most.
@@ -192,11 +194,7 @@ impl Supervisor<'_> {
                 }
                 Ok(heard)
             }
-            KeeperState::NotStarted => {
-                // Ours would have reported: an earlier supervisor died before its keeper came up, and now it never will.
-                self.finish(agent, &End::Stopped, None)?;
-                Ok(true)
-            }
+            KeeperState::NotStarted => self.never_started(agent, &dir),
             KeeperState::Ended(exit) => {
                 self.finish(agent, &end_of(&exit), Some(&exit))?;
                 Ok(true)
@@ -208,6 +206,24 @@ impl Supervisor<'_> {
                 Ok(true)
             }
         }
+    }
+
+    /// An earlier supervisor died before its keeper came up (ours would have reported). The intent is withdrawn while the
+    /// keeper's lock is ours: a keeper that comes up late takes the lock first, and then finds that it is not wanted.
+    fn never_started(&mut self, agent: &AgentId, dir: &Path) -> Result<bool> {
+        let lock = if dir.is_dir() {
+            match FileLock::try_take(&dir.join(KEEPER_LOCK))? {
+                LockAttempt::Taken(lock) => Some(lock),
+                LockAttempt::Held => return Ok(false),
+            }
+        } else {
+            None
+        };
+        if keeper_state(dir)? == KeeperState::NotStarted || lock.is_some() && !dir.join(KEEPER).exists() {
+            self.finish(agent, &End::Stopped, None)?;
+        }
+        drop(lock);
+        Ok(true)
     }
 
     /// Takes in the signals that the keeper has recorded since the last look.
