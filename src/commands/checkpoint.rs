@@ -5,7 +5,11 @@ use std::path::Path;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
+<<<<<<< HEAD
 use super::{open, open_configured};
+=======
+use super::open_configured;
+>>>>>>> wip-cli
 use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
 use crate::domain::checkpoint::{CheckpointRecord, Coverage, Trigger};

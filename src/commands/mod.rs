@@ -51,9 +51,6 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Exit> {
         Verb::Status(args) => status::run(&args, &global, screen),
         Verb::Log(args) => log::run(&args, &global, screen),
         Verb::Events(args) => events::run(&args, &global, screen),
-        Verb::Config(args) => config::run(&args, &global, screen),
-        Verb::Completions(args) => completions::run(&args, &global, screen),
-        Verb::Man(args) => man::run(&args, &global, screen),
         Verb::Run(args) => run::run(&args, &global, screen),
         Verb::Stop(args) => stop::run(&args, Ending::Stop, &global, screen),
         Verb::Kill(args) => stop::run(&args, Ending::Kill, &global, screen),
@@ -66,6 +63,9 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Exit> {
         Verb::Gate(verb) => gate::run(verb, &global, screen),
         Verb::Signal(verb) => signal::run(verb, screen),
         Verb::Keeper(args) => keeper::run(&args),
+        Verb::Config(args) => config::run(&args, &global, screen),
+        Verb::Completions(args) => completions::run(&args, &global, screen),
+        Verb::Man(args) => man::run(&args, &global, screen),
     }
 }
 
