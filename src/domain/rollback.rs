@@ -94,13 +94,10 @@ pub fn refs(document: &CheckpointDocument, now: &BTreeMap<RefName, Oid>, state: 
 /// only workspaces that stand afterwards are known. Cases that were added since are archived when the operation ends.
 pub fn restored(document: &CheckpointDocument, now: &Restorable, fates: &[Fate]) -> Restorable {
     let mut restored = document.state_snapshot.clone();
-    for case in restored.cases.values_mut().filter(|case| case.status == Status::Active) {
-        case.status = Status::Pending;
-    }
     for (id, agent) in &now.agents {
         restored.agents.entry(id.clone()).or_insert_with(|| agent.clone());
     }
-    restored.agents.values_mut().for_each(|agent| agent.work = None);
+    restored.put_to_rest();
     let standing: BTreeSet<&CaseId> = fates
         .iter()
         .filter_map(|fate| match fate {

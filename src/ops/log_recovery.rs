@@ -5,10 +5,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::domain::checkpoint::CheckpointDocument;
 use crate::domain::ids::TxnId;
 use crate::domain::state::State;
 use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};
+use crate::git::Repository;
 use crate::store::handle::Store;
 use crate::store::inspect::{self, Inspection};
 use crate::store::layout::Layout;
@@ -93,4 +95,27 @@ fn take(lock: PathBuf, what: &str) -> Result<FileLock> {
         LockAttempt::Taken(lock) => Ok(lock),
         LockAttempt::Held => Err(Error::new(Code::Busy, what).hint("wait for it to end, then run the command again")),
     }
+}
+
+/// The state of the newest checkpoint whose document can be read. Work that was under way then is not: its tasks are
+/// pending.
+///
+/// # Errors
+/// `RECOVERY_FAILED` where there is none.
+pub fn newest_checkpoint(repo: &Repository) -> Result<Beginning> {
+    let mut newest: Option<CheckpointDocument> = None;
+    for checkpoint in repo.checkpoints()? {
+        let Ok((_, json)) = repo.checkpoint_json(&checkpoint.capture) else { continue };
+        let Ok(document) = serde_json::from_slice::<CheckpointDocument>(&json) else { continue };
+        if newest.as_ref().is_none_or(|newest| newest.created_at < document.created_at) {
+            newest = Some(document);
+        }
+    }
+    let Some(document) = newest else {
+        return Err(Error::new(Code::RecoveryFailed, "there is no checkpoint to begin from").hint("see 'git axiom recover'"));
+    };
+    let mut state = State { restorable: document.state_snapshot, ..State::default() };
+    state.record.tasks_completed = document.tasks_completed;
+    state.restorable.put_to_rest();
+    Ok(Beginning::Given(format!("checkpoint {}", document.name), Box::new(state)))
 }
