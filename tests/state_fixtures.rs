@@ -84,6 +84,7 @@ fn a_look_reports_what_is_there_and_changes_nothing() {
     bad-line-before-snapshot: good 2, bad Some("EVENT_LOG_CORRUPTED"), after 21, torn 0, next 26: snapshot@16 partial@24 backup@20 cases fresh
     corrupted-bit-flip: good 19, bad Some("EVENT_LOG_CORRUPTED"), after 4, torn 0, next 26: snapshot@16 partial@19 backup@20 cases fresh
     corrupted-bit-flip-log-only: good 19, bad Some("EVENT_LOG_CORRUPTED"), after 4, torn 0, next 26: partial@19 fresh
+    corrupted-segment: good 2, bad Some("EVENT_LOG_CORRUPTED"), after 21, torn 0, next 26: partial@2 cases fresh
     corrupted-json: good 19, bad Some("EVENT_LOG_CORRUPTED"), after 4, torn 0, next 26: partial@19 fresh
     truncated-before-snapshot: good 10, bad None, after 0, torn 0, next 25: snapshot@16 events@10 backup@20 cases fresh
     truncated-log-gone: good 0, bad None, after 0, torn 0, next 25: snapshot@16 backup@20 cases fresh

@@ -80,6 +80,7 @@ fn recovery_killed_at_every_fault_point_leaves_the_old_log_or_the_new_one() {
 #[test]
 fn recovery_of_a_damaged_log_killed_at_every_fault_point_leaves_the_old_log_or_the_new_one() {
     killed_everywhere("corrupted-bit-flip", "partial", Err(Code::EventLogCorrupted));
+    killed_everywhere("corrupted-segment", "partial", Err(Code::EventLogCorrupted));
     killed_everywhere("truncated-segment-missing", "cases", Err(Code::EventLogTruncated));
 }
 

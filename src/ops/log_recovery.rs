@@ -20,6 +20,9 @@ use crate::store::{adopt, cases};
 /// How long recovery waits for somebody else's append or operation.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// A supervisor that has just ended may leave its lock to a child for the moment between fork and exec.
+const MOMENT: Duration = Duration::from_millis(500);
+
 /// What to begin anew from.
 #[derive(Debug)]
 pub enum Beginning {
@@ -58,7 +61,7 @@ pub fn look(layout: &Layout) -> Result<Inspection> {
 /// `DISK_FULL`: the old files are then as they were.
 pub fn begin_anew(layout: &Layout, txn: &TxnId, beginning: Beginning) -> Result<Recovered> {
     layout.ensure()?;
-    let LockAttempt::Taken(_supervisor) = FileLock::try_take(&layout.supervisor_lock())? else {
+    let LockAttempt::Taken(_supervisor) = FileLock::take(&layout.supervisor_lock(), MOMENT)? else {
         return Err(Error::new(Code::SupervisorRunning, "a supervisor runs, so the event log cannot begin anew")
             .hint("stop it first: git axiom stop"));
     };

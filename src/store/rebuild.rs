@@ -151,6 +151,11 @@ pub fn from_backup(layout: &Layout, number: u32) -> Result<(State, Option<Error>
         return Ok((State::default(), Some(Error::new(Code::EventLogTruncated, "the backup holds no good event"))));
     };
     let mut state = before(layout, first)?;
+    let begins_anew = matches!(envelopes.first().map(|one| &one.event), Some(Event::StateAdopted { .. }));
+    if state.seq + 1 < first && !begins_anew {
+        let what = format!("the backup begins with event {first}, and what was before it is damaged");
+        return Ok((State::default(), Some(Error::new(Code::EventLogTruncated, what))));
+    }
     for envelope in envelopes {
         if envelope.seq <= state.seq {
             continue;

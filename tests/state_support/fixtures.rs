@@ -133,6 +133,9 @@ pub fn fixtures() -> Vec<(&'static str, Files, Result<u64, Code>)> {
     let mut no_segment = sound(&history, Some(8));
     missing(&mut no_segment);
     no_segment.remove(SNAPSHOT);
+    let mut bad_segment = sound(&history, Some(8));
+    bad_segment.remove(SNAPSHOT);
+    flip(bad_segment.get_mut(SEALED).unwrap(), 3);
     let mut flipped = all.clone();
     flip(&mut flipped, 20);
     let mut bad_json = lines(&history[..19]);
@@ -146,6 +149,7 @@ pub fn fixtures() -> Vec<(&'static str, Files, Result<u64, Code>)> {
         ("bad-line-before-snapshot", change(&|files| flip(files.get_mut(LOG).unwrap(), 3)), Ok(24)),
         ("corrupted-bit-flip", change(&|files| flip(files.get_mut(LOG).unwrap(), 20)), Err(Code::EventLogCorrupted)),
         ("corrupted-bit-flip-log-only", log_only(flipped), Err(Code::EventLogCorrupted)),
+        ("corrupted-segment", bad_segment, Err(Code::EventLogCorrupted)),
         ("corrupted-json", log_only(bad_json), Err(Code::EventLogCorrupted)),
         (
             "truncated-before-snapshot",
