@@ -26,8 +26,7 @@ mod status;
 
 use measure::Row;
 
-/// A name on the command line, and what it measures.
-type Group = (&'static str, fn() -> Vec<Row>);
+type Group = fn() -> Vec<Row>;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -37,7 +36,7 @@ fn main() {
         return status::load(folder);
     }
     let wanted = arguments.iter().find(|argument| !argument.starts_with('-'));
-    let groups: [Group; 4] =
+    let groups: [(&str, Group); 4] =
         [("startup", startup::rows), ("append", append::rows), ("replay", replay::rows), ("status", status::rows)];
     let mut rows = Vec::new();
     for (name, group) in groups {

@@ -69,6 +69,12 @@ pub enum Verb {
     /// Save everything, and look at what was saved
     #[command(subcommand, visible_alias = "checkpoints")]
     Checkpoint(commands::checkpoint::Checkpoint),
+    /// Go back to a checkpoint, or end a rollback that was interrupted
+    Rollback(commands::rollback::Rollback),
+    /// Take a transaction back: the last one of yours, or the one named
+    Undo(commands::undo::Undo),
+    /// Take the last undo back
+    Redo(commands::undo::Redo),
     /// Look at what a crash left, and put it right
     Recover(commands::recover::Recover),
     /// Report to the supervisor (for agents)
@@ -100,6 +106,9 @@ impl Verb {
             Self::Man(_) => "man",
             Self::Checkpoint(_) => "checkpoint",
             Self::Merge(_) => "merge",
+            Self::Rollback(_) => "rollback",
+            Self::Undo(_) => "undo",
+            Self::Redo(_) => "redo",
             Self::Run(_) => "run",
             Self::Stop(_) => "stop",
             Self::Kill(_) => "kill",

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::case::{Case, CaseChange, CaseEdit, Status};
 use super::event::{By, Envelope, Event, OperationEnd};
 use super::ids::{CaseId, CheckpointName, TxnId};
-use super::operation::{OperationKind, RefChange, WorkspaceChange, WorktreeChange};
+use super::operation::{BranchAdvance, OperationKind, RefChange, WorkspaceChange, WorktreeChange};
 use super::session::Mode;
 use super::state::State;
 use super::text::Change;
@@ -43,6 +43,8 @@ pub struct Transaction {
     pub progress: Progress,
     /// Refs that it moved.
     pub refs: Vec<RefChange>,
+    /// Branches that it moved together with the worktree in which they are checked out.
+    pub advances: Vec<BranchAdvance>,
     /// Worktrees that it changed.
     pub worktrees: Vec<WorktreeChange>,
     /// Workspaces that it put aside or brought back.
@@ -63,6 +65,8 @@ pub struct Transaction {
     pub first_seq: u64,
     /// The number of its last event.
     pub last_seq: u64,
+    /// Whether it put a whole state back, in which nothing is active.
+    restores: bool,
     rank: u8,
 }
 
@@ -75,6 +79,7 @@ impl Transaction {
             what: String::new(),
             progress: Progress::Done,
             refs: Vec::new(),
+            advances: Vec::new(),
             worktrees: Vec::new(),
             workspaces: Vec::new(),
             added: Vec::new(),
@@ -85,6 +90,7 @@ impl Transaction {
             undone_by: None,
             first_seq: envelope.seq,
             last_seq: envelope.seq,
+            restores: false,
             rank: 0,
         }
     }
@@ -100,11 +106,14 @@ impl Transaction {
             return Some("it was undone already");
         }
         let nothing = self.refs.is_empty()
+            && self.advances.is_empty()
             && self.worktrees.is_empty()
             && self.workspaces.is_empty()
             && self.added.is_empty()
-            && self.edits.is_empty()
-            && self.mode.is_none();
+            && self.edits.is_empty();
+        if nothing && self.mode.is_some() {
+            return Some("it changed the mode: change that back with 'git axiom mode'");
+        }
         if nothing {
             return Some("it changed no ref, file or case");
         }
@@ -152,6 +161,8 @@ impl Fold {
         if let Some(open) = &open {
             let transaction = &mut self.all[place];
             transaction.refs.extend(open.operation.refs.iter().cloned());
+            transaction.advances.extend(open.operation.advances.iter().cloned());
+            transaction.restores |= open.operation.restored.is_some();
             transaction.worktrees.extend(open.operation.worktrees.iter().cloned());
             transaction.workspaces.extend(open.operation.workspaces.iter().cloned());
         }
@@ -187,7 +198,12 @@ impl Fold {
             for (id, old) in before {
                 match (&old, now.get(&id)) {
                     (Some(old), Some(new)) => {
-                        let changes = CaseChange::between(old, new);
+                        let mut then = old.clone();
+                        if transaction.restores && then.status == Status::Active {
+                            // Taken back, it would be pending: no agent works on it any more.
+                            then.status = Status::Pending;
+                        }
+                        let changes = CaseChange::between(&then, new);
                         if !changes.is_empty() {
                             transaction.edits.push(CaseEdit { id: id.clone(), changes });
                         }
