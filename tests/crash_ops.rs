@@ -116,7 +116,11 @@ fn survive(story: &Story, check: &dyn Fn(&Scratch, &str)) {
             assert!(state.record.open.is_none() && state.record.checkpoint_intent.is_none(), "{what}");
             let now = fingerprint(scratch);
             assert!(now == before || now == after, "{what}:\n{now}\n--- before:\n{before}\n--- after:\n{after}");
-            if now == before { were_before += 1 } else { were_after += 1 }
+            if now == before {
+                were_before += 1
+            } else {
+                were_after += 1
+            }
             check(scratch, &what);
             scratch.fsck();
             let locks = walkdir::WalkDir::new(scratch.path().join(".git")).into_iter().map(Result::unwrap);
