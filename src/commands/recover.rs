@@ -3,7 +3,7 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::{configured_program, open};
+use super::{configured_program, open_configured};
 use crate::cli::arguments::Global;
 use crate::cli::progress::Progress;
 use crate::cli::screen::Screen;
@@ -38,7 +38,7 @@ struct Answer {
 /// # Errors
 /// As [`recover::look`] and [`recover::recover`].
 pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut context = open(global)?;
+    let mut context = open_configured(global, Vec::new(), screen)?;
     let view = recover::look(&context)?;
     if args.yes {
         let options = Options { slots: 1, max_iterations: u32::MAX, until_idle: false, program: configured_program(&context)? };

@@ -75,7 +75,7 @@ fn split(bytes: &[u8]) -> Result<std::result::Result<(Header, &[u8]), &'static s
 }
 
 /// The number that the snapshot on disk stands for; `None` where there is no intact one.
-fn written_seq(layout: &Layout) -> Result<Option<u64>> {
+pub(super) fn written_seq(layout: &Layout) -> Result<Option<u64>> {
     let Some(bytes) = files::read_optional(&layout.snapshot(), MAX_SNAPSHOT)? else { return Ok(None) };
     Ok(split(&bytes)?.ok().map(|(header, _)| header.seq))
 }
