@@ -88,6 +88,8 @@ pub enum Verb {
     Config(commands::config::Config),
     /// Print a script that completes verbs and options in a shell
     Completions(commands::completions::Completions),
+    /// Show the main job in a scratch repository: crash, recovery, rollback, undo
+    Demo(commands::demo::Demo),
     /// Print or write the pages of the manual
     Man(commands::man::Man),
 }
@@ -120,6 +122,7 @@ impl Verb {
             Self::Keeper(_) => "keeper",
             Self::Config(_) => "config",
             Self::Completions(_) => "completions",
+            Self::Demo(_) => "demo",
             Self::Man(_) => "man",
         }
     }
