@@ -1,5 +1,7 @@
 //! `git axiom task …`.
 
+#![allow(clippy::disallowed_methods, clippy::unwrap_used)] // a failing test may panic, and tests prepare files
+
 mod common;
 
 use std::path::Path;
@@ -12,6 +14,7 @@ fn ids(list: &serde_json::Value) -> Vec<&str> {
 }
 
 #[test]
+#[allow(clippy::too_many_lines)] // one story, told by its outputs
 fn a_first_use() {
     let env = TestEnv::new().with_fixed_clock();
     insta::assert_snapshot!(env.axiom(&["task", "list"]), @r"

@@ -35,63 +35,63 @@ pub struct Global {
 pub enum Verb {
     /// Prepare this repository (safe to repeat)
     Init(commands::init::Init),
+    /// Show the main job in a scratch repository: crash, recovery, rollback, undo
+    Demo(commands::demo::Demo),
     /// Add, list, show and change cases: the planned work
     #[command(subcommand)]
     Task(commands::task::Task),
+    /// Run agents on the tasks: the supervisor
+    Run(commands::run::Run),
     /// Show what goes on right now
     Status(commands::status::Status),
+    /// Print what an agent printed
+    #[command(alias = "logs")]
+    Output(commands::output::Output),
     /// List what was done, newest first: the transactions that undo works on
     Log(commands::log::Log),
     /// Print the events of the log, oldest first
     Events(commands::events::Events),
+    /// Hold all agents at their next iteration boundary
+    Pause(commands::pause::Pause),
+    /// Let paused agents go on
+    Resume(commands::pause::NoArguments),
+    /// Stop agents: their signal, a grace time, then SIGKILL
+    Stop(commands::stop::Stop),
+    /// End agents at once with SIGKILL
+    Kill(commands::stop::Stop),
+    /// Show or change the mode
+    Mode(commands::mode::ModeArgs),
+    /// List what waits for you, and decide
+    #[command(subcommand)]
+    Gate(commands::gate::GateVerb),
+    /// Merge the work of a task that is done into the target branch
+    Merge(commands::merge::Merge),
+    /// End the session as Ctrl+C does
+    Quit(commands::pause::NoArguments),
     /// Save everything, and look at what was saved
     #[command(subcommand, visible_alias = "checkpoints")]
     Checkpoint(commands::checkpoint::Checkpoint),
-    /// Merge the work of a task that is done into the target branch
-    Merge(commands::merge::Merge),
     /// Go back to a checkpoint, or end a rollback that was interrupted
     Rollback(commands::rollback::Rollback),
     /// Take a transaction back: the last one of yours, or the one named
     Undo(commands::undo::Undo),
     /// Take the last undo back
     Redo(commands::undo::Redo),
-    /// Run agents on the tasks: the supervisor
-    Run(commands::run::Run),
-    /// Stop agents: their signal, a grace time, then SIGKILL
-    Stop(commands::stop::Stop),
-    /// End agents at once with SIGKILL
-    Kill(commands::stop::Stop),
-    /// Print what an agent printed
-    #[command(alias = "logs")]
-    Output(commands::output::Output),
     /// Look at what a crash left, and put it right
     Recover(commands::recover::Recover),
-    /// Hold all agents at their next iteration boundary
-    Pause(commands::pause::Pause),
-    /// Let paused agents go on
-    Resume(commands::pause::NoArguments),
-    /// End the session as Ctrl+C does
-    Quit(commands::pause::NoArguments),
-    /// Show or change the mode
-    Mode(commands::mode::ModeArgs),
-    /// List what waits for you, and decide
-    #[command(subcommand)]
-    Gate(commands::gate::GateVerb),
     /// Report to the supervisor (for agents)
     #[command(subcommand)]
     Signal(commands::signal::SignalVerb),
-    /// Own one agent program
-    #[command(hide = true)]
-    Keeper(commands::keeper::Keeper),
     /// Show and check the configuration
     #[command(subcommand)]
     Config(commands::config::Config),
     /// Print a script that completes verbs and options in a shell
     Completions(commands::completions::Completions),
-    /// Show the main job in a scratch repository: crash, recovery, rollback, undo
-    Demo(commands::demo::Demo),
     /// Print or write the pages of the manual
     Man(commands::man::Man),
+    /// Own one agent program
+    #[command(hide = true)]
+    Keeper(commands::keeper::Keeper),
 }
 
 impl Verb {
@@ -99,10 +99,14 @@ impl Verb {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Init(_) => "init",
+            Self::Demo(_) => "demo",
             Self::Task(_) => "task",
             Self::Status(_) => "status",
             Self::Log(_) => "log",
             Self::Events(_) => "events",
+            Self::Config(_) => "config",
+            Self::Completions(_) => "completions",
+            Self::Man(_) => "man",
             Self::Checkpoint(_) => "checkpoint",
             Self::Merge(_) => "merge",
             Self::Rollback(_) => "rollback",
@@ -120,10 +124,6 @@ impl Verb {
             Self::Gate(_) => "gate",
             Self::Signal(_) => "signal",
             Self::Keeper(_) => "keeper",
-            Self::Config(_) => "config",
-            Self::Completions(_) => "completions",
-            Self::Demo(_) => "demo",
-            Self::Man(_) => "man",
         }
     }
 }

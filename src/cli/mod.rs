@@ -18,13 +18,17 @@ use screen::Screen;
 
 /// Runs one command line and says how it ended; errors have been reported by then.
 pub fn run(arguments: Vec<OsString>) -> Exit {
+    if crate::env::var("NO_COLOR").is_some() {
+        console::set_colors_enabled(false);
+        console::set_colors_enabled_stderr(false);
+    }
     // What cannot be parsed is to be reported as JSON too, where that was asked for.
     let json = arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json");
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => return report::usage(&error, json),
     };
-    crate::cli::report::start_tracing();
+    report::start_tracing();
     let mut screen = Screen::new(cli.global.json);
     let verb = cli.verb.name();
     match crate::commands::dispatch(cli, &mut screen) {

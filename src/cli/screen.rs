@@ -14,6 +14,7 @@ pub const JSON_SCHEMA: u32 = 1;
 pub struct Screen {
     json: bool,
     reader_is_gone: bool,
+    answered: bool,
 }
 
 #[derive(Serialize)]
@@ -26,7 +27,7 @@ struct Document<'a, T> {
 impl Screen {
     /// A screen; with `json`, people's words are left out.
     pub fn new(json: bool) -> Self {
-        Self { json, reader_is_gone: false }
+        Self { json, reader_is_gone: false, answered: false }
     }
 
     /// Whether JSON was asked for.
@@ -52,7 +53,13 @@ impl Screen {
         } else {
             people()
         };
+        self.answered = true;
         self.write(text.as_bytes())
+    }
+
+    /// Whether an answer was printed: an error after it adds no second document.
+    pub fn has_answered(&self) -> bool {
+        self.answered
     }
 
     /// Prints bytes on standard output as they are.

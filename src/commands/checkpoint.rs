@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use super::open;
+use super::open_configured;
 use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
 use crate::domain::checkpoint::{CheckpointRecord, Coverage, Trigger};
@@ -74,7 +74,7 @@ pub fn run(args: &Checkpoint, global: &Global, screen: &mut Screen) -> Result<Ex
 }
 
 fn create(args: &Create, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut context = open(global)?;
+    let mut context = open_configured(global, Vec::new(), screen)?;
     context.repo.require_git_version()?;
     let wanted = Wanted { name: args.name.clone(), trigger: Trigger::Manual, about: None };
     let record = checkpoint::create(&mut context, &wanted)?;
@@ -118,7 +118,7 @@ pub(super) fn left_out(path: &str, coverage: &Coverage) -> Vec<String> {
 }
 
 fn list(global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let context = open(global)?;
+    let context = open_configured(global, Vec::new(), screen)?;
     let answer = List { checkpoints: checkpoint::list(&context)? };
     screen.answer(&answer, || {
         if answer.checkpoints.is_empty() {
@@ -141,7 +141,7 @@ fn list(global: &Global, screen: &mut Screen) -> Result<Exit> {
 }
 
 fn show(args: &Show, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let context = open(global)?;
+    let context = open_configured(global, Vec::new(), screen)?;
     let shown = checkpoint::show(&context, &args.name)?;
     screen.answer(&Single { checkpoint: &shown }, || people(&shown))?;
     Ok(Exit::Done)

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::open;
+use super::open_configured;
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::domain::ids::CaseId;
@@ -39,7 +39,7 @@ struct Answer<'a> {
 /// # Errors
 /// `MERGE_CONFLICT`, `IN_THE_WAY`, `TARGET_MISSING`, and what `merge_task` says.
 pub fn run(args: &Merge, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut context = open(global)?;
+    let mut context = open_configured(global, Vec::new(), screen)?;
     context.for_humans_only("merge")?;
     let task = &args.task;
     let outcome = merge_task(&mut context, task, args.allow_axiom)?;

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::open;
+use super::open_configured;
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::domain::checkpoint::Trigger;
@@ -29,7 +29,7 @@ struct Answer {
 /// # Errors
 /// `NOT_FOR_AGENTS`; what a checkpoint says: then the mode stays as it is.
 pub fn run(args: &ModeArgs, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut context = open(global)?;
+    let mut context = open_configured(global, Vec::new(), screen)?;
     let old = context.state().restorable.mode;
     let mode = args.mode.unwrap_or(old);
     if mode != old {

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use super::open;
+use super::open_configured;
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::error::{Code, Error, Exit, Result};
@@ -76,7 +76,7 @@ struct Ended {
 /// # Errors
 /// `NEEDS_CONFIRMATION`, `DECLINED`, and whatever the operation says.
 pub fn run(args: &Rollback, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut context = open(global)?;
+    let mut context = open_configured(global, Vec::new(), screen)?;
     context.for_humans_only("rollback")?;
     match &args.to {
         Some(To::Checkpoint(to)) => checkpoint(&mut context, screen, &to.name, &to.how),

@@ -5,7 +5,7 @@ use std::io::IsTerminal;
 use clap::Args;
 use serde::Serialize;
 
-use super::open;
+use super::open_configured;
 use crate::cli::arguments::Global;
 use crate::cli::progress::Progress;
 use crate::cli::screen::Screen;
@@ -58,7 +58,7 @@ struct Answer {
 /// # Errors
 /// As [`supervise::run`].
 pub fn run(args: &Run, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut context = open(global)?;
+    let mut context = open_configured(global, Vec::new(), screen)?;
     context.for_humans_only("run")?;
     let options = options(&context, args)?;
     if let Some(mode) = args.mode {

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::{configured_program, open};
+use super::{configured_program, open_configured};
 use crate::cli::arguments::Global;
 use crate::cli::progress::Progress;
 use crate::cli::screen::Screen;
@@ -34,7 +34,7 @@ struct Answer {
 /// # Errors
 /// `UNKNOWN_AGENT`, `AGENT_FAILED` where a named agent works on nothing; as [`interventions::end_agents`].
 pub fn run(args: &Stop, how: Ending, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut context = open(global)?;
+    let mut context = open_configured(global, Vec::new(), screen)?;
     let options = Options { slots: 1, max_iterations: u32::MAX, until_idle: false, program: configured_program(&context)? };
     let stopped = interventions::end_agents(&mut context, &args.agents, how, options, &mut Progress::new(false))?;
     if let Some(idle) = args.agents.iter().find(|agent| !stopped.contains(agent)) {

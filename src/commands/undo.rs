@@ -3,7 +3,7 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::open;
+use super::open_configured;
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::domain::transaction::Transaction;
@@ -69,7 +69,7 @@ pub fn redo(args: &Redo, global: &Global, screen: &mut Screen) -> Result<Exit> {
 }
 
 fn run(asked: &Asked, verb: &str, how: &How, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut context = open(global)?;
+    let mut context = open_configured(global, Vec::new(), screen)?;
     context.for_humans_only(verb)?;
     let transaction = op::choose(&context, asked)?;
     let Transaction { id, what, .. } = &transaction;

@@ -20,6 +20,7 @@ pub mod ready;
 pub mod rollback;
 pub mod session;
 pub mod signal;
+mod signal_json;
 pub mod state;
 pub mod text;
 pub mod transaction;

@@ -244,11 +244,13 @@ fn restate(
 
 fn no_way(case: &Case, verb: &str) -> Error {
     Error::new(Code::InvalidTransition, format!("'{}' is {}, so it cannot be {verb}", case.id, case.status))
+        .hint(format!("git axiom task show {}    says why it is so", case.id))
 }
 
 fn active(state: &State, case: &Case, verb: &str) -> Error {
     let agent = state.agent_on(&case.id).map_or_else(|| "AGENT".to_owned(), |agent| agent.id.to_string());
-    no_way(case, verb).hint(format!("git axiom stop {agent}    then run the command again"))
+    Error::new(Code::InvalidTransition, format!("an agent works on '{}', so it cannot be {verb}", case.id))
+        .hint(format!("git axiom stop {agent}    then run the command again"))
 }
 
 /// Blocks cases: no agent takes them until they are unblocked.

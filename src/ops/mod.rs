@@ -10,6 +10,8 @@ pub mod history;
 pub mod import;
 pub mod interventions;
 pub mod journal;
+pub mod live;
+pub mod log_recovery;
 pub mod merge;
 pub mod output;
 pub mod recover;

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use super::notice::Notice;
 use super::{Supervisor, Watch};
@@ -10,15 +11,17 @@ use crate::domain::adapter::PromptKind;
 use crate::domain::agent::{Outcome, Stage, Work, Workspace};
 use crate::domain::case::Case;
 use crate::domain::event::{By, Event};
-use crate::domain::ids::{AgentId, Token};
+use crate::domain::ids::{AgentId, CaseId, Token};
 use crate::domain::outcome::End;
 use crate::domain::prompt::{self, History};
 use crate::domain::signal::Signal;
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
-use crate::ops::{history, texts};
-use crate::process::spec::{DEFAULT_OUTPUT_CAP, ExitRecord, KeeperSpec, KeeperState, StateCheck, StopSignal, VERSION};
+use crate::files::{self, FileLock, LockAttempt};
+use crate::ops::{history, live, texts};
+use crate::process::spec::{
+    DEFAULT_OUTPUT_CAP, ExitRecord, KEEPER, KEEPER_LOCK, KeeperSpec, KeeperState, StateCheck, StopSignal, VERSION,
+};
 use crate::process::{keeper_state, launch, leftovers, read_signals};
 
 /// How many entries of the audit log a prompt holds at most.
@@ -190,13 +193,10 @@ impl Supervisor<'_> {
                     self.step(Event::IterationStarted { agent: agent.clone(), token: token.clone(), pid })?;
                     return Ok(true);
                 }
+                self.capture_live(agent, &work.task);
                 Ok(heard)
             }
-            KeeperState::NotStarted => {
-                // Ours would have reported: an earlier supervisor died before its keeper came up, and now it never will.
-                self.finish(agent, &End::Stopped, None)?;
-                Ok(true)
-            }
+            KeeperState::NotStarted => self.never_started(agent, &dir),
             KeeperState::Ended(exit) => {
                 self.finish(agent, &end_of(&exit), Some(&exit))?;
                 Ok(true)
@@ -208,6 +208,38 @@ impl Supervisor<'_> {
                 Ok(true)
             }
         }
+    }
+
+    /// Captures the workspace when it is due. A capture beside a working agent may fail; the next one comes soon.
+    fn capture_live(&mut self, agent: &AgentId, task: &CaseId) {
+        let interval = Duration::from_secs(self.context.config.agents.capture_interval);
+        let Some(watch) = self.watches.get_mut(agent) else { return };
+        let last = *watch.captured_at.get_or_insert_with(Instant::now);
+        if interval.is_zero() || last.elapsed() < interval {
+            return;
+        }
+        watch.captured_at = Some(Instant::now());
+        if let Err(error) = live::capture(self.context, task) {
+            tracing::info!(%task, %error, "no live capture this time");
+        }
+    }
+
+    /// An earlier supervisor died before its keeper came up (ours would have reported). The intent is withdrawn while the
+    /// keeper's lock is ours: a keeper that comes up late takes the lock first, and then finds that it is not wanted.
+    fn never_started(&mut self, agent: &AgentId, dir: &Path) -> Result<bool> {
+        let lock = if dir.is_dir() {
+            match FileLock::try_take(&dir.join(KEEPER_LOCK))? {
+                LockAttempt::Taken(lock) => Some(lock),
+                LockAttempt::Held => return Ok(false),
+            }
+        } else {
+            None
+        };
+        if keeper_state(dir)? == KeeperState::NotStarted || lock.is_some() && !dir.join(KEEPER).exists() {
+            self.finish(agent, &End::Stopped, None)?;
+        }
+        drop(lock);
+        Ok(true)
     }
 
     /// Takes in the signals that the keeper has recorded since the last look.
@@ -237,7 +269,7 @@ impl Supervisor<'_> {
         Ok(true)
     }
 
-    fn task_of(&self, agent: &AgentId) -> Option<crate::domain::ids::CaseId> {
+    fn task_of(&self, agent: &AgentId) -> Option<CaseId> {
         Some(self.context.state().restorable.agents.get(agent)?.work.as_ref()?.task.clone())
     }
 

@@ -1,0 +1,77 @@
+//! A plan of tasks that notices work done twice, and what must hold before and after a crash.
+
+use std::collections::BTreeSet;
+
+use crate::session_support::{UsersThings, World};
+
+/// The tasks of [`planned`].
+pub const TASKS: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
+
+/// A world with a diamond and two loose tasks. Each appends its id to `counter` when it begins; half of them commit
+/// themselves, all leave something uncommitted.
+pub fn planned() -> World {
+    let world = World::new();
+    let plan: [(&str, &[&str]); 6] =
+        [("a", &[]), ("b", &["--after", "a"]), ("c", &["--after", "a"]), ("d", &["--after", "b,c"]), ("e", &[]), ("f", &[])];
+    let counter = world.beside("counter").display().to_string();
+    for (id, more) in plan {
+        let script = format!(
+            "echo {id} >> '{counter}'\n\
+             echo begun > {id}.txt; sleep 0.1\n\
+             if [ {id} = b ] || [ {id} = e ]; then git add -A && git commit -qm 'own commit of {id}' || exit 1; fi\n\
+             echo {id} > {id}.txt; mkdir -p sub; echo {id} > sub/{id}; sleep 0.1\n"
+        );
+        world.task(id, &script, more);
+    }
+    world
+}
+
+/// What was there when something crashed.
+pub struct Before {
+    events: Vec<String>,
+    commits: BTreeSet<String>,
+    users: UsersThings,
+}
+
+impl Before {
+    /// Looks right after the crash; `users` from before the session.
+    pub fn look(world: &World, users: UsersThings) -> Self {
+        Self { events: events(world), commits: commits(world), users }
+    }
+
+    /// Nothing acknowledged, no commit and nothing of the user's is lost.
+    #[track_caller]
+    pub fn nothing_is_lost(&self, world: &World, note: &str) {
+        let after = events(world);
+        assert!(after.starts_with(&self.events), "{note}: events were lost or changed");
+        let missing: Vec<_> = self.commits.difference(&commits(world)).cloned().collect();
+        assert!(missing.is_empty(), "{note}: commits are lost: {missing:?}");
+        assert_eq!(world.users_things(), self.users, "{note}");
+    }
+}
+
+/// All complete lines of the log.
+fn events(world: &World) -> Vec<String> {
+    let text = std::fs::read_to_string(world.env.axiom_dir().join("state/events.jsonl")).unwrap_or_default();
+    let whole = text.rfind('\n').map_or(0, |end| end + 1);
+    text[..whole].lines().map(str::to_owned).collect()
+}
+
+/// All commits that any ref reaches.
+fn commits(world: &World) -> BTreeSet<String> {
+    world.env.git(&["rev-list", "--branches", "--tags"]).lines().map(str::to_owned).collect()
+}
+
+/// The end state that every history has to reach: all merged, with the content that the scripts wrote.
+#[track_caller]
+pub fn all_is_done(world: &World, note: &str) {
+    for task in TASKS {
+        let shown = world.find_task(task);
+        assert!(shown["merged"]["commit"].is_string(), "{note}: {shown}");
+        assert_eq!(world.env.git(&["show", &format!("main:{task}.txt")]), task, "{note}");
+        assert_eq!(world.env.git(&["show", &format!("main:sub/{task}")]), task, "{note}");
+        assert_eq!(world.env.read(&format!("{task}.txt")).trim(), task, "{note}");
+        assert!(!world.commits_of(task, "main").is_empty(), "{note}: no commit of {task} bears its trailer");
+    }
+    world.all_is_well();
+}

@@ -1,0 +1,110 @@
+//! Every fault point that a session reaches: stopped there, the next session finishes, also when it is stopped itself.
+
+use std::collections::BTreeSet;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use crate::before_after::Before;
+use crate::session_support::{Random, World};
+
+/// How long a supervisor that was not the one to be stopped (a keeper was) goes on before it is killed.
+const GOES_ON: Duration = Duration::from_millis(500);
+
+/// Two tasks, the second after the first, and signals, so that a session reaches as much as possible.
+fn planned() -> World {
+    let world = World::new();
+    let signal = format!("'{}' signal progress 50", env!("CARGO_BIN_EXE_git-axiom"));
+    world.task("one", &format!("{signal}; echo 1 > one.txt"), &[]);
+    world.task("two", "echo 2 > two.txt; git add two.txt; git commit -qm two; echo 3 > three.txt", &["--after", "one"]);
+    world
+}
+
+#[track_caller]
+fn is_done(world: &World, note: &str) {
+    for (file, content) in [("one.txt", "1"), ("two.txt", "2"), ("three.txt", "3")] {
+        assert_eq!(world.env.git(&["show", &format!("main:{file}")]), content, "{note}");
+        assert_eq!(world.env.read(file).trim(), content, "{note}");
+    }
+    assert!(world.find_task("two")["merged"]["commit"].is_string(), "{note}");
+    world.all_is_well();
+}
+
+/// The fault points that an undisturbed session reaches, and how often.
+fn points() -> Vec<String> {
+    let mut world = planned();
+    let log = world.beside("faults");
+    world.variables.push(("AXIOM_TEST_FAULT_LOG".into(), log.display().to_string()));
+    world.autopilot(&[]).code(0);
+    is_done(&world, "undisturbed");
+    let reached: BTreeSet<String> = std::fs::read_to_string(log).unwrap().lines().map(str::to_owned).collect();
+    reached.into_iter().collect()
+}
+
+/// Starts a session that is stopped when it, or a keeper of its, reaches `point` for the `count`-th time.
+fn stopped_at(world: &mut World, point: &str, count: u64) {
+    let log = world.beside("reached");
+    let _ = std::fs::remove_file(&log);
+    world.variables =
+        vec![("AXIOM_TEST_FAULT".into(), format!("{point}:{count}")), ("AXIOM_TEST_FAULT_LOG".into(), log.display().to_string())];
+    let mut live = world.start_autopilot(&[]);
+    let reached = || std::fs::read_to_string(&log).unwrap_or_default().lines().filter(|line| *line == point).count() as u64;
+    let mut since = None;
+    while live.runs() {
+        if reached() >= count && since.get_or_insert_with(Instant::now).elapsed() > GOES_ON {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    live.kill();
+    world.variables.clear();
+}
+
+fn survives(outer: &str, count: u64, inner: Option<&str>) {
+    let note = format!("stopped at {outer}:{count}, then at {inner:?}");
+    let mut world = planned();
+    let users = world.make_dirty();
+    stopped_at(&mut world, outer, count);
+    let before = Before::look(&world, users);
+    if let Some(inner) = inner {
+        stopped_at(&mut world, inner, 1);
+    }
+    let ended = world.autopilot(&[]);
+    assert_eq!(ended.code, Some(0), "{note}\n{}", ended.stderr);
+    before.nothing_is_lost(&world, &note);
+    is_done(&world, &note);
+}
+
+#[test]
+fn stopped_at_any_fault_point_the_next_session_finishes() {
+    let mut random = Random::seeded("fault points");
+    let points = points();
+    assert!(points.len() > 40, "{points:?}");
+    let all = std::env::var("AXIOM_FAULTS").is_ok_and(|text| text == "all");
+    let mut work = Vec::new();
+    for outer in &points {
+        if let Ok(only) = std::env::var("AXIOM_FAULT_ONLY")
+            && only != *outer
+        {
+            continue;
+        }
+        if all {
+            work.push((outer.clone(), 2, None));
+            work.extend(points.iter().map(|inner| (outer.clone(), 1, Some(inner.clone()))));
+        } else {
+            let inner = points[random.below(points.len() as u64) as usize].clone();
+            work.push((outer.clone(), 1 + random.below(2), Some(inner)));
+        }
+    }
+    println!("{} fault points, {} combinations", points.len(), work.len());
+    let work = Mutex::new(work);
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                loop {
+                    let Some((outer, count, inner)) = work.lock().unwrap().pop() else { break };
+                    survives(&outer, count, inner.as_deref());
+                }
+            });
+        }
+    });
+}

@@ -1,0 +1,61 @@
+//! SIGKILL to keepers: what they leave is ended, and their tasks are done again in the same session.
+
+use crate::session_support::{World, kill, wait_until};
+
+fn keepers(world: &World) -> Vec<i32> {
+    world.processes().into_iter().filter(|(_, words)| words.contains(" keeper ")).map(|(pid, _)| pid).collect()
+}
+
+#[test]
+fn a_killed_keeper_costs_a_retry_and_its_leftovers_are_ended() {
+    let world = World::new();
+    let beside = world.env.root().display().to_string();
+    let script = format!(
+        "echo t >> '{beside}/counter'; echo half > half.txt\n\
+         if [ $(wc -l < '{beside}/counter') = 1 ]; then setsid sleep 1000 & sleep 1001 & touch '{beside}/first'; wait; fi\n\
+         test -f half.txt && echo whole > whole.txt"
+    );
+    world.task("t", &script, &[]);
+    let live = world.start_autopilot(&[]);
+    world.wait_for_file("first");
+    wait_until("the iteration is known to run", || world.agents().iter().any(|agent| agent["state"] == "running"));
+    let sleepers = || world.processes().iter().filter(|(_, words)| words.starts_with("sleep 100")).count();
+    wait_until("both children", || sleepers() == 2);
+    for pid in keepers(&world) {
+        kill(pid);
+    }
+    let ended = live.wait().code(0);
+    assert!(ended.stderr.contains("keeper of agent-001 died"), "{}", ended.stderr);
+    assert_eq!(sleepers(), 0);
+    let shown = world.find_task("t");
+    assert_eq!(shown["retryCount"], 1, "{shown}");
+    assert_eq!(world.env.git(&["show", "main:whole.txt"]), "whole");
+    assert_eq!(
+        world.commits_of("t", "main").len(),
+        3,
+        "what the first attempt left is committed, then the second, then the merge"
+    );
+    world.all_is_well();
+}
+
+#[test]
+fn a_task_whose_keepers_die_again_and_again_is_failed() {
+    let world = World::new();
+    let script = format!("echo t >> '{}/counter'; exec sleep 1000", world.env.root().display());
+    world.task("t", &script, &[]);
+    let mut live = world.start_autopilot(&[]);
+    let mut killed = Vec::new();
+    while live.runs() {
+        for pid in keepers(&world) {
+            let started = world.lines("counter").len() > killed.len();
+            if started && !killed.contains(&pid) && kill(pid) {
+                killed.push(pid);
+            }
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let ended = live.wait().code(1);
+    assert!(ended.stdout.contains("t is failed: it crashed 4 times"), "{}{}", ended.stdout, ended.stderr);
+    assert_eq!(killed.len(), 4, "three retries");
+    world.all_is_well();
+}

@@ -1,0 +1,22 @@
+//! Crashes in the middle of sessions: supervisors, keepers and everything at once, at seeded moments and at every fault point.
+//!
+//! `AXIOM_CHAOS=50 cargo test --test chaos` kills that often; `AXIOM_CHAOS_SEED=n` repeats a run; `AXIOM_FAULTS=all` stops
+//! the recovering session at every point too, for every point.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::disallowed_methods
+)]
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../session_support/mod.rs"]
+mod session_support;
+
+mod before_after;
+mod faults;
+mod keepers;
+mod supervisor;

@@ -1,0 +1,76 @@
+//! What tests of whole sessions stand on: supervisors that run in the background, what is the user's, what is left behind.
+//!
+//! Agents are shell scripts, processes are real ones, and whatever a test starts has its home folder in the environment:
+//! so everything that a session leaves behind can be found, whoever its parent is by then.
+
+#![allow(dead_code, clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod live;
+mod world;
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+pub use live::Live;
+pub use world::{UsersThings, World};
+
+/// The longest that a test waits for anything.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Waits until `holds`, and panics with `what` where it never does.
+#[track_caller]
+pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !holds() {
+        assert!(begun.elapsed() < PATIENCE, "waited in vain: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Numbers that a seed determines (splitmix64).
+pub struct Random(pub u64);
+
+impl Random {
+    /// The seed of `AXIOM_CHAOS_SEED`, or one of the clock; printed, so that a failure can be repeated.
+    pub fn seeded(what: &str) -> Self {
+        let given = std::env::var("AXIOM_CHAOS_SEED").ok().and_then(|text| text.parse().ok());
+        let clock = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as u64;
+        let seed = given.unwrap_or_else(clock);
+        println!("{what}: AXIOM_CHAOS_SEED={seed}");
+        Self(seed)
+    }
+
+    /// The next number below `limit`.
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % limit
+    }
+}
+
+/// Processes that were started with this home: their number and command line. Zombies are none.
+pub fn processes_of(home: &Path) -> Vec<(i32, String)> {
+    let marker = format!("HOME={}", home.display()).into_bytes();
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let Some(pid) = entry.file_name().to_str().and_then(|name| name.parse::<i32>().ok()) else { continue };
+        let environment = std::fs::read(entry.path().join("environ")).unwrap_or_default();
+        if environment.split(|byte| *byte == 0).any(|variable| variable == marker) {
+            let words = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+            found.push((pid, String::from_utf8_lossy(&words).replace('\0', " ")));
+        }
+    }
+    found
+}
+
+/// Sends SIGKILL; says whether there was such a process.
+pub fn kill(pid: i32) -> bool {
+    signal(pid, rustix::process::Signal::KILL)
+}
+
+/// Sends a signal; says whether there was such a process.
+pub fn signal(pid: i32, signal: rustix::process::Signal) -> bool {
+    rustix::process::kill_process(rustix::process::Pid::from_raw(pid).unwrap(), signal).is_ok()
+}

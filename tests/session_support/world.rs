@@ -1,0 +1,254 @@
+//! A repository with tasks, its user's things, and the checks that hold at the end of every session.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::live::Ended;
+use super::{Live, kill, processes_of};
+use crate::common::TestEnv;
+
+/// A repository in which sessions run. Whatever it started is ended when it is dropped.
+pub struct World {
+    /// The repository and its surroundings.
+    pub env: TestEnv,
+    started: Cell<u32>,
+    /// Variables for every `git axiom run` that is started.
+    pub variables: Vec<(String, String)>,
+}
+
+/// What is the user's in the main worktree, as far as git and the disk can tell.
+#[derive(Debug, PartialEq, Eq)]
+pub struct UsersThings {
+    status: String,
+    staged: String,
+    unstaged: String,
+    entries: Vec<String>,
+    stash: String,
+    files: BTreeMap<String, Vec<u8>>,
+}
+
+impl World {
+    /// The little repository of [`TestEnv::new`].
+    pub fn new() -> Self {
+        Self::of(TestEnv::new())
+    }
+
+    /// A prepared repository.
+    pub fn of(env: TestEnv) -> Self {
+        Self { env, started: Cell::new(0), variables: Vec::new() }
+    }
+
+    /// A path beside the repository, for what tests and agents tell each other.
+    pub fn beside(&self, name: &str) -> PathBuf {
+        self.env.root().join(name)
+    }
+
+    /// Adds a task with a script, and further arguments of `task add`.
+    pub fn task(&self, id: &str, script: &str, more: &[&str]) {
+        let head = ["task", "add", id, "--id", id];
+        let mut args = head.to_vec();
+        args.extend(more);
+        if !script.is_empty() {
+            args.extend(["--body", script]);
+        }
+        self.env.ok(&args);
+    }
+
+    /// `git axiom run` with arguments, prepared.
+    pub fn run_command(&self, args: &[&str]) -> std::process::Command {
+        let all = [&["run"], args].concat();
+        let mut command = self.env.axiom_command(&self.env.repo(), all);
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// Starts a supervisor in the background.
+    pub fn start(&self, args: &[&str]) -> Live {
+        let number = self.started.get();
+        self.started.set(number + 1);
+        Live::start(self.run_command(args), self.env.root(), &format!("run-{number}"))
+    }
+
+    /// Starts a supervisor in autopilot that ends when nothing more can be done.
+    pub fn start_autopilot(&self, more: &[&str]) -> Live {
+        self.start(&[&["--mode", "autopilot", "--until-idle"], more].concat())
+    }
+
+    /// Runs such a session to its end.
+    pub fn autopilot(&self, more: &[&str]) -> Ended {
+        self.start_autopilot(more).wait()
+    }
+
+    /// The task as `task show --json` has it.
+    pub fn show(&self, task: &str) -> Value {
+        self.env.json(&["task", "show", task])
+    }
+
+    /// The stored status of a task.
+    pub fn status_of(&self, task: &str) -> String {
+        self.find_task(task)["status"].as_str().unwrap().to_owned()
+    }
+
+    /// The task as `task list --json` has it.
+    #[track_caller]
+    pub fn find_task(&self, task: &str) -> Value {
+        let all = self.env.json(&["task", "list"]);
+        let found = all["tasks"].as_array().unwrap().iter().find(|each| each["id"] == task);
+        found.unwrap_or_else(|| panic!("no task {task}: {all}")).clone()
+    }
+
+    /// The agents as `status --json` has them.
+    pub fn agents(&self) -> Vec<Value> {
+        self.env.json(&["status"])["agents"].as_array().unwrap().clone()
+    }
+
+    /// Open gates: id and reason.
+    pub fn gates(&self) -> Vec<Value> {
+        self.env.json(&["gate", "list"])["gates"].as_array().unwrap().clone()
+    }
+
+    /// Waits until a gate is open and undecided.
+    #[track_caller]
+    pub fn wait_for_gate(&self, id: &str) -> Value {
+        let mut found = Value::Null;
+        super::wait_until(&format!("gate {id}"), || {
+            let gates = self.gates();
+            found = gates.iter().find(|gate| gate["id"] == id && gate["decision"].is_null()).cloned().unwrap_or_default();
+            !found.is_null()
+        });
+        found
+    }
+
+    /// Waits until a file beside the repository is there.
+    #[track_caller]
+    pub fn wait_for_file(&self, name: &str) {
+        super::wait_until(&format!("file {name}"), || self.beside(name).exists());
+    }
+
+    /// Writes a file beside the repository: what scripts wait for.
+    pub fn signal_file(&self, name: &str) {
+        std::fs::write(self.beside(name), "").unwrap();
+    }
+
+    /// The lines that agents appended to a file beside the repository, sorted.
+    pub fn lines(&self, name: &str) -> Vec<String> {
+        let text = std::fs::read_to_string(self.beside(name)).unwrap_or_default();
+        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        lines.sort();
+        lines
+    }
+
+    /// Leaves staged entries, a stash, unstaged, untracked and ignored content in the main worktree.
+    pub fn make_dirty(&self) -> UsersThings {
+        let env = &self.env;
+        env.write("README", "stashed\n");
+        env.git(&["stash", "push", "-q", "-m", "mine"]);
+        env.write("README", "staged\n");
+        env.write("added.txt", "added\n");
+        env.git(&["add", "README", "added.txt"]);
+        env.write("README", "staged and edited\n");
+        env.write("src/lib.txt", "one\ntwo\nmine\n");
+        env.write("untracked dir/deep/\u{e9}.txt", "untracked\n");
+        std::fs::create_dir_all(env.repo().join(".git/info")).unwrap();
+        let exclude = env.repo().join(".git/info/exclude");
+        let mut text = std::fs::read_to_string(&exclude).unwrap_or_default();
+        text.push_str("*.ignored\n");
+        std::fs::write(exclude, text).unwrap();
+        env.write("build.ignored", [0_u8, 1, 2, 255]);
+        self.users_things()
+    }
+
+    /// What is the user's now.
+    pub fn users_things(&self) -> UsersThings {
+        let env = &self.env;
+        let mine = ["README", "added.txt", "src/lib.txt", "untracked dir/deep/\u{e9}.txt", "build.ignored"];
+        let status = env.git(&["status", "--porcelain=v1", "--ignored", "-uall"]);
+        let entries = env.git(&["ls-files", "-s", "--", "README", "added.txt", "src/lib.txt"]);
+        UsersThings {
+            // Our workspaces are excluded, and so ignored.
+            status: status.lines().filter(|line| !line.contains(".worktrees/")).collect::<Vec<_>>().join("\n"),
+            staged: env.git(&["diff", "--cached"]),
+            unstaged: env.git(&["diff"]),
+            entries: entries.lines().map(str::to_owned).collect(),
+            stash: env.git(&["stash", "list", "--format=%H %gs"]),
+            files: mine
+                .iter()
+                .map(|path| ((*path).to_owned(), std::fs::read(env.repo().join(path)).unwrap_or_default()))
+                .collect(),
+        }
+    }
+
+    /// Processes that sessions started and that still run.
+    pub fn processes(&self) -> Vec<(i32, String)> {
+        processes_of(&self.env.root().join("home"))
+    }
+
+    /// Expects that no process is left, soon at least: a keeper removes its temporary folder after its report.
+    #[track_caller]
+    pub fn no_process_is_left(&self) {
+        let begun = std::time::Instant::now();
+        while !self.processes().is_empty() {
+            assert!(begun.elapsed().as_secs() < 15, "still running: {:#?}", self.processes());
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+    }
+
+    /// Expects that every workspace that git knows is sound and that no folder stands that git does not know.
+    #[track_caller]
+    pub fn no_half_made_workspace(&self) {
+        let list = self.env.git(&["worktree", "list", "--porcelain"]);
+        assert!(!list.contains("prunable"), "{list}");
+        let known: Vec<&str> = list.lines().filter_map(|line| line.strip_prefix("worktree ")).collect();
+        for path in &known {
+            assert_eq!(self.env.git_in(Path::new(path), &["rev-parse", "--show-toplevel"]), *path);
+        }
+        let Ok(entries) = std::fs::read_dir(self.env.repo().join(".worktrees")) else { return };
+        for entry in entries.flatten().filter(|entry| entry.file_name() != "trash") {
+            let path = entry.path().to_string_lossy().into_owned();
+            assert!(known.contains(&path.as_str()), "{path} is no worktree\n{list}");
+        }
+    }
+
+    /// Everything that has to hold when a session has ended and nothing is under way: no process, no half-made workspace,
+    /// no lock, nothing open in the log, nothing wrong with the repository.
+    #[track_caller]
+    pub fn all_is_well(&self) {
+        self.no_process_is_left();
+        self.no_half_made_workspace();
+        self.env.fsck();
+        let status = self.env.json(&["status"]);
+        assert_eq!(status["recovery"]["needed"], false, "{status}");
+        assert_eq!(status["supervisor"]["alive"], false, "{status}");
+        let locks = walkdir::WalkDir::new(self.env.repo().join(".git")).into_iter().flatten();
+        let locks: Vec<_> = locks
+            .filter(|entry| entry.path().extension().is_some_and(|ext| ext == "lock"))
+            .filter(|entry| !entry.path().starts_with(self.env.axiom_dir()))
+            .map(|entry| entry.path().to_owned())
+            .collect();
+        assert!(locks.is_empty(), "{locks:?}");
+        let temporary: Vec<_> = std::fs::read_dir(self.env.root().join("tmp")).unwrap().flatten().map(|e| e.path()).collect();
+        assert!(temporary.is_empty(), "left in the temporary folder: {temporary:?}");
+    }
+
+    /// The subjects of the commits with this task's trailer that the branch reaches, newest first.
+    pub fn commits_of(&self, task: &str, branch: &str) -> Vec<String> {
+        let format = "--format=%(trailers:key=Axiom-Task,valueonly,separator=%x2c)%x09%s";
+        let log = self.env.git(&["log", format, branch]);
+        log.lines().filter_map(|line| line.split_once('\t')).filter(|(of, _)| *of == task).map(|(_, s)| s.to_owned()).collect()
+    }
+}
+
+impl Drop for World {
+    fn drop(&mut self) {
+        if std::thread::panicking() && std::env::var_os("AXIOM_TEST_KEEP").is_some() {
+            eprintln!("--- status\n{}", self.env.axiom(&["status"]));
+            eprintln!("--- events\n{}", self.env.axiom(&["events"]));
+        }
+        for (pid, _) in self.processes() {
+            kill(pid);
+        }
+    }
+}
