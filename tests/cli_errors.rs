@@ -75,6 +75,12 @@ fn unknown_and_duplicate_ids() {
     hint: ids and checkpoint names are unique without regard to case: choose another with --id
     --- exit 1
     ");
+    insta::assert_snapshot!(env.axiom(&["checkpoint", "create", "Parser"]), @r"
+    --- stderr
+    error[DUPLICATE_ID]: the name 'Parser' is taken
+    hint: a task is called 'parser', and tasks and checkpoints share their names
+    --- exit 1
+    ");
     for verb in ["edit", "block", "unblock", "archive", "audit"] {
         let more: &[&str] = match verb {
             "edit" => &["--title", "y"],

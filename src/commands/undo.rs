@@ -125,8 +125,10 @@ fn explain(context: &Context, transaction: &Transaction, error: Error) -> Error 
     }
     // Where the log cannot be read, the error says enough.
     let since = op::changed_since(context, &transaction.id).unwrap_or_default();
-    let error = since.iter().take(3).fold(error, |error, Transaction { id, at, by, what, .. }| {
-        error.hint(format!("since then: {what} ({}, {by}); to take that back first: git axiom undo {id}", words::time(*at)))
+    let error = since.iter().filter(|one| one.matters()).take(3).fold(error, |error, later| {
+        let Transaction { id, at, by, what, .. } = later;
+        let way = if later.undoable() { format!("; to take that back first: git axiom undo {id}") } else { String::new() };
+        error.hint(format!("since then: {what} ({}, {by}){way}", words::time(*at)))
     });
     error.hint("git axiom log --undoable    lists what can be taken back; git axiom undo ID    takes one of it back")
 }
