@@ -46,6 +46,16 @@ pub struct Restorable {
     pub gates: BTreeMap<GateId, Gate>,
 }
 
+impl Restorable {
+    /// Nobody works on anything: what was active is pending, without a retry counted.
+    pub fn put_to_rest(&mut self) {
+        for case in self.cases.values_mut().filter(|case| case.status == Status::Active) {
+            case.status = Status::Pending;
+        }
+        self.agents.values_mut().for_each(|agent| agent.work = None);
+    }
+}
+
 /// What never goes back.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

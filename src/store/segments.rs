@@ -44,7 +44,10 @@ impl Segment {
     }
 
     /// Whether its first event is the adoption of a state, before which nothing counts.
-    fn begins_anew(&self) -> Result<bool> {
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn begins_anew(&self) -> Result<bool> {
         let head = match &self.file {
             Some(file) => head_of(file, &self.path)?,
             None => match open_optional(&self.path)? {

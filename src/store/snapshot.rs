@@ -3,6 +3,8 @@
 //! Two lines: a header `{"v":1,"seq":…,"position":{…},"length":…,"sum":"…"}` and the state. `sum` is the CRC32C of the
 //! header's bytes before `,"sum"` and of the second line. Losing the snapshot costs time, never data.
 
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use super::layout::Layout;
@@ -16,6 +18,9 @@ use crate::files::{self, FileLock, LockAttempt};
 
 /// The largest snapshot that is read, in bytes.
 const MAX_SNAPSHOT: u64 = 1024 * 1024 * 1024;
+
+/// How long a writer waits for another one: a lock outlives its holder where a child is between fork and exec.
+const MOMENT: Duration = Duration::from_millis(20);
 
 #[derive(Serialize, Deserialize)]
 struct Header {
@@ -75,7 +80,7 @@ fn split(bytes: &[u8]) -> Result<std::result::Result<(Header, &[u8]), &'static s
 }
 
 /// The number that the snapshot on disk stands for; `None` where there is no intact one.
-fn written_seq(layout: &Layout) -> Result<Option<u64>> {
+pub(super) fn written_seq(layout: &Layout) -> Result<Option<u64>> {
     let Some(bytes) = files::read_optional(&layout.snapshot(), MAX_SNAPSHOT)? else { return Ok(None) };
     Ok(split(&bytes)?.ok().map(|(header, _)| header.seq))
 }
@@ -87,7 +92,7 @@ fn written_seq(layout: &Layout) -> Result<Option<u64>> {
 /// `IO_FAILED`, `DISK_FULL`; the old one is then still there.
 pub fn save(layout: &Layout, state: &State, position: Position) -> Result<u64> {
     // Without it, a process that was held up could put an older snapshot in place of a newer one.
-    let LockAttempt::Taken(_lock) = FileLock::try_take(&layout.snapshot_lock())? else { return Ok(0) };
+    let LockAttempt::Taken(_lock) = FileLock::take(&layout.snapshot_lock(), MOMENT)? else { return Ok(0) };
     match written_seq(layout)? {
         Some(newer) if newer >= state.seq => return Ok(newer),
         Some(_) | None => {}

@@ -1,5 +1,7 @@
 //! Events that fit a state, made from random choices: what the tests of the state engine share.
-#![allow(dead_code, clippy::disallowed_methods, clippy::unwrap_used)]
+#![allow(dead_code, clippy::disallowed_methods, clippy::unwrap_used, clippy::panic)]
+
+pub mod fixtures;
 
 use std::collections::BTreeMap;
 
@@ -52,7 +54,7 @@ pub fn task(id: &str) -> Case {
     }
 }
 
-fn pick<'a, K: Ord, V>(map: &'a BTreeMap<K, V>, salt: u32) -> Option<(&'a K, &'a V)> {
+fn pick<K: Ord, V>(map: &BTreeMap<K, V>, salt: u32) -> Option<(&K, &V)> {
     map.iter().nth(salt as usize % map.len().max(1))
 }
 

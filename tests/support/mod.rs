@@ -1,5 +1,5 @@
 //! A scratch repository with real git and the real binary, cut off from the machine's configuration.
-#![allow(clippy::disallowed_methods, dead_code)]
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::panic, dead_code, missing_docs)]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -186,7 +186,13 @@ impl Scratch {
             cost_usd: None,
         };
         self.append(vec![
-            Event::IterationIntended { agent: agent.clone(), iteration: 1, token: token.clone(), from: self.head() },
+            Event::IterationIntended {
+                agent: agent.clone(),
+                iteration: 1,
+                token: token.clone(),
+                from: self.head(),
+                exit_completes: true,
+            },
             Event::IterationStarted { agent: agent.clone(), token: token.clone(), pid: 1 },
             Event::IterationEnded { agent: agent.clone(), token, report },
             Event::WorkReleased { agent, status: Status::Done, reason: "complete".into(), retry: false },

@@ -1,15 +1,18 @@
 //! `git axiom recover`.
 
+mod damaged;
+
 use clap::Args;
 use serde::Serialize;
 
-use super::{configured_program, open_configured};
+use super::{configured_program, open_configured, open_repository};
 use crate::cli::arguments::Global;
 use crate::cli::progress::Progress;
 use crate::cli::screen::Screen;
-use crate::error::{Exit, Result};
+use crate::error::{Code, Exit, Result};
 use crate::ops::recover::{self, Orphan, View};
 use crate::ops::supervise::Options;
+use crate::store::rebuild::Source;
 
 /// Arguments of `recover`.
 #[derive(Debug, Args)]
@@ -23,6 +26,9 @@ pub struct Recover {
     /// Only look (the default)
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
+    /// Where the stored state is damaged: begin anew from snapshot, events, partial, backup, cases, checkpoint or fresh
+    #[arg(long, value_name = "SOURCE", conflicts_with_all = ["yes", "dry_run"])]
+    from: Option<Source>,
 }
 
 #[derive(Serialize)]
@@ -38,7 +44,14 @@ struct Answer {
 /// # Errors
 /// As [`recover::look`] and [`recover::recover`].
 pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut context = open_configured(global, Vec::new(), screen)?;
+    if let Some(source) = args.from {
+        return damaged::begin_anew(&open_repository(global)?, source, screen);
+    }
+    let mut context = match open_configured(global, Vec::new(), screen) {
+        Ok(context) => context,
+        Err(error) if is_damage(error.code()) => return damaged::look(&open_repository(global)?, error, screen),
+        Err(error) => return Err(error),
+    };
     let view = recover::look(&context)?;
     if args.yes {
         let options = Options { slots: 1, max_iterations: u32::MAX, until_idle: false, program: configured_program(&context)? };
@@ -47,6 +60,10 @@ pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit>
     let answer = Answer { recovered: args.yes, view };
     screen.answer(&answer, || in_words(&answer))?;
     Ok(Exit::Done)
+}
+
+fn is_damage(code: Code) -> bool {
+    matches!(code, Code::EventLogCorrupted | Code::EventLogTruncated | Code::EventSchemaInvalid)
 }
 
 fn in_words(answer: &Answer) -> String {

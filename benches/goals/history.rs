@@ -1,0 +1,134 @@
+//! Long logs, written straight into the stored form: what a busy repository has after months.
+
+use std::io::Write;
+
+use git_axiom::domain::agent::{IterationReport, Outcome};
+use git_axiom::domain::case::{Case, Kind, Status};
+use git_axiom::domain::event::{By, Envelope, Event};
+use git_axiom::domain::ids::{AgentId, CaseId, Token, TxnId};
+use git_axiom::domain::names::Oid;
+use git_axiom::domain::signal::{Signal, ToolReport};
+use git_axiom::domain::state::State;
+use git_axiom::domain::text::Text;
+use git_axiom::store::handle::Author;
+use git_axiom::store::layout::Layout;
+use git_axiom::store::log::Position;
+use git_axiom::store::{line, segments, snapshot};
+
+pub fn author() -> Author {
+    Author { txn: TxnId::new("t0123456789abcdef").unwrap(), by: By::Supervisor }
+}
+
+fn oid(number: u64) -> Oid {
+    Oid::new(format!("{number:040x}")).unwrap()
+}
+
+/// A task with a body of 4 KB, which is stored as a blob.
+pub fn case(number: u64) -> Case {
+    Case {
+        id: CaseId::new(format!("task-{number:04}")).unwrap(),
+        kind: Kind::Task,
+        title: format!("Make the part number {number} of it work as it should"),
+        body: Some(Text::Stored { blob: oid(number), size: 4096 }),
+        parent: None,
+        after: vec![],
+        persona: None,
+        verify: vec!["cargo test".into()],
+        status: Status::Pending,
+        merged: None,
+        reason: None,
+        created_at: "2026-01-13T10:00:00.123Z".parse().unwrap(),
+    }
+}
+
+/// Writes events in order, into segments as the store would.
+pub struct Writer {
+    layout: Layout,
+    pub state: State,
+    buffer: Vec<u8>,
+    first: u64,
+    pub bytes: u64,
+    start: i64,
+}
+
+impl Writer {
+    pub fn new(layout: Layout) -> Self {
+        layout.ensure().unwrap();
+        Self { layout, state: State::default(), buffer: Vec::new(), first: 1, bytes: 0, start: 1_768_300_000_000 }
+    }
+
+    pub fn push(&mut self, event: Event) {
+        let seq = self.state.seq + 1;
+        let at = jiff::Timestamp::from_millisecond(self.start + seq as i64 * 137).unwrap();
+        let txn = TxnId::new(format!("t{:016x}", (seq / 8).wrapping_mul(0x9E37_79B9_7F4A_7C15))).unwrap();
+        let envelope = Envelope { seq, at, txn, by: By::Supervisor, event };
+        self.state.apply(&envelope).unwrap();
+        let line = line::encode(&envelope).unwrap();
+        self.bytes += line.len() as u64;
+        self.buffer.extend(line);
+        if self.buffer.len() as u64 > segments::SEAL_AT {
+            self.write();
+            segments::seal(&self.layout, self.first).unwrap();
+            self.buffer.clear();
+            self.first = seq + 1;
+        }
+    }
+
+    fn write(&self) {
+        let mut file = std::fs::File::create(self.layout.events()).unwrap();
+        file.write_all(&self.buffer).unwrap();
+    }
+
+    /// Writes a snapshot of what was pushed so far.
+    pub fn snapshot(&self) {
+        let body = self.buffer.strip_suffix(b"\n").unwrap_or_default();
+        let last = body.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+        let position = Position { first: self.first, offset: self.buffer.len() as u64, sum: line::sum_of(last) };
+        snapshot::save(&self.layout, &self.state, position).unwrap();
+    }
+
+    pub fn finish(&self) {
+        self.write();
+    }
+}
+
+/// The events of one iteration of one task: 25, most of them signals.
+pub fn iteration(writer: &mut Writer, number: u64) {
+    let agent = AgentId::new(format!("ed-{:03}", number % 8 + 1)).unwrap();
+    let task = case(number % 1000).id;
+    let token = Token::new(format!("k{number:015x}")).unwrap();
+    writer.push(Event::TaskClaimed { agent: agent.clone(), task: task.clone() });
+    writer.push(Event::IterationIntended {
+        agent: agent.clone(),
+        iteration: 1,
+        token: token.clone(),
+        from: Oid::new("1".repeat(40)).unwrap(),
+        exit_completes: true,
+    });
+    writer.push(Event::IterationStarted { agent: agent.clone(), token: token.clone(), pid: 4711 });
+    for step in 0..18_u8 {
+        let signal = match step % 3 {
+            0 => Signal::Progress { percent: step * 5 },
+            1 => Signal::ToolStarted(ToolReport { name: "Edit".into(), ..ToolReport::default() }),
+            _ => Signal::ToolCompleted(ToolReport { name: "Edit".into(), ..ToolReport::default() }),
+        };
+        writer.push(Event::Signalled { agent: agent.clone(), token: token.clone(), signal });
+    }
+    let report = IterationReport {
+        outcome: Outcome::Unfinished { why: "exit status 1".into() },
+        exit_code: Some(1),
+        signal: None,
+        from: oid(number),
+        to: oid(number + 1),
+        files: vec!["src/lib.rs".into(), "src/main.rs".into()],
+        left_out: vec![],
+        duration_ms: 61_234,
+        tokens: Some(12_345),
+        cost_usd: Some(0.25),
+    };
+    writer.push(Event::IterationEnded { agent: agent.clone(), token, report });
+    writer.push(Event::WorkReleased { agent, status: Status::Pending, reason: "next".into(), retry: false });
+    for text in ["looked at the failing test", "the build needs a newer compiler"] {
+        writer.push(Event::Audited { id: task.clone(), text: text.into() });
+    }
+}

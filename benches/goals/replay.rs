@@ -1,0 +1,114 @@
+//! Replaying a million events, checksums and state included, beside serde_json reading a whole file of the same events
+//! with an internally tagged type (a `type` key within the object), neither checked nor applied.
+
+use std::collections::BTreeMap;
+
+use git_axiom::domain::event::Event;
+use git_axiom::store::handle::Store;
+use git_axiom::store::layout::Layout;
+use git_axiom::store::{line, segments};
+use serde::Deserialize;
+
+use super::history::{self, Writer};
+use super::measure::{Row, in_turns, median};
+use super::scratch::Scratch;
+
+const EVENTS: u64 = 1_000_000;
+const ROUNDS: usize = 5;
+
+/// What somebody would write who reads such a log with serde alone.
+#[derive(Deserialize)]
+#[allow(dead_code)]
+struct Plain {
+    v: u32,
+    seq: u64,
+    at: jiff::Timestamp,
+    txn: String,
+    by: String,
+    event: PlainEvent,
+    sum: String,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "type", rename_all = "camelCase")]
+#[allow(dead_code)]
+enum PlainEvent {
+    CasesAdded { cases: Vec<serde_json::Value> },
+    TaskClaimed { agent: String, task: String },
+    IterationIntended { agent: String, iteration: u32, token: String },
+    IterationStarted { agent: String, token: String, pid: u32 },
+    Signalled { agent: String, token: String, signal: PlainSignal },
+    IterationEnded { agent: String, token: String, report: PlainReport },
+    WorkReleased { agent: String, status: String, reason: String, retry: bool },
+    Audited { id: String, text: String },
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "kind", rename_all = "camelCase")]
+#[allow(dead_code)]
+enum PlainSignal {
+    Progress { percent: u8 },
+    ToolStarted { name: String },
+    ToolCompleted { name: String },
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[allow(dead_code)]
+struct PlainReport {
+    outcome: BTreeMap<String, serde_json::Value>,
+    exit_code: Option<i32>,
+    from: String,
+    to: String,
+    files: Vec<String>,
+    duration_ms: u64,
+    tokens: Option<u64>,
+    cost_usd: Option<f64>,
+}
+
+pub fn rows() -> Vec<Row> {
+    let scratch = Scratch::new();
+    let layout = Layout::new(&scratch.path("repo"));
+    let mut writer = Writer::new(layout.clone());
+    writer.push(Event::CasesAdded { cases: (0..1000).map(history::case).collect() });
+    for number in 0.. {
+        if writer.state.seq >= EVENTS {
+            break;
+        }
+        history::iteration(&mut writer, number);
+    }
+    writer.finish();
+    let plain = scratch.path("plain.jsonl");
+    std::fs::write(&plain, internally_tagged(&layout)).unwrap();
+    let (seq, megabytes) = (writer.state.seq, writer.bytes / 1_000_000);
+    drop(writer);
+    let (ours, theirs) = in_turns(ROUNDS, &mut || assert_eq!(Store::load(layout.clone()).unwrap().state().seq, seq), &mut || {
+        let text = std::fs::read_to_string(&plain).unwrap();
+        let events: u64 = text.lines().map(|line| serde_json::from_str::<Plain>(line).unwrap()).map(|_| 1).sum();
+        assert_eq!(events, seq);
+    });
+    vec![Row {
+        what: format!("replay {seq} events ({megabytes} MB)"),
+        beside: "serde_json, internally tagged".into(),
+        ours: median(&ours),
+        theirs: median(&theirs),
+        goal: 0.55,
+    }]
+}
+
+/// The same lines with `{"type":"audited",…}` instead of `{"audited":{…}}`.
+fn internally_tagged(layout: &Layout) -> Vec<u8> {
+    let mut all = Vec::new();
+    for segment in segments::list(layout).unwrap() {
+        let bytes = std::fs::read(&segment.path).unwrap();
+        for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            let envelope = line::decode(line).unwrap();
+            let tag = format!("\"event\":{{\"{}\":{{", envelope.event.name());
+            let text = std::str::from_utf8(line).unwrap();
+            let text = text.replacen(&tag, &format!("\"event\":{{\"type\":\"{}\",", envelope.event.name()), 1);
+            all.extend(text.replacen("}},\"sum\"", "},\"sum\"", 1).as_bytes());
+            all.push(b'\n');
+        }
+    }
+    all
+}

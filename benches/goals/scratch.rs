@@ -1,0 +1,57 @@
+//! A scratch folder with a repository, and programs that are started in it with nothing of the machine's configuration.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The program that is measured.
+pub const PROGRAM: &str = env!("CARGO_BIN_EXE_git-axiom");
+
+/// A folder below `target/tmp`, gone when this is dropped.
+pub struct Scratch {
+    dir: tempfile::TempDir,
+}
+
+impl Scratch {
+    pub fn new() -> Self {
+        let above = env!("CARGO_TARGET_TMPDIR");
+        std::fs::create_dir_all(above).unwrap();
+        let scratch = Self { dir: tempfile::tempdir_in(above).unwrap() };
+        std::fs::create_dir(scratch.path("bin")).unwrap();
+        std::fs::create_dir(scratch.path("home")).unwrap();
+        scratch
+    }
+
+    /// With a repository `repo` of one commit.
+    pub fn with_repository() -> Self {
+        let scratch = Self::new();
+        std::fs::create_dir(scratch.path("repo")).unwrap();
+        scratch.run(&mut scratch.command("git", &["init", "-q", "-b", "main"]));
+        std::fs::write(scratch.path("repo/a.txt"), "a\n").unwrap();
+        scratch.run(&mut scratch.command("git", &["add", "-A"]));
+        scratch.run(&mut scratch.command("git", &["commit", "-q", "-m", "first"]));
+        scratch
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// A command in the repository; our program is found as `git axiom`.
+    pub fn command(&self, program: impl AsRef<Path>, arguments: &[&str]) -> Command {
+        let mut command = Command::new(program.as_ref());
+        let path = format!("{}:{}", self.path("bin").display(), std::env::var("PATH").unwrap());
+        command.args(arguments).current_dir(self.path("repo")).env_clear().env("PATH", path);
+        command.env("HOME", self.path("home")).env("GIT_CONFIG_NOSYSTEM", "1").env("GIT_CONFIG_GLOBAL", "/dev/null");
+        for role in ["AUTHOR", "COMMITTER"] {
+            command.env(format!("GIT_{role}_NAME"), "A U Thor").env(format!("GIT_{role}_EMAIL"), "author@example.org");
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command
+    }
+
+    /// Starts the command, waits for it, and takes no failure.
+    pub fn run(&self, command: &mut Command) {
+        let status = command.status().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        assert!(status.success(), "{command:?}: {status}");
+    }
+}

@@ -1,0 +1,107 @@
+//! `git axiom recover` where the stored state does not load: what is damaged, what it can begin anew from.
+
+use serde::Serialize;
+
+use crate::cli::screen::{Screen, table};
+use crate::error::{Code, Error, Exit, Result};
+use crate::git::Repository;
+use crate::ops::context::fresh_txn;
+use crate::ops::log_recovery::{self, Beginning};
+use crate::store::inspect::{Inspection, SnapshotReport};
+use crate::store::layout::Layout;
+use crate::store::rebuild::Source;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Damaged<'a> {
+    needed: bool,
+    recovered: bool,
+    damage: &'a Inspection,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Anew {
+    recovered: bool,
+    source: String,
+    cases: usize,
+    kept: Option<String>,
+}
+
+/// Shows the damage and the choices; at a terminal, asks which one to take.
+///
+/// # Errors
+/// `error`, the one that loading said, where there is nobody to ask.
+pub(super) fn look(repo: &Repository, error: Error, screen: &mut Screen) -> Result<Exit> {
+    let layout = Layout::new(repo.common_dir());
+    let found = log_recovery::look(&layout)?;
+    if screen.can_ask() {
+        screen.complain(&in_words(&found));
+        return match choose(&found)? {
+            Some(source) => begin_anew(repo, source, screen),
+            None => Err(Error::new(Code::Declined, "nothing was chosen, and nothing was changed")),
+        };
+    }
+    screen.answer(&Damaged { needed: true, recovered: false, damage: &found }, || in_words(&found))?;
+    Err(error.hint("git axiom recover --from SOURCE    begins anew from one of the choices; damaged files are kept"))
+}
+
+fn choose(found: &Inspection) -> Result<Option<Source>> {
+    let items: Vec<&str> = found.choices.iter().map(|choice| choice.from.as_str()).collect();
+    let picked = dialoguer::Select::new().with_prompt("Begin anew from (Escape changes nothing)").items(&items).interact_opt();
+    let picked = picked.map_err(|e| Error::new(Code::Declined, "the question could not be asked").because(e))?;
+    Ok(picked.and_then(|number| found.choices.get(number)).map(|choice| choice.source))
+}
+
+/// Begins the log anew from `source`.
+///
+/// # Errors
+/// As [`log_recovery::begin_anew`].
+pub(super) fn begin_anew(repo: &Repository, source: Source, screen: &mut Screen) -> Result<Exit> {
+    let layout = Layout::new(repo.common_dir());
+    let beginning = match source {
+        Source::Checkpoint => log_recovery::newest_checkpoint(repo)?,
+        Source::Snapshot | Source::Events | Source::Partial | Source::Backup(_) | Source::Cases | Source::Fresh => {
+            Beginning::Stored(source)
+        }
+    };
+    let done = log_recovery::begin_anew(&layout, &fresh_txn()?, beginning)?;
+    let kept = done.kept.map(|path| path.display().to_string());
+    let answer = Anew { recovered: true, source: done.source, cases: done.cases, kept };
+    screen.answer(&answer, || {
+        let mut text = format!("The state begins anew from {} with {} cases.\n", answer.source, answer.cases);
+        if let Some(kept) = &answer.kept {
+            text.push_str(&format!("The damaged files are kept in {kept}\n"));
+        }
+        text
+    })?;
+    Ok(Exit::Done)
+}
+
+fn in_words(found: &Inspection) -> String {
+    let mut text = String::new();
+    if let Some(damage) = &found.blocked_by {
+        text.push_str(&format!("The state cannot be loaded: {} ({}).\n", damage.message, damage.code));
+    }
+    text.push_str(&format!(
+        "Events: {} good, {} damaged, {} good after the damage.\n",
+        found.good_events, found.bad_lines, found.good_after
+    ));
+    let snapshot = match &found.snapshot {
+        SnapshotReport::Missing => "missing".to_owned(),
+        SnapshotReport::Damaged { why } => format!("damaged ({why})"),
+        SnapshotReport::Good { seq, .. } => format!("good, up to event {seq}"),
+    };
+    text.push_str(&format!("Snapshot: {snapshot}.\n\nIt can begin anew from:\n"));
+    let mut rows = vec![vec!["SOURCE".to_owned(), "CASES".to_owned(), "UP TO EVENT".to_owned(), "OF".to_owned()]];
+    for choice in &found.choices {
+        rows.push(vec![
+            choice.from.clone(),
+            choice.cases.to_string(),
+            choice.seq.map_or_else(|| "-".to_owned(), |seq| seq.to_string()),
+            choice.at.map_or_else(|| "-".to_owned(), |at| at.strftime("%Y-%m-%d %H:%M:%S").to_string()),
+        ]);
+    }
+    text.push_str(&table(&rows));
+    text
+}

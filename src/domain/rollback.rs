@@ -1,0 +1,230 @@
+//! What going back to a checkpoint means, decided from what is: refs, workspaces, the state. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
+
+use super::agent::Workspace;
+use super::case::{Merged, Status};
+use super::checkpoint::{CheckpointDocument, WorkspaceState};
+use super::ids::CaseId;
+use super::names::{Oid, RefName};
+use super::operation::RefChange;
+use super::state::{Restorable, State};
+use super::text::Change;
+
+/// What becomes of one workspace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fate {
+    /// It stands, and its files, index and HEAD go back.
+    Restore {
+        /// The task.
+        task: CaseId,
+        /// What the checkpoint holds of it.
+        then: WorkspaceState,
+    },
+    /// It is of later: it goes to the trash.
+    PutAside {
+        /// The task.
+        task: CaseId,
+        /// The workspace.
+        workspace: Workspace,
+    },
+    /// It stood then, and is made again.
+    MakeAgain {
+        /// The task.
+        task: CaseId,
+        /// The workspace as the state knew it then.
+        workspace: Workspace,
+        /// What the checkpoint holds of it.
+        then: WorkspaceState,
+    },
+}
+
+/// What becomes of the workspaces, by task. `standing` are the paths at which one stands now.
+pub fn workspaces(document: &CheckpointDocument, now: &Restorable, standing: &BTreeSet<String>) -> Vec<Fate> {
+    let held = |task: &CaseId, workspace: &Workspace| {
+        let same = |held: &&WorkspaceState| held.task_id.as_ref() == Some(task) && held.path == workspace.path;
+        document.workspaces.iter().find(same)
+    };
+    let mut fates = Vec::new();
+    for (task, workspace) in &now.workspaces {
+        let then = document.state_snapshot.workspaces.get(task);
+        let stays = then.is_some_and(|then| then.path == workspace.path && held(task, then).is_some());
+        if standing.contains(&workspace.path) && !stays {
+            fates.push(Fate::PutAside { task: task.clone(), workspace: workspace.clone() });
+        }
+    }
+    for (task, workspace) in &document.state_snapshot.workspaces {
+        let Some(then) = held(task, workspace) else { continue };
+        let is_there =
+            now.workspaces.get(task).is_some_and(|now| now.path == workspace.path) && standing.contains(&workspace.path);
+        fates.push(if is_there {
+            Fate::Restore { task: task.clone(), then: then.clone() }
+        } else {
+            Fate::MakeAgain { task: task.clone(), workspace: workspace.clone(), then: then.clone() }
+        });
+    }
+    fates
+}
+
+/// The refs that move: those that the checkpoint names, its branch, and task branches that were made since.
+pub fn refs(document: &CheckpointDocument, now: &BTreeMap<RefName, Oid>, state: &State) -> Vec<RefChange> {
+    let mut wanted: BTreeMap<RefName, Option<Oid>> =
+        document.refs.iter().map(|(name, oid)| (name.clone(), Some(oid.clone()))).collect();
+    if let Some(branch) = &document.branch {
+        wanted.insert(branch.clone(), document.git_commit.clone());
+    }
+    // A branch below axiom/ that belongs to no task is the user's.
+    let of_a_task = |name: &RefName| {
+        let id = name.as_str().strip_prefix("refs/heads/axiom/");
+        id.is_some_and(|id| state.restorable.cases.contains_key(id))
+    };
+    for name in now.keys().filter(|name| of_a_task(name)) {
+        wanted.entry(name.clone()).or_insert(None);
+    }
+    let changes = wanted.into_iter().map(|(name, new)| {
+        let old = now.get(&name).cloned();
+        RefChange { name, value: Change::new(old, new) }
+    });
+    changes.filter(|change| change.value.old != change.value.new).collect()
+}
+
+/// The restorable state as it will be: that of the checkpoint, where what was active is pending (no retry counted), and
+/// only workspaces that stand afterwards are known. Cases that were added since are archived when the operation ends.
+pub fn restored(document: &CheckpointDocument, now: &Restorable, fates: &[Fate]) -> Restorable {
+    let mut restored = document.state_snapshot.clone();
+    for (id, agent) in &now.agents {
+        restored.agents.entry(id.clone()).or_insert_with(|| agent.clone());
+    }
+    restored.put_to_rest();
+    let standing: BTreeSet<&CaseId> = fates
+        .iter()
+        .filter_map(|fate| match fate {
+            Fate::Restore { task, .. } | Fate::MakeAgain { task, .. } => Some(task),
+            Fate::PutAside { .. } => None,
+        })
+        .collect();
+    restored.workspaces.retain(|task, _| standing.contains(task));
+    restored
+}
+
+/// A task whose state goes back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskChange {
+    /// The task.
+    pub id: CaseId,
+    /// Its status now.
+    pub from: Status,
+    /// Its status afterwards.
+    pub to: Status,
+    /// Whether it is merged now and will not be.
+    pub unmerged: bool,
+}
+
+/// The tasks whose status or merge goes back.
+pub fn tasks(now: &Restorable, restored: &Restorable) -> Vec<TaskChange> {
+    let changes = now.cases.values().filter_map(|case| {
+        let (to, merged): (Status, Option<&Merged>) = match restored.cases.get(&case.id) {
+            Some(then) => (then.status, then.merged.as_ref()),
+            None => (Status::Archived, case.merged.as_ref()),
+        };
+        let unmerged = case.merged.is_some() && merged.is_none();
+        (to != case.status || unmerged).then(|| TaskChange { id: case.id.clone(), from: case.status, to, unmerged })
+    });
+    changes.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::checkpoint::{CheckpointType, Tagger, Trigger};
+    use crate::domain::ids::{AgentId, CheckpointName};
+
+    fn oid(digit: &str) -> Oid {
+        Oid::new(digit.repeat(40)).unwrap()
+    }
+
+    fn task(id: &str) -> CaseId {
+        CaseId::new(id).unwrap()
+    }
+
+    fn workspace(path: &str) -> Workspace {
+        let agent = AgentId::new("ed-001").unwrap();
+        Workspace { agent, path: path.into(), branch: RefName::branch("axiom/x"), base: oid("1") }
+    }
+
+    fn document(workspaces: &[(&str, &str)], refs: &[(&str, &str)]) -> CheckpointDocument {
+        let mut snapshot = Restorable::default();
+        let mut held = Vec::new();
+        for (id, path) in workspaces {
+            snapshot.workspaces.insert(task(id), workspace(path));
+            held.push(WorkspaceState {
+                agent_id: None,
+                task_id: Some(task(id)),
+                path: (*path).into(),
+                branch: None,
+                head: None,
+                capture: oid("2"),
+            });
+        }
+        CheckpointDocument {
+            schema: 1,
+            name: CheckpointName::new("c").unwrap(),
+            kind: CheckpointType::Named,
+            trigger: Trigger::Manual,
+            created_at: jiff::Timestamp::UNIX_EPOCH,
+            git_commit: Some(oid("1")),
+            branch: Some(RefName::branch("main")),
+            seq: 0,
+            tasks_completed: 0,
+            refs: refs.iter().map(|(name, digit)| (RefName::branch(name), oid(digit))).collect(),
+            case_states: BTreeMap::new(),
+            state_snapshot: snapshot,
+            agent_states: Vec::new(),
+            workspaces: held,
+            coverage: BTreeMap::new(),
+            tagger: Tagger { name: String::new(), email: String::new(), seconds: 0 },
+        }
+    }
+
+    #[test]
+    fn every_workspace_is_restored_put_aside_or_made_again() {
+        let document = document(&[("stays", "/a"), ("gone", "/b"), ("moved", "/c")], &[]);
+        let mut now = Restorable::default();
+        for (id, path) in [("stays", "/a"), ("moved", "/c2"), ("new", "/d"), ("lost", "/e")] {
+            now.workspaces.insert(task(id), workspace(path));
+        }
+        let standing = ["/a", "/c2", "/d"].map(str::to_owned).into();
+        let words: Vec<String> = workspaces(&document, &now, &standing)
+            .into_iter()
+            .map(|fate| match fate {
+                Fate::Restore { task, .. } => format!("restore {task}"),
+                Fate::PutAside { task, workspace } => format!("aside {task} {}", workspace.path),
+                Fate::MakeAgain { task, workspace, .. } => format!("again {task} {}", workspace.path),
+            })
+            .collect();
+        assert_eq!(words, ["aside moved /c2", "aside new /d", "again gone /b", "again moved /c", "restore stays"]);
+    }
+
+    #[test]
+    fn refs_that_the_checkpoint_names_go_back_and_task_branches_of_later_go() {
+        let document = document(&[], &[("axiom/gone", "3")]);
+        let mut state = State::default();
+        let case =
+            serde_json::json!({"id": "t", "kind": "task", "title": "t", "status": "active", "createdAt": "1970-01-01T00:00:00Z"});
+        state.restorable.cases.insert(task("t"), serde_json::from_value(case).unwrap());
+        let names = ["main", "axiom/t", "axiom/users-own", "other"];
+        let now = names.into_iter().map(|name| (RefName::branch(name), oid("4"))).collect();
+        let changes: Vec<String> = refs(&document, &now, &state)
+            .into_iter()
+            .map(|change| {
+                let digit = |oid: Option<Oid>| oid.map_or('-', |oid| oid.as_str().chars().next().unwrap());
+                format!("{} {}{}", change.name.short(), digit(change.value.old), digit(change.value.new))
+            })
+            .collect();
+        assert_eq!(changes, ["axiom/gone -3", "axiom/t 4-", "main 41"]);
+        assert_eq!(tasks(&state.restorable, &document.state_snapshot)[0].to, Status::Archived);
+    }
+}

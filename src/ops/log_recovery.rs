@@ -1,0 +1,124 @@
+//! Recovery of the event log itself: looking at the damage, and beginning anew from what a human (or `--from`) chose.
+//!
+//! Works without a context, because the state may not load.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::domain::checkpoint::CheckpointDocument;
+use crate::domain::ids::TxnId;
+use crate::domain::state::State;
+use crate::error::{Code, Error, Result};
+use crate::files::{FileLock, LockAttempt};
+use crate::git::Repository;
+use crate::store::handle::Store;
+use crate::store::inspect::{self, Inspection};
+use crate::store::layout::Layout;
+use crate::store::rebuild::{self, Source};
+use crate::store::{adopt, cases};
+
+/// How long recovery waits for somebody else's append or operation.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// A supervisor that has just ended may leave its lock to a child for the moment between fork and exec.
+const MOMENT: Duration = Duration::from_millis(500);
+
+/// What to begin anew from.
+#[derive(Debug)]
+pub enum Beginning {
+    /// One of the choices of [`Inspection`].
+    Stored(Source),
+    /// A state that the caller has read, for example from a checkpoint, and where from.
+    Given(String, Box<State>),
+}
+
+/// What recovery did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Recovered {
+    /// What the log began anew from.
+    pub source: String,
+    /// The number of its first event.
+    pub seq: u64,
+    /// How many cases there are.
+    pub cases: usize,
+    /// Where the old files are; none where an earlier run had done it all.
+    pub kept: Option<PathBuf>,
+}
+
+/// Looks at the stored files and changes nothing.
+///
+/// # Errors
+/// `IO_FAILED`, `EVENT_LOG_TOO_NEW`.
+pub fn look(layout: &Layout) -> Result<Inspection> {
+    inspect::inspect(layout)
+}
+
+/// Begins the log anew from `beginning`, in transaction `txn`. The old files are kept below `state/damaged/`. Killed
+/// anywhere, the log is the old one or the new one; a second run finishes, and finds nothing to do after that.
+///
+/// # Errors
+/// `SUPERVISOR_RUNNING`, `BUSY`; `RECOVERY_FAILED` where the choice gives no state; `EVENT_LOG_TOO_NEW`; `IO_FAILED`,
+/// `DISK_FULL`: the old files are then as they were.
+pub fn begin_anew(layout: &Layout, txn: &TxnId, beginning: Beginning) -> Result<Recovered> {
+    layout.ensure()?;
+    let LockAttempt::Taken(_supervisor) = FileLock::take(&layout.supervisor_lock(), MOMENT)? else {
+        return Err(Error::new(Code::SupervisorRunning, "a supervisor runs, so the event log cannot begin anew")
+            .hint("stop it first: git axiom stop"));
+    };
+    let _operation = take(layout.operation_lock(), "an operation is under way")?;
+    let _state = take(layout.state_lock(), "the state is locked by another process")?;
+    let _snapshot = take(layout.snapshot_lock(), "a snapshot is being written")?;
+    adopt::tidy(layout, None)?;
+    let (source, given) = match beginning {
+        Beginning::Stored(source) => (source.to_string(), Err(source)),
+        Beginning::Given(source, state) => (source, Ok(*state)),
+    };
+    if let Ok(store) = Store::load(layout.clone())
+        && rebuild::is_adopted(layout, &source)?
+    {
+        let state = store.state();
+        // Killed between the commit point and this, the cases are still those of before.
+        if cases::load(layout)?.cases != state.restorable.cases {
+            cases::rewrite(layout, state)?;
+        }
+        return Ok(Recovered { source, seq: state.seq, cases: state.restorable.cases.len(), kept: None });
+    }
+    let seq = inspect::inspect(layout)?.next_seq;
+    let state = match given {
+        Ok(state) => state,
+        Err(source) => rebuild::state_from(layout, source)?,
+    };
+    let cases = state.restorable.cases.len();
+    let kept = adopt::begin_anew(layout, txn, &source, state, seq)?;
+    Ok(Recovered { source, seq, cases, kept: Some(kept) })
+}
+
+fn take(lock: PathBuf, what: &str) -> Result<FileLock> {
+    match FileLock::take(&lock, PATIENCE)? {
+        LockAttempt::Taken(lock) => Ok(lock),
+        LockAttempt::Held => Err(Error::new(Code::Busy, what).hint("wait for it to end, then run the command again")),
+    }
+}
+
+/// The state of the newest checkpoint whose document can be read. Work that was under way then is not: its tasks are
+/// pending.
+///
+/// # Errors
+/// `RECOVERY_FAILED` where there is none.
+pub fn newest_checkpoint(repo: &Repository) -> Result<Beginning> {
+    let mut newest: Option<CheckpointDocument> = None;
+    for checkpoint in repo.checkpoints()? {
+        let Ok((_, json)) = repo.checkpoint_json(&checkpoint.capture) else { continue };
+        let Ok(document) = serde_json::from_slice::<CheckpointDocument>(&json) else { continue };
+        if newest.as_ref().is_none_or(|newest| newest.created_at < document.created_at) {
+            newest = Some(document);
+        }
+    }
+    let Some(document) = newest else {
+        return Err(Error::new(Code::RecoveryFailed, "there is no checkpoint to begin from").hint("see 'git axiom recover'"));
+    };
+    let mut state = State { restorable: document.state_snapshot, ..State::default() };
+    state.record.tasks_completed = document.tasks_completed;
+    state.restorable.put_to_rest();
+    Ok(Beginning::Given(format!("checkpoint {}", document.name), Box::new(state)))
+}

@@ -1,0 +1,113 @@
+//! Beginning the log anew from a state that recovery found. Nothing is deleted: all that was there is kept aside first.
+//!
+//! The commit point is one rename: before it the old files stand as they were, after it the new log does, and whatever
+//! of the old is still beside it counts no more (see `segments::beginning`).
+
+use std::path::{Path, PathBuf};
+
+use super::layout::Layout;
+use super::{cases, line, segments};
+use crate::domain::event::{By, Envelope, Event};
+use crate::domain::ids::TxnId;
+use crate::domain::state::State;
+use crate::env;
+use crate::error::{Error, Result};
+use crate::files;
+
+/// Keeps all files aside in a new folder below `damaged/`, and begins a log with `state` as its event number `seq`, which
+/// is above all known ones. The caller holds the state lock and the snapshot lock. A crash leaves the old log or the new
+/// one; [`tidy`] removes what is left over. Returns the folder.
+///
+/// # Errors
+/// `IO_FAILED`, `DISK_FULL`: the old files are then as they were. `TOO_LARGE` where the state fits no line.
+pub fn begin_anew(layout: &Layout, txn: &TxnId, source: &str, state: State, seq: u64) -> Result<PathBuf> {
+    let event = Event::StateAdopted { source: source.to_owned(), state: Box::new(state) };
+    let envelope = Envelope { seq, at: env::now(), txn: txn.clone(), by: By::Recovery, event };
+    let bytes = line::encode(&envelope)?;
+    let kept = layout.damaged_dir().join(format!("log-{}", env::fresh_id()));
+    keep_all(layout, &kept)?;
+    env::fault_point("adopt.before-commit");
+    files::write_atomic(&layout.events(), &bytes)?;
+    env::fault_point("adopt.after-commit");
+    tidy(layout, Some(&kept))?;
+    let mut state = State::default();
+    state.apply(&envelope)?;
+    cases::rewrite(layout, &state)?;
+    Ok(kept)
+}
+
+/// Gives every file of ours a second name in the folder `kept`, which the caller may then replace or remove.
+fn keep_all(layout: &Layout, kept: &Path) -> Result<()> {
+    files::create_dir_all(kept)?;
+    for path in stored_files(layout)? {
+        env::fault_point("adopt.before-keep");
+        keep(&path, kept)?;
+    }
+    files::sync_dir(kept)
+}
+
+fn keep(path: &Path, kept: &Path) -> Result<()> {
+    let Some(name) = path.file_name() else { return Ok(()) };
+    let second = kept.join(name);
+    // What is appended to in place is copied, and so is all on a file system without hard links.
+    if name != "cases.jsonl" && files::hard_link(path, &second).is_ok() {
+        return Ok(());
+    }
+    match files::read_optional(path, u64::MAX - 1)? {
+        Some(bytes) => files::write_atomic(&second, &bytes),
+        None => Ok(()),
+    }
+}
+
+/// Log, segments, snapshot, backups and cases, as far as they exist.
+fn stored_files(layout: &Layout) -> Result<Vec<PathBuf>> {
+    let folder = layout.state_dir();
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(&folder).map_err(|e| Error::io("list", &folder, e))? {
+        let entry = entry.map_err(|e| Error::io("list", &folder, e))?;
+        let ours = entry.file_name().to_str().is_some_and(|name| name.starts_with("events") || name == "snapshot.json");
+        let is_file = entry.file_type().is_ok_and(|kind| kind.is_file());
+        if ours && is_file {
+            found.push(entry.path());
+        }
+    }
+    if layout.cases().exists() {
+        found.push(layout.cases());
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// Puts aside what stands before a log that begins anew: segments and a snapshot that do not count any more. Safe to
+/// repeat; does nothing to a log that does not begin anew. What has a second name in the folder `kept` already loses its
+/// first. The caller holds the state lock and the snapshot lock.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub fn tidy(layout: &Layout, kept: Option<&Path>) -> Result<()> {
+    let all = segments::list(layout)?;
+    let begin = segments::beginning(&all, 0)?;
+    let Some(first) = all.get(begin).and_then(|segment| segment.first) else { return Ok(()) };
+    if !all[begin].begins_anew()? {
+        return Ok(());
+    }
+    let mut old: Vec<PathBuf> = all[..begin].iter().map(|segment| segment.path.clone()).collect();
+    if super::snapshot::written_seq(layout)?.is_none_or(|seq| seq < first) && layout.snapshot().exists() {
+        old.push(layout.snapshot());
+    }
+    if old.is_empty() {
+        return Ok(());
+    }
+    let aside = layout.damaged_dir().join(format!("left-over-{}", env::fresh_id()));
+    for path in &old {
+        let Some(name) = path.file_name() else { continue };
+        env::fault_point("adopt.before-put-aside");
+        if kept.is_some_and(|kept| kept.join(name).exists()) {
+            files::remove_file(path)?;
+        } else {
+            files::create_dir_all(&aside)?;
+            files::rename(path, &aside.join(name))?;
+        }
+    }
+    files::sync_dir(&layout.state_dir())
+}

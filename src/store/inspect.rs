@@ -1,0 +1,255 @@
+//! A thorough look at everything that is stored: what is good, what is damaged, and what recovery can begin from.
+//!
+//! Reads all segments, also those that a snapshot makes unnecessary. Changes nothing.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::layout::Layout;
+use super::rebuild::{self, Source, is_damage};
+use super::segments;
+use super::snapshot::{self, Snapshot};
+use super::{backup, cases, handle::Store, line};
+use crate::domain::state::State;
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+const MAX_FILE: u64 = 1024 * 1024 * 1024;
+
+/// Backups are looked for up to this number.
+const MAX_BACKUPS: u32 = 16;
+
+/// What was found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Inspection {
+    /// The damage that keeps the state from being loaded; none where it loads.
+    pub blocked_by: Option<Damage>,
+    /// Events from the beginning up to the first bad line.
+    pub good_events: u64,
+    /// The first bad line, also where a snapshot covers it.
+    pub first_bad: Option<Damage>,
+    /// Intact lines after the first bad one, which a partial recovery leaves out.
+    pub good_after: u64,
+    /// Lines that are not intact.
+    pub bad_lines: u64,
+    /// Bytes behind the last line feed of the active log: a crash tore them, the next change cuts them off.
+    pub torn: u64,
+    /// The snapshot.
+    pub snapshot: SnapshotReport,
+    /// The backups, newest first.
+    pub backups: Vec<BackupReport>,
+    /// `cases.jsonl`.
+    pub cases: CasesReport,
+    /// A number above every event that is known of.
+    pub next_seq: u64,
+    /// What recovery can begin from, in the order in which it is offered. Checkpoints are not looked for here.
+    pub choices: Vec<Choice>,
+}
+
+/// Damage, as an error would report it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Damage {
+    /// The stable code.
+    pub code: &'static str,
+    /// Where and what.
+    pub message: String,
+}
+
+impl From<&Error> for Damage {
+    fn from(error: &Error) -> Self {
+        Self { code: error.code().as_str(), message: error.to_string() }
+    }
+}
+
+/// What is known of the snapshot.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase", tag = "is")]
+#[allow(missing_docs)] // the fields are those of `Choice`
+pub enum SnapshotReport {
+    /// There is none.
+    Missing,
+    /// It cannot be used.
+    Damaged { why: String },
+    /// It can be used.
+    Good { seq: u64, at: Option<Timestamp> },
+}
+
+/// What is known of a backup.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BackupReport {
+    /// 0 is the newest.
+    pub number: u32,
+    /// The last event that it leads to; 0 where it cannot be used.
+    pub seq: u64,
+    /// When that event was.
+    pub at: Option<Timestamp>,
+    /// What is wrong with it.
+    pub damage: Option<Damage>,
+}
+
+/// What is known of `cases.jsonl`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CasesReport {
+    /// How many cases it knows.
+    pub cases: u64,
+    /// Lines that cannot be used.
+    pub damaged: u64,
+    /// The last event that it knows of.
+    pub seq: u64,
+}
+
+/// Something that recovery can begin from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Choice {
+    /// As `--from` takes it.
+    pub from: String,
+    /// What it is.
+    #[serde(skip)]
+    pub source: Source,
+    /// The last event that it knows of; none for `cases` and `fresh`.
+    pub seq: Option<u64>,
+    /// When that event was.
+    pub at: Option<Timestamp>,
+    /// How many cases it has.
+    pub cases: u64,
+}
+
+/// Looks at everything.
+///
+/// # Errors
+/// `IO_FAILED`; `EVENT_LOG_TOO_NEW`, because nothing is damaged then.
+pub fn inspect(layout: &Layout) -> Result<Inspection> {
+    let blocked_by = match Store::load(layout.clone()) {
+        Ok(_) => None,
+        Err(error) if is_damage(&error) => Some(Damage::from(&error)),
+        Err(error) => return Err(error),
+    };
+    let (replayed, first_bad) = rebuild::prefix(layout, State::default(), None)?;
+    let lines = count_lines(layout)?;
+    let (snapshot, snapshot_state) = match snapshot::load(layout)? {
+        Snapshot::Missing => (SnapshotReport::Missing, None),
+        Snapshot::Damaged(why) => (SnapshotReport::Damaged { why }, None),
+        Snapshot::Good(state, _) => (SnapshotReport::Good { seq: state.seq, at: state.updated_at }, Some(*state)),
+    };
+    let found = cases::load(layout)?;
+    let cases = CasesReport { cases: found.cases.len() as u64, damaged: found.damaged, seq: found.seq };
+    let backups = look_at_backups(layout)?;
+    let backup_seq = backups.iter().map(|backup| backup.seq).max();
+    let snapshot_seq = snapshot_state.as_ref().map(|state| state.seq);
+    let known = [Some(lines.last_seq), Some(replayed.seq), snapshot_seq, backup_seq, Some(cases.seq)];
+    let inspection = Inspection {
+        choices: choices(layout, first_bad.is_none().then_some(&replayed), snapshot_state.as_ref(), &backups, &cases)?,
+        blocked_by,
+        good_events: replayed.seq,
+        good_after: if first_bad.is_some() { lines.good.saturating_sub(lines.good_before_bad) } else { 0 },
+        first_bad: first_bad.as_ref().map(Damage::from),
+        bad_lines: lines.bad,
+        torn: lines.torn,
+        snapshot,
+        backups,
+        cases,
+        next_seq: known.into_iter().flatten().max().unwrap_or(0) + lines.bad + 1,
+    };
+    Ok(inspection)
+}
+
+#[derive(Default)]
+struct Lines {
+    good: u64,
+    good_before_bad: u64,
+    bad: u64,
+    torn: u64,
+    last_seq: u64,
+}
+
+fn count_lines(layout: &Layout) -> Result<Lines> {
+    let mut lines = Lines::default();
+    let mut paths: Vec<_> = segments::sealed(layout)?.into_iter().map(|segment| segment.path).collect();
+    paths.push(layout.events());
+    let mut expected = 1;
+    let mut whole = true;
+    for path in paths {
+        let bytes = files::read_optional(&path, MAX_FILE)?.unwrap_or_default();
+        let end = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        lines.torn = (bytes.len() - end) as u64;
+        for text in bytes[..end].split_inclusive(|byte| *byte == b'\n') {
+            match line::decode(&text[..text.len() - 1]) {
+                Ok(envelope) => {
+                    whole &= envelope.seq <= expected || line::begins_anew(text);
+                    expected = envelope.seq + 1;
+                    lines.good += 1;
+                    lines.last_seq = lines.last_seq.max(envelope.seq);
+                }
+                Err(_) => {
+                    lines.bad += 1;
+                    whole = false;
+                }
+            }
+            lines.good_before_bad += u64::from(whole);
+        }
+    }
+    Ok(lines)
+}
+
+fn look_at_backups(layout: &Layout) -> Result<Vec<BackupReport>> {
+    let mut found = Vec::new();
+    for number in (0..MAX_BACKUPS).filter(|number| backup::path(layout, *number).exists()) {
+        let (state, bad) = rebuild::from_backup(layout, number)?;
+        found.push(BackupReport { number, seq: state.seq, at: state.updated_at, damage: bad.as_ref().map(Damage::from) });
+    }
+    Ok(found)
+}
+
+fn choices(
+    layout: &Layout,
+    replayed: Option<&State>,
+    snapshot: Option<&State>,
+    backups: &[BackupReport],
+    cases: &CasesReport,
+) -> Result<Vec<Choice>> {
+    let of = |source: Source, state: &State| Choice {
+        from: source.to_string(),
+        source,
+        seq: (state.seq > 0).then_some(state.seq),
+        at: state.updated_at,
+        cases: state.restorable.cases.len() as u64,
+    };
+    let mut found: Vec<Choice> = snapshot.map(|state| of(Source::Snapshot, state)).into_iter().collect();
+    match replayed {
+        Some(state) if state.seq > 0 => found.push(of(Source::Events, state)),
+        Some(_) => {}
+        None => {
+            let state = rebuild::state_from(layout, Source::Partial)?;
+            found.extend((state.seq > 0).then(|| of(Source::Partial, &state)));
+        }
+    }
+    for backup in backups.iter().filter(|backup| backup.seq > 0) {
+        let source = Source::Backup(backup.number);
+        found.push(of(source, &rebuild::state_from(layout, source)?));
+    }
+    if cases.cases > 0 {
+        found.push(of(Source::Cases, &rebuild::state_from(layout, Source::Cases)?));
+    }
+    found.push(of(Source::Fresh, &rebuild::state_from(layout, Source::Fresh)?));
+    Ok(found)
+}
+
+impl Inspection {
+    /// Whether anything is damaged, also where it does not keep the state from being loaded.
+    pub fn is_sound(&self) -> bool {
+        let snapshot = !matches!(self.snapshot, SnapshotReport::Damaged { .. });
+        self.blocked_by.is_none() && self.first_bad.is_none() && self.torn == 0 && self.bad_lines == 0 && snapshot
+    }
+
+    /// The error with which commands end that cannot go on.
+    pub fn error(&self) -> Option<Error> {
+        let damage = self.blocked_by.as_ref()?;
+        let code = Code::ALL.iter().copied().find(|code| code.as_str() == damage.code).unwrap_or(Code::EventLogCorrupted);
+        Some(Error::new(code, damage.message.clone()).hint("see 'git axiom recover'"))
+    }
+}

@@ -1,0 +1,230 @@
+//! States out of what is left: the snapshot, a part of the log, a backup, the cases.
+
+use std::fmt;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::layout::Layout;
+use super::log::{self, Position};
+use super::snapshot::{self, Snapshot};
+use super::{backup, cases, handle, line, segments};
+use crate::domain::case::{Case, Status};
+use crate::domain::event::{Envelope, Event};
+use crate::domain::ids::CaseId;
+use crate::domain::state::State;
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+/// The largest file that is read while looking for what can be saved.
+const MAX_FILE: u64 = 1024 * 1024 * 1024;
+
+/// Where a state can be taken from when the log is damaged, in the order in which people are offered them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Source {
+    /// The snapshot alone, without the events after it.
+    Snapshot,
+    /// All events, without the snapshot.
+    Events,
+    /// All events before the first bad line, from the snapshot on where that reaches further.
+    Partial,
+    /// A backup of the log; 0 is the newest.
+    Backup(u32),
+    /// The last word on every case; agents, gates and checkpoints are forgotten.
+    Cases,
+    /// A checkpoint's state, which the caller has to read.
+    Checkpoint,
+    /// Nothing but the cases, from wherever they are found.
+    Fresh,
+}
+
+impl fmt::Display for Source {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Snapshot => f.write_str("snapshot"),
+            Self::Events => f.write_str("events"),
+            Self::Partial => f.write_str("partial"),
+            Self::Backup(0) => f.write_str("backup"),
+            Self::Backup(number) => write!(f, "backup.{number}"),
+            Self::Cases => f.write_str("cases"),
+            Self::Checkpoint => f.write_str("checkpoint"),
+            Self::Fresh => f.write_str("fresh"),
+        }
+    }
+}
+
+impl std::str::FromStr for Source {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self> {
+        let backup = || text.strip_prefix("backup.")?.parse().ok().map(Self::Backup);
+        Ok(match text {
+            "snapshot" => Self::Snapshot,
+            "events" => Self::Events,
+            "partial" => Self::Partial,
+            "backup" => Self::Backup(0),
+            "cases" => Self::Cases,
+            "checkpoint" => Self::Checkpoint,
+            "fresh" => Self::Fresh,
+            _ => backup().ok_or_else(|| {
+                Error::new(Code::InvalidInput, format!("'{text}' is nothing to recover from"))
+                    .hint("use snapshot, events, partial, backup, cases, checkpoint or fresh")
+            })?,
+        })
+    }
+}
+
+/// The state that a source gives.
+///
+/// # Errors
+/// `RECOVERY_FAILED` where the source gives none, with the damage as the reason; `IO_FAILED`.
+pub fn state_from(layout: &Layout, source: Source) -> Result<State> {
+    let nothing = |why: String| Error::new(Code::RecoveryFailed, format!("there is no state to take from: {source}")).why(why);
+    match source {
+        Source::Snapshot => match snapshot::load(layout)? {
+            Snapshot::Good(state, _) => Ok(*state),
+            Snapshot::Damaged(why) => Err(nothing(why)),
+            Snapshot::Missing => Err(nothing("there is no snapshot".into())),
+        },
+        Source::Events => match prefix(layout, State::default(), None)? {
+            (state, None) => Ok(state),
+            (_, Some(bad)) => Err(nothing(bad.to_string())),
+        },
+        Source::Partial => partial(layout),
+        Source::Backup(number) => from_backup(layout, number).and_then(|(state, bad)| match bad {
+            Some(bad) if state.seq == 0 => Err(nothing(bad.to_string())),
+            Some(_) | None => Ok(state),
+        }),
+        Source::Cases => {
+            let found = cases::load(layout)?;
+            if found.cases.is_empty() {
+                return Err(nothing("cases.jsonl holds no good line".into()));
+            }
+            Ok(only_cases(found.cases))
+        }
+        Source::Checkpoint => Err(nothing("the caller has to read the checkpoint".into())),
+        Source::Fresh => {
+            let mut all = partial(layout)?.restorable.cases;
+            all.extend(cases::load(layout)?.cases);
+            Ok(only_cases(all))
+        }
+    }
+}
+
+/// The events up to the first bad line, and what is wrong with it; from `state`, which ends at `hint`.
+///
+/// # Errors
+/// `IO_FAILED`. Damage is no error here.
+pub fn prefix(layout: &Layout, mut state: State, hint: Option<Position>) -> Result<(State, Option<Error>)> {
+    let outcome = log::read_after(layout, state.seq, hint, |envelope| handle::apply(&mut state, &envelope));
+    match outcome {
+        Ok(_) => Ok((state, None)),
+        Err(error) if is_damage(&error) => Ok((state, Some(error))),
+        Err(error) => Err(error),
+    }
+}
+
+pub(super) fn is_damage(error: &Error) -> bool {
+    let code = error.code();
+    code == Code::EventLogCorrupted || code == Code::EventLogTruncated || code == Code::EventSchemaInvalid
+}
+
+/// All events before the first bad line; or the snapshot and what follows it, where that reaches further.
+fn partial(layout: &Layout) -> Result<State> {
+    let (state, _) = prefix(layout, State::default(), None)?;
+    let Snapshot::Good(snapshot, position) = snapshot::load(layout)? else { return Ok(state) };
+    if snapshot.seq < state.seq {
+        return Ok(state);
+    }
+    Ok(prefix(layout, *snapshot, Some(position))?.0)
+}
+
+/// The state at the end of a backup, and what is wrong with the rest of it. A backup holds one file of the log, so what
+/// was before it has to come from the snapshot or the segments.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub fn from_backup(layout: &Layout, number: u32) -> Result<(State, Option<Error>)> {
+    let path = backup::path(layout, number);
+    let envelopes = intact(&path)?;
+    let Some(first) = envelopes.first().map(|envelope| envelope.seq) else {
+        return Ok((State::default(), Some(Error::new(Code::EventLogTruncated, "the backup holds no good event"))));
+    };
+    let mut state = before(layout, first)?;
+    let begins_anew = matches!(envelopes.first().map(|one| &one.event), Some(Event::StateAdopted { .. }));
+    if state.seq + 1 < first && !begins_anew {
+        let what = format!("the backup begins with event {first}, and what was before it is damaged");
+        return Ok((State::default(), Some(Error::new(Code::EventLogTruncated, what))));
+    }
+    for envelope in envelopes {
+        if envelope.seq <= state.seq {
+            continue;
+        }
+        if let Err(bad) = handle::apply(&mut state, &envelope) {
+            return Ok((state, Some(bad)));
+        }
+    }
+    Ok((state, None))
+}
+
+/// The best state that reaches up to event `first`: of the segments before it, or of an older snapshot.
+fn before(layout: &Layout, first: u64) -> Result<State> {
+    let mut state = State::default();
+    for segment in segments::sealed(layout)? {
+        if segment.first.is_none_or(|begin| begin >= first) {
+            break;
+        }
+        for envelope in intact(&segment.path)? {
+            if envelope.seq < first && envelope.seq > state.seq && state.apply(&envelope).is_err() {
+                break;
+            }
+        }
+    }
+    if state.seq + 1 < first
+        && let Snapshot::Good(snapshot, _) = snapshot::load(layout)?
+        && snapshot.seq + 1 >= first
+    {
+        return Ok(*snapshot);
+    }
+    Ok(state)
+}
+
+/// The events of one file up to the first that cannot be read.
+fn intact(path: &Path) -> Result<Vec<Envelope>> {
+    let bytes = files::read_optional(path, MAX_FILE)?.unwrap_or_default();
+    Ok(bytes.split(|byte| *byte == b'\n').map_while(|line| line::decode(line).ok()).collect())
+}
+
+/// A state that knows nothing but cases. Nobody works on them, and what they refer to is among them.
+fn only_cases(cases: std::collections::BTreeMap<CaseId, Case>) -> State {
+    let mut state = State::default();
+    for (id, case) in &cases {
+        let mut case = case.clone();
+        let record = state.record.cases.entry(id.clone()).or_default();
+        if case.status == Status::Active {
+            case.status = Status::Pending;
+            record.interrupted = true;
+        }
+        case.parent = case.parent.filter(|parent| cases.contains_key(parent));
+        case.after.retain(|other| cases.contains_key(other));
+        state.restorable.cases.insert(id.clone(), case);
+    }
+    state
+}
+
+/// Whether the log holds nothing but the adoption of a state from `source`: recovery has been here, and nothing since.
+///
+/// # Errors
+/// `IO_FAILED`. A damaged log is not one that recovery has made.
+pub fn is_adopted(layout: &Layout, source: &str) -> Result<bool> {
+    let mut last = false;
+    let outcome = log::read_after(layout, 0, None, |envelope| {
+        last = matches!(&envelope.event, Event::StateAdopted { source: known, .. } if known == source);
+        Ok(())
+    });
+    match outcome {
+        Ok(_) => Ok(last),
+        Err(error) if is_damage(&error) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
