@@ -44,7 +44,7 @@ fn an_agent_that_commits_itself_and_leaves_nothing_gets_no_wip_commit() {
     let world = World::new();
     world.task("t", "echo 1 > t.txt; git add -A; git commit -qm 'my own words'", &[]);
     world.autopilot(&[]).code(0);
-    let subjects = world.env.git(&["log", "--format=%s", "main"]);
+    let subjects = world.env.git(&["log", "--topo-order", "--format=%s", "main"]);
     assert_eq!(subjects, "Merge task t: t #t @agent-001\nmy own words\nfirst");
     world.all_is_well();
 }

@@ -17,7 +17,7 @@ fn what_is_queued_can_be_edited_blocked_archived_and_added_meanwhile() {
     let live = world.start_autopilot(&["--agents", "1"]);
     world.wait_for_file("begun");
     world.env.ok(&["task", "edit", "edited", "--body", "echo new > edited.txt"]);
-    world.env.ok(&["task", "block", "blocked", "waits for the lawyers"]);
+    world.env.ok(&["task", "block", "blocked", "--reason", "waits for the lawyers"]);
     world.env.ok(&["task", "archive", "archived"]);
     world.task("added", "echo new > added.txt", &["--after", "edited"]);
     world.signal_file("go");
@@ -37,7 +37,7 @@ fn a_gate_whose_task_went_away_keeps_nobody_waiting() {
     world.wait_for_gate("claim-t");
     world.wait_for_gate("claim-u");
     world.env.ok(&["task", "archive", "t"]);
-    world.env.ok(&["task", "block", "u", "later"]);
+    world.env.ok(&["task", "block", "u", "--reason", "later"]);
     wait_until("their gates are closed", || world.gates().is_empty());
     world.env.ok(&["quit"]);
     live.wait().code(0);
