@@ -23,6 +23,7 @@ pub mod signal;
 mod signal_json;
 pub mod state;
 pub mod text;
+pub mod touched;
 pub mod transaction;
 pub mod undo;
 pub mod view;
