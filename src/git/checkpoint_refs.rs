@@ -10,7 +10,7 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 
 use super::capture::{CaptureCommit, WorktreeCapture};
-use super::objects::{NewCommit, Signature, TreeEntry};
+use super::objects::{NewCommit, ObjectKind, Signature, TreeEntry};
 use super::refs::{Expected, RefEdit};
 use super::repository::Repository;
 use super::texts::{TRIES, wait_a_little};
@@ -137,7 +137,10 @@ impl Repository {
         let commit = NewCommit { tree: &tree, parents: vec![base], who: &tag.tagger, message: &message };
         let commit = self.write_commit(&commit)?;
         let tagger = &tag.tagger;
-        self.write_object("tag", format!("object {commit}\ntype commit\ntag axiom/{name}\ntagger {tagger}\n\n{message}"))
+        self.write_object(
+            ObjectKind::Tag,
+            format!("object {commit}\ntype commit\ntag axiom/{name}\ntagger {tagger}\n\n{message}"),
+        )
     }
 
     /// Sets or removes one note; the notes of others stay.

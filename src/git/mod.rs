@@ -58,7 +58,7 @@ pub use history::{FileId, LoggedCommit, TreeChange};
 pub use index_file::{ConflictStage, IndexExtras, ScratchFolder};
 pub use index_lock::IndexLock;
 pub use merge::MergeResult;
-pub use objects::{CommitData, NewCommit, Signature, TreeEntry};
+pub use objects::{CommitData, NewCommit, ObjectKind, Signature, TreeEntry};
 pub use program::{Git, Output};
 pub use refs::{Expected, RefEdit, RefValue};
 pub use repository::{HashKind, HeldInChildren, Identity, RefFormat, Repository};
