@@ -79,8 +79,7 @@ fn the_list_of_configuration_keys_is_current() {
 fn the_readme_names_every_verb_and_exit_status() {
     let readme = std::fs::read_to_string(path_of("README.md")).unwrap_or_default();
     for page in pages::pages().unwrap().iter().skip(1) {
-        let words = page.name.trim_start_matches("git-axiom-").trim_end_matches(".1");
-        let verb = words.split('-').next().unwrap();
+        let verb = &page.verb[0];
         assert!(readme.contains(&format!("| `{verb}")), "README has no row for '{verb}'");
     }
     for status in ["0", "1", "2", "3", "4", "5", "6", "130"] {

@@ -1,5 +1,5 @@
 //! Checkpoints and merges, through the binary, on real repositories.
-#![allow(clippy::disallowed_methods)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
 mod support;
 
@@ -62,8 +62,8 @@ fn a_missing_workspace_is_named_and_a_broken_one_is_refused() {
     assert_eq!(shown["checkpoint"]["document"]["coverage"][path.as_str()]["missing"], true);
     std::fs::create_dir(scratch.workspace("t1")).unwrap();
     std::fs::write(scratch.workspace("t1").join("x"), "x").unwrap();
-    scratch.refused(&["checkpoint", "create", "c2"], "WORKSPACE_BROKEN", 1);
-    assert!(!scratch.json(&["checkpoint", "list"]).to_string().contains("c2"));
+    scratch.refused(&["checkpoint", "create", "second"], "WORKSPACE_BROKEN", 1);
+    assert!(!scratch.json(&["checkpoint", "list"]).to_string().contains("second"));
 }
 
 #[test]

@@ -5,7 +5,9 @@ mod state_support;
 
 use std::collections::BTreeSet;
 
+use git_axiom::domain::event::Event;
 use git_axiom::domain::state::State;
+use git_axiom::error::Code;
 use git_axiom::store::handle::Store;
 use git_axiom::store::layout::Layout;
 use git_axiom::store::{cases, line, log, segments};
@@ -104,7 +106,7 @@ fn the_generator_reaches_every_kind_of_event() {
 fn a_refused_batch_leaves_neither_lines_nor_changes() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = Store::load(Layout::new(dir.path())).unwrap();
-    let added = |id: &str| git_axiom::domain::event::Event::CasesAdded { cases: vec![state_support::task(id)] };
+    let added = |id: &str| Event::CasesAdded { cases: vec![state_support::task(id)] };
     store.append(&author(), vec![added("a")]).unwrap();
     let before = store.state().clone();
     assert!(store.append(&author(), vec![added("b"), added("a")]).is_err());
@@ -112,4 +114,52 @@ fn a_refused_batch_leaves_neither_lines_nor_changes() {
     store.append(&author(), vec![added("b")]).unwrap();
     assert_eq!(store.state(), Store::load(Layout::new(dir.path())).unwrap().state());
     assert_eq!(store.state().seq, 2);
+}
+
+/// A log so long that other threads help to read it: all events, in order, and the first bad line by its number.
+#[test]
+fn a_long_log_is_read_in_order_and_up_to_its_first_bad_line() {
+    const EVENTS: u64 = 9000;
+    let dir = tempfile::tempdir().unwrap();
+    let layout = Layout::new(dir.path());
+    layout.ensure().unwrap();
+    let mut state = State::default();
+    let mut bytes = Vec::new();
+    let mut ends = Vec::new();
+    while state.seq < EVENTS {
+        let id = state_support::case_id(1);
+        let event = match state.seq {
+            0 => Event::CasesAdded { cases: vec![state_support::task(id.as_str())] },
+            seq => Event::Audited { id, text: "x".repeat(seq as usize % 300) },
+        };
+        let envelope = envelope(&state, event);
+        state.apply(&envelope).unwrap();
+        bytes.extend(line::encode(&envelope).unwrap());
+        ends.push(bytes.len());
+    }
+    assert!(bytes.len() > 2_000_000);
+    std::fs::write(layout.events(), &bytes).unwrap();
+    let mut seen = 0;
+    let tail = log::read_after(&layout, 0, None, |envelope| {
+        seen += 1;
+        assert_eq!(envelope.seq, seen);
+        Ok(())
+    })
+    .unwrap();
+    assert_eq!((seen, tail.position.offset, tail.torn), (EVENTS, bytes.len() as u64, 0));
+    assert_eq!(tail.position.sum, line::last_sum(&bytes));
+    assert_eq!(Store::load(layout.clone()).unwrap().state(), &state);
+
+    bytes[ends[6000] + 50] ^= 1;
+    bytes[ends[7500] + 50] ^= 1;
+    bytes.extend_from_slice(b"torn");
+    std::fs::write(layout.events(), &bytes).unwrap();
+    let mut good = 0;
+    let error = log::read_after(&layout, 0, None, |_| {
+        good += 1;
+        Ok(())
+    })
+    .unwrap_err();
+    assert_eq!((good, error.code()), (6001, Code::EventLogCorrupted));
+    assert!(error.what().starts_with("line 6002 of events.jsonl"), "{error}");
 }

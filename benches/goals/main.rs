@@ -26,6 +26,8 @@ mod status;
 
 use measure::Row;
 
+type Group = fn() -> Vec<Row>;
+
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     if let [flag, folder] = arguments.as_slice()
@@ -34,7 +36,7 @@ fn main() {
         return status::load(folder);
     }
     let wanted = arguments.iter().find(|argument| !argument.starts_with('-'));
-    let groups: [(&str, fn() -> Vec<Row>); 4] =
+    let groups: [(&str, Group); 4] =
         [("startup", startup::rows), ("append", append::rows), ("replay", replay::rows), ("status", status::rows)];
     let mut rows = Vec::new();
     for (name, group) in groups {

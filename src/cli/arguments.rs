@@ -38,45 +38,48 @@ pub enum Verb {
     /// Add, list, show and change cases: the planned work
     #[command(subcommand)]
     Task(commands::task::Task),
+    /// Run agents on the tasks: the supervisor
+    Run(commands::run::Run),
     /// Show what goes on right now
     Status(commands::status::Status),
+    /// Print what an agent printed
+    #[command(alias = "logs")]
+    Output(commands::output::Output),
     /// List what was done, newest first: the transactions that undo works on
     Log(commands::log::Log),
     /// Print the events of the log, oldest first
     Events(commands::events::Events),
-    /// Save everything, and look at what was saved
-    #[command(subcommand, visible_alias = "checkpoints")]
-    Checkpoint(commands::checkpoint::Checkpoint),
-    /// Merge the work of a task that is done into the target branch
-    Merge(commands::merge::Merge),
-    /// Run agents on the tasks: the supervisor
-    Run(commands::run::Run),
-    /// Stop agents: their signal, a grace time, then SIGKILL
-    Stop(commands::stop::Stop),
-    /// End agents at once with SIGKILL
-    Kill(commands::stop::Stop),
-    /// Print what an agent printed
-    #[command(alias = "logs")]
-    Output(commands::output::Output),
-    /// Look at what a crash left, and put it right
-    Recover(commands::recover::Recover),
     /// Hold all agents at their next iteration boundary
     Pause(commands::pause::Pause),
     /// Let paused agents go on
     Resume(commands::pause::NoArguments),
-    /// End the session as Ctrl+C does
-    Quit(commands::pause::NoArguments),
+    /// Stop agents: their signal, a grace time, then SIGKILL
+    Stop(commands::stop::Stop),
+    /// End agents at once with SIGKILL
+    Kill(commands::stop::Stop),
     /// Show or change the mode
     Mode(commands::mode::ModeArgs),
     /// List what waits for you, and decide
     #[command(subcommand)]
     Gate(commands::gate::GateVerb),
+    /// Merge the work of a task that is done into the target branch
+    Merge(commands::merge::Merge),
+    /// End the session as Ctrl+C does
+    Quit(commands::pause::NoArguments),
+    /// Save everything, and look at what was saved
+    #[command(subcommand, visible_alias = "checkpoints")]
+    Checkpoint(commands::checkpoint::Checkpoint),
+    /// Go back to a checkpoint, or end a rollback that was interrupted
+    Rollback(commands::rollback::Rollback),
+    /// Take a transaction back: the last one of yours, or the one named
+    Undo(commands::undo::Undo),
+    /// Take the last undo back
+    Redo(commands::undo::Redo),
+    /// Look at what a crash left, and put it right
+    Recover(commands::recover::Recover),
     /// Report to the supervisor (for agents)
     #[command(subcommand)]
     Signal(commands::signal::SignalVerb),
-    /// Own one agent program
-    #[command(hide = true)]
-    Keeper(commands::keeper::Keeper),
     /// Show and check the configuration
     #[command(subcommand)]
     Config(commands::config::Config),
@@ -84,6 +87,9 @@ pub enum Verb {
     Completions(commands::completions::Completions),
     /// Print or write the pages of the manual
     Man(commands::man::Man),
+    /// Own one agent program
+    #[command(hide = true)]
+    Keeper(commands::keeper::Keeper),
 }
 
 impl Verb {
@@ -95,8 +101,14 @@ impl Verb {
             Self::Status(_) => "status",
             Self::Log(_) => "log",
             Self::Events(_) => "events",
+            Self::Config(_) => "config",
+            Self::Completions(_) => "completions",
+            Self::Man(_) => "man",
             Self::Checkpoint(_) => "checkpoint",
             Self::Merge(_) => "merge",
+            Self::Rollback(_) => "rollback",
+            Self::Undo(_) => "undo",
+            Self::Redo(_) => "redo",
             Self::Run(_) => "run",
             Self::Stop(_) => "stop",
             Self::Kill(_) => "kill",
@@ -109,9 +121,6 @@ impl Verb {
             Self::Gate(_) => "gate",
             Self::Signal(_) => "signal",
             Self::Keeper(_) => "keeper",
-            Self::Config(_) => "config",
-            Self::Completions(_) => "completions",
-            Self::Man(_) => "man",
         }
     }
 }

@@ -54,6 +54,8 @@ State and logs. Checkpoints and long texts are git objects, below refs/axiom/ an
 pub struct Page {
     /// Its file name, such as `git-axiom-task.1`.
     pub name: String,
+    /// The words after `git axiom`: none for the main page.
+    pub verb: Vec<String>,
     /// Its text, in roff.
     pub text: String,
 }
@@ -64,16 +66,16 @@ pub struct Page {
 /// None that can be reached: the pages are written to memory.
 pub fn pages() -> Result<Vec<Page>> {
     let mut pages = Vec::new();
-    render(Cli::command(), "git-axiom", &mut pages)?;
+    render(Cli::command(), &[], &mut pages)?;
     Ok(pages)
 }
 
-fn render(command: Command, name: &str, pages: &mut Vec<Page>) -> Result<()> {
-    let main = pages.is_empty();
-    let parts: Vec<Command> = command.get_subcommands().cloned().collect();
+fn render(command: Command, verb: &[String], pages: &mut Vec<Page>) -> Result<()> {
+    let parts: Vec<Command> = command.get_subcommands().filter(|part| !part.is_hide_set()).cloned().collect();
+    let joined = |separator: &str| verb.iter().map(|word| format!("{separator}{word}")).collect::<String>();
+    let name = format!("git-axiom{}", joined("-"));
     let file = format!("{name}.1");
-    let words = name.replacen('-', " ", 1).replacen("axiom-", "axiom ", 1).replace('-', " ");
-    let command = command.bin_name(words).display_name(name.to_owned()).disable_help_subcommand(true);
+    let command = command.bin_name(format!("git axiom{}", joined(" "))).display_name(name.clone()).disable_help_subcommand(true);
     let mut text = Vec::new();
     let page = clap_mangen::Man::new(command)
         .section("1")
@@ -82,13 +84,13 @@ fn render(command: Command, name: &str, pages: &mut Vec<Page>) -> Result<()> {
         .source(concat!("git-axiom ", env!("CARGO_PKG_VERSION")));
     page.render(&mut text).map_err(|e| Error::io("write the page", std::path::Path::new(&file), e))?;
     let mut text = String::from_utf8_lossy(&text).into_owned();
-    if main {
+    if verb.is_empty() {
         text.push_str(MAIN_END);
     }
-    pages.push(Page { name: file, text });
+    pages.push(Page { name: file, verb: verb.to_vec(), text });
     for part in parts {
-        let name = format!("{name}-{}", part.get_name());
-        render(part, &name, pages)?;
+        let verb = [verb, &[part.get_name().to_owned()]].concat();
+        render(part, &verb, pages)?;
     }
     Ok(())
 }

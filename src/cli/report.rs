@@ -21,7 +21,7 @@ struct Body<'a> {
 
 /// Reports an error: for people on standard error, with `--json` also as a document on standard output.
 pub fn error(screen: &mut Screen, verb: &str, error: &Error) -> Exit {
-    if screen.wants_json() {
+    if screen.wants_json() && !screen.has_answered() {
         let report = Report {
             schema: JSON_SCHEMA,
             error: Body { code: error.code().as_str(), verb, message: error.to_string(), hints: error.hints() },
@@ -46,6 +46,10 @@ pub fn usage(error: &clap::Error, json: bool) -> Exit {
         return Exit::Done;
     }
     let mut screen = Screen::new(json);
+    // A value that a type of ours refused says itself what is wrong.
+    if let Some(own) = std::error::Error::source(error).and_then(|source| source.downcast_ref::<Error>()) {
+        return self::error(&mut screen, "", own);
+    }
     let rendered = error.render().to_string();
     let mut paragraphs = rendered.split("\n\n").map(str::trim).filter(|text| !text.is_empty());
     let first = paragraphs.next().unwrap_or_default();

@@ -4,7 +4,7 @@ use std::io::{IsTerminal, Write};
 
 use serde::Serialize;
 
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 
 /// The version of all JSON documents on standard output.
 pub const JSON_SCHEMA: u32 = 1;
@@ -14,6 +14,7 @@ pub const JSON_SCHEMA: u32 = 1;
 pub struct Screen {
     json: bool,
     reader_is_gone: bool,
+    answered: bool,
 }
 
 #[derive(Serialize)]
@@ -26,7 +27,7 @@ struct Document<'a, T> {
 impl Screen {
     /// A screen; with `json`, people's words are left out.
     pub fn new(json: bool) -> Self {
-        Self { json, reader_is_gone: false }
+        Self { json, reader_is_gone: false, answered: false }
     }
 
     /// Whether JSON was asked for.
@@ -52,7 +53,13 @@ impl Screen {
         } else {
             people()
         };
+        self.answered = true;
         self.write(text.as_bytes())
+    }
+
+    /// Whether an answer was printed: an error after it adds no second document.
+    pub fn has_answered(&self) -> bool {
+        self.answered
     }
 
     /// Prints bytes on standard output as they are.
@@ -68,6 +75,26 @@ impl Screen {
                 Ok(())
             }
             Err(e) => Err(Error::io("write to", std::path::Path::new("standard output"), e)),
+        }
+    }
+
+    /// Asks a human whether to go on; `yes` says that the command line has answered already.
+    ///
+    /// # Errors
+    /// `NEEDS_CONFIRMATION` where nobody can be asked, `DECLINED` where the answer is no.
+    pub fn confirm(&mut self, question: &str, yes: bool) -> Result<()> {
+        if yes {
+            return Ok(());
+        }
+        if !self.can_ask() {
+            return Err(Error::new(Code::NeedsConfirmation, "this needs a confirmation, and there is no terminal to ask at")
+                .hint("look with --dry-run, then run the command with --yes"));
+        }
+        let answer = dialoguer::Confirm::new().with_prompt(question).default(false).wait_for_newline(true).interact();
+        match answer {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(Error::new(Code::Declined, "nothing was changed")),
+            Err(e) => Err(Error::new(Code::Declined, "there was no answer, so nothing was changed").because(e)),
         }
     }
 

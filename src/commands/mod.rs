@@ -15,11 +15,13 @@ pub mod mode;
 pub mod output;
 pub mod pause;
 pub mod recover;
+pub mod rollback;
 pub mod run;
 pub mod signal;
 pub mod status;
 pub mod stop;
 pub mod task;
+pub mod undo;
 
 use std::path::PathBuf;
 
@@ -42,6 +44,9 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Exit> {
         Verb::Init(args) => init::run(&args, &global, screen),
         Verb::Checkpoint(args) => checkpoint::run(&args, &global, screen),
         Verb::Merge(args) => merge::run(&args, &global, screen),
+        Verb::Rollback(args) => rollback::run(&args, &global, screen),
+        Verb::Undo(args) => undo::undo(&args, &global, screen),
+        Verb::Redo(args) => undo::redo(&args, &global, screen),
         Verb::Task(args) => task::run(&args, &global, screen),
         Verb::Status(args) => status::run(&args, &global, screen),
         Verb::Log(args) => log::run(&args, &global, screen),

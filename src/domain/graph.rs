@@ -1,9 +1,9 @@
 //! The graph of cases: parents, dependencies, and that nothing depends on itself.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::case::Case;
-use super::ids::CaseId;
+use super::ids::{CaseId, CheckpointName};
 use super::state::State;
 use crate::error::{Code, Error, Result};
 
@@ -12,9 +12,16 @@ use crate::error::{Code, Error, Result};
 /// # Errors
 /// `DUPLICATE_ID`, `UNKNOWN_DEPENDENCY`, `DEPENDENCY_CYCLE`.
 pub fn check_added(state: &State, cases: &[Case]) -> Result<()> {
-    let mut batch = BTreeSet::new();
+    let mut batch = HashSet::new();
+    // One look at all known names is dear for one case, and cheap for thousands.
+    let known: Option<HashSet<String>> = (cases.len() > 10).then(|| {
+        let checkpoints = state.record.checkpoints.keys().map(CheckpointName::folded);
+        state.restorable.cases.keys().map(CaseId::folded).chain(checkpoints).collect()
+    });
     for case in cases {
-        if !batch.insert(case.id.folded()) || state.is_taken(case.id.as_str()) {
+        let folded = case.id.folded();
+        let taken = known.as_ref().map_or_else(|| state.is_taken(case.id.as_str()), |known| known.contains(&folded));
+        if taken || !batch.insert(folded) {
             return Err(Error::new(Code::DuplicateId, format!("the id '{}' is taken", case.id))
                 .hint("ids and checkpoint names are unique without regard to case: choose another with --id"));
         }
@@ -27,7 +34,7 @@ pub fn check_added(state: &State, cases: &[Case]) -> Result<()> {
 /// # Errors
 /// `UNKNOWN_DEPENDENCY`, `DEPENDENCY_CYCLE`.
 pub fn check_changed(state: &State, cases: &[Case]) -> Result<()> {
-    let new: BTreeMap<&CaseId, &Case> = cases.iter().map(|case| (&case.id, case)).collect();
+    let new: HashMap<&CaseId, &Case> = cases.iter().map(|case| (&case.id, case)).collect();
     let find = |id: &CaseId| new.get(id).copied().or_else(|| state.restorable.cases.get(id));
     for case in cases {
         for other in case.after.iter().chain(&case.parent) {
@@ -51,23 +58,20 @@ pub fn check_changed(state: &State, cases: &[Case]) -> Result<()> {
             parts.entry(parent).or_default().push(&case.id);
         }
     }
-    for case in cases {
-        if let Some(path) = way_back(&case.id, |id| find(id).and_then(|case| case.parent.as_ref()).into_iter().collect()) {
-            return cycle("cases would be parts of themselves", &path);
-        }
-        // A group is done when its parts are, and what a group waits for, its parts wait for.
-        let needs = |id| match find(id) {
-            Some(case) => {
-                let inherited = case.parent.as_ref().and_then(&find).map(|parent| parent.after.iter()).into_iter().flatten();
-                case.after.iter().chain(inherited).chain(parts.get(id).into_iter().flatten().copied()).collect()
-            }
-            None => Vec::new(),
-        };
-        if let Some(path) = way_back(&case.id, needs) {
-            return cycle("cases would wait for themselves", &path);
-        }
+    let changed = || cases.iter().map(|case| &case.id);
+    if let Some(path) = find_cycle(changed(), |id| find(id).and_then(|case| case.parent.as_ref()).into_iter().collect()) {
+        return cycle("cases would be parts of themselves", &path);
     }
-    Ok(())
+    // A group is done when its parts are, and what a group waits for, all that is in it waits for.
+    let needs = |id| {
+        let up = std::iter::successors(find(id), |case| case.parent.as_ref().and_then(find));
+        let after = up.flat_map(|case| &case.after);
+        after.chain(parts.get(id).into_iter().flatten().copied()).collect()
+    };
+    match find_cycle(changed(), needs) {
+        Some(path) => cycle("cases would wait for themselves", &path),
+        None => Ok(()),
+    }
 }
 
 fn cycle(what: &str, path: &[&CaseId]) -> Result<()> {
@@ -75,28 +79,36 @@ fn cycle(what: &str, path: &[&CaseId]) -> Result<()> {
     Err(Error::new(Code::DependencyCycle, format!("{what}: {}", path.join(" → "))).hint("leave one of these dependencies out"))
 }
 
-/// A way from `start` back to itself over `next`, both ends included.
-fn way_back<'a>(start: &'a CaseId, next: impl Fn(&'a CaseId) -> Vec<&'a CaseId>) -> Option<Vec<&'a CaseId>> {
-    let mut came_from: BTreeMap<&CaseId, &CaseId> = BTreeMap::new();
-    let mut todo = vec![start];
-    while let Some(here) = todo.pop() {
-        for id in next(here) {
-            if id == start {
-                let mut path = vec![start];
-                let mut step = Some(&here);
-                while let Some(id) = step {
-                    path.push(id);
-                    step = came_from.get(*id).filter(|_| *id != start);
+/// A cycle that can be reached from `starts` over `next`, its first case at both ends. Looks at each case once.
+fn find_cycle<'a>(
+    starts: impl Iterator<Item = &'a CaseId>,
+    next: impl Fn(&'a CaseId) -> Vec<&'a CaseId>,
+) -> Option<Vec<&'a CaseId>> {
+    let mut seen: HashSet<&CaseId> = HashSet::new();
+    // The way from a start to where we are, and what is still to be looked at from each case on it.
+    let mut way: Vec<(&CaseId, std::vec::IntoIter<&CaseId>)> = Vec::new();
+    let mut on_way: HashSet<&CaseId> = HashSet::new();
+    for start in starts {
+        if seen.insert(start) {
+            on_way.insert(start);
+            way.push((start, next(start).into_iter()));
+        }
+        while let Some((here, ahead)) = way.last_mut() {
+            let here = *here;
+            match ahead.next() {
+                Some(id) if on_way.contains(id) => {
+                    let path = way.iter().map(|(id, _)| *id).skip_while(|step| *step != id);
+                    return Some(path.chain([id]).collect());
                 }
-                path.reverse();
-                if path[0] != start {
-                    path.insert(0, start);
+                Some(id) if seen.insert(id) => {
+                    on_way.insert(id);
+                    way.push((id, next(id).into_iter()));
                 }
-                return Some(path);
-            }
-            if !came_from.contains_key(id) {
-                came_from.insert(id, here);
-                todo.push(id);
+                Some(_) => {}
+                None => {
+                    on_way.remove(here);
+                    way.pop();
+                }
             }
         }
     }
@@ -139,8 +151,22 @@ mod tests {
         assert_eq!(check(&[case("g", None, &[]), case("a", Some("g"), &["g"])]), cycle, "a part waits for its group");
         assert_eq!(check(&[case("g", None, &["a"]), case("a", Some("g"), &[])]), cycle, "a group waits for its part");
         assert_eq!(check(&[case("g", None, &[]), case("b", Some("g"), &["a"]), case("a", None, &["g"])]), cycle);
+        let nested = [case("x", None, &["t"]), case("g", None, &["x"]), case("p", Some("g"), &[]), case("t", Some("p"), &[])];
+        assert_eq!(check(&nested), cycle, "what a group waits for, the parts of its parts wait for");
         assert_eq!(check(&[case("a", None, &["x"])]), Err(Code::UnknownDependency));
         assert_eq!(check(&[case("a", None, &[]), case("A", None, &[])]), Err(Code::DuplicateId));
+    }
+
+    #[test]
+    fn long_chains_take_no_longer_than_they_are() {
+        let id = |n: usize| format!("c{n}");
+        let mut cases: Vec<Case> = (0..20_000).map(|n| case(&id(n), None, &[&id(n.max(1) - 1)])).collect();
+        cases[0].after.clear();
+        assert_eq!(check(&cases), Ok(()));
+        cases.reverse();
+        assert_eq!(check(&cases), Ok(()));
+        cases[19_999].after.push(CaseId::new("c19999").unwrap());
+        assert_eq!(check(&cases), Err(Code::DependencyCycle));
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Ids as types of their own, so that a task can not be passed where an agent is meant.
 
 use std::borrow::Borrow;
+use std::cell::RefCell;
 use std::fmt;
 use std::sync::Arc;
 
@@ -56,6 +57,34 @@ impl<T, F: FnOnce(&str) -> Result<T>> de::Visitor<'_> for IdVisitor<F> {
     }
 }
 
+/// The ids that were read last, so that a log that names the same few agents and tasks a million times needs neither
+/// check nor memory for each. Only ids that were checked are in it.
+struct Recent([Option<Arc<str>>; RECENT]);
+
+const RECENT: usize = 256;
+
+thread_local! {
+    static READ_LAST: RefCell<Recent> = const { RefCell::new(Recent([const { None }; RECENT])) };
+}
+
+/// The id that `text` spells, if it spells one.
+fn shared(text: &str) -> Option<Arc<str>> {
+    let mix = |sum: u64, part: &[u8]| {
+        let mut word = [0; 8];
+        word[..part.len()].copy_from_slice(part);
+        (sum ^ u64::from_le_bytes(word)).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+    };
+    let hash = text.as_bytes().chunks(8).fold(text.len() as u64, mix);
+    READ_LAST.with_borrow_mut(|recent| {
+        let slot = &mut recent.0[(hash >> 56) as usize % RECENT];
+        match slot {
+            Some(known) if **known == *text => Some(Arc::clone(known)),
+            Some(_) | None if is_id(text.as_bytes()) => Some(Arc::clone(slot.insert(text.into()))),
+            Some(_) | None => None,
+        }
+    })
+}
+
 macro_rules! id {
     ($name:ident $what:literal $doc:literal) => {
         #[doc = $doc]
@@ -77,8 +106,7 @@ macro_rules! id {
 
             /// The id that these bytes spell; `None` where they spell none.
             pub fn from_ascii(bytes: &[u8]) -> Option<Self> {
-                let text = std::str::from_utf8(bytes).ok()?;
-                is_id(bytes).then(|| Self(text.into()))
+                shared(std::str::from_utf8(bytes).ok()?).map(Self)
             }
 
             /// The id as text.
@@ -100,9 +128,9 @@ macro_rules! id {
 
         impl<'de> Deserialize<'de> for $name {
             fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                deserializer.deserialize_str(IdVisitor(|text: &str| {
-                    check($what, text)?;
-                    Ok(Self(text.into()))
+                deserializer.deserialize_str(IdVisitor(|text: &str| match shared(text) {
+                    Some(id) => Ok(Self(id)),
+                    None => Self::new(text),
                 }))
             }
         }

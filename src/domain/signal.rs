@@ -12,9 +12,9 @@ pub const MAX_TEXT: usize = 64 * 1024;
 /// The longest name (phase, subtask, tool, path …) in a signal, in bytes.
 pub const MAX_NAME: usize = 4096;
 
-/// One report of an agent.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase", deny_unknown_fields)]
+/// One report of an agent. How it is read from JSON is in `signal_json`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Signal {
     /// The task is complete.
     Complete {},
@@ -38,7 +38,7 @@ pub enum Signal {
         /// What was learnt.
         text: String,
         /// Where it holds.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(skip_serializing_if = "Option::is_none")]
         scope: Option<String>,
     },
     /// The agent has entered a phase of its work.
@@ -51,7 +51,6 @@ pub enum Signal {
         /// The part's name.
         name: String,
         /// Whether it is done.
-        #[serde(default)]
         done: bool,
     },
     /// A file is being worked on, or is done.

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::case::{Case, CaseChange, CaseEdit, Status};
 use super::event::{By, Envelope, Event, OperationEnd};
 use super::ids::{CaseId, CheckpointName, TxnId};
-use super::operation::{OperationKind, RefChange, WorkspaceChange, WorktreeChange};
+use super::operation::{BranchAdvance, OperationKind, RefChange, WorkspaceChange, WorktreeChange};
 use super::session::Mode;
 use super::state::State;
 use super::text::Change;
@@ -43,6 +43,8 @@ pub struct Transaction {
     pub progress: Progress,
     /// Refs that it moved.
     pub refs: Vec<RefChange>,
+    /// Branches that it moved together with the worktree in which they are checked out.
+    pub advances: Vec<BranchAdvance>,
     /// Worktrees that it changed.
     pub worktrees: Vec<WorktreeChange>,
     /// Workspaces that it put aside or brought back.
@@ -63,6 +65,8 @@ pub struct Transaction {
     pub first_seq: u64,
     /// The number of its last event.
     pub last_seq: u64,
+    /// Whether it put a whole state back, in which nothing is active.
+    restores: bool,
     rank: u8,
 }
 
@@ -75,6 +79,7 @@ impl Transaction {
             what: String::new(),
             progress: Progress::Done,
             refs: Vec::new(),
+            advances: Vec::new(),
             worktrees: Vec::new(),
             workspaces: Vec::new(),
             added: Vec::new(),
@@ -85,6 +90,7 @@ impl Transaction {
             undone_by: None,
             first_seq: envelope.seq,
             last_seq: envelope.seq,
+            restores: false,
             rank: 0,
         }
     }
@@ -100,11 +106,14 @@ impl Transaction {
             return Some("it was undone already");
         }
         let nothing = self.refs.is_empty()
+            && self.advances.is_empty()
             && self.worktrees.is_empty()
             && self.workspaces.is_empty()
             && self.added.is_empty()
-            && self.edits.is_empty()
-            && self.mode.is_none();
+            && self.edits.is_empty();
+        if nothing && self.mode.is_some() {
+            return Some("it changed the mode: change that back with 'git axiom mode'");
+        }
         if nothing {
             return Some("it changed no ref, file or case");
         }
@@ -152,6 +161,8 @@ impl Fold {
         if let Some(open) = &open {
             let transaction = &mut self.all[place];
             transaction.refs.extend(open.operation.refs.iter().cloned());
+            transaction.advances.extend(open.operation.advances.iter().cloned());
+            transaction.restores |= open.operation.restored.is_some();
             transaction.worktrees.extend(open.operation.worktrees.iter().cloned());
             transaction.workspaces.extend(open.operation.workspaces.iter().cloned());
         }
@@ -187,7 +198,12 @@ impl Fold {
             for (id, old) in before {
                 match (&old, now.get(&id)) {
                     (Some(old), Some(new)) => {
-                        let changes = CaseChange::between(old, new);
+                        let mut then = old.clone();
+                        if transaction.restores && then.status == Status::Active {
+                            // Taken back, it would be pending: no agent works on it any more.
+                            then.status = Status::Pending;
+                        }
+                        let changes = CaseChange::between(&then, new);
                         if !changes.is_empty() {
                             transaction.edits.push(CaseEdit { id: id.clone(), changes });
                         }
@@ -273,5 +289,125 @@ fn note(transaction: &mut Transaction, event: &Event, state: &State) {
     if rank > transaction.rank {
         transaction.rank = rank;
         transaction.what = what;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::case::{Kind, Merged};
+    use crate::domain::names::{Oid, RefName};
+    use crate::domain::operation::Operation;
+
+    fn id(text: &str) -> CaseId {
+        CaseId::new(text).unwrap()
+    }
+
+    fn case(text: &str) -> Case {
+        Case {
+            id: id(text),
+            kind: Kind::Task,
+            title: format!("title of {text}"),
+            body: None,
+            parent: None,
+            after: vec![],
+            persona: None,
+            verify: vec![],
+            status: Status::Pending,
+            merged: None,
+            reason: None,
+            created_at: Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    fn title(of: &str, old: &str, new: &str) -> Event {
+        let changes = vec![CaseChange::Title(Change::new(old.into(), new.into()))];
+        Event::CasesChanged { edits: vec![CaseEdit { id: id(of), changes }] }
+    }
+
+    fn operation(kind: OperationKind) -> Event {
+        let change = RefChange { name: RefName::branch("main"), value: Change::new(None, Some(oid('a'))) };
+        let mut operation = Operation::new(kind, "move main");
+        operation.refs.push(change);
+        Event::OperationBegan { operation }
+    }
+
+    fn oid(digit: char) -> Oid {
+        Oid::new(digit.to_string().repeat(40)).unwrap()
+    }
+
+    fn ended(end: OperationEnd, edits: Vec<CaseEdit>) -> Event {
+        Event::OperationEnded { end, edits, restored: None }
+    }
+
+    fn fold(events: Vec<(&str, Event)>) -> Vec<Transaction> {
+        let mut fold = Fold::default();
+        for (seq, (txn, event)) in (1..).zip(events) {
+            let (txn, by) = (TxnId::new(txn).unwrap(), By::User);
+            fold.push(&Envelope { seq, at: Timestamp::UNIX_EPOCH, txn, by, event }).unwrap();
+        }
+        fold.finish()
+    }
+
+    fn undo(of: &str) -> OperationKind {
+        OperationKind::Undo { of: TxnId::new(of).unwrap() }
+    }
+
+    #[test]
+    fn each_transaction_has_its_own_old_and_new() {
+        let all = fold(vec![
+            ("t1", Event::CasesAdded { cases: vec![case("a"), case("b")] }),
+            ("t2", title("a", "title of a", "x")),
+            ("t2", title("a", "x", "y")),
+            ("t3", title("a", "y", "z")),
+        ]);
+        assert_eq!(all[0].added, [id("a"), id("b")]);
+        assert_eq!((all[0].what.as_str(), all[0].edits.len()), ("import 2 cases", 0));
+        let change = |n: usize| all[n].edits[0].changes.clone();
+        assert_eq!(change(1), [CaseChange::Title(Change::new("title of a".into(), "y".into()))], "two events, one change");
+        assert_eq!(change(2), [CaseChange::Title(Change::new("y".into(), "z".into()))]);
+        assert!(all.iter().all(Transaction::undoable));
+    }
+
+    #[test]
+    fn an_operation_names_its_transaction_and_brings_its_changes() {
+        let merged = Some(Merged { commit: oid('a'), target: RefName::branch("main") });
+        let edit = CaseEdit { id: id("a"), changes: vec![CaseChange::Merged(Change::new(None, merged))] };
+        let merge = || operation(OperationKind::Merge { task: id("a") });
+        let added = ("t1", Event::CasesAdded { cases: vec![case("a")] });
+        let open = fold(vec![added.clone(), ("t2", merge())]);
+        assert_eq!((open[1].progress, open[1].undoable()), (Progress::Open, false));
+        let aborted = fold(vec![added.clone(), ("t2", merge()), ("t2", ended(OperationEnd::Aborted, vec![]))]);
+        assert_eq!((aborted[1].progress, aborted[1].undoable(), aborted[1].refs.len()), (Progress::Aborted, false, 0));
+        let done = fold(vec![added, ("t2", merge()), ("t2", ended(OperationEnd::Done, vec![edit.clone()]))]);
+        assert_eq!((done[1].what.as_str(), done[1].refs.len()), ("move main", 1));
+        assert_eq!(done[1].edits, [edit]);
+        assert!(done[1].undoable());
+    }
+
+    #[test]
+    fn an_undo_takes_back_and_an_undo_of_it_brings_to_life_again() {
+        let can = |events: usize| fold(operations(events)).iter().map(Transaction::undoable).collect::<Vec<_>>();
+        assert_eq!(can(4), [false, true]);
+        assert_eq!(can(6), [true, false, true], "undone, then brought back");
+    }
+
+    /// A merge, its undo, and the undo of that: two events each.
+    fn operations(count: usize) -> Vec<(&'static str, Event)> {
+        let kinds = [("t1", OperationKind::Merge { task: id("a") }), ("t2", undo("t1")), ("t3", undo("t2"))];
+        let pairs = kinds.into_iter().flat_map(|(txn, kind)| [(txn, operation(kind)), (txn, ended(OperationEnd::Done, vec![]))]);
+        pairs.take(count).collect()
+    }
+
+    #[test]
+    fn what_changed_nothing_cannot_be_undone() {
+        let all = fold(vec![
+            ("t1", Event::CasesAdded { cases: vec![case("a")] }),
+            ("t2", Event::Audited { id: id("a"), text: "seen".into() }),
+            ("t3", Event::TaskClaimed { agent: crate::domain::ids::AgentId::new("ed-001").unwrap(), task: id("a") }),
+        ]);
+        assert_eq!(all.iter().map(Transaction::undoable).collect::<Vec<_>>(), [true, false, false]);
+        assert!(all[2].obstacle().unwrap().contains("an agent's work"));
+        assert_eq!(all[1].what, "a: seen");
     }
 }

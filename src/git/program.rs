@@ -5,6 +5,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::Write;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -182,6 +183,8 @@ impl<'r> Git<'r> {
         for (name, value) in &self.variables {
             command.env(name, value);
         }
+        // Ctrl+C at the terminal goes to our process group: what git is doing for us is ended by us, not in the middle.
+        command.process_group(0);
         command.args(&self.arguments);
         command
     }

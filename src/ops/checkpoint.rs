@@ -17,7 +17,7 @@ use crate::error::{Code, Error, Result};
 use crate::git::{Repository, Signature, TagData};
 use crate::ops::context::Context;
 
-pub use captures::{Captured, CapturedWorkspace, CapturedWorktree, capture_options};
+pub use captures::{Captured, CapturedWorkspace, CapturedWorktree, capture_all, capture_options};
 pub use look::{Listed, Shown, find, list, read_document, show};
 
 /// The version of the checkpoint's JSON.

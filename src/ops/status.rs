@@ -26,7 +26,7 @@ pub struct Status {
     /// What the counts do not say.
     pub progress: TaskProgress,
     /// What waits for a human.
-    pub gates: Vec<Gate>,
+    pub gates: Vec<GateView>,
     /// Whether something has to be recovered.
     pub recovery: RecoveryView,
 }
@@ -110,6 +110,38 @@ pub struct AgentView {
     pub last_activity: Option<Timestamp>,
 }
 
+/// Something that waits for a human.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GateView {
+    /// Its id.
+    pub id: String,
+    /// Why it waits.
+    pub kind: GateKind,
+    /// The task concerned.
+    pub task_id: Option<String>,
+    /// One line.
+    pub reason: String,
+    /// What helps to decide.
+    pub details: Vec<String>,
+    /// Since when.
+    pub opened_at: Timestamp,
+}
+
+impl From<&Gate> for GateView {
+    fn from(gate: &Gate) -> Self {
+        let Gate { id, kind, task_id, reason, details, opened_at, decision: _ } = gate;
+        Self {
+            id: id.to_string(),
+            kind: *kind,
+            task_id: task_id.as_ref().map(ToString::to_string),
+            reason: reason.clone(),
+            details: details.clone(),
+            opened_at: *opened_at,
+        }
+    }
+}
+
 /// Whether something has to be recovered.
 #[derive(Debug, Serialize)]
 pub struct RecoveryView {
@@ -153,7 +185,7 @@ pub fn view(state: &State, alive: bool, now: Timestamp) -> Status {
         agents: state.restorable.agents.values().map(|agent| agent_view(state, agent, now)).collect(),
         tasks,
         progress,
-        gates: state.restorable.gates.values().filter(|gate| gate.decision.is_none()).cloned().collect(),
+        gates: state.restorable.gates.values().filter(|gate| gate.decision.is_none()).map(GateView::from).collect(),
         recovery: recovery(state, alive),
     }
 }

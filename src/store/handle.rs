@@ -203,7 +203,7 @@ impl Store {
         }
         env::fault_point("store.after-sync");
         self.position.offset += prepared.bytes.len() as u64;
-        self.position.sum = prepared.bytes.strip_suffix(b"\n").map_or(0, line::sum_of);
+        self.position.sum = line::last_sum(&prepared.bytes);
         // From here on the change is made; what follows are copies of it, whose failure must not deny it.
         if let Err(error) = self.write_copies(&prepared.touched) {
             tracing::warn!(%error, "a copy of the state could not be written");

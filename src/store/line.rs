@@ -97,7 +97,9 @@ pub fn decode(line: &[u8]) -> Result<Envelope, BadLine> {
     let body = checked_body(line)?;
     let schema = |e: serde_json::Error| BadLine::Schema(e.to_string());
     if let Some((head, event)) = head::split(body) {
-        let event = serde_json::from_slice(event).map_err(schema)?;
+        // Checked once as a whole: that costs less than string by string.
+        let event = std::str::from_utf8(event).map_err(|e| BadLine::Schema(e.to_string()))?;
+        let event = serde_json::from_str(event).map_err(schema)?;
         return Ok(Envelope { seq: head.seq, at: head.at, txn: head.txn, by: head.by, event });
     }
     // Written by something else, or with keys that came later: unknown keys pass.
@@ -137,6 +139,16 @@ pub fn ends_with_sum(end: &[u8], sum: u32) -> bool {
 /// Where the first line of `bytes` ends, the line feed not counted.
 pub fn find_end(bytes: &[u8]) -> Option<usize> {
     memchr::memchr(b'\n', bytes)
+}
+
+/// Where the last line that ends in `bytes` ends, the line feed not counted.
+pub fn find_last_end(bytes: &[u8]) -> Option<usize> {
+    memchr::memrchr(b'\n', bytes)
+}
+
+/// The checksum that the last of these whole lines bears; 0 where there is none.
+pub fn last_sum(lines: &[u8]) -> u32 {
+    lines.strip_suffix(b"\n").map_or(0, sum_of)
 }
 
 /// Whether a line, of which `head` is the beginning, adopts a state: nothing before it counts.

@@ -3,10 +3,13 @@
 //! A reader takes whole lines only, so it never sees half a line. What was read is remembered by its place and by the
 //! checksum of its last line, so that a log that was replaced or cut back is noticed instead of continued.
 
+use std::cell::RefCell;
+use std::fmt;
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
+use super::ahead::{Ahead, Piece};
 use super::layout::Layout;
 use super::line::{self, BadLine, SUM_LENGTH};
 use super::segments::{self, Segment};
@@ -15,6 +18,9 @@ use crate::error::{Code, Error, Result};
 
 /// How much is read at once: little enough to stay in the processor's cache.
 const CHUNK: usize = 128 * 1024;
+
+/// From this many bytes on, other threads are worth their start.
+const MUCH: u64 = 1024 * 1024;
 
 /// Where the next unread line begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
@@ -43,7 +49,7 @@ pub struct Tail {
 /// `EVENT_LOG_CORRUPTED`, `EVENT_SCHEMA_INVALID`, `EVENT_LOG_TOO_NEW` with file and line; `EVENT_LOG_TRUNCATED` where
 /// events are missing, or the log is not the one of the hint any more; what `each` returns.
 pub fn read_after(layout: &Layout, after: u64, hint: Option<Position>, each: impl FnMut(Envelope) -> Result<()>) -> Result<Tail> {
-    let mut reader = Reader { expected: after + 1, each, buffer: Vec::new() };
+    let mut reader = Reader { expected: after + 1, each };
     if let Some(position) = hint
         && let Some(tail) = read_in_place(layout, position, &mut reader)?
     {
@@ -99,7 +105,6 @@ fn gone(path: &Path, seq: u64) -> Error {
 struct Reader<F> {
     expected: u64,
     each: F,
-    buffer: Vec<u8>,
 }
 
 impl<F: FnMut(Envelope) -> Result<()>> Reader<F> {
@@ -109,79 +114,106 @@ impl<F: FnMut(Envelope) -> Result<()>> Reader<F> {
         self.read_file(file, &segment.path, start).map(Some)
     }
 
-    /// Reads from `start` to the end, through one small buffer.
+    /// Reads from `start` to the end: a little at once, and of much, the lines are decoded on other threads.
     fn read_file(&mut self, mut file: File, path: &Path, start: Position) -> Result<Tail> {
         let io = |e| Error::io("read", path, e);
+        let length = file.metadata().map_err(io)?.len();
         if start.offset > 0 {
-            check_end_of_known(&mut file, path, start, self.expected)?;
+            check_end_of_known(&mut file, path, start, length, self.expected)?;
         }
         file.seek(SeekFrom::Start(start.offset)).map_err(io)?;
-        self.buffer.clear();
-        let mut tail = Tail { position: start, torn: 0 };
-        let mut number = 0;
-        loop {
-            let filled = self.buffer.len();
-            (&mut file).take(CHUNK.max(filled) as u64).read_to_end(&mut self.buffer).map_err(io)?;
-            if self.buffer.len() == filled {
-                tail.torn = filled as u64;
-                return Ok(tail);
-            }
-            // Only what is new can hold the line feed that was missing before.
-            if self.buffer[filled..].contains(&b'\n') {
-                let used = self.take_lines(path, start, &mut tail, &mut number)?;
-                self.buffer.drain(..used);
-            } else if self.buffer.len() > line::MAX_LINE {
-                return Err(BadLine::Corrupt("it is too long".into()).into_error(&place(path, start, &tail, number + 1)));
-            }
+        let place = Place { path, start, tail: Tail { position: start, torn: 0 }, number: 0 };
+        if length.saturating_sub(start.offset) < MUCH {
+            self.read_lines(file, place, |bytes| Some(Piece::decode(bytes)), || None)
+        } else {
+            std::thread::scope(|scope| {
+                let ahead = RefCell::new(Ahead::start(scope));
+                self.read_lines(file, place, |bytes| ahead.borrow_mut().give(bytes), || ahead.borrow_mut().take())
+            })
         }
     }
 
-    /// Hands on all whole lines of the buffer, and returns the bytes used.
-    fn take_lines(&mut self, path: &Path, start: Position, tail: &mut Tail, number: &mut u64) -> Result<usize> {
-        let mut used = 0;
-        while let Some(length) = line::find_end(&self.buffer[used..]) {
-            *number += 1;
-            let line = &self.buffer[used..used + length];
-            let envelope = line::decode(line).map_err(|bad| bad.into_error(&place(path, start, tail, *number)))?;
-            used += length + 1;
-            tail.position.offset += length as u64 + 1;
-            tail.position.sum = line::sum_of(line);
-            if envelope.seq < self.expected {
-                continue;
+    /// Cuts the file into pieces of whole lines, which `give` has decoded sooner or later, and `rest` at the end.
+    fn read_lines(
+        &mut self,
+        mut file: File,
+        mut place: Place<'_>,
+        give: impl Fn(Vec<u8>) -> Option<Piece>,
+        rest: impl Fn() -> Option<Piece>,
+    ) -> Result<Tail> {
+        let mut buffer: Vec<u8> = Vec::new();
+        loop {
+            let filled = buffer.len();
+            let wanted = CHUNK.max(filled);
+            buffer.reserve(wanted);
+            (&mut file).take(wanted as u64).read_to_end(&mut buffer).map_err(|e| Error::io("read", place.path, e))?;
+            if buffer.len() == filled {
+                break;
             }
-            // What recovery adopted stands for all that came before it.
-            if envelope.seq > self.expected && !matches!(envelope.event, Event::StateAdopted { .. }) {
-                let what = format!(
-                    "{} is event {}, but event {} is missing",
-                    place(path, start, tail, *number),
-                    envelope.seq,
-                    self.expected
-                );
-                return Err(Error::new(Code::EventLogTruncated, what).hint("see 'git axiom recover'"));
+            // Only what is new can hold the line feed that was missing before.
+            if let Some(end) = line::find_last_end(&buffer[filled..]) {
+                let behind = buffer.split_off(filled + end + 1);
+                let whole = std::mem::replace(&mut buffer, behind);
+                if let Some(piece) = give(whole) {
+                    self.take_piece(piece, &mut place)?;
+                }
+            } else if buffer.len() > line::MAX_LINE {
+                place.number += 1;
+                return Err(BadLine::Corrupt("it is too long".into()).into_error(&place.to_string()));
             }
-            self.expected = envelope.seq + 1;
-            (self.each)(envelope)?;
         }
-        Ok(used)
+        while let Some(piece) = rest() {
+            self.take_piece(piece, &mut place)?;
+        }
+        place.tail.torn = buffer.len() as u64;
+        Ok(place.tail)
+    }
+
+    /// Hands on all lines of a piece.
+    fn take_piece(&mut self, piece: Piece, place: &mut Place<'_>) -> Result<()> {
+        for (length, decoded) in piece.lines {
+            place.number += 1;
+            let envelope = decoded.map_err(|bad| bad.into_error(&place.to_string()))?;
+            if envelope.seq >= self.expected {
+                // What recovery adopted stands for all that came before it.
+                if envelope.seq > self.expected && !matches!(envelope.event, Event::StateAdopted { .. }) {
+                    let what = format!("{place} is event {}, but event {} is missing", envelope.seq, self.expected);
+                    return Err(Error::new(Code::EventLogTruncated, what).hint("see 'git axiom recover'"));
+                }
+                self.expected = envelope.seq + 1;
+                (self.each)(envelope)?;
+            }
+            place.tail.position.offset += length as u64 + 1;
+        }
+        place.tail.position.sum = line::last_sum(&piece.bytes);
+        Ok(())
     }
 }
 
+/// Where reading is.
+struct Place<'a> {
+    path: &'a Path,
+    start: Position,
+    tail: Tail,
+    number: u64,
+}
+
 /// How people find the line: by its number, or by its offset where the lines before it were not read.
-fn place(path: &Path, start: Position, tail: &Tail, number: u64) -> String {
-    let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    if start.offset == 0 {
-        format!("line {number} of {name}")
-    } else {
-        format!("the line at byte {} of {name}", tail.position.offset)
+impl fmt::Display for Place<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
+        match self.start.offset {
+            0 => write!(f, "line {} of {name}", self.number),
+            _ => write!(f, "the line at byte {} of {name}", self.tail.position.offset),
+        }
     }
 }
 
 /// Checks that the line that ends at `start` is the one that was read before.
-fn check_end_of_known(file: &mut File, path: &Path, start: Position, expected: u64) -> Result<()> {
+fn check_end_of_known(file: &mut File, path: &Path, start: Position, length: u64, expected: u64) -> Result<()> {
     let io = |e| Error::io("read", path, e);
     let mut end = [0_u8; SUM_LENGTH + 1];
     let from = start.offset.saturating_sub(end.len() as u64);
-    let length = file.metadata().map_err(io)?.len();
     if length < start.offset {
         return Err(gone(path, expected - 1));
     }

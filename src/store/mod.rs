@@ -4,6 +4,7 @@
 //! git, and never decides what to append: that is for `ops`.
 
 pub mod adopt;
+mod ahead;
 pub mod backup;
 pub mod cases;
 pub mod handle;

@@ -1,6 +1,8 @@
 //! Events that fit a state, made from random choices: what the tests of the state engine share.
 #![allow(dead_code, clippy::disallowed_methods, clippy::unwrap_used, clippy::panic)]
 
+pub mod fixtures;
+
 use std::collections::BTreeMap;
 
 use git_axiom::domain::agent::{IterationReport, Outcome, Workspace};

@@ -1,5 +1,5 @@
 //! A scratch repository with real git and the real binary, cut off from the machine's configuration.
-#![allow(clippy::disallowed_methods, dead_code)]
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::panic, dead_code, missing_docs)]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -59,7 +59,10 @@ pub fn capture_options(ctx: &Context) -> CaptureOptions {
 }
 
 /// Captures every worktree while the agents are held still.
-pub(super) fn capture_all(ctx: &Context) -> Result<Captured> {
+///
+/// # Errors
+/// `FILE_UNREADABLE`, `WORKSPACE_BROKEN`, `DISK_FULL`, `GIT_FAILED`: then nothing is claimed to be captured.
+pub fn capture_all(ctx: &Context) -> Result<Captured> {
     let main = ctx.repo.main_worktree()?;
     let mut worktrees = vec![main];
     let mut coverage = BTreeMap::new();

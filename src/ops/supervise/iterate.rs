@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use super::notice::Notice;
 use super::{Supervisor, Watch};
@@ -10,14 +11,14 @@ use crate::domain::adapter::PromptKind;
 use crate::domain::agent::{Outcome, Stage, Work, Workspace};
 use crate::domain::case::Case;
 use crate::domain::event::{By, Event};
-use crate::domain::ids::{AgentId, Token};
+use crate::domain::ids::{AgentId, CaseId, Token};
 use crate::domain::outcome::End;
 use crate::domain::prompt::{self, History};
 use crate::domain::signal::Signal;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};
-use crate::ops::{history, texts};
+use crate::ops::{history, live, texts};
 use crate::process::spec::{
     DEFAULT_OUTPUT_CAP, ExitRecord, KEEPER, KEEPER_LOCK, KeeperSpec, KeeperState, StateCheck, StopSignal, VERSION,
 };
@@ -192,6 +193,7 @@ impl Supervisor<'_> {
                     self.step(Event::IterationStarted { agent: agent.clone(), token: token.clone(), pid })?;
                     return Ok(true);
                 }
+                self.capture_live(agent, &work.task);
                 Ok(heard)
             }
             KeeperState::NotStarted => self.never_started(agent, &dir),
@@ -205,6 +207,20 @@ impl Supervisor<'_> {
                 self.finish(agent, &End::KeeperDied, None)?;
                 Ok(true)
             }
+        }
+    }
+
+    /// Captures the workspace when it is due. A capture beside a working agent may fail; the next one comes soon.
+    fn capture_live(&mut self, agent: &AgentId, task: &CaseId) {
+        let interval = Duration::from_secs(self.context.config.agents.capture_interval);
+        let Some(watch) = self.watches.get_mut(agent) else { return };
+        let last = *watch.captured_at.get_or_insert_with(Instant::now);
+        if interval.is_zero() || last.elapsed() < interval {
+            return;
+        }
+        watch.captured_at = Some(Instant::now());
+        if let Err(error) = live::capture(self.context, task) {
+            tracing::info!(%task, %error, "no live capture this time");
         }
     }
 
@@ -253,7 +269,7 @@ impl Supervisor<'_> {
         Ok(true)
     }
 
-    fn task_of(&self, agent: &AgentId) -> Option<crate::domain::ids::CaseId> {
+    fn task_of(&self, agent: &AgentId) -> Option<CaseId> {
         Some(self.context.state().restorable.agents.get(agent)?.work.as_ref()?.task.clone())
     }
 

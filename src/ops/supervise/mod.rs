@@ -81,8 +81,8 @@ struct Watch {
     signals_read: u64,
     /// The last signal that decides.
     verdict: Option<Signal>,
-    /// Whether it was asked to stop by us.
-    stopping: bool,
+    /// When its workspace was captured last, or its watch began.
+    captured_at: Option<Instant>,
 }
 
 /// A pause before the next try of something that failed.

@@ -89,9 +89,6 @@ impl Supervisor<'_> {
                 self.warn(format!("{agent} could not be asked to stop: {error}"));
             }
         }
-        if let Some(watch) = self.watches.get_mut(agent) {
-            watch.stopping = true;
-        }
         Ok(())
     }
 

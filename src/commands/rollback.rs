@@ -1,0 +1,168 @@
+//! `git axiom rollback …`.
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+
+use super::open;
+use crate::cli::arguments::Global;
+use crate::cli::screen::Screen;
+use crate::error::{Code, Error, Exit, Result};
+use crate::ops::context::Context;
+use crate::ops::rollback::{self, Preview};
+
+/// Arguments of `rollback`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
+#[command(after_help = "\
+Everything that a rollback replaces is in a checkpoint made before it, so it can be undone: git axiom undo")]
+pub struct Rollback {
+    /// Finish an operation that was interrupted
+    #[arg(long = "continue", conflicts_with = "abort")]
+    go_on: bool,
+    /// Put everything back as it was before an operation that was interrupted
+    #[arg(long)]
+    abort: bool,
+    #[command(subcommand)]
+    to: Option<To>,
+}
+
+/// Where to go back to.
+#[derive(Debug, Subcommand)]
+enum To {
+    /// Go back to a checkpoint: files, index, branches, workspaces and the task state
+    Checkpoint(Checkpoint),
+    /// Go back to the beginning of the last session
+    Session(How),
+}
+
+#[derive(Debug, Args)]
+struct Checkpoint {
+    /// Its name, or a unique beginning of it
+    name: String,
+    #[command(flatten)]
+    how: How,
+}
+
+#[derive(Debug, Args)]
+struct How {
+    /// Show exactly what would be done, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer<'a> {
+    #[serde(flatten)]
+    preview: &'a Preview,
+    dry_run: bool,
+    safety: Option<String>,
+    undo: Option<String>,
+    moved_aside: Vec<String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Ended {
+    operation: Option<String>,
+    outcome: &'static str,
+}
+
+/// Goes back.
+///
+/// # Errors
+/// `NEEDS_CONFIRMATION`, `DECLINED`, and whatever the operation says.
+pub fn run(args: &Rollback, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let mut context = open(global)?;
+    context.for_humans_only("rollback")?;
+    match &args.to {
+        Some(To::Checkpoint(to)) => checkpoint(&mut context, screen, &to.name, &to.how),
+        Some(To::Session(how)) => {
+            let session = context.state().record.session.as_ref();
+            let Some(name) = session.and_then(|session| session.start_checkpoint.clone()) else {
+                return Err(Error::new(Code::UnknownCheckpoint, "no session has made a checkpoint at its start")
+                    .hint("see 'git axiom checkpoint list'"));
+            };
+            checkpoint(&mut context, screen, name.as_str(), how)
+        }
+        None if args.abort => ended(screen, rollback::abort(&mut context)?, "reversed"),
+        None => ended(screen, rollback::go_on(&mut context)?, "finished"),
+    }
+}
+
+fn ended(screen: &mut Screen, open: Option<crate::domain::state::OpenOperation>, outcome: &'static str) -> Result<Exit> {
+    let Some(open) = open else {
+        let none = Ended { operation: None, outcome: "none" };
+        screen.answer(&none, || "No operation is open.\n".to_owned())?;
+        return Ok(Exit::Done);
+    };
+    // A reversal that had begun is not turned round again by --continue.
+    let outcome = if open.reversing { "reversed" } else { outcome };
+    let answer = Ended { operation: Some(open.operation.title.clone()), outcome };
+    screen.answer(&answer, || format!("'{}' was {outcome}.\n", open.operation.title))?;
+    Ok(Exit::Done)
+}
+
+fn checkpoint(context: &mut Context, screen: &mut Screen, name: &str, how: &How) -> Result<Exit> {
+    if how.dry_run || !how.yes {
+        let preview = rollback::preview(context, name)?;
+        if how.dry_run {
+            let answer = Answer { preview: &preview, dry_run: true, safety: None, undo: None, moved_aside: Vec::new() };
+            screen.answer(&answer, || people(&preview, "Would go"))?;
+            return Ok(Exit::Done);
+        }
+        screen.note(people(&preview, "Goes").trim_end());
+        screen.confirm("Go back?", false)?;
+    }
+    let done = rollback::to_checkpoint(context, name)?;
+    let undo = format!("git axiom undo {}", done.txn);
+    let moved_aside = done.moved_aside.iter().map(|moved| moved.now_at.display().to_string()).collect();
+    let answer = Answer {
+        preview: &done.preview,
+        dry_run: false,
+        safety: Some(done.safety.to_string()),
+        undo: Some(undo.clone()),
+        moved_aside,
+    };
+    screen.answer(&answer, || {
+        let mut text = people(&done.preview, "Went");
+        for place in &answer.moved_aside {
+            text.push_str(&format!("moved out of the way: {place}\n"));
+        }
+        text.push_str(&format!("What was there before is in checkpoint {}.\nTo take it back: {undo}\n", done.safety));
+        text
+    })?;
+    Ok(Exit::Done)
+}
+
+fn people(preview: &Preview, goes: &str) -> String {
+    let mut text = format!("{goes} back to checkpoint {}:\n", preview.checkpoint);
+    let mut part = |what: &str, lines: Vec<String>| {
+        if lines.is_empty() {
+            return;
+        }
+        text.push_str(&format!("  {} {what}\n", lines.len()));
+        for line in lines.iter().take(20) {
+            text.push_str(&format!("    {line}\n"));
+        }
+        if lines.len() > 20 {
+            text.push_str(&format!("    and {} more\n", lines.len() - 20));
+        }
+    };
+    part("commits leave their branches", preview.commits.iter().map(|c| format!("{} {}", c.id.short(), c.subject)).collect());
+    let reverted = preview.reverted.iter().map(|name| format!("{}: an upstream has them", name.short()));
+    part("branches get a reverting commit instead", reverted.collect());
+    let tasks = preview.tasks.iter().map(|task| {
+        let merged = if task.unmerged { ", no longer merged" } else { "" };
+        format!("{}: {} → {}{merged}", task.id, task.from, task.to)
+    });
+    part("tasks go back", tasks.collect());
+    part("workspaces", preview.workspaces.iter().map(|w| format!("{}: {}", w.path, w.action)).collect());
+    let files =
+        preview.files.iter().map(|file| std::path::Path::new(&file.worktree).join(file.path.to_path()).display().to_string());
+    part("files with uncommitted content are replaced", files.collect());
+    text
+}

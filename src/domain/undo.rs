@@ -1,0 +1,86 @@
+//! Which transaction an undo takes back, and what becomes of cases. Pure.
+
+use super::case::{CaseChange, CaseEdit, Status};
+use super::event::By;
+use super::ids::TxnId;
+use super::operation::inverse_edits;
+use super::state::State;
+use super::text::Change;
+use super::transaction::Transaction;
+use crate::error::{Code, Error, Result};
+
+/// What is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Asked {
+    /// The last undoable transaction of a human's that is no undo.
+    Undo,
+    /// The last undo that stands.
+    Redo,
+    /// This one: its id, or a unique beginning of it.
+    Named(String),
+}
+
+/// The transaction that is meant.
+///
+/// # Errors
+/// `NOTHING_TO_UNDO`, `UNKNOWN_TRANSACTION`, `AMBIGUOUS_NAME`, `NOT_UNDOABLE` with the reason.
+pub fn choose<'t>(all: &'t [Transaction], asked: &Asked) -> Result<&'t Transaction> {
+    let depth = |transaction: &Transaction| {
+        let up = |id: &TxnId| all.iter().find(|other| other.id == *id);
+        std::iter::successors(transaction.undo_of.as_ref(), |id| up(id)?.undo_of.as_ref()).take(all.len()).count()
+    };
+    let nothing = |what: &str| Error::new(Code::NothingToUndo, what.to_owned()).hint("see 'git axiom log'");
+    match asked {
+        Asked::Undo => {
+            let mut newest = all.iter().rev().filter(|one| one.by == By::User && one.undo_of.is_none());
+            newest.find(|one| one.undoable()).ok_or_else(|| nothing("there is no transaction that can be undone"))
+        }
+        // An undo of an undo is a redo: it is taken back by undoing the first transaction again.
+        Asked::Redo => {
+            let mut newest = all.iter().rev().filter(|one| one.by == By::User && depth(one) % 2 == 1);
+            newest.find(|one| one.undoable()).ok_or_else(|| nothing("there is no undo that can be taken back"))
+        }
+        Asked::Named(text) => {
+            let exact = all.iter().find(|one| one.id.as_str() == text);
+            let found: Vec<&Transaction> = match exact {
+                Some(one) => vec![one],
+                None => all.iter().filter(|one| one.id.as_str().starts_with(text.as_str())).collect(),
+            };
+            match found.as_slice() {
+                [one] => match one.obstacle() {
+                    None => Ok(one),
+                    Some(why) => Err(Error::new(Code::NotUndoable, format!("'{}' cannot be undone", one.id)).why(why.to_owned())),
+                },
+                [] => {
+                    let what = format!("there is no transaction '{text}'");
+                    Err(Error::new(Code::UnknownTransaction, what).hint("see 'git axiom log'"))
+                }
+                _ => Err(Error::new(Code::AmbiguousName, format!("'{text}' fits more than one transaction"))
+                    .hint("write more of the id")),
+            }
+        }
+    }
+}
+
+/// The edits of cases that take a transaction back. Added cases are archived, never forgotten.
+///
+/// # Errors
+/// `CHANGED_MEANWHILE` where an added case was worked on since.
+pub fn edits(transaction: &Transaction, now: &State) -> Result<Vec<CaseEdit>> {
+    let mut edits = inverse_edits(transaction.edits.clone());
+    for id in &transaction.added {
+        let case = now.case(id)?;
+        match case.status {
+            Status::Pending | Status::Blocked => {
+                let changes = vec![CaseChange::Status(Change::new(case.status, Status::Archived))];
+                edits.push(CaseEdit { id: id.clone(), changes });
+            }
+            Status::Archived => {}
+            Status::Active | Status::Done | Status::Failed => {
+                return Err(Error::new(Code::ChangedMeanwhile, format!("'{id}' was worked on since it was added"))
+                    .hint(format!("git axiom task archive {id}")));
+            }
+        }
+    }
+    Ok(edits)
+}

@@ -1,0 +1,114 @@
+//! Going back to a checkpoint: safety checkpoint, journal, worktrees, refs, workspaces, state.
+
+pub(super) mod plan;
+pub(super) mod quiet;
+
+use crate::domain::checkpoint::{CheckpointDocument, CheckpointRecord, Trigger};
+use crate::domain::ids::{CheckpointName, TxnId};
+use crate::domain::state::OpenOperation;
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::git::MovedAside;
+use crate::ops::checkpoint::{self, Wanted};
+use crate::ops::context::Context;
+use crate::ops::journal;
+
+pub use plan::{CommitLine, FileLoss, Preview, WorkspaceLine};
+
+/// A rollback that was done.
+#[derive(Debug)]
+pub struct RolledBack {
+    /// What it did.
+    pub preview: Preview,
+    /// The checkpoint made before it.
+    pub safety: CheckpointName,
+    /// Its transaction: what `undo` takes.
+    pub txn: TxnId,
+    /// What no capture held and was in the way: it is in the trash.
+    pub moved_aside: Vec<MovedAside>,
+    /// Whether the supervisor was paused for it and goes on now.
+    pub resumed: bool,
+}
+
+/// What a rollback to a checkpoint would do. Changes nothing.
+///
+/// # Errors
+/// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`, `CHECKPOINT_DAMAGED`, `BRANCH_IN_USE`, `OPERATION_OPEN`; those of a capture.
+pub fn preview(ctx: &Context, name: &str) -> Result<Preview> {
+    ctx.no_open_operation()?;
+    let (record, document) = target(ctx, name)?;
+    let captured = checkpoint::capture_all(ctx)?;
+    Ok(plan::make(ctx, &record, &document, &captured)?.preview)
+}
+
+/// Goes back to a checkpoint. Agents are stopped first; a supervisor that was paused for it goes on afterwards. When it
+/// returns, all of it survives a power loss. A crash leaves nothing changed, or an operation that `rollback --continue`
+/// or `--abort` ends.
+///
+/// # Errors
+/// As [`preview`]; `BUSY` where agents do not stop; `CHANGED_MEANWHILE` where somebody edits at this very moment.
+pub fn to_checkpoint(ctx: &mut Context, name: &str) -> Result<RolledBack> {
+    ctx.no_open_operation()?;
+    target(ctx, name)?;
+    let paused = quiet::stop_agents(ctx)?;
+    let outcome = ctx.with_operation_lock(|ctx| locked(ctx, name));
+    let resumed = match paused {
+        quiet::Paused::BySupervisor => quiet::resume(ctx).map(|()| true),
+        quiet::Paused::Nothing => Ok(false),
+    };
+    let mut done = outcome?;
+    done.resumed = resumed?;
+    Ok(done)
+}
+
+fn locked(ctx: &mut Context, name: &str) -> Result<RolledBack> {
+    ctx.no_open_operation()?;
+    let (record, document) = target(ctx, name)?;
+    let (safety, captured) = checkpoint::create_locked(ctx, &Wanted::by(Trigger::BeforeRollback))?;
+    env::fault_point("rollback.safe");
+    let mut plan = plan::make(ctx, &record, &document, &captured)?;
+    plan.operation.safety = Some(safety.name.clone());
+    for worktree in &mut plan.operation.worktrees {
+        let main = ctx.repo.main_worktree()?;
+        if std::path::Path::new(&worktree.path) == main.path() {
+            worktree.captures.old = Some(safety.capture.clone());
+        }
+    }
+    let done = journal::run(ctx, plan.operation)?;
+    let txn = ctx.txn().clone();
+    Ok(RolledBack { preview: plan.preview, safety: safety.name, txn, moved_aside: done.moved_aside, resumed: false })
+}
+
+fn target(ctx: &Context, name: &str) -> Result<(CheckpointRecord, CheckpointDocument)> {
+    let record = checkpoint::find(ctx, name)?;
+    let document = checkpoint::read_document(ctx, &record)?;
+    // Everything must be readable before anything is changed.
+    let git = ctx.repo.git().args(["rev-list", "--objects", "--quiet", record.capture.as_str()]);
+    let git = match &document.git_commit {
+        Some(commit) => git.args(["--not", commit.as_str()]),
+        None => git,
+    };
+    let output = git.run()?;
+    if !output.ok() {
+        return Err(Error::new(Code::CheckpointDamaged, format!("objects of checkpoint '{}' are missing", record.name))
+            .because(output.error())
+            .hint("git fsck    says which; nothing was changed"));
+    }
+    Ok((record, document))
+}
+
+/// Finishes the operation that was interrupted; `None` where none was.
+///
+/// # Errors
+/// As the steps say; the operation stays open.
+pub fn go_on(ctx: &mut Context) -> Result<Option<OpenOperation>> {
+    ctx.with_operation_lock(journal::finish_open)
+}
+
+/// Puts everything back as it was before the operation that was interrupted; `None` where none was.
+///
+/// # Errors
+/// As the steps say; the operation stays open.
+pub fn abort(ctx: &mut Context) -> Result<Option<OpenOperation>> {
+    ctx.with_operation_lock(|ctx| journal::reverse_open(ctx, "asked for"))
+}

@@ -1,0 +1,346 @@
+//! The plan of a rollback: the operation, and what it shows to whoever decides.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::domain::checkpoint::{CheckpointDocument, CheckpointRecord};
+use crate::domain::ids::{CaseId, CheckpointName};
+use crate::domain::names::{Oid, RefName, RepoPath};
+use crate::domain::operation::{HeadState, Operation, OperationKind, RefChange, Way, WorkspaceChange, WorktreeChange};
+use crate::domain::rollback::{self, Fate, TaskChange};
+use crate::domain::text::Change;
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::git::{Head, WorktreeCapture};
+use crate::ops::checkpoint::{Captured, CapturedWorkspace};
+use crate::ops::context::Context;
+use crate::ops::journal;
+
+/// How many commits are listed.
+const COMMITS: usize = 1000;
+
+/// A commit that a rollback takes out of its branch.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CommitLine {
+    /// Its id.
+    pub id: Oid,
+    /// Its subject.
+    pub subject: String,
+}
+
+/// Uncommitted content that a rollback replaces.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FileLoss {
+    /// The worktree.
+    pub worktree: String,
+    /// The file.
+    pub path: RepoPath,
+}
+
+/// What becomes of a workspace, in words.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkspaceLine {
+    /// Its path.
+    pub path: String,
+    /// `restored`, `putAside` or `madeAgain`.
+    pub action: &'static str,
+    /// The task.
+    pub task_id: CaseId,
+}
+
+/// What a rollback will do, exactly.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Preview {
+    /// The checkpoint.
+    pub checkpoint: CheckpointName,
+    /// Commits that leave their branches, newest first.
+    pub commits: Vec<CommitLine>,
+    /// Those of them that are merges.
+    pub merges: Vec<CommitLine>,
+    /// Tasks whose state goes back.
+    pub tasks: Vec<TaskChange>,
+    /// Uncommitted content that is replaced (the safety checkpoint holds it).
+    pub files: Vec<FileLoss>,
+    /// Workspaces.
+    pub workspaces: Vec<WorkspaceLine>,
+    /// Branches that get a reverting commit, because an upstream has their commits.
+    pub reverted: Vec<RefName>,
+    /// What is in conflict: a rollback to a checkpoint has none.
+    pub conflicts: Vec<String>,
+}
+
+/// The plan.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub operation: Operation,
+    pub preview: Preview,
+}
+
+/// Plans from what was captured just now.
+///
+/// # Errors
+/// `BRANCH_IN_USE`, `CHECKPOINT_DAMAGED`, `GIT_FAILED`.
+pub(super) fn make(ctx: &Context, record: &CheckpointRecord, document: &CheckpointDocument, captured: &Captured) -> Result<Plan> {
+    let now = &ctx.state().restorable;
+    let standing: BTreeSet<String> = captured.workspaces.iter().map(|w| w.state.path.clone()).collect();
+    let fates = rollback::workspaces(document, now, &standing);
+    let restored = rollback::restored(document, now, &fates);
+    let kind = OperationKind::RollbackCheckpoint { checkpoint: record.name.clone() };
+    let mut operation = Operation::new(kind, format!("rollback to checkpoint {}", record.name));
+    let mut preview = Preview {
+        checkpoint: record.name.clone(),
+        commits: Vec::new(),
+        merges: Vec::new(),
+        tasks: rollback::tasks(now, &restored),
+        files: Vec::new(),
+        workspaces: Vec::new(),
+        reverted: Vec::new(),
+        conflicts: Vec::new(),
+    };
+    let mut refs_now = captured.refs.clone();
+    let more: Vec<RefName> = document.refs.keys().chain(&document.branch).cloned().collect();
+    refs_now.extend(ctx.repo.read_refs(&more)?);
+    operation.refs = rollback::refs(document, &refs_now, ctx.state());
+    lost_commits(ctx, &operation.refs, document, &mut preview)?;
+    for change in &mut operation.refs {
+        if let Some(commit) = reverting(ctx, change, &record.name)? {
+            preview.reverted.push(change.name.clone());
+            change.value.new = Some(commit);
+        }
+    }
+    let main = &captured.main;
+    let head = match (&document.branch, &document.git_commit) {
+        (Some(branch), _) => HeadState::Branch(branch.clone()),
+        (None, Some(commit)) => HeadState::Detached(commit.clone()),
+        (None, None) => return Err(Error::new(Code::CheckpointDamaged, "the checkpoint names neither branch nor commit")),
+    };
+    let path = main.worktree.path().to_string_lossy().into_owned();
+    let change = worktree_change(ctx, path, &main.capture, None, &record.capture, head)?;
+    add_worktree(ctx, change, &main.capture, &mut operation, &mut preview)?;
+    for fate in &fates {
+        add_workspace(ctx, fate, captured, &mut operation, &mut preview)?;
+    }
+    operation.kept = kept(ctx, &operation)?;
+    operation.restored = Some(Box::new(restored));
+    branches_are_free(ctx, &operation)?;
+    Ok(Plan { operation, preview })
+}
+
+fn add_workspace(
+    ctx: &Context,
+    fate: &Fate,
+    captured: &Captured,
+    operation: &mut Operation,
+    preview: &mut Preview,
+) -> Result<()> {
+    let here = |path: &str| captured.workspaces.iter().find(|w| w.state.path == path);
+    let gone = |path: &str| Error::new(Code::Internal, format!("the workspace '{path}' was not captured"));
+    let (path, action, task) = match fate {
+        Fate::Restore { task, then } => {
+            let present = here(&then.path).ok_or_else(|| gone(&then.path))?;
+            let head = match (&then.branch, &then.head) {
+                (Some(branch), _) => HeadState::Branch(branch.clone()),
+                (None, Some(commit)) => HeadState::Detached(commit.clone()),
+                (None, None) => head_state(&present.captured.capture.head),
+            };
+            let old = Some(present.state.capture.clone());
+            let capture = &present.captured.capture;
+            let change = worktree_change(ctx, then.path.clone(), capture, old, &then.capture, head)?;
+            add_worktree(ctx, change, capture, operation, preview)?;
+            (then.path.clone(), "restored", task)
+        }
+        Fate::PutAside { task, workspace } => {
+            let present = here(&workspace.path).ok_or_else(|| gone(&workspace.path))?;
+            operation.workspaces.push(put_aside(ctx, task, workspace, present)?);
+            (workspace.path.clone(), "putAside", task)
+        }
+        Fate::MakeAgain { task, workspace, then } => {
+            let head = match (&then.branch, &then.head) {
+                (None, Some(commit)) => HeadState::Detached(commit.clone()),
+                (branch, _) => HeadState::Branch(branch.clone().unwrap_or_else(|| workspace.branch.clone())),
+            };
+            let name = Path::new(&workspace.path).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            let (trash, git_dir_trash) = trash_places(ctx, &name)?;
+            operation.workspaces.push(WorkspaceChange {
+                task: task.clone(),
+                workspace: workspace.clone(),
+                trash,
+                git_dir: ctx.repo.common_dir().join("worktrees").join(&name).display().to_string(),
+                git_dir_trash,
+                way: Way::BringBack,
+                head,
+                commit: then.head.clone(),
+                capture: then.capture.clone(),
+            });
+            (workspace.path.clone(), "madeAgain", task)
+        }
+    };
+    preview.workspaces.push(WorkspaceLine { path, action, task_id: task.clone() });
+    Ok(())
+}
+
+fn put_aside(
+    ctx: &Context,
+    task: &CaseId,
+    workspace: &crate::domain::agent::Workspace,
+    present: &CapturedWorkspace,
+) -> Result<WorkspaceChange> {
+    let name = Path::new(&workspace.path).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let (trash, git_dir_trash) = trash_places(ctx, &name)?;
+    let head = &present.captured.capture.head;
+    Ok(WorkspaceChange {
+        task: task.clone(),
+        workspace: workspace.clone(),
+        trash,
+        git_dir: present.captured.worktree.git_dir().display().to_string(),
+        git_dir_trash,
+        way: Way::PutAside,
+        head: head_state(head),
+        commit: head.commit().cloned(),
+        capture: present.state.capture.clone(),
+    })
+}
+
+fn trash_places(ctx: &Context, name: &str) -> Result<(String, String)> {
+    let unique = format!("{name}-{}", env::fresh_id());
+    let folder = journal::trash_root(ctx)?.join(&unique).display().to_string();
+    Ok((folder, ctx.repo.common_dir().join("axiom/trash").join(&unique).display().to_string()))
+}
+
+/// What HEAD is, as an operation records it.
+pub(crate) fn head_state(head: &Head) -> HeadState {
+    match head {
+        Head::Branch { name, .. } => HeadState::Branch(name.clone()),
+        Head::Detached { commit } => HeadState::Detached(commit.clone()),
+    }
+}
+
+fn worktree_change(
+    ctx: &Context,
+    path: String,
+    now: &WorktreeCapture,
+    now_commit: Option<Oid>,
+    then: &Oid,
+    head: HeadState,
+) -> Result<WorktreeChange> {
+    let capture = ctx.repo.read_commit(then)?;
+    let Some(index) = capture.parents.get(1) else {
+        return Err(Error::new(Code::CheckpointDamaged, format!("{} is no capture", then.short())));
+    };
+    let index = ctx.repo.read_commit(index)?.tree;
+    Ok(WorktreeChange {
+        path,
+        files: Change::new(now.tree.clone(), capture.tree),
+        index: Change::new(now.index_tree.clone(), index),
+        head: Change::new(head_state(&now.head), head),
+        captures: Change::new(now_commit, Some(then.clone())),
+    })
+}
+
+/// Adds a worktree, and names the uncommitted content that it replaces.
+fn add_worktree(
+    ctx: &Context,
+    change: WorktreeChange,
+    now: &WorktreeCapture,
+    operation: &mut Operation,
+    preview: &mut Preview,
+) -> Result<()> {
+    let committed = match now.head.commit() {
+        Some(commit) => ctx.repo.read_commit(commit)?.tree,
+        None => ctx.repo.empty_tree()?,
+    };
+    let dirty: BTreeSet<RepoPath> = ctx.repo.diff_trees(&committed, &now.tree)?.into_iter().map(|change| change.path).collect();
+    for file in ctx.repo.diff_trees(&change.files.old, &change.files.new)? {
+        if dirty.contains(&file.path) && file.old.is_some() {
+            preview.files.push(FileLoss { worktree: change.path.clone(), path: file.path });
+        }
+    }
+    operation.worktrees.push(change);
+    Ok(())
+}
+
+fn lost_commits(ctx: &Context, refs: &[RefChange], document: &CheckpointDocument, preview: &mut Preview) -> Result<()> {
+    let without: Vec<Oid> = document.refs.values().chain(&document.git_commit).cloned().collect();
+    let mut seen = BTreeSet::new();
+    for old in refs.iter().filter_map(|change| change.value.old.as_ref()) {
+        for commit in ctx.repo.log(old, &without, COMMITS)? {
+            if seen.insert(commit.oid.clone()) {
+                let line = CommitLine { id: commit.oid, subject: commit.subject };
+                if commit.parents.len() > 1 {
+                    preview.merges.push(line.clone());
+                }
+                preview.commits.push(line);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The commit that reverts a branch instead of resetting it, where an upstream has some of what would be taken out.
+fn reverting(ctx: &Context, change: &RefChange, name: &CheckpointName) -> Result<Option<Oid>> {
+    let (Some(old), Some(new)) = (&change.value.old, &change.value.new) else { return Ok(None) };
+    if change.name.as_str().starts_with("refs/heads/axiom/") || ctx.repo.is_ancestor(old, new)? {
+        return Ok(None);
+    }
+    let count = |more: &[&str]| ctx.repo.git().args(["rev-list", "--count", old.as_str(), &format!("^{new}")]).args(more).text();
+    if count(&[])? == count(&["--not", "--remotes"])? {
+        return Ok(None);
+    }
+    let tree = ctx.repo.read_commit(new)?.tree;
+    let message =
+        format!("Roll back to checkpoint {name}\n\nThe commits since are on an upstream, so they are reverted, not removed.\n");
+    ctx.repo.commit_tree(&tree, std::slice::from_ref(old), &message).map(Some)
+}
+
+/// What nothing would refer to any more.
+pub(crate) fn kept(ctx: &Context, operation: &Operation) -> Result<Vec<Oid>> {
+    let mut kept = BTreeMap::new();
+    for change in &operation.refs {
+        match (&change.value.old, &change.value.new) {
+            (Some(old), Some(new)) if ctx.repo.is_ancestor(old, new)? => {}
+            (Some(old), _) => drop(kept.insert(old.clone(), ())),
+            (None, _) => {}
+        }
+    }
+    for oid in operation.worktrees.iter().flat_map(|w| [&w.captures.old, &w.captures.new]).flatten() {
+        kept.insert(oid.clone(), ());
+    }
+    kept.extend(operation.workspaces.iter().map(|change| (change.capture.clone(), ())));
+    Ok(kept.into_keys().collect())
+}
+
+/// Moving a branch under a worktree that is not part of the operation would leave it with staged reversals.
+pub(crate) fn branches_are_free(ctx: &Context, operation: &Operation) -> Result<()> {
+    let part: BTreeSet<&Path> = operation
+        .worktrees
+        .iter()
+        .map(|change| Path::new(&change.path))
+        .chain(operation.advances.iter().map(|change| Path::new(&change.path)))
+        .chain(operation.workspaces.iter().map(|change| Path::new(&change.workspace.path)))
+        .collect();
+    let moving: BTreeSet<&RefName> = operation.refs.iter().map(|change| &change.name).collect();
+    let heads: BTreeSet<&RefName> = operation
+        .worktrees
+        .iter()
+        .filter(|change| change.head.old != change.head.new)
+        .filter_map(|change| match &change.head.new {
+            HeadState::Branch(name) => Some(name),
+            HeadState::Detached(_) => None,
+        })
+        .collect();
+    for entry in ctx.repo.worktrees()? {
+        let Some(branch) = entry.head.as_ref().and_then(Head::branch) else { continue };
+        if !part.contains(entry.worktree.path()) && (moving.contains(branch) || heads.contains(branch)) {
+            let place = entry.worktree.path().display();
+            return Err(Error::new(Code::BranchInUse, format!("{} is checked out in '{place}'", branch.short()))
+                .hint(format!("git -C '{place}' switch --detach")));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,191 @@
+//! Taking a transaction back: the recorded old → new of each ref, path and case field, inverted, each expecting the new
+//! value. What has changed since in the same places is a conflict, and nothing is touched; everything else stays.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crate::domain::checkpoint::Trigger;
+use crate::domain::ids::{CheckpointName, TxnId};
+use crate::domain::names::{Oid, RepoPath};
+use crate::domain::operation::{Operation, OperationKind, Way, WorktreeChange};
+use crate::domain::text::Change;
+use crate::domain::transaction::Transaction;
+use crate::domain::undo::{self, Asked};
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::git::{MovedAside, TreeChange, WorktreeCapture};
+use crate::ops::checkpoint::{self, Captured, Wanted};
+use crate::ops::context::Context;
+use crate::ops::rollback::plan::{branches_are_free, head_state, kept};
+use crate::ops::rollback::quiet::{self, Paused};
+use crate::ops::{history, journal};
+
+/// A transaction that was taken back.
+#[derive(Debug)]
+pub struct Undone {
+    /// The transaction that does it: it can be undone in turn.
+    pub txn: TxnId,
+    /// The checkpoint made before it, where files or refs changed.
+    pub safety: Option<CheckpointName>,
+    /// What no capture held and was in the way: it is in the trash.
+    pub moved_aside: Vec<MovedAside>,
+}
+
+/// The transaction that is meant.
+///
+/// # Errors
+/// As [`undo::choose`]; the codes of a damaged log.
+pub fn choose(ctx: &Context, asked: &Asked) -> Result<Transaction> {
+    undo::choose(&history::transactions(ctx)?, asked).cloned()
+}
+
+/// Finds out whether a transaction can be taken back now; changes nothing.
+///
+/// # Errors
+/// `CHANGED_MEANWHILE` with what changed since, `IN_THE_WAY`, `BRANCH_IN_USE`, `OPERATION_OPEN`.
+pub fn check(ctx: &Context, transaction: &Transaction) -> Result<()> {
+    ctx.no_open_operation()?;
+    let captured = if touches_files(transaction) { Some(checkpoint::capture_all(ctx)?) } else { None };
+    journal::check(ctx, &operation(ctx, transaction, captured.as_ref())?)
+}
+
+/// Takes a transaction back. Agents are stopped where their workspaces change. When it returns, all of it survives a power
+/// loss. A crash leaves nothing changed, or an operation that recovery finishes.
+///
+/// # Errors
+/// As [`check`]; those of the safety checkpoint.
+pub fn undo(ctx: &mut Context, transaction: &Transaction) -> Result<Undone> {
+    check(ctx, transaction)?;
+    let in_workspaces = !transaction.worktrees.is_empty() || !transaction.workspaces.is_empty();
+    let paused = if in_workspaces { quiet::stop_agents(ctx)? } else { Paused::Nothing };
+    let outcome = ctx.with_operation_lock(|ctx| locked(ctx, &transaction.id));
+    if paused == Paused::BySupervisor {
+        quiet::resume(ctx)?;
+    }
+    outcome
+}
+
+fn locked(ctx: &mut Context, id: &TxnId) -> Result<Undone> {
+    ctx.no_open_operation()?;
+    // Somebody may have taken it back while we waited for the lock.
+    let transaction = choose(ctx, &Asked::Named(id.to_string()))?;
+    let mut safety = None;
+    let mut captured = None;
+    if touches_files(&transaction) {
+        let (record, taken) = checkpoint::create_locked(ctx, &Wanted::by(Trigger::BeforeUndo))?;
+        (safety, captured) = (Some(record), Some(taken));
+        env::fault_point("undo.safe");
+    }
+    let mut operation = operation(ctx, &transaction, captured.as_ref())?;
+    operation.safety = safety.as_ref().map(|record| record.name.clone());
+    let main = ctx.repo.main_worktree()?;
+    for worktree in operation.worktrees.iter_mut().filter(|worktree| Path::new(&worktree.path) == main.path()) {
+        worktree.captures.old = safety.as_ref().map(|record| record.capture.clone());
+    }
+    let done = journal::run(ctx, operation)?;
+    Ok(Undone { txn: ctx.txn().clone(), safety: safety.map(|record| record.name), moved_aside: done.moved_aside })
+}
+
+fn touches_files(transaction: &Transaction) -> bool {
+    let Transaction { refs, advances, worktrees, workspaces, .. } = transaction;
+    !(refs.is_empty() && advances.is_empty() && worktrees.is_empty() && workspaces.is_empty())
+}
+
+/// The operation that takes a transaction back, given what is in the worktrees now.
+fn operation(ctx: &Context, transaction: &Transaction, captured: Option<&Captured>) -> Result<Operation> {
+    let kind = OperationKind::Undo { of: transaction.id.clone() };
+    let mut forward = Operation::new(kind.clone(), transaction.what.clone());
+    forward.refs.clone_from(&transaction.refs);
+    forward.advances.clone_from(&transaction.advances);
+    forward.worktrees.clone_from(&transaction.worktrees);
+    forward.workspaces.clone_from(&transaction.workspaces);
+    let mut operation = forward.inverse(kind, format!("undo of '{}'", transaction.what));
+    operation.edits = undo::edits(transaction, ctx.state())?;
+    if let Some(captured) = captured {
+        for change in &mut operation.worktrees {
+            *change = rebased(ctx, change, captured)?;
+        }
+        for change in operation.workspaces.iter_mut().filter(|change| change.way == Way::PutAside) {
+            let Some(now) = captured.workspaces.iter().find(|now| now.state.path == change.workspace.path) else {
+                return Err(changed(&[format!("the workspace '{}' is gone", change.workspace.path)]));
+            };
+            let head = &now.captured.capture.head;
+            change.head = head_state(head);
+            change.commit = head.commit().cloned();
+            change.capture = now.state.capture.clone();
+        }
+        operation.kept = kept(ctx, &operation)?;
+    }
+    branches_are_free(ctx, &operation)?;
+    Ok(operation)
+}
+
+/// A worktree's change on top of what is there now: the paths that the transaction changed go back, all others stay.
+fn rebased(ctx: &Context, change: &WorktreeChange, captured: &Captured) -> Result<WorktreeChange> {
+    let (now, commit) = capture_of(captured, &change.path)
+        .ok_or_else(|| changed(&[format!("'{}' is no longer a worktree of this repository", change.path)]))?;
+    let files = onto(ctx, &change.files, &now.tree)?;
+    let index = onto(ctx, &change.index, &now.index_tree)?;
+    Ok(WorktreeChange {
+        path: change.path.clone(),
+        files: Change::new(now.tree.clone(), files),
+        index: Change::new(now.index_tree.clone(), index),
+        head: change.head.clone(),
+        captures: Change::new(commit, change.captures.new.clone()),
+    })
+}
+
+fn capture_of<'c>(captured: &'c Captured, path: &str) -> Option<(&'c WorktreeCapture, Option<Oid>)> {
+    if captured.main.worktree.path() == Path::new(path) {
+        return Some((&captured.main.capture, None));
+    }
+    let workspace = captured.workspaces.iter().find(|workspace| workspace.state.path == path)?;
+    Some((&workspace.captured.capture, Some(workspace.state.capture.clone())))
+}
+
+/// The tree `now` with the difference of `change` applied.
+///
+/// # Errors
+/// `CHANGED_MEANWHILE` where `now` has other content than `change.old` at a path that differs.
+fn onto(ctx: &Context, change: &Change<Oid>, now: &Oid) -> Result<Oid> {
+    if change.old == *now {
+        return Ok(change.new.clone());
+    }
+    let wanted = ctx.repo.diff_trees(&change.old, &change.new)?;
+    let paths: BTreeSet<&RepoPath> = wanted.iter().map(|change| &change.path).collect();
+    let since: BTreeMap<RepoPath, TreeChange> =
+        ctx.repo.diff_trees(&change.old, now)?.into_iter().map(|change| (change.path.clone(), change)).collect();
+    let conflicts: Vec<String> = since.keys().filter(|path| paths.contains(path)).map(ToString::to_string).collect();
+    if !conflicts.is_empty() {
+        return Err(changed(&conflicts));
+    }
+    apply_changes(ctx, now, &wanted)
+}
+
+/// A tree with some paths replaced, by a scratch index.
+fn apply_changes(ctx: &Context, tree: &Oid, changes: &[TreeChange]) -> Result<Oid> {
+    let folder = ctx.repo.scratch_folder()?;
+    let index = folder.path().join("index");
+    let git = |args: &[&str]| ctx.repo.git().index(&index).writing().args(args);
+    git(&["read-tree", tree.as_str()]).run_ok()?;
+    let mut lines = Vec::new();
+    for change in changes {
+        let line = match &change.new {
+            Some(file) => format!("{:o} {}\t", file.mode, file.oid),
+            None => format!("0 {}\t", "0".repeat(tree.as_str().len())),
+        };
+        lines.extend_from_slice(line.as_bytes());
+        lines.extend_from_slice(change.path.as_bytes());
+        lines.push(0);
+    }
+    git(&["update-index", "-z", "--replace", "--index-info"]).stdin(lines).run_ok()?;
+    Oid::new(git(&["write-tree"]).text()?)
+}
+
+fn changed(what: &[String]) -> Error {
+    let shown = what.iter().take(20).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let more = if what.len() > 20 { format!(" and {} more", what.len() - 20) } else { String::new() };
+    Error::new(Code::ChangedMeanwhile, "what the undo would put back was changed since; nothing was touched")
+        .why(format!("{shown}{more}"))
+        .hint("git axiom rollback checkpoint NAME    goes back whole")
+}

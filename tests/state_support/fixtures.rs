@@ -1,0 +1,200 @@
+//! The fixtures in `fixtures/logs/`: one stored log per kind of damage and per format version, and what makes them.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use git_axiom::domain::event::{By, Envelope};
+use git_axiom::domain::ids::TxnId;
+use git_axiom::domain::state::State;
+use git_axiom::error::Code;
+use git_axiom::store::handle::Store;
+use git_axiom::store::layout::Layout;
+use git_axiom::store::{cases, line, log, snapshot};
+
+use super::{Choice, propose};
+
+/// The files of a store, by their path below `axiom/`.
+pub type Files = BTreeMap<&'static str, Vec<u8>>;
+
+pub const LOG: &str = "state/events.jsonl";
+pub const SEALED: &str = "state/events-00000000000000000001.jsonl";
+pub const BACKUP: &str = "state/events.jsonl.backup";
+pub const SNAPSHOT: &str = "state/snapshot.json";
+pub const CASES: &str = "cases.jsonl";
+
+/// Twenty-four events of many kinds, with fixed times.
+pub fn history() -> Vec<Envelope> {
+    let mut state = State::default();
+    let mut found: Vec<Envelope> = Vec::new();
+    let wanted: [Choice; 24] = [
+        (0, 8),
+        (0, 13),
+        (0, 20),
+        (0, 28),
+        (6, 5),
+        (8, 0),
+        (5, 3),
+        (13, 4),
+        (14, 9),
+        (15, 77),
+        (16, 14),
+        (17, 12),
+        (14, 10),
+        (15, 78),
+        (17, 6),
+        (18, 0),
+        (3, 1),
+        (3, 112),
+        (19, 4),
+        (20, 0),
+        (21, 0),
+        (22, 3),
+        (23, 3),
+        (0, 33),
+    ];
+    for choice in wanted {
+        let event = propose(&state, choice).unwrap_or_else(|| panic!("{choice:?} gives no event"));
+        let at = format!("2026-01-13T10:00:{:02}.5Z", found.len()).parse().unwrap();
+        let by = if found.len() < 6 { By::User } else { By::Supervisor };
+        let txn = TxnId::new(format!("t{}", found.len() / 4)).unwrap();
+        let envelope = Envelope { seq: state.seq + 1, at, txn, by, event };
+        state.apply(&envelope).unwrap_or_else(|error| panic!("{choice:?}: {error}"));
+        found.push(envelope);
+    }
+    found
+}
+
+pub fn lines(history: &[Envelope]) -> Vec<u8> {
+    history.iter().flat_map(|envelope| line::encode(envelope).unwrap()).collect()
+}
+
+/// Bytes of the first `count` lines.
+pub fn first(bytes: &[u8], count: usize) -> usize {
+    bytes.split_inclusive(|byte| *byte == b'\n').take(count).map(<[u8]>::len).sum()
+}
+
+/// A sound store: the log with a snapshot at event 16, a backup of 20 events, the cases.
+pub fn sound(history: &[Envelope], sealed_at: Option<usize>) -> Files {
+    let dir = tempfile::tempdir().unwrap();
+    let layout = Layout::new(dir.path());
+    layout.ensure().unwrap();
+    let (old, new) = history.split_at(sealed_at.unwrap_or(0));
+    let mut files = Files::new();
+    if sealed_at.is_some() {
+        files.insert(SEALED, lines(old));
+    }
+    files.insert(LOG, lines(new));
+    files.insert(BACKUP, lines(&history[sealed_at.unwrap_or(0)..20]));
+    place(&files, dir.path());
+    let mut state = State::default();
+    history[..16].iter().for_each(|envelope| state.apply(envelope).unwrap());
+    let active = &history[sealed_at.unwrap_or(0)..16];
+    let bytes = lines(active);
+    let position = log::Position {
+        first: active[0].seq,
+        offset: bytes.len() as u64,
+        sum: line::sum_of(&bytes[..bytes.len() - 1][bytes[..bytes.len() - 1].iter().rposition(|b| *b == b'\n').unwrap() + 1..]),
+    };
+    snapshot::save(&layout, &state, position).unwrap();
+    files.insert(SNAPSHOT, std::fs::read(layout.snapshot()).unwrap());
+    let full = Store::load(layout.clone()).unwrap();
+    cases::rewrite(&layout, full.state()).unwrap();
+    files.insert(CASES, std::fs::read(layout.cases()).unwrap());
+    files
+}
+
+pub fn flip(bytes: &mut [u8], line: usize) {
+    let at = first(bytes, line - 1) + 60;
+    bytes[at] ^= 4;
+}
+
+pub fn summed(mut body: Vec<u8>) -> Vec<u8> {
+    let sum = crc32c::crc32c(&body);
+    body.extend(format!(",\"sum\":\"{sum:08x}\"}}\n").as_bytes());
+    body
+}
+
+/// Every fixture: its name, its files, and what loading it gives.
+pub fn fixtures() -> Vec<(&'static str, Files, Result<u64, Code>)> {
+    let history = history();
+    let good = || sound(&history, None);
+    let change = |change: &dyn Fn(&mut Files)| {
+        let mut files = good();
+        change(&mut files);
+        files
+    };
+    let log_only = |bytes: Vec<u8>| Files::from([(LOG, bytes)]);
+    let all = lines(&history);
+    let event = |seq: u64, event: &str| {
+        summed(format!(r#"{{"v":1,"seq":{seq},"at":"2026-01-13T10:01:00Z","txn":"t9","by":"user","event":{event}"#).into_bytes())
+    };
+    let with = |line: Vec<u8>| [lines(&history[..23]), line].concat();
+    let missing = |files: &mut Files| drop(files.remove(SEALED));
+    let mut no_segment = sound(&history, Some(8));
+    missing(&mut no_segment);
+    no_segment.remove(SNAPSHOT);
+    let mut flipped = all.clone();
+    flip(&mut flipped, 20);
+    let mut bad_json = lines(&history[..19]);
+    bad_json.extend(b"{\"v\":1,\"seq\":20,\"at\":\n");
+    bad_json.extend(lines(&history[20..]));
+    vec![
+        ("good-v1", good(), Ok(24)),
+        ("good-v1-sealed", sound(&history, Some(8)), Ok(24)),
+        ("torn-last-line", change(&|files| files.get_mut(LOG).unwrap().truncate(all.len() - 30)), Ok(23)),
+        ("snapshot-damaged", change(&|files| files.get_mut(SNAPSHOT).unwrap()[400] ^= 1), Ok(24)),
+        ("bad-line-before-snapshot", change(&|files| flip(files.get_mut(LOG).unwrap(), 3)), Ok(24)),
+        ("corrupted-bit-flip", change(&|files| flip(files.get_mut(LOG).unwrap(), 20)), Err(Code::EventLogCorrupted)),
+        ("corrupted-bit-flip-log-only", log_only(flipped), Err(Code::EventLogCorrupted)),
+        ("corrupted-json", log_only(bad_json), Err(Code::EventLogCorrupted)),
+        (
+            "truncated-before-snapshot",
+            change(&|files| files.get_mut(LOG).unwrap().truncate(first(&all, 10))),
+            Err(Code::EventLogTruncated),
+        ),
+        ("truncated-log-gone", change(&|files| drop(files.remove(LOG))), Err(Code::EventLogTruncated)),
+        (
+            "truncated-line-missing",
+            log_only([lines(&history[..11]), lines(&history[12..])].concat()),
+            Err(Code::EventLogTruncated),
+        ),
+        ("truncated-segment-missing", no_segment, Err(Code::EventLogTruncated)),
+        ("schema-unknown-event", log_only(with(event(24, r#"{"caseTeleported":{"id":"a"}}"#))), Err(Code::EventSchemaInvalid)),
+        (
+            "schema-event-does-not-fit",
+            log_only(with(event(24, r#"{"audited":{"id":"no-such-case","text":"x"}}"#))),
+            Err(Code::EventSchemaInvalid),
+        ),
+        ("too-new-v2", log_only(with(summed(br#"{"v":2,"number":24,"what":{}"#.to_vec()))), Err(Code::EventLogTooNew)),
+    ]
+}
+
+pub fn place(files: &Files, folder: &Path) -> Layout {
+    let root = folder.join("axiom");
+    for (path, bytes) in files {
+        let path = root.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    }
+    Layout::new(folder)
+}
+
+pub fn stored(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/logs").join(name)
+}
+
+/// A copy of the stored fixture, to be changed at will.
+pub fn copy(name: &str) -> (tempfile::TempDir, Layout) {
+    let dir = tempfile::tempdir().unwrap();
+    for entry in walkdir::WalkDir::new(stored(name)) {
+        let entry = entry.unwrap();
+        let target = dir.path().join(entry.path().strip_prefix(stored(name)).unwrap());
+        if entry.file_type().is_dir() {
+            std::fs::create_dir_all(target).unwrap();
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+    let layout = Layout::new(dir.path());
+    (dir, layout)
+}
