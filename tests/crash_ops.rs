@@ -1,7 +1,7 @@
 //! Checkpoint, merge, rollback and undo, killed at every fault point: afterwards recovery leaves what was before or what
 //! comes after, a second recovery changes nothing more, and nothing of the user's is lost.
 //!
-//! Each named point is hit once, and recovery itself is killed at one seeded point of each; every occurrence of every
+//! Each named point is hit once, and recovery itself is killed at one seeded point of every fourth; every occurrence of every
 //! point, with every point of the recovery: `AXIOM_CRASH_FULL=1 cargo test --test crash_ops`.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
@@ -103,6 +103,7 @@ fn survive(story: &Story, check: &dyn Fn(&Scratch, &str)) {
                 match (full(), inside.is_empty()) {
                     (true, _) => inner.extend(inside.into_iter().map(Some)),
                     (false, true) => {}
+                    (false, false) if number % 4 != 0 => {}
                     (false, false) => inner.push(Some(inside[(number * 7 + 3) % inside.len()].clone())),
                 }
                 reset(scratch, &keep);

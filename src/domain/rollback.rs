@@ -138,3 +138,96 @@ pub fn tasks(now: &Restorable, restored: &Restorable) -> Vec<TaskChange> {
     });
     changes.collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::checkpoint::{CheckpointType, Tagger, Trigger};
+    use crate::domain::ids::{AgentId, CheckpointName};
+
+    fn oid(digit: &str) -> Oid {
+        Oid::new(digit.repeat(40)).unwrap()
+    }
+
+    fn task(id: &str) -> CaseId {
+        CaseId::new(id).unwrap()
+    }
+
+    fn workspace(path: &str) -> Workspace {
+        let agent = AgentId::new("ed-001").unwrap();
+        Workspace { agent, path: path.into(), branch: RefName::branch("axiom/x"), base: oid("1") }
+    }
+
+    fn document(workspaces: &[(&str, &str)], refs: &[(&str, &str)]) -> CheckpointDocument {
+        let mut snapshot = Restorable::default();
+        let mut held = Vec::new();
+        for (id, path) in workspaces {
+            snapshot.workspaces.insert(task(id), workspace(path));
+            held.push(WorkspaceState {
+                agent_id: None,
+                task_id: Some(task(id)),
+                path: (*path).into(),
+                branch: None,
+                head: None,
+                capture: oid("2"),
+            });
+        }
+        CheckpointDocument {
+            schema: 1,
+            name: CheckpointName::new("c").unwrap(),
+            kind: CheckpointType::Named,
+            trigger: Trigger::Manual,
+            created_at: jiff::Timestamp::UNIX_EPOCH,
+            git_commit: Some(oid("1")),
+            branch: Some(RefName::branch("main")),
+            seq: 0,
+            tasks_completed: 0,
+            refs: refs.iter().map(|(name, digit)| (RefName::branch(name), oid(digit))).collect(),
+            case_states: BTreeMap::new(),
+            state_snapshot: snapshot,
+            agent_states: Vec::new(),
+            workspaces: held,
+            coverage: BTreeMap::new(),
+            tagger: Tagger { name: String::new(), email: String::new(), seconds: 0 },
+        }
+    }
+
+    #[test]
+    fn every_workspace_is_restored_put_aside_or_made_again() {
+        let document = document(&[("stays", "/a"), ("gone", "/b"), ("moved", "/c")], &[]);
+        let mut now = Restorable::default();
+        for (id, path) in [("stays", "/a"), ("moved", "/c2"), ("new", "/d"), ("lost", "/e")] {
+            now.workspaces.insert(task(id), workspace(path));
+        }
+        let standing = ["/a", "/c2", "/d"].map(str::to_owned).into();
+        let words: Vec<String> = workspaces(&document, &now, &standing)
+            .into_iter()
+            .map(|fate| match fate {
+                Fate::Restore { task, .. } => format!("restore {task}"),
+                Fate::PutAside { task, workspace } => format!("aside {task} {}", workspace.path),
+                Fate::MakeAgain { task, workspace, .. } => format!("again {task} {}", workspace.path),
+            })
+            .collect();
+        assert_eq!(words, ["aside moved /c2", "aside new /d", "again gone /b", "again moved /c", "restore stays"]);
+    }
+
+    #[test]
+    fn refs_that_the_checkpoint_names_go_back_and_task_branches_of_later_go() {
+        let document = document(&[], &[("axiom/gone", "3")]);
+        let mut state = State::default();
+        let case =
+            serde_json::json!({"id": "t", "kind": "task", "title": "t", "status": "active", "createdAt": "1970-01-01T00:00:00Z"});
+        state.restorable.cases.insert(task("t"), serde_json::from_value(case).unwrap());
+        let names = ["main", "axiom/t", "axiom/users-own", "other"];
+        let now = names.into_iter().map(|name| (RefName::branch(name), oid("4"))).collect();
+        let changes: Vec<String> = refs(&document, &now, &state)
+            .into_iter()
+            .map(|change| {
+                let digit = |oid: Option<Oid>| oid.map_or('-', |oid| oid.as_str().chars().next().unwrap());
+                format!("{} {}{}", change.name.short(), digit(change.value.old), digit(change.value.new))
+            })
+            .collect();
+        assert_eq!(changes, ["axiom/gone -3", "axiom/t 4-", "main 41"]);
+        assert_eq!(tasks(&state.restorable, &document.state_snapshot)[0].to, Status::Archived);
+    }
+}

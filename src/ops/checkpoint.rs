@@ -66,16 +66,23 @@ pub fn create_locked(ctx: &mut Context, wanted: &Wanted) -> Result<(CheckpointRe
         Ok(made) => Ok(made),
         Err(error) => {
             // Where not even this can be written, recovery finds the intent.
-            if let Err(second) = complete_intent(ctx) {
-                tracing::warn!(%second, "the intent of a failed checkpoint is left to recovery");
+            match complete_intent(ctx) {
+                Ok(None) => Err(error.context(format!("no checkpoint '{name}' was made"))),
+                Ok(Some(_)) => Err(error.context(format!("checkpoint '{name}' was made, but only at the second try"))),
+                Err(second) => {
+                    tracing::warn!(%second, "the intent of a failed checkpoint is left to recovery");
+                    Err(error.context(format!("checkpoint '{name}' is not complete")))
+                }
             }
-            Err(error.context(format!("no checkpoint '{name}' was made")))
         }
     }
 }
 
 fn intend(ctx: &mut Context, wanted: &Wanted) -> Result<CheckpointName> {
-    let taken: Vec<String> = ctx.repo.checkpoints()?.iter().map(|checkpoint| checkpoint.name.folded()).collect();
+    let mut taken: Vec<String> = ctx.repo.checkpoints()?.iter().map(|checkpoint| checkpoint.name.folded()).collect();
+    // A tag of the user's with such a name would be in the way of ours.
+    let tags = ctx.repo.refs_below("refs/tags/axiom/")?.into_iter();
+    taken.extend(tags.filter_map(|tag| tag.name.short().strip_prefix("axiom/").map(str::to_ascii_lowercase)));
     let now = env::now();
     let mut chosen = None;
     ctx.append_with(|state| {

@@ -49,9 +49,9 @@ pub fn check(ctx: &Context, operation: &Operation) -> Result<()> {
 /// transaction. When this returns, the changes survive a power loss. A crash leaves nothing changed or an open operation.
 ///
 /// # Errors
-/// `CHANGED_MEANWHILE`, `IN_THE_WAY`, `WORKSPACE_IN_THE_WAY`, `OPERATION_OPEN`: nothing was changed. Any other error
-/// after the first change: where a merge failed it was reversed; anything else stays open, for `rollback --continue` or
-/// `--abort`.
+/// `CHANGED_MEANWHILE`, `IN_THE_WAY`, `WORKSPACE_IN_THE_WAY`, `BRANCH_IN_USE`, `GIT_LOCKED`, `OPERATION_OPEN`: nothing was
+/// changed, or it was put back. After any other error a merge was put back too; anything else stays open, for
+/// `rollback --continue` or `--abort`.
 pub fn run(ctx: &mut Context, operation: Operation) -> Result<Done> {
     ctx.no_open_operation()?;
     check::expectations(ctx, &operation)?;
@@ -69,18 +69,30 @@ pub fn run(ctx: &mut Context, operation: Operation) -> Result<Done> {
             end(ctx, OperationEnd::Done)?;
             Ok(done)
         }
-        Err(error) => match kind {
-            OperationKind::Merge { .. } => {
-                reverse_open(ctx, &error.to_string())?;
-                Err(error)
-            }
-            OperationKind::RollbackCheckpoint { .. } | OperationKind::RollbackTask { .. } | OperationKind::Undo { .. } => {
-                Err(error
-                    .hint("git axiom rollback --continue    tries to finish it")
-                    .hint("git axiom rollback --abort    puts everything back"))
+        Err(error) if turns_back(&kind, error.code()) => match reverse_open(ctx, &error.to_string()) {
+            Ok(_) => Err(error),
+            Err(second) => {
+                tracing::warn!(%second, "an operation that failed could not be reversed at once");
+                Err(left_open(error))
             }
         },
+        Err(error) => Err(left_open(error)),
     }
+}
+
+/// Whether an operation that fails half-way is reversed at once: a merge always, anything else where somebody changed
+/// something in this very moment or holds a lock. What the disk refused is left to the user.
+fn turns_back(kind: &OperationKind, code: Code) -> bool {
+    match kind {
+        OperationKind::Merge { .. } => true,
+        OperationKind::RollbackCheckpoint { .. } | OperationKind::RollbackTask { .. } | OperationKind::Undo { .. } => {
+            matches!(code, Code::ChangedMeanwhile | Code::InTheWay | Code::BranchInUse | Code::GitLocked)
+        }
+    }
+}
+
+fn left_open(error: Error) -> Error {
+    error.hint("git axiom rollback --continue    tries to finish it").hint("git axiom rollback --abort    puts everything back")
 }
 
 /// Finishes an operation that was interrupted (or its reversal), and returns it; `None` where none is open. Doing it

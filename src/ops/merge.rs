@@ -11,6 +11,7 @@ use crate::domain::event::Event;
 use crate::domain::ids::CaseId;
 use crate::domain::names::{Oid, RefName, RepoPath};
 use crate::domain::operation::{BranchAdvance, Operation, OperationKind, RefChange};
+use crate::domain::state::State;
 use crate::domain::text::Change;
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -191,6 +192,12 @@ fn nothing_in_progress(worktree: &Worktree) -> Result<()> {
         }
         None => Ok(()),
     }
+}
+
+/// The tasks that are merged and whose workspace was not put aside: a crash came in between.
+pub fn merged_with_workspace(state: &State) -> Vec<CaseId> {
+    let merged = |task: &&CaseId| state.restorable.cases.get(*task).is_some_and(|case| case.merged.is_some());
+    state.restorable.workspaces.keys().filter(merged).cloned().collect()
 }
 
 /// Puts the workspace of a merged (or given up) task aside; its branch stays. What is uncommitted in it is captured to

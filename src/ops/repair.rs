@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::error::{Code, Result};
 use crate::ops::context::Context;
-use crate::ops::{checkpoint, journal, workspaces};
+use crate::ops::{checkpoint, journal, merge, workspaces};
 
 /// A lock file of git's is only looked at when it has been left alone for this long.
 const LOCK_AGE: Duration = Duration::from_secs(2);
@@ -36,7 +36,9 @@ pub fn repair(context: &mut Context) -> Result<Repaired> {
                 None => format!("checkpoint {name} was never made, and is forgotten"),
             });
         }
-        mend_workspaces(context, &mut report)
+        mend_workspaces(context, &mut report)?;
+        close_merged(context, &mut report);
+        Ok(())
     })?;
     Ok(report)
 }
@@ -71,6 +73,16 @@ fn finish_operation(context: &mut Context, report: &mut Repaired) -> Result<()> 
         Err(error) => return Err(error),
     }
     Ok(())
+}
+
+/// A crash between a merge and the end of its workspace leaves that standing.
+fn close_merged(context: &mut Context, report: &mut Repaired) {
+    for task in merge::merged_with_workspace(context.state()) {
+        match merge::close_workspace(context, &task) {
+            Ok(()) => report.done.push(format!("the workspace of {task}, which is merged, was put aside")),
+            Err(error) => report.left.push(error.to_string()),
+        }
+    }
 }
 
 fn mend_workspaces(context: &mut Context, report: &mut Repaired) -> Result<()> {

@@ -148,7 +148,8 @@ fn bring_back(ctx: &Context, change: &WorkspaceChange, txn: &TxnId) -> Result<()
         return ctx.repo.bring_back(&aside(change)?).map(drop);
     }
     let worktree = match ctx.repo.worktree_at(path)?.filter(|entry| entry.present && entry.locked.is_none()) {
-        Some(entry) => entry.worktree,
+        // An earlier try got that far, or it was never moved away: perhaps only its HEAD is still detached.
+        Some(_) => ctx.repo.bring_back(&aside(change)?)?,
         None => {
             let trash = trash_root_for(ctx, txn)?.join(format!("half-made-{}", env::fresh_id()));
             // What a crash left half-made here is cleared first.

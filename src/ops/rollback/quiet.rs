@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::domain::event::Event;
 use crate::domain::ids::RequestId;
-use crate::domain::session::Request;
+use crate::domain::session::{Request, SessionState};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::Context;
@@ -31,13 +31,20 @@ pub(in crate::ops) enum Paused {
 /// `BUSY` where they do not stop in time; `KEEPER_FAILED`.
 pub(in crate::ops) fn stop_agents(ctx: &mut Context) -> Result<Paused> {
     if ctx.supervisor_alive()? {
+        let was_running = session_is(ctx, SessionState::Running);
         request(ctx, Request::Pause { force: true })?;
-        let stopped = wait(ctx, |ctx| Ok(ctx.state().busy_agents().next().is_none()));
-        if let Err(error) = stopped {
-            resume(ctx)?;
-            return Err(error);
-        }
-        return Ok(Paused::BySupervisor);
+        // An agent between two iterations keeps its task while the session is paused, but nothing of it runs.
+        let stopped = wait(ctx, |ctx| {
+            let (living, starting) = living(ctx)?;
+            Ok(living.is_empty() && !starting && session_is(ctx, SessionState::Paused))
+        });
+        return match (stopped, was_running) {
+            (Ok(()), true) => Ok(Paused::BySupervisor),
+            // Somebody had paused it before: it stays paused.
+            (Ok(()), false) => Ok(Paused::Nothing),
+            (Err(error), true) => resume(ctx).and(Err(error)),
+            (Err(error), false) => Err(error),
+        };
     }
     let mut asked = BTreeSet::new();
     wait(ctx, |ctx| {
@@ -50,6 +57,10 @@ pub(in crate::ops) fn stop_agents(ctx: &mut Context) -> Result<Paused> {
         Ok(living.is_empty() && !starting)
     })?;
     Ok(Paused::Nothing)
+}
+
+fn session_is(ctx: &Context, wanted: SessionState) -> bool {
+    ctx.state().record.session.as_ref().is_some_and(|session| session.state == wanted)
 }
 
 /// The keepers that have a program running, and whether one is just about to.
