@@ -10,6 +10,7 @@ use crate::domain::checkpoint::Trigger;
 use crate::domain::session::Mode;
 use crate::error::{Exit, Result};
 use crate::ops::checkpoint::{self, Wanted};
+use crate::ops::context::Context;
 use crate::ops::interventions;
 
 /// Arguments of `mode`.
@@ -24,6 +25,18 @@ struct Answer {
     mode: Mode,
 }
 
+/// The checkpoint before autopilot begins, where configured.
+///
+/// # Errors
+/// As [`checkpoint::create`].
+pub(super) fn before_autopilot(context: &mut Context, mode: Mode) -> Result<()> {
+    let begins = mode == Mode::Autopilot && context.state().restorable.mode != mode;
+    if begins && context.config.checkpoints.before_autopilot {
+        checkpoint::create(context, &Wanted::by(Trigger::BeforeAutopilot))?;
+    }
+    Ok(())
+}
+
 /// Shows or changes the mode. Before autopilot begins a checkpoint is made, where configured.
 ///
 /// # Errors
@@ -34,9 +47,7 @@ pub fn run(args: &ModeArgs, global: &Global, screen: &mut Screen) -> Result<Exit
     let mode = args.mode.unwrap_or(old);
     if mode != old {
         context.for_humans_only("mode")?;
-        if mode == Mode::Autopilot && context.config.checkpoints.before_autopilot {
-            checkpoint::create(&mut context, &Wanted::by(Trigger::BeforeAutopilot))?;
-        }
+        before_autopilot(&mut context, mode)?;
         interventions::change_mode(&mut context, mode)?;
     }
     screen.answer(&Answer { mode }, || format!("{}\n", mode.as_str()))?;

@@ -62,6 +62,7 @@ pub fn run(args: &Run, global: &Global, screen: &mut Screen) -> Result<Exit> {
     context.for_humans_only("run")?;
     let options = options(&context, args)?;
     if let Some(mode) = args.mode {
+        super::mode::before_autopilot(&mut context, mode)?;
         interventions::change_mode(&mut context, mode)?;
     }
     let interrupts = Interrupts::install(leave_at_once)?;

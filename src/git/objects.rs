@@ -286,6 +286,18 @@ impl Repository {
         Ok(CommitData { tree: tree.ok_or_else(damaged)?, parents, message: message.to_owned() })
     }
 
+    /// When a commit was made, in seconds since 1970.
+    ///
+    /// # Errors
+    /// As [`Repository::read_object`].
+    pub fn commit_seconds(&self, oid: &Oid) -> Result<i64> {
+        let raw = self.read_object("commit", oid, STRUCTURE_LIMIT)?;
+        let text = String::from_utf8_lossy(&raw);
+        let line = text.lines().take_while(|line| !line.is_empty()).find(|line| line.starts_with("committer "));
+        let seconds = line.and_then(|line| line.rsplit(' ').nth(1)).and_then(|seconds| seconds.parse().ok());
+        seconds.ok_or_else(|| Error::new(Code::GitFailed, format!("commit {oid} has no time")))
+    }
+
     /// The entries of one tree, not recursive.
     ///
     /// # Errors
