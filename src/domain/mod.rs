@@ -17,6 +17,7 @@ pub mod operation;
 pub mod outcome;
 pub mod prompt;
 pub mod ready;
+pub mod retention;
 pub mod rollback;
 pub mod session;
 pub mod signal;
