@@ -82,6 +82,7 @@ codes! {
     ConfigInvalid "CONFIG_INVALID" Failed "A configuration value cannot be used.";
     NeedsConfirmation "NEEDS_CONFIRMATION" Refused "The command needs a confirmation, and there is no terminal to ask at.";
     Declined "DECLINED" Refused "The question was answered with no.";
+    Protected "PROTECTED" Refused "A checkpoint is protected from being deleted.";
     NotForAgents "NOT_FOR_AGENTS" Refused "A verb that decides for a human was called below an agent.";
     NothingToUndo "NOTHING_TO_UNDO" Failed "There is no transaction that can be undone.";
     NotUndoable "NOT_UNDOABLE" Failed "This transaction can not be undone any more.";

@@ -17,7 +17,8 @@ pub fn clock(at: Timestamp) -> String {
 }
 
 /// A number with its word: `1 task`, `2 tasks`. Verbs behind it agree by [`verb`].
-pub fn count(number: usize, one: &str) -> String {
+pub fn count(number: impl TryInto<u64>, one: &str) -> String {
+    let number: u64 = number.try_into().unwrap_or(u64::MAX);
     if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
 }
 
@@ -41,7 +42,7 @@ mod tests {
 
     #[test]
     fn one_is_no_plural() {
-        assert_eq!([count(0, "task"), count(1, "task"), count(2, "task")], ["0 tasks", "1 task", "2 tasks"]);
+        assert_eq!([count(0_u32, "task"), count(1_usize, "task"), count(2_u64, "task")], ["0 tasks", "1 task", "2 tasks"]);
         assert_eq!([verb(1, "is", "are"), verb(0, "is", "are")], ["is", "are"]);
     }
 

@@ -15,7 +15,6 @@ use crate::domain::session::Mode;
 use crate::domain::view::next_commands;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::Context;
-use crate::ops::interventions;
 use crate::ops::supervise::{self, Ending, Interrupts, Options};
 
 /// The most agents at once.
@@ -64,9 +63,6 @@ pub fn run(args: &Run, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut context = open_configured(global, Vec::new(), screen)?;
     context.for_humans_only("run")?;
     let options = options(&context, args)?;
-    if let Some(mode) = args.mode {
-        interventions::change_mode(&mut context, mode)?;
-    }
     let interrupts = Interrupts::install(leave_at_once)?;
     let mut progress = Progress::new(std::io::stderr().is_terminal()).seen_from(context.repo.main_worktree()?.path());
     let ending = supervise::run(&mut context, options, &interrupts, &mut progress)?;
@@ -105,6 +101,7 @@ fn options(context: &Context, args: &Run) -> Result<Options> {
         slots: within("--agents", args.agents.unwrap_or(config.count), MOST_AGENTS)?,
         max_iterations: within("--max-iterations", args.max_iterations.unwrap_or(config.max_iterations), 1_000_000)?,
         until_idle: args.until_idle,
+        mode: args.mode,
         program: if args.program.is_empty() {
             super::configured_program(context)?
         } else {

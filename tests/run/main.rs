@@ -14,3 +14,11 @@ mod common;
 mod session_support;
 
 mod acceptance;
+mod bad_input;
+mod gates;
+mod leftovers;
+mod limits;
+mod queue;
+mod reports;
+mod stopping;
+mod workspaces;

@@ -16,7 +16,7 @@ pub use live::Live;
 pub use world::{UsersThings, World};
 
 /// The longest that a test waits for anything.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Waits until `holds`, and panics with `what` where it never does.
 #[track_caller]
