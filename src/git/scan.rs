@@ -99,7 +99,7 @@ mod tests {
         assert_eq!(on.len(), 1);
         assert_eq!(repo.own_line(&first, &second).unwrap(), [second]);
         assert!(repo.own_line(&Oid::new("1".repeat(40)).unwrap(), &first).unwrap().is_empty());
-        assert_eq!(repo.branches_naming("T1").unwrap(), ["refs/heads/main"]);
+        assert_eq!(repo.branches_naming("T1").unwrap(), ["main"]);
         assert!(repo.branches_naming("t").unwrap().is_empty());
     }
 }
