@@ -66,6 +66,13 @@ pub struct Options {
     pub program: AgentProgram,
 }
 
+impl Options {
+    /// For looking after agents without a session: nothing is started.
+    pub fn attending(program: AgentProgram) -> Self {
+        Self { slots: 1, max_iterations: u32::MAX, until_idle: false, mode: None, program }
+    }
+}
+
 /// How a session ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
