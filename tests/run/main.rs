@@ -1,5 +1,6 @@
 //! `git axiom run` and what humans do while it runs, from outside: real repositories, real processes, scripts as agents.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(clippy::print_stdout, clippy::print_stderr)]
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -14,4 +15,5 @@ mod limits;
 mod queue;
 mod reports;
 mod stopping;
+mod users;
 mod workspaces;

@@ -12,6 +12,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 pub use live::Live;
+#[allow(unused_imports)] // each test binary uses a part
 pub use world::{UsersThings, World};
 
 /// The longest that a test waits for anything.
@@ -25,6 +26,21 @@ pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
         assert!(begun.elapsed() < PATIENCE, "waited in vain: {what}");
         std::thread::sleep(Duration::from_millis(10));
     }
+}
+
+/// Does all of `work`, several at a time: sessions mostly wait for disks and agents.
+pub fn several_at_a_time<T: Send>(work: Vec<T>, each: impl Fn(T) + Sync) {
+    let work = std::sync::Mutex::new(work);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                loop {
+                    let Some(next) = work.lock().unwrap().pop() else { break };
+                    each(next);
+                }
+            });
+        }
+    });
 }
 
 /// Numbers that a seed determines (splitmix64).

@@ -20,7 +20,7 @@ pub struct World {
 }
 
 /// What is the user's in the main worktree, as far as git and the disk can tell.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsersThings {
     status: String,
     staged: String,
