@@ -57,7 +57,10 @@ impl Supervisor<'_> {
         self.context.act_as(By::Supervisor)?;
         let outcome = match merge::merge_task(self.context, task, approved) {
             Ok(outcome) => outcome,
-            Err(error) if matches!(error.code(), Code::Busy | Code::GitLocked | Code::ChangedMeanwhile) => {
+            // A broken workspace is another agent's, which the checkpoint cannot hold: mended before its next iteration.
+            Err(error)
+                if matches!(error.code(), Code::Busy | Code::GitLocked | Code::ChangedMeanwhile | Code::WorkspaceBroken) =>
+            {
                 self.back_off(task.as_str());
                 self.warn(format!("{task} is not merged yet: {error}"));
                 return Ok(());
