@@ -112,6 +112,7 @@ codes! {
     DiskCritical "DISK_CRITICAL" Failed "Too little disk space is left to start agents.";
     DiskEmergency "DISK_EMERGENCY" Failed "Too little disk space is left to go on.";
     DiskCheckoutFailed "DISK_CHECKOUT_FAILED" Failed "A workspace could not be written.";
+    DemoFailed "DEMO_FAILED" Failed "A step of the demo did not go as it should.";
     Interrupted "INTERRUPTED" Interrupted "Interrupted by a signal.";
     Internal "INTERNAL" Failed "A rule of git axiom's own was broken: please report it.";
 }

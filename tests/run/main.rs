@@ -1,6 +1,12 @@
 //! `git axiom run` and what humans do while it runs, from outside: real repositories, real processes, scripts as agents.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
-#![allow(clippy::print_stdout, clippy::print_stderr)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::disallowed_methods
+)]
 
 #[path = "../common/mod.rs"]
 mod common;

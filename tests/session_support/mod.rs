@@ -12,7 +12,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 pub use live::Live;
-#[allow(unused_imports)] // each test binary uses a part
+#[allow(unused_imports)] // not every test binary that includes this needs both
 pub use world::{UsersThings, World};
 
 /// The longest that a test waits for anything.
