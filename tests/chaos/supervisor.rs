@@ -53,7 +53,7 @@ fn a_killed_supervisor_loses_nothing_and_the_next_run_finishes() {
             if let Some(before) = first.replace(now) {
                 before.nothing_is_lost(&world, &note);
             }
-            assert_eq!(world.users_things(), users, "{note}");
+            assert_eq!(world.users_things().contents(), users.contents(), "{note}");
         }
         let ended = world.autopilot(&ARGS);
         assert_eq!(ended.code, Some(0), "{note}\n{}", ended.stderr);

@@ -30,6 +30,14 @@ pub struct UsersThings {
     files: BTreeMap<String, Vec<u8>>,
 }
 
+impl UsersThings {
+    /// What has to be there even between a crash in the middle of a merge and its recovery, when the branch, the index and
+    /// the files that come with the merge do not fit each other yet.
+    pub fn contents(&self) -> (&[String], &str, &BTreeMap<String, Vec<u8>>) {
+        (&self.entries, &self.stash, &self.files)
+    }
+}
+
 impl World {
     /// The little repository of [`TestEnv::new`].
     pub fn new() -> Self {
