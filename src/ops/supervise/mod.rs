@@ -92,6 +92,8 @@ struct Watch {
     token: Option<Token>,
     /// How far its signals have been read.
     signals_read: u64,
+    /// How many that were.
+    signals_heard: u64,
     /// The last signal that decides.
     verdict: Option<Signal>,
     /// When its workspace was captured last, or its watch began.
