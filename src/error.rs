@@ -86,6 +86,9 @@ codes! {
     NotForAgents "NOT_FOR_AGENTS" Refused "A verb that decides for a human was called below an agent.";
     NothingToUndo "NOTHING_TO_UNDO" Failed "There is no transaction that can be undone.";
     NotUndoable "NOT_UNDOABLE" Failed "This transaction can not be undone any more.";
+    NoTaskCommits "NO_TASK_COMMITS" Failed "The target branch has no commit of the task to take back, and nothing else is left of it.";
+    HistoryMissing "HISTORY_MISSING" Failed "Commits that are needed are not in this clone.";
+    HasDependents "HAS_DEPENDENTS" Refused "Tasks that were begun depend on the task.";
     ChangedMeanwhile "CHANGED_MEANWHILE" Conflict "A ref, file or case is no longer what the operation expects; nothing was changed.";
     MergeConflict "MERGE_CONFLICT" Conflict "The merge has conflicts; nothing was changed.";
     BranchInUse "BRANCH_IN_USE" Conflict "A branch is checked out in a worktree that is not part of the operation.";

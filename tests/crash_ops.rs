@@ -41,10 +41,11 @@ fn fingerprint(scratch: &Scratch) -> String {
         text.push_str(&format!("{task} {:?}\n", contents(folder)));
         text.push_str(&format!("{} {}\n", at(&["branch", "--show-current"]), at(&["status", "--porcelain=v2", "-uall"])));
     }
-    // A merge commit has the time of its making in it.
+    // Commits that are made on the way have the time of their making in them.
     let merges = scratch.git(&["log", "--branches", "--min-parents=2", "--format=%H"]);
-    for (number, id) in merges.lines().enumerate() {
-        text = text.replace(id, &format!("merge-{number}"));
+    let reverts = scratch.git(&["log", "--branches", "--grep=^Axiom-Reverts:", "--format=%H"]);
+    for (number, id) in merges.lines().chain(reverts.lines()).enumerate() {
+        text = text.replace(id, &format!("made-{number}"));
     }
     text
 }
@@ -210,25 +211,63 @@ fn an_undo_killed_anywhere_is_done_or_not() {
 }
 
 #[test]
-fn an_interrupted_rollback_is_reversed_by_abort() {
-    let scratch = gone_on();
-    let before = fingerprint(&scratch);
+fn a_tasks_rollback_killed_anywhere_is_done_or_not() {
+    let story = Story { scratch: built_upon(), args: args(&["rollback", "task", "t1", "--cascade", "--yes"]) };
+    survive(&story, &checkpoints_are_whole);
+}
+
+#[test]
+fn an_undo_of_a_tasks_rollback_killed_anywhere_is_done_or_not() {
+    let scratch = built_upon();
+    scratch.axiom(&["rollback", "task", "t1", "--cascade", "--yes"]);
+    let story = Story { scratch, args: args(&["undo", "--yes"]) };
+    survive(&story, &checkpoints_are_whole);
+}
+
+/// A merged task, and one that was done on top of it, with loose ends.
+fn built_upon() -> Scratch {
+    let scratch = with_work();
+    scratch.axiom(&["merge", "t1"]);
+    scratch.axiom(&["task", "edit", "t2", "--after", "t1"]);
+    scratch
+}
+
+#[test]
+fn an_interrupted_rollback_is_reversed_by_abort_or_finished_by_continue() {
+    ended_either_way(&gone_on(), &["rollback", "checkpoint", "safe", "--yes"]);
+}
+
+#[test]
+fn an_interrupted_rollback_of_a_task_is_reversed_by_abort_or_finished_by_continue() {
+    ended_either_way(&built_upon(), &["rollback", "task", "t1", "--cascade", "--yes"]);
+}
+
+fn ended_either_way(scratch: &Scratch, rollback: &[&str]) {
+    let before = fingerprint(scratch);
     let saved = scratch.path().with_file_name("saved");
     assert!(Command::new("cp").arg("-a").arg(scratch.path()).arg(&saved).status().unwrap().success());
-    let rollback = ["rollback", "checkpoint", "safe", "--yes"];
-    let points = points_of(&scratch, &rollback);
+    let points = points_of(scratch, rollback);
+    let after = fingerprint(scratch);
     let begun = points.iter().position(|point| point == "journal.begun:1").unwrap();
     let ended = points.iter().position(|point| point == "journal.before-end:1").unwrap();
+    let mut open = 0;
     for point in &points[begun..=ended] {
-        reset(&scratch, &saved);
-        kill_at(&scratch, &rollback, point);
-        if scratch.store().state().record.open.is_none() {
-            continue;
+        for (way, wanted) in [("--abort", &before), ("--continue", &after)] {
+            reset(scratch, &saved);
+            kill_at(scratch, rollback, point);
+            if scratch.store().state().record.open.is_none() {
+                continue;
+            }
+            open += 1;
+            scratch.refused(&["merge", "t2"], "OPERATION_OPEN", 6);
+            scratch.refused(&["checkpoint", "create", "x"], "OPERATION_OPEN", 6);
+            scratch.refused(rollback, "OPERATION_OPEN", 6);
+            scratch.axiom(&["rollback", way]);
+            assert_eq!(&fingerprint(scratch), wanted, "{point} {way}");
+            scratch.axiom(&["rollback", way]);
+            assert_eq!(&fingerprint(scratch), wanted, "{point} {way}, twice");
+            scratch.fsck();
         }
-        scratch.refused(&["merge", "t2"], "OPERATION_OPEN", 6);
-        scratch.refused(&["checkpoint", "create", "x"], "OPERATION_OPEN", 6);
-        scratch.axiom(&["rollback", "--abort"]);
-        assert_eq!(fingerprint(&scratch), before, "{point}");
-        scratch.fsck();
     }
+    assert!(open > 4, "{points:?}");
 }

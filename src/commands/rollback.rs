@@ -1,5 +1,7 @@
 //! `git axiom rollback …`.
 
+mod task;
+
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
@@ -33,6 +35,8 @@ pub struct Rollback {
 enum To {
     /// Go back to a checkpoint: files, index, branches, workspaces and the task state
     Checkpoint(Checkpoint),
+    /// Take back the work of one task: its commits are reverted, and it is to be done again
+    Task(task::Task),
     /// Go back to the beginning of the last session
     Session(How),
 }
@@ -81,6 +85,7 @@ pub fn run(args: &Rollback, global: &Global, screen: &mut Screen) -> Result<Exit
     let mut context = open_configured(global, Vec::new(), screen)?;
     context.for_humans_only("rollback")?;
     match &args.to {
+        Some(To::Task(args)) => task::run(args, &mut context, screen),
         Some(To::Checkpoint(to)) => checkpoint(&mut context, screen, &to.name, &to.how),
         Some(To::Session(how)) => {
             let session = context.state().record.session.as_ref();

@@ -47,8 +47,7 @@ pub fn run(args: &Stop, how: Ending, global: &Global, screen: &mut Screen) -> Re
             .hint(format!("git axiom {verb} --all    for all of them")));
     }
     let mut context = open_configured(global, Vec::new(), screen)?;
-    let options =
-        Options { slots: 1, max_iterations: u32::MAX, until_idle: false, mode: None, program: configured_program(&context)? };
+    let options = Options::attending(configured_program(&context)?);
     let stopped = interventions::end_agents(&mut context, &args.agents, how, options, &mut Progress::new(false))?;
     if let Some(idle) = args.agents.iter().find(|agent| !stopped.contains(agent)) {
         return Err(

@@ -5,7 +5,7 @@
 //! | `program` | running git: environment, explicit git directory, captured output, the inherited lock |
 //! | `repository` | finding the repository, its facts, the identity |
 //! | `refs`, `head` | reading and changing refs by compare-and-swap; HEAD per worktree |
-//! | `objects`, `history` | objects; questions about history and differences |
+//! | `objects`, `history`, `scan` | objects; questions about history and differences; whole histories with their marks |
 //! | `capture`, `capture_extras`, `coverage` | saving a worktree as commits, and what that leaves out |
 //! | `status`, `index_file`, `changed_paths` | what differs; private copies of the index; bringing an index up to date |
 //! | `restore`, `restore_plan`, `staging`, `place` | bringing files from one captured tree to another |
@@ -41,6 +41,7 @@ mod refs;
 mod repository;
 mod restore;
 mod restore_plan;
+mod scan;
 mod size;
 mod staging;
 mod stale_locks;

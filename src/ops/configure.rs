@@ -39,6 +39,9 @@ pub fn load(repo: &Repository, command_line: Vec<(String, String)>) -> Result<Lo
 
 /// What `git config` holds below `axiom.`; the caller's `git -c` counts too.
 fn from_git(repo: &Repository) -> Result<Vec<GitEntry>> {
+    if repo.config_lacks_section("axiom") {
+        return Ok(Vec::new());
+    }
     let output = repo.git().args(["config", "--null", "--show-origin", "--get-regexp", r"^axiom\."]).run()?;
     // Exit 1: there is none.
     if output.code == Some(1) {

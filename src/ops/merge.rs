@@ -183,14 +183,14 @@ fn message(ctx: &Context, case: &Case) -> String {
 }
 
 /// The worktree in which a branch is checked out.
-fn checked_out(ctx: &Context, branch: &RefName) -> Result<Option<Worktree>> {
+pub(super) fn checked_out(ctx: &Context, branch: &RefName) -> Result<Option<Worktree>> {
     let entries = ctx.repo.worktrees()?.into_iter();
     let mut there = entries.filter(|entry| entry.present && entry.head.as_ref().and_then(Head::branch) == Some(branch));
     Ok(there.next().map(|entry| entry.worktree))
 }
 
 /// Refuses while the user is in the middle of a merge or the like: its outcome would be based on another commit.
-fn nothing_in_progress(worktree: &Worktree) -> Result<()> {
+pub(super) fn nothing_in_progress(worktree: &Worktree) -> Result<()> {
     let signs = ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"];
     match signs.iter().find(|sign| worktree.git_dir().join(sign).exists()) {
         Some(sign) => {

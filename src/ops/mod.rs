@@ -17,6 +17,7 @@ pub mod output;
 pub mod recover;
 pub mod repair;
 pub mod rollback;
+pub mod rollback_task;
 pub mod status;
 pub mod supervise;
 pub mod texts;

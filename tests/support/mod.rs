@@ -154,6 +154,11 @@ impl Scratch {
     /// A task in work, with a workspace in which nothing was done yet.
     pub fn open_task(&self, id: &str) {
         self.add_case(id);
+        self.reopen_task(id);
+    }
+
+    /// As `open_task`, for a case that exists.
+    pub fn reopen_task(&self, id: &str) {
         let (agent, task) = (AgentId::new("ed-001").unwrap(), CaseId::new(id).unwrap());
         let path = self.workspace(id);
         let (base, branch) = (self.head(), format!("axiom/{id}"));

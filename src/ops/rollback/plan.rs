@@ -214,7 +214,7 @@ fn put_aside(
     })
 }
 
-fn trash_places(ctx: &Context, name: &str) -> Result<(String, String)> {
+pub(in crate::ops) fn trash_places(ctx: &Context, name: &str) -> Result<(String, String)> {
     let unique = format!("{name}-{}", env::fresh_id());
     let folder = journal::trash_root(ctx)?.join(&unique).display().to_string();
     Ok((folder, ctx.repo.common_dir().join("axiom/trash").join(&unique).display().to_string()))

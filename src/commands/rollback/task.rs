@@ -1,0 +1,152 @@
+//! `git axiom rollback task`.
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::cli::progress::Progress;
+use crate::cli::screen::Screen;
+use crate::commands::configured_program;
+use crate::domain::ids::CaseId;
+use crate::error::{Code, Error, Exit, Result};
+use crate::ops::context::Context;
+use crate::ops::rollback_task::{self as op, Outcome, Preview, Wanted};
+use crate::ops::supervise::Options;
+
+/// Arguments of `rollback task`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The task's commits are those that name it, by an 'Axiom-Task:' trailer or by '#TASK @AGENT' in the subject, what merges that
+name it took in, and what its iterations are recorded to have made. They are reverted, newest first; nothing is rewritten. The
+task is then to be done again, on a fresh branch. A conflict changes nothing, and is listed with the commits behind it.")]
+pub(super) struct Task {
+    /// The task; commits may name it where git axiom does not know it
+    task: CaseId,
+    /// Take back tasks too that were begun on top of it
+    #[arg(long)]
+    cascade: bool,
+    /// The branch on which commits are reverted, where it is not the one that the task was merged into
+    #[arg(long, value_name = "BRANCH")]
+    target: Option<String>,
+    /// Refuse where an agent works on it, instead of stopping the agent
+    #[arg(long)]
+    no_stop: bool,
+    /// Show exactly what would be done, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer<'a> {
+    #[serde(flatten)]
+    preview: &'a Preview,
+    dry_run: bool,
+    safety: Option<String>,
+    undo: Option<String>,
+    moved_aside: Vec<String>,
+}
+
+impl<'a> Answer<'a> {
+    fn of(preview: &'a Preview, dry_run: bool) -> Self {
+        Self { preview, dry_run, safety: None, undo: None, moved_aside: Vec::new() }
+    }
+}
+
+/// Takes a task back.
+///
+/// # Errors
+/// `MERGE_CONFLICT`, `NEEDS_CONFIRMATION`, `DECLINED`, and whatever the operation says.
+pub(super) fn run(args: &Task, context: &mut Context, screen: &mut Screen) -> Result<Exit> {
+    let wanted = Wanted { task: args.task.clone(), cascade: args.cascade, target: args.target.clone() };
+    if args.dry_run || !args.yes {
+        let preview = op::preview(context, &wanted)?;
+        if !preview.conflicts.is_empty() {
+            return conflict(screen, &preview, args.dry_run);
+        }
+        if args.dry_run {
+            screen.answer(&Answer::of(&preview, true), || people(&preview, "Would take"))?;
+            return Ok(Exit::Done);
+        }
+        screen.note(people(&preview, "Takes").trim_end());
+        screen.confirm("Take it back?", false)?;
+    }
+    let stop = match args.no_stop {
+        true => None,
+        false => {
+            let program = configured_program(context)?;
+            Some(Options::attending(program))
+        }
+    };
+    let done = match op::run(context, &wanted, stop, &mut Progress::new(false))? {
+        Outcome::Conflict(preview) => return conflict(screen, &preview, false),
+        Outcome::Done(done) => done,
+    };
+    let undo = format!("git axiom undo {}", done.txn);
+    let answer = Answer {
+        safety: Some(done.safety.to_string()),
+        undo: Some(undo.clone()),
+        moved_aside: done.moved_aside.iter().map(|moved| moved.now_at.display().to_string()).collect(),
+        ..Answer::of(&done.preview, false)
+    };
+    screen.answer(&answer, || {
+        let mut text = people(&done.preview, "Took");
+        for place in &answer.moved_aside {
+            text.push_str(&format!("moved out of the way: {place}\n"));
+        }
+        text.push_str(&format!("What was there before is in checkpoint {}.\nTo take it back: {undo}\n", done.safety));
+        text
+    })?;
+    Ok(Exit::Done)
+}
+
+/// With `--json` the whole document, so that a script sees what is in conflict with what; the error in any case.
+fn conflict(screen: &mut Screen, preview: &Preview, dry_run: bool) -> Result<Exit> {
+    if screen.wants_json() {
+        screen.answer(&Answer::of(preview, dry_run), String::new)?;
+    }
+    let mut lines = Vec::new();
+    for conflict in preview.conflicts.iter().take(20) {
+        let behind: Vec<String> = conflict.behind.iter().map(|one| format!("{} {}", one.id.short(), one.subject)).collect();
+        let since = if behind.is_empty() { String::new() } else { format!(" (changed since by {})", behind.join("; ")) };
+        lines.push(format!("{}{since}", conflict.path));
+    }
+    let commit = preview.conflicts.first().map_or("?", |conflict| conflict.commit.short());
+    Err(Error::new(Code::MergeConflict, format!("{commit} of '{}' cannot be reverted: nothing was changed", preview.task_id))
+        .why(lines.join(", "))
+        .hint("take back what was built on it first, or revert it by hand: git revert"))
+}
+
+fn people(preview: &Preview, takes: &str) -> String {
+    let mut text = format!("{takes} '{}' back on {}:\n", preview.task_id, preview.target.short());
+    let mut part = |what: &str, lines: Vec<String>| {
+        if lines.is_empty() {
+            return;
+        }
+        text.push_str(&format!("  {} {what}\n", lines.len()));
+        for line in lines.iter().take(20) {
+            text.push_str(&format!("    {line}\n"));
+        }
+        if lines.len() > 20 {
+            text.push_str(&format!("    and {} more\n", lines.len() - 20));
+        }
+    };
+    let brings = |id: &crate::domain::names::Oid| {
+        let merge = preview.merges.iter().find(|merge| merge.id == *id).filter(|merge| !merge.brings.is_empty());
+        merge.map_or_else(String::new, |merge| format!(" (with the {} commits that it took in)", merge.brings.len()))
+    };
+    let commits = preview.commits.iter().map(|one| format!("{} {}{}", one.id.short(), one.subject, brings(&one.id)));
+    part("commits are reverted, in this order", commits.collect());
+    part("commits need no revert", preview.skipped.iter().map(|one| format!("{} {}", one.id.short(), one.why)).collect());
+    let tasks = preview.tasks.iter().map(|task| {
+        let merged = if task.unmerged { ", no longer merged" } else { "" };
+        format!("{}: {} → {}{merged}", task.id, task.from, task.to)
+    });
+    part("tasks are to be done again", tasks.collect());
+    part("workspaces are put aside", preview.workspaces.iter().map(|one| one.path.clone()).collect());
+    part("branches are kept for undo and deleted", preview.branches.iter().map(|one| one.short().to_owned()).collect());
+    part("files change", preview.files.iter().map(|file| file.path.to_string()).collect());
+    text
+}

@@ -1,0 +1,148 @@
+//! Taking the work of one task back: its commits reverted on the target, newest first, in memory; then journaled like any
+//! other operation. Nothing is rewritten, so it makes no difference who has the commits already.
+
+mod find;
+mod plan;
+mod reverts;
+
+use crate::domain::checkpoint::Trigger;
+use crate::domain::event::Event;
+use crate::domain::ids::{AgentId, CaseId, CheckpointName, TxnId};
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files;
+use crate::git::MovedAside;
+use crate::ops::checkpoint::{self, Wanted as Checkpoint};
+use crate::ops::context::Context;
+use crate::ops::interventions::{self, Ending};
+use crate::ops::journal;
+use crate::ops::rollback::quiet::{self, Paused};
+use crate::ops::supervise::Options;
+use crate::ops::supervise::notice::Watcher;
+
+pub use plan::{ConflictLine, FileLine, MergeLine, Preview, RevertLine, SkippedLine};
+
+/// What is asked for.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// The task; git axiom need not know it where commits name it.
+    pub task: CaseId,
+    /// Whether tasks that were begun on top of it are taken back too.
+    pub cascade: bool,
+    /// The branch on which commits are reverted; found by itself where none is given.
+    pub target: Option<String>,
+}
+
+/// A rollback that was done.
+#[derive(Debug)]
+pub struct Done {
+    /// What it did.
+    pub preview: Preview,
+    /// The checkpoint made before it.
+    pub safety: CheckpointName,
+    /// Its transaction: what `undo` takes.
+    pub txn: TxnId,
+    /// What no capture held and was in the way: it is in the trash.
+    pub moved_aside: Vec<MovedAside>,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It is done.
+    Done(Box<Done>),
+    /// Reverting conflicts with what was done since; nothing was changed.
+    Conflict(Box<Preview>),
+}
+
+/// What the rollback of a task would do, conflicts included. Changes no ref and no file.
+///
+/// # Errors
+/// `UNKNOWN_TASK`, `NO_TASK_COMMITS`, `HAS_DEPENDENTS`, `INVALID_TRANSITION` for a group, `TARGET_MISSING`, `DETACHED_HEAD`,
+/// `HISTORY_MISSING`, `IN_THE_WAY`, `BRANCH_IN_USE`, `OPERATION_OPEN`.
+pub fn preview(ctx: &Context, wanted: &Wanted) -> Result<Preview> {
+    ctx.no_open_operation()?;
+    let mut work = plan::work(ctx, wanted)?;
+    if work.preview.conflicts.is_empty() {
+        plan::put_workspaces_aside(ctx, &mut work, None)?;
+        plan::check(ctx, &work)?;
+    }
+    Ok(work.preview)
+}
+
+/// Takes the task back. An agent that works on it is stopped first, by what `stop` says; without it the answer is `BUSY`.
+/// When this returns, all of it survives a power loss. A crash leaves nothing changed, or an operation that
+/// `rollback --continue` or `--abort` ends.
+///
+/// # Errors
+/// As [`preview`]; `BUSY` where agents do not stop; `CHANGED_MEANWHILE`; those of the safety checkpoint.
+pub fn run(ctx: &mut Context, wanted: &Wanted, stop: Option<Options>, watcher: &mut dyn Watcher) -> Result<Outcome> {
+    ctx.no_open_operation()?;
+    // Everything that can be refused is, before any agent is stopped.
+    let work = plan::work(ctx, wanted)?;
+    if !work.preview.conflicts.is_empty() {
+        return Ok(Outcome::Conflict(Box::new(work.preview)));
+    }
+    let paused = stop_agents(ctx, &work.tasks, stop, watcher)?;
+    let outcome = ctx.with_operation_lock(|ctx| locked(ctx, wanted));
+    if paused == Paused::BySupervisor {
+        quiet::resume(ctx)?;
+    }
+    outcome
+}
+
+/// Sees to it that no agent works on these tasks, and that none begins to while it counts.
+fn stop_agents(ctx: &mut Context, tasks: &[CaseId], stop: Option<Options>, watcher: &mut dyn Watcher) -> Result<Paused> {
+    let busy: Vec<AgentId> = tasks.iter().filter_map(|task| ctx.state().agent_on(task)).map(|agent| agent.id.clone()).collect();
+    // A living supervisor would claim a task again as soon as it is pending.
+    let claimable = tasks.iter().any(|task| ctx.state().restorable.workspaces.contains_key(task)) && ctx.supervisor_alive()?;
+    if busy.is_empty() && !claimable {
+        return Ok(Paused::Nothing);
+    }
+    let Some(options) = stop else {
+        let names: Vec<&str> = busy.iter().map(AgentId::as_str).collect();
+        return Err(Error::new(Code::Busy, "agents may be at work on what is to be taken back")
+            .why(names.join(", "))
+            .hint("without --no-stop they are stopped"));
+    };
+    if ctx.supervisor_alive()? {
+        return quiet::stop_agents(ctx);
+    }
+    interventions::end_agents(ctx, &busy, Ending::Stop, options, watcher)?;
+    Ok(Paused::Nothing)
+}
+
+fn locked(ctx: &mut Context, wanted: &Wanted) -> Result<Outcome> {
+    ctx.no_open_operation()?;
+    let mut work = plan::work(ctx, wanted)?;
+    if !work.preview.conflicts.is_empty() {
+        return Ok(Outcome::Conflict(Box::new(work.preview)));
+    }
+    for task in &work.tasks {
+        if ctx.state().agent_on(task).is_some() || files::is_locked(&ctx.layout().workspace_lock(task))? {
+            return Err(Error::new(Code::Busy, format!("an agent works on '{task}'")).hint("git axiom stop AGENT"));
+        }
+    }
+    plan::forget_lost_workspaces(ctx, &work.tasks)?;
+    journal::check(ctx, &work.operation)?;
+    let (safety, captured) = checkpoint::create_locked(ctx, &Checkpoint::by(Trigger::BeforeRollback))?;
+    env::fault_point("rollback-task.safe");
+    plan::put_workspaces_aside(ctx, &mut work, Some(&captured))?;
+    work.operation.safety = Some(safety.name.clone());
+    plan::check(ctx, &work)?;
+    close_gates(ctx, &work.tasks)?;
+    env::fault_point("rollback-task.before-journal");
+    let done = journal::run(ctx, work.operation)?;
+    let txn = ctx.txn().clone();
+    Ok(Outcome::Done(Box::new(Done { preview: work.preview, safety: safety.name, txn, moved_aside: done.moved_aside })))
+}
+
+/// What waited for a human's word on these tasks waits no more: a word given already must not count for the next attempt.
+fn close_gates(ctx: &mut Context, tasks: &[CaseId]) -> Result<()> {
+    ctx.append_with(|state| {
+        let concerned = |task: &Option<CaseId>| task.as_ref().is_some_and(|task| tasks.contains(task));
+        let gates = state.restorable.gates.values().filter(|gate| concerned(&gate.task_id));
+        Ok(gates.map(|gate| Event::GateClosed { id: gate.id.clone(), reason: "the task is taken back".into() }).collect())
+    })
+    .map(drop)
+}
