@@ -1,5 +1,7 @@
 //! `git axiom run`: the supervisor.
 
+mod detach;
+
 use std::io::IsTerminal;
 
 use clap::Args;
@@ -29,7 +31,7 @@ Examples:
 
 In mode semi-auto each claim and each merge waits at a gate: see 'git axiom gate list'.
 Ctrl+C pauses, waits 5 seconds for the agents, stops them and keeps their work; again leaves at
-once.")]
+once. With --detach, closing the terminal ends nothing: 'git axiom quit' does.")]
 pub struct Run {
     /// How many agents may work at once
     #[arg(long, value_name = "N")]
@@ -43,6 +45,12 @@ pub struct Run {
     /// End when nothing more can be done: exit 0 if every task is merged
     #[arg(long)]
     pub until_idle: bool,
+    /// Run in the background; returns when the session has begun
+    #[arg(long)]
+    pub detach: bool,
+    /// This is the session in the background
+    #[arg(long, hide = true, conflicts_with = "detach")]
+    pub detached: bool,
     /// The agent program and its arguments; without one, the configured agent
     #[arg(last = true, value_name = "PROGRAM")]
     pub program: Vec<String>,
@@ -63,6 +71,12 @@ pub fn run(args: &Run, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut context = open_configured(global, Vec::new(), screen)?;
     context.for_humans_only("run")?;
     let options = options(&context, args)?;
+    if args.detach {
+        return detach::run(&mut context, screen);
+    }
+    if args.detached {
+        crate::process::detached::begin_session()?;
+    }
     let interrupts = Interrupts::install(leave_at_once)?;
     let mut progress = Progress::new(std::io::stderr().is_terminal()).seen_from(context.repo.main_worktree()?.path());
     let ending = supervise::run(&mut context, options, &interrupts, &mut progress)?;
