@@ -52,7 +52,44 @@ fn a_session_in_the_background_has_begun_when_it_is_said_to_and_can_be_ended() {
     wait_until("the session ends", || env.json(&["status"])["supervisor"]["alive"] == false);
     let log = std::fs::read_to_string(begun["log"].as_str().unwrap()).unwrap();
     assert!(log.contains("session ended: asked to quit"), "{log}");
+    let what = |args: &[&str]| {
+        let log = env.json(args);
+        let all: Vec<_> = log["transactions"].as_array().unwrap().iter().map(|one| one["what"].to_string()).collect();
+        all.join("\n")
+    };
+    let (listed, every) = (what(&["log"]), what(&["log", "--all"]));
+    for effect in ["session begins", "session ended", "merge t into main", "checkpoint session-start", "add t", "end the session"]
+    {
+        assert!(listed.contains(effect), "{effect}: {listed}");
+    }
+    for step in ["claimed t", "begins iteration 1"] {
+        assert!(every.contains(step) && !listed.contains(step), "{step}: {listed}\n\n{every}");
+    }
     env.fsck();
+}
+
+#[test]
+fn several_gates_are_approved_at_once() {
+    let env = TestEnv::new();
+    for id in ["a", "b"] {
+        env.ok(&["task", "add", id, "--id", id, "--body", &format!("echo {id} > {id}")]);
+    }
+    env.json(&["run", "--detach", "--mode", "semi-auto"]);
+    let _ended = Ended(&env);
+    let waiting = |kind: &str| {
+        let gates = env.json(&["gate", "list"]);
+        let open = |gate: &&serde_json::Value| gate["kind"] == kind && gate["decision"].is_null();
+        gates["gates"].as_array().unwrap().iter().filter(open).count()
+    };
+    wait_until("two tasks wait to be claimed", || waiting("claim") == 2);
+    env.axiom(&["gate", "approve", "a", "nowhere"]).fails_with(Code::UnknownGate);
+    assert_eq!(waiting("claim"), 2, "all or none");
+    assert_eq!(env.ok(&["gate", "approve", "a", "b"]), "claim-a\nclaim-b");
+    wait_until("two tasks wait to be merged", || waiting("merge") == 2);
+    assert_eq!(env.json(&["gate", "approve", "--all"])["ids"], serde_json::json!(["merge-a", "merge-b"]));
+    wait_until("both are merged", || env.json(&["status"])["progress"]["merged"] == 2);
+    env.ok(&["quit"]);
+    wait_until("the session ends", || env.json(&["status"])["supervisor"]["alive"] == false);
 }
 
 #[test]

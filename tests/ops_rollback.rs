@@ -114,6 +114,8 @@ fn a_preview_names_workspaces_that_change_and_commits_newest_first() {
     scratch.write("own.txt", "own\n");
     scratch.git(&["add", "own.txt"]);
     scratch.git(&["commit", "-q", "-m", "own"]);
+    // git's times are in seconds.
+    std::thread::sleep(std::time::Duration::from_millis(1100));
     scratch.axiom(&["merge", "t1"]);
     assert_eq!(preview()["commits"][0]["id"], scratch.head().as_str(), "newest first");
 }
