@@ -166,6 +166,13 @@ impl Error {
         self
     }
 
+    /// Adds several hints.
+    #[must_use]
+    pub fn hints_of(mut self, hints: impl IntoIterator<Item = String>) -> Self {
+        self.hints.extend(hints);
+        self
+    }
+
     /// Adds what to do next. Several hints are printed in order.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {

@@ -58,7 +58,8 @@ fn from_git(repo: &Repository) -> Result<Vec<GitEntry>> {
             Some((key, value)) => (key, Some(value.to_owned())),
             None => (entry, None),
         };
-        entries.push(GitEntry { origin: origin.trim_end_matches(':').to_owned(), key: key.to_owned(), value });
+        let origin = origin.strip_prefix("file:").unwrap_or(origin).trim_end_matches(':');
+        entries.push(GitEntry { origin: origin.to_owned(), key: key.to_owned(), value });
     }
     Ok(entries)
 }

@@ -17,8 +17,8 @@ use crate::store::rebuild::Source;
 /// Arguments of `recover`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without --yes it only looks, and says what it would do. 'git axiom run' does the same repairs when it starts.
-Agents that still run go on; the next 'git axiom run' takes them over.")]
+Without --yes it only looks, and says what it would do. 'git axiom run' does the same repairs
+when it starts. Agents that still run go on; the next 'git axiom run' takes them over.")]
 pub struct Recover {
     /// Do every safe repair
     #[arg(long, short)]

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
+use crate::cli::words;
 use crate::commands::open;
 use crate::domain::audit::AuditEntry;
 use crate::domain::ids::CaseId;
@@ -48,7 +49,7 @@ pub fn run(args: &Audit, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let id = CaseId::new(args.id.as_str())?;
     let context = open(global)?;
     let history = history::audit(&context, &id)?;
-    let entry = |entry: &AuditEntry| vec![entry.at.to_string(), entry.by.to_string(), entry.text.clone()];
+    let entry = |entry: &AuditEntry| vec![words::time(entry.at), entry.by.to_string(), entry.text.clone()];
     let answer = Answer { id: &id, entries: history.iter().map(as_json).collect() };
     screen.answer(&answer, || table(&history.iter().map(entry).collect::<Vec<_>>()))?;
     Ok(Exit::Done)
