@@ -15,6 +15,9 @@ use crate::ops::history;
 
 /// Arguments of `task audit`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Oldest first: when, who, and what happened, with the old and new value of each field that
+changed. All of it is from the event log; 'git axiom events' prints that whole.")]
 pub struct Audit {
     /// The case
     id: String,
