@@ -27,11 +27,12 @@ impl Repository {
     /// `GIT_FAILED`, `DISK_FULL`, `IO_FAILED`; the old index is then still there.
     pub fn install_index(&self, worktree: &Worktree, tree: &Oid, extras: &IndexExtras, lock: &IndexLock) -> Result<()> {
         let index = self.start_index(worktree, lock)?;
-        let git = self.git_in(worktree).index(index).config("core.splitIndex=false");
-        git.args(["read-tree", "--reset", tree.as_str()]).run_ok()?;
+        // git refuses to replace a marked entry whose file is another one by now, so the marks go first.
         let now = index_facts(self, worktree, index)?;
         mark(self, worktree, index, "--no-assume-unchanged", &now.assume_unchanged)?;
         mark(self, worktree, index, "--no-skip-worktree", &now.skip_worktree)?;
+        let git = self.git_in(worktree).index(index).config("core.splitIndex=false").config("core.sparseCheckout=false");
+        git.args(["read-tree", "--reset", tree.as_str()]).run_ok()?;
         let mut info = IndexInfo::default();
         for stage in &extras.unmerged {
             info.remove(&stage.path, &stage.oid);
