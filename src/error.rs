@@ -148,7 +148,9 @@ impl Error {
         let full = matches!(cause.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded);
         let error =
             Self::new(if full { Code::DiskFull } else { Code::IoFailed }, format!("cannot {action} '{}'", path.display()));
+        let denied = cause.kind() == std::io::ErrorKind::PermissionDenied;
         let error = error.because(cause);
+        let error = if denied { error.hint("this user may not do that: see with 'ls -ld' whose it is") } else { error };
         if full { error.hint("free some disk space and run the command again; nothing was lost") } else { error }
     }
 

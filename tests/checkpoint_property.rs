@@ -4,7 +4,14 @@
 //!
 //! `AXIOM_PROPERTY_STATES=20000 cargo test --test checkpoint_property` tries more; a failure prints the seed of its one
 //! state: `AXIOM_PROPERTY_SEED=<seed>` tries that alone.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::disallowed_methods
+)]
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -92,11 +99,15 @@ fn worker() {
     let dir = tempfile::tempdir().unwrap();
     let root = dir.path().canonicalize().unwrap();
     let templates: Vec<(PathBuf, Kind)> = KINDS.iter().map(|kind| (template(&root, *kind), *kind)).collect();
+    let mut failed = Vec::new();
     for line in std::fs::read_to_string(list).unwrap().lines() {
         let seed: u64 = line.parse().unwrap();
-        let outcome = std::panic::catch_unwind(|| one_state(&root, &templates, seed));
-        assert!(outcome.is_ok(), "AXIOM_PROPERTY_SEED={seed} cargo test --test checkpoint_property");
+        if std::panic::catch_unwind(|| one_state(&root, &templates, seed)).is_err() {
+            failed.push(format!("AXIOM_PROPERTY_SEED={seed}"));
+        }
+        assert!(failed.len() < 5, "{failed:?} cargo test --test checkpoint_property");
     }
+    assert!(failed.is_empty(), "{failed:?} cargo test --test checkpoint_property");
 }
 
 /// What kind of repository.
@@ -168,7 +179,9 @@ fn template(root: &Path, kind: Kind) -> PathBuf {
         Kind::UntrackedCache => drop(git(&path, &["config", "core.untrackedCache", "true"])),
         _ => {}
     }
-    write(&path, ".gitignore", format!("*.ign{eol}/ignored-dir/{eol}"));
+    // Not in a file of the worktree: the wrecking itself must not come to commit what is ignored.
+    std::fs::write(path.join(".git/info/exclude"), "*.ign\n/ignored-dir/\n").unwrap();
+    write(&path, ".gitignore", format!("*.other{eol}"));
     for name in ["a.txt", "b.txt", "dir/c.txt", "dir/deep/d.txt", "other/e.txt", "other/f.txt", "sp ace/g", "h"] {
         write(&path, name, format!("first of {name}{eol}second{eol}"));
     }
@@ -401,7 +414,8 @@ impl Shape<'_> {
             }
             20 => drop(self.git(&["commit", "-q", "-a", "-m", "more"])),
             21 => drop(self.git(&["checkout", "-q", "--detach"])),
-            22 => drop(self.git(&["symbolic-ref", "HEAD", "refs/heads/never/born"])),
+            // In a sparse checkout a reset would then forget what is not checked out, and bring it all in later.
+            22 if self.kind != Kind::SparseIndex => drop(self.git(&["symbolic-ref", "HEAD", "refs/heads/never/born"])),
             _ => {
                 if !self.root.join("nested").exists() {
                     git(&self.root, &["init", "-q", "nested"]);
@@ -428,7 +442,7 @@ impl Shape<'_> {
                 4 => drop(self.git(&["checkout", "-q", "-f", "right"])),
                 5 => {
                     let _ = std::fs::remove_file(self.root.join(".git/MERGE_HEAD"));
-                    drop(self.git(&["rm", "-q", "-r", "--cached", "--ignore-unmatch", "dir"]));
+                    self.git(&["rm", "-q", "-r", "--cached", "--ignore-unmatch", "dir"]);
                 }
                 _ => self.mutate_files(),
             }
@@ -472,8 +486,7 @@ const OPERATION: &[&str] = &[
     "sequencer",
 ];
 
-fn view(root: &Path, kind: Kind) -> View {
-    let lossy = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).replace('\0', "\n");
+fn files_of(root: &Path, kind: Kind) -> BTreeMap<PathBuf, (String, Vec<u8>)> {
     let mut files = BTreeMap::new();
     for entry in walkdir::WalkDir::new(root).into_iter().filter_entry(|entry| entry.file_name() != ".git") {
         let entry = entry.unwrap();
@@ -487,6 +500,12 @@ fn view(root: &Path, kind: Kind) -> View {
             files.insert(path, (format!("file {executable}"), std::fs::read(entry.path()).unwrap()));
         }
     }
+    files
+}
+
+fn view(root: &Path, kind: Kind) -> View {
+    let lossy = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).replace('\0', "\n");
+    let files = files_of(root, kind);
     let mut operation = BTreeMap::new();
     for name in OPERATION {
         for entry in walkdir::WalkDir::new(root.join(".git").join(name)).into_iter().flatten() {
@@ -518,7 +537,7 @@ fn one_state(root: &Path, templates: &[(PathBuf, Kind)], seed: u64) {
     let options = CaptureOptions { max_file_size: 1 << 20, excluded: Vec::new(), allow_unreadable: false };
     let saved = repo.capture_worktree(&main, &options).unwrap_or_else(|e| panic!("{kind:?}: {e}"));
     assert_eq!(index(), index_before, "{kind:?}: the user's index was changed");
-    assert_eq!(view(&path, kind), before, "{kind:?}: the capture changed something");
+    assert_eq!(files_of(&path, kind), before.files, "{kind:?}: the capture changed something");
     let commit = repo.commit_capture(&saved, "test", &[]).unwrap();
     let edit = RefEdit {
         name: git_axiom::domain::names::RefName::new("refs/axiom/test"),
