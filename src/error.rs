@@ -82,6 +82,7 @@ codes! {
     ConfigInvalid "CONFIG_INVALID" Failed "A configuration value cannot be used.";
     NeedsConfirmation "NEEDS_CONFIRMATION" Refused "The command needs a confirmation, and there is no terminal to ask at.";
     Declined "DECLINED" Refused "The question was answered with no.";
+    Protected "PROTECTED" Refused "A checkpoint is protected from being deleted.";
     NotForAgents "NOT_FOR_AGENTS" Refused "A verb that decides for a human was called below an agent.";
     NothingToUndo "NOTHING_TO_UNDO" Failed "There is no transaction that can be undone.";
     NotUndoable "NOT_UNDOABLE" Failed "This transaction can not be undone any more.";
@@ -115,6 +116,7 @@ codes! {
     DiskCritical "DISK_CRITICAL" Failed "Too little disk space is left to start agents.";
     DiskEmergency "DISK_EMERGENCY" Failed "Too little disk space is left to go on.";
     DiskCheckoutFailed "DISK_CHECKOUT_FAILED" Failed "A workspace could not be written.";
+    DemoFailed "DEMO_FAILED" Failed "A step of the demo did not go as it should.";
     Interrupted "INTERRUPTED" Interrupted "Interrupted by a signal.";
     Internal "INTERNAL" Failed "A rule of git axiom's own was broken: please report it.";
 }

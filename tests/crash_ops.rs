@@ -3,7 +3,14 @@
 //!
 //! Each named point is hit once, and recovery itself is killed at one seeded point of every fourth; every occurrence of every
 //! point, with every point of the recovery: `AXIOM_CRASH_FULL=1 cargo test --test crash_ops`.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::disallowed_methods
+)]
 
 mod support;
 

@@ -35,6 +35,8 @@ pub struct Global {
 pub enum Verb {
     /// Prepare this repository (safe to repeat)
     Init(commands::init::Init),
+    /// Show the main job in a scratch repository: crash, recovery, rollback, undo
+    Demo(commands::demo::Demo),
     /// Add, list, show and change cases: the planned work
     #[command(subcommand)]
     Task(commands::task::Task),
@@ -97,6 +99,7 @@ impl Verb {
     pub fn name(&self) -> &'static str {
         match self {
             Self::Init(_) => "init",
+            Self::Demo(_) => "demo",
             Self::Task(_) => "task",
             Self::Status(_) => "status",
             Self::Log(_) => "log",

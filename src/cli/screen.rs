@@ -54,6 +54,7 @@ impl Screen {
             people()
         };
         self.answered = true;
+        crate::env::fault_point("screen.answer");
         self.write(text.as_bytes())
     }
 

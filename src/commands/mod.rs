@@ -3,6 +3,7 @@
 pub mod checkpoint;
 pub mod completions;
 pub mod config;
+pub mod demo;
 pub mod events;
 pub mod gate;
 pub mod init;
@@ -65,6 +66,7 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Exit> {
         Verb::Keeper(args) => keeper::run(&args),
         Verb::Config(args) => config::run(&args, &global, screen),
         Verb::Completions(args) => completions::run(&args, &global, screen),
+        Verb::Demo(args) => demo::run(&args, screen),
         Verb::Man(args) => man::run(&args, &global, screen),
     }
 }

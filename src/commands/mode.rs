@@ -6,10 +6,8 @@ use serde::Serialize;
 use super::open_configured;
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
-use crate::domain::checkpoint::Trigger;
 use crate::domain::session::Mode;
 use crate::error::{Exit, Result};
-use crate::ops::checkpoint::{self, Wanted};
 use crate::ops::interventions;
 
 /// Arguments of `mode`.
@@ -34,9 +32,6 @@ pub fn run(args: &ModeArgs, global: &Global, screen: &mut Screen) -> Result<Exit
     let mode = args.mode.unwrap_or(old);
     if mode != old {
         context.for_humans_only("mode")?;
-        if mode == Mode::Autopilot && context.config.checkpoints.before_autopilot {
-            checkpoint::create(&mut context, &Wanted::by(Trigger::BeforeAutopilot))?;
-        }
         interventions::change_mode(&mut context, mode)?;
     }
     screen.answer(&Answer { mode }, || format!("{}\n", mode.as_str()))?;

@@ -13,7 +13,6 @@ use crate::domain::adapter;
 use crate::domain::session::Mode;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::Context;
-use crate::ops::interventions;
 use crate::ops::supervise::{self, Ending, Interrupts, Options};
 
 /// The most agents at once.
@@ -61,9 +60,6 @@ pub fn run(args: &Run, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut context = open_configured(global, Vec::new(), screen)?;
     context.for_humans_only("run")?;
     let options = options(&context, args)?;
-    if let Some(mode) = args.mode {
-        interventions::change_mode(&mut context, mode)?;
-    }
     let interrupts = Interrupts::install(leave_at_once)?;
     let mut progress = Progress::new(std::io::stderr().is_terminal());
     let ending = supervise::run(&mut context, options, &interrupts, &mut progress)?;
@@ -77,11 +73,14 @@ pub fn run(args: &Run, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let answer = Answer { ending: name, reasons };
     screen.answer(&answer, || answer.reasons.iter().map(|reason| format!("{reason}\n")).collect())?;
     if exit == Exit::Failed {
-        return Err(Error::new(
-            Code::NotIdle,
-            format!("nothing more can be done, and {} tasks are not merged", answer.reasons.len()),
-        )
-        .hint("git axiom task list    shows them"));
+        let error =
+            Error::new(Code::NotIdle, format!("nothing more can be done, and {} tasks are not merged", answer.reasons.len()))
+                .hint("git axiom task list    shows them");
+        // As JSON, the answer with its reasons is the one document.
+        if !screen.wants_json() {
+            return Err(error);
+        }
+        screen.complain(&format!("error[{}]: {error}", error.code()));
     }
     Ok(exit)
 }
@@ -101,6 +100,7 @@ fn options(context: &Context, args: &Run) -> Result<Options> {
         slots: within("--agents", args.agents.unwrap_or(config.count), MOST_AGENTS)?,
         max_iterations: within("--max-iterations", args.max_iterations.unwrap_or(config.max_iterations), 1_000_000)?,
         until_idle: args.until_idle,
+        mode: args.mode,
         program: if args.program.is_empty() {
             super::configured_program(context)?
         } else {

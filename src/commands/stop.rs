@@ -35,7 +35,8 @@ struct Answer {
 /// `UNKNOWN_AGENT`, `AGENT_FAILED` where a named agent works on nothing; as [`interventions::end_agents`].
 pub fn run(args: &Stop, how: Ending, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut context = open_configured(global, Vec::new(), screen)?;
-    let options = Options { slots: 1, max_iterations: u32::MAX, until_idle: false, program: configured_program(&context)? };
+    let options =
+        Options { slots: 1, max_iterations: u32::MAX, until_idle: false, mode: None, program: configured_program(&context)? };
     let stopped = interventions::end_agents(&mut context, &args.agents, how, options, &mut Progress::new(false))?;
     if let Some(idle) = args.agents.iter().find(|agent| !stopped.contains(agent)) {
         return Err(

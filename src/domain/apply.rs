@@ -65,12 +65,12 @@ impl State {
             Event::GateDecided { id, decision } => self.decide_gate(id, decision)?,
             Event::GateClosed { id, .. } => drop(self.restorable.gates.remove(id)),
             Event::CheckpointIntended { name } => self.intend_checkpoint(name)?,
-            Event::CheckpointCreated { checkpoint } => self.create_checkpoint(checkpoint)?,
+            Event::CheckpointCreated { checkpoint } => self.create_checkpoint(checkpoint, at)?,
             Event::CheckpointAbandoned { .. } => self.record.checkpoint_intent = None,
             Event::CheckpointsDeleted { names } => self.record.checkpoints.retain(|name, _| !names.contains(name)),
             Event::OperationBegan { operation } => self.begin_operation(&envelope.txn, operation)?,
             Event::OperationReversed { .. } => self.reverse_operation()?,
-            Event::OperationEnded { end, edits, restored } => self.end_operation(*end, edits, restored.as_deref())?,
+            Event::OperationEnded { end, edits, restored } => self.end_operation(*end, edits, restored.as_deref(), at)?,
             Event::StateAdopted { state, .. } => *self = (**state).clone(),
             Event::LogRepaired { .. } => {}
         }

@@ -10,6 +10,9 @@ use super::ids::{AgentId, CaseId, CheckpointName};
 use super::names::{Oid, RefName, RepoPath};
 use super::state::Restorable;
 
+/// Where the captures of checkpoints are: a checkpoint is there as long as its ref is.
+pub const CAPTURE_REFS: &str = "refs/axiom/captures/";
+
 /// Who wanted it: retention treats them apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -95,6 +98,19 @@ pub struct CheckpointRecord {
     pub seq: u64,
     /// How many tasks had ever been completed: what came after it is counted from here.
     pub tasks_completed: u32,
+    /// How many bytes it added to the repository; none where that was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+}
+
+/// A checkpoint that was deleted and can still be brought back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeletedCheckpoint {
+    /// What was recorded of it.
+    pub record: CheckpointRecord,
+    /// Until when it can be brought back.
+    pub until: Timestamp,
 }
 
 /// The document of a checkpoint: the note on its tag and `checkpoint.json` in its capture.
@@ -214,6 +230,8 @@ pub struct Coverage {
     pub too_large: PathSample,
     /// Sockets, fifos and devices.
     pub special: PathSample,
+    /// Files and folders that cannot be read.
+    pub unreadable: PathSample,
     /// The whole worktree: its folder is gone.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub missing: bool,
@@ -222,7 +240,8 @@ pub struct Coverage {
 impl Coverage {
     /// Whether the capture holds everything that is in the worktree.
     pub fn is_complete(&self) -> bool {
-        let parts = [&self.ignored, &self.nested_repositories, &self.dirty_submodules, &self.too_large, &self.special];
+        let Self { ignored, nested_repositories, dirty_submodules, too_large, special, unreadable, missing: _ } = self;
+        let parts = [ignored, nested_repositories, dirty_submodules, too_large, special, unreadable];
         !self.missing && parts.iter().all(|part| part.count == 0)
     }
 }

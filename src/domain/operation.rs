@@ -3,6 +3,7 @@
 //! An operation records old and new of everything it changes. Each change expects the old value, finds the new one
 //! where it was made already, and can be turned round: the same data serves to finish, to abort, and to undo.
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::agent::Workspace;
@@ -30,6 +31,11 @@ pub enum OperationKind {
     RollbackTask {
         /// Which, and what depends on it.
         tasks: Vec<CaseId>,
+    },
+    /// Checkpoints are deleted: their capture refs go; tags and notes follow from that.
+    DeleteCheckpoints {
+        /// Until when they can be brought back.
+        until: Timestamp,
     },
     /// A transaction is taken back.
     Undo {

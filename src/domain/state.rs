@@ -9,9 +9,10 @@ use serde::{Deserialize, Serialize};
 
 use super::agent::{Agent, Workspace};
 use super::case::{Case, Kind, Status};
-use super::checkpoint::CheckpointRecord;
+use super::checkpoint::{CheckpointRecord, DeletedCheckpoint};
 use super::gate::Gate;
 use super::ids::{AgentId, CaseId, CheckpointName, GateId, RequestId, TxnId};
+use super::names::Oid;
 use super::operation::Operation;
 use super::session::{Mode, Request, Session};
 use crate::error::{Code, Error, Result};
@@ -68,6 +69,8 @@ pub struct Record {
     pub requests: BTreeMap<RequestId, Request>,
     /// The checkpoints that exist.
     pub checkpoints: BTreeMap<CheckpointName, CheckpointRecord>,
+    /// Checkpoints that were deleted and can still be brought back, by their captures.
+    pub deleted_checkpoints: BTreeMap<Oid, DeletedCheckpoint>,
     /// The checkpoint that is being made.
     pub checkpoint_intent: Option<CheckpointName>,
     /// The operation that has begun and not ended.

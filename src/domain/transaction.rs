@@ -14,6 +14,7 @@ use super::operation::{BranchAdvance, OperationKind, RefChange, WorkspaceChange,
 use super::session::Mode;
 use super::state::State;
 use super::text::Change;
+use super::touched::touched_cases;
 use crate::error::Result;
 
 /// How far a transaction is.
@@ -152,7 +153,7 @@ impl Fold {
             self.all.len() - 1
         });
         let before = self.before.entry(place).or_default();
-        for id in touched(&self.state, &envelope.event) {
+        for id in touched_cases(&self.state, &envelope.event) {
             let old = self.state.restorable.cases.get(&id).cloned();
             before.entry(id).or_insert(old);
         }
@@ -218,52 +219,6 @@ impl Fold {
             }
         }
         self.all
-    }
-}
-
-/// The cases that an event may change.
-fn touched(state: &State, event: &Event) -> Vec<CaseId> {
-    match event {
-        Event::CasesAdded { cases } => cases.iter().map(|case| case.id.clone()).collect(),
-        Event::CasesChanged { edits } => edits.iter().map(|edit| edit.id.clone()).collect(),
-        Event::TaskClaimed { task, .. } => vec![task.clone()],
-        Event::WorkReleased { agent, .. } => {
-            let work = state.restorable.agents.get(agent).and_then(|agent| agent.work.as_ref());
-            work.map(|work| work.task.clone()).into_iter().collect()
-        }
-        Event::OperationEnded { edits, restored, .. } => {
-            let edited = edits.iter().map(|edit| edit.id.clone());
-            match restored {
-                Some(restored) => restored.cases.keys().chain(state.restorable.cases.keys()).cloned().chain(edited).collect(),
-                None => edited.collect(),
-            }
-        }
-        Event::StateAdopted { state: new, .. } => {
-            new.restorable.cases.keys().chain(state.restorable.cases.keys()).cloned().collect()
-        }
-        Event::Audited { .. }
-        | Event::SessionStarted { .. }
-        | Event::SessionChanged { .. }
-        | Event::ModeChanged { .. }
-        | Event::Requested { .. }
-        | Event::RequestHandled { .. }
-        | Event::WorkspaceOpened { .. }
-        | Event::WorkspaceClosed { .. }
-        | Event::IterationIntended { .. }
-        | Event::IterationStarted { .. }
-        | Event::Signalled { .. }
-        | Event::IterationEnded { .. }
-        | Event::VerificationFailed { .. }
-        | Event::GateOpened { .. }
-        | Event::GateDecided { .. }
-        | Event::GateClosed { .. }
-        | Event::CheckpointIntended { .. }
-        | Event::CheckpointCreated { .. }
-        | Event::CheckpointAbandoned { .. }
-        | Event::CheckpointsDeleted { .. }
-        | Event::OperationBegan { .. }
-        | Event::OperationReversed { .. }
-        | Event::LogRepaired { .. } => Vec::new(),
     }
 }
 

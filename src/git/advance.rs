@@ -311,7 +311,7 @@ mod tests {
         scratch.write("announced", b"x");
         scratch.git(&["add", "-N", "announced"]);
         let (repo, main) = (scratch.repo(), scratch.main());
-        let options = super::super::CaptureOptions { max_file_size: 1000, excluded: Vec::new() };
+        let options = super::super::CaptureOptions { max_file_size: 1000, excluded: Vec::new(), allow_unreadable: false };
         let taken = repo.capture_worktree(&main, &options).unwrap();
         let before = (scratch.git(&["status", "--porcelain=v2"]), scratch.git(&["ls-files", "-v", "--stage"]));
         scratch.git(&["update-index", "--no-assume-unchanged", "quiet"]);

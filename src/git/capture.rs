@@ -1,13 +1,13 @@
 //! Captures: the files, index and HEAD of a worktree as commits, without touching any of them.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
 use crate::domain::names::{Oid, RepoPath};
 use crate::env;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 
 use super::capture_extras::CaptureExtras;
 use super::changed_paths::ChangedPaths;
@@ -26,6 +26,8 @@ pub struct CaptureOptions {
     pub max_file_size: u64,
     /// Folders that are never content of this worktree: the root of the workspaces.
     pub excluded: Vec<RepoPath>,
+    /// Whether what cannot be read is named and left out, in place of failing the capture.
+    pub allow_unreadable: bool,
 }
 
 /// What was in a worktree.
@@ -64,26 +66,47 @@ impl Repository {
         worktree.verify()?;
         let folder = self.scratch_folder()?;
         let staged = in_folder(&folder, "staged");
-        let index = in_folder(&folder, "index");
         let head = self.head(worktree)?;
         copy_index(&worktree.index_file(), &staged)?;
-        // From the first copy, so that both show the same moment.
-        copy_index(&staged, &index)?;
         let facts = index_facts(self, worktree, &staged)?;
-        mark(self, worktree, &index, "--no-assume-unchanged", &facts.assume_unchanged)?;
         // A file that is there although it is marked as not to be there is content like any other.
         let there = |path: &&RepoPath| std::fs::symlink_metadata(worktree.path().join(path.to_path())).is_ok();
         let present: Vec<RepoPath> = facts.skip_worktree.iter().filter(there).cloned().collect();
-        mark(self, worktree, &index, "--no-skip-worktree", &present)?;
-        let mut entries = self.status(worktree, Some(&index))?;
+        // From the first copy, so that all show the same moment.
+        let another = |name: &str| -> Result<PathBuf> {
+            let index = in_folder(&folder, name);
+            copy_index(&staged, &index)?;
+            mark(self, worktree, &index, "--no-assume-unchanged", &facts.assume_unchanged)?;
+            mark(self, worktree, &index, "--no-skip-worktree", &present)?;
+            Ok(index)
+        };
+        let as_is = facts.assume_unchanged.is_empty() && present.is_empty();
+        let looked_at = if as_is { staged.clone() } else { another("index")? };
+        let mut coverage = Coverage::default();
+        let (mut entries, unreadable) = self.status_and_unreadable(worktree, Some(&looked_at))?;
+        if !unreadable.is_empty() && !options.allow_unreadable {
+            return Err(unreadable_error(worktree, &unreadable));
+        }
+        unreadable.into_iter().for_each(|path| coverage.unreadable.add(path));
         entries.retain(|entry| !options.excluded.iter().any(|root| is_below(&entry.path, root)));
         let intent_to_add = entries.iter().filter(|e| is_intent_to_add(e)).map(|e| e.path.clone()).collect();
-        let mut coverage = Coverage::default();
         let changed = self.content_of(worktree, entries, options, &mut coverage)?;
         env::fault_point("git.capture-before-objects");
-        let tree = self.files_tree(worktree, &index, &changed)?;
+        let known = facts.tree.clone();
+        let settled = facts.unmerged.is_empty();
+        // Where nothing differs from the index, its tree says it all; and git keeps that in the index itself.
+        let files = if changed.is_empty() && settled {
+            None
+        } else {
+            let index = if as_is { another("index")? } else { looked_at };
+            Some(self.files_tree(worktree, &index, &changed)?)
+        };
         let extras = CaptureExtras::read(self, worktree, facts, intent_to_add)?;
-        let index_tree = self.staged_tree(worktree, &staged, &extras)?;
+        let index_tree = match known.filter(|tree| settled && self.has_object(tree)) {
+            Some(tree) => tree,
+            None => self.staged_tree(worktree, &staged, &extras)?,
+        };
+        let tree = files.unwrap_or_else(|| index_tree.clone());
         Ok(WorktreeCapture { head, tree, index_tree, extras, coverage })
     }
 
@@ -128,7 +151,16 @@ impl Repository {
                 }
             }
         }
-        let special = find_special(worktree.path(), &skipped)?;
+        let special = find_special(worktree.path(), &skipped, &mut *coverage, options.allow_unreadable)?;
+        if options.allow_unreadable {
+            changed.retain(|path| {
+                let readable = is_readable(&worktree.path().join(path.to_path()));
+                if !readable {
+                    coverage.unreadable.add(path.clone());
+                }
+                readable
+            });
+        }
         let sorted = ChangedPaths::sort(worktree, changed)?;
         special.into_iter().for_each(|path| coverage.special.add(path));
         Ok(sorted)
@@ -177,6 +209,23 @@ impl Repository {
 
 fn is_intent_to_add(entry: &StatusEntry) -> bool {
     matches!(entry.kind, StatusKind::Tracked { intent_to_add: true, .. })
+}
+
+/// Whether a file can be read; what is gone, or no regular file, is left to others to find.
+fn is_readable(place: &Path) -> bool {
+    match std::fs::symlink_metadata(place) {
+        Ok(meta) if meta.is_file() => {
+            !std::fs::File::open(place).is_err_and(|e| e.kind() == std::io::ErrorKind::PermissionDenied)
+        }
+        Ok(_) | Err(_) => true,
+    }
+}
+
+fn unreadable_error(worktree: &Worktree, paths: &[RepoPath]) -> Error {
+    let shown: Vec<String> = paths.iter().take(10).map(|p| worktree.path().join(p.to_path()).display().to_string()).collect();
+    Error::new(Code::FileUnreadable, "a folder or file of the worktree cannot be read")
+        .why(shown.join(", "))
+        .hint("make it readable, or add it to .gitignore; --allow-unreadable makes a checkpoint without it, and says so")
 }
 
 /// Whether `path` is `root` or below it.

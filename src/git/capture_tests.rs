@@ -10,7 +10,7 @@ use crate::error::Code;
 use super::{CaptureExtras, CaptureOptions, WorktreeCapture};
 
 fn options() -> CaptureOptions {
-    CaptureOptions { max_file_size: 1000, excluded: vec![RepoPath::new(&b".worktrees"[..])] }
+    CaptureOptions { max_file_size: 1000, excluded: vec![RepoPath::new(&b".worktrees"[..])], allow_unreadable: false }
 }
 
 fn capture(scratch: &Scratch) -> WorktreeCapture {

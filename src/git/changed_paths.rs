@@ -36,6 +36,11 @@ impl ChangedPaths {
         Ok(sorted)
     }
 
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.update.is_empty() && self.remove.is_empty()
+    }
+
     /// Updates `index`, or the worktree's own.
     ///
     /// # Errors
@@ -67,7 +72,7 @@ fn unreadable_file(error: Error, stderr: &str) -> Error {
     if error.code() == Code::GitFailed && signs.iter().any(|sign| stderr.contains(sign)) {
         return Error::new(Code::FileUnreadable, "a file of the worktree cannot be read")
             .why(stderr.trim().replace('\n', "; "))
-            .hint("make it readable, or add it to .gitignore");
+            .hint("make it readable, or add it to .gitignore; --allow-unreadable makes a checkpoint without it, and says so");
     }
     error
 }

@@ -2,29 +2,29 @@
 //!
 //! From the capture ref on the checkpoint exists; a tag or note that is missing is made again from what hangs on it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use crate::domain::checkpoint::CAPTURE_REFS as CAPTURES;
 use crate::domain::ids::CheckpointName;
 use crate::domain::names::{Oid, RefName};
 use crate::env;
 use crate::error::{Code, Error, Result};
 
 use super::capture::{CaptureCommit, WorktreeCapture};
-use super::objects::{NewCommit, Signature, TreeEntry};
+use super::notes::NOTES;
+use super::objects::{NewCommit, ObjectKind, Signature, TreeEntry};
 use super::refs::{Expected, RefEdit};
 use super::repository::Repository;
 use super::texts::{TRIES, wait_a_little};
 
-/// Where the captures of checkpoints are.
-const CAPTURES: &str = "refs/axiom/captures/";
 /// The name of the JSON in the tree of the commit that holds it.
 const JSON: &[u8] = b"checkpoint.json";
-/// The notes.
-const NOTES: &str = "refs/notes/axiom";
 /// Where git makes new notes for us; what a crash leaves there means nothing.
 const SCRATCH_NOTES: &str = "refs/notes/axiom-tmp/";
 /// The largest checkpoint JSON.
 const JSON_LIMIT: u64 = 64 * 1024 * 1024;
+/// The largest tag that is read.
+const TAG_LIMIT: u64 = 1024 * 1024;
 
 /// A checkpoint's objects, made but not yet referenced.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,21 +89,49 @@ impl Repository {
         Ok(CheckpointObjects { capture: commit, json: blob })
     }
 
-    /// References a checkpoint: capture ref (from here on it exists), then note and tag. After a crash
+    /// References a checkpoint: capture ref (from here on it exists), note and tag, together and durably. After a crash
     /// [`Repository::complete_checkpoint`] makes what is missing.
     ///
     /// # Errors
-    /// `DUPLICATE_ID` where the name is taken; as [`Repository::update_refs`].
+    /// `DUPLICATE_ID` where the name is taken, `IN_THE_WAY` where a tag has it; as [`Repository::update_refs`]. Then
+    /// there is no checkpoint.
     pub fn publish_checkpoint(&self, name: &CheckpointName, objects: &CheckpointObjects, tag: &TagData) -> Result<()> {
-        let edit = RefEdit { name: Self::capture_ref(name), expected: Expected::Absent, new: Some(objects.capture.clone()) };
-        self.update_refs(&[edit], &format!("git axiom: checkpoint {name}")).map_err(|e| {
-            if e.code() != Code::ChangedMeanwhile {
-                return e;
+        let object = self.write_tag(name, &objects.capture, tag)?;
+        let capture_name = Self::capture_ref(name);
+        let capture = RefEdit { name: capture_name.clone(), expected: Expected::Absent, new: Some(objects.capture.clone()) };
+        let tag_name = Self::checkpoint_tag(name);
+        let tag = RefEdit { name: tag_name.clone(), expected: Expected::Absent, new: Some(object.clone()) };
+        let note = BTreeMap::from([(object, Some(objects.json.clone()))]);
+        for _ in 0..TRIES {
+            let mut edits = vec![capture.clone()];
+            edits.extend(self.edit_notes(&self.notes()?, &note)?);
+            edits.push(tag.clone());
+            match self.update_refs(&edits, &format!("git axiom: checkpoint {name}")) {
+                Ok(()) => return Ok(()),
+                Err(e) if matches!(e.code(), Code::ChangedMeanwhile | Code::GitLocked) => {
+                    let now = self.read_refs(&[capture_name.clone(), tag_name.clone()])?;
+                    if now.contains_key(&capture_name) {
+                        let taken = format!("there is a checkpoint '{name}' already");
+                        return Err(Error::new(Code::DuplicateId, taken).hint("choose another name"));
+                    }
+                    if now.contains_key(&tag_name) {
+                        return Err(foreign_tag(&tag_name));
+                    }
+                    if e.code() == Code::GitLocked && !self.is_locked_by_others(&edits) {
+                        return Err(e);
+                    }
+                    wait_a_little();
+                }
+                Err(e) => return Err(e),
             }
-            Error::new(Code::DuplicateId, format!("there is a checkpoint '{name}' already")).hint("choose another name")
-        })?;
-        env::fault_point("git.checkpoint-captured");
-        self.complete_checkpoint(name, &objects.capture, &objects.json, tag)
+        }
+        Err(Error::new(Code::Busy, format!("{NOTES} is changed by others all the time")).hint("try again"))
+    }
+
+    /// Whether the lock in the way is the one of the notes, which others take for a moment.
+    fn is_locked_by_others(&self, edits: &[RefEdit]) -> bool {
+        let lock = |name: &RefName| self.common_dir().join(format!("{name}.lock")).exists();
+        !edits.iter().any(|edit| edit.name.as_str() != NOTES && lock(&edit.name))
     }
 
     /// Makes note and tag of a checkpoint where they are missing; a tag comes out byte for byte as it was.
@@ -112,18 +140,33 @@ impl Repository {
     /// `IN_THE_WAY` where another object has the tag's name; as [`Repository::update_refs`].
     pub fn complete_checkpoint(&self, name: &CheckpointName, capture: &Oid, json: &Oid, tag: &TagData) -> Result<()> {
         let object = self.write_tag(name, capture, tag)?;
-        self.set_note(&object, Some(json))?;
-        env::fault_point("git.checkpoint-noted");
         let tag_name = Self::checkpoint_tag(name);
         match self.read_ref(&tag_name)? {
-            Some(present) if present == object => Ok(()),
-            Some(_) => Err(Error::new(Code::InTheWay, format!("another tag has the name {}", tag_name.short()))
-                .hint(format!("rename it: git tag new-name {0} && git tag -d {0}", tag_name.short()))),
+            Some(present) if present == object => {}
+            Some(_) => return Err(foreign_tag(&tag_name)),
             None => {
-                let edit = RefEdit { name: tag_name, expected: Expected::Absent, new: Some(object) };
-                self.update_refs(&[edit], &format!("git axiom: checkpoint {name}"))
+                let edit = RefEdit { name: tag_name, expected: Expected::Absent, new: Some(object.clone()) };
+                self.update_refs(&[edit], &format!("git axiom: checkpoint {name}"))?;
+                env::fault_point("git.checkpoint-tagged");
             }
         }
+        self.set_notes(&BTreeMap::from([(object, Some(json.clone()))]))
+    }
+
+    /// Sets or removes notes; the notes of others stay.
+    ///
+    /// # Errors
+    /// `BUSY` where others are always first; as [`Repository::update_refs`].
+    pub fn set_notes(&self, notes: &BTreeMap<Oid, Option<Oid>>) -> Result<()> {
+        for _ in 0..TRIES {
+            let Some(edit) = self.edit_notes(&self.notes()?, notes)? else { return Ok(()) };
+            match self.update_refs(&[edit], "git axiom: notes") {
+                Ok(()) => return Ok(()),
+                Err(e) if matches!(e.code(), Code::ChangedMeanwhile | Code::GitLocked) => wait_a_little(),
+                Err(e) => return Err(e),
+            }
+        }
+        Err(Error::new(Code::Busy, format!("{NOTES} is changed by others all the time")).hint("try again"))
     }
 
     /// Writes the annotated tag on an empty commit on top of the one that was checked out.
@@ -133,59 +176,34 @@ impl Repository {
             None => self.root_commit()?,
         };
         let tree = self.read_commit(&base)?.tree;
-        let message = format!("checkpoint {name}\n\nThe files are in {CAPTURES}{name} ({capture}).\n");
+        let message = tag_message(name, capture);
         let commit = NewCommit { tree: &tree, parents: vec![base], who: &tag.tagger, message: &message };
         let commit = self.write_commit(&commit)?;
         let tagger = &tag.tagger;
-        self.write_object("tag", format!("object {commit}\ntype commit\ntag axiom/{name}\ntagger {tagger}\n\n{message}"))
+        let content = format!("object {commit}\ntype commit\ntag axiom/{name}\ntagger {tagger}\n\n{message}");
+        self.write_object(ObjectKind::Tag, content)
     }
 
-    /// Sets or removes one note; the notes of others stay.
-    fn set_note(&self, object: &Oid, note: Option<&Oid>) -> Result<()> {
-        let name = RefName::new(NOTES);
-        for _ in 0..TRIES {
-            let old = self.read_ref(&name)?;
-            let new = match self.notes_with(old.as_ref(), object, note)? {
-                Some(commit) => commit,
-                None => return Ok(()),
-            };
-            let edit = RefEdit { name: name.clone(), expected: Expected::from_old(old), new: Some(new) };
-            match self.update_refs(&[edit], "git axiom: note") {
-                Ok(()) => return Ok(()),
-                Err(e) if matches!(e.code(), Code::ChangedMeanwhile | Code::GitLocked) => wait_a_little(),
-                Err(e) => return Err(e),
-            }
-        }
-        Err(Error::new(Code::Busy, format!("{NOTES} is changed by others all the time")).hint("try again"))
+    /// The tag that belongs to a checkpoint, whether it is there or not.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where the commit that was checked out is missing; as [`Repository::write_object`].
+    pub fn tag_of_checkpoint(&self, name: &CheckpointName, capture: &Oid, tag: &TagData) -> Result<Oid> {
+        self.write_tag(name, capture, tag)
     }
 
-    /// A commit of the notes with one changed, or `None` where it is so already. git works on a ref of its own for this
-    /// call, so that the real one moves by compare-and-swap and durably.
-    fn notes_with(&self, old: Option<&Oid>, object: &Oid, note: Option<&Oid>) -> Result<Option<Oid>> {
-        let present = match old {
-            Some(old) => self.note_in(old, object)?,
-            None => None,
-        };
-        if present.as_ref() == note {
-            return Ok(None);
+    /// Whether a tag was made for a checkpoint of this name, by its message.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where it cannot be read.
+    pub fn is_tag_of_ours(&self, name: &CheckpointName, tag: &Oid) -> Result<bool> {
+        let begins = format!("checkpoint {name}\n\nThe files are in {CAPTURES}{name} (");
+        match self.read_object("tag", tag, TAG_LIMIT) {
+            Ok(raw) => Ok(String::from_utf8_lossy(&raw).split_once("\n\n").is_some_and(|(_, text)| text.starts_with(&begins))),
+            // A lightweight tag is not ours.
+            Err(e) if e.code() == Code::GitFailed && self.has_object(tag) => Ok(false),
+            Err(e) => Err(e),
         }
-        let scratch = format!("{SCRATCH_NOTES}{}", env::fresh_id());
-        let name = RefName::new(scratch.as_str());
-        if let Some(old) = old {
-            self.git().args(["update-ref", &scratch, old.as_str()]).run_ok()?;
-        }
-        let git = self.git().writing().config("notes.rewriteMode=overwrite").args(["notes", "--ref", &scratch]);
-        let output = match note {
-            Some(note) => git.args(["add", "-f", "-C", note.as_str(), object.as_str()]).run(),
-            None => git.args(["remove", "--ignore-missing", object.as_str()]).run(),
-        };
-        let made = self.read_ref(&name);
-        self.git().args(["update-ref", "-d", &scratch]).run()?;
-        let output = output?;
-        if !output.ok() {
-            return Err(output.error());
-        }
-        made
     }
 
     /// Removes what a crash while notes were changed left behind. Call it only while nobody else changes notes.
@@ -199,19 +217,6 @@ impl Repository {
         self.update_refs(&edits, "git axiom: clear")
     }
 
-    fn note_in(&self, notes: &Oid, object: &Oid) -> Result<Option<Oid>> {
-        // The fan-out of the tree is git's choice: the digits of the path without `/` are the id.
-        let output = self.git().args(["ls-tree", "-r", "-z", notes.as_str()]).run_ok()?;
-        for line in output.stdout.split(|b| *b == 0).filter(|line| !line.is_empty()) {
-            let text = String::from_utf8_lossy(line);
-            let Some((meta, path)) = text.split_once('\t') else { continue };
-            if path.replace('/', "") == object.as_str() {
-                return meta.rsplit(' ').next().map(Oid::new).transpose();
-            }
-        }
-        Ok(None)
-    }
-
     /// All checkpoints that have a capture ref, ordered by name. A ref whose name is none of a checkpoint is left out.
     ///
     /// # Errors
@@ -223,6 +228,19 @@ impl Repository {
             Some(CheckpointRef { name, capture: found.oid })
         });
         Ok(named.collect())
+    }
+
+    /// The commits that a checkpoint keeps alive beside its own: captures of other worktrees, and refs.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where a commit is missing.
+    pub fn kept_by_checkpoint(&self, capture: &Oid) -> Result<BTreeSet<Oid>> {
+        let Some(index) = self.read_commit(capture)?.parents.into_iter().nth(1) else { return Ok(BTreeSet::new()) };
+        let mut kept = BTreeSet::new();
+        for further in self.read_commit(&index)?.parents.iter().skip(1).take(2) {
+            kept.extend(self.read_commit(further)?.parents);
+        }
+        Ok(kept)
     }
 
     /// The id and content of a checkpoint's document, from its capture: no tag or note is needed.
@@ -249,24 +267,15 @@ impl Repository {
             Err(e) => Err(damaged().because(e)),
         }
     }
+}
 
-    /// Deletes a checkpoint's note, tag and captures, in this order, so that what a crash leaves is still a checkpoint
-    /// that can be completed or deleted again.
-    ///
-    /// # Errors
-    /// `CHANGED_MEANWHILE` where the capture ref is not `capture`; as [`Repository::update_refs`].
-    pub fn delete_checkpoint(&self, name: &CheckpointName, capture: &Oid) -> Result<()> {
-        let tag_name = Self::checkpoint_tag(name);
-        if let Some(tag) = self.read_ref(&tag_name)? {
-            self.set_note(&tag, None)?;
-            env::fault_point("git.delete-note-gone");
-            let edit = RefEdit { name: tag_name, expected: Expected::Value(tag), new: None };
-            self.update_refs(&[edit], "git axiom: delete checkpoint")?;
-        }
-        env::fault_point("git.delete-tag-gone");
-        let edit = RefEdit { name: Self::capture_ref(name), expected: Expected::Value(capture.clone()), new: None };
-        self.update_refs(&[edit], "git axiom: delete checkpoint")
-    }
+fn tag_message(name: &CheckpointName, capture: &Oid) -> String {
+    format!("checkpoint {name}\n\nThe files are in {CAPTURES}{name} ({capture}).\n")
+}
+
+fn foreign_tag(tag: &RefName) -> Error {
+    Error::new(Code::InTheWay, format!("another tag has the name {}", tag.short()))
+        .hint(format!("rename it: git tag new-name {0} && git tag -d {0}", tag.short()))
 }
 
 #[cfg(test)]
@@ -276,7 +285,7 @@ mod tests {
     use super::*;
 
     fn publish(scratch: &Scratch, repo: &Repository, name: &str, kept: &[Oid]) -> (CheckpointName, CheckpointObjects, TagData) {
-        let options = CaptureOptions { max_file_size: 1000, excluded: Vec::new() };
+        let options = CaptureOptions { max_file_size: 1000, excluded: Vec::new(), allow_unreadable: false };
         let taken = repo.capture_worktree(&scratch.main(), &options).unwrap();
         let name = CheckpointName::new(name).unwrap();
         let json = format!("{{\"name\":\"{name}\"}}\n");
@@ -287,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn a_checkpoint_is_made_lost_completed_and_deleted() {
+    fn a_checkpoint_is_made_lost_and_completed() {
         for kind in [&[][..], &["--ref-format=reftable"], &["--object-format=sha256"]] {
             let scratch = Scratch::new(kind);
             let repo = scratch.repo();
@@ -318,10 +327,9 @@ mod tests {
             scratch.git(&["tag", "-d", "axiom/x"]);
             repo.complete_checkpoint(&name, &objects.capture, &objects.json, &tag).unwrap();
             assert_eq!(scratch.git(&["rev-parse", "axiom/x"]), before);
-            repo.delete_checkpoint(&name, &objects.capture).unwrap();
-            assert!(repo.checkpoints().unwrap().is_empty());
-            let left = scratch.git(&["for-each-ref", "--format=%(refname)"]);
-            assert_eq!(left, "refs/heads/main\nrefs/notes/axiom");
+            let object = Oid::new(before).unwrap();
+            assert!(repo.is_tag_of_ours(&name, &object).unwrap());
+            repo.set_notes(&BTreeMap::from([(object, None)])).unwrap();
             assert_eq!(scratch.git(&["notes", "--ref=axiom", "show", "HEAD"]), "of somebody else");
             scratch.git(&["fsck", "--strict"]);
         }

@@ -5,8 +5,11 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 
-use super::repository::Repository;
+use super::repository::{RefFormat, Repository};
 use super::worktree_list::Worktree;
+
+/// The largest HEAD.
+const HEAD_LIMIT: u64 = 64 * 1024;
 
 /// What HEAD of a worktree says.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -59,6 +62,9 @@ impl Repository {
     /// # Errors
     /// `GIT_FAILED` where HEAD is damaged.
     pub fn head(&self, worktree: &Worktree) -> Result<Head> {
+        if let Some(head) = self.head_in_file(worktree)? {
+            return Ok(head);
+        }
         let symbolic = self.git_in(worktree).args(["symbolic-ref", "-q", "HEAD"]).run()?;
         let commit = self.git_in(worktree).args(["rev-parse", "-q", "--verify", "HEAD^{commit}"]).run()?;
         let commit = if commit.ok() { Some(Oid::new(commit.text()?)?) } else { None };
@@ -66,6 +72,26 @@ impl Repository {
             (Some(0), commit) => Ok(Head::Branch { name: RefName::new(symbolic.text()?), commit }),
             (Some(1), Some(commit)) => Ok(Head::Detached { commit }),
             (_, _) => Err(symbolic.error().context(format!("HEAD of '{}' cannot be read", worktree.path().display()))),
+        }
+    }
+
+    /// HEAD as its file has it; `None` where git has to be asked.
+    fn head_in_file(&self, worktree: &Worktree) -> Result<Option<Head>> {
+        let file = worktree.git_dir().join("HEAD");
+        let plain = std::fs::symlink_metadata(&file).is_ok_and(|meta| meta.is_file());
+        if self.ref_format() == RefFormat::Reftable || !plain {
+            return Ok(None);
+        }
+        let content = files::read(&file, HEAD_LIMIT)?;
+        let Some(text) = std::str::from_utf8(&content).ok().map(str::trim_end) else { return Ok(None) };
+        match text.strip_prefix("ref: ") {
+            Some(name) if name.starts_with("refs/heads/") => {
+                let name = RefName::new(name);
+                let commit = self.read_ref(&name)?;
+                Ok(Some(Head::Branch { name, commit }))
+            }
+            Some(_) => Ok(None),
+            None => Ok(Oid::new(text).ok().map(|commit| Head::Detached { commit })),
         }
     }
 

@@ -1,6 +1,8 @@
 //! Questions about history and differences between trees.
 
-use crate::domain::names::{Oid, RepoPath};
+use std::collections::BTreeMap;
+
+use crate::domain::names::{Oid, RefName, RepoPath};
 use crate::error::{Code, Error, Result};
 
 use super::repository::Repository;
@@ -107,6 +109,40 @@ impl Repository {
     pub fn count_commits(&self, from: &Oid, to: &Oid) -> Result<u64> {
         let text = self.git().args(["rev-list", "--count", &format!("{from}..{to}")]).text()?;
         text.parse().map_err(|e| Error::new(Code::GitFailed, format!("'git rev-list' printed '{text}'")).because(e))
+    }
+
+    /// How many commits `now` has that each of some commits lacks. A tag on top of each is given, by which git counts
+    /// them all in one walk; those that cannot be counted are left out.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where git cannot be started.
+    pub fn commits_since(&self, tags: &BTreeMap<Oid, RefName>, now: &Oid) -> Result<BTreeMap<Oid, u64>> {
+        let mut since: BTreeMap<Oid, u64> = tags.keys().filter(|commit| *commit == now).map(|c| (c.clone(), 0)).collect();
+        let open: BTreeMap<&str, &Oid> =
+            tags.iter().filter(|(commit, _)| *commit != now).map(|(commit, tag)| (tag.as_str(), commit)).collect();
+        if open.is_empty() {
+            return Ok(since);
+        }
+        let format = format!("--format=%(refname) %(ahead-behind:{now})");
+        let output = self.git().args(["for-each-ref", &format]).args(open.keys()).run()?;
+        if output.ok() {
+            let text = String::from_utf8_lossy(&output.stdout);
+            for line in text.lines() {
+                let mut parts = line.split(' ');
+                let (tag, behind) = (parts.next().unwrap_or_default(), parts.nth(1));
+                if let (Some(commit), Some(behind)) = (open.get(tag), behind.and_then(|count| count.parse().ok())) {
+                    since.insert((*commit).clone(), behind);
+                }
+            }
+            return Ok(since);
+        }
+        // git before 2.41 counts one by one, and a commit that is missing fails only its own count.
+        for commit in open.values() {
+            if let Ok(count) = self.count_commits(commit, now) {
+                since.insert((*commit).clone(), count);
+            }
+        }
+        Ok(since)
     }
 
     /// The commits that `to` has and none of `without`, newest first, at most `limit`.

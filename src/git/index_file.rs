@@ -9,7 +9,7 @@ use crate::domain::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 use crate::files;
 
-use super::repository::Repository;
+use super::repository::{HashKind, Repository};
 use super::worktree_list::Worktree;
 
 /// One side of a conflict.
@@ -90,6 +90,34 @@ pub(super) struct IndexFacts {
     pub unmerged: Vec<ConflictStage>,
     pub skip_worktree: Vec<RepoPath>,
     pub assume_unchanged: Vec<RepoPath>,
+    /// The tree of the whole index, where the index itself says it.
+    pub tree: Option<Oid>,
+}
+
+/// The facts as gix reads them, which starts no process; `None` where git has to be asked: a split or sparse index, one
+/// that gix cannot read, and one with conflicts or marks, which are rare.
+fn facts_by_gix(repository: &Repository, index: &Path) -> Option<IndexFacts> {
+    use gix::index::entry::Flags;
+    let hash = match repository.hash() {
+        HashKind::Sha1 => gix::hash::Kind::Sha1,
+        HashKind::Sha256 => gix::hash::Kind::Sha256,
+    };
+    if !index.exists() {
+        return Some(IndexFacts::default());
+    }
+    let file = gix::index::File::at(index, hash, true, Default::default()).ok()?;
+    if file.link().is_some() || file.is_sparse() {
+        return None;
+    }
+    let special = Flags::ASSUME_VALID | Flags::SKIP_WORKTREE | Flags::STAGE_MASK;
+    if file.entries().iter().any(|entry| entry.flags.intersects(special)) {
+        return None;
+    }
+    // A folder that changed has no number of entries, and then neither has the root.
+    let root = file.tree().filter(|tree| tree.num_entries == Some(file.entries().len() as u32));
+    let announced = file.entries().iter().any(|entry| entry.flags.contains(Flags::INTENT_TO_ADD));
+    let tree = root.filter(|_| !announced).and_then(|tree| Oid::new(tree.id.to_string()).ok());
+    Some(IndexFacts { tree, ..IndexFacts::default() })
 }
 
 /// Reads the flags and conflicts of an index.
@@ -97,6 +125,9 @@ pub(super) struct IndexFacts {
 /// # Errors
 /// `GIT_FAILED`.
 pub(super) fn index_facts(repository: &Repository, worktree: &Worktree, index: &Path) -> Result<IndexFacts> {
+    if let Some(facts) = facts_by_gix(repository, index) {
+        return Ok(facts);
+    }
     let output = repository.git_in(worktree).index(index).args(["ls-files", "-z", "-v", "--stage"]).run_ok()?;
     let unclear = || Error::new(Code::GitFailed, "cannot make sense of what 'git ls-files' printed");
     let mut facts = IndexFacts::default();

@@ -12,9 +12,9 @@
 //! | `index_lock`, `index_install`, `advance` | installing an index; moving a branch that is checked out |
 //! | `workspaces` | making, putting aside, bringing back and repairing linked worktrees |
 //! | `merge`, `commit` | merges in memory; committing what an agent left |
-//! | `checkpoint_refs`, `texts` | captures, tags and notes of checkpoints; long texts |
+//! | `checkpoint_refs`, `notes`, `texts` | captures, tags and notes of checkpoints; long texts |
 //! | `stale_locks` | git's lock files that a killed git left |
-//! | `durability` | syncing what git wrote |
+//! | `durability`, `size` | syncing what git wrote; how much it is |
 //! | `worktree_list` | which worktrees there are |
 //!
 //! Nothing here decides what should happen, and nothing appends events.
@@ -33,6 +33,7 @@ mod index_file;
 mod index_install;
 mod index_lock;
 mod merge;
+mod notes;
 mod objects;
 mod place;
 mod program;
@@ -41,6 +42,7 @@ mod repository;
 mod restore;
 mod restore_plan;
 mod scan;
+mod size;
 mod staging;
 mod stale_locks;
 mod status;
@@ -59,7 +61,8 @@ pub use history::{FileId, LoggedCommit, TreeChange};
 pub use index_file::{ConflictStage, IndexExtras, ScratchFolder};
 pub use index_lock::IndexLock;
 pub use merge::MergeResult;
-pub use objects::{CommitData, NewCommit, Signature, TreeEntry};
+pub use notes::Notes;
+pub use objects::{CommitData, NewCommit, ObjectKind, Signature, TreeEntry};
 pub use program::{Git, Output};
 pub use refs::{Expected, RefEdit, RefValue};
 pub use repository::{HashKind, HeldInChildren, Identity, RefFormat, Repository};

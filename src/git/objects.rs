@@ -60,6 +60,61 @@ pub struct CommitData {
     pub message: String,
 }
 
+/// What an object is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ObjectKind {
+    /// Content of a file.
+    Blob,
+    /// A folder.
+    Tree,
+    /// A commit.
+    Commit,
+    /// An annotated tag.
+    Tag,
+}
+
+impl ObjectKind {
+    /// git's word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Blob => "blob",
+            Self::Tree => "tree",
+            Self::Commit => "commit",
+            Self::Tag => "tag",
+        }
+    }
+
+    const fn in_gix(self) -> gix::objs::Kind {
+        match self {
+            Self::Blob => gix::objs::Kind::Blob,
+            Self::Tree => gix::objs::Kind::Tree,
+            Self::Commit => gix::objs::Kind::Commit,
+            Self::Tag => gix::objs::Kind::Tag,
+        }
+    }
+}
+
+/// An id as gix has it.
+pub(super) fn gix_id(oid: &Oid) -> Result<gix::ObjectId> {
+    gix::ObjectId::from_hex(oid.as_str().as_bytes())
+        .map_err(|e| Error::new(Code::InvalidInput, format!("'{oid}' is no object id")).because(e))
+}
+
+/// What gix says of a failed write, with the code that the system's words mean.
+fn object_error(repository: &Repository, kind: ObjectKind, error: &gix::Error) -> Error {
+    let folder = repository.common_dir().join("objects");
+    match error.iter_errors().find_map(|e| e.downcast_ref::<std::io::Error>()) {
+        Some(io) => {
+            let copy = io
+                .raw_os_error()
+                .map_or_else(|| std::io::Error::new(io.kind(), io.to_string()), std::io::Error::from_raw_os_error);
+            Error::io("write an object below", &folder, copy)
+        }
+        None => Error::new(Code::GitFailed, format!("a {} cannot be written below '{}'", kind.as_str(), folder.display()))
+            .why(error.to_string()),
+    }
+}
+
 /// Mode of a submodule's entry.
 pub const GITLINK: u32 = 0o160_000;
 /// Mode of a folder's entry.
@@ -80,12 +135,25 @@ impl Repository {
         Ok(Signature { name: who.name, email: who.email, seconds: env::now().as_second() })
     }
 
-    /// Writes raw object content; git checks that it is well formed.
+    /// Writes raw object content, which has to be well formed. An object that is there already is not written again.
     ///
     /// # Errors
-    /// `GIT_FAILED`, `DISK_FULL`.
-    pub fn write_object(&self, kind: &str, content: impl Into<Vec<u8>>) -> Result<Oid> {
-        Oid::new(self.git().writing().args(["hash-object", "-w", "--stdin", "-t", kind]).stdin(content).text()?)
+    /// `IO_FAILED`, `DISK_FULL`, `GIT_FAILED`.
+    pub fn write_object(&self, kind: ObjectKind, content: impl AsRef<[u8]>) -> Result<Oid> {
+        use gix::objs::Write;
+        let content = content.as_ref();
+        let gix = self.gix()?;
+        if gix.config_snapshot().string("core.sharedRepository").is_some() {
+            // gix gives files the modes of this user alone.
+            let git = self.git().writing().args(["hash-object", "-w", "--stdin", "-t", kind.as_str()]);
+            return Oid::new(git.stdin(content).text()?);
+        }
+        let failed = |e: gix::Error| object_error(self, kind, &e);
+        let id = gix::objs::compute_hash(gix.object_hash(), kind.in_gix(), content).map_err(failed)?;
+        if !gix.has_object(id) {
+            gix.objects.write_buf_with_known_id(kind.in_gix(), content, id).map_err(failed)?;
+        }
+        Oid::new(id.to_string())
     }
 
     /// Writes a blob.
@@ -93,26 +161,32 @@ impl Repository {
     /// # Errors
     /// As [`Repository::write_object`].
     pub fn write_blob(&self, content: &[u8]) -> Result<Oid> {
-        self.write_object("blob", content)
+        self.write_object(ObjectKind::Blob, content)
     }
 
-    /// Writes a tree; git sorts the entries.
+    /// Writes a tree; the entries come in any order.
     ///
     /// # Errors
     /// As [`Repository::write_object`].
     pub fn write_tree(&self, entries: &[TreeEntry]) -> Result<Oid> {
-        let mut input = Vec::new();
-        for TreeEntry { mode, oid, name } in entries {
-            let kind = match *mode {
-                TREE => "tree",
-                GITLINK => "commit",
-                _ => "blob",
-            };
-            input.extend_from_slice(format!("{mode:06o} {kind} {oid}\t").as_bytes());
-            input.extend_from_slice(name);
-            input.push(0);
+        let mut sorted: Vec<&TreeEntry> = entries.iter().collect();
+        // git sorts a folder as if its name ended in a slash.
+        let key = |entry: &TreeEntry| {
+            let mut key = entry.name.clone();
+            if entry.mode == TREE {
+                key.push(b'/');
+            }
+            key
+        };
+        sorted.sort_by_cached_key(|entry| key(entry));
+        let mut content = Vec::new();
+        for TreeEntry { mode, oid, name } in sorted {
+            content.extend_from_slice(format!("{mode:o} ").as_bytes());
+            content.extend_from_slice(name);
+            content.push(0);
+            content.extend_from_slice(gix_id(oid)?.as_slice());
         }
-        Oid::new(self.git().writing().args(["mktree", "-z"]).stdin(input).text()?)
+        self.write_object(ObjectKind::Tree, content)
     }
 
     /// The tree without entries, which is written where it is missing.
@@ -134,7 +208,7 @@ impl Repository {
         }
         let end = if commit.message.ends_with('\n') { "" } else { "\n" };
         content.push_str(&format!("author {0}\ncommitter {0}\n\n{1}{end}", commit.who, commit.message));
-        self.write_object("commit", content)
+        self.write_object(ObjectKind::Commit, content)
     }
 
     /// The commit that stands in for a missing parent: empty tree, no parent, always the same id.
@@ -149,6 +223,11 @@ impl Repository {
 
     /// Whether an object is there.
     pub fn has_object(&self, oid: &Oid) -> bool {
+        if let (Ok(gix), Ok(id)) = (self.gix(), gix_id(oid))
+            && gix.has_object(id)
+        {
+            return true;
+        }
         self.git().args(["cat-file", "-e", oid.as_str()]).run().is_ok_and(|output| output.ok())
     }
 
@@ -167,8 +246,7 @@ impl Repository {
     pub fn read_object(&self, kind: &str, oid: &Oid, limit: u64) -> Result<Vec<u8>> {
         let too_large = || Error::new(Code::TooLarge, format!("{kind} {} is larger than {limit} bytes", oid.short()));
         let gix = self.gix()?;
-        let id = gix::ObjectId::from_hex(oid.as_str().as_bytes())
-            .map_err(|e| Error::new(Code::InvalidInput, format!("'{oid}' is no object id")).because(e))?;
+        let id = gix_id(oid)?;
         if let Ok(header) = gix.find_header(id) {
             if header.size() > limit {
                 return Err(too_large());
@@ -206,6 +284,18 @@ impl Repository {
         }
         let damaged = || Error::new(Code::GitFailed, format!("commit {oid} has no tree"));
         Ok(CommitData { tree: tree.ok_or_else(damaged)?, parents, message: message.to_owned() })
+    }
+
+    /// When a commit was made, in seconds since 1970.
+    ///
+    /// # Errors
+    /// As [`Repository::read_object`].
+    pub fn commit_seconds(&self, oid: &Oid) -> Result<i64> {
+        let raw = self.read_object("commit", oid, STRUCTURE_LIMIT)?;
+        let text = String::from_utf8_lossy(&raw);
+        let line = text.lines().take_while(|line| !line.is_empty()).find(|line| line.starts_with("committer "));
+        let seconds = line.and_then(|line| line.rsplit(' ').nth(1)).and_then(|seconds| seconds.parse().ok());
+        seconds.ok_or_else(|| Error::new(Code::GitFailed, format!("commit {oid} has no time")))
     }
 
     /// The entries of one tree, not recursive.

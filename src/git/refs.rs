@@ -66,8 +66,12 @@ impl Repository {
         if names.is_empty() {
             return Ok(BTreeMap::new());
         }
+        if let Some(found) = self.read_by_gix(names) {
+            return Ok(found);
+        }
         let wanted: BTreeSet<&RefName> = names.iter().collect();
-        let patterns: Vec<&str> = names.iter().map(RefName::as_str).collect();
+        // A command line has a limit.
+        let patterns: Vec<&str> = if names.len() > 500 { Vec::new() } else { names.iter().map(RefName::as_str).collect() };
         let found = self.list_refs(&patterns)?;
         Ok(found.into_iter().filter(|r| wanted.contains(&r.name)).map(|r| (r.name, r.oid)).collect())
     }
@@ -77,7 +81,43 @@ impl Repository {
     /// # Errors
     /// `GIT_FAILED`.
     pub fn refs_below(&self, prefix: &str) -> Result<Vec<RefValue>> {
-        self.list_refs(&[prefix])
+        match self.list_by_gix(prefix) {
+            Some(found) => Ok(found),
+            None => self.list_refs(&[prefix]),
+        }
+    }
+
+    /// The refs as gix reads them, which starts no process; `None` where git has to be asked: with reftable, and where
+    /// anything is unusual (a symbolic ref, a damaged one).
+    fn read_by_gix(&self, names: &[RefName]) -> Option<BTreeMap<RefName, Oid>> {
+        if self.ref_format() == RefFormat::Reftable {
+            return None;
+        }
+        let gix = self.gix().ok()?;
+        let mut found = BTreeMap::new();
+        for name in names {
+            let full: &gix::refs::FullNameRef = name.as_str().try_into().ok()?;
+            if let Some(reference) = gix.try_find_reference(full).ok()? {
+                found.insert(name.clone(), Oid::new(reference.target().try_id()?.to_string()).ok()?);
+            }
+        }
+        Some(found)
+    }
+
+    fn list_by_gix(&self, prefix: &str) -> Option<Vec<RefValue>> {
+        if self.ref_format() == RefFormat::Reftable {
+            return None;
+        }
+        let gix = self.gix().ok()?;
+        let platform = gix.references().ok()?;
+        let mut found = Vec::new();
+        for reference in platform.prefixed(prefix).ok()? {
+            let reference = reference.ok()?;
+            let name = std::str::from_utf8(reference.name().as_bstr()).ok()?;
+            found.push(RefValue { name: RefName::new(name), oid: Oid::new(reference.target().try_id()?.to_string()).ok()? });
+        }
+        found.sort_by(|a, b| a.name.cmp(&b.name));
+        Some(found)
     }
 
     fn list_refs(&self, patterns: &[&str]) -> Result<Vec<RefValue>> {

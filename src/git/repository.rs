@@ -59,6 +59,8 @@ pub struct Repository {
     config: Vec<(OsString, OsString)>,
     lock: Mutex<Option<OwnedFd>>,
     main: OnceLock<PathBuf>,
+    identity: OnceLock<Identity>,
+    knows_ref_formats: bool,
     gix: OnceLock<gix::ThreadSafeRepository>,
 }
 
@@ -123,6 +125,8 @@ impl Repository {
             config: env::all_vars().into_iter().filter(|(name, _)| is_config(name)).collect(),
             lock: Mutex::new(None),
             main: OnceLock::new(),
+            identity: OnceLock::new(),
+            knows_ref_formats: refs != b"--show-ref-format",
             gix: OnceLock::new(),
         })
     }
@@ -167,6 +171,10 @@ impl Repository {
     /// # Errors
     /// `GIT_TOO_OLD`.
     pub fn require_git_version(&self) -> Result<()> {
+        // Only git 2.44 and newer does.
+        if self.knows_ref_formats {
+            return Ok(());
+        }
         let text = self.git().arg("version").text()?;
         match version_of(&text) {
             Some(version) if version >= (2, 40) => Ok(()),
@@ -188,6 +196,17 @@ impl Repository {
     }
 
     fn find_main(&self) -> Result<PathBuf> {
+        if self.git_dir == self.common_dir
+            && !self.bare
+            && self.config.is_empty()
+            && env::var("GIT_WORK_TREE").is_none()
+            && self.common_dir.file_name() == Some(OsStr::new(".git"))
+            && let (Ok(gix), Some(above)) = (self.gix(), self.common_dir.parent())
+            && gix.config_snapshot().string("core.worktree").is_none()
+            && !gix.config_snapshot().boolean("extensions.worktreeConfig").unwrap_or(false)
+        {
+            return Ok(above.to_owned());
+        }
         if self.git_dir == self.common_dir
             && !self.bare
             && let Some(path) = self.top_level()?
@@ -249,6 +268,41 @@ impl Repository {
     /// # Errors
     /// `IDENTITY_MISSING` with what to do.
     pub fn identity(&self) -> Result<Identity> {
+        if let Some(known) = self.identity.get() {
+            return Ok(known.clone());
+        }
+        let found = match self.plain_identity() {
+            Some(found) => found,
+            None => self.identity_by_git()?,
+        };
+        Ok(self.identity.get_or_init(|| found).clone())
+    }
+
+    /// The identity where it is plain to see, without a call of git: variables, or the configuration.
+    fn plain_identity(&self) -> Option<Identity> {
+        let variable = |name: &str| env::var(name).and_then(|value| value.into_string().ok());
+        let found = match (variable("GIT_COMMITTER_NAME"), variable("GIT_COMMITTER_EMAIL")) {
+            (Some(name), Some(email)) => Identity { name, email },
+            (None, None) if self.config.is_empty() => {
+                let gix = self.gix().ok()?;
+                let config = gix.config_snapshot();
+                let value = |key: &str| config.string(key).map(|value| value.to_string());
+                // Keys that are rare are git's to weigh.
+                if value("committer.name").is_some() || value("committer.email").is_some() {
+                    return None;
+                }
+                Identity { name: value("user.name")?, email: value("user.email")? }
+            }
+            (_, _) => return None,
+        };
+        let plain = |text: &str, more: &[char]| {
+            let fits = |c: char| c.is_alphanumeric() || more.contains(&c);
+            text.starts_with(char::is_alphanumeric) && text.ends_with(char::is_alphanumeric) && text.chars().all(fits)
+        };
+        (plain(&found.name, &[' ', '-']) && plain(&found.email, &['.', '-', '_', '+', '@'])).then_some(found)
+    }
+
+    fn identity_by_git(&self) -> Result<Identity> {
         let output = self.git().config("user.useConfigOnly=true").args(["var", "GIT_COMMITTER_IDENT"]).run()?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let parsed = text.rsplit_once('>').and_then(|(who, _)| who.split_once('<'));

@@ -61,7 +61,8 @@ fn put(root: &Path, things: &[(Vec<u8>, Thing)]) {
 }
 
 fn tree_of(repo: &Repository, worktree: &Worktree) -> Oid {
-    let options = CaptureOptions { max_file_size: 1 << 20, excluded: vec![RepoPath::new(&b".worktrees"[..])] };
+    let options =
+        CaptureOptions { max_file_size: 1 << 20, excluded: vec![RepoPath::new(&b".worktrees"[..])], allow_unreadable: false };
     repo.capture_worktree(worktree, &options).unwrap().tree
 }
 

@@ -49,6 +49,21 @@ impl Repository {
     /// # Errors
     /// `FILE_UNREADABLE` where a folder cannot be read; `GIT_FAILED`.
     pub fn status(&self, worktree: &Worktree, index: Option<&Path>) -> Result<Vec<StatusEntry>> {
+        let (entries, unreadable) = self.status_and_unreadable(worktree, index)?;
+        match unreadable.first() {
+            Some(path) => Err(Error::new(Code::FileUnreadable, "a folder or file of the worktree cannot be read")
+                .why(worktree.path().join(path.to_path()).display().to_string())
+                .hint("make it readable, or add it to .gitignore")),
+            None => Ok(entries),
+        }
+    }
+
+    /// As [`Repository::status`], naming folders that cannot be read in place of failing.
+    pub(super) fn status_and_unreadable(
+        &self,
+        worktree: &Worktree,
+        index: Option<&Path>,
+    ) -> Result<(Vec<StatusEntry>, Vec<RepoPath>)> {
         let git = self.git_in(worktree).config("status.renames=false").args([
             "status",
             "--porcelain=v2",
@@ -63,19 +78,32 @@ impl Repository {
             None => git,
         };
         let output = git.run_ok()?;
-        unreadable(&output.stderr)?;
-        output.stdout.split(|b| *b == 0).filter(|field| !field.is_empty()).filter_map(|field| parse(field).transpose()).collect()
+        let fields = output.stdout.split(|b| *b == 0).filter(|field| !field.is_empty());
+        let entries: Result<Vec<StatusEntry>> = fields.filter_map(|field| parse(field).transpose()).collect();
+        Ok((entries?, unreadable(&output.stderr)?))
     }
 }
 
 /// git only warns about folders that it cannot read, and leaves their content out.
-fn unreadable(stderr: &str) -> Result<()> {
-    match stderr.lines().find(|line| line.contains("could not open directory") || line.contains("Permission denied")) {
-        Some(line) => Err(Error::new(Code::FileUnreadable, "a folder or file of the worktree cannot be read")
-            .why(line.to_owned())
-            .hint("make it readable, or add it to .gitignore")),
-        None => Ok(()),
+///
+/// # Errors
+/// `FILE_UNREADABLE` where the words do not say which.
+fn unreadable(stderr: &str) -> Result<Vec<RepoPath>> {
+    let mut paths = Vec::new();
+    for line in stderr.lines() {
+        let named = line.strip_prefix("warning: could not open directory '").and_then(|rest| rest.rsplit_once("':"));
+        match named {
+            // A path with a quote or a line end in it is shown by git as it is: then the words below say too little.
+            Some((path, _)) => paths.push(RepoPath::new(path.trim_end_matches('/').as_bytes())),
+            None if line.contains("could not open directory") || line.contains("Permission denied") => {
+                return Err(Error::new(Code::FileUnreadable, "a folder or file of the worktree cannot be read")
+                    .why(line.to_owned())
+                    .hint("make it readable, or add it to .gitignore"));
+            }
+            None => {}
+        }
     }
+    Ok(paths)
 }
 
 fn parse(field: &[u8]) -> Result<Option<StatusEntry>> {
@@ -114,7 +142,8 @@ mod tests {
     #[test]
     fn a_folder_that_git_could_not_open_fails_closed() {
         let words = "warning: could not open directory 'x/': Permission denied\n";
-        assert_eq!(unreadable(words).unwrap_err().code(), Code::FileUnreadable);
-        assert!(unreadable("warning: something else\n").is_ok());
+        assert_eq!(unreadable(words).unwrap(), [RepoPath::new(&b"x"[..])]);
+        assert_eq!(unreadable("error: open(\"x\"): Permission denied\n").unwrap_err().code(), Code::FileUnreadable);
+        assert!(unreadable("warning: something else\n").unwrap().is_empty());
     }
 }

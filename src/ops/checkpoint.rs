@@ -3,8 +3,13 @@
 //! From the capture ref on the checkpoint exists; what a crash left out is completed by [`complete_intent`].
 
 mod captures;
+mod compact;
+mod difference;
+mod heal;
 mod look;
+mod remove;
 mod still;
+mod verify;
 
 use jiff::Timestamp;
 
@@ -14,11 +19,16 @@ use crate::domain::ids::{CaseId, CheckpointName};
 use crate::domain::names::{Oid, RefName};
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::git::{Repository, Signature, TagData};
+use crate::git::{CaptureOptions, Expected, RefEdit, Repository, Signature, TagData};
 use crate::ops::context::Context;
 
 pub use captures::{Captured, CapturedWorkspace, CapturedWorktree, capture_all, capture_options};
+pub use compact::{Compacted, Space, compact, space};
+pub use difference::{ChangedPath, Difference, difference};
+pub use heal::{Lost, at_once as heal_at_once};
 pub use look::{Listed, Shown, find, list, read_document, show};
+pub use remove::{Deleted, chosen, clean_up, cleanup_plan, delete, rules};
+pub use verify::{Problem, Verified, repair, verify};
 
 /// The version of the checkpoint's JSON.
 pub const SCHEMA: u32 = 1;
@@ -32,12 +42,14 @@ pub struct Wanted {
     pub trigger: Trigger,
     /// The task that an automatic name tells of.
     pub about: Option<CaseId>,
+    /// Whether what cannot be read is named and left out, in place of failing the checkpoint.
+    pub allow_unreadable: bool,
 }
 
 impl Wanted {
     /// An automatic checkpoint.
     pub fn by(trigger: Trigger) -> Self {
-        Self { name: None, trigger, about: None }
+        Self { name: None, trigger, about: None, allow_unreadable: false }
     }
 }
 
@@ -63,7 +75,10 @@ pub fn create_locked(ctx: &mut Context, wanted: &Wanted) -> Result<(CheckpointRe
     let name = intend(ctx, wanted)?;
     env::fault_point("checkpoint.intended");
     match make(ctx, &name, wanted) {
-        Ok(made) => Ok(made),
+        Ok(made) => {
+            remove::retain(ctx, wanted.trigger);
+            Ok(made)
+        }
         Err(error) => {
             // Where not even this can be written, recovery finds the intent.
             match complete_intent(ctx) {
@@ -117,7 +132,8 @@ fn automatic_name(wanted: &Wanted, now: Timestamp, is_taken: impl Fn(&str) -> bo
 }
 
 fn make(ctx: &mut Context, name: &CheckpointName, wanted: &Wanted) -> Result<(CheckpointRecord, Captured)> {
-    let captured = captures::capture_all(ctx)?;
+    let options = CaptureOptions { allow_unreadable: wanted.allow_unreadable, ..capture_options(ctx) };
+    let captured = captures::capture_all_with(ctx, &options)?;
     env::fault_point("checkpoint.captured");
     let document = document(ctx, name, wanted, &captured)?;
     let json = to_json(&document)?;
@@ -139,7 +155,7 @@ fn outcome(ctx: &mut Context, document: &CheckpointDocument, capture: Oid) -> Re
             Error::new(Code::CheckpointDamaged, format!("the tag {} is gone", tag.short())).hint("git axiom recover --yes")
         );
     };
-    let record = record(document, capture, tag);
+    let record = record_of(ctx, document, capture, tag);
     ctx.append(Event::CheckpointCreated { checkpoint: record.clone() })?;
     env::fault_point("checkpoint.created");
     Ok(record)
@@ -183,8 +199,11 @@ fn document(ctx: &Context, name: &CheckpointName, wanted: &Wanted, captured: &Ca
     })
 }
 
-fn record(document: &CheckpointDocument, capture: Oid, tag: Oid) -> CheckpointRecord {
+fn record_of(ctx: &Context, document: &CheckpointDocument, capture: Oid, tag: Oid) -> CheckpointRecord {
+    let captures = std::iter::once(&capture).chain(document.workspaces.iter().map(|workspace| &workspace.capture));
+    let sizes: Result<Vec<u64>> = captures.map(|capture| ctx.repo.added_by_capture(capture)).collect();
     CheckpointRecord {
+        size: sizes.ok().map(|sizes| sizes.iter().sum()),
         name: document.name.clone(),
         kind: document.kind,
         trigger: document.trigger,
@@ -205,6 +224,7 @@ fn record(document: &CheckpointDocument, capture: Oid, tag: Oid) -> CheckpointRe
 pub fn complete_intent(ctx: &mut Context) -> Result<Option<CheckpointRecord>> {
     let Some(name) = ctx.state().record.checkpoint_intent.clone() else { return Ok(None) };
     let Some(capture) = ctx.repo.read_ref(&Repository::capture_ref(&name))? else {
+        clear_abandoned(ctx, &name)?;
         ctx.append(Event::CheckpointAbandoned { name, reason: "its creator ended before anything was saved".into() })?;
         return Ok(None);
     };
@@ -212,6 +232,19 @@ pub fn complete_intent(ctx: &mut Context) -> Result<Option<CheckpointRecord>> {
     env::fault_point("checkpoint.completing");
     ctx.repo.complete_checkpoint(&name, &capture, &json, &tag_data(&document))?;
     outcome(ctx, &document, capture).map(Some)
+}
+
+/// Removes tag and note of a checkpoint that has no capture ref: git may have written them first.
+fn clear_abandoned(ctx: &Context, name: &CheckpointName) -> Result<()> {
+    let tag_name = Repository::checkpoint_tag(name);
+    let Some(tag) = ctx.repo.read_ref(&tag_name)? else { return Ok(()) };
+    if !ctx.repo.is_tag_of_ours(name, &tag)? {
+        return Ok(());
+    }
+    ctx.repo.set_notes(&std::collections::BTreeMap::from([(tag.clone(), None)]))?;
+    env::fault_point("checkpoint.abandoned-note-gone");
+    let edit = RefEdit { name: tag_name, expected: Expected::Value(tag), new: None };
+    ctx.repo.update_refs(&[edit], "git axiom: checkpoint given up")
 }
 
 /// The branch that work is merged into: the session's (the last one's, when none runs), the configured one, or the one

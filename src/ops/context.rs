@@ -67,6 +67,18 @@ impl Context {
         Ok(())
     }
 
+    /// Does `work` as somebody, in a transaction of its own; afterwards this context acts as before.
+    ///
+    /// # Errors
+    /// Whatever `work` returns.
+    pub fn apart<T>(&mut self, by: By, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let apart = Author { txn: fresh_txn()?, by };
+        let own = std::mem::replace(&mut self.author, apart);
+        let outcome = work(self);
+        self.author = own;
+        outcome
+    }
+
     /// Continues a transaction that is open in the log.
     pub fn join(&mut self, txn: TxnId) {
         self.author.txn = txn;
@@ -114,8 +126,16 @@ impl Context {
     /// # Errors
     /// `BUSY`, and whatever `work` returns.
     pub fn with_operation_lock<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        self.with_operation_lock_within(OPERATION_PATIENCE, work)
+    }
+
+    /// As [`Context::with_operation_lock`], waiting so long at most.
+    ///
+    /// # Errors
+    /// As [`Context::with_operation_lock`].
+    pub fn with_operation_lock_within<T>(&mut self, patience: Duration, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.layout().ensure()?;
-        let lock = match FileLock::take(&self.layout().operation_lock(), OPERATION_PATIENCE)? {
+        let lock = match FileLock::take(&self.layout().operation_lock(), patience)? {
             LockAttempt::Taken(lock) => lock,
             LockAttempt::Held => {
                 return Err(Error::new(Code::Busy, "another operation (checkpoint, merge, rollback or repair) is under way")

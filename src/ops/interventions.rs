@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use crate::domain::checkpoint::Trigger;
 use crate::domain::event::Event;
 use crate::domain::gate::Decision;
 use crate::domain::ids::{AgentId, GateId, RequestId};
@@ -10,6 +11,7 @@ use crate::domain::session::{Mode, Request};
 use crate::domain::text::Change;
 use crate::env;
 use crate::error::{Code, Error, Result};
+use crate::ops::checkpoint::{self, Wanted};
 use crate::ops::context::Context;
 use crate::ops::supervise::notice::Watcher;
 use crate::ops::supervise::{self, Attend, Options};
@@ -170,11 +172,15 @@ fn find_gate(context: &Context, name: &str) -> Result<GateId> {
     }
 }
 
-/// Changes the mode; says whether it was another.
+/// Changes the mode; says whether it was another. Before autopilot begins a checkpoint is made, where configured.
 ///
 /// # Errors
-/// What the store says.
+/// What the checkpoint says: then the mode stays as it is.
 pub fn change_mode(context: &mut Context, new: Mode) -> Result<bool> {
+    let begins = new == Mode::Autopilot && context.state().restorable.mode != new;
+    if begins && context.config.checkpoints.before_autopilot {
+        checkpoint::create(context, &Wanted::by(Trigger::BeforeAutopilot))?;
+    }
     let changed = context.append_with(|state| {
         let old = state.restorable.mode;
         Ok((old != new).then(|| Event::ModeChanged { mode: Change::new(old, new) }).into_iter().collect())

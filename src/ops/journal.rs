@@ -85,7 +85,10 @@ pub fn run(ctx: &mut Context, operation: Operation) -> Result<Done> {
 fn turns_back(kind: &OperationKind, code: Code) -> bool {
     match kind {
         OperationKind::Merge { .. } => true,
-        OperationKind::RollbackCheckpoint { .. } | OperationKind::RollbackTask { .. } | OperationKind::Undo { .. } => {
+        OperationKind::RollbackCheckpoint { .. }
+        | OperationKind::RollbackTask { .. }
+        | OperationKind::DeleteCheckpoints { .. }
+        | OperationKind::Undo { .. } => {
             matches!(code, Code::ChangedMeanwhile | Code::InTheWay | Code::BranchInUse | Code::GitLocked)
         }
     }

@@ -43,6 +43,16 @@ pub fn repair(context: &mut Context) -> Result<Repaired> {
     Ok(report)
 }
 
+/// Removes git's lock files whose owner is proved dead.
+///
+/// # Errors
+/// `BUSY` while an operation is under way; `IO_FAILED`.
+pub fn clear_dead_locks(context: &mut Context) -> Result<Repaired> {
+    let mut report = Repaired::default();
+    context.with_operation_lock(|context| clear_locks(context, &mut report))?;
+    Ok(report)
+}
+
 /// Nobody but us can hold these locks: the operation lock is ours, and git children of a dead supervisor hold it too.
 fn clear_locks(context: &mut Context, report: &mut Repaired) -> Result<()> {
     for lock in context.repo.git_locks()? {

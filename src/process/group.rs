@@ -4,17 +4,18 @@
 
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::error::{Code, Error, Result};
 
-/// Runs `program` to its end and says why it failed; `None` is success. `name` is for the error.
+/// Runs `program` to its end and says why it failed; `None` is success. `name` is for the error. `cancelled` ends it early.
 ///
 /// # Errors
 /// `PROGRAM_NOT_FOUND` where it cannot be started.
-pub fn run(program: &mut Command, name: &str, limit: Duration) -> Result<Option<String>> {
+pub fn run(program: &mut Command, name: &str, limit: Duration, cancelled: &AtomicBool) -> Result<Option<String>> {
     let mut child = program
         .process_group(0)
         .spawn()
@@ -37,6 +38,11 @@ pub fn run(program: &mut Command, name: &str, limit: Duration) -> Result<Option<
                 end_group();
                 let _ = child.wait();
                 return Ok(Some(format!("took longer than {} seconds", limit.as_secs())));
+            }
+            Ok(None) if cancelled.load(Ordering::Relaxed) => {
+                end_group();
+                let _ = child.wait();
+                return Ok(Some("was stopped".to_owned()));
             }
             Ok(None) => {
                 std::thread::sleep(pause);

@@ -39,11 +39,46 @@ pub fn end_leftovers(record: &KeeperRecord) -> Result<LeftoversEnded> {
     }
     let marker = format!("AXIOM_TOKEN={}", record.token).into_bytes();
     let noted = noted(record)?;
+    let done = end_all(&|table| find(table, &marker, &noted));
+    files::remove_scratch(&record.runtime)?;
+    Ok(done)
+}
+
+/// Ends, with SIGKILL, all processes that were started with `assignment` (`NAME=value`) in their environment, and their
+/// descendants, wherever they moved. Never this process, its ancestors, or its descendants. Elsewhere than on Linux, where
+/// environments cannot be read, it finds none.
+///
+/// # Errors
+/// None as yet.
+pub fn end_marked(assignment: &[u8]) -> Result<LeftoversEnded> {
+    // Not whoever shares a session with them: that may be a human's terminal.
+    Ok(end_all(&|table| {
+        let spared = spared(table);
+        let marked = table.all().iter().filter(|process| !process.is_gone() && sys::started_with(process.id.pid, assignment));
+        with_descendants(table, marked.copied().collect(), &spared)
+    }))
+}
+
+/// Removes the runtime folder of a keeper that is gone; says whether it is. A keeper does it itself, but may die just before.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub fn clear_runtime(dir: &std::path::Path) -> Result<bool> {
+    if files::is_locked(&dir.join(spec::KEEPER_LOCK))? {
+        return Ok(false);
+    }
+    if let Some(record) = spec::read_json::<KeeperRecord>(&dir.join(spec::KEEPER))? {
+        files::remove_scratch(&record.runtime)?;
+    }
+    Ok(true)
+}
+
+fn end_all(find: &dyn Fn(&Table) -> Vec<Process>) -> LeftoversEnded {
     let mut done = LeftoversEnded::default();
     let begun = Instant::now();
     let mut quiet = 0;
     while quiet < QUIET {
-        let left = find(&Table::read(), &marker, &noted);
+        let left = find(&Table::read());
         if begun.elapsed() > GIVE_UP {
             done.survivors = left.iter().map(|process| process.id.pid).collect();
             done.ended.retain(|pid| !done.survivors.contains(pid));
@@ -57,8 +92,7 @@ pub fn end_leftovers(record: &KeeperRecord) -> Result<LeftoversEnded> {
         }
         std::thread::sleep(PAUSE);
     }
-    files::remove_scratch(&record.runtime)?;
-    Ok(done)
+    done
 }
 
 /// What the keeper had noted. Numbers of an earlier start of the machine mean nothing.
@@ -74,8 +108,7 @@ fn noted(record: &KeeperRecord) -> Result<Vec<ProcessId>> {
 
 fn find(table: &Table, marker: &[u8], noted: &[ProcessId]) -> Vec<Process> {
     let own = sys::own_pid();
-    let mut spared = table.lineage(own);
-    spared.extend(table.descendants(&[own]).iter().map(|process| process.id.pid));
+    let spared = spared(table);
     let known =
         |process: &&Process| noted.contains(&process.id) || (!process.is_gone() && sys::started_with(process.id.pid, marker));
     let mut roots: Vec<Process> = table.all().iter().filter(known).copied().collect();
@@ -89,6 +122,18 @@ fn find(table: &Table, marker: &[u8], noted: &[ProcessId]) -> Vec<Process> {
         .filter(|session| *session > 1 && *session != own_session)
         .collect();
     roots.extend(table.all().iter().filter(|process| sessions.contains(&process.session)));
+    with_descendants(table, roots, &spared)
+}
+
+/// This process, its ancestors and its descendants.
+fn spared(table: &Table) -> Vec<i32> {
+    let own = sys::own_pid();
+    let mut spared = table.lineage(own);
+    spared.extend(table.descendants(&[own]).iter().map(|process| process.id.pid));
+    spared
+}
+
+fn with_descendants(table: &Table, mut roots: Vec<Process>, spared: &[i32]) -> Vec<Process> {
     roots.retain(|process| !spared.contains(&process.id.pid));
     let below = table.descendants(&roots.iter().map(|process| process.id.pid).collect::<Vec<_>>());
     let mut all: Vec<Process> = Vec::new();

@@ -16,6 +16,7 @@ mod hold;
 pub mod keeper;
 pub mod launch;
 pub mod leftovers;
+pub mod marked;
 pub mod output;
 mod run;
 pub mod spec;

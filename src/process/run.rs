@@ -263,7 +263,8 @@ fn write_end(keeper: &Keeper, end: End) -> Result<()> {
     loop {
         match spec::write_json(&dir.join(spec::EXIT), &record) {
             Ok(()) => return Ok(()),
-            Err(error) if begun.elapsed() >= RECORD_PATIENCE => return Err(error),
+            // Without its folder (the repository was deleted) there is nobody left to read it.
+            Err(error) if begun.elapsed() >= RECORD_PATIENCE || !dir.is_dir() => return Err(error),
             // A full disk may get room again; without this record a finished iteration would count as crashed.
             Err(_) => std::thread::sleep(Duration::from_secs(1)),
         }

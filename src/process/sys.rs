@@ -183,6 +183,17 @@ pub(crate) fn started_with(pid: i32, assignment: &[u8]) -> bool {
     std::fs::read(format!("/proc/{pid}/environ")).is_ok_and(|all| all.split(|byte| *byte == 0).any(|var| var == assignment))
 }
 
+/// The command lines of all processes, as `ps` tells them; empty where it cannot be asked.
+pub(crate) fn command_lines() -> Vec<(i32, String)> {
+    let output = super::command::command("ps").args(["-axww", "-o", "pid=,command="]).output();
+    let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let line = |line: &str| {
+        let (pid, rest) = line.trim_start().split_once(' ')?;
+        Some((pid.parse().ok()?, rest.to_owned()))
+    };
+    text.lines().filter_map(line).collect()
+}
+
 /// Which start of the machine this is; empty where the system does not tell.
 pub(crate) fn boot_id() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()

@@ -11,6 +11,7 @@ use super::{cases, line, segments};
 use crate::domain::event::{By, Envelope, Event};
 use crate::domain::ids::{CaseId, TxnId};
 use crate::domain::state::State;
+use crate::domain::touched::touched_cases;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, AppendFile, FileLock, LockAttempt};
@@ -281,45 +282,4 @@ pub(super) fn apply(state: &mut State, envelope: &Envelope) -> Result<()> {
 fn misfit(envelope: &Envelope, error: &Error) -> Error {
     Error::new(Code::EventSchemaInvalid, format!("event {} does not fit the state before it", envelope.seq))
         .why(error.to_string())
-}
-
-/// The cases on which an event has a new word. Asked before it is applied.
-fn touched_cases(state: &State, event: &Event) -> Vec<CaseId> {
-    match event {
-        Event::CasesAdded { cases } => cases.iter().map(|case| case.id.clone()).collect(),
-        Event::CasesChanged { edits } => edits.iter().map(|edit| edit.id.clone()).collect(),
-        Event::TaskClaimed { task, .. } => vec![task.clone()],
-        Event::WorkReleased { agent, .. } => {
-            let work = state.restorable.agents.get(agent).and_then(|agent| agent.work.as_ref());
-            work.map(|work| work.task.clone()).into_iter().collect()
-        }
-        Event::OperationEnded { edits, restored, .. } => match restored {
-            Some(restored) => restored.cases.keys().cloned().collect(),
-            None => edits.iter().map(|edit| edit.id.clone()).collect(),
-        },
-        Event::StateAdopted { state, .. } => state.restorable.cases.keys().cloned().collect(),
-        Event::Audited { .. }
-        | Event::SessionStarted { .. }
-        | Event::SessionChanged { .. }
-        | Event::ModeChanged { .. }
-        | Event::Requested { .. }
-        | Event::RequestHandled { .. }
-        | Event::WorkspaceOpened { .. }
-        | Event::WorkspaceClosed { .. }
-        | Event::IterationIntended { .. }
-        | Event::IterationStarted { .. }
-        | Event::Signalled { .. }
-        | Event::IterationEnded { .. }
-        | Event::VerificationFailed { .. }
-        | Event::GateOpened { .. }
-        | Event::GateDecided { .. }
-        | Event::GateClosed { .. }
-        | Event::CheckpointIntended { .. }
-        | Event::CheckpointCreated { .. }
-        | Event::CheckpointAbandoned { .. }
-        | Event::CheckpointsDeleted { .. }
-        | Event::OperationBegan { .. }
-        | Event::OperationReversed { .. }
-        | Event::LogRepaired { .. } => Vec::new(),
-    }
 }

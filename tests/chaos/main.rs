@@ -2,7 +2,14 @@
 //!
 //! `AXIOM_CHAOS=50 cargo test --test chaos` kills that often; `AXIOM_CHAOS_SEED=n` repeats a run; `AXIOM_FAULTS=all` stops
 //! the recovering session at every point too, for every point.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::disallowed_methods
+)]
 
 #[path = "../common/mod.rs"]
 mod common;

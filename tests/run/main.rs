@@ -1,5 +1,12 @@
 //! `git axiom run` and what humans do while it runs, from outside: real repositories, real processes, scripts as agents.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::disallowed_methods
+)]
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -7,3 +14,11 @@ mod common;
 mod session_support;
 
 mod acceptance;
+mod bad_input;
+mod gates;
+mod leftovers;
+mod limits;
+mod queue;
+mod reports;
+mod stopping;
+mod workspaces;

@@ -12,10 +12,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 pub use live::Live;
+#[allow(unused_imports)] // not every test binary that includes this needs both
 pub use world::{UsersThings, World};
 
 /// The longest that a test waits for anything.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Waits until `holds`, and panics with `what` where it never does.
 #[track_caller]

@@ -138,6 +138,7 @@ fn checkpoint(name: CheckpointName, state: &State, salt: u32) -> CheckpointRecor
         tag: oid(salt + 2),
         seq: state.seq,
         tasks_completed: state.record.tasks_completed,
+        size: None,
     }
 }
 

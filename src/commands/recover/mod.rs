@@ -54,7 +54,8 @@ pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit>
     };
     let view = recover::look(&context)?;
     if args.yes {
-        let options = Options { slots: 1, max_iterations: u32::MAX, until_idle: false, program: configured_program(&context)? };
+        let options =
+            Options { slots: 1, max_iterations: u32::MAX, until_idle: false, mode: None, program: configured_program(&context)? };
         recover::recover(&mut context, options, &mut Progress::new(false))?;
     }
     let answer = Answer { recovered: args.yes, view };

@@ -2,12 +2,28 @@
 
 use super::{Result, refuse};
 use crate::domain::case::CaseEdit;
-use crate::domain::checkpoint::{CheckpointRecord, Trigger};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::domain::checkpoint::{CAPTURE_REFS, CheckpointRecord, DeletedCheckpoint, Trigger};
 use crate::domain::event::OperationEnd;
 use crate::domain::ids::{CheckpointName, TxnId};
-use crate::domain::operation::{Operation, Way, WorkspaceChange};
+use crate::domain::names::Oid;
+use crate::domain::operation::{Operation, OperationKind, Way, WorkspaceChange};
 use crate::domain::state::{OpenOperation, Restorable, State};
 use crate::error::Code;
+
+/// How long a deletion that an undo or redo made can be taken back.
+const BRING_BACK: SignedDuration = SignedDuration::from_hours(7 * 24);
+
+/// The capture refs that an operation moves.
+fn moved_captures(operation: &Operation) -> Vec<(CheckpointName, Option<Oid>)> {
+    let changes = operation.refs.iter();
+    let named = changes.filter_map(|change| {
+        let name = change.name.as_str().strip_prefix(CAPTURE_REFS)?;
+        Some((CheckpointName::new(name).ok()?, change.value.new.clone()))
+    });
+    named.collect()
+}
 
 impl State {
     pub(super) fn intend_checkpoint(&mut self, name: &CheckpointName) -> Result<()> {
@@ -18,7 +34,8 @@ impl State {
         Ok(())
     }
 
-    pub(super) fn create_checkpoint(&mut self, checkpoint: &CheckpointRecord) -> Result<()> {
+    pub(super) fn create_checkpoint(&mut self, checkpoint: &CheckpointRecord, at: Timestamp) -> Result<()> {
+        self.record.deleted_checkpoints.retain(|_, deleted| deleted.until > at);
         self.record.checkpoint_intent = None;
         if checkpoint.trigger == Trigger::SessionStart
             && let Some(session) = &mut self.record.session
@@ -49,22 +66,50 @@ impl State {
         }
     }
 
-    pub(super) fn end_operation(&mut self, end: OperationEnd, edits: &[CaseEdit], restored: Option<&Restorable>) -> Result<()> {
+    pub(super) fn end_operation(
+        &mut self,
+        end: OperationEnd,
+        edits: &[CaseEdit],
+        restored: Option<&Restorable>,
+        at: Timestamp,
+    ) -> Result<()> {
         let Some(open) = &self.record.open else {
             return refuse(Code::InvalidTransition, "no operation is open");
         };
         let title = open.operation.title.clone();
         let workspaces = open.operation.workspaces.clone();
+        let captures = moved_captures(&open.operation);
+        let until = match &open.operation.kind {
+            OperationKind::DeleteCheckpoints { until } => *until,
+            OperationKind::Merge { .. }
+            | OperationKind::RollbackCheckpoint { .. }
+            | OperationKind::RollbackTask { .. }
+            | OperationKind::Undo { .. } => at.checked_add(BRING_BACK).unwrap_or(at),
+        };
         if end == OperationEnd::Done {
             self.change_cases(edits)?;
             match restored {
                 Some(restored) => self.restorable = restored.clone(),
                 None => self.move_workspaces(workspaces),
             }
+            self.follow_captures(captures, until);
             self.record.last_action = Some(title);
         }
         self.record.open = None;
         Ok(())
+    }
+
+    /// A checkpoint ends and comes back with its capture ref, whichever operation moves it.
+    fn follow_captures(&mut self, captures: Vec<(CheckpointName, Option<Oid>)>, until: Timestamp) {
+        let record = &mut self.record;
+        for (name, new) in captures {
+            if let Some(gone) = record.checkpoints.remove(&name) {
+                record.deleted_checkpoints.insert(gone.capture.clone(), DeletedCheckpoint { record: gone, until });
+            }
+            if let Some(back) = new.and_then(|capture| record.deleted_checkpoints.remove(&capture)) {
+                record.checkpoints.insert(name, back.record);
+            }
+        }
     }
 
     fn move_workspaces(&mut self, changes: Vec<WorkspaceChange>) {

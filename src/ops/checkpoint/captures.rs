@@ -55,7 +55,11 @@ pub fn capture_options(ctx: &Context) -> CaptureOptions {
     } else {
         Vec::new()
     };
-    CaptureOptions { max_file_size: ctx.config.checkpoints.max_file_size.saturating_mul(1024 * 1024), excluded }
+    CaptureOptions {
+        max_file_size: ctx.config.checkpoints.max_file_size.saturating_mul(1024 * 1024),
+        excluded,
+        allow_unreadable: false,
+    }
 }
 
 /// Captures every worktree while the agents are held still.
@@ -63,6 +67,11 @@ pub fn capture_options(ctx: &Context) -> CaptureOptions {
 /// # Errors
 /// `FILE_UNREADABLE`, `WORKSPACE_BROKEN`, `DISK_FULL`, `GIT_FAILED`: then nothing is claimed to be captured.
 pub fn capture_all(ctx: &Context) -> Result<Captured> {
+    capture_all_with(ctx, &capture_options(ctx))
+}
+
+/// As [`capture_all`], leaving out what `options` say.
+pub(super) fn capture_all_with(ctx: &Context, options: &CaptureOptions) -> Result<Captured> {
     let main = ctx.repo.main_worktree()?;
     let mut worktrees = vec![main];
     let mut coverage = BTreeMap::new();
@@ -88,7 +97,7 @@ pub fn capture_all(ctx: &Context) -> Result<Captured> {
     }
     let captures = {
         let still = Still::hold(ctx);
-        let captures = capture_in_parallel(&ctx.repo, &worktrees, &capture_options(ctx))?;
+        let captures = capture_in_parallel(&ctx.repo, &worktrees, options)?;
         still.release();
         captures
     };

@@ -1,15 +1,20 @@
 //! Looking at checkpoints.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::domain::checkpoint::{CheckpointDocument, CheckpointRecord, CheckpointType, Trigger};
 use crate::domain::ids::CheckpointName;
-use crate::domain::names::Oid;
+use crate::domain::names::{Oid, RefName};
 use crate::error::{Code, Error, Result};
 use crate::git::Repository;
 use crate::ops::checkpoint::{SCHEMA, target_branch};
 use crate::ops::context::Context;
+
+/// For how many of the newest checkpoints the commits since are counted: each opens a tag.
+const COUNTED: usize = 200;
 
 /// One line of the list.
 #[derive(Debug, Clone, Serialize)]
@@ -34,6 +39,8 @@ pub struct Listed {
     pub tasks_since: u32,
     /// Commits of the target since; none where that cannot be told.
     pub commits_since: Option<u64>,
+    /// How many bytes it added to the repository.
+    pub size: Option<u64>,
 }
 
 /// A checkpoint with its document.
@@ -54,22 +61,32 @@ pub struct Shown {
 /// # Errors
 /// `GIT_FAILED`.
 pub fn list(ctx: &Context) -> Result<Vec<Listed>> {
+    let mut records: Vec<&CheckpointRecord> = ctx.state().record.checkpoints.values().collect();
+    records.sort_by_key(|record| (record.seq, &record.name));
+    let since = commits_since(ctx, &records)?;
+    let numbered = records.into_iter().enumerate();
+    Ok(numbered.map(|(index, record)| listed(ctx, index + 1, record, &since)).collect())
+}
+
+/// How many commits the target has that each commit lacks, for the newest [`COUNTED`] checkpoints. A commit that is gone
+/// (a shallow clone, a pruned one) leaves the count unknown.
+fn commits_since(ctx: &Context, records: &[&CheckpointRecord]) -> Result<BTreeMap<Oid, u64>> {
     let target = match target_branch(ctx) {
         Ok(branch) => ctx.repo.read_ref(&branch)?,
         Err(_) => None,
     };
-    let mut records: Vec<&CheckpointRecord> = ctx.state().record.checkpoints.values().collect();
-    records.sort_by_key(|record| (record.seq, &record.name));
-    let numbered = records.into_iter().enumerate();
-    Ok(numbered.map(|(index, record)| listed(ctx, index + 1, record, target.as_ref())).collect())
+    let Some(target) = target else { return Ok(BTreeMap::new()) };
+    let newest = records.iter().rev().take(COUNTED);
+    let mut by_commit: BTreeMap<Oid, RefName> = BTreeMap::new();
+    for record in newest {
+        if let Some(commit) = &record.git_commit {
+            by_commit.insert(commit.clone(), Repository::checkpoint_tag(&record.name));
+        }
+    }
+    ctx.repo.commits_since(&by_commit, &target)
 }
 
-fn listed(ctx: &Context, number: usize, record: &CheckpointRecord, target: Option<&Oid>) -> Listed {
-    let commits_since = match (&record.git_commit, target) {
-        // A commit that is gone (a shallow clone, a pruned one) leaves the count unknown.
-        (Some(then), Some(now)) => ctx.repo.count_commits(then, now).ok(),
-        (None, _) | (_, None) => None,
-    };
+fn listed(ctx: &Context, number: usize, record: &CheckpointRecord, since: &BTreeMap<Oid, u64>) -> Listed {
     Listed {
         number,
         name: record.name.clone(),
@@ -79,7 +96,8 @@ fn listed(ctx: &Context, number: usize, record: &CheckpointRecord, target: Optio
         git_commit: record.git_commit.clone(),
         tag: Repository::checkpoint_tag(&record.name).short().to_owned(),
         tasks_since: ctx.state().record.tasks_completed.saturating_sub(record.tasks_completed),
-        commits_since,
+        commits_since: record.git_commit.as_ref().and_then(|commit| since.get(commit)).copied(),
+        size: record.size,
     }
 }
 

@@ -12,6 +12,9 @@ use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};
 use crate::ops::context::Context;
 
+/// How long results that cannot be committed yet are waited for.
+const LOCKS: Duration = Duration::from_secs(10);
+
 /// What is to be done about the agents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Attend {
@@ -63,7 +66,10 @@ impl Supervisor<'_> {
                     self.running_agents().iter().any(|agent| agents.is_empty() || agents.contains(agent))
                 }
             };
-            if !busy && self.verifying.is_empty() && (!waits || started.elapsed() > patience) {
+            self.clear_ended_runs();
+            // A lock of git's is only proved dead after a while.
+            let blocked = self.backs_off() && started.elapsed() < LOCKS;
+            if !busy && !blocked && self.verifying.is_empty() && (!waits || started.elapsed() > patience) {
                 return self.context.store.save_snapshot();
             }
             if !busy {

@@ -13,6 +13,7 @@ use crate::domain::outcome::{End, classify};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::{Leftovers, Skipped};
+use crate::ops::repair;
 use crate::process::spec::ExitRecord;
 
 /// At most this many names of changed files are recorded.
@@ -37,8 +38,11 @@ impl Supervisor<'_> {
             Ok(kept) => kept,
             Err(error) if is_the_agents(error.code()) => {
                 outcome = Outcome::Unfinished { why: error.to_string() };
-                Kept { to: from.clone(), files: Vec::new(), left_out: vec![error.to_string()] }
+                Kept { to: from.clone(), files: Vec::new(), left_out: Vec::new() }
             }
+            // A git that was killed with the agent leaves its lock; somebody else's is gone soon. The end is on record and
+            // is taken up again.
+            Err(error) if matches!(error.code(), Code::GitLocked | Code::Busy) => return self.finish_later(agent, &error),
             Err(error) => return Err(error),
         };
         env::fault_point("finish.leftovers-committed");
@@ -55,9 +59,11 @@ impl Supervisor<'_> {
             tokens: None,
             cost_usd: None,
         };
+        let run = self.context.layout().run_dir(agent, &token);
         self.context.append(Event::IterationEnded { agent: agent.clone(), token, report })?;
         env::fault_point("finish.recorded");
         self.watches.remove(agent);
+        self.ended_runs.push(run);
         if let Outcome::Unfinished { .. } = outcome {
             self.back_off(agent.as_str());
         } else {
@@ -70,6 +76,18 @@ impl Supervisor<'_> {
             left_out: kept.left_out,
         });
         self.context.store.save_snapshot()
+    }
+
+    fn finish_later(&mut self, agent: &AgentId, error: &Error) -> Result<()> {
+        let report = repair::clear_dead_locks(self.context)?;
+        if report.done.is_empty() {
+            self.warn(format!("the work of {agent} is not committed yet: {error}"));
+        }
+        for what in report.done {
+            self.tell(Notice::Recovered { what });
+        }
+        self.back_off(agent.as_str());
+        Ok(())
     }
 
     /// Commits the leftovers in the workspace and makes the agent's own commits durable too.

@@ -1,6 +1,5 @@
 //! One iteration: intent, prompt, keeper; then watching it until its end.
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -18,7 +17,7 @@ use crate::domain::signal::Signal;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};
-use crate::ops::{history, live, texts};
+use crate::ops::{history, live, texts, workspaces};
 use crate::process::spec::{
     DEFAULT_OUTPUT_CAP, ExitRecord, KEEPER, KEEPER_LOCK, KeeperSpec, KeeperState, StateCheck, StopSignal, VERSION,
 };
@@ -50,6 +49,9 @@ impl Supervisor<'_> {
         let Some(from) = self.context.repo.read_ref(&workspace.branch)? else {
             return self.release_with_gate(agent, &format!("the branch '{}' is gone", workspace.branch.short()));
         };
+        if !Path::new(&workspace.path).join(".git").exists() && !self.mend_workspace(agent, &workspace)? {
+            return Ok(());
+        }
         let token = Token::new(format!("{}{}", env::fresh_id(), env::fresh_id()))?;
         let iteration = work.iteration + 1;
         self.context.append(Event::IterationIntended {
@@ -71,6 +73,23 @@ impl Supervisor<'_> {
             Err(error) => {
                 self.back_off(agent.as_str());
                 self.finish(agent, &End::NotStarted(error.to_string()), None)
+            }
+        }
+    }
+
+    /// Makes a workspace again that the last iteration deleted or disconnected; says whether an iteration can begin.
+    fn mend_workspace(&mut self, agent: &AgentId, workspace: &Workspace) -> Result<bool> {
+        match workspaces::ensure(self.context, workspace) {
+            Ok(()) => Ok(true),
+            Err(error) if matches!(error.code(), Code::IoFailed | Code::DiskFull | Code::Internal) => Err(error),
+            Err(error) if matches!(error.code(), Code::Busy | Code::GitLocked) => {
+                self.back_off(agent.as_str());
+                self.warn(format!("{agent} has to wait: {error}"));
+                Ok(false)
+            }
+            Err(error) => {
+                self.release_with_gate(agent, &error.to_string())?;
+                Ok(false)
             }
         }
     }
@@ -131,7 +150,7 @@ impl Supervisor<'_> {
             silence_limit_seconds: config.silence_limit,
             stop_signal: stop_signal(&program.stop_signal),
             output_cap: DEFAULT_OUTPUT_CAP,
-            env: variables.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect::<BTreeMap<_, _>>(),
+            env: variables.into_iter().map(|(name, value)| (name.to_owned(), value.into())).chain(path_with_us()).collect(),
         }
     }
 
@@ -197,6 +216,8 @@ impl Supervisor<'_> {
                 Ok(heard)
             }
             KeeperState::NotStarted => self.never_started(agent, &dir),
+            // What it left could not be committed a moment ago.
+            KeeperState::Ended(_) | KeeperState::Dead(_) if self.must_wait(agent.as_str()) => Ok(heard),
             KeeperState::Ended(exit) => {
                 self.finish(agent, &end_of(&exit), Some(&exit))?;
                 Ok(true)
@@ -289,6 +310,17 @@ impl Supervisor<'_> {
     pub(super) fn may_iterate(&self, agent: &AgentId) -> bool {
         self.session_state() == crate::domain::session::SessionState::Running && !self.must_wait(agent.as_str())
     }
+}
+
+/// `PATH` with the folder of this program at its end, so that `git axiom signal` works where it is not installed.
+fn path_with_us() -> Option<(String, OsString)> {
+    let own = env::own_program().ok()?;
+    let mut path = env::var("PATH").unwrap_or_default();
+    if !path.is_empty() {
+        path.push(":");
+    }
+    path.push(own.parent()?);
+    Some(("PATH".to_owned(), path))
 }
 
 struct Files {

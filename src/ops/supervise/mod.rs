@@ -17,22 +17,26 @@ mod stopping;
 mod take_over;
 mod verify;
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
-use std::sync::mpsc::Receiver;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::domain::adapter::AgentProgram;
+use crate::domain::case::{Case, Status};
 use crate::domain::event::{By, Event};
 use crate::domain::gate::{Gate, GateKind};
 use crate::domain::ids::{AgentId, CaseId, GateId, Token};
 use crate::domain::names::RefName;
 use crate::domain::ready;
-use crate::domain::session::SessionState;
+use crate::domain::session::{Mode, SessionState};
 use crate::domain::signal::Signal;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};
 use crate::ops::context::Context;
+use crate::ops::interventions;
+use crate::process::leftovers;
 pub use attend::{Attend, attend};
 use notice::{Notice, Watcher};
 pub use stopping::Interrupts;
@@ -56,6 +60,8 @@ pub struct Options {
     pub max_iterations: u32,
     /// Whether to end when nothing more can be done.
     pub until_idle: bool,
+    /// The mode to change to; without one it stays as it is.
+    pub mode: Option<Mode>,
     /// The agent program.
     pub program: AgentProgram,
 }
@@ -99,10 +105,12 @@ struct Supervisor<'a> {
     options: Options,
     target: RefName,
     watches: HashMap<AgentId, Watch>,
-    verifying: HashMap<AgentId, Receiver<verify::Verdict>>,
+    verifying: HashMap<AgentId, verify::Running>,
     /// What the next prompt of a task has to say: failing verification, a human's answer.
     notes: BTreeMap<CaseId, Vec<String>>,
     backoffs: HashMap<String, Backoff>,
+    /// Folders of runs whose keepers have reported and are about to end.
+    ended_runs: Vec<PathBuf>,
     snapshot_at: Instant,
     backup_at: Instant,
 }
@@ -126,6 +134,11 @@ pub fn run(context: &mut Context, options: Options, interrupts: &Interrupts, wat
     context.store.refresh()?;
     let mut supervisor = Supervisor::new(context, watcher, interrupts, options, target);
     supervisor.take_over()?;
+    if let Some(mode) = supervisor.options.mode {
+        // Asked for on the command line, by a human; and only now, when nobody else's session runs.
+        supervisor.context.act_as(By::User)?;
+        interventions::change_mode(supervisor.context, mode)?;
+    }
     supervisor.begin_session()?;
     let ending = supervisor.work()?;
     supervisor.end_session(&ending)?;
@@ -152,6 +165,7 @@ impl<'a> Supervisor<'a> {
             verifying: HashMap::new(),
             notes: BTreeMap::new(),
             backoffs: HashMap::new(),
+            ended_runs: Vec::new(),
             snapshot_at: now,
             backup_at: now,
         }
@@ -169,7 +183,9 @@ impl<'a> Supervisor<'a> {
                 self.shut_down()?;
                 return Ok(Ending::Quit);
             }
+            self.clear_ended_runs();
             let mut busy = self.look_after_agents()?;
+            busy |= self.close_idle_gates()?;
             busy |= self.merge_next()?;
             if self.session_state() == SessionState::Running {
                 busy |= self.claim_next()?;
@@ -291,9 +307,43 @@ impl<'a> Supervisor<'a> {
         }
     }
 
+    /// Closes one gate whose matter is settled otherwise: by a verb on its task, or by hand. Says whether there was one.
+    fn close_idle_gates(&mut self) -> Result<bool> {
+        let state = self.context.state();
+        let ready = OnceCell::new();
+        let idle = state.restorable.gates.values().find(|gate| {
+            let Some(task) = &gate.task_id else { return false };
+            let case = state.restorable.cases.get(task);
+            match gate.kind {
+                GateKind::Claim => {
+                    let ready: &Vec<&Case> = ready.get_or_init(|| ready::ready_tasks(state));
+                    !ready.iter().any(|case| case.id == *task)
+                }
+                GateKind::Merge => !case.is_some_and(|case| case.status == Status::Done && case.merged.is_none()),
+                GateKind::Question => state.agent_on(task).is_none(),
+                GateKind::HumanReview | GateKind::Recovery | GateKind::Planning | GateKind::Budget => false,
+            }
+        });
+        match idle.map(|gate| gate.id.clone()) {
+            Some(id) => self.step(Event::GateClosed { id, reason: "settled otherwise".into() }).map(|()| true),
+            None => Ok(false),
+        }
+    }
+
+    /// Clears what keepers that died after their report left in the temporary folder.
+    fn clear_ended_runs(&mut self) {
+        // Only scratch: what cannot be cleared now is tried again.
+        self.ended_runs.retain(|dir| !matches!(leftovers::clear_runtime(dir), Ok(true)));
+    }
+
     /// Whether `what` failed a moment ago and has to wait.
     fn must_wait(&self, what: &str) -> bool {
         self.backoffs.get(what).is_some_and(|backoff| backoff.until > Instant::now())
+    }
+
+    /// Whether anything failed a moment ago and has to wait.
+    fn backs_off(&self) -> bool {
+        self.backoffs.values().any(|backoff| backoff.until > Instant::now())
     }
 
     fn back_off(&mut self, what: &str) {

@@ -104,6 +104,7 @@ impl Supervisor<'_> {
             Ending::Interrupted => (SessionState::Interrupted, "interrupted".to_owned()),
         };
         self.change_session(state, &reason)?;
+        self.clear_ended_runs();
         self.context.store.save_snapshot()?;
         self.tell(Notice::Ended { how: reason });
         Ok(())

@@ -60,16 +60,13 @@ impl Supervisor<'_> {
             let job = verify::Job {
                 commands,
                 folder: workspace.path.clone().into(),
+                marker: (verify::VARIABLE, self.context.repo.common_dir().to_owned()),
                 output: self.context.layout().tmp_dir().join(format!("verify-{}", env::fresh_id())),
             };
             self.verifying.insert(agent.clone(), verify::start(job));
             return Ok(true);
         };
-        let verdict = match running.try_recv() {
-            Ok(verdict) => verdict,
-            Err(std::sync::mpsc::TryRecvError::Empty) => return Ok(false),
-            Err(std::sync::mpsc::TryRecvError::Disconnected) => verify::Verdict::broken(),
-        };
+        let Some(verdict) = running.verdict() else { return Ok(false) };
         self.verifying.remove(agent);
         for text in &verdict.results {
             self.step(Event::Audited { id: work.task.clone(), text: text.clone() })?;
@@ -127,7 +124,10 @@ impl Supervisor<'_> {
         self.context.store.save_snapshot()?;
         let every = self.context.config.checkpoints.periodic;
         if status == Status::Done && every > 0 && self.context.state().record.tasks_completed.is_multiple_of(every) {
-            self.make_checkpoint(Trigger::Periodic)?;
+            // The task is done already. A checkpoint that cannot be made now is no reason to stop everything.
+            if let Err(error) = self.make_checkpoint(Trigger::Periodic) {
+                self.warn(format!("no periodic checkpoint: {error}"));
+            }
         }
         Ok(())
     }

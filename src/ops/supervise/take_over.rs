@@ -1,12 +1,13 @@
 //! Taking over from a supervisor that crashed: its session is closed, its open steps are finished, half-made workspaces and
 //! dead locks are cleared. Agents that still run are found again by the loop, from their keepers.
 
-use super::Supervisor;
 use super::notice::Notice;
+use super::{Supervisor, verify};
 use crate::domain::event::{By, Event};
 use crate::domain::session::SessionState;
 use crate::error::Result;
 use crate::ops::repair;
+use crate::process::leftovers;
 
 impl Supervisor<'_> {
     pub(super) fn take_over(&mut self) -> Result<()> {
@@ -16,7 +17,15 @@ impl Supervisor<'_> {
         for what in report.done {
             self.tell(Notice::Recovered { what });
         }
+        for what in report.left {
+            self.warn(what);
+        }
         if crashed {
+            let marker = verify::marker(self.context.repo.common_dir());
+            let ended = leftovers::end_marked(&marker)?.ended.len();
+            if ended > 0 {
+                self.tell(Notice::Recovered { what: format!("{ended} processes of a verification were ended") });
+            }
             self.context.append(Event::SessionChanged {
                 state: SessionState::Crashed,
                 reason: "the last session ended by a crash".into(),

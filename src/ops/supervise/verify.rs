@@ -1,8 +1,12 @@
 //! Verify steps: commands that must pass before a task is done, run beside the loop.
 
-use std::path::PathBuf;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::error::{Error, Result};
@@ -21,9 +25,48 @@ pub(super) struct Job {
     pub commands: Vec<String>,
     pub folder: PathBuf,
     pub output: PathBuf,
+    /// What every process of it has in its environment.
+    pub marker: (&'static str, PathBuf),
+}
+
+/// The variable that every process of a verification has: so a supervisor finds what one that was killed left behind.
+pub(super) const VARIABLE: &str = "AXIOM_VERIFY";
+
+/// The assignment that processes of verifications in this repository have in their environment.
+pub(super) fn marker(common_dir: &Path) -> Vec<u8> {
+    [VARIABLE.as_bytes(), b"=", common_dir.as_os_str().as_bytes()].concat()
+}
+
+/// A verification under way. Dropped, it is stopped: nothing of it runs any more afterwards.
+#[derive(Debug)]
+pub(super) struct Running {
+    verdict: Receiver<Verdict>,
+    cancelled: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Running {
+    /// The verdict, once there is one.
+    pub fn verdict(&self) -> Option<Verdict> {
+        match self.verdict.try_recv() {
+            Ok(verdict) => Some(verdict),
+            Err(TryRecvError::Empty) => None,
+            Err(TryRecvError::Disconnected) => Some(Verdict::broken()),
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.cancelled.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
 }
 
 /// How it went.
+#[derive(Debug)]
 pub(super) struct Verdict {
     /// One line for each step that ran.
     pub results: Vec<String>,
@@ -32,6 +75,7 @@ pub(super) struct Verdict {
 }
 
 /// A step that failed.
+#[derive(Debug)]
 pub(super) struct Failure {
     pub summary: String,
     pub details: String,
@@ -45,22 +89,24 @@ impl Verdict {
     }
 }
 
-/// Runs the steps in a thread; the verdict comes through the channel.
-pub(super) fn start(job: Job) -> Receiver<Verdict> {
-    let (sender, receiver) = channel();
-    std::thread::spawn(move || {
-        let verdict = run(&job);
+/// Runs the steps in a thread.
+pub(super) fn start(job: Job) -> Running {
+    let (sender, verdict) = channel();
+    let cancelled = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&cancelled);
+    let thread = std::thread::spawn(move || {
+        let verdict = run(&job, &told);
         let _ = files::remove_file(&job.output);
         // Nobody listens any more when the agent was stopped meanwhile.
         let _ = sender.send(verdict);
     });
-    receiver
+    Running { verdict, cancelled, thread: Some(thread) }
 }
 
-fn run(job: &Job) -> Verdict {
+fn run(job: &Job, cancelled: &AtomicBool) -> Verdict {
     let mut results = Vec::new();
     for step in &job.commands {
-        match run_step(job, step) {
+        match run_step(job, step, cancelled) {
             Ok(None) => results.push(format!("verified: {step}")),
             Ok(Some(why)) => {
                 let output = files::read(&job.output, u64::MAX - 1).unwrap_or_default();
@@ -81,11 +127,12 @@ fn run(job: &Job) -> Verdict {
 }
 
 /// Why the step failed; `None` where it passed.
-fn run_step(job: &Job, step: &str) -> Result<Option<String>> {
+fn run_step(job: &Job, step: &str, cancelled: &AtomicBool) -> Result<Option<String>> {
     files::remove_file(&job.output)?;
     let output = files::open_append(&job.output)?;
     let other = output.try_clone().map_err(|e| Error::io("open", &job.output, e))?;
     let mut shell = command("sh");
     shell.args(["-c", step]).current_dir(&job.folder).stdin(Stdio::null()).stdout(output).stderr(other);
-    group::run(&mut shell, step, TIME_LIMIT)
+    shell.env(job.marker.0, &job.marker.1);
+    group::run(&mut shell, step, TIME_LIMIT, cancelled)
 }

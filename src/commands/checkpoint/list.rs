@@ -1,0 +1,110 @@
+//! `git axiom checkpoint list` and `show`.
+
+use clap::Args;
+use serde::Serialize;
+
+use super::{left_out, size_text};
+use crate::cli::arguments::Global;
+use crate::cli::screen::{Screen, table};
+use crate::commands::open_configured;
+use crate::domain::names::RefName;
+use crate::error::{Exit, Result};
+use crate::ops::checkpoint::{self, Listed, Shown};
+
+/// Arguments of `checkpoint show`.
+#[derive(Debug, Args)]
+pub struct Show {
+    /// Its name, or a unique beginning of it
+    name: String,
+}
+
+#[derive(Serialize)]
+struct List {
+    checkpoints: Vec<Listed>,
+}
+
+#[derive(Serialize)]
+struct Single<'a> {
+    checkpoint: &'a Shown,
+}
+
+/// Lists the checkpoints; tags and notes that got lost are rebuilt first.
+///
+/// # Errors
+/// `GIT_FAILED`.
+pub(super) fn list(global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let mut context = open_configured(global, Vec::new(), screen)?;
+    for name in checkpoint::heal_at_once(&mut context) {
+        screen.note(&format!("tag or note of checkpoint {name} was missing and is there again"));
+    }
+    let answer = List { checkpoints: checkpoint::list(&context)? };
+    screen.answer(&answer, || {
+        if answer.checkpoints.is_empty() {
+            return "There is no checkpoint yet.\n".to_owned();
+        }
+        table(&rows(&answer.checkpoints))
+    })?;
+    Ok(Exit::Done)
+}
+
+/// The table, its heading first.
+pub(super) fn rows(checkpoints: &[Listed]) -> Vec<Vec<String>> {
+    let heading = ["#", "time", "type", "name", "since", "size"].map(str::to_owned).to_vec();
+    let rows = checkpoints.iter().map(|one| {
+        let commits = one.commits_since.map_or_else(|| "? commits".to_owned(), |count| format!("{count} commits"));
+        vec![
+            one.number.to_string(),
+            one.created_at.strftime("%Y-%m-%d %H:%M:%S").to_string(),
+            one.kind.as_str().to_owned(),
+            one.name.to_string(),
+            format!("{} tasks, {commits}", one.tasks_since),
+            size_text(one.size),
+        ]
+    });
+    std::iter::once(heading).chain(rows).collect()
+}
+
+/// Shows what a checkpoint holds, and what not.
+///
+/// # Errors
+/// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`, `CHECKPOINT_DAMAGED`.
+pub(super) fn show(args: &Show, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let context = open_configured(global, Vec::new(), screen)?;
+    let shown = checkpoint::show(&context, &args.name)?;
+    screen.answer(&Single { checkpoint: &shown }, || people(&shown))?;
+    Ok(Exit::Done)
+}
+
+fn people(shown: &Shown) -> String {
+    let document = &shown.document;
+    let none = || "none".to_owned();
+    let mut rows = vec![
+        vec!["name".to_owned(), document.name.to_string()],
+        vec!["made".to_owned(), format!("{}, {} ({})", document.created_at, document.kind.as_str(), document.trigger.as_str())],
+        vec!["commit".to_owned(), document.git_commit.as_ref().map_or_else(none, ToString::to_string)],
+        vec!["branch".to_owned(), document.branch.as_ref().map_or_else(none, |branch| branch.short().to_owned())],
+        vec!["files".to_owned(), format!("refs/axiom/captures/{}", document.name)],
+        vec!["tag".to_owned(), shown.listed.tag.clone()],
+    ];
+    for workspace in &document.workspaces {
+        let branch = workspace.branch.as_ref().map_or("detached", RefName::short);
+        rows.push(vec!["workspace".to_owned(), format!("{} ({branch}, {})", workspace.path, workspace.capture.short())]);
+    }
+    let mut counts = std::collections::BTreeMap::new();
+    for status in document.case_states.values() {
+        *counts.entry(status.as_str()).or_insert(0_u32) += 1;
+    }
+    let counts: Vec<String> = counts.iter().map(|(status, count)| format!("{count} {status}")).collect();
+    rows.push(vec!["tasks".to_owned(), if counts.is_empty() { none() } else { counts.join(", ") }]);
+    let commits = shown.listed.commits_since.map_or_else(|| "?".to_owned(), |count| count.to_string());
+    rows.push(vec!["since".to_owned(), format!("{} tasks, {commits} commits", shown.listed.tasks_since)]);
+    rows.push(vec!["size".to_owned(), size_text(shown.listed.size)]);
+    let mut text = table(&rows);
+    for (path, coverage) in &document.coverage {
+        for line in left_out(path, coverage) {
+            text.push_str(&line);
+            text.push('\n');
+        }
+    }
+    text
+}

@@ -1,0 +1,175 @@
+//! `git axiom checkpoint manage`: the checkpoints at a glance, and what is usually done with them. Escape at any prompt
+//! leaves everything as it was.
+
+use dialoguer::{Input, MultiSelect, Select};
+
+use super::list::rows;
+use super::remove::tell;
+use super::size_text;
+use super::verify::text as compacted_text;
+use crate::cli::arguments::Global;
+use crate::cli::screen::{Screen, table};
+use crate::commands::open_configured;
+use crate::domain::checkpoint::CheckpointType;
+use crate::domain::ids::CheckpointName;
+use crate::error::{Code, Error, Exit, Result};
+use crate::ops::checkpoint::{self, Listed};
+use crate::ops::context::Context;
+use crate::ops::rollback;
+
+/// What can be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Action {
+    Delete,
+    DeleteOld,
+    Compact,
+    RollBack,
+    Leave,
+}
+
+const ACTIONS: &[(Action, &str)] = &[
+    (Action::Delete, "Delete selected checkpoints"),
+    (Action::DeleteOld, "Delete all that are older than some days"),
+    (Action::Compact, "Compact: pack what checkpoints hold"),
+    (Action::RollBack, "Roll back to a checkpoint"),
+    (Action::Leave, "Leave"),
+];
+
+/// Shows the checkpoints and asks what to do, until there is nothing more to do.
+///
+/// # Errors
+/// `NEEDS_CONFIRMATION` without a terminal; whatever an action says.
+pub(super) fn manage(global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let mut context = open_configured(global, Vec::new(), screen)?;
+    context.for_humans_only("checkpoint manage")?;
+    if !screen.can_ask() {
+        return Err(Error::new(Code::NeedsConfirmation, "the checkpoint manager needs a terminal")
+            .hint("git axiom checkpoint list, delete, cleanup and compact do the same without one"));
+    }
+    context.no_open_operation()?;
+    checkpoint::heal_at_once(&mut context);
+    loop {
+        context.store.refresh()?;
+        let all = checkpoint::list(&context)?;
+        screen.note(&overview(&context, &all)?);
+        let labels: Vec<&str> = ACTIONS.iter().map(|(_, label)| *label).collect();
+        let chosen = Select::new().with_prompt("What next?").items(&labels).default(0).interact_opt().map_err(unanswered)?;
+        match chosen.and_then(|place| ACTIONS.get(place)).map_or(Action::Leave, |(action, _)| *action) {
+            Action::Delete => delete(&mut context, screen, &all)?,
+            Action::DeleteOld => delete_old(&mut context, screen)?,
+            Action::Compact => {
+                let done = checkpoint::compact(&mut context)?;
+                screen.note(compacted_text(&done).trim_end());
+            }
+            Action::RollBack => {
+                if roll_back(&mut context, screen, &all)? {
+                    return Ok(Exit::Done);
+                }
+            }
+            Action::Leave => return Ok(Exit::Done),
+        }
+    }
+}
+
+fn unanswered(error: dialoguer::Error) -> Error {
+    Error::new(Code::Declined, "there was no answer, so nothing was changed").because(error)
+}
+
+/// Counts and space.
+fn overview(context: &Context, all: &[Listed]) -> Result<String> {
+    let named = all.iter().filter(|one| one.kind == CheckpointType::Named).count();
+    let added: u64 = all.iter().filter_map(|one| one.size).sum();
+    let space = checkpoint::space(context)?;
+    let table = if all.is_empty() { String::new() } else { table(&rows(all)) };
+    Ok(format!(
+        "{table}{} checkpoints ({named} named, {} automatic), which added {}; the repository takes {}, {} objects are loose",
+        all.len(),
+        all.len() - named,
+        size_text(Some(added)),
+        size_text(Some(space.bytes)),
+        space.loose,
+    ))
+}
+
+fn labels(all: &[Listed]) -> Vec<String> {
+    table(&rows(all)).lines().skip(1).map(str::to_owned).collect()
+}
+
+fn delete(context: &mut Context, screen: &mut Screen, all: &[Listed]) -> Result<()> {
+    if all.is_empty() {
+        return Ok(());
+    }
+    let prompt = "Space selects, Enter deletes, Escape leaves";
+    let Some(chosen) = MultiSelect::new().with_prompt(prompt).items(labels(all)).interact_opt().map_err(unanswered)? else {
+        return Ok(());
+    };
+    let names: Vec<String> = chosen.iter().filter_map(|place| all.get(*place)).map(|one| one.name.to_string()).collect();
+    let allowed = match checkpoint::chosen(context, &names, false) {
+        Err(error) if error.code() == Code::Protected => {
+            screen.note(&error.to_string());
+            screen.confirm("Delete protected ones too?", false).is_ok()
+        }
+        Ok(_) | Err(_) => false,
+    };
+    match checkpoint::chosen(context, &names, allowed) {
+        Ok(records) => remove(context, screen, records.into_iter().map(|record| record.name).collect()),
+        Err(error) if error.code() == Code::Protected => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+fn delete_old(context: &mut Context, screen: &mut Screen) -> Result<()> {
+    let days: String = Input::new()
+        .with_prompt("Older than how many days (empty: none)")
+        .allow_empty(true)
+        .interact_text()
+        .map_err(unanswered)?;
+    let Ok(days) = days.trim().parse::<u16>() else { return Ok(()) };
+    let age = jiff::SignedDuration::from_hours(24 * i64::from(days));
+    let names = checkpoint::cleanup_plan(context, Some(age), None, false);
+    remove(context, screen, names)
+}
+
+fn remove(context: &mut Context, screen: &mut Screen, names: Vec<CheckpointName>) -> Result<()> {
+    if names.is_empty() {
+        screen.note("There is nothing to delete.");
+        return Ok(());
+    }
+    let shown: Vec<&str> = names.iter().map(CheckpointName::as_str).collect();
+    screen.note(&format!("Deletes {}", shown.join(", ")));
+    if screen.confirm("Delete?", false).is_err() {
+        return Ok(());
+    }
+    context.act_as(context.by().clone())?;
+    let deleted = checkpoint::delete(context, &names)?;
+    tell(screen, &deleted)
+}
+
+/// Says whether it was done.
+fn roll_back(context: &mut Context, screen: &mut Screen, all: &[Listed]) -> Result<bool> {
+    let prompt = "Back to which one? Escape leaves";
+    let Some(one) = Select::new()
+        .with_prompt(prompt)
+        .items(labels(all))
+        .default(all.len().saturating_sub(1))
+        .interact_opt()
+        .map_err(unanswered)?
+        .and_then(|place| all.get(place))
+    else {
+        return Ok(false);
+    };
+    let preview = rollback::preview(context, one.name.as_str())?;
+    screen.note(&format!(
+        "Goes back to {}: {} commits and {} files change",
+        one.name,
+        preview.commits.len(),
+        preview.files.len()
+    ));
+    if screen.confirm("Go back?", false).is_err() {
+        return Ok(false);
+    }
+    context.act_as(context.by().clone())?;
+    let done = rollback::to_checkpoint(context, one.name.as_str())?;
+    screen.note(&format!("Went back to {}\nTo take it back: git axiom undo {}", one.name, done.txn));
+    Ok(true)
+}

@@ -1,0 +1,173 @@
+//! `git axiom checkpoint …`.
+
+mod list;
+mod manage;
+mod remove;
+mod verify;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+
+use super::open_configured;
+use crate::cli::arguments::Global;
+use crate::cli::screen::Screen;
+use crate::domain::checkpoint::{CheckpointRecord, Coverage, PathSample, Trigger};
+use crate::domain::ids::CheckpointName;
+use crate::error::{Exit, Result};
+use crate::ops::checkpoint::{self, Wanted};
+
+/// Verbs on checkpoints.
+#[derive(Debug, Subcommand)]
+pub enum Checkpoint {
+    /// Save every worktree, committed or not, and the whole task state
+    Create(Create),
+    /// List the checkpoints, oldest first
+    List {},
+    /// Show what a checkpoint holds, and what it does not
+    Show(list::Show),
+    /// Show what has changed since a checkpoint, untracked files too
+    Diff(verify::Diff),
+    /// Prove that checkpoints are whole
+    Verify(verify::Verify),
+    /// Delete checkpoints; undo brings them back
+    Delete(remove::Delete),
+    /// Delete old checkpoints; undo brings them back
+    Cleanup(remove::Cleanup),
+    /// Pack what checkpoints hold
+    Compact {},
+    /// Look through the checkpoints and tidy up, interactively
+    Manage {},
+}
+
+/// Arguments of `checkpoint create`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The files of a checkpoint can be read with plain git:
+  git diff axiom/captures/NAME             what has changed since
+  git restore --source=axiom/captures/NAME --worktree -- :/")]
+pub struct Create {
+    /// Its name: letters, digits, '-' and '_'; made up from the time where it is left out
+    name: Option<CheckpointName>,
+    /// Leave out what cannot be read, and say so, in place of failing
+    #[arg(long)]
+    allow_unreadable: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Created<'a> {
+    checkpoint: &'a CheckpointRecord,
+    tag_name: String,
+    coverage: &'a BTreeMap<String, Coverage>,
+}
+
+/// Runs a verb on checkpoints.
+///
+/// # Errors
+/// Whatever the verb says.
+pub fn run(args: &Checkpoint, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    match args {
+        Checkpoint::Create(args) => create(args, global, screen),
+        Checkpoint::List {} => list::list(global, screen),
+        Checkpoint::Show(args) => list::show(args, global, screen),
+        Checkpoint::Diff(args) => verify::diff(args, global, screen),
+        Checkpoint::Verify(args) => verify::verify(args, global, screen),
+        Checkpoint::Delete(args) => remove::delete(args, global, screen),
+        Checkpoint::Cleanup(args) => remove::cleanup(args, global, screen),
+        Checkpoint::Compact {} => verify::compact(global, screen),
+        Checkpoint::Manage {} => manage::manage(global, screen),
+    }
+}
+
+fn create(args: &Create, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let mut context = open_configured(global, Vec::new(), screen)?;
+    context.repo.require_git_version()?;
+    let wanted = Wanted { name: args.name.clone(), allow_unreadable: args.allow_unreadable, ..Wanted::by(Trigger::Manual) };
+    let record = checkpoint::create(&mut context, &wanted)?;
+    let document = checkpoint::read_document(&context, &record)?;
+    if let Some(line) = summary(&document.coverage) {
+        screen.note(&line);
+    }
+    let tag_name = format!("axiom/{}", record.name);
+    let answer = Created { checkpoint: &record, tag_name, coverage: &document.coverage };
+    screen.answer(&answer, || format!("{}\n", record.name))?;
+    Ok(Exit::Done)
+}
+
+/// What a checkpoint leaves out, in one line; `None` where it holds everything.
+fn summary(coverage: &BTreeMap<String, Coverage>) -> Option<String> {
+    let mut parts = Vec::new();
+    let gone = coverage.values().filter(|coverage| coverage.missing).count() as u64;
+    let counts =
+        KINDS.iter().map(|kind| (coverage.values().map(|coverage| (kind.of)(coverage).count).sum(), kind.one, kind.many));
+    for (count, one, many) in counts.chain([(gone, "worktree whose folder is gone", "worktrees whose folders are gone")]) {
+        match count {
+            0 => {}
+            1 => parts.push(format!("1 {one}")),
+            count => parts.push(format!("{count} {many}")),
+        }
+    }
+    (!parts.is_empty()).then(|| format!("not held: {}", parts.join(", ")))
+}
+
+/// A kind of thing that is not held.
+struct Kind {
+    of: fn(&Coverage) -> &PathSample,
+    one: &'static str,
+    many: &'static str,
+}
+
+const KINDS: &[Kind] = &[
+    Kind { of: |c| &c.ignored, one: "ignored entry", many: "ignored entries" },
+    Kind { of: |c| &c.nested_repositories, one: "nested repository", many: "nested repositories" },
+    Kind { of: |c| &c.dirty_submodules, one: "submodule with changes of its own", many: "submodules with changes of their own" },
+    Kind {
+        of: |c| &c.too_large,
+        one: "untracked file over checkpoints.maxFileSize",
+        many: "untracked files over checkpoints.maxFileSize",
+    },
+    Kind { of: |c| &c.special, one: "socket, fifo or device", many: "sockets, fifos or devices" },
+    Kind { of: |c| &c.unreadable, one: "entry that cannot be read", many: "entries that cannot be read" },
+];
+
+/// What a capture leaves out, line by line, with paths.
+fn left_out(path: &str, coverage: &Coverage) -> Vec<String> {
+    let mut lines = Vec::new();
+    if coverage.missing {
+        lines.push(format!("not held: '{path}', whose folder is gone"));
+    }
+    for kind in KINDS {
+        let sample = (kind.of)(coverage);
+        if sample.count == 0 {
+            continue;
+        }
+        let shown: Vec<String> =
+            sample.paths.iter().take(5).map(|inside| with_size(&Path::new(path).join(inside.to_path()))).collect();
+        let more = sample.count - shown.len() as u64;
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let what = if sample.count == 1 { kind.one } else { kind.many };
+        lines.push(format!("not held ({} {what}): {}{more}", sample.count, shown.join(", ")));
+    }
+    lines
+}
+
+/// A path with the size of the file that is there now.
+fn with_size(path: &Path) -> String {
+    match path.symlink_metadata() {
+        Ok(meta) if meta.is_file() => format!("{} ({})", path.display(), size_text(Some(meta.len()))),
+        Ok(_) | Err(_) => path.display().to_string(),
+    }
+}
+
+/// A size for people.
+fn size_text(bytes: Option<u64>) -> String {
+    let Some(bytes) = bytes else { return "?".to_owned() };
+    let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
+    match units.into_iter().find(|(unit, _)| bytes >= *unit) {
+        Some((unit, name)) => format!("{:.1} {name}", bytes as f64 / unit as f64),
+        None => format!("{bytes} B"),
+    }
+}

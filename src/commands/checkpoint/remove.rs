@@ -1,0 +1,176 @@
+//! `git axiom checkpoint delete` and `cleanup`.
+
+use clap::Args;
+use jiff::SignedDuration;
+use serde::Serialize;
+
+use crate::cli::arguments::Global;
+use crate::cli::screen::Screen;
+use crate::commands::open_configured;
+use crate::domain::ids::CheckpointName;
+use crate::error::{Code, Error, Exit, Result};
+use crate::ops::checkpoint::{self, Deleted};
+use crate::ops::context::Context;
+
+/// How a deletion is gone about.
+#[derive(Debug, Args)]
+pub struct How {
+    /// Show what would be deleted, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Do not ask
+    #[arg(long)]
+    yes: bool,
+}
+
+/// Arguments of `checkpoint delete`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+What the checkpoints hold stays for checkpoints.keepDeletedDays (7), so that 'git axiom undo' brings them back.")]
+pub struct Delete {
+    /// Their names, or unique beginnings of them
+    #[arg(required = true, value_name = "NAME")]
+    names: Vec<String>,
+    /// Delete protected ones too: those that were named, the session's start, and what undo may need
+    #[arg(long)]
+    protected: bool,
+    #[command(flatten)]
+    how: How,
+}
+
+/// Arguments of `checkpoint cleanup`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Without options: what checkpoints.maxCount and maxAgeDays say. Never deleted are the newest three, the session's start, and
+what undo or an interrupted operation needs; named ones only with --protected.")]
+pub struct Cleanup {
+    /// Only those older than this: 7d, 12h, 2w
+    #[arg(long, value_name = "AGE", value_parser = age)]
+    older_than: Option<SignedDuration>,
+    /// Keep this many of the newest
+    #[arg(long, value_name = "N")]
+    keep: Option<usize>,
+    /// Delete named ones too
+    #[arg(long)]
+    protected: bool,
+    #[command(flatten)]
+    how: How,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer<'a> {
+    deleted: &'a [CheckpointName],
+    dry_run: bool,
+    undo: Option<String>,
+}
+
+/// An age such as `7d`.
+fn age(text: &str) -> Result<SignedDuration, String> {
+    let wrong = || format!("'{text}' is no age: write a number and m, h, d or w, such as 7d");
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let number: i64 = digits.parse().map_err(|_| wrong())?;
+    let seconds = match &text[digits.len()..] {
+        "m" => 60,
+        "h" => 60 * 60,
+        "d" => 24 * 60 * 60,
+        "w" => 7 * 24 * 60 * 60,
+        _ => return Err(wrong()),
+    };
+    // A thousand years are old enough for anybody, and no sum of times overflows.
+    let most = 1000 * 366 * 24 * 60 * 60;
+    match number.checked_mul(seconds) {
+        Some(seconds) if (0..=most).contains(&seconds) => Ok(SignedDuration::from_secs(seconds)),
+        Some(_) | None => Err(wrong()),
+    }
+}
+
+/// Deletes checkpoints by name.
+///
+/// # Errors
+/// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`, `PROTECTED`, `NEEDS_CONFIRMATION`, `DECLINED`, and what deleting says.
+pub(super) fn delete(args: &Delete, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let mut context = open_configured(global, Vec::new(), screen)?;
+    context.for_humans_only("checkpoint delete")?;
+    context.no_open_operation()?;
+    let records = checkpoint::chosen(&context, &args.names, args.protected)?;
+    let names: Vec<CheckpointName> = records.into_iter().map(|record| record.name).collect();
+    go_ahead(&mut context, screen, &names, &args.how, checkpoint::delete)
+}
+
+/// Deletes old checkpoints.
+///
+/// # Errors
+/// `NEEDS_CONFIRMATION`, `DECLINED`, and what deleting says.
+pub(super) fn cleanup(args: &Cleanup, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let mut context = open_configured(global, Vec::new(), screen)?;
+    context.for_humans_only("checkpoint cleanup")?;
+    context.no_open_operation()?;
+    if args.protected && args.older_than.is_none() && args.keep.is_none() {
+        return Err(
+            Error::new(Code::Usage, "--protected needs --older-than or --keep").hint("-h explains a verb and its options")
+        );
+    }
+    let names = checkpoint::cleanup_plan(&context, args.older_than, args.keep, args.protected);
+    go_ahead(&mut context, screen, &names, &args.how, checkpoint::clean_up)
+}
+
+fn go_ahead(
+    context: &mut Context,
+    screen: &mut Screen,
+    names: &[CheckpointName],
+    how: &How,
+    delete: fn(&mut Context, &[CheckpointName]) -> Result<Deleted>,
+) -> Result<Exit> {
+    if names.is_empty() || how.dry_run {
+        let answer = Answer { deleted: names, dry_run: how.dry_run, undo: None };
+        screen.answer(&answer, || match names {
+            [] => "There is nothing to delete.\n".to_owned(),
+            names => format!("Would delete {}\n", listed(names)),
+        })?;
+        return Ok(Exit::Done);
+    }
+    if !how.yes {
+        screen.note(&format!("Deletes {}", listed(names)));
+    }
+    screen.confirm("Delete?", how.yes)?;
+    let deleted = delete(context, names)?;
+    tell(screen, &deleted)?;
+    Ok(Exit::Done)
+}
+
+/// Prints what was deleted, and how to undo it.
+pub(super) fn tell(screen: &mut Screen, deleted: &Deleted) -> Result<()> {
+    let undo = deleted.txn.as_ref().map(|txn| format!("git axiom undo {txn}"));
+    let answer = Answer { deleted: &deleted.names, dry_run: false, undo };
+    screen.answer(&answer, || {
+        let undo = answer.undo.as_deref().map(|undo| format!("To take it back: {undo}\n")).unwrap_or_default();
+        match deleted.names.as_slice() {
+            [] => "There was nothing to delete.\n".to_owned(),
+            names => format!("Deleted {}\n{undo}", listed(names)),
+        }
+    })
+}
+
+fn listed(names: &[CheckpointName]) -> String {
+    let count = if names.len() == 1 { "1 checkpoint".to_owned() } else { format!("{} checkpoints", names.len()) };
+    let shown: Vec<&str> = names.iter().take(20).map(CheckpointName::as_str).collect();
+    let more = names.len() - shown.len();
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{count}: {}{more}", shown.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ages_are_read_and_nonsense_is_refused() {
+        assert_eq!(age("7d"), Ok(SignedDuration::from_hours(7 * 24)));
+        assert_eq!(age("2w"), Ok(SignedDuration::from_hours(14 * 24)));
+        assert_eq!(age("0m"), Ok(SignedDuration::ZERO));
+        for text in ["", "d", "7", "7y", "-1d", "1.5d", "9223372036854775807w", "999999999999d"] {
+            assert!(age(text).is_err(), "{text}");
+        }
+    }
+}

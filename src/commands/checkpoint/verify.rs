@@ -1,0 +1,119 @@
+//! `git axiom checkpoint verify`, `diff` and `compact`.
+
+use clap::Args;
+use serde::Serialize;
+
+use super::size_text;
+use crate::cli::arguments::Global;
+use crate::cli::screen::Screen;
+use crate::commands::open_configured;
+use crate::error::{Code, Error, Exit, Result};
+use crate::ops::checkpoint::{self, Compacted, Difference, Verified};
+
+/// Arguments of `checkpoint verify`.
+#[derive(Debug, Args)]
+pub struct Verify {
+    /// Its name, or a unique beginning of it; all of them where it is left out
+    name: Option<String>,
+    /// Rebuild what can be rebuilt: tags, notes, refs
+    #[arg(long)]
+    repair: bool,
+}
+
+/// Arguments of `checkpoint diff`.
+#[derive(Debug, Args)]
+pub struct Diff {
+    /// Its name, or a unique beginning of it
+    name: String,
+    /// Another one to compare with, in place of the files as they are now
+    other: Option<String>,
+    /// Only count changed lines
+    #[arg(long)]
+    stat: bool,
+    /// Only name the files
+    #[arg(long)]
+    name_only: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer {
+    checkpoints: Vec<Verified>,
+    whole: bool,
+}
+
+/// Verifies checkpoints.
+///
+/// # Errors
+/// `CHECKPOINT_DAMAGED` where one is not whole; as [`checkpoint::verify`] and [`checkpoint::repair`].
+pub(super) fn verify(args: &Verify, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let mut context = open_configured(global, Vec::new(), screen)?;
+    let name = args.name.as_deref();
+    let found = if args.repair { checkpoint::repair(&mut context, name)? } else { checkpoint::verify(&context, name)? };
+    let damaged: Vec<&Verified> = found.iter().filter(|one| !one.problems.is_empty()).collect();
+    let repairable = damaged.iter().any(|one| one.problems.iter().any(|problem| problem.repairable));
+    let names: Vec<&str> = damaged.iter().take(20).map(|one| one.name.as_str()).collect();
+    let names = names.join(", ");
+    let mut lines = String::new();
+    for one in &damaged {
+        one.problems.iter().for_each(|problem| lines.push_str(&format!("{}: {}\n", one.name, problem.what)));
+    }
+    let (total, bad) = (found.len(), damaged.len());
+    let answer = Answer { whole: bad == 0, checkpoints: found };
+    screen.answer(&answer, || match (total, bad) {
+        (0, _) => "There is no checkpoint yet.\n".to_owned(),
+        (1, 0) => "The checkpoint is whole.\n".to_owned(),
+        (total, 0) => format!("All {total} checkpoints are whole.\n"),
+        (_, _) => lines,
+    })?;
+    if bad == 0 {
+        return Ok(Exit::Done);
+    }
+    let error = Error::new(Code::CheckpointDamaged, format!("{bad} of {total} checkpoints are not whole")).why(names);
+    // The answer is printed already: a second document would be one too many.
+    screen.complain(&format!("error[{}]: {error}", error.code()));
+    if repairable {
+        screen.complain("hint: git axiom checkpoint verify --repair    rebuilds what can be rebuilt");
+    }
+    Ok(Code::CheckpointDamaged.exit())
+}
+
+/// Shows what has changed since a checkpoint.
+///
+/// # Errors
+/// As [`checkpoint::difference`].
+pub(super) fn diff(args: &Diff, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let context = open_configured(global, Vec::new(), screen)?;
+    let difference = checkpoint::difference(&context, &args.name, args.other.as_deref())?;
+    if screen.wants_json() {
+        screen.answer(&difference, String::new)?;
+        return Ok(Exit::Done);
+    }
+    let Difference { trees: (old, new), .. } = &difference;
+    let color = if screen.shows_terminal() { "--color=always" } else { "--color=never" };
+    let git = context.repo.git().args(["diff", "--no-ext-diff", color]);
+    let git = if args.stat { git.arg("--stat") } else { git };
+    let git = if args.name_only { git.arg("--name-only") } else { git };
+    let output = git.args([old.as_str(), new.as_str(), "--"]).run_ok()?;
+    screen.write(&output.stdout)?;
+    Ok(Exit::Done)
+}
+
+/// Packs what checkpoints hold.
+///
+/// # Errors
+/// As [`checkpoint::compact`].
+pub(super) fn compact(global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let mut context = open_configured(global, Vec::new(), screen)?;
+    context.for_humans_only("checkpoint compact")?;
+    let done = checkpoint::compact(&mut context)?;
+    screen.answer(&done, || text(&done))?;
+    Ok(Exit::Done)
+}
+
+/// What compacting did, for people.
+pub(super) fn text(done: &Compacted) -> String {
+    let Compacted { before, after, notes_cut: _ } = done;
+    let (was, is) = (size_text(Some(before.bytes)), size_text(Some(after.bytes)));
+    format!("Packed {} loose objects; the repository took {was} and takes {is}\n", before.loose.saturating_sub(after.loose))
+}

@@ -1,0 +1,103 @@
+//! `git axiom demo`: the main job, shown on a scratch repository with real processes, and checked.
+//!
+//! Everything is done by the commands that a user would type, run with this very program. What is claimed at the end is
+//! looked up in git, in files and in the process table.
+
+mod checks;
+mod evidence;
+mod stage;
+mod story;
+mod tasks;
+
+use std::time::Instant;
+
+use clap::Args;
+use serde::Serialize;
+
+use crate::cli::screen::Screen;
+use crate::error::{Code, Error, Exit, Result};
+use checks::Check;
+use stage::Stage;
+
+/// Arguments of `demo`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Makes a repository of its own in the temporary folder and touches nothing else: no repository of
+yours, no configuration. Two agents (shell scripts, no model) work on five tasks; the supervisor is
+killed with SIGKILL; the next one takes over; everything is rolled back, and the rollback undone.
+Then each claim is checked against git. Takes less than a minute.
+
+Exits with 1 if a check fails. The repository stays, to look around in; the last lines say how to
+remove it.")]
+pub struct Demo {}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer {
+    passed: bool,
+    seconds: f64,
+    repository: String,
+    program: String,
+    remove: String,
+    checks: Vec<Check>,
+}
+
+/// Plays the demo. Whatever comes of it, no process of it is left; the folder stays.
+///
+/// # Errors
+/// `DEMO_FAILED` where a step fails, `INTERRUPTED`, `GIT_MISSING`, `IO_FAILED`.
+pub fn run(_args: &Demo, screen: &mut Screen) -> Result<Exit> {
+    let begun = Instant::now();
+    let stage = Stage::set_up()?;
+    let remove = format!("rm -rf {}", tasks::quoted(&stage.folder));
+    let played = story::play(&stage, screen);
+    let survivors = stage.end_everything();
+    if survivors > 0 {
+        screen.complain(&format!("warning: {survivors} processes of the demo could not be ended"));
+    }
+    let evidence = played.map_err(|error| {
+        // A Ctrl+C may show itself as the failure of a step.
+        let error = if stage.is_interrupted() { Error::new(Code::Interrupted, "the demo was interrupted") } else { error };
+        error.hint(format!("what it left is in {}", stage.folder.display())).hint(format!("to remove it: {remove}"))
+    })?;
+    let checks = checks::checks(&evidence);
+    let answer = Answer {
+        passed: checks.iter().all(|check| check.ok),
+        seconds: begun.elapsed().as_secs_f64(),
+        repository: stage.repo().display().to_string(),
+        program: stage.how_to_call(),
+        remove,
+        checks,
+    };
+    screen.answer(&answer, || people(&answer))?;
+    Ok(if answer.passed { Exit::Done } else { Exit::Failed })
+}
+
+fn people(answer: &Answer) -> String {
+    let mut text = String::from("\nWhat was claimed, checked against git, the files and the process table:\n\n");
+    for check in &answer.checks {
+        let sign = if check.ok {
+            console::Style::new().green().apply_to("✓")
+        } else {
+            console::Style::new().red().bold().apply_to("✗")
+        };
+        text.push_str(&format!("  {sign} {}\n", check.claim));
+        if let Some(found) = &check.found {
+            text.push_str(&format!("      found: {}\n", found.replace('\n', "\n      ")));
+        }
+    }
+    let failed = answer.checks.iter().filter(|check| !check.ok).count();
+    let all = answer.checks.len();
+    text.push_str(&match failed {
+        0 => format!("\nAll {all} checks passed, after {:.0} seconds.\n", answer.seconds),
+        failed => format!("\n{failed} of {all} checks FAILED. That is a bug: please report it with the output above.\n"),
+    });
+    let program = &answer.program;
+    text.push_str(&format!(
+        "\nLook around:    cd {}\n                git log --graph\n                {program} log\n                \
+         {program} checkpoint list\nRemove it all:  {}\n",
+        tasks::quoted(std::path::Path::new(&answer.repository)),
+        answer.remove
+    ));
+    text
+}

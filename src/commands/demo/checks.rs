@@ -1,0 +1,202 @@
+//! What the demo claims, judged from the evidence alone. Pure.
+
+use serde::Serialize;
+
+use super::evidence::{Evidence, Note, working};
+use super::tasks::TASKS;
+
+/// A claim, and whether it holds.
+#[derive(Debug, Serialize)]
+pub(super) struct Check {
+    /// Its name.
+    pub id: &'static str,
+    /// What is claimed.
+    pub claim: &'static str,
+    /// Whether it holds.
+    pub ok: bool,
+    /// What was found, where it does not.
+    pub found: Option<String>,
+}
+
+/// All claims.
+pub(super) fn checks(seen: &Evidence) -> Vec<Check> {
+    let mut all = before_the_rollback(seen);
+    all.extend(rollback_and_undo(seen));
+    all.extend(what_is_left(seen));
+    all
+}
+
+fn check(id: &'static str, claim: &'static str, ok: bool, found: impl FnOnce() -> String) -> Check {
+    Check { id, claim, ok, found: (!ok).then(found) }
+}
+
+fn before_the_rollback(seen: &Evidence) -> Vec<Check> {
+    let both = || vec!["parser".to_owned(), "printer".to_owned()];
+    let mut then = seen.working_then.clone();
+    then.sort();
+    let once = |task: &str| seen.log.iter().filter(|note| note.what == "started" && note.task == task).count() == 1;
+    let starts: Vec<&str> = seen.log.iter().filter(|note| note.what == "started").map(|note| note.task.as_str()).collect();
+    vec![
+        check(
+            "killed",
+            "The supervisor was killed by SIGKILL while two agents worked",
+            seen.killed_by == Some(9) && then == both(),
+            || format!("signal {:?} while {then:?} worked", seen.killed_by),
+        ),
+        check("unwatched", "One agent ended while no supervisor ran, and its work was not lost", unwatched(seen), || {
+            format!("when the next one began, still working: {:?}; merged: {:?}", working(&seen.log_at_takeover), seen.merged)
+        }),
+        check("adopted", "The other went on through the crash, as the very same process", adopted(seen), || {
+            format!("noted by the agents: {:?}", seen.log)
+        }),
+        check("once", "Each of the five agent programs was started exactly once", TASKS.iter().all(|task| once(task.id)), || {
+            format!("started: {}", starts.join(", "))
+        }),
+        check("merged", "main has the work of all five tasks, each after those it waits for", in_order(&seen.merged), || {
+            format!("trailers on main: {}", seen.merged.join(", "))
+        }),
+        check("contents", "Their files are in the main worktree, with the right contents", all_files_are_right(seen), || {
+            format!("{:?}", seen.after_undo.files)
+        }),
+    ]
+}
+
+fn rollback_and_undo(seen: &Evidence) -> Vec<Check> {
+    let changed: Vec<&str> = seen
+        .users
+        .iter()
+        .filter(|(_, work)| Some(work) != seen.users.first().map(|(_, first)| first))
+        .map(|(when, _)| *when)
+        .collect();
+    let (before, rolled, undone) = (&seen.before_rollback, &seen.after_rollback, &seen.after_undo);
+    let held = rolled.idea.is_none() && before.idea.is_some() && seen.idea_held == before.idea;
+    vec![
+        check(
+            "yours",
+            "Your staged, modified and untracked files were the same at every step",
+            seen.users.len() >= 5 && changed.is_empty(),
+            || format!("not the same: {changed:?}; looked {} times", seen.users.len()),
+        ),
+        check(
+            "rollback",
+            "The rollback took all five tasks' work out of main and of the folder",
+            *rolled == seen.at_start && rolled != before,
+            || format!("expected {:?}, found {rolled:?}", seen.at_start),
+        ),
+        check("held", "What you wrote after the checkpoint was kept in another one meanwhile", held, || {
+            format!("in the folder {:?}, kept {:?}, written {:?}", rolled.idea, seen.idea_held, before.idea)
+        }),
+        check(
+            "undo",
+            "The undo brought back the same commit, task states, and your file",
+            undone == before && undone != rolled,
+            || format!("expected {before:?}, found {undone:?}"),
+        ),
+    ]
+}
+
+fn what_is_left(seen: &Evidence) -> Vec<Check> {
+    vec![
+        check("fsck", "git fsck finds nothing wrong", seen.fsck.is_empty(), || seen.fsck.clone()),
+        check("left", "No process and no worktree of an agent is left", seen.processes == 0 && seen.worktrees == 0, || {
+            format!("{} processes, {} worktrees", seen.processes, seen.worktrees)
+        }),
+    ]
+}
+
+/// The parser's agent ended between the two supervisors.
+fn unwatched(seen: &Evidence) -> bool {
+    let ended = |log: &[Note]| log.iter().any(|note| note.what == "ended" && note.task == "parser");
+    seen.working_then.iter().any(|task| task == "parser")
+        && ended(&seen.log_at_takeover)
+        && seen.merged.iter().any(|task| task == "parser")
+}
+
+/// The printer's agent worked when the second supervisor had begun, and the process that ended is the one that started.
+fn adopted(seen: &Evidence) -> bool {
+    let pids = |what: &str| -> Vec<&str> {
+        seen.log.iter().filter(|note| note.task == "printer" && note.what == what).map(|note| note.pid.as_str()).collect()
+    };
+    let (started, ended) = (pids("started"), pids("ended"));
+    seen.working_then.iter().any(|task| task == "printer")
+        && working(&seen.log_at_takeover) == ["printer"]
+        && started.len() == 1
+        && started == ended
+}
+
+/// Every task once, and none before one that it depends on.
+fn in_order(merged: &[String]) -> bool {
+    let place = |id: &str| merged.iter().position(|task| task == id);
+    let after_others = |id: &str, after: &[&str]| after.iter().all(|other| place(other) < place(id));
+    merged.len() == TASKS.len() && TASKS.iter().all(|task| place(task.id).is_some() && after_others(task.id, task.after))
+}
+
+fn all_files_are_right(seen: &Evidence) -> bool {
+    TASKS.iter().all(|task| seen.after_undo.files.get(task.file).and_then(Option::as_deref) == Some(task.content))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::evidence::{UsersWork, Whole};
+    use super::*;
+
+    fn note(what: &str, task: &str) -> Note {
+        Note { what: what.into(), task: task.into(), pid: format!("pid of {task}") }
+    }
+
+    fn all_well() -> Evidence {
+        let files =
+            |there: bool| TASKS.iter().map(|task| (task.file.to_owned(), there.then(|| task.content.to_owned()))).collect();
+        let bare = Whole { target: "old".into(), files: files(false), ..Whole::default() };
+        let full = Whole { target: "new".into(), files: files(true), idea: Some("idea".into()), ..Whole::default() };
+        let both = |task: &super::super::tasks::Task| [note("started", task.id), note("ended", task.id)];
+        Evidence {
+            killed_by: Some(9),
+            working_then: vec!["printer".into(), "parser".into()],
+            log_at_takeover: vec![note("started", "parser"), note("started", "printer"), note("ended", "parser")],
+            log: TASKS.iter().flat_map(both).collect(),
+            merged: TASKS.iter().map(|task| task.id.to_owned()).collect(),
+            users: vec![("some time", UsersWork::default()); 5],
+            at_start: bare.clone(),
+            before_rollback: full.clone(),
+            after_rollback: bare,
+            idea_held: Some("idea".into()),
+            after_undo: full,
+            fsck: String::new(),
+            worktrees: 0,
+            processes: 0,
+        }
+    }
+
+    fn failing(change: impl FnOnce(&mut Evidence)) -> Vec<&'static str> {
+        let mut seen = all_well();
+        change(&mut seen);
+        let failed = checks(&seen).into_iter().filter(|check| !check.ok);
+        failed.inspect(|check| assert!(check.found.is_some())).map(|check| check.id).collect()
+    }
+
+    #[test]
+    fn each_claim_fails_where_it_is_not_so() {
+        assert_eq!(failing(|_| {}), [""; 0]);
+        assert_eq!(failing(|seen| seen.killed_by = None), ["killed"]);
+        assert_eq!(failing(|seen| seen.working_then = vec!["plan".into()]), ["killed", "unwatched", "adopted"]);
+        assert_eq!(failing(|seen| seen.log_at_takeover.truncate(2)), ["unwatched", "adopted"]);
+        assert_eq!(failing(|seen| seen.log_at_takeover.push(note("ended", "printer"))), ["adopted"]);
+        assert_eq!(failing(|seen| seen.log[5].pid = "other".into()), ["adopted"]);
+        assert_eq!(failing(|seen| seen.log.push(note("started", "docs"))), ["once"]);
+        assert_eq!(failing(|seen| seen.log.retain(|note| note.task != "tests")), ["once"]);
+        assert_eq!(failing(|seen| seen.merged.swap(0, 1)), ["merged"]);
+        assert_eq!(failing(|seen| seen.merged.truncate(4)), ["merged"]);
+        assert_eq!(failing(|seen| seen.merged.push("plan".into())), ["merged"]);
+        assert_eq!(failing(|seen| seen.users.truncate(4)), ["yours"]);
+        let other = UsersWork { contents: vec![None], ..UsersWork::default() };
+        assert_eq!(failing(|seen| seen.users[3].1 = other), ["yours"]);
+        assert_eq!(failing(|seen| seen.after_rollback.target = "new".into()), ["rollback"]);
+        assert_eq!(failing(|seen| seen.after_rollback = seen.before_rollback.clone()), ["rollback", "held", "undo"]);
+        assert_eq!(failing(|seen| seen.idea_held = None), ["held"]);
+        assert_eq!(failing(|seen| seen.after_undo.target = "old".into()), ["undo"]);
+        assert_eq!(failing(|seen| seen.fsck = "bad".into()), ["fsck"]);
+        assert_eq!(failing(|seen| seen.worktrees = 1), ["left"]);
+        assert_eq!(failing(|seen| seen.processes = 1), ["left"]);
+    }
+}

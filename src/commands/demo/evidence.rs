@@ -1,0 +1,184 @@
+//! What is looked up in git, in files and in the process table, at which moment. Nothing is judged here.
+
+use std::collections::BTreeMap;
+
+use super::stage::Stage;
+use super::tasks::{LOG, TASKS};
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+/// The user's own files: staged, modified, untracked.
+pub(super) const STAGED: &str = "staged.txt";
+pub(super) const MODIFIED: &str = "README.md";
+pub(super) const UNTRACKED: &str = "todo.txt";
+/// An untracked file that the user makes after the checkpoint.
+pub(super) const IDEA: &str = "idea.txt";
+
+/// The most that is read of a file of the demo.
+const MOST: u64 = 1024 * 1024;
+
+/// All that the checks are computed from.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Evidence {
+    /// The signal that ended the first supervisor.
+    pub killed_by: Option<i32>,
+    /// The tasks whose agents worked at that moment.
+    pub working_then: Vec<String>,
+    /// What the agents had noted when the second supervisor began.
+    pub log_at_takeover: Vec<Note>,
+    /// What they had noted at the end.
+    pub log: Vec<Note>,
+    /// The tasks whose trailer is on the target branch, in the order of its merges.
+    pub merged: Vec<String>,
+    /// The user's files, with when they were looked at.
+    pub users: Vec<(&'static str, UsersWork)>,
+    /// Before the agents began.
+    pub at_start: Whole,
+    /// After all was merged, before the rollback.
+    pub before_rollback: Whole,
+    /// After it.
+    pub after_rollback: Whole,
+    /// What the checkpoint made before the rollback holds of [`IDEA`].
+    pub idea_held: Option<String>,
+    /// After the undo.
+    pub after_undo: Whole,
+    /// What `git fsck` found.
+    pub fsck: String,
+    /// Linked worktrees that git knows at the end.
+    pub worktrees: usize,
+    /// Processes of the demo that live at the end.
+    pub processes: usize,
+}
+
+/// A line of `agents.log`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Note {
+    /// `started` or `ended`.
+    pub what: String,
+    /// The task.
+    pub task: String,
+    /// The process that noted it.
+    pub pid: String,
+}
+
+/// The user's files as git and the disk have them.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct UsersWork {
+    pub status: String,
+    pub staged: String,
+    pub contents: Vec<Option<String>>,
+}
+
+/// The repository at one moment.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Whole {
+    /// The commit of the target branch.
+    pub target: String,
+    /// The files that tasks write, as they are in the main worktree.
+    pub files: BTreeMap<String, Option<String>>,
+    /// The file that the user made after the checkpoint.
+    pub idea: Option<String>,
+    /// The status of every task, and whether it is merged.
+    pub tasks: BTreeMap<String, String>,
+}
+
+/// Runs git and returns what it printed.
+pub(super) fn git(stage: &Stage, arguments: &[&str]) -> Result<String> {
+    let ended = stage.git(arguments)?;
+    if ended.status.success() {
+        return Ok(ended.stdout.trim_end().to_owned());
+    }
+    Err(Error::new(Code::DemoFailed, format!("git {} failed", arguments.join(" "))).why(ended.stderr.trim().replace('\n', "; ")))
+}
+
+/// Runs git axiom with `--json` and returns its answer.
+pub(super) fn axiom_json(stage: &Stage, arguments: &[&str]) -> Result<serde_json::Value> {
+    let ended = stage.axiom(&[&["--json"], arguments].concat())?;
+    let what = || format!("git axiom --json {} gave no answer", arguments.join(" "));
+    serde_json::from_str(&ended.stdout)
+        .map_err(|e| Error::new(Code::DemoFailed, what()).because(e).hint(ended.stderr.trim().to_owned()))
+}
+
+fn content(stage: &Stage, file: &str) -> Result<Option<String>> {
+    let bytes = files::read_optional(&stage.repo().join(file), MOST)?;
+    Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+}
+
+/// What the agents have noted by now.
+pub(super) fn log(stage: &Stage) -> Result<Vec<Note>> {
+    let bytes = files::read_optional(&stage.folder.join(LOG), MOST)?.unwrap_or_default();
+    let note = |line: &str| {
+        let mut words = line.split(' ').map(str::to_owned);
+        Some(Note { what: words.next()?, task: words.next()?, pid: words.next()? })
+    };
+    // The last line may be just being written.
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let whole = text.rfind('\n').map_or("", |end| &text[..end]);
+    Ok(whole.lines().filter_map(note).collect())
+}
+
+/// The tasks that an agent has begun and not ended.
+pub(super) fn working(log: &[Note]) -> Vec<String> {
+    let ended = |task: &str| log.iter().any(|note| note.what == "ended" && note.task == task);
+    log.iter().filter(|note| note.what == "started" && !ended(&note.task)).map(|note| note.task.clone()).collect()
+}
+
+/// The user's files now.
+pub(super) fn users_work(stage: &Stage) -> Result<UsersWork> {
+    let files = [STAGED, MODIFIED, UNTRACKED];
+    let about = |command: &[&str]| git(stage, &[command, &["--"], &files].concat());
+    Ok(UsersWork {
+        status: about(&["status", "--porcelain", "--untracked-files=all"])?,
+        staged: about(&["ls-files", "--stage"])?,
+        contents: files.iter().map(|file| content(stage, file)).collect::<Result<_>>()?,
+    })
+}
+
+/// The repository now.
+pub(super) fn whole(stage: &Stage) -> Result<Whole> {
+    let mut files = BTreeMap::new();
+    for task in &TASKS {
+        files.insert(task.file.to_owned(), content(stage, task.file)?);
+    }
+    let list = axiom_json(stage, &["task", "list"])?;
+    let mut tasks = BTreeMap::new();
+    for task in list["tasks"].as_array().into_iter().flatten() {
+        let state = format!("{}, merged {}", task["status"], task["merged"]);
+        tasks.insert(task["id"].as_str().unwrap_or_default().to_owned(), state);
+    }
+    Ok(Whole { target: git(stage, &["rev-parse", "refs/heads/main"])?, files, idea: content(stage, IDEA)?, tasks })
+}
+
+/// The tasks whose work is merged into the target branch, by trailer, oldest first.
+pub(super) fn merged(stage: &Stage) -> Result<Vec<String>> {
+    let format = "--format=%(trailers:key=Axiom-Task,valueonly,separator=%x2C)";
+    let printed = git(stage, &["log", "--first-parent", "--reverse", format, "refs/heads/main"])?;
+    Ok(printed.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect())
+}
+
+/// What the newest checkpoint made before a rollback holds of [`IDEA`].
+pub(super) fn idea_held(stage: &Stage) -> Result<Option<String>> {
+    let list = axiom_json(stage, &["checkpoint", "list"])?;
+    let safety = list["checkpoints"].as_array().into_iter().flatten().rfind(|one| one["trigger"] == "before-rollback");
+    let Some(name) = safety.and_then(|one| one["name"].as_str()) else { return Ok(None) };
+    let ended = stage.git(&["show", &format!("refs/axiom/captures/{name}:{IDEA}")])?;
+    Ok(ended.status.success().then_some(ended.stdout))
+}
+
+/// What is there when everything is over.
+pub(super) fn at_the_end(stage: &Stage, evidence: &mut Evidence) -> Result<()> {
+    evidence.log = log(stage)?;
+    evidence.users.push(("at the end", users_work(stage)?));
+    evidence.after_undo = whole(stage)?;
+    evidence.merged = merged(stage)?;
+    let fsck = stage.git(&["fsck", "--full", "--strict", "--no-dangling", "--no-progress"])?;
+    evidence.fsck = match (fsck.status.success(), format!("{}{}", fsck.stdout, fsck.stderr).trim()) {
+        (true, found) => found.to_owned(),
+        (false, "") => format!("git fsck failed: {}", fsck.status),
+        (false, found) => found.to_owned(),
+    };
+    let list = git(stage, &["worktree", "list", "--porcelain"])?;
+    evidence.worktrees = list.lines().filter(|line| line.starts_with("worktree ")).count().saturating_sub(1);
+    evidence.processes = stage.processes_left().len();
+    Ok(())
+}

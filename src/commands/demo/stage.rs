@@ -1,0 +1,265 @@
+//! Where the demo plays: a folder of its own in the temporary folder, and programs that see nothing of the user's
+//! configuration, started one after the other and all ended at the end.
+
+use std::ffi::OsStr;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files;
+use crate::process::{command, marked};
+
+/// What every process of the demo is started with, so that none is overlooked.
+const MARK: &str = "AXIOM_DEMO";
+/// How often a child is looked at.
+const LOOK: Duration = Duration::from_millis(10);
+/// After this a step has failed.
+pub(super) const PATIENCE: Duration = Duration::from_secs(120);
+/// The most that is read of what a child printed.
+const MOST_OUTPUT: u64 = 4 * 1024 * 1024;
+
+/// The scratch folder and how programs are run in it.
+#[derive(Debug)]
+pub(super) struct Stage {
+    /// Holds everything: `repo`, `scripts`, `agents.log`, a home and a temporary folder.
+    pub folder: PathBuf,
+    mark: String,
+    own_program: PathBuf,
+    interrupted: Arc<AtomicBool>,
+    outputs: std::cell::Cell<u64>,
+}
+
+/// What a program printed and how it ended.
+#[derive(Debug)]
+pub(super) struct Ended {
+    pub status: ExitStatus,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+/// A program under way, with what it printed so far. Killed when dropped.
+#[derive(Debug)]
+pub(super) struct Running {
+    child: Child,
+    stdout: PathBuf,
+    stderr: PathBuf,
+    shown: usize,
+}
+
+impl Stage {
+    /// Makes the folder and takes over the signals that would end this process.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `INTERNAL`.
+    pub fn set_up() -> Result<Self> {
+        let interrupted = Arc::new(AtomicBool::new(false));
+        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
+            signal_hook::flag::register(signal, Arc::clone(&interrupted))
+                .map_err(|e| Error::new(Code::Internal, "signals cannot be handled").because(e))?;
+        }
+        let mark = env::fresh_id();
+        let folder = env::temp_dir().join(format!("{}demo-{mark}", files::SCRATCH_PREFIX));
+        for part in ["home", "tmp", "scripts", "repo"] {
+            files::create_dir_all(&folder.join(part))?;
+        }
+        let folder = folder.canonicalize().map_err(|e| Error::io("find the folder", &folder, e))?;
+        Ok(Self { folder, mark, own_program: env::own_program()?, interrupted, outputs: std::cell::Cell::new(0) })
+    }
+
+    /// The scratch repository.
+    pub fn repo(&self) -> PathBuf {
+        self.folder.join("repo")
+    }
+
+    /// Whether Ctrl+C or another signal asked to end.
+    pub fn is_interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
+    }
+
+    /// Runs git in the repository to its end.
+    ///
+    /// # Errors
+    /// As [`Stage::finish`].
+    pub fn git<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<Ended> {
+        self.finish(self.start(Path::new("git"), arguments)?)
+    }
+
+    /// Runs git axiom, this very program, in the repository to its end.
+    ///
+    /// # Errors
+    /// As [`Stage::finish`].
+    pub fn axiom<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<Ended> {
+        self.finish(self.start_axiom(arguments)?)
+    }
+
+    /// Starts git axiom in the repository.
+    ///
+    /// # Errors
+    /// As [`Stage::start`].
+    pub fn start_axiom<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<Running> {
+        self.start(&self.own_program, arguments)
+    }
+
+    /// Starts a program in the repository. It is in a process group of its own, so that Ctrl+C reaches the demo alone,
+    /// which then ends everything in order.
+    ///
+    /// # Errors
+    /// `GIT_MISSING` or `IO_FAILED` where it cannot be started.
+    pub fn start<A: AsRef<OsStr>>(&self, program: &Path, arguments: &[A]) -> Result<Running> {
+        let number = self.outputs.replace(self.outputs.get() + 1);
+        let output = |ending: &str| self.folder.join("tmp").join(format!("{number}.{ending}"));
+        let (stdout, stderr) = (output("out"), output("err"));
+        let mut command = self.command(program);
+        command.args(arguments).current_dir(self.repo()).process_group(0).stdin(Stdio::null());
+        command.stdout(files::open_append(&stdout)?).stderr(files::open_append(&stderr)?);
+        let child = command.spawn().map_err(|e| match program.to_str() {
+            Some("git") => Error::new(Code::GitMissing, "the git program cannot be started").because(e).hint("install git"),
+            Some(_) | None => Error::io("start", program, e),
+        })?;
+        Ok(Running { child, stdout, stderr, shown: 0 })
+    }
+
+    /// Nothing of the user's: no configuration, no identity, no repository, and no agent that we may run below.
+    fn command(&self, program: &Path) -> Command {
+        let mut command = command::command(program);
+        for (name, _) in env::all_vars() {
+            let text = name.to_string_lossy();
+            let git = text.starts_with("GIT_") && text != "GIT_EXEC_PATH";
+            if git || text.starts_with("AXIOM_") || text == "EMAIL" {
+                command.env_remove(&name);
+            }
+        }
+        command.envs([("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_TERMINAL_PROMPT", "0")]);
+        command.envs([("LC_ALL", "C"), ("NO_COLOR", "1")]);
+        command.env("HOME", self.folder.join("home")).env("XDG_CONFIG_HOME", self.folder.join("home/.config"));
+        command.env("TMPDIR", self.folder.join("tmp")).env("GIT_CEILING_DIRECTORIES", &self.folder).env(MARK, &self.mark);
+        command
+    }
+
+    /// Waits for a program's end.
+    ///
+    /// # Errors
+    /// `INTERRUPTED` and `DEMO_FAILED` (it takes too long), after it was killed; `IO_FAILED`.
+    pub fn finish(&self, mut running: Running) -> Result<Ended> {
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = running.ended()? {
+                let read = |path: &Path| {
+                    let bytes = files::read(path, MOST_OUTPUT)?;
+                    files::remove_file(path)?;
+                    Ok(String::from_utf8_lossy(&bytes).into_owned())
+                };
+                return Ok(Ended { status, stdout: read(&running.stdout)?, stderr: read(&running.stderr)? });
+            }
+            if let Err(error) = self.may_go_on(begun) {
+                running.kill()?;
+                return Err(error);
+            }
+        }
+    }
+
+    /// Sleeps a moment between two looks at something.
+    ///
+    /// # Errors
+    /// `INTERRUPTED`; `DEMO_FAILED` where it takes too long since `begun`.
+    pub fn may_go_on(&self, begun: Instant) -> Result<()> {
+        if self.is_interrupted() {
+            return Err(Error::new(Code::Interrupted, "the demo was interrupted"));
+        }
+        if begun.elapsed() > PATIENCE {
+            return Err(Error::new(Code::DemoFailed, "a step takes longer than two minutes"));
+        }
+        std::thread::sleep(LOOK);
+        Ok(())
+    }
+
+    /// The processes of the demo that live now, after those that are just ending had a moment.
+    pub fn processes_left(&self) -> Vec<i32> {
+        let begun = Instant::now();
+        loop {
+            let left = marked::started_with(MARK, &self.mark, &self.folder);
+            if left.is_empty() || begun.elapsed() > Duration::from_secs(5) {
+                return left;
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
+    /// Ends whatever still runs, also after an interruption, and says how many could not be ended.
+    pub fn end_everything(&self) -> usize {
+        let left = || marked::started_with(MARK, &self.mark, &self.folder).len();
+        let within = |seconds: u64, begun: Instant| begun.elapsed() < Duration::from_secs(seconds);
+        // The keepers first: they end their agents with all descendants and clear up behind themselves.
+        if (left() > 0 || self.is_interrupted())
+            && let Ok(mut ending) = self.start_axiom(&["kill", "--all"])
+        {
+            let begun = Instant::now();
+            while within(15, begun) && matches!(ending.ended(), Ok(None)) {
+                std::thread::sleep(LOOK);
+            }
+        }
+        let begun = Instant::now();
+        while left() > 0 && within(10, begun) {
+            marked::kill_started_with(MARK, &self.mark, &self.folder);
+            std::thread::sleep(LOOK);
+        }
+        left()
+    }
+
+    /// How to call git axiom from a shell: as usual, or by its path where it is not installed.
+    pub fn how_to_call(&self) -> String {
+        let path = env::var("PATH").unwrap_or_default();
+        let installed = std::env::split_paths(&path).any(|folder| folder.join("git-axiom").is_file());
+        if installed { "git axiom".to_owned() } else { super::tasks::quoted(&self.own_program) }
+    }
+}
+
+impl Drop for Running {
+    /// Nobody waits for it any more, so it must not go on.
+    fn drop(&mut self) {
+        if matches!(self.child.try_wait(), Ok(None)) {
+            let _ = self.child.kill().and_then(|()| self.child.wait());
+        }
+    }
+}
+
+impl Running {
+    /// Whether and how it has ended.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn ended(&mut self) -> Result<Option<ExitStatus>> {
+        self.child.try_wait().map_err(|e| Error::io("wait for", Path::new("a child"), e))
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Ends it with SIGKILL; returns the signal that ended it.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn kill(&mut self) -> Result<Option<i32>> {
+        let killed = self.child.kill().and_then(|()| self.child.wait());
+        Ok(killed.map_err(|e| Error::io("kill", Path::new("a child"), e))?.signal())
+    }
+
+    /// The whole lines that it has printed on standard error since the last call.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn new_lines(&mut self) -> Result<Vec<String>> {
+        let bytes = files::read(&self.stderr, MOST_OUTPUT)?;
+        let new = bytes.get(self.shown..).unwrap_or_default();
+        let whole = new.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+        self.shown += whole;
+        Ok(String::from_utf8_lossy(&new[..whole]).lines().map(str::to_owned).collect())
+    }
+}

@@ -1,0 +1,268 @@
+//! Which checkpoints are kept, and why: pure.
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
+
+use super::checkpoint::{CheckpointRecord, CheckpointType, Trigger};
+use super::ids::CheckpointName;
+use super::operation::OperationKind;
+use super::state::State;
+
+/// How many of the newest are kept whatever else is asked.
+pub const NEWEST: usize = 3;
+
+/// What the configuration says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rules {
+    /// How many are kept.
+    pub max_count: u32,
+    /// How many days they are kept.
+    pub max_age_days: u32,
+    /// Whether named ones are kept regardless.
+    pub protect_named: bool,
+    /// How many days what was done can be taken back.
+    pub keep_deleted_days: u32,
+}
+
+/// Why a checkpoint is not removed by itself. Ordered: the weightiest reason is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Protection {
+    /// It is among the newest.
+    Newest,
+    /// A user named it.
+    Named,
+    /// What was done after it can still be undone.
+    Undo,
+    /// The session began with it.
+    SessionStart,
+    /// An operation that is open needs it.
+    OpenOperation,
+}
+
+impl Protection {
+    /// In words, after "is kept:".
+    pub const fn why(self) -> &'static str {
+        match self {
+            Self::Newest => "it is one of the newest",
+            Self::Named => "it was named",
+            Self::Undo => "what was done after it can still be undone",
+            Self::SessionStart => "the session began with it",
+            Self::OpenOperation => "an operation that is open needs it",
+        }
+    }
+}
+
+/// All checkpoints, newest first.
+pub fn newest_first(state: &State) -> Vec<&CheckpointRecord> {
+    let mut records: Vec<&CheckpointRecord> = state.record.checkpoints.values().collect();
+    records.sort_by(|a, b| (b.seq, &b.name).cmp(&(a.seq, &a.name)));
+    records
+}
+
+/// What protects which checkpoint.
+pub fn protections(state: &State, rules: &Rules, now: Timestamp) -> BTreeMap<CheckpointName, Protection> {
+    let mut kept: BTreeMap<CheckpointName, Protection> = BTreeMap::new();
+    let mut keep = |name: &CheckpointName, why: Protection| {
+        let known = kept.entry(name.clone()).or_insert(why);
+        *known = (*known).max(why);
+    };
+    let records = newest_first(state);
+    records.iter().take(NEWEST).for_each(|record| keep(&record.name, Protection::Newest));
+    for record in &records {
+        if rules.protect_named && record.kind == CheckpointType::Named {
+            keep(&record.name, Protection::Named);
+        }
+        if is_safety(record.trigger) && age_in_days(record, now) < i64::from(rules.keep_deleted_days) {
+            keep(&record.name, Protection::Undo);
+        }
+    }
+    if let Some(start) = state.record.session.as_ref().and_then(|session| session.start_checkpoint.as_ref()) {
+        keep(start, Protection::SessionStart);
+    }
+    if let Some(open) = &state.record.open {
+        open.operation.safety.iter().for_each(|name| keep(name, Protection::OpenOperation));
+        if let OperationKind::RollbackCheckpoint { checkpoint } = &open.operation.kind {
+            keep(checkpoint, Protection::OpenOperation);
+        }
+    }
+    kept
+}
+
+/// The checkpoints that have had their time, oldest first: over the age, or over the count.
+pub fn expired(state: &State, rules: &Rules, now: Timestamp) -> Vec<CheckpointName> {
+    let kept = protections(state, rules, now);
+    let mut gone = Vec::new();
+    for (place, record) in newest_first(state).into_iter().enumerate() {
+        let over_count = place >= rules.max_count as usize;
+        let over_age = age_in_days(record, now) >= i64::from(rules.max_age_days);
+        if (over_count || over_age) && !kept.contains_key(&record.name) {
+            gone.push(record.name.clone());
+        }
+    }
+    gone.reverse();
+    gone
+}
+
+/// What `cleanup` removes, oldest first: what is older than `older_than`, but for the newest `keep`, and but for what is
+/// protected. With `named`, being named protects no more.
+pub fn cleanup(
+    state: &State,
+    rules: &Rules,
+    now: Timestamp,
+    older_than: SignedDuration,
+    keep: usize,
+    named: bool,
+) -> Vec<CheckpointName> {
+    let kept = protections(state, rules, now);
+    let is_protected = |name: &CheckpointName| match kept.get(name) {
+        None => false,
+        Some(Protection::Named) => !named,
+        Some(Protection::Newest | Protection::Undo | Protection::SessionStart | Protection::OpenOperation) => true,
+    };
+    let old = newest_first(state).into_iter().skip(keep).filter(|record| now.duration_since(record.created_at) >= older_than);
+    let mut gone: Vec<CheckpointName> = old.filter(|r| !is_protected(&r.name)).map(|record| record.name.clone()).collect();
+    gone.reverse();
+    gone
+}
+
+/// Whether it was made so that something can be taken back: making such a one removes nothing.
+pub fn is_safety(trigger: Trigger) -> bool {
+    match trigger {
+        Trigger::BeforeRollback
+        | Trigger::BeforeUndo
+        | Trigger::BeforeRedirect
+        | Trigger::BeforeAbandon
+        | Trigger::BeforeDeinit
+        | Trigger::BeforeCleanup
+        | Trigger::BeforeRecovery => true,
+        Trigger::Manual
+        | Trigger::Periodic
+        | Trigger::BeforeAutopilot
+        | Trigger::BeforeMerge
+        | Trigger::AfterMerge
+        | Trigger::SessionStart => false,
+    }
+}
+
+fn age_in_days(record: &CheckpointRecord, now: Timestamp) -> i64 {
+    now.duration_since(record.created_at).as_secs() / (24 * 60 * 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::ids::{SessionId, TxnId};
+    use super::super::names::{Oid, RefName};
+    use super::super::operation::Operation;
+    use super::super::session::{Session, SessionState};
+    use super::super::state::OpenOperation;
+    use super::*;
+
+    const RULES: Rules = Rules { max_count: 5, max_age_days: 30, protect_named: true, keep_deleted_days: 7 };
+
+    fn now() -> Timestamp {
+        "2026-03-01T00:00:00Z".parse().unwrap()
+    }
+
+    fn days(count: i64) -> SignedDuration {
+        SignedDuration::from_hours(24 * count)
+    }
+
+    /// Checkpoints, oldest first: trigger and age in days.
+    fn state(all: &[(Trigger, i64)]) -> State {
+        let mut state = State::default();
+        for (number, (trigger, age)) in all.iter().enumerate() {
+            let kind = if *trigger == Trigger::Manual { CheckpointType::Named } else { CheckpointType::Auto };
+            let record = CheckpointRecord {
+                name: CheckpointName::new(format!("c{number}")).unwrap(),
+                kind,
+                trigger: *trigger,
+                created_at: now().checked_sub(days(*age)).unwrap(),
+                git_commit: None,
+                capture: Oid::new("1".repeat(40)).unwrap(),
+                tag: Oid::new("2".repeat(40)).unwrap(),
+                seq: number as u64 + 1,
+                tasks_completed: 0,
+                size: None,
+            };
+            state.record.checkpoints.insert(record.name.clone(), record);
+        }
+        state
+    }
+
+    fn gone(state: &State, rules: &Rules) -> String {
+        expired(state, rules, now()).iter().map(CheckpointName::as_str).collect::<Vec<_>>().join(" ")
+    }
+
+    #[test]
+    fn what_goes_and_what_stays() {
+        use Trigger::{BeforeMerge as M, BeforeRollback as R, Manual as N, Periodic as P, SessionStart as S};
+        let table: &[(&str, &[(Trigger, i64)], Rules, &str)] = &[
+            ("nothing", &[], RULES, ""),
+            ("all fit", &[(P, 1); 5], RULES, ""),
+            ("over the count, the oldest go", &[(P, 1); 7], RULES, "c0 c1"),
+            ("over the age", &[(P, 40), (P, 31), (P, 30), (P, 29), (P, 1), (P, 1)], RULES, "c0 c1 c2"),
+            ("the last three stay at any age", &[(P, 50), (P, 40), (P, 40), (P, 40)], RULES, "c0"),
+            ("the last three stay at any count", &[(P, 1); 4], Rules { max_count: 0, ..RULES }, "c0"),
+            ("named ones stay", &[(N, 90), (P, 90), (P, 1), (P, 1), (P, 1)], RULES, "c1"),
+            ("named ones go", &[(N, 90), (P, 1), (P, 1), (P, 1)], Rules { protect_named: false, ..RULES }, "c0"),
+            ("named ones count", &[(N, 1), (P, 1), (N, 1), (P, 1), (P, 1), (P, 1), (P, 1)], RULES, "c1"),
+            ("safety stays for undo", &[(R, 6), (P, 6), (P, 1), (P, 1), (P, 1), (P, 1), (P, 1)], RULES, "c1"),
+            ("safety goes afterwards", &[(R, 7), (P, 6), (P, 1), (P, 1), (P, 1), (P, 1), (P, 1)], RULES, "c0 c1"),
+            ("a session's start is like others", &[(S, 1), (M, 1), (M, 1), (M, 1), (M, 1), (M, 1)], RULES, "c0"),
+            ("a clock that went back", &[(P, -3), (P, -2), (P, -1), (P, 0)], RULES, ""),
+        ];
+        for (what, all, rules, expected) in table {
+            assert_eq!(gone(&state(all), rules), *expected, "{what}");
+        }
+    }
+
+    #[test]
+    fn after_a_hundred_merges_the_sessions_start_is_still_there() {
+        let mut all = vec![(Trigger::Periodic, 2), (Trigger::SessionStart, 1)];
+        all.extend([(Trigger::BeforeMerge, 1); 100]);
+        let mut state = state(&all);
+        state.record.session = Some(Session {
+            id: SessionId::new("s1").unwrap(),
+            started_at: now(),
+            pid: 1,
+            target: RefName::branch("main"),
+            slots: 1,
+            max_iterations: 1,
+            state: SessionState::Running,
+            start_checkpoint: Some(CheckpointName::new("c1").unwrap()),
+        });
+        let gone = expired(&state, &RULES, now());
+        assert!(!gone.iter().any(|name| name.as_str() == "c1"));
+        assert_eq!(gone.len(), 102 - 5 - 1);
+    }
+
+    #[test]
+    fn what_an_open_rollback_needs_stays() {
+        let mut state = state(&[(Trigger::Periodic, 90), (Trigger::BeforeRollback, 90), (Trigger::Periodic, 80)]);
+        let name = |text: &str| CheckpointName::new(text).unwrap();
+        let mut operation = Operation::new(OperationKind::RollbackCheckpoint { checkpoint: name("c0") }, "x");
+        operation.safety = Some(name("c1"));
+        state.record.open = Some(OpenOperation { txn: TxnId::new("t1").unwrap(), operation, reversing: false });
+        let kept = protections(&state, &RULES, now());
+        assert_eq!(kept[&name("c0")], Protection::OpenOperation);
+        assert_eq!(kept[&name("c1")], Protection::OpenOperation);
+    }
+
+    #[test]
+    fn cleaning_up_spares_the_newest_and_the_protected() {
+        use Trigger::{Manual as N, Periodic as P};
+        let state = state(&[(P, 9), (N, 9), (P, 8), (P, 6), (P, 1), (P, 1), (P, 1)]);
+        let gone = |age, keep, named| {
+            let gone = cleanup(&state, &RULES, now(), days(age), keep, named);
+            gone.iter().map(CheckpointName::as_str).collect::<Vec<_>>().join(" ")
+        };
+        assert_eq!(gone(7, 0, false), "c0 c2");
+        assert_eq!(gone(7, 0, true), "c0 c1 c2");
+        assert_eq!(gone(7, 5, true), "c0 c1");
+        assert_eq!(gone(0, 0, false), "c0 c2 c3");
+        assert_eq!(gone(0, 100, true), "");
+    }
+}

@@ -1,0 +1,65 @@
+//! Packing what checkpoints hold.
+
+use serde::Serialize;
+
+use super::heal;
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::ops::context::Context;
+
+/// How much the repository takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Space {
+    /// Loose objects.
+    pub loose: u64,
+    /// Bytes of loose objects and packs.
+    pub bytes: u64,
+}
+
+/// What compacting did.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Compacted {
+    /// Before.
+    pub before: Space,
+    /// After.
+    pub after: Space,
+    /// Whether the history of the notes was cut.
+    pub notes_cut: bool,
+}
+
+/// How much the repository takes now.
+///
+/// # Errors
+/// `GIT_FAILED`.
+pub fn space(ctx: &Context) -> Result<Space> {
+    let text = ctx.repo.git().args(["count-objects", "-v"]).text()?;
+    let value = |key: &str| -> Result<u64> {
+        let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(": "));
+        line.and_then(|value| value.parse().ok())
+            .ok_or_else(|| Error::new(Code::GitFailed, format!("'git count-objects' did not say {key}")))
+    };
+    Ok(Space { loose: value("count")?, bytes: (value("size")? + value("size-pack")?) * 1024 })
+}
+
+/// Packs loose objects, checkpoints' among them, and cuts the history of the notes; the notes themselves stay, others'
+/// too. No object that nothing refers to is deleted. A crash leaves more packs than needed at worst.
+///
+/// # Errors
+/// `BUSY`, `OPERATION_OPEN`, `DISK_FULL`, `GIT_FAILED`.
+pub fn compact(ctx: &mut Context) -> Result<Compacted> {
+    ctx.with_operation_lock(|ctx| {
+        heal::heal(ctx, true)?;
+        let before = space(ctx)?;
+        ctx.repo.clear_scratch_notes()?;
+        env::fault_point("checkpoint.before-cut");
+        let cut = ctx.repo.cut_notes(&ctx.repo.notes()?)?;
+        let edits: Vec<_> = cut.into_iter().collect();
+        ctx.repo.update_refs(&edits, "git axiom: compact")?;
+        env::fault_point("checkpoint.before-pack");
+        ctx.repo.pack_loose()?;
+        env::fault_point("checkpoint.packed");
+        Ok(Compacted { before, after: space(ctx)?, notes_cut: !edits.is_empty() })
+    })
+}

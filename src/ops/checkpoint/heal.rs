@@ -1,0 +1,168 @@
+//! Tags and notes that got lost, and those that a deletion left: both follow from which capture refs there are.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use super::look::document_of;
+use super::{record_of, tag_data};
+use crate::domain::checkpoint::CheckpointRecord;
+use crate::domain::event::{By, Event};
+use crate::domain::ids::CheckpointName;
+use crate::domain::names::{Oid, RefName};
+use crate::env;
+use crate::error::{Code, Result};
+use crate::git::{Expected, RefEdit, Repository};
+use crate::ops::context::Context;
+
+/// The tags of checkpoints.
+const TAGS: &str = "refs/tags/axiom/";
+
+/// What is not as the capture refs say.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Lost {
+    /// Checkpoints without tag or note.
+    pub incomplete: Vec<CheckpointName>,
+    /// Capture refs of checkpoints that the state does not know.
+    pub unknown: Vec<CheckpointName>,
+    /// Whether a deletion left a tag.
+    pub left_over: bool,
+}
+
+impl Lost {
+    /// Whether all is well.
+    pub fn is_empty(&self) -> bool {
+        self.incomplete.is_empty() && self.unknown.is_empty() && !self.left_over
+    }
+}
+
+/// Looks for what got lost. A quick look reads the names of refs and one note; a thorough one reads every note.
+///
+/// # Errors
+/// `GIT_FAILED`.
+pub fn look(ctx: &Context, thorough: bool) -> Result<Lost> {
+    let record = &ctx.state().record;
+    let captures: BTreeSet<CheckpointName> = ctx.repo.checkpoints()?.into_iter().map(|found| found.name).collect();
+    let tags: BTreeMap<RefName, Oid> = ctx.repo.refs_below(TAGS)?.into_iter().map(|tag| (tag.name, tag.oid)).collect();
+    let notes = ctx.repo.notes()?;
+    let newest = record.checkpoints.values().max_by_key(|one| one.seq).map(|one| &one.name);
+    let mut lost = Lost::default();
+    for one in record.checkpoints.values().filter(|one| captures.contains(&one.name)) {
+        let tagged = tags.contains_key(&Repository::checkpoint_tag(&one.name));
+        let look_closer = thorough || Some(&one.name) == newest;
+        if !tagged || (look_closer && ctx.repo.note_of(&notes, &one.tag)?.is_none()) {
+            lost.incomplete.push(one.name.clone());
+        }
+    }
+    let intended = record.checkpoint_intent.as_ref();
+    let unknown = captures.iter().filter(|name| !record.checkpoints.contains_key(*name) && Some(*name) != intended);
+    lost.unknown = unknown.cloned().collect();
+    let mut deleted = record.deleted_checkpoints.values();
+    lost.left_over = deleted.any(|gone| {
+        // The name may have been taken again since.
+        let again = record.checkpoints.contains_key(&gone.record.name);
+        !again && tags.get(&Repository::checkpoint_tag(&gone.record.name)) == Some(&gone.record.tag)
+    });
+    Ok(lost)
+}
+
+/// Puts right what a quick look finds, where that is possible at once: no operation is open and none is under way.
+/// Returns the checkpoints that were completed. What fails is traced, not reported: a look must not fail for it.
+pub fn at_once(ctx: &mut Context) -> Vec<CheckpointName> {
+    if ctx.state().record.open.is_some() || matches!(ctx.by(), By::Agent(_)) {
+        return Vec::new();
+    }
+    let outcome = look(ctx, false).and_then(|lost| {
+        if lost.is_empty() {
+            return Ok(Vec::new());
+        }
+        ctx.with_operation_lock_within(Duration::ZERO, |ctx| heal(ctx, false))
+    });
+    match outcome {
+        Ok(healed) => healed,
+        Err(error) => {
+            tracing::warn!(%error, "what got lost of checkpoints was not rebuilt");
+            Vec::new()
+        }
+    }
+}
+
+/// Rebuilds tags and notes, takes up capture refs that the state does not know, and removes what deletions left. The
+/// caller holds the operation lock. A checkpoint that cannot be completed is left as it is, for `verify` to tell of.
+/// Safe to repeat.
+///
+/// # Errors
+/// `OPERATION_OPEN`, `GIT_FAILED`, `DISK_FULL`.
+pub fn heal(ctx: &mut Context, thorough: bool) -> Result<Vec<CheckpointName>> {
+    ctx.no_open_operation()?;
+    super::complete_intent(ctx)?;
+    let lost = look(ctx, thorough)?;
+    let mut healed = Vec::new();
+    for name in lost.unknown {
+        match take_up(ctx, &name) {
+            Ok(()) => healed.push(name),
+            Err(error) if error.code() == Code::DiskFull => return Err(error),
+            Err(error) => tracing::warn!(%name, %error, "a capture ref is no checkpoint that can be read"),
+        }
+    }
+    let damaged: Vec<CheckpointRecord> =
+        lost.incomplete.iter().filter_map(|name| ctx.state().record.checkpoints.get(name).cloned()).collect();
+    for record in damaged {
+        match complete(ctx, &record) {
+            Ok(()) => healed.push(record.name),
+            Err(error) if error.code() == Code::DiskFull => return Err(error),
+            Err(error) => tracing::warn!(name = %record.name, %error, "tag or note could not be rebuilt"),
+        }
+    }
+    clear_deleted(ctx)?;
+    Ok(healed)
+}
+
+/// Makes tag and note of a checkpoint again.
+///
+/// # Errors
+/// `CHECKPOINT_DAMAGED`, `IN_THE_WAY`; as a change of refs.
+pub(super) fn complete(ctx: &Context, record: &CheckpointRecord) -> Result<()> {
+    let (json, document) = document_of(ctx, &record.capture)?;
+    env::fault_point("checkpoint.healing");
+    ctx.repo.complete_checkpoint(&record.name, &record.capture, &json, &tag_data(&document))
+}
+
+fn take_up(ctx: &mut Context, name: &CheckpointName) -> Result<()> {
+    let Some(capture) = ctx.repo.read_ref(&Repository::capture_ref(name))? else { return Ok(()) };
+    let (json, document) = document_of(ctx, &capture)?;
+    let data = tag_data(&document);
+    ctx.repo.complete_checkpoint(name, &capture, &json, &data)?;
+    env::fault_point("checkpoint.before-take-up");
+    let tag = ctx.repo.tag_of_checkpoint(name, &capture, &data)?;
+    let record = record_of(ctx, &document, capture, tag);
+    ctx.append(Event::CheckpointCreated { checkpoint: record }).map(drop)
+}
+
+/// Removes tags and notes of checkpoints that were deleted: those of ours only, and together.
+///
+/// # Errors
+/// `GIT_FAILED`, `DISK_FULL`; the next look finds what is left.
+pub(super) fn clear_deleted(ctx: &Context) -> Result<()> {
+    let record = &ctx.state().record;
+    if record.deleted_checkpoints.is_empty() {
+        return Ok(());
+    }
+    let tags: BTreeMap<RefName, Oid> = ctx.repo.refs_below(TAGS)?.into_iter().map(|tag| (tag.name, tag.oid)).collect();
+    let kept: BTreeSet<&Oid> = record.checkpoints.values().map(|one| &one.tag).collect();
+    let gone = record.deleted_checkpoints.values().map(|gone| &gone.record).filter(|gone| !kept.contains(&gone.tag));
+    let (mut edits, mut notes) = (Vec::new(), BTreeMap::new());
+    for gone in gone {
+        let name = Repository::checkpoint_tag(&gone.name);
+        notes.insert(gone.tag.clone(), None);
+        if tags.get(&name) == Some(&gone.tag) {
+            edits.push(RefEdit { name, expected: Expected::Value(gone.tag.clone()), new: None });
+        }
+    }
+    if edits.is_empty() {
+        return Ok(());
+    }
+    // Notes first: a tag that is left tells the next look that there is something to do.
+    ctx.repo.set_notes(&notes)?;
+    env::fault_point("checkpoint.notes-gone");
+    ctx.repo.update_refs(&edits, "git axiom: delete checkpoint")
+}

@@ -1,0 +1,171 @@
+//! Deleting checkpoints: one journaled operation on their capture refs, which undo takes back like any other. Tags and
+//! notes follow: see [`super::heal`].
+
+use std::collections::BTreeMap;
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::heal;
+use crate::domain::checkpoint::{CheckpointRecord, Trigger};
+use crate::domain::event::By;
+use crate::domain::ids::{CheckpointName, TxnId};
+use crate::domain::names::{Oid, RefName};
+use crate::domain::operation::{Operation, OperationKind, RefChange};
+use crate::domain::retention::{self, Protection, Rules};
+use crate::domain::text::Change;
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::git::{Expected, RefEdit, Repository};
+use crate::ops::checkpoint::{self, Wanted};
+use crate::ops::context::Context;
+use crate::ops::journal;
+
+/// Where what transactions removed is kept for undo.
+const KEPT: &str = "refs/axiom/kept/";
+
+/// The rules that the configuration makes.
+pub fn rules(ctx: &Context) -> Rules {
+    let config = &ctx.config.checkpoints;
+    Rules {
+        max_count: config.max_count,
+        max_age_days: config.max_age_days,
+        protect_named: config.protect_named,
+        keep_deleted_days: config.keep_deleted_days,
+    }
+}
+
+/// What was deleted.
+#[derive(Debug, Clone)]
+pub struct Deleted {
+    /// Which, oldest first.
+    pub names: Vec<CheckpointName>,
+    /// The transaction: what `undo` takes. None where there was nothing to delete.
+    pub txn: Option<TxnId>,
+}
+
+/// The checkpoints that `names` mean, each once; those that are protected only with `protected`.
+///
+/// # Errors
+/// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`; `PROTECTED` naming which, and why.
+pub fn chosen(ctx: &Context, names: &[String], protected: bool) -> Result<Vec<CheckpointRecord>> {
+    let kept = retention::protections(ctx.state(), &rules(ctx), env::now());
+    let mut chosen: BTreeMap<(u64, CheckpointName), CheckpointRecord> = BTreeMap::new();
+    for name in names {
+        let record = checkpoint::find(ctx, name)?;
+        match kept.get(&record.name) {
+            // That it is new protects it from retention, not from its owner.
+            None | Some(Protection::Newest) => {}
+            Some(Protection::OpenOperation) => ctx.no_open_operation()?,
+            Some(why @ (Protection::Named | Protection::Undo | Protection::SessionStart)) if !protected => {
+                return Err(Error::new(Code::Protected, format!("checkpoint '{}' is protected", record.name))
+                    .why(why.why())
+                    .hint("--protected deletes it all the same"));
+            }
+            Some(Protection::Named | Protection::Undo | Protection::SessionStart) => {}
+        }
+        chosen.insert((record.seq, record.name.clone()), record);
+    }
+    Ok(chosen.into_values().collect())
+}
+
+/// What `cleanup` would delete; see [`retention::cleanup`]. Without an age and a count, what retention would.
+pub fn cleanup_plan(ctx: &Context, older_than: Option<SignedDuration>, keep: Option<usize>, named: bool) -> Vec<CheckpointName> {
+    let (state, rules, now) = (ctx.state(), rules(ctx), env::now());
+    match (older_than, keep) {
+        (None, None) => retention::expired(state, &rules, now),
+        (age, keep) => {
+            retention::cleanup(state, &rules, now, age.unwrap_or(SignedDuration::ZERO), keep.unwrap_or_default(), named)
+        }
+    }
+}
+
+/// Deletes checkpoints; waits for other operations. What they hold stays for `keepDeletedDays`, so that undo brings them
+/// back. A crash leaves all of them, or an operation that the next recovery finishes.
+///
+/// # Errors
+/// `BUSY`, `OPERATION_OPEN`, `DISK_FULL`, `GIT_FAILED`.
+pub fn delete(ctx: &mut Context, names: &[CheckpointName]) -> Result<Deleted> {
+    ctx.with_operation_lock(|ctx| delete_locked(ctx, names))
+}
+
+/// As [`delete`], after a checkpoint of how everything was before.
+///
+/// # Errors
+/// As [`delete`] and [`checkpoint::create`].
+pub fn clean_up(ctx: &mut Context, names: &[CheckpointName]) -> Result<Deleted> {
+    if names.is_empty() {
+        return Ok(Deleted { names: Vec::new(), txn: None });
+    }
+    ctx.with_operation_lock(|ctx| {
+        checkpoint::create_locked(ctx, &Wanted::by(Trigger::BeforeCleanup))?;
+        delete_locked(ctx, names)
+    })
+}
+
+fn delete_locked(ctx: &mut Context, names: &[CheckpointName]) -> Result<Deleted> {
+    ctx.no_open_operation()?;
+    checkpoint::complete_intent(ctx)?;
+    // Others may have been faster while we waited for the lock.
+    let mut there: Vec<CheckpointRecord> =
+        names.iter().filter_map(|name| ctx.state().record.checkpoints.get(name).cloned()).collect();
+    there.sort_by(|a, b| (a.seq, &a.name).cmp(&(b.seq, &b.name)));
+    if there.is_empty() {
+        return Ok(Deleted { names: Vec::new(), txn: None });
+    }
+    let now = env::now();
+    let days = SignedDuration::from_hours(24 * i64::from(ctx.config.checkpoints.keep_deleted_days));
+    let kind = OperationKind::DeleteCheckpoints { until: now.checked_add(days).unwrap_or(now) };
+    let title = match there.as_slice() {
+        [one] => format!("delete checkpoint {}", one.name),
+        many => format!("delete {} checkpoints", many.len()),
+    };
+    let mut operation = Operation::new(kind, title);
+    let values: BTreeMap<CheckpointName, Oid> = ctx.repo.checkpoints()?.into_iter().map(|c| (c.name, c.capture)).collect();
+    for record in &there {
+        let old = values.get(&record.name).cloned();
+        // A commit that is missing cannot be kept; what it was is gone already.
+        operation.kept.extend(old.clone().filter(|capture| ctx.repo.has_object(capture)));
+        operation.refs.push(RefChange { name: Repository::capture_ref(&record.name), value: Change::new(old, None) });
+    }
+    journal::run(ctx, operation)?;
+    env::fault_point("checkpoint.captures-gone");
+    heal::clear_deleted(ctx)?;
+    let names = there.into_iter().map(|record| record.name).collect();
+    Ok(Deleted { names, txn: Some(ctx.txn().clone()) })
+}
+
+/// Retention: deletes what has had its time, in a transaction of its own, and lets go of what was kept for undo for long
+/// enough. Called after each creation; failing here never denies the checkpoint that was made.
+pub(super) fn retain(ctx: &mut Context, made: Trigger) {
+    // What is made so that something can be taken back never costs what is wanted back.
+    if retention::is_safety(made) {
+        return;
+    }
+    let gone = retention::expired(ctx.state(), &rules(ctx), env::now());
+    let outcome = if gone.is_empty() {
+        Ok(())
+    } else {
+        ctx.apart(By::Supervisor, |ctx| delete_locked(ctx, &gone)).map(|deleted| {
+            tracing::info!(count = deleted.names.len(), "old checkpoints were deleted");
+        })
+    };
+    if let Err(error) = outcome.and_then(|()| release_kept(ctx)) {
+        tracing::warn!(%error, "old checkpoints could not be deleted");
+    }
+}
+
+/// Lets go of what was kept for undo longer than `keepDeletedDays`.
+fn release_kept(ctx: &Context) -> Result<()> {
+    let now = env::now();
+    let limit = SignedDuration::from_hours(24 * i64::from(ctx.config.checkpoints.keep_deleted_days));
+    let open = ctx.state().record.open.as_ref().map(|open| RefName::new(format!("{KEPT}{}", open.txn)));
+    let mut edits = Vec::new();
+    for kept in ctx.repo.refs_below(KEPT)? {
+        let made = Timestamp::from_second(ctx.repo.commit_seconds(&kept.oid)?).unwrap_or(now);
+        if now.duration_since(made) > limit && Some(&kept.name) != open.as_ref() {
+            edits.push(RefEdit { name: kept.name, expected: Expected::Value(kept.oid), new: None });
+        }
+    }
+    env::fault_point("checkpoint.before-release");
+    ctx.repo.update_refs(&edits, "git axiom: no longer kept")
+}

@@ -1,0 +1,60 @@
+//! Processes that were started with a certain variable, wherever they hang in the tree now.
+
+use std::path::Path;
+
+use rustix::process::Signal;
+
+use super::spec::ProcessId;
+use super::sys::{self, Table};
+
+/// The living processes whose environment has `name=value`, this one left out.
+///
+/// Elsewhere than on Linux environments cannot be read: there it finds those that have the folder `below` in their command
+/// line, keepers always among them, which is less than all.
+pub fn started_with(name: &str, value: &str, below: &Path) -> Vec<i32> {
+    find(name, value, below).iter().map(|process| process.pid).collect()
+}
+
+/// Sends SIGKILL to all that [`started_with`] finds, and says to how many. Those that were just being started are found
+/// by calling it again.
+pub fn kill_started_with(name: &str, value: &str, below: &Path) -> usize {
+    find(name, value, below).into_iter().filter(|process| sys::send(*process, Signal::KILL)).count()
+}
+
+fn find(name: &str, value: &str, below: &Path) -> Vec<ProcessId> {
+    let marker = format!("{name}={value}").into_bytes();
+    let table = Table::read();
+    let living = table.all().iter().filter(|process| !process.is_gone() && process.id.pid != sys::own_pid());
+    if cfg!(target_os = "linux") {
+        living.filter(|process| sys::started_with(process.id.pid, &marker)).map(|process| process.id).collect()
+    } else {
+        let lines = sys::command_lines();
+        let below = below.to_string_lossy().into_owned();
+        let named = |pid: i32| lines.iter().any(|(of, line)| *of == pid && line.contains(&below));
+        living.filter(|process| named(process.id.pid)).map(|process| process.id).collect()
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use super::*;
+
+    #[test]
+    fn a_marked_process_is_found_and_ended() {
+        let value = crate::env::fresh_id();
+        let mut child = std::process::Command::new("sleep").arg("60").env("AXIOM_MARKED", &value).spawn().unwrap();
+        let pid = i32::try_from(child.id()).unwrap();
+        // Between fork and exec the environment is still this process's own.
+        let seen = (0..200).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            started_with("AXIOM_MARKED", &value, Path::new("/nowhere")) == [pid]
+        });
+        assert!(seen);
+        assert!(started_with("AXIOM_MARKED", "other", Path::new("/nowhere")).is_empty());
+        assert_eq!(kill_started_with("AXIOM_MARKED", &value, Path::new("/nowhere")), 1);
+        assert!(!child.wait().unwrap().success());
+        assert!(started_with("AXIOM_MARKED", &value, Path::new("/nowhere")).is_empty());
+    }
+}

@@ -1,0 +1,168 @@
+//! Semi-auto: claims, merges and questions wait for a human.
+
+use crate::session_support::{World, wait_until};
+
+const SEMI_AUTO: [&str; 3] = ["--mode", "semi-auto", "--until-idle"];
+
+#[test]
+fn each_claim_and_each_merge_waits_for_a_human() {
+    let world = World::new();
+    world.task("t", "echo 1 > t.txt", &[]);
+    let live = world.start(&["--mode", "semi-auto"]);
+    let gate = world.wait_for_gate("claim-t");
+    assert_eq!((gate["kind"].as_str(), gate["taskId"].as_str()), (Some("claim"), Some("t")));
+    assert_eq!(world.status_of("t"), "pending");
+    assert_eq!(world.env.ok(&["gate", "approve", "t"]), "claim-t");
+    world.wait_for_gate("merge-t");
+    assert_eq!(world.status_of("t"), "done");
+    assert!(!world.env.repo().join("t.txt").exists());
+    world.env.ok(&["gate", "approve", "merge-t"]);
+    wait_until("merged", || world.env.repo().join("t.txt").exists());
+    wait_until("gates are closed", || world.gates().is_empty());
+    world.env.ok(&["quit"]);
+    live.wait().code(0);
+    world.all_is_well();
+}
+
+#[test]
+fn until_idle_ends_with_the_gates_as_reasons_and_goes_on_where_it_was() {
+    let world = World::new();
+    world.task("t", "echo 1 > t.txt", &[]);
+    world.task("u", "echo 1 > u.txt", &["--after", "t"]);
+    let ended = world.start(&SEMI_AUTO).wait().code(1);
+    assert_eq!(ended.stdout, "t waits at gate claim-t: start t: t\nu waits for t\n");
+    assert!(ended.stderr.contains("error[NOT_IDLE]"), "{}", ended.stderr);
+    world.env.ok(&["gate", "approve", "claim-t"]);
+    let ended = world.start(&SEMI_AUTO).wait().code(1);
+    assert!(ended.stdout.contains("waits at gate merge-t"), "{}", ended.stdout);
+    // Merging by hand, without a supervisor, closes the matter too.
+    world.env.ok(&["merge", "t"]);
+    let ended = world.start(&SEMI_AUTO).wait().code(1);
+    assert_eq!(ended.stdout, "u waits at gate claim-u: start u: u\n");
+    world.env.axiom(&["gate", "approve", "nope"]).fails_with(git_axiom::error::Code::UnknownGate);
+    world.all_is_well();
+}
+
+#[test]
+fn what_is_rejected_is_blocked_with_the_reason() {
+    let world = World::new();
+    world.task("t", "echo 1 > t.txt", &[]);
+    world.task("u", "echo 1 > u.txt", &[]);
+    let live = world.start(&["--mode", "semi-auto"]);
+    world.wait_for_gate("claim-t");
+    world.env.ok(&["gate", "reject", "claim-t", "--reason", "not today"]);
+    wait_until("blocked", || world.status_of("t") == "blocked");
+    assert_eq!(world.find_task("t")["reason"], "not today");
+    world.wait_for_gate("claim-u");
+    world.env.ok(&["gate", "approve", "claim-u"]);
+    world.wait_for_gate("merge-u");
+    world.env.ok(&["gate", "reject", "merge-u", "--reason", "not good enough"]);
+    wait_until("blocked", || world.status_of("u") == "blocked");
+    world.env.ok(&["task", "unblock", "u"]);
+    world.wait_for_gate("claim-u");
+    world.env.ok(&["quit"]);
+    live.wait().code(0);
+    world.all_is_well();
+}
+
+#[test]
+fn a_question_waits_for_its_answer_and_the_next_prompt_holds_it() {
+    let world = World::new();
+    world.task("t", "", &[]);
+    let agent = world.beside("agent.sh");
+    let prompts = world.beside("prompts").display().to_string();
+    let script = format!(
+        "cat > '{prompts}'.$AXIOM_ITERATION\n\
+         if [ $AXIOM_ITERATION = 1 ]; then git axiom signal waiting 'red or blue?'; exit 0; fi\necho $AXIOM_ITERATION > t.txt"
+    );
+    std::fs::write(&agent, script).unwrap();
+    let live = world.start_autopilot(&["--", "sh", agent.to_str().unwrap()]);
+    let gate = world.wait_for_gate("question-t");
+    assert_eq!(gate["reason"], "red or blue?");
+    assert_eq!(world.agents()[0]["state"], "waiting");
+    let refused = world.env.axiom(&["gate", "approve", "question-t"]).fails_with(git_axiom::error::Code::InvalidInput);
+    assert!(refused.stderr.contains("git axiom gate answer"), "{refused}");
+    let live = {
+        // With a question open, --until-idle ends: nobody may be there to answer.
+        let ended = live.wait().code(1);
+        assert!(ended.stdout.contains("t waits at gate question-t: red or blue?"), "{}", ended.stdout);
+        world.env.ok(&["gate", "answer", "t", "neither, green"]);
+        world.start_autopilot(&["--", "sh", agent.to_str().unwrap()])
+    };
+    live.wait().code(0);
+    let second = std::fs::read_to_string(world.beside("prompts.2")).unwrap();
+    assert!(second.contains("red or blue?") && second.contains("neither, green"), "{second}");
+    assert!(!std::fs::read_to_string(world.beside("prompts.1")).unwrap().contains("green"));
+    assert_eq!(world.env.git(&["show", "main:t.txt"]), "2");
+    world.all_is_well();
+}
+
+#[test]
+fn the_mode_can_be_changed_while_it_runs() {
+    let world = World::new();
+    world.task("t", "echo 1 > t.txt", &[]);
+    let live = world.start(&["--mode", "semi-auto", "--until-idle", "--agents", "1"]);
+    // It would end at the gate: so this one runs without --until-idle.
+    live.wait().code(1);
+    let live = world.start(&["--agents", "1"]);
+    world.wait_for_gate("claim-t");
+    assert_eq!(world.env.ok(&["mode", "autopilot"]), "autopilot");
+    wait_until("merged", || world.env.repo().join("t.txt").exists());
+    let checkpoints = world.env.json(&["checkpoint", "list"]);
+    assert!(checkpoints.to_string().contains("before-autopilot-"), "{checkpoints}");
+    assert_eq!(world.env.ok(&["mode"]), "autopilot");
+    world.env.ok(&["quit"]);
+    live.wait().code(0);
+    world.all_is_well();
+}
+
+#[test]
+fn a_merge_conflict_waits_with_its_files_and_is_tried_again_when_approved() {
+    let world = World::new();
+    let beside = world.env.root().display().to_string();
+    for task in ["t", "u"] {
+        let script = format!(
+            "echo {task} > README; touch '{beside}/{task}'; while [ ! -f '{beside}/t' ] || [ ! -f '{beside}/u' ]; do sleep 0.02; done"
+        );
+        world.task(task, &script, &[]);
+    }
+    let ended = world.autopilot(&[]).code(1);
+    let gates = world.gates();
+    assert_eq!(gates.len(), 1, "{gates:?}");
+    let loser = gates[0]["taskId"].as_str().unwrap().to_owned();
+    assert_eq!(gates[0]["details"], serde_json::json!(["README"]), "{gates:?}");
+    assert!(
+        ended.stdout.contains(&format!("{loser} waits at gate merge-{loser}: {loser} conflicts with main")),
+        "{}",
+        ended.stdout
+    );
+    world.all_is_well();
+    // A human settles it on the task's branch, in its workspace, and approves.
+    let workspace = world.env.repo().join(".worktrees").join(format!(
+        "{}-{loser}",
+        world.find_task(&loser)["lastAgent"].as_str().unwrap_or(
+            if world.env.repo().join(format!(".worktrees/agent-001-{loser}")).exists() { "agent-001" } else { "agent-002" }
+        )
+    ));
+    world.env.git_in(&workspace, &["merge", "-q", "-X", "ours", "main", "-m", "settled"]);
+    world.env.ok(&["gate", "approve", &format!("merge-{loser}")]);
+    world.autopilot(&[]).code(0);
+    assert_eq!(world.env.read("README").trim(), loser);
+    world.all_is_well();
+}
+
+#[test]
+fn what_is_the_users_and_in_the_way_makes_the_merge_wait() {
+    let world = World::new();
+    world.task("t", "echo theirs > t.txt; echo theirs >> README", &[]);
+    world.env.write("t.txt", "mine, untracked");
+    let before = world.users_things();
+    let ended = world.autopilot(&[]).code(1);
+    assert!(ended.stdout.contains("waits at gate merge-t") && ended.stdout.contains("t.txt"), "{}", ended.stdout);
+    assert_eq!((world.users_things(), world.env.read("t.txt").as_str()), (before, "mine, untracked"));
+    std::fs::remove_file(world.env.repo().join("t.txt")).unwrap();
+    world.env.ok(&["gate", "approve", "merge-t"]);
+    world.autopilot(&[]).code(0);
+    assert_eq!(world.env.read("t.txt"), "theirs\n");
+    world.all_is_well();
+}

@@ -1,0 +1,61 @@
+//! What an iteration leaves uncommitted: committed as WIP, secrets and large files left out and named.
+
+use crate::session_support::World;
+
+#[test]
+fn leftovers_are_committed_with_trailers_but_for_secrets_and_large_files() {
+    let world = World::new();
+    world.env.git(&["config", "axiom.checkpoints.maxFileSize", "1"]);
+    let script = "echo 1 > kept.txt; rm src/lib.txt; ln -s kept.txt link; printf x > \"$(printf 'odd\\377name')\"\n\
+        mkdir .axiom-x; echo KEY=1 > .env; echo k > server.pem; head -c 2000000 /dev/zero > large.bin\n\
+        git init -q inner; echo i > inner/file; mkfifo pipe; exit 1";
+    world.task("t", script, &[]);
+    let ended = world.autopilot(&["--max-iterations", "1"]).code(1);
+    let message = world.env.git(&["log", "-1", "--format=%B", "axiom/t"]);
+    assert!(message.starts_with("WIP: t #t @agent-001\n"), "{message}");
+    for trailer in ["Axiom-Task: t", "Axiom-Agent: agent-001", "Axiom-Iteration: 1"] {
+        assert!(message.lines().any(|line| line == trailer), "{message}");
+    }
+    let tree = world.env.git(&["ls-tree", "-r", "--name-only", "axiom/t"]);
+    assert_eq!(tree, "README\nkept.txt\nlink\n\"odd\\377name\"");
+    for name in [".env", "server.pem", "large.bin", "inner"] {
+        assert!(ended.stderr.contains(&format!("not committed: {name}")), "{name}\n{}", ended.stderr);
+        assert!(world.env.repo().join(".worktrees/agent-001-t").join(name).exists(), "{name} stays");
+    }
+    world.all_is_well();
+}
+
+#[test]
+fn what_was_left_out_survives_the_merge_in_the_trash() {
+    let world = World::new();
+    world.task("t", "echo 1 > t.txt; echo KEY=1 > .env; echo log > x.log; echo '*.log' > .gitignore", &[]);
+    world.autopilot(&[]).code(0);
+    let trash = world.env.repo().join(".worktrees/trash");
+    let found: Vec<_> = walkdir::WalkDir::new(trash).into_iter().flatten().map(|entry| entry.file_name().to_owned()).collect();
+    for name in [".env", "x.log"] {
+        assert!(found.iter().any(|each| each == name), "{name} is gone: {found:?}");
+    }
+    assert!(world.env.try_git(&["cat-file", "-e", "main:.env"]).code != Some(0));
+    world.all_is_well();
+}
+
+#[test]
+fn an_agent_that_commits_itself_and_leaves_nothing_gets_no_wip_commit() {
+    let world = World::new();
+    world.task("t", "echo 1 > t.txt; git add -A; git commit -qm 'my own words'", &[]);
+    world.autopilot(&[]).code(0);
+    let subjects = world.env.git(&["log", "--topo-order", "--format=%s", "main"]);
+    assert_eq!(subjects, "Merge task t: t #t @agent-001\nmy own words\nfirst");
+    world.all_is_well();
+}
+
+#[test]
+fn a_task_that_changes_nothing_is_merged_where_the_target_stands() {
+    let world = World::new();
+    world.task("t", "true", &[]);
+    let head = world.env.git(&["rev-parse", "HEAD"]);
+    world.autopilot(&[]).code(0);
+    assert_eq!(world.env.git(&["rev-parse", "HEAD"]), head);
+    assert_eq!(world.find_task("t")["merged"]["commit"], head.as_str());
+    world.all_is_well();
+}

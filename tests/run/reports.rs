@@ -1,0 +1,161 @@
+//! What agents report, and what follows from how they end.
+
+use crate::session_support::{World, wait_until};
+
+#[test]
+fn signals_say_how_far_a_task_is_and_that_it_is_done() {
+    let world = World::new();
+    let beside = world.env.root().display().to_string();
+    let script = format!(
+        "git axiom signal progress 40 && git axiom signal phase writing || exit 9\n\
+         touch '{beside}/told'; while [ ! -f '{beside}/go' ]; do sleep 0.02; done\n\
+         echo 1 > t.txt; git axiom signal complete; exit 3"
+    );
+    world.task("t", &script, &[]);
+    let live = world.start_autopilot(&[]);
+    world.wait_for_file("told");
+    wait_until("progress is shown", || world.agents()[0]["progress"] == 40);
+    let status = world.env.json(&["status"]);
+    let agent = &status["agents"][0];
+    assert_eq!(agent["state"], "running");
+    assert_eq!((agent["taskId"].as_str(), agent["iteration"].as_u64()), (Some("t"), Some(1)));
+    assert_eq!((agent["phase"].as_str(), agent["branch"].as_str()), (Some("writing"), Some("axiom/t")));
+    assert_eq!((status["session"]["state"].as_str(), &status["supervisor"]["alive"]), (Some("running"), &true.into()));
+    assert_eq!(status["supervisor"]["pid"], live.pid());
+    assert_eq!(status["tasks"]["active"], 1);
+    world.signal_file("go");
+    live.wait().code(0);
+    assert_eq!(world.env.read("t.txt"), "1\n");
+    world.all_is_well();
+}
+
+#[test]
+fn a_blocked_agent_blocks_its_task_with_its_words() {
+    let world = World::new();
+    world.task("t", "echo half > half.txt; git axiom signal blocked 'no key for the API'", &[]);
+    world.task("u", "echo 1", &["--after", "t"]);
+    let ended = world.autopilot(&[]).code(1);
+    assert_eq!(ended.stdout, "t is blocked: no key for the API\nu waits for t\n");
+    assert_eq!(world.env.git(&["show", "axiom/t:half.txt"]), "half", "what it left is committed");
+    // Unblocked, it goes on in the same workspace.
+    world.env.ok(&["task", "edit", "t", "--body", "test -f half.txt && echo whole > whole.txt"]);
+    world.env.ok(&["task", "unblock", "t"]);
+    world.autopilot(&[]).code(0);
+    assert_eq!(world.env.read("whole.txt"), "whole\n");
+    world.all_is_well();
+}
+
+#[test]
+fn markers_count_with_the_right_token_only() {
+    let world = World::new();
+    let agent = world.beside("agent.sh");
+    let script = "prompt=$(cat)\n\
+        if [ $AXIOM_ITERATION = 1 ]; then echo '<axiom wrong>BLOCKED: never</axiom>'; echo \"$prompt\"; exit 1; fi\n\
+        echo 1 > $AXIOM_TASK_ID.txt; echo \"<axiom $AXIOM_TOKEN>COMPLETE</axiom>\"; exit 1";
+    std::fs::write(&agent, script).unwrap();
+    world.task("t", "", &[]);
+    world.autopilot(&["--", "sh", agent.to_str().unwrap()]).code(0);
+    assert_eq!(world.env.read("t.txt"), "1\n");
+    assert_eq!(world.show("t")["iterations"], 2, "{}", world.show("t"));
+    world.all_is_well();
+}
+
+#[test]
+fn an_agent_that_fails_gets_another_iteration_until_they_run_out() {
+    let world = World::new();
+    world.task("t", "echo $AXIOM_ITERATION/$AXIOM_MAX_ITERATIONS >> t.txt; exit 7", &[]);
+    let ended = world.autopilot(&["--max-iterations", "3"]).code(1);
+    assert_eq!(ended.stdout, "t is failed: not complete after 3 iterations: it exited with status 7\n");
+    assert_eq!(world.env.git(&["show", "axiom/t:t.txt"]), "1/3\n2/3\n3/3");
+    assert_eq!(world.commits_of("t", "axiom/t").len(), 3);
+    assert_eq!(world.find_task("t")["retryCount"], 0);
+    world.all_is_well();
+}
+
+#[test]
+fn verify_steps_must_pass_and_a_failing_one_is_told_to_the_agent() {
+    let world = World::new();
+    world.task("t", "", &["--verify", "test -f a.txt", "--verify", "echo looking for b; test -f b.txt"]);
+    let (agent, prompt) = (world.beside("agent.sh"), world.beside("prompt").display().to_string());
+    let script = format!("cat > '{prompt}'.$AXIOM_ITERATION\nif [ -f a.txt ]; then echo b > b.txt; else echo a > a.txt; fi");
+    std::fs::write(&agent, script).unwrap();
+    let ended = world.autopilot(&["--", "sh", agent.to_str().unwrap()]).code(0);
+    assert!(ended.stderr.contains("verify step 'echo looking for b; test -f b.txt' exited with status 1"), "{}", ended.stderr);
+    let second = std::fs::read_to_string(world.beside("prompt.2")).unwrap();
+    assert!(second.contains("looking for b"), "{second}");
+    assert!(std::fs::read_to_string(world.beside("prompt.1")).unwrap().contains("test -f a.txt"));
+    let audit = world.env.ok(&["task", "audit", "t"]);
+    assert!(audit.contains("verified: test -f a.txt"), "{audit}");
+    assert_eq!(world.env.read("b.txt"), "b\n");
+    world.all_is_well();
+}
+
+#[test]
+fn personas_name_the_agents_and_slots_are_respected() {
+    let world = World::new();
+    for (task, persona) in [("t", "ed"), ("u", "ed"), ("v", "tester")] {
+        let (running, most) = (world.beside("running").display().to_string(), world.beside("most").display().to_string());
+        let script = format!(
+            "mkdir -p '{running}'; touch '{running}/{task}'; sleep 0.3; ls '{running}' | wc -l >> '{most}'; rm '{running}/{task}'; \
+             echo $AXIOM_AGENT > {task}.txt"
+        );
+        world.task(task, &script, &["--persona", persona]);
+    }
+    world.autopilot(&["--agents", "1"]).code(0);
+    assert_eq!(world.lines("most").iter().map(|line| line.trim()).collect::<Vec<_>>(), ["1", "1", "1"]);
+    assert_eq!((world.env.read("t.txt"), world.env.read("v.txt")), ("ed-001\n".into(), "tester-001\n".into()));
+    world.all_is_well();
+}
+
+#[test]
+fn output_is_given_back_byte_by_byte() {
+    let world = World::new();
+    let beside = world.env.root().display().to_string();
+    let script = format!(
+        "printf 'one\\n\\377\\376 two\\r\\n'; echo err >&2; printf 'no line end'\n\
+         touch '{beside}/told'; while [ ! -f '{beside}/go' ]; do sleep 0.02; done; printf ' until now'"
+    );
+    world.task("t", &script, &[]);
+    let live = world.start_autopilot(&[]);
+    world.wait_for_file("told");
+    let follow = crate::session_support::Live::start(
+        world.env.axiom_command(&world.env.repo(), ["output", "--follow", "t"]),
+        world.env.root(),
+        "follow",
+    );
+    world.signal_file("go");
+    live.wait().code(0);
+    follow.wait().code(0);
+    let expected = b"one\n\xff\xfe two\r\nno line end until now";
+    let printed = |args: &[&str]| world.env.axiom_command(&world.env.repo(), args).output().unwrap().stdout;
+    for output in
+        [printed(&["output", "t"]), printed(&["output", "agent-001"]), std::fs::read(world.beside("follow.out")).unwrap()]
+    {
+        // The two channels are two pipes: what came first between them is not known for certain.
+        let text = String::from_utf8_lossy(&output).replacen("err\n", "", 1);
+        assert_eq!(text, String::from_utf8_lossy(expected));
+        assert!(output.windows(3).any(|part| part == b"\xff\xfe "), "{output:?}");
+    }
+    world.env.axiom(&["output", "nobody"]).fails_with(git_axiom::error::Code::UnknownTask);
+    world.all_is_well();
+}
+
+#[test]
+fn agents_are_refused_what_is_for_humans() {
+    let world = World::new();
+    let beside = world.env.root().display().to_string();
+    let mut script = String::new();
+    for verb in ["gate approve x", "mode semi-auto", "run", "merge t", "rollback checkpoint x --yes", "undo --yes"] {
+        script.push_str(&format!("git axiom {verb} 2>>'{beside}/said'; echo $? >> '{beside}/codes'\n"));
+    }
+    script.push_str(&format!("git axiom task list > '{beside}/list' || exit 1\n"));
+    world.task("t", &script, &[]);
+    world.autopilot(&[]).code(0);
+    let said = std::fs::read_to_string(world.beside("said")).unwrap();
+    assert_eq!(world.lines("codes"), ["3"; 6], "{said}");
+    assert_eq!(said.matches("error[NOT_FOR_AGENTS]").count(), 6, "{said}");
+    assert!(std::fs::read_to_string(world.beside("list")).unwrap().contains('t'));
+    // And nobody but an agent may signal.
+    world.env.axiom(&["signal", "complete"]).fails_with(git_axiom::error::Code::InvalidInput);
+    world.all_is_well();
+}

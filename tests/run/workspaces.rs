@@ -1,0 +1,166 @@
+//! Agents that do to their workspace what they should not, and users who move branches meanwhile.
+
+use crate::session_support::{World, wait_until};
+
+/// In iteration 1 does something bad to the workspace and fails; later writes what it found.
+fn mischief(world: &World, bad: &str) {
+    let script = format!("if [ $AXIOM_ITERATION = 1 ]; then {bad}; exit 1; fi\necho mended > t.txt");
+    world.task("t", &script, &[]);
+}
+
+#[test]
+fn a_detached_head_is_brought_back_with_its_work() {
+    let world = World::new();
+    mischief(&world, "git checkout -q --detach; echo 1 > detached.txt; git add -A; git commit -qm detached; echo 2 > more.txt");
+    world.autopilot(&[]).code(0);
+    assert_eq!(world.env.read("t.txt"), "mended\n");
+    assert_eq!((world.env.read("detached.txt"), world.env.read("more.txt")), ("1\n".into(), "2\n".into()));
+    world.all_is_well();
+}
+
+#[test]
+fn an_agent_on_a_branch_of_its_own_does_not_move_the_users_branches() {
+    let world = World::new();
+    world.env.git(&["branch", "precious"]);
+    mischief(&world, "git checkout -q precious; echo 1 > other.txt");
+    let head = world.env.git(&["rev-parse", "precious"]);
+    let ended = world.autopilot(&["--max-iterations", "3"]);
+    assert_eq!(world.env.git(&["rev-parse", "precious"]), head, "{}", ended.stderr);
+    world.no_process_is_left();
+    world.env.fsck();
+}
+
+#[test]
+fn a_merge_that_was_left_with_conflicts_is_not_committed_as_if_it_were_settled() {
+    let world = World::new();
+    world.env.git(&["checkout", "-q", "-b", "other"]);
+    world.env.write("README", "other\n");
+    world.env.git(&["commit", "-q", "-a", "-m", "other"]);
+    world.env.git(&["checkout", "-q", "main"]);
+    let bad = "echo mine > README; git commit -qam mine; git merge -q other >/dev/null 2>&1; echo extra > extra.txt";
+    let script = format!(
+        "if [ $AXIOM_ITERATION = 1 ]; then {bad}; exit 1; fi\n\
+         git checkout -q --ours README; git add -A; git commit -qm settled || exit 1; echo mended > t.txt"
+    );
+    world.task("t", &script, &[]);
+    let ended = world.autopilot(&["--max-iterations", "3"]).code(0);
+    let markers = world.env.try_git(&["grep", "-l", "<<<<<<<", "main"]);
+    assert_eq!(markers.stdout, "", "{markers}{}", ended.stderr);
+    assert_eq!(world.env.read("t.txt"), "mended\n");
+    assert_eq!(world.env.read("extra.txt"), "extra\n");
+    world.all_is_well();
+}
+
+#[test]
+fn a_workspace_that_its_agent_deleted_is_made_again() {
+    let world = World::new();
+    mischief(&world, "echo 1 > kept.txt; git add -A; git commit -qm kept; rm -rf \"$AXIOM_WORKTREE\"");
+    let ended = world.autopilot(&["--max-iterations", "5"]).code(0);
+    assert_eq!(world.env.read("t.txt"), "mended\n", "{}", ended.stderr);
+    assert_eq!(world.env.read("kept.txt"), "1\n");
+    world.all_is_well();
+}
+
+#[test]
+fn a_workspace_that_lost_its_git_file_never_turns_into_the_users_worktree() {
+    let world = World::new();
+    let before = world.make_dirty();
+    mischief(&world, "echo 1 > kept.txt; rm .git; git add -A 2>/dev/null; git commit -qm wrong 2>/dev/null");
+    let ended = world.autopilot(&["--max-iterations", "5"]).code(0);
+    assert_eq!(world.users_things(), before, "{}", ended.stderr);
+    assert_eq!((world.env.read("t.txt"), world.env.read("kept.txt")), ("mended\n".into(), "1\n".into()));
+    world.all_is_well();
+}
+
+#[test]
+fn a_lock_that_a_killed_git_left_in_the_workspace_stops_nobody() {
+    let world = World::new();
+    mischief(&world, "touch \"$(git rev-parse --git-dir)/index.lock\"; echo 1 > kept.txt");
+    let ended = world.autopilot(&["--max-iterations", "20"]).code(0);
+    assert_eq!((world.env.read("t.txt"), world.env.read("kept.txt")), ("mended\n".into(), "1\n".into()), "{}", ended.stderr);
+    world.all_is_well();
+}
+
+#[test]
+fn a_deleted_task_branch_and_a_reset_one_harm_nothing_else() {
+    let world = World::new();
+    mischief(&world, "git reset -q --hard HEAD; git update-ref -d refs/heads/axiom/t; echo 1 > kept.txt");
+    let ended = world.autopilot(&["--max-iterations", "3"]);
+    assert!(matches!(ended.code, Some(0 | 1)), "{}", ended.stderr);
+    world.no_process_is_left();
+    world.env.fsck();
+}
+
+#[test]
+fn a_target_that_is_deleted_while_it_runs_makes_the_merge_wait() {
+    let world = World::new();
+    world.env.git(&["branch", "goal"]);
+    world.env.git(&["config", "axiom.merge.target", "goal"]);
+    let beside = world.env.root().display().to_string();
+    let script = format!("echo 1 > t.txt; touch '{beside}/begun'; while [ ! -f '{beside}/go' ]; do sleep 0.02; done");
+    world.task("t", &script, &[]);
+    world.task("u", "echo 1 > u.txt", &["--after", "t"]);
+    let live = world.start_autopilot(&[]);
+    world.wait_for_file("begun");
+    let old = world.env.git(&["rev-parse", "goal"]);
+    world.env.git(&["branch", "-q", "-D", "goal"]);
+    world.signal_file("go");
+    let ended = live.wait().code(1);
+    assert!(ended.stdout.contains("t waits at gate merge-t: the target branch 'goal' is gone"), "{}", ended.stdout);
+    world.env.axiom(&["run", "--until-idle"]).fails_with(git_axiom::error::Code::TargetMissing);
+    world.env.git(&["branch", "goal", &old]);
+    world.env.ok(&["gate", "approve", "merge-t"]);
+    world.autopilot(&[]).code(0);
+    assert_eq!(world.env.git(&["show", "goal:t.txt"]), "1");
+    assert!(!world.env.repo().join("t.txt").exists(), "main is not the target");
+    world.all_is_well();
+}
+
+#[test]
+fn a_target_that_is_checked_out_elsewhere_is_updated_there() {
+    let world = World::new();
+    let other = world.beside("elsewhere");
+    world.env.git(&["worktree", "add", "-q", "-b", "goal", other.to_str().unwrap()]);
+    world.env.git(&["config", "axiom.merge.target", "goal"]);
+    std::fs::write(other.join("mine.txt"), "mine").unwrap();
+    world.task("t", "echo 1 > t.txt", &[]);
+    world.autopilot(&[]).code(0);
+    assert_eq!(std::fs::read_to_string(other.join("t.txt")).unwrap(), "1\n");
+    assert_eq!(world.env.git_in(&other, &["status", "--porcelain"]), "?? mine.txt");
+    assert!(!world.env.repo().join("t.txt").exists());
+    world.all_is_well();
+}
+
+#[test]
+fn a_user_who_commits_to_the_target_meanwhile_is_merged_with() {
+    let world = World::new();
+    let beside = world.env.root().display().to_string();
+    let script = format!("echo 1 > t.txt; touch '{beside}/begun'; while [ ! -f '{beside}/go' ]; do sleep 0.02; done");
+    world.task("t", &script, &[]);
+    let live = world.start_autopilot(&[]);
+    world.wait_for_file("begun");
+    world.env.write("mine.txt", "mine\n");
+    world.env.git(&["add", "mine.txt"]);
+    world.env.git(&["commit", "-q", "-m", "mine"]);
+    world.signal_file("go");
+    live.wait().code(0);
+    assert_eq!((world.env.read("t.txt"), world.env.read("mine.txt")), ("1\n".into(), "mine\n".into()));
+    world.all_is_well();
+}
+
+#[test]
+fn a_user_who_looks_into_a_workspace_meanwhile_is_no_matter() {
+    let world = World::new();
+    let beside = world.env.root().display().to_string();
+    let script = format!("echo 1 > t.txt; touch '{beside}/begun'; while [ ! -f '{beside}/go' ]; do sleep 0.02; done");
+    world.task("t", &script, &[]);
+    let live = world.start_autopilot(&[]);
+    world.wait_for_file("begun");
+    let workspace = world.env.repo().join(".worktrees/agent-001-t");
+    assert_eq!(world.env.git_in(&workspace, &["status", "--porcelain"]), "?? t.txt");
+    assert_eq!(world.env.axiom_in(&workspace, &["status", "--json"]).success().json()["tasks"]["active"], 1);
+    world.signal_file("go");
+    live.wait().code(0);
+    wait_until("put aside", || !workspace.exists());
+    world.all_is_well();
+}
