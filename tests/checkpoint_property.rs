@@ -4,6 +4,7 @@
 //!
 //! `AXIOM_PROPERTY_STATES=20000 cargo test --test checkpoint_property` tries more; a failure prints the seed of its one
 //! state: `AXIOM_PROPERTY_SEED=<seed>` tries that alone.
+#![allow(clippy::wildcard_enum_match_arm, clippy::too_many_lines)] // a generator of random steps
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
