@@ -119,3 +119,28 @@ fn a_preview_names_workspaces_that_change_and_commits_newest_first() {
     scratch.axiom(&["merge", "t1"]);
     assert_eq!(preview()["commits"][0]["id"], scratch.head().as_str(), "newest first");
 }
+
+#[test]
+fn what_the_checkpoint_left_out_stays_where_it_is() {
+    let scratch = Scratch::new();
+    scratch.write(".gitignore", ".env\n");
+    scratch.git(&["add", ".gitignore"]);
+    scratch.git(&["commit", "-q", "-m", "ignore"]);
+    scratch.write(".env", "KEY=1\n");
+    scratch.write(".worktrees/own.txt", "tracked\n");
+    scratch.git(&["add", "-f", ".worktrees/own.txt"]);
+    scratch.git(&["commit", "-q", "-m", "a file of ours among the workspaces"]);
+    scratch.write(".worktrees/own.txt", "edited\n");
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    // Somebody rewrites the list of ignored files, so that .env is captured from now on.
+    scratch.write(".gitignore", "nothing\n");
+    scratch.write(".worktrees/own.txt", "wrecked\n");
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    assert_eq!(scratch.read(".env"), "KEY=1\n", "ignored then, so it is no matter of the checkpoint");
+    assert_eq!(scratch.read(".gitignore"), ".env\n");
+    assert_eq!(scratch.read(".worktrees/own.txt"), "edited\n", "tracked, so it is held wherever it is");
+    scratch.axiom(&["undo", "--yes"]);
+    assert_eq!(scratch.read(".env"), "KEY=1\n");
+    assert_eq!(scratch.read(".worktrees/own.txt"), "wrecked\n");
+    scratch.fsck();
+}

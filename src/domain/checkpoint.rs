@@ -237,7 +237,24 @@ pub struct Coverage {
     pub missing: bool,
 }
 
+impl PathSample {
+    /// Whether a path is one of those listed, or below one.
+    fn covers(&self, path: &RepoPath) -> bool {
+        self.paths.iter().any(|root| {
+            let rest = path.as_bytes().strip_prefix(root.as_bytes());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+        })
+    }
+}
+
 impl Coverage {
+    /// Whether the capture is known to say nothing of a path: going back to it must leave the path alone.
+    pub fn says_nothing_of(&self, path: &RepoPath) -> bool {
+        [&self.ignored, &self.nested_repositories, &self.too_large, &self.special, &self.unreadable]
+            .into_iter()
+            .any(|sample| sample.covers(path))
+    }
+
     /// Whether the capture holds everything that is in the worktree.
     pub fn is_complete(&self) -> bool {
         let Self { ignored, nested_repositories, dirty_submodules, too_large, special, unreadable, missing: _ } = self;

@@ -90,7 +90,14 @@ impl Repository {
             return Err(unreadable_error(worktree, &unreadable));
         }
         unreadable.into_iter().for_each(|path| coverage.unreadable.add(path));
-        entries.retain(|entry| !options.excluded.iter().any(|root| is_below(&entry.path, root)));
+        // What is tracked there is the user's like anything else.
+        entries.retain(|entry| {
+            let tracked = match entry.kind {
+                StatusKind::Tracked { .. } | StatusKind::Unmerged => true,
+                StatusKind::Untracked | StatusKind::NestedRepository | StatusKind::Ignored => false,
+            };
+            tracked || !options.excluded.iter().any(|root| is_below(&entry.path, root))
+        });
         let changed = self.content_of(worktree, entries, options, &mut coverage)?;
         env::fault_point("git.capture-before-objects");
         let known = facts.tree.clone();

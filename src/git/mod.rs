@@ -27,6 +27,7 @@ mod checkpoint_refs;
 mod commit;
 mod coverage;
 mod durability;
+mod graft;
 mod head;
 mod history;
 mod index_file;

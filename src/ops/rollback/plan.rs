@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::domain::checkpoint::{CheckpointDocument, CheckpointRecord};
+use crate::domain::checkpoint::{CheckpointDocument, CheckpointRecord, Coverage};
 use crate::domain::ids::{CaseId, CheckpointName};
 use crate::domain::names::{Oid, RefName, RepoPath};
 use crate::domain::operation::{HeadState, Operation, OperationKind, RefChange, Way, WorkspaceChange, WorktreeChange};
@@ -121,10 +121,11 @@ pub(super) fn make(ctx: &Context, record: &CheckpointRecord, document: &Checkpoi
         (None, None) => return Err(Error::new(Code::CheckpointDamaged, "the checkpoint names neither branch nor commit")),
     };
     let path = main.worktree.path().to_string_lossy().into_owned();
-    let change = worktree_change(ctx, path, &main.capture, None, &record.capture, head)?;
+    let coverage = document.coverage.get(&path);
+    let change = worktree_change(ctx, path, &main.capture, None, &record.capture, head, coverage)?;
     add_worktree(ctx, change, &main.capture, &mut operation, &mut preview)?;
     for fate in &fates {
-        add_workspace(ctx, fate, captured, &mut operation, &mut preview)?;
+        add_workspace(ctx, fate, document, captured, &mut operation, &mut preview)?;
     }
     operation.kept = kept(ctx, &operation)?;
     operation.restored = Some(Box::new(restored));
@@ -135,6 +136,7 @@ pub(super) fn make(ctx: &Context, record: &CheckpointRecord, document: &Checkpoi
 fn add_workspace(
     ctx: &Context,
     fate: &Fate,
+    document: &CheckpointDocument,
     captured: &Captured,
     operation: &mut Operation,
     preview: &mut Preview,
@@ -151,7 +153,8 @@ fn add_workspace(
             };
             let old = Some(present.state.capture.clone());
             let capture = &present.captured.capture;
-            let change = worktree_change(ctx, then.path.clone(), capture, old, &then.capture, head)?;
+            let coverage = document.coverage.get(&then.path);
+            let change = worktree_change(ctx, then.path.clone(), capture, old, &then.capture, head, coverage)?;
             let same = change.files.old == change.files.new
                 && change.index.old == change.index.new
                 && change.head.old == change.head.new;
@@ -235,19 +238,38 @@ fn worktree_change(
     now_commit: Option<Oid>,
     then: &Oid,
     head: HeadState,
+    coverage: Option<&Coverage>,
 ) -> Result<WorktreeChange> {
     let capture = ctx.repo.read_commit(then)?;
     let Some(index) = capture.parents.get(1) else {
         return Err(Error::new(Code::CheckpointDamaged, format!("{} is no capture", then.short())));
     };
     let index = ctx.repo.read_commit(index)?.tree;
+    let files = with_spared(ctx, &now.tree, capture.tree, coverage)?;
     Ok(WorktreeChange {
         path,
-        files: Change::new(now.tree.clone(), capture.tree),
+        files: Change::new(now.tree.clone(), files),
         index: Change::new(now.index_tree.clone(), index),
         head: Change::new(head_state(&now.head), head),
         captures: Change::new(now_commit, Some(then.clone())),
     })
+}
+
+/// The tree to go back to, with the files of now that the checkpoint said nothing of (ignored or too large then, perhaps
+/// captured now): they stay, or a rewritten `.gitignore` would cost a `.env`.
+fn with_spared(ctx: &Context, now: &Oid, then: Oid, coverage: Option<&Coverage>) -> Result<Oid> {
+    let Some(coverage) = coverage.filter(|coverage| !coverage.is_complete()) else { return Ok(then) };
+    let changes = ctx.repo.diff_trees(now, &then)?;
+    let appears = |path: &RepoPath| {
+        let above = |root: &RepoPath| path.as_bytes().strip_prefix(root.as_bytes()).is_some_and(|rest| rest.starts_with(b"/"));
+        changes.iter().any(|change| change.new.is_some() && above(&change.path))
+    };
+    let spared: Vec<_> = changes
+        .iter()
+        .filter(|change| change.new.is_none() && coverage.says_nothing_of(&change.path) && !appears(&change.path))
+        .filter_map(|change| Some((change.path.clone(), change.old.clone()?)))
+        .collect();
+    ctx.repo.graft(&then, &spared)
 }
 
 /// Adds a worktree, and names the uncommitted content that it replaces.
