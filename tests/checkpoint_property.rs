@@ -5,6 +5,9 @@
 //! `AXIOM_PROPERTY_STATES=20000 cargo test --test checkpoint_property` tries more; a failure prints the seed of its one
 //! state: `AXIOM_PROPERTY_SEED=<seed>` tries that alone.
 #![allow(
+    // A table of changes, one after the other; kinds of repositories that need nothing special.
+    clippy::too_many_lines,
+    clippy::wildcard_enum_match_arm,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
