@@ -6,6 +6,9 @@
 //! state: `AXIOM_PROPERTY_SEED=<seed>` tries that alone.
 #![allow(clippy::wildcard_enum_match_arm, clippy::too_many_lines)] // a generator of random steps
 #![allow(
+    // A table of changes, one after the other; kinds of repositories that need nothing special.
+    clippy::too_many_lines,
+    clippy::wildcard_enum_match_arm,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,

@@ -56,7 +56,8 @@ pub struct CaptureCommit {
 }
 
 impl Repository {
-    /// Captures a worktree into objects. Neither its files nor its index are touched; nothing refers to the objects yet.
+    /// Captures a worktree into objects. Neither its files nor its index are touched; nothing refers to the objects yet, and
+    /// they are on disk only after [`Repository::sync_objects`], which every change of a ref does first.
     /// A crash leaves unreferenced objects and a scratch folder.
     ///
     /// # Errors
@@ -182,7 +183,7 @@ impl Repository {
 
     fn files_tree(&self, worktree: &Worktree, index: &Path, changed: &ChangedPaths) -> Result<Oid> {
         changed.stage(self, worktree, Some(index))?;
-        let git = self.git_in(worktree).index(index).config("core.splitIndex=false").writing();
+        let git = self.git_in(worktree).index(index).config("core.splitIndex=false").config("core.fsync=none");
         Oid::new(git.arg("write-tree").text()?)
     }
 
@@ -195,7 +196,7 @@ impl Repository {
             info.set(&stage.path, stage.mode, &stage.oid, 0);
         }
         info.apply(self, worktree, staged)?;
-        let git = self.git_in(worktree).index(staged).config("core.splitIndex=false").writing();
+        let git = self.git_in(worktree).index(staged).config("core.splitIndex=false").config("core.fsync=none");
         Oid::new(git.arg("write-tree").text()?)
     }
 

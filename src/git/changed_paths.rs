@@ -47,10 +47,11 @@ impl ChangedPaths {
     /// `FILE_UNREADABLE`, `GIT_LOCKED`, `DISK_FULL`, `GIT_FAILED`.
     pub fn stage(&self, repository: &Repository, worktree: &Worktree, index: Option<&Path>) -> Result<()> {
         let git = |arguments: &[&str]| {
-            let git = repository.git_in(worktree).writing().arg("update-index").args(arguments).args(["-z", "--stdin"]);
+            let git = repository.git_in(worktree).arg("update-index").args(arguments).args(["-z", "--stdin"]);
             match index {
-                Some(index) => git.index(index).config("core.splitIndex=false"),
-                None => git,
+                // A private index is thrown away, and objects are synced together before a ref names them.
+                Some(index) => git.index(index).config("core.splitIndex=false").config("core.fsync=none"),
+                None => git.writing(),
             }
         };
         if !self.remove.is_empty() {
