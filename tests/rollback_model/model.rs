@@ -155,7 +155,16 @@ impl Model {
                 tree.insert((*path).to_owned(), text(*content));
                 self.committed(real, tree, Some(task));
             }
-            _ => {}
+            // There is no such file; or it is no edit.
+            Step::Remove(_)
+            | Step::Stage(_)
+            | Step::Work(_)
+            | Step::Merge(_)
+            | Step::Checkpoint
+            | Step::RollbackTo(_)
+            | Step::RollbackTask(_)
+            | Step::Undo
+            | Step::Redo => {}
         }
     }
 

@@ -77,7 +77,7 @@ pub(super) fn run(args: &Task, context: &mut Context, screen: &mut Screen) -> Re
         true => None,
         false => {
             let program = configured_program(context)?;
-            Some(Options { slots: 1, max_iterations: u32::MAX, until_idle: false, program })
+            Some(Options { slots: 1, max_iterations: u32::MAX, until_idle: false, mode: None, program })
         }
     };
     let done = match op::run(context, &wanted, stop, &mut Progress::new(false))? {
