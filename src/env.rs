@@ -68,6 +68,11 @@ pub fn now() -> Timestamp {
     now.round(jiff::Unit::Millisecond).unwrap_or(now)
 }
 
+/// The time zone that people are shown times in: `TZ`, or what the system is set to; UTC where neither can be read.
+pub fn time_zone() -> jiff::tz::TimeZone {
+    jiff::tz::TimeZone::try_system().unwrap_or(jiff::tz::TimeZone::UTC)
+}
+
 /// Sixteen hexadecimal digits that no other call on this machine returns. `AXIOM_TEST_IDS` (debug builds) makes them
 /// count up from a seed.
 pub fn fresh_id() -> String {

@@ -148,7 +148,9 @@ impl Error {
         let full = matches!(cause.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded);
         let error =
             Self::new(if full { Code::DiskFull } else { Code::IoFailed }, format!("cannot {action} '{}'", path.display()));
+        let denied = cause.kind() == std::io::ErrorKind::PermissionDenied;
         let error = error.because(cause);
+        let error = if denied { error.hint("this user may not do that: see with 'ls -ld' whose it is") } else { error };
         if full { error.hint("free some disk space and run the command again; nothing was lost") } else { error }
     }
 
@@ -163,6 +165,13 @@ impl Error {
     #[must_use]
     pub fn why(mut self, why: impl Into<String>) -> Self {
         self.cause = Some(anyhow::Error::msg(why.into()));
+        self
+    }
+
+    /// Adds several hints.
+    #[must_use]
+    pub fn hints_of(mut self, hints: impl IntoIterator<Item = String>) -> Self {
+        self.hints.extend(hints);
         self
     }
 

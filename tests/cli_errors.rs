@@ -34,6 +34,9 @@ fn a_bare_repository_has_no_worktree() {
     --- exit 1
     ");
     assert!(!env.repo().join("axiom").exists(), "nothing half-made");
+    for verb in [&["status"][..], &["log"], &["task", "add", "x"], &["gate", "list"]] {
+        env.axiom(verb).fails_with(Code::BareRepository);
+    }
 }
 
 #[test]
@@ -70,6 +73,12 @@ fn unknown_and_duplicate_ids() {
     --- stderr
     error[DUPLICATE_ID]: the id 'PARSER' is taken
     hint: ids and checkpoint names are unique without regard to case: choose another with --id
+    --- exit 1
+    ");
+    insta::assert_snapshot!(env.axiom(&["checkpoint", "create", "Parser"]), @r"
+    --- stderr
+    error[DUPLICATE_ID]: the name 'Parser' is taken
+    hint: a task is called 'parser', and tasks and checkpoints share their names
     --- exit 1
     ");
     for verb in ["edit", "block", "unblock", "archive", "audit"] {
@@ -183,7 +192,7 @@ fn transitions_that_cannot_be() {
     insta::assert_snapshot!(env.axiom(&["task", "unblock", "a"]), @r"
     --- stderr
     error[INVALID_TRANSITION]: 'a' is pending, so it cannot be unblocked
-    hint: git axiom task show a    says why it is so
+    hint: an agent may take it as it is; 'git axiom task block a --reason R' keeps them from it
     --- exit 1
     ");
     env.ok(&["task", "archive", "a"]);
@@ -268,7 +277,7 @@ fn configuration_that_cannot_be_used() {
     env.write(".axiom/config.toml", "[agents]\ncount = 99\n");
     insta::assert_snapshot!(env.axiom(&["config", "show", "--changed"]), @r"
     agents.count          3     $ROOT/home/.config/git-axiom/config.toml:2
-    agents.maxIterations  9     git config, file:$ROOT/repo/.git/config
+    agents.maxIterations  9     git config, $ROOT/repo/.git/config
     agents.timeLimit      7200  $ROOT/home/.config/git-axiom/config.toml:3
     --- stderr
     note: '$ROOT/repo/.axiom/config.toml' is not applied, since nobody can approve it yet; use 'git config axiom.…'
@@ -277,7 +286,7 @@ fn configuration_that_cannot_be_used() {
     env.git(&["config", "axiom.agents.count", "many"]);
     insta::assert_snapshot!(env.axiom(&["config", "show"]), @r#"
     --- stderr
-    error[CONFIG_INVALID]: git config, file:$ROOT/repo/.git/config: the value "many" of 'agents.count' cannot be used
+    error[CONFIG_INVALID]: git config, $ROOT/repo/.git/config: the value "many" of 'agents.count' cannot be used
     hint: it takes a whole number from 1 to 100
     --- exit 1
     "#);

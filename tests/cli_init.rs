@@ -9,6 +9,10 @@ fn init_may_be_repeated() {
     let env = TestEnv::new();
     insta::assert_snapshot!(env.axiom(&["init"]), @r"
     Initialised $ROOT/repo/.git/axiom
+    --- stderr
+    next:  git axiom task add TITLE --body SCRIPT    plans a piece of work
+           git axiom run                             starts agents on what is planned
+           git axiom demo                            shows all of it in a scratch repository
     --- exit 0
     ");
     insta::assert_snapshot!(env.axiom(&["init"]), @r"

@@ -116,6 +116,54 @@ fn help_of_every_verb_goes_to_standard_output() {
 }
 
 #[test]
+fn help_is_wrapped_by_hand_and_not_again() {
+    fn check(command: &clap::Command) {
+        let text = command.get_after_help().map(ToString::to_string).unwrap_or_default();
+        for line in text.lines() {
+            assert!(line.chars().count() <= 96, "{}: {line}", command.get_name());
+        }
+        command.get_subcommands().for_each(check);
+    }
+    check(&<git_axiom::cli::arguments::Cli as clap::CommandFactory>::command());
+}
+
+#[test]
+fn usage_errors_name_what_can_be_said() {
+    let env = TestEnv::new();
+    insta::assert_snapshot!(env.axiom(&["mode", "fast"]), @r"
+    --- stderr
+    error[INVALID_INPUT]: 'fast' is no mode
+    hint: modes are semi-auto and autopilot
+    --- exit 2
+    ");
+    insta::assert_snapshot!(env.axiom(&["stop"]), @r"
+    --- stderr
+    error[USAGE]: no agent was named
+    hint: git axiom stop AGENT    for one that 'git axiom status' lists
+    hint: git axiom stop --all    for all of them
+    --- exit 2
+    ");
+    insta::assert_snapshot!(env.axiom(&["rollback", "--nonsense"]), @r"
+    --- stderr
+    error[USAGE]: unexpected argument '--nonsense' found
+    hint: Usage: git axiom rollback [OPTIONS], or git axiom rollback <COMMAND>
+    hint: -h explains a verb and its options
+    --- exit 2
+    ");
+    insta::assert_snapshot!(env.axiom(&["gate", "approve"]), @r"
+    --- stderr
+    error[USAGE]: the following required arguments were not provided: <GATE>...
+    hint: Usage: git axiom gate approve <GATE>..., or git axiom gate approve --all
+    hint: -h explains a verb and its options
+    --- exit 2
+    ");
+    insta::assert_snapshot!(env.axiom(&["gate", "approve", "--all"]), @r"
+    Nothing waits for an approval.
+    --- exit 0
+    ");
+}
+
+#[test]
 fn tracing_goes_where_it_is_asked() {
     let env = TestEnv::new();
     let log = env.root().join("trace");

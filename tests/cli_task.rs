@@ -40,7 +40,7 @@ fn a_first_use() {
     task-001: Write the parser
     status:    pending
     progress:  0%
-    added:     2026-01-13T12:00:01Z
+    added:     2026-01-13 12:00:01
 
     cargo new parser
     --- exit 0
@@ -52,7 +52,7 @@ fn a_first_use() {
     after:      task-001
     waits for:  task-001
     verify:     cargo test
-    added:      2026-01-13T12:00:02Z
+    added:      2026-01-13 12:00:02
     --- exit 0
     ");
     insta::assert_snapshot!(env.axiom(&["task", "edit", "task-002", "--title", "Test all of it", "--after", ""]), @r#"
@@ -83,24 +83,25 @@ fn a_first_use() {
     --- exit 0
     ");
     insta::assert_snapshot!(env.axiom(&["task", "audit", "task-002"]), @r#"
-    2026-01-13T12:00:02.001Z  user  added: Test it
-    2026-01-13T12:00:06Z      user  title "Test it" → "Test all of it"; after task-001 → none
-    2026-01-13T12:00:08Z      user  status pending → blocked; reason none → no tests yet
-    2026-01-13T12:00:09Z      user  status blocked → pending; reason no tests yet → none
-    2026-01-13T12:00:10Z      user  status pending → archived
+    2026-01-13 12:00:02  user  added: Test it
+    2026-01-13 12:00:06  user  title "Test it" → "Test all of it"; after task-001 → none
+    2026-01-13 12:00:08  user  status pending → blocked; reason none → no tests yet
+    2026-01-13 12:00:09  user  status blocked → pending; reason no tests yet → none
+    2026-01-13 12:00:10  user  status pending → archived
     --- exit 0
     "#);
     insta::assert_snapshot!(env.axiom(&["log", "-n", "3"]), @r"
-    t00000000000a0001  2026-01-13T12:00:10Z  user  archive 2 cases
-    t0000000000090001  2026-01-13T12:00:09Z  user  unblock task-002
-    t0000000000080001  2026-01-13T12:00:08Z  user  block task-002
+    ID                 TIME                 BY    UNDO  WHAT
+    t00000000000a0001  2026-01-13 12:00:10  user  yes   archive 2 cases
+    t0000000000090001  2026-01-13 12:00:09  user  yes   unblock task-002
+    t0000000000080001  2026-01-13 12:00:08  user  yes   block task-002
     --- exit 0
     ");
     insta::assert_snapshot!(env.axiom(&["status"]), @r"
     No session runs; mode semi-auto.
     Tasks: 0 pending (0 ready, 0 waiting), 0 active, 0 done (0 merged), 0 blocked, 0 failed.
 
-    Last: changed 2 cases, 2026-01-13T12:00:10Z.
+    Last: changed 2 cases, 2026-01-13 12:00:10.
     --- exit 0
     ");
     assert_eq!(env.git(&["status", "--porcelain"]), "");
@@ -217,7 +218,7 @@ fn an_import_is_all_or_nothing() {
     c
     --- stderr
     3 cases imported.
-    1 of them were active and are pending here: no agent works on them.
+    1 of them was active and is pending here: no agent works on it.
     --- exit 0
     ");
     insta::assert_snapshot!(env.axiom(&["task", "list"]), @r"
@@ -265,4 +266,48 @@ fn it_works_from_everywhere_in_the_repository() {
         git.env("PATH", &path).args(args);
         assert_eq!(ids(&env.run(git, None).success().json()), ["task-001"]);
     }
+}
+
+#[test]
+fn people_see_their_own_time_and_scripts_utc() {
+    let env = TestEnv::new().with_fixed_clock();
+    env.ok(&["task", "add", "x"]);
+    let in_tokyo = |args: &[&str]| {
+        let mut command = env.axiom_command(&env.repo(), args);
+        command.env("TZ", "JST-9");
+        env.run(command, None).success().stdout
+    };
+    for args in [&["log"][..], &["events"], &["task", "audit", "task-001"], &["task", "show", "task-001"], &["status"]] {
+        assert!(in_tokyo(args).contains("2026-01-13 21:00:00"), "{args:?}: {}", in_tokyo(args));
+    }
+    assert!(in_tokyo(&["log", "--json"]).contains("\"at\":\"2026-01-13T12:00:00"));
+}
+
+#[test]
+fn the_log_tells_what_can_be_taken_back() {
+    let env = TestEnv::new().with_fixed_clock();
+    insta::assert_snapshot!(env.axiom(&["log"]), @r"
+    --- stderr
+    Nothing was done yet.
+    --- exit 0
+    ");
+    env.ok(&["task", "add", "x", "--id", "a"]);
+    env.ok(&["task", "edit", "a", "--title", "y"]);
+    env.ok(&["undo", "--yes"]);
+    insta::assert_snapshot!(env.axiom(&["log"]), @r"
+    ID                 TIME                 BY    UNDO    WHAT
+    t0000000000030001  2026-01-13 12:00:03  user  yes     undo of 'edit a: title'
+    t0000000000020001  2026-01-13 12:00:02  user  undone  edit a: title
+    t0000000000010001  2026-01-13 12:00:01  user  yes     add a: x
+    --- exit 0
+    ");
+    // What was changed since is named, with a way on.
+    env.ok(&["task", "edit", "a", "--title", "z"]);
+    insta::assert_snapshot!(env.axiom(&["undo", "--yes", "t0000000000030001"]), @r"
+    --- stderr
+    error[CHANGED_MEANWHILE]: what the operation expects has changed: task a was changed
+    hint: since then: edit a: title (2026-01-13 12:00:05, user); to take that back first: git axiom undo t0000000000050001
+    hint: git axiom log --undoable    lists what can be taken back; git axiom undo ID    takes one of it back
+    --- exit 4
+    ");
 }

@@ -23,7 +23,7 @@ fn a_checkpoint_holds_every_worktree_and_says_what_it_does_not_hold() {
     let before = scratch.users_view();
     let output = scratch.axiom_with(&["checkpoint", "create", "first"], &[]);
     assert_eq!(String::from_utf8_lossy(&output.stdout), "first\n");
-    assert!(String::from_utf8_lossy(&output.stderr).contains("not held (ignored)"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("not held: 1 ignored entry"));
     assert_eq!(scratch.users_view(), before);
     assert_eq!(scratch.git(&["show", "axiom/captures/first:untracked.txt"]), "u");
     assert_eq!(scratch.git(&["show", "axiom/captures/first:staged.txt"]), "and edited");

@@ -100,3 +100,22 @@ fn commits_that_an_upstream_has_are_reverted_instead_of_removed() {
     assert_eq!(scratch.git(&["rev-parse", "HEAD^"]), published.as_str());
     assert_eq!((scratch.read("a.txt"), scratch.git(&["status", "--porcelain"])), ("a\n".into(), String::new()));
 }
+
+#[test]
+fn a_preview_names_workspaces_that_change_and_commits_newest_first() {
+    let scratch = Scratch::new();
+    scratch.done_task("t1");
+    scratch.open_task("t2");
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    let preview = || scratch.json(&["rollback", "checkpoint", "safe", "--dry-run"]);
+    assert_eq!(preview()["workspaces"], serde_json::json!([]), "nothing was touched");
+    std::fs::write(scratch.workspace("t2").join("half.txt"), "half\n").unwrap();
+    assert_eq!(preview()["workspaces"][0]["action"], "restored");
+    scratch.write("own.txt", "own\n");
+    scratch.git(&["add", "own.txt"]);
+    scratch.git(&["commit", "-q", "-m", "own"]);
+    // git's times are in seconds.
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    scratch.axiom(&["merge", "t1"]);
+    assert_eq!(preview()["commits"][0]["id"], scratch.head().as_str(), "newest first");
+}

@@ -17,6 +17,7 @@
 )]
 
 mod append;
+mod checkpoint;
 mod history;
 mod measure;
 mod replay;
@@ -36,8 +37,13 @@ fn main() {
         return status::load(folder);
     }
     let wanted = arguments.iter().find(|argument| !argument.starts_with('-'));
-    let groups: [(&str, Group); 4] =
-        [("startup", startup::rows), ("append", append::rows), ("replay", replay::rows), ("status", status::rows)];
+    let groups: [(&str, Group); 5] = [
+        ("checkpoint", checkpoint::rows),
+        ("startup", startup::rows),
+        ("append", append::rows),
+        ("replay", replay::rows),
+        ("status", status::rows),
+    ];
     let mut rows = Vec::new();
     for (name, group) in groups {
         if wanted.is_none_or(|wanted| name.contains(wanted.as_str())) {

@@ -54,6 +54,9 @@ pub enum Verb {
     /// Hold all agents at their next iteration boundary
     Pause(commands::pause::Pause),
     /// Let paused agents go on
+    #[command(after_help = "\
+Takes back 'git axiom pause': agents begin their next iterations, and ready tasks are claimed
+again. It does not start a session that has ended or crashed: 'git axiom run' does.")]
     Resume(commands::pause::NoArguments),
     /// Stop agents: their signal, a grace time, then SIGKILL
     Stop(commands::stop::Stop),
@@ -67,6 +70,10 @@ pub enum Verb {
     /// Merge the work of a task that is done into the target branch
     Merge(commands::merge::Merge),
     /// End the session as Ctrl+C does
+    #[command(after_help = "\
+No task is started any more; agents get 5 seconds to end their iteration and are stopped then.
+What they left is committed on their branches, and their tasks are pending again. 'git axiom
+run' begins the next session.")]
     Quit(commands::pause::NoArguments),
     /// Save everything, and look at what was saved
     #[command(subcommand, visible_alias = "checkpoints")]

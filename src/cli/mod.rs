@@ -7,6 +7,7 @@ pub mod pages;
 pub mod progress;
 pub mod report;
 pub mod screen;
+pub mod words;
 
 use std::ffi::OsString;
 

@@ -1,11 +1,15 @@
 //! What the supervisor does, as it does it: lines with a time on standard error, and on a terminal a live line per agent.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
-use crate::domain::ids::AgentId;
+use super::words;
+use crate::domain::case::Status;
+use crate::domain::gate::{GateKind, to_settle_first};
+use crate::domain::ids::{AgentId, CaseId};
 use crate::env;
 use crate::ops::supervise::notice::{Notice, Watcher};
 
@@ -14,12 +18,23 @@ use crate::ops::supervise::notice::{Notice, Watcher};
 pub struct Progress {
     live: Option<MultiProgress>,
     bars: BTreeMap<AgentId, ProgressBar>,
+    /// Where paths are seen from.
+    base: Option<PathBuf>,
+    /// How the last iteration of each task ended: what was said is not said again.
+    ended: BTreeMap<CaseId, String>,
 }
 
 impl Progress {
     /// With `terminal`, running agents get a live line each; otherwise there are plain lines only.
     pub fn new(terminal: bool) -> Self {
-        Self { live: terminal.then(MultiProgress::new), bars: BTreeMap::new() }
+        let live = terminal.then(MultiProgress::new);
+        Self { live, bars: BTreeMap::new(), base: None, ended: BTreeMap::new() }
+    }
+
+    /// Shows paths below `base` relative to it.
+    #[must_use]
+    pub fn seen_from(self, base: &Path) -> Self {
+        Self { base: Some(base.to_owned()), ..self }
     }
 
     /// Clears the live lines.
@@ -31,8 +46,7 @@ impl Progress {
     }
 
     fn line(&self, text: &str) {
-        let now = env::now().strftime("%H:%M:%S");
-        let line = format!("{now} {text}");
+        let line = format!("{} {text}", words::clock(env::now()));
         match &self.live {
             Some(live) => drop(live.println(line)),
             None => super::screen::Screen::new(false).complain(&line),
@@ -69,6 +83,7 @@ impl Watcher for Progress {
             }
             Notice::Recovered { what } => self.line(&format!("recovered: {what}")),
             Notice::Claimed { agent, task, title, workspace } => {
+                let workspace = words::below(self.base.as_deref(), &workspace);
                 self.line(&format!("{agent} claimed {task} \"{title}\" in {workspace}"));
             }
             Notice::IterationStarted { agent, task, iteration } => {
@@ -84,15 +99,20 @@ impl Watcher for Progress {
             Notice::IterationEnded { agent, task, how, left_out } => {
                 self.end(&agent);
                 self.line(&format!("{agent} {task}: {how}"));
+                self.ended.insert(task.clone(), how);
                 for path in left_out {
                     self.line(&format!("{agent} {task}: not committed: {path}"));
                 }
             }
-            Notice::Released { agent: _, task, status, reason } => self.line(&format!("{task} is {status}: {reason}")),
+            Notice::Released { agent: _, task, status, reason } => {
+                let said = self.ended.remove(&task);
+                self.line(&released(&task, status, &reason, said.as_deref()));
+            }
             Notice::Merged { task, commit } => self.line(&format!("{task} is merged as {}", commit.short())),
             Notice::GateOpened { id, reason, details } => {
-                self.line(&format!("gate {id}: {reason} (git axiom gate approve {id})"));
-                for detail in details {
+                let command = GateKind::of_gate(&id).unwrap_or(GateKind::HumanReview).command(&id);
+                self.line(&format!("gate {id}: {reason} ({command})"));
+                for detail in details.into_iter().chain(to_settle_first(&reason)) {
                     self.line(&format!("gate {id}:   {detail}"));
                 }
             }
@@ -101,5 +121,46 @@ impl Watcher for Progress {
             Notice::Pausing { why } => self.line(&why),
             Notice::Ended { how } => self.line(&format!("session ended: {how}")),
         }
+    }
+}
+
+/// What became of a task, without what the line on its last iteration said already.
+fn released(task: &CaseId, status: Status, reason: &str, said: Option<&str>) -> String {
+    let word = match status {
+        Status::Done if reason == "complete" => return format!("{task} is done"),
+        Status::Done => return format!("{task} is done: {reason}"),
+        Status::Failed => "failed",
+        Status::Blocked => "is blocked",
+        Status::Pending => "is pending again",
+        Status::Active => "is active",
+        Status::Archived => "is archived",
+    };
+    let said = said.unwrap_or_default();
+    let blocked = said.strip_prefix("blocked: ");
+    if reason == said || Some(reason) == blocked {
+        return format!("{task} {word}");
+    }
+    let why = said.strip_prefix("not complete: ").and_then(|why| reason.strip_suffix(why)?.strip_suffix(": "));
+    format!("{task} {word}: {}", why.unwrap_or(reason))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_said_is_not_said_again() {
+        let task = CaseId::new("t").unwrap();
+        let line = |status, reason: &str, said: &str| released(&task, status, reason, Some(said));
+        assert_eq!(line(Status::Done, "complete", "complete"), "t is done");
+        assert_eq!(line(Status::Done, "complete and verified", "complete"), "t is done: complete and verified");
+        assert_eq!(
+            line(Status::Failed, "not complete after 2 iterations: exit 3", "not complete: exit 3"),
+            "t failed: not complete after 2 iterations"
+        );
+        assert_eq!(line(Status::Failed, "it crashed 4 times", "its keeper died"), "t failed: it crashed 4 times");
+        assert_eq!(line(Status::Blocked, "no key", "blocked: no key"), "t is blocked");
+        assert_eq!(line(Status::Pending, "stopped", "stopped"), "t is pending again");
+        assert_eq!(released(&task, Status::Blocked, "its workspace is gone", None), "t is blocked: its workspace is gone");
     }
 }

@@ -58,7 +58,8 @@ pub fn usage(error: &clap::Error, json: bool) -> Exit {
     for paragraph in paragraphs {
         let text = paragraph.strip_prefix("tip: ").unwrap_or(paragraph);
         if text.starts_with("Usage:") {
-            report = report.hint(text.split_whitespace().collect::<Vec<_>>().join(" "));
+            let usages: Vec<&str> = text.trim_start_matches("Usage:").lines().map(str::trim).collect();
+            report = report.hint(format!("Usage: {}", usages.join(", or ")));
         } else if paragraph.starts_with("tip: ") {
             report = report.hint(text);
         }

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::open_repository;
 use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
+use crate::cli::words;
 use crate::config::keys::KEYS;
 use crate::config::{Loaded, Setting};
 use crate::error::{Exit, Result};
@@ -14,8 +15,8 @@ use crate::ops::configure;
 /// Verbs on the configuration.
 #[derive(Debug, Subcommand)]
 #[command(after_help = "\
-Layers, later wins: built-in defaults; ~/.config/git-axiom/config.toml (or below XDG_CONFIG_HOME);
-git config axiom.SECTION.KEY, git -c too; options of the command.")]
+Layers, later wins: built-in defaults; ~/.config/git-axiom/config.toml (or below
+XDG_CONFIG_HOME); git config axiom.SECTION.KEY, git -c too; options of the command.")]
 pub enum Config {
     /// Show every value and where it is from
     Show(Show),
@@ -61,7 +62,8 @@ pub fn run(args: &Config, global: &Global, screen: &mut Screen) -> Result<Exit> 
             let layered = loaded.settings.iter().filter(|(_, setting)| setting.source != crate::config::Source::Default);
             let count = layered.count();
             screen.answer(&serde_json::json!({ "valid": true, "changed": count }), || {
-                format!("The configuration is valid; {count} of {} keys are not at their defaults.\n", KEYS.len())
+                let are = words::verb(count, "is not at its default", "are not at their defaults");
+                format!("The configuration is valid; {count} of {} keys {are}.\n", KEYS.len())
             })?;
         }
     }

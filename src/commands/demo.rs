@@ -23,12 +23,12 @@ use stage::Stage;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Makes a repository of its own in the temporary folder and touches nothing else: no repository of
-yours, no configuration. Two agents (shell scripts, no model) work on five tasks; the supervisor is
-killed with SIGKILL; the next one takes over; everything is rolled back, and the rollback undone.
-Then each claim is checked against git. Takes less than a minute.
+yours, no configuration. Two agents (shell scripts, no model) work on five tasks; the supervisor
+is killed with SIGKILL; the next one takes over; everything is rolled back, and the rollback
+undone. Then each claim is checked against git. Takes less than a minute.
 
-Exits with 1 if a check fails. The repository stays, to look around in; the last lines say how to
-remove it.")]
+Exits with 1 if a check fails. The repository stays, to look around in; the last lines say how
+to remove it.")]
 pub struct Demo {}
 
 #[derive(Serialize)]

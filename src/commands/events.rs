@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::open;
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
+use crate::cli::words;
 use crate::domain::audit::describe;
 use crate::domain::event::{By, Envelope, Event};
 use crate::domain::ids::TxnId;
@@ -22,8 +23,9 @@ const INTERVAL: Duration = Duration::from_millis(200);
 /// Arguments of `events`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The events are the truth that everything else is made of. With --json and --follow, each event is a document on a line
-of its own; with --json alone, there is one document with the key events.")]
+The events are the truth that everything else is made of. With --json and --follow, each event
+is a document on a line of its own; with --json alone, there is one document with the key
+events.")]
 pub struct Events {
     /// Go on printing new ones, until interrupted
     #[arg(long)]
@@ -57,7 +59,7 @@ impl From<Envelope> for View {
 fn in_words(envelope: &Envelope) -> String {
     // Words that depend on the state are left out here.
     let (_, words) = describe(&envelope.event, &State::default());
-    format!("{:>6}  {}  {}  {}  {words}\n", envelope.seq, envelope.at, envelope.by, envelope.event.name())
+    format!("{:>6}  {}  {}  {}  {words}\n", envelope.seq, words::time(envelope.at), envelope.by, envelope.event.name())
 }
 
 /// Prints events.

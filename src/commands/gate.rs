@@ -6,21 +6,43 @@ use serde::Serialize;
 use super::open;
 use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
-use crate::domain::gate::{Decision, Gate, GateKind};
+use crate::cli::words;
+use crate::domain::gate::{Decision, Gate, GateKind, to_settle_first};
+use crate::domain::ids::GateId;
 use crate::error::{Code, Error, Exit, Result};
+use crate::ops::context::Context;
 use crate::ops::interventions;
 
 /// Verbs on gates.
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+In mode semi-auto each claim and each merge waits at a gate; in any mode, questions of agents
+and merges that cannot be done wait. A decision is recorded at once. The supervisor acts on it
+within a second; where none runs, the next 'git axiom run' does.")]
 pub enum GateVerb {
     /// List what waits for a human
+    #[command(after_help = "The last column is the command that lets each go on.")]
     List,
     /// Let it go on
+    #[command(after_help = "\
+At a gate of kind claim: an agent starts on the task. At one of kind merge: the task is merged;
+a merge that was in conflict is tried again, so settle it on the task's branch first. A question
+needs 'git axiom gate answer'. Where no supervisor runs, the next 'git axiom run' acts on it; a
+merge can be done at once by 'git axiom merge TASK'.")]
+    #[command(override_usage = "git axiom gate approve <GATE>...\n       git axiom gate approve --all")]
     Approve {
-        /// The gate's id, or its task's
-        gate: String,
+        /// The gates' ids, or their tasks'
+        #[arg(value_name = "GATE", required_unless_present = "all")]
+        gates: Vec<String>,
+        /// All that wait, but for questions
+        #[arg(long, conflicts_with = "gates")]
+        all: bool,
     },
     /// Do not let it go on: its task is blocked
+    #[command(after_help = "\
+The task is blocked with the reason, and what the agent did stays on its branch and in its
+workspace. 'git axiom task unblock TASK' makes it pending again. Where no supervisor runs, the
+next 'git axiom run' acts on it.")]
     Reject {
         /// The gate's id, or its task's
         gate: String,
@@ -29,6 +51,9 @@ pub enum GateVerb {
         reason: String,
     },
     /// Answer an agent's question
+    #[command(after_help = "\
+The agent gets question and answer in the prompt of its next iteration, which begins at once
+where a supervisor runs, and with the next 'git axiom run' elsewhere.")]
     Answer {
         /// The gate's id, or its task's
         gate: String,
@@ -44,56 +69,75 @@ struct List<'a> {
 
 #[derive(Serialize)]
 struct Decided {
-    id: String,
+    /// The first of them.
+    id: Option<String>,
+    ids: Vec<String>,
 }
 
-/// Lists gates or decides at one.
+/// Lists gates or decides at some.
 ///
 /// # Errors
-/// `NOT_FOR_AGENTS`; as [`interventions::decide`].
+/// `NOT_FOR_AGENTS`; `INVALID_INPUT` where a question would be approved; as [`interventions::decide`].
 pub fn run(verb: GateVerb, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut context = open(global)?;
-    let (gate, decision) = match verb {
+    let (gates, decision) = match verb {
         GateVerb::List => {
             let gates: Vec<&Gate> = context.state().restorable.gates.values().collect();
             screen.answer(&List { gates: gates.clone() }, || list(&gates))?;
             return Ok(Exit::Done);
         }
-        GateVerb::Approve { gate } => (gate, Decision::Approved),
-        GateVerb::Reject { gate, reason } => (gate, Decision::Rejected { reason }),
-        GateVerb::Answer { gate, text } => (gate, Decision::Answered { text }),
+        GateVerb::Approve { all: true, gates: _ } => (all_but_questions(&context), Decision::Approved),
+        GateVerb::Approve { all: false, gates } => (gates, Decision::Approved),
+        GateVerb::Reject { gate, reason } => (vec![gate], Decision::Rejected { reason }),
+        GateVerb::Answer { gate, text } => (vec![gate], Decision::Answered { text }),
     };
     context.for_humans_only("gate")?;
-    let question = context.state().restorable.gates.values().any(|open| {
-        open.kind == GateKind::Question
-            && (open.id.as_str() == gate || open.task_id.as_ref().is_some_and(|task| task.as_str() == gate))
-    });
-    if question && decision == Decision::Approved {
+    let approves = decision == Decision::Approved;
+    if let Some(gate) = gates.iter().find(|gate| approves && is_question(&context, gate)) {
         return Err(
             Error::new(Code::InvalidInput, "a question needs an answer").hint(format!("git axiom gate answer {gate} TEXT"))
         );
     }
-    let id = interventions::decide(&mut context, &gate, decision)?;
-    if !context.supervisor_alive()? {
+    let decided: Vec<GateId> = interventions::decide(&mut context, &gates, &decision)?;
+    if !decided.is_empty() && !context.supervisor_alive()? {
         screen.note("note: no supervisor runs; the next 'git axiom run' acts on it");
     }
-    let answer = Decided { id: id.to_string() };
-    screen.answer(&answer, || format!("{id}\n"))?;
+    let ids: Vec<String> = decided.iter().map(ToString::to_string).collect();
+    screen.answer(&Decided { id: ids.first().cloned(), ids: ids.clone() }, || match ids.is_empty() {
+        true => "Nothing waits for an approval.\n".to_owned(),
+        false => ids.iter().map(|id| format!("{id}\n")).collect(),
+    })?;
     Ok(Exit::Done)
+}
+
+fn all_but_questions(context: &Context) -> Vec<String> {
+    let gates = context.state().restorable.gates.values();
+    let waiting = gates.filter(|gate| gate.decision.is_none() && gate.kind != GateKind::Question);
+    waiting.map(|gate| gate.id.to_string()).collect()
+}
+
+fn is_question(context: &Context, name: &str) -> bool {
+    let named = |gate: &Gate| gate.id.as_str() == name || gate.task_id.as_ref().is_some_and(|task| task.as_str() == name);
+    context.state().restorable.gates.values().any(|gate| gate.kind == GateKind::Question && named(gate))
 }
 
 fn list(gates: &[&Gate]) -> String {
     if gates.is_empty() {
         return "Nothing waits for you.\n".to_owned();
     }
-    let mut rows = vec![vec!["GATE".to_owned(), "SINCE".to_owned(), "WAITS TO".to_owned()]];
+    let mut rows = vec![["GATE", "SINCE", "WAITS TO", "LET IT GO ON"].map(String::from).to_vec()];
     for gate in gates {
-        let decided = if gate.decision.is_some() { " (decided)" } else { "" };
-        let since = gate.opened_at.strftime("%Y-%m-%d %H:%M:%S").to_string();
-        rows.push(vec![gate.id.to_string(), since, format!("{}{decided}", gate.reason)]);
-        for detail in &gate.details {
-            rows.push(vec![String::new(), String::new(), format!("  {detail}")]);
+        let command = match gate.decision {
+            Some(_) => "(decided)".to_owned(),
+            None => gate.kind.command(gate.id.as_str()),
+        };
+        rows.push(vec![gate.id.to_string(), words::time(gate.opened_at), gate.reason.clone(), command]);
+    }
+    let mut text = table(&rows);
+    for gate in gates {
+        for detail in gate.details.iter().cloned().chain(to_settle_first(&gate.reason)) {
+            text.push_str(&format!("{}: {detail}\n", gate.id));
         }
     }
-    table(&rows)
+    text
 }

@@ -8,8 +8,18 @@ use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::error::{Exit, Result};
 
+/// What may come next.
+const NEXT: &str = "\
+next:  git axiom task add TITLE --body SCRIPT    plans a piece of work
+       git axiom run                             starts agents on what is planned
+       git axiom demo                            shows all of it in a scratch repository";
+
 /// Arguments of `init`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Makes the folder 'axiom' in the git directory, for nobody but you; nothing in your worktree.
+Other verbs make it too where it is missing. 'git axiom demo' shows all of it in a scratch
+repository.")]
 pub struct Init {}
 
 #[derive(Serialize)]
@@ -32,5 +42,8 @@ pub fn run(_args: &Init, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let path = context.layout().root().display().to_string();
     let answer = Answer { path, created };
     screen.answer(&answer, || format!("{} {}\n", if created { "Initialised" } else { "Already initialised:" }, answer.path))?;
+    if created {
+        screen.note(NEXT);
+    }
     Ok(Exit::Done)
 }

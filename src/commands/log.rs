@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::open;
 use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
+use crate::cli::words;
 use crate::domain::case::CaseEdit;
 use crate::domain::ids::{CaseId, CheckpointName, TxnId};
 use crate::domain::operation::RefChange;
@@ -17,8 +18,12 @@ use crate::ops::history;
 /// Arguments of `log`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A transaction is one command of yours, or one step of the supervisor. 'git axiom undo ID' takes one back; those that
-cannot be taken back say why with --json.")]
+A transaction is one command of yours, or one step of the supervisor. What is listed is what
+people and agents asked for, merges, rollbacks, undos, checkpoints and where sessions began and
+ended; the steps in between (claims, iterations, gates) only with --all.
+
+'git axiom undo ID' takes one back where UNDO says yes; a unique beginning of the id will do.
+Those that cannot be taken back say why with --json, under 'obstacle'.")]
 pub struct Log {
     /// Show at most this many
     #[arg(short = 'n', long = "max-count", value_name = "NUMBER")]
@@ -26,6 +31,9 @@ pub struct Log {
     /// Only what can be undone
     #[arg(long)]
     undoable: bool,
+    /// Every step of the supervisor too
+    #[arg(long)]
+    all: bool,
 }
 
 #[derive(Serialize)]
@@ -78,21 +86,36 @@ fn view(transaction: &Transaction) -> View<'_> {
 pub fn run(args: &Log, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let context = open(global)?;
     let all = history::transactions(&context)?;
-    let newest = all.iter().rev().filter(|transaction| !args.undoable || transaction.undoable());
-    let shown: Vec<&Transaction> = newest.take(args.count.unwrap_or(usize::MAX)).collect();
+    let listed = |one: &&Transaction| (args.all || one.matters()) && (!args.undoable || one.undoable());
+    let shown: Vec<&Transaction> = all.iter().rev().filter(listed).take(args.count.unwrap_or(usize::MAX)).collect();
     let answer = Answer { transactions: shown.iter().map(|transaction| view(transaction)).collect() };
-    screen.answer(&answer, || {
-        let rows = shown.iter().map(|transaction| {
-            let note = match (transaction.progress, &transaction.undone_by) {
-                (Progress::Open, _) => "  (not finished)",
-                (Progress::Aborted, _) => "  (reversed)",
-                (Progress::Done, Some(_)) => "  (undone)",
-                (Progress::Done, None) => "",
-            };
-            let Transaction { id, at, by, what, .. } = transaction;
-            vec![id.to_string(), at.to_string(), by.to_string(), format!("{what}{note}")]
-        });
-        table(&rows.collect::<Vec<_>>())
-    })?;
+    screen.answer(&answer, || if shown.is_empty() { String::new() } else { in_words(&shown) })?;
+    let steps = all.iter().filter(|one| !one.matters()).count();
+    if all.is_empty() {
+        screen.note("Nothing was done yet.");
+    } else if shown.is_empty() && args.undoable {
+        screen.note("Nothing can be undone.");
+    } else if steps > 0 && !args.all && !args.undoable && args.count.is_none() {
+        screen.note(&format!("{} in between, shown with --all", words::count(steps, "step")));
+    }
     Ok(Exit::Done)
+}
+
+fn in_words(shown: &[&Transaction]) -> String {
+    let mut rows = vec![["ID", "TIME", "BY", "UNDO", "WHAT"].map(String::from).to_vec()];
+    for transaction in shown {
+        let Transaction { id, at, by, what, .. } = transaction;
+        let note = match transaction.progress {
+            Progress::Open => " (not finished)",
+            Progress::Aborted => " (reversed)",
+            Progress::Done => "",
+        };
+        let undo = match &transaction.undone_by {
+            Some(_) => "undone",
+            None if transaction.undoable() => "yes",
+            None => "-",
+        };
+        rows.push(vec![id.to_string(), words::time(*at), by.to_string(), undo.to_owned(), format!("{what}{note}")]);
+    }
+    table(&rows)
 }

@@ -14,8 +14,9 @@ use crate::ops::merge::{MergeOutcome, merge_task};
 /// Arguments of `merge`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The merge is computed in memory: a conflict changes nothing. Where the target branch is checked out, its files move with
-it; what you have staged, changed or not committed there stays as it is, and a merge that would write over it is refused.")]
+The merge is computed in memory: a conflict changes nothing. Where the target branch is checked
+out, its files move with it; what you have staged, changed or not committed there stays as it
+is, and a merge that would write over it is refused. 'git axiom undo' takes a merge back.")]
 pub struct Merge {
     /// The task: it has to be done
     task: CaseId,

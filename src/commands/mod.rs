@@ -86,9 +86,13 @@ pub fn working_dir(global: &Global) -> Result<PathBuf> {
 /// The repository and its state, as every verb needs them.
 ///
 /// # Errors
-/// As [`Context::open`].
+/// As [`Context::open`]; `BARE_REPOSITORY`: where `init` refuses, so do all.
 pub fn open(global: &Global) -> Result<Context> {
-    Context::open(&working_dir(global)?)
+    let context = Context::open(&working_dir(global)?)?;
+    if context.repo.is_bare() {
+        context.repo.main_worktree()?;
+    }
+    Ok(context)
 }
 
 /// The agent program that the configuration names: a table of its own, or a preset.

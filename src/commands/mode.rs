@@ -12,6 +12,13 @@ use crate::ops::interventions;
 
 /// Arguments of `mode`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+semi-auto   each claim and each merge waits at a gate until you approve it: git axiom gate list
+autopilot   tasks are claimed and merged by themselves; questions and merges that conflict wait
+
+The mode belongs to the repository and stays until it is changed, also for later sessions. A
+running supervisor follows at once. Before autopilot begins, a checkpoint is made
+(checkpoints.beforeAutopilot).")]
 pub struct ModeArgs {
     /// semi-auto or autopilot; without it, shows the mode
     mode: Option<Mode>,

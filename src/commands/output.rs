@@ -18,8 +18,9 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Arguments of `output`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Prints the bytes as the agent printed them: standard output and standard error in the order in which they were read.
-With --json, prints the lines of the log as they are stored, one JSON object each.")]
+Prints the bytes as the agent printed them: standard output and standard error in the order in
+which they were read. With --json, prints the lines of the log as they are stored, one JSON
+object each.")]
 pub struct Output {
     /// An agent (its newest task) or a task (all its iterations)
     #[arg(value_name = "AGENT|TASK")]

@@ -12,6 +12,11 @@ use crate::ops::interventions;
 
 /// Arguments of `pause`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Agents that run end the iteration that they are in; then none starts, nothing is claimed, and
+the session stays. Merges that are approved go on. 'git axiom resume' lets agents go on; 'git
+axiom quit' ends the session. Needs a running supervisor: 'git axiom status' says whether there
+is one.")]
 pub struct Pause {
     /// Stop what runs instead of letting iterations end
     #[arg(long)]

@@ -9,6 +9,7 @@ use serde::Serialize;
 use super::open_configured;
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
+use crate::cli::words;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::Context;
 use crate::ops::rollback::{self, Preview};
@@ -17,7 +18,9 @@ use crate::ops::rollback::{self, Preview};
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "\
-Everything that a rollback replaces is in a checkpoint made before it, so it can be undone: git axiom undo
+Everything that a rollback replaces is in a checkpoint made before it, so it can be undone:
+git axiom undo
+
 Without arguments, at a terminal, it shows the checkpoints and asks.")]
 pub struct Rollback {
     /// Finish an operation that was interrupted
@@ -122,7 +125,7 @@ fn checkpoint(context: &mut Context, screen: &mut Screen, name: &str, how: &How)
             screen.answer(&answer, || people(&preview, "Would go"))?;
             return Ok(Exit::Done);
         }
-        screen.note(people(&preview, "Goes").trim_end());
+        screen.note(people(&preview, "Would go").trim_end());
         screen.confirm("Go back?", false)?;
     }
     let done = rollback::to_checkpoint(context, name)?;
@@ -148,11 +151,12 @@ fn checkpoint(context: &mut Context, screen: &mut Screen, name: &str, how: &How)
 
 fn people(preview: &Preview, goes: &str) -> String {
     let mut text = format!("{goes} back to checkpoint {}:\n", preview.checkpoint);
-    let mut part = |what: &str, lines: Vec<String>| {
+    let before = text.len();
+    let mut part = |one: &str, many: &str, lines: Vec<String>| {
         if lines.is_empty() {
             return;
         }
-        text.push_str(&format!("  {} {what}\n", lines.len()));
+        text.push_str(&format!("  {} {}\n", lines.len(), words::verb(lines.len(), one, many)));
         for line in lines.iter().take(20) {
             text.push_str(&format!("    {line}\n"));
         }
@@ -160,17 +164,34 @@ fn people(preview: &Preview, goes: &str) -> String {
             text.push_str(&format!("    and {} more\n", lines.len() - 20));
         }
     };
-    part("commits leave their branches", preview.commits.iter().map(|c| format!("{} {}", c.id.short(), c.subject)).collect());
+    part(
+        "commit leaves its branch",
+        "commits leave their branches",
+        preview.commits.iter().map(|c| format!("{} {}", c.id.short(), c.subject)).collect(),
+    );
     let reverted = preview.reverted.iter().map(|name| format!("{}: an upstream has them", name.short()));
-    part("branches get a reverting commit instead", reverted.collect());
+    part("branch gets a reverting commit instead", "branches get a reverting commit instead", reverted.collect());
     let tasks = preview.tasks.iter().map(|task| {
         let merged = if task.unmerged { ", no longer merged" } else { "" };
         format!("{}: {} → {}{merged}", task.id, task.from, task.to)
     });
-    part("tasks go back", tasks.collect());
-    part("workspaces", preview.workspaces.iter().map(|w| format!("{}: {}", w.path, w.action)).collect());
+    part("task goes back", "tasks go back", tasks.collect());
+    let workspaces = preview.workspaces.iter().map(|w| format!("{}: {}", w.path, action(w.action)));
+    part("workspace", "workspaces", workspaces.collect());
     let files =
         preview.files.iter().map(|file| std::path::Path::new(&file.worktree).join(file.path.to_path()).display().to_string());
-    part("files with uncommitted content are replaced", files.collect());
+    part("file with uncommitted content is replaced", "files with uncommitted content are replaced", files.collect());
+    if text.len() == before {
+        text.push_str("  nothing that is there now is lost\n");
+    }
     text
+}
+
+/// What becomes of a workspace, in words; its key in JSON is one word.
+fn action(key: &str) -> &str {
+    match key {
+        "putAside" => "put aside",
+        "madeAgain" => "made again",
+        other => other,
+    }
 }

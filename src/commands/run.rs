@@ -1,5 +1,7 @@
 //! `git axiom run`: the supervisor.
 
+mod detach;
+
 use std::io::IsTerminal;
 
 use clap::Args;
@@ -9,8 +11,10 @@ use super::open_configured;
 use crate::cli::arguments::Global;
 use crate::cli::progress::Progress;
 use crate::cli::screen::Screen;
+use crate::cli::words;
 use crate::domain::adapter;
 use crate::domain::session::Mode;
+use crate::domain::view::next_commands;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::Context;
 use crate::ops::supervise::{self, Ending, Interrupts, Options};
@@ -22,11 +26,12 @@ const MOST_AGENTS: u32 = 100;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  git axiom run --mode autopilot --until-idle        the bodies of tasks are shell scripts
-  git axiom run --agents 3 -- ./my-agent --fast      any program; the prompt comes on its standard input
+  git axiom run --mode autopilot --until-idle      the bodies of tasks are shell scripts
+  git axiom run --agents 3 -- ./my-agent --fast    any program; the prompt comes on its stdin
 
 In mode semi-auto each claim and each merge waits at a gate: see 'git axiom gate list'.
-Ctrl+C pauses, waits 5 seconds for the agents, stops them and keeps their work; again leaves at once.")]
+Ctrl+C pauses, waits 5 seconds for the agents, stops them and keeps their work; again leaves at
+once. With --detach, closing the terminal ends nothing: 'git axiom quit' does.")]
 pub struct Run {
     /// How many agents may work at once
     #[arg(long, value_name = "N")]
@@ -40,6 +45,12 @@ pub struct Run {
     /// End when nothing more can be done: exit 0 if every task is merged
     #[arg(long)]
     pub until_idle: bool,
+    /// Run in the background; returns when the session has begun
+    #[arg(long)]
+    pub detach: bool,
+    /// This is the session in the background
+    #[arg(long, hide = true, conflicts_with = "detach")]
+    pub detached: bool,
     /// The agent program and its arguments; without one, the configured agent
     #[arg(last = true, value_name = "PROGRAM")]
     pub program: Vec<String>,
@@ -60,8 +71,14 @@ pub fn run(args: &Run, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut context = open_configured(global, Vec::new(), screen)?;
     context.for_humans_only("run")?;
     let options = options(&context, args)?;
+    if args.detach {
+        return detach::run(&mut context, screen);
+    }
+    if args.detached {
+        crate::process::detached::begin_session()?;
+    }
     let interrupts = Interrupts::install(leave_at_once)?;
-    let mut progress = Progress::new(std::io::stderr().is_terminal());
+    let mut progress = Progress::new(std::io::stderr().is_terminal()).seen_from(context.repo.main_worktree()?.path());
     let ending = supervise::run(&mut context, options, &interrupts, &mut progress)?;
     progress.finish();
     let (name, reasons, exit) = match ending {
@@ -73,16 +90,14 @@ pub fn run(args: &Run, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let answer = Answer { ending: name, reasons };
     screen.answer(&answer, || answer.reasons.iter().map(|reason| format!("{reason}\n")).collect())?;
     if exit == Exit::Failed {
-        let error =
-            Error::new(Code::NotIdle, format!("nothing more can be done, and {} tasks are not merged", answer.reasons.len()))
-                .hint("git axiom task list    shows them");
-        // As JSON, the answer with its reasons is the one document.
-        if !screen.wants_json() {
-            return Err(error);
-        }
-        screen.complain(&format!("error[{}]: {error}", error.code()));
+        return Err(Error::new(Code::NotIdle, format!("nothing more can be done, and {}", not_merged(answer.reasons.len())))
+            .hints_of(next_commands(context.state())));
     }
     Ok(exit)
+}
+
+fn not_merged(tasks: usize) -> String {
+    format!("{} {} not merged", words::count(tasks, "task"), words::verb(tasks, "is", "are"))
 }
 
 /// What a session is run with: the command line before the configuration.

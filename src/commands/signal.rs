@@ -14,25 +14,44 @@ use crate::process::spool;
 
 /// Reports of an agent; only to be called by agents.
 #[derive(Debug, Subcommand)]
+#[command(after_help = "\
+Works only below 'git axiom run': the keeper of the agent sets AXIOM_SPOOL and AXIOM_TOKEN. A
+report is on disk when the command returns. Of complete, blocked and waiting the last one
+counts; it takes effect when the agent program ends. Without any, the program's exit status
+decides where the agent is 'shell' or a program of yours; for presets of models, the iteration
+is then unfinished.")]
 pub enum SignalVerb {
     /// Say that the task is complete
+    #[command(after_help = "\
+The iteration still goes on until the program ends; then what is left is committed, and the task
+is done once its verify steps pass. One that fails begins another iteration, whose prompt says
+why.")]
     Complete,
     /// Say that you cannot go on
+    #[command(after_help = "\
+When the program ends, the task is blocked with the reason, and the agent is free for others. A
+human sees it in 'git axiom task list' and lets it be tried again with 'git axiom task unblock
+TASK'.")]
     Blocked {
         /// Why
         reason: String,
     },
     /// Ask a human, and end; the answer comes with the next iteration
+    #[command(after_help = "\
+The question waits at a gate for 'git axiom gate answer'. End the program after asking: question
+and answer stand in the prompt of the next iteration.")]
     Waiting {
         /// What you ask
         question: String,
     },
     /// Say how far the task is
+    #[command(after_help = "For people only: shown by 'git axiom status' and the lines of 'git axiom run'.")]
     Progress {
         /// 0 to 100
         percent: u8,
     },
     /// Keep something worth knowing beyond this task
+    #[command(after_help = "Recorded in the event log and in the history of the task: 'git axiom task audit TASK'.")]
     Learning {
         /// What you learnt
         text: String,
@@ -41,11 +60,13 @@ pub enum SignalVerb {
         scope: Option<String>,
     },
     /// Say which phase of the work begins
+    #[command(after_help = "For people only: shown by 'git axiom status --json' as 'phase' of the agent.")]
     Phase {
         /// Its name
         name: String,
     },
     /// Say that a part of the task begins, or is done
+    #[command(after_help = "Recorded in the history of the task; after a crash, it helps to see how far the work was.")]
     Subtask {
         /// Its name
         name: String,
@@ -56,6 +77,7 @@ pub enum SignalVerb {
     /// Say how far a file is
     File(FileArgs),
     /// Say that something others may wait for is ready
+    #[command(after_help = "Recorded in the event log and in the history of the task; nothing waits for it yet.")]
     Ready {
         /// Its name
         name: String,
@@ -70,6 +92,9 @@ pub enum SignalVerb {
 
 /// Arguments of `signal file`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Recorded in the history of the task; after a crash, it helps to see how far the work was. Only
+the path is needed.")]
 pub struct FileArgs {
     /// The file, relative to the workspace
     path: String,
@@ -92,6 +117,7 @@ pub struct FileArgs {
 
 /// Arguments of `signal tool-started` and `signal tool-completed`.
 #[derive(Debug, Args)]
+#[command(after_help = "Recorded in the event log, for whoever looks into what an agent did when it crashed.")]
 pub struct ToolArgs {
     /// The tool's name
     name: String,

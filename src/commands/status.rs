@@ -7,6 +7,7 @@ use clap::Args;
 use super::open;
 use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
+use crate::cli::words;
 use crate::env;
 use crate::error::{Exit, Result};
 use crate::ops::status::{self, AgentView, Status as Report};
@@ -17,8 +18,8 @@ const INTERVAL: Duration = Duration::from_millis(500);
 /// Arguments of `status`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Says whether a supervisor runs, what each agent does, how many tasks are in which status, what waits for you, and
-whether something has to be recovered. Takes no lock and changes nothing.
+Says whether a supervisor runs, what each agent does, how many tasks are in which status, what
+waits for you, and whether something has to be recovered. Takes no lock and changes nothing.
 
 With --watch and --json, one document is printed for each change, a line each.")]
 pub struct Status {
@@ -74,14 +75,15 @@ fn in_words(report: &Report) -> String {
     }
     if !report.gates.is_empty() {
         text.push_str("\nWaiting for you:\n");
-        let rows = report.gates.iter().map(|gate| vec![format!("  {}", gate.id), gate.reason.clone()]);
+        let rows =
+            report.gates.iter().map(|gate| vec![format!("  {}", gate.id), gate.reason.clone(), gate.kind.command(&gate.id)]);
         text.push_str(&table(&rows.collect::<Vec<_>>()));
     }
     if report.recovery.needed {
         text.push_str(&format!("\nTo be recovered: {}; see 'git axiom recover'.\n", report.recovery.reasons.join("; ")));
     }
     if let (Some(action), Some(at)) = (&session.last_action, session.updated_at) {
-        text.push_str(&format!("\nLast: {action}, {at}.\n"));
+        text.push_str(&format!("\nLast: {action}, {}.\n", words::time(at)));
     }
     text
 }

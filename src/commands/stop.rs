@@ -14,10 +14,13 @@ use crate::ops::supervise::Options;
 
 /// Arguments of `stop` and `kill`.
 #[derive(Debug, Args)]
-#[command(after_help = "What the agent left is committed on its branch; its workspace stays; its task is pending again.")]
+#[command(after_help = "\
+What the agent left is committed on its branch; its workspace stays; its task is pending again,
+and where a supervisor runs, an agent takes it up again as soon as there is a free slot: 'git
+axiom task block TASK' keeps them from it. 'git axiom status' lists the agents.")]
 pub struct Stop {
     /// The agents, as in 'git axiom status'
-    #[arg(value_name = "AGENT", required_unless_present = "all")]
+    #[arg(value_name = "AGENT")]
     agents: Vec<AgentId>,
     /// All agents
     #[arg(long, conflicts_with = "agents")]
@@ -32,11 +35,19 @@ struct Answer {
 /// Ends agents and waits until their tasks are pending again.
 ///
 /// # Errors
-/// `UNKNOWN_AGENT`, `AGENT_FAILED` where a named agent works on nothing; as [`interventions::end_agents`].
+/// `UNKNOWN_AGENT`, `USAGE` where none is named; `INVALID_TRANSITION` where a named agent works on nothing; as [`interventions::end_agents`].
 pub fn run(args: &Stop, how: Ending, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    if args.agents.is_empty() && !args.all {
+        let verb = match how {
+            Ending::Stop => "stop",
+            Ending::Kill => "kill",
+        };
+        return Err(Error::new(Code::Usage, "no agent was named")
+            .hint(format!("git axiom {verb} AGENT    for one that 'git axiom status' lists"))
+            .hint(format!("git axiom {verb} --all    for all of them")));
+    }
     let mut context = open_configured(global, Vec::new(), screen)?;
-    let options =
-        Options { slots: 1, max_iterations: u32::MAX, until_idle: false, mode: None, program: configured_program(&context)? };
+    let options = Options::attending(configured_program(&context)?);
     let stopped = interventions::end_agents(&mut context, &args.agents, how, options, &mut Progress::new(false))?;
     if let Some(idle) = args.agents.iter().find(|agent| !stopped.contains(agent)) {
         return Err(

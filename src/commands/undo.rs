@@ -6,16 +6,19 @@ use serde::Serialize;
 use super::open_configured;
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
+use crate::cli::words;
 use crate::domain::transaction::Transaction;
 use crate::domain::undo::Asked;
-use crate::error::{Exit, Result};
+use crate::error::{Code, Error, Exit, Result};
+use crate::ops::context::Context;
 use crate::ops::undo as op;
 
 /// Arguments of `undo`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without an id it is the last transaction of yours that can be undone and is no undo; again goes further back. Only what the
-transaction changed goes back, and only if nobody changed it since. An undo is taken back by 'git axiom redo'.")]
+Without an id it is the last transaction of yours that can be undone and is no undo; again goes
+further back. Only what the transaction changed goes back, and only if nobody changed it since.
+'git axiom log --undoable' lists what can be undone; 'git axiom redo' takes an undo back.")]
 pub struct Undo {
     /// Which one: an id of 'git axiom log', or a unique beginning of it
     transaction: Option<String>,
@@ -25,6 +28,10 @@ pub struct Undo {
 
 /// Arguments of `redo`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Only what the undo changed is put back as it was before it, and only if nobody changed it since.
+Again goes further back; 'git axiom log' lists undos too, and 'git axiom undo ID' takes any of
+them back.")]
 pub struct Redo {
     #[command(flatten)]
     how: How,
@@ -72,17 +79,22 @@ fn run(asked: &Asked, verb: &str, how: &How, global: &Global, screen: &mut Scree
     let mut context = open_configured(global, Vec::new(), screen)?;
     context.for_humans_only(verb)?;
     let transaction = op::choose(&context, asked)?;
-    let Transaction { id, what, .. } = &transaction;
+    let Transaction { id, at, by, what, .. } = &transaction;
+    let which = format!("{id}: {what} ({}, {by})", words::time(*at));
+    if how.dry_run || !how.yes {
+        op::check(&context, &transaction).map_err(|error| explain(&context, &transaction, error))?;
+    }
     if how.dry_run {
-        op::check(&context, &transaction)?;
         let (undid, moved_aside) = (id.as_str(), Vec::new());
         let answer = Answer { undid, what, dry_run: true, safety: None, undo: None, moved_aside };
-        screen.answer(&answer, || format!("Would take back {id}: {what}\n"))?;
+        screen.answer(&answer, || format!("Would take back {which}\n"))?;
         return Ok(Exit::Done);
     }
-    screen.note(&format!("Takes back {id}: {what}"));
+    if !how.yes {
+        screen.note(&format!("Would take back {which}"));
+    }
     screen.confirm("Take it back?", how.yes)?;
-    let done = op::undo(&mut context, &transaction)?;
+    let done = op::undo(&mut context, &transaction).map_err(|error| explain(&context, &transaction, error))?;
     let undo = format!("git axiom undo {}", done.txn);
     let answer = Answer {
         undid: id.as_str(),
@@ -93,7 +105,7 @@ fn run(asked: &Asked, verb: &str, how: &How, global: &Global, screen: &mut Scree
         moved_aside: done.moved_aside.iter().map(|moved| moved.now_at.display().to_string()).collect(),
     };
     screen.answer(&answer, || {
-        let mut text = format!("Took back {id}: {what}\n");
+        let mut text = format!("Took back {which}\n");
         for place in &answer.moved_aside {
             text.push_str(&format!("moved out of the way: {place}\n"));
         }
@@ -104,4 +116,19 @@ fn run(asked: &Asked, verb: &str, how: &How, global: &Global, screen: &mut Scree
         text
     })?;
     Ok(Exit::Done)
+}
+
+/// Adds to a conflict what changed since by whom, and which ways on there are.
+fn explain(context: &Context, transaction: &Transaction, error: Error) -> Error {
+    if error.code() != Code::ChangedMeanwhile {
+        return error;
+    }
+    // Where the log cannot be read, the error says enough.
+    let since = op::changed_since(context, &transaction.id).unwrap_or_default();
+    let error = since.iter().filter(|one| one.matters()).take(3).fold(error, |error, later| {
+        let Transaction { id, at, by, what, .. } = later;
+        let way = if later.undoable() { format!("; to take that back first: git axiom undo {id}") } else { String::new() };
+        error.hint(format!("since then: {what} ({}, {by}){way}", words::time(*at)))
+    });
+    error.hint("git axiom log --undoable    lists what can be taken back; git axiom undo ID    takes one of it back")
 }

@@ -38,7 +38,7 @@ impl fmt::Display for Source {
 /// One value of `git config`.
 #[derive(Debug, Clone)]
 pub struct GitEntry {
-    /// Where git found it: `file:.git/config`, `command line:`.
+    /// Where git found it: a file's path, `command line`, `blob:…`.
     pub origin: String,
     /// The key as git prints it: first and last part in lower case.
     pub key: String,
@@ -229,7 +229,7 @@ mod tests {
 
     fn from_git(entries: &[(&str, &str)]) -> Result<Loaded> {
         let entry = |(key, value): &(&str, &str)| GitEntry {
-            origin: "file:.git/config".into(),
+            origin: ".git/config".into(),
             key: (*key).into(),
             value: Some((*value).into()),
         };
@@ -245,14 +245,14 @@ mod tests {
     fn later_layers_win_and_are_named() {
         let layers = Layers {
             user_file: Some(("/c.toml".into(), "[agents]\ncount = 3\nmaxIterations = 7\n[checkpoints]\n".into())),
-            git: vec![GitEntry { origin: "file:.git/config".into(), key: "axiom.agents.count".into(), value: Some("4".into()) }],
+            git: vec![GitEntry { origin: ".git/config".into(), key: "axiom.agents.count".into(), value: Some("4".into()) }],
             command_line: vec![("agents.default".into(), "claude".into())],
         };
         let loaded = load(&layers).unwrap();
         assert_eq!((loaded.config.agents.count, loaded.config.agents.max_iterations), (4, 7));
         assert_eq!(loaded.config.agents.default, "claude");
         let source = |key: &str| loaded.settings.iter().find(|(name, _)| name == key).unwrap().1.source.to_string();
-        assert_eq!(source("agents.count"), "git config, file:.git/config");
+        assert_eq!(source("agents.count"), "git config, .git/config");
         assert_eq!(source("agents.maxIterations"), "/c.toml:3");
         assert_eq!(source("agents.default"), "command line");
         assert_eq!(source("merge.target"), "default");
@@ -291,6 +291,6 @@ mod tests {
             assert!(error.hints().join("\n").contains(hint), "{:?}", error.hints());
         }
         let error = from_git(&[("axiom.foo", "1")]).unwrap_err();
-        assert!(error.to_string().starts_with("file:.git/config: there is no key 'foo'"), "{error}");
+        assert!(error.to_string().starts_with(".git/config: there is no key 'foo'"), "{error}");
     }
 }

@@ -57,6 +57,14 @@ pub struct Work {
     /// What the agent says it is doing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
+    /// Signals of the newest iteration that are in the log: a supervisor that takes it over goes on after them.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub signals: u64,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// Where in an iteration an agent's work is.

@@ -5,8 +5,9 @@ use jiff::Timestamp;
 use super::agent::Outcome;
 use super::case::{Case, CaseChange, CaseEdit, Status};
 use super::event::{By, Envelope, Event, OperationEnd};
-use super::ids::{AgentId, CaseId, TxnId};
-use super::session::Request;
+use super::gate::Decision;
+use super::ids::{AgentId, CaseId, GateId, TxnId};
+use super::session::{Request, SessionState};
 use super::signal::Signal;
 use super::state::State;
 use super::text::Text;
@@ -59,7 +60,12 @@ impl Audit {
         let appeared = old.is_none() && new.is_some();
         if concerned || appeared || !edits.is_empty() {
             let (_, what) = describe(&envelope.event, &self.state);
-            let changes: Vec<String> = edits.iter().map(change_text).collect();
+            // A release says its reason itself.
+            let said = |edit: &CaseChange| {
+                let released = if let Event::WorkReleased { reason, .. } = &envelope.event { Some(reason) } else { None };
+                released.is_some() && matches!(edit, CaseChange::Reason(change) if change.new.as_ref() == released)
+            };
+            let changes: Vec<String> = edits.iter().filter(|edit| !said(edit)).map(change_text).collect();
             let text = match (new.filter(|_| appeared), changes.is_empty()) {
                 (Some(case), _) => format!("added: {}", case.title),
                 (None, true) => what,
@@ -159,22 +165,22 @@ pub fn describe(event: &Event, state: &State) -> (u8, String) {
         Event::CasesChanged { edits } => (7, edits_text(edits)),
         Event::ModeChanged { mode } => (7, format!("mode {}", mode.new.as_str())),
         Event::CheckpointsDeleted { names } => (6, format!("delete {}", listed("checkpoint", names))),
-        Event::SessionStarted { session } => (6, format!("session on {}", session.target.short())),
-        Event::SessionChanged { state, reason } => (5, format!("session {state:?}: {reason}").to_lowercase()),
+        Event::SessionStarted { session } => (6, format!("session begins, into {}", session.target.short())),
+        Event::SessionChanged { state, reason } => (5, session_text(*state, reason)),
         Event::CheckpointCreated { checkpoint } => (5, format!("checkpoint {}", checkpoint.name)),
-        Event::GateDecided { id, .. } => (5, format!("decide gate {id}")),
+        Event::GateDecided { id, decision } => (5, decision_text(id, decision)),
         Event::Requested { request, .. } => (5, request_text(request)),
         Event::OperationEnded { end: OperationEnd::Aborted, .. } => (4, "operation reversed".into()),
         Event::OperationEnded { end: OperationEnd::Done, .. } => (4, state.record.last_action.clone().unwrap_or_default()),
         Event::TaskClaimed { agent, task } => (4, format!("{agent} claimed {task}")),
-        Event::WorkReleased { agent, status, reason, .. } => (4, format!("{agent} ended: {status}: {reason}")),
+        Event::WorkReleased { agent, status, reason, .. } => (4, released_text(agent, *status, reason)),
         Event::Audited { id, text } => (3, format!("{id}: {text}")),
         Event::VerificationFailed { agent: _, why } => (40, format!("verification failed: {why}")),
         Event::IterationEnded { agent, report, .. } => {
             (3, format!("iteration of {agent} ended: {}", outcome_text(&report.outcome)))
         }
-        Event::IterationIntended { agent, iteration, .. } => (2, format!("iteration {iteration} of {agent} intended")),
-        Event::IterationStarted { agent, pid, .. } => (2, format!("iteration of {agent} started, keeper {pid}")),
+        Event::IterationIntended { agent, iteration, .. } => (2, format!("{agent} begins iteration {iteration}")),
+        Event::IterationStarted { agent, .. } => (2, format!("the program of {agent} runs")),
         Event::Signalled { agent, signal, .. } => (2, format!("{agent} signalled {}", signal_text(signal))),
         Event::WorkspaceOpened { workspace, .. } => (2, format!("workspace {}", workspace.path)),
         Event::WorkspaceClosed { task, .. } => (2, format!("workspace of {task} put aside")),
@@ -184,7 +190,38 @@ pub fn describe(event: &Event, state: &State) -> (u8, String) {
         Event::CheckpointAbandoned { name, reason } => (2, format!("checkpoint {name} given up: {reason}")),
         Event::OperationReversed { reason } => (2, format!("reversed: {reason}")),
         Event::LogRepaired { bytes, .. } => (1, format!("a torn end of {bytes} bytes was cut off the log")),
-        Event::CheckpointIntended { name } => (1, format!("checkpoint {name} intended")),
+        Event::CheckpointIntended { name } => (1, format!("checkpoint {name} begins")),
+    }
+}
+
+fn session_text(state: SessionState, reason: &str) -> String {
+    let state = match state {
+        SessionState::Running => "goes on",
+        SessionState::Pausing => "is to pause",
+        SessionState::Paused if reason == "paused" => return "session paused".into(),
+        SessionState::Paused => "paused",
+        SessionState::Ended => "ended",
+        SessionState::Interrupted if reason == "interrupted" => return "session interrupted".into(),
+        SessionState::Interrupted => "interrupted",
+        SessionState::Crashed => "crashed",
+    };
+    format!("session {state}: {reason}")
+}
+
+fn decision_text(id: &GateId, decision: &Decision) -> String {
+    match decision {
+        Decision::Approved => format!("approved gate {id}"),
+        Decision::Rejected { reason } => format!("rejected gate {id}: {reason}"),
+        Decision::Answered { text } => format!("answered gate {id}: {text}"),
+    }
+}
+
+fn released_text(agent: &AgentId, status: Status, reason: &str) -> String {
+    match status {
+        Status::Done => format!("{agent} ended its work: {reason}"),
+        Status::Pending | Status::Active | Status::Blocked | Status::Failed | Status::Archived => {
+            format!("{agent} ended its work, {status}: {reason}")
+        }
     }
 }
 

@@ -26,6 +26,26 @@ pub enum GateKind {
 }
 
 impl GateKind {
+    /// All kinds.
+    pub const ALL: [Self; 7] =
+        [Self::Claim, Self::Merge, Self::Question, Self::HumanReview, Self::Recovery, Self::Planning, Self::Budget];
+
+    /// The kind of the gate of this id, which begins with it.
+    pub fn of_gate(id: &str) -> Option<Self> {
+        let begins = |kind: &Self| id.strip_prefix(&kind.as_str().replace('_', "-")).is_some_and(|rest| rest.starts_with('-'));
+        Self::ALL.into_iter().find(begins)
+    }
+
+    /// The command that lets go on what waits at the gate of this id.
+    pub fn command(self, id: &str) -> String {
+        match self {
+            Self::Question => format!("git axiom gate answer {id} TEXT"),
+            Self::Claim | Self::Merge | Self::HumanReview | Self::Recovery | Self::Planning | Self::Budget => {
+                format!("git axiom gate approve {id}")
+            }
+        }
+    }
+
     /// The word as in JSON.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -63,6 +83,13 @@ pub struct Gate {
     pub decision: Option<Decision>,
 }
 
+/// What has to be done by hand before approving helps: a merge that conflicts would only conflict again.
+pub fn to_settle_first(reason: &str) -> Option<String> {
+    let (task, target) = reason.split_once(" conflicts with ")?;
+    (CaseId::new(task).is_ok())
+        .then(|| format!("first, in the workspace of {task} (git axiom task show {task}): git merge {target}, settle it, commit"))
+}
+
 /// What a human decided at a gate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -79,4 +106,25 @@ pub enum Decision {
         /// The human's words.
         text: String,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_fits_the_kind_that_the_id_begins_with() {
+        let command = |id: &str| GateKind::of_gate(id).map(|kind| kind.command(id));
+        assert_eq!(command("question-ask").unwrap(), "git axiom gate answer question-ask TEXT");
+        assert_eq!(command("human-review-x").unwrap(), "git axiom gate approve human-review-x");
+        assert_eq!(command("merge-question-x").unwrap(), "git axiom gate approve merge-question-x");
+        assert_eq!(command("merger-x"), None);
+    }
+
+    #[test]
+    fn a_conflict_is_settled_before_its_gate_is_approved() {
+        assert!(to_settle_first("three conflicts with main").unwrap().contains("git merge main"));
+        assert_eq!(to_settle_first("merge three into main"), None);
+        assert_eq!(to_settle_first("what is there conflicts with main"), None);
+    }
 }

@@ -196,10 +196,13 @@ mod tests {
         expired(state, rules, now()).iter().map(CheckpointName::as_str).collect::<Vec<_>>().join(" ")
     }
 
+    /// What it shows; checkpoints with their age in days; the rules; the names that go.
+    type Row<'a> = (&'a str, &'a [(Trigger, i64)], Rules, &'a str);
+
     #[test]
     fn what_goes_and_what_stays() {
         use Trigger::{BeforeMerge as M, BeforeRollback as R, Manual as N, Periodic as P, SessionStart as S};
-        let table: &[(&str, &[(Trigger, i64)], Rules, &str)] = &[
+        let table: &[Row] = &[
             ("nothing", &[], RULES, ""),
             ("all fit", &[(P, 1); 5], RULES, ""),
             ("over the count, the oldest go", &[(P, 1); 7], RULES, "c0 c1"),

@@ -68,6 +68,8 @@ pub struct Transaction {
     pub last_seq: u64,
     /// Whether it put a whole state back, in which nothing is active.
     restores: bool,
+    /// Whether a session began or ended in it.
+    bounds_session: bool,
     rank: u8,
 }
 
@@ -92,6 +94,7 @@ impl Transaction {
             first_seq: envelope.seq,
             last_seq: envelope.seq,
             restores: false,
+            bounds_session: false,
             rank: 0,
         }
     }
@@ -129,6 +132,19 @@ impl Transaction {
     /// Whether it can be undone as far as the log tells.
     pub fn undoable(&self) -> bool {
         self.obstacle().is_none()
+    }
+
+    /// Whether it is more than a step on the way: somebody asked for it, a session began or ended, a checkpoint was made,
+    /// or refs, files, or cases are no longer what they were for good.
+    pub fn matters(&self) -> bool {
+        let asked = match &self.by {
+            By::User | By::Agent(_) | By::Recovery => true,
+            By::Supervisor => false,
+        };
+        let operation = self.progress != Progress::Done
+            || self.restores
+            || !(self.refs.is_empty() && self.advances.is_empty() && self.worktrees.is_empty() && self.workspaces.is_empty());
+        asked || operation || self.bounds_session || !self.checkpoints.is_empty() || self.undoable()
     }
 }
 
@@ -232,6 +248,12 @@ fn note(transaction: &mut Transaction, event: &Event, state: &State) {
             OperationEnd::Done => Progress::Done,
             OperationEnd::Aborted => Progress::Aborted,
         };
+    }
+    if let Event::SessionStarted { .. } = event {
+        transaction.bounds_session = true;
+    }
+    if let Event::SessionChanged { state, .. } = event {
+        transaction.bounds_session |= !state.is_open();
     }
     if let Event::ModeChanged { mode } = event {
         let old = transaction.mode.as_ref().map_or(mode.old, |first| first.old);

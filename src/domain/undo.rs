@@ -1,8 +1,11 @@
 //! Which transaction an undo takes back, and what becomes of cases. Pure.
 
+use std::collections::BTreeSet;
+
 use super::case::{CaseChange, CaseEdit, Status};
 use super::event::By;
-use super::ids::TxnId;
+use super::ids::{CaseId, TxnId};
+use super::names::RefName;
 use super::operation::inverse_edits;
 use super::state::State;
 use super::text::Change;
@@ -60,6 +63,25 @@ pub fn choose<'t>(all: &'t [Transaction], asked: &Asked) -> Result<&'t Transacti
             }
         }
     }
+}
+
+/// The later transactions that changed what this one changed and still stand, newest first: why it cannot be taken back.
+pub fn changed_since<'t>(all: &'t [Transaction], id: &TxnId) -> Vec<&'t Transaction> {
+    let Some(place) = all.iter().position(|one| one.id == *id) else { return Vec::new() };
+    let (mine, later) = (touched(&all[place]), &all[place + 1..]);
+    let cancelled = |one: &Transaction| {
+        one.undone_by.is_some() || one.undo_of.as_ref().is_some_and(|of| later.iter().any(|other| other.id == *of))
+    };
+    later.iter().rev().filter(|one| !cancelled(one) && !touched(one).is_disjoint(&mine)).collect()
+}
+
+/// The cases and refs that a transaction changed, and the worktrees.
+fn touched(transaction: &Transaction) -> BTreeSet<&str> {
+    let cases = transaction.added.iter().chain(transaction.edits.iter().map(|edit| &edit.id)).map(CaseId::as_str);
+    let refs = transaction.refs.iter().map(|change| &change.name);
+    let refs = refs.chain(transaction.advances.iter().map(|change| &change.branch)).map(RefName::as_str);
+    let worktrees = transaction.worktrees.iter().map(|change| change.path.as_str());
+    cases.chain(refs).chain(worktrees).collect()
 }
 
 /// The edits of cases that take a transaction back. Added cases are archived, never forgotten.

@@ -3,6 +3,8 @@
 use serde::Serialize;
 
 use super::case::{Case, Kind, Status};
+use super::gate::{Gate, to_settle_first};
+use super::ids::CaseId;
 use super::state::State;
 
 /// The status that is shown: the stored one, but for pending cases that cannot start or that a crash interrupted.
@@ -82,6 +84,35 @@ pub struct TaskProgress {
     pub ready: u32,
     /// Pending tasks that wait for others.
     pub waiting: u32,
+}
+
+/// The most commands that [`next_commands`] names of one sort.
+const MOST_COMMANDS: usize = 5;
+
+/// What people may type to get on, where nothing goes on by itself: for what waits at gates, then for what failed.
+pub fn next_commands(state: &State) -> Vec<String> {
+    let mut commands = Vec::new();
+    let waiting: Vec<&Gate> = state.restorable.gates.values().filter(|gate| gate.decision.is_none()).collect();
+    for gate in waiting.iter().take(MOST_COMMANDS) {
+        commands.extend(to_settle_first(&gate.reason));
+        commands.push(gate.kind.command(gate.id.as_str()));
+    }
+    if waiting.len() > MOST_COMMANDS {
+        commands.push("git axiom gate list    shows all that waits".to_owned());
+    }
+    let stuck = |case: &&Case| match case.status {
+        Status::Failed | Status::Blocked => case.kind == Kind::Task,
+        Status::Pending | Status::Active | Status::Done | Status::Archived => false,
+    };
+    let stuck: Vec<&CaseId> = state.restorable.cases.values().filter(stuck).map(|case| &case.id).collect();
+    for id in stuck.iter().take(MOST_COMMANDS) {
+        commands.push(format!("git axiom output {id}    shows what its agent printed"));
+        commands.push(format!("git axiom task unblock {id}    lets it be tried again"));
+    }
+    if commands.is_empty() || stuck.len() > MOST_COMMANDS {
+        commands.push("git axiom task list    shows them".to_owned());
+    }
+    commands
 }
 
 /// Counts all tasks.

@@ -36,6 +36,24 @@ pub fn remove_scratch(path: &Path) -> Result<()> {
     }
 }
 
+/// Makes an empty file (or a link to nowhere) in a scratch folder, its folders too: something for git to look at. Not
+/// durable.
+///
+/// # Errors
+/// `IO_FAILED`, `DISK_FULL` with the path.
+pub fn write_stand_in(path: &Path, link: bool, executable: bool) -> Result<()> {
+    use std::os::unix::fs::OpenOptionsExt;
+    let failed = |e: std::io::Error| Error::io("make", path, e);
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(failed)?;
+    }
+    if link {
+        return std::os::unix::fs::symlink("nowhere", path).map_err(failed);
+    }
+    let mode = if executable { 0o755 } else { 0o644 };
+    std::fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(path).map(drop).map_err(failed)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -69,8 +69,10 @@ impl Repository {
         let head = self.head(worktree)?;
         copy_index(&worktree.index_file(), &staged)?;
         let facts = index_facts(self, worktree, &staged)?;
-        // A file that is there although it is marked as not to be there is content like any other.
-        let there = |path: &&RepoPath| std::fs::symlink_metadata(worktree.path().join(path.to_path())).is_ok();
+        // A file that is there although it is marked as not to be there is content like any other; and where nothing
+        // is sparse, one that is not there was deleted like any other.
+        let sparse = !facts.skip_worktree.is_empty() && self.is_sparse(worktree)?;
+        let there = |path: &&RepoPath| !sparse || std::fs::symlink_metadata(worktree.path().join(path.to_path())).is_ok();
         let present: Vec<RepoPath> = facts.skip_worktree.iter().filter(there).cloned().collect();
         // From the first copy, so that all show the same moment.
         let another = |name: &str| -> Result<PathBuf> {
@@ -89,7 +91,6 @@ impl Repository {
         }
         unreadable.into_iter().for_each(|path| coverage.unreadable.add(path));
         entries.retain(|entry| !options.excluded.iter().any(|root| is_below(&entry.path, root)));
-        let intent_to_add = entries.iter().filter(|e| is_intent_to_add(e)).map(|e| e.path.clone()).collect();
         let changed = self.content_of(worktree, entries, options, &mut coverage)?;
         env::fault_point("git.capture-before-objects");
         let known = facts.tree.clone();
@@ -101,13 +102,19 @@ impl Repository {
             let index = if as_is { another("index")? } else { looked_at };
             Some(self.files_tree(worktree, &index, &changed)?)
         };
-        let extras = CaptureExtras::read(self, worktree, facts, intent_to_add)?;
+        let extras = CaptureExtras::read(self, worktree, facts)?;
         let index_tree = match known.filter(|tree| settled && self.has_object(tree)) {
             Some(tree) => tree,
             None => self.staged_tree(worktree, &staged, &extras)?,
         };
         let tree = files.unwrap_or_else(|| index_tree.clone());
         Ok(WorktreeCapture { head, tree, index_tree, extras, coverage })
+    }
+
+    /// Whether only a part of the files is checked out, by the user's wish.
+    fn is_sparse(&self, worktree: &Worktree) -> Result<bool> {
+        let output = self.git_in(worktree).args(["config", "--type=bool", "--get", "core.sparseCheckout"]).run()?;
+        Ok(output.ok() && output.text()? == "true")
     }
 
     /// Sorts what differs into paths to be read and what is only named.
@@ -205,10 +212,6 @@ impl Repository {
         let commit = self.write_commit(&NewCommit { tree: &capture.tree, parents, who: &who, message })?;
         Ok(CaptureCommit { commit, index })
     }
-}
-
-fn is_intent_to_add(entry: &StatusEntry) -> bool {
-    matches!(entry.kind, StatusKind::Tracked { intent_to_add: true, .. })
 }
 
 /// Whether a file can be read; what is gone, or no regular file, is left to others to find.

@@ -67,10 +67,12 @@ impl CaptureExtras {
     ///
     /// # Errors
     /// `IO_FAILED`, `TOO_LARGE`, `GIT_FAILED`.
-    pub(super) fn read(r: &Repository, worktree: &Worktree, facts: IndexFacts, intent: Vec<RepoPath>) -> Result<Self> {
+    pub(super) fn read(r: &Repository, worktree: &Worktree, facts: IndexFacts) -> Result<Self> {
+        let (intent_to_add, intent_modes) = facts.intent_to_add.into_iter().unzip();
         let index = IndexExtras {
             unmerged: facts.unmerged,
-            intent_to_add: intent,
+            intent_to_add,
+            intent_modes,
             skip_worktree: facts.skip_worktree,
             assume_unchanged: facts.assume_unchanged,
         };

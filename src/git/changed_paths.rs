@@ -67,6 +67,9 @@ impl ChangedPaths {
 }
 
 fn unreadable_file(error: Error, stderr: &str) -> Error {
+    if error.code() == Code::GitFailed && stderr.contains("filter '") {
+        return error.hint("make the filter work (git config --get-regexp '^filter'), or take its attribute away");
+    }
     let signs =
         ["Permission denied", "unable to index file", "Unable to process path", "unsupported file type", "failed to insert"];
     if error.code() == Code::GitFailed && signs.iter().any(|sign| stderr.contains(sign)) {

@@ -33,6 +33,9 @@ pub struct IndexExtras {
     pub unmerged: Vec<ConflictStage>,
     /// `git add -N`.
     pub intent_to_add: Vec<RepoPath>,
+    /// Their modes, in the same order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub intent_modes: Vec<u32>,
     /// Marked as not to be in the worktree.
     pub skip_worktree: Vec<RepoPath>,
     /// Marked as never looked at.
@@ -90,12 +93,14 @@ pub(super) struct IndexFacts {
     pub unmerged: Vec<ConflictStage>,
     pub skip_worktree: Vec<RepoPath>,
     pub assume_unchanged: Vec<RepoPath>,
+    /// With their modes.
+    pub intent_to_add: Vec<(RepoPath, u32)>,
     /// The tree of the whole index, where the index itself says it.
     pub tree: Option<Oid>,
 }
 
-/// The facts as gix reads them, which starts no process; `None` where git has to be asked: a split or sparse index, one
-/// that gix cannot read, and one with conflicts or marks, which are rare.
+/// The facts as gix reads them, which starts no process; `None` where it cannot: of a split or a sparse index it sees a
+/// part only.
 fn facts_by_gix(repository: &Repository, index: &Path) -> Option<IndexFacts> {
     use gix::index::entry::Flags;
     let hash = match repository.hash() {
@@ -109,52 +114,49 @@ fn facts_by_gix(repository: &Repository, index: &Path) -> Option<IndexFacts> {
     if file.link().is_some() || file.is_sparse() {
         return None;
     }
-    let special = Flags::ASSUME_VALID | Flags::SKIP_WORKTREE | Flags::STAGE_MASK;
-    if file.entries().iter().any(|entry| entry.flags.intersects(special)) {
-        return None;
+    let mut facts = IndexFacts::default();
+    let special = Flags::ASSUME_VALID | Flags::SKIP_WORKTREE | Flags::STAGE_MASK | Flags::INTENT_TO_ADD;
+    for entry in file.entries().iter().filter(|entry| entry.flags.intersects(special)) {
+        let path = RepoPath::new(entry.path(&file).to_vec());
+        let stage = entry.stage_raw() as u8;
+        if stage > 0 {
+            let oid = Oid::new(entry.id.to_string()).ok()?;
+            facts.unmerged.push(ConflictStage { path, stage, mode: entry.mode.bits(), oid });
+            continue;
+        }
+        if entry.flags.contains(Flags::ASSUME_VALID) {
+            facts.assume_unchanged.push(path.clone());
+        }
+        if entry.flags.contains(Flags::SKIP_WORKTREE) {
+            facts.skip_worktree.push(path.clone());
+        }
+        if entry.flags.contains(Flags::INTENT_TO_ADD) {
+            facts.intent_to_add.push((path, entry.mode.bits()));
+        }
     }
     // A folder that changed has no number of entries, and then neither has the root.
     let root = file.tree().filter(|tree| tree.num_entries == Some(file.entries().len() as u32));
-    let announced = file.entries().iter().any(|entry| entry.flags.contains(Flags::INTENT_TO_ADD));
-    let tree = root.filter(|_| !announced).and_then(|tree| Oid::new(tree.id.to_string()).ok());
-    Some(IndexFacts { tree, ..IndexFacts::default() })
+    facts.tree = root.filter(|_| facts.intent_to_add.is_empty()).and_then(|tree| Oid::new(tree.id.to_string()).ok());
+    Some(facts)
 }
 
-/// Reads the flags and conflicts of an index.
+/// Reads the flags and conflicts of an index file of our own.
 ///
 /// # Errors
-/// `GIT_FAILED`.
+/// `GIT_FAILED` where git cannot read it either.
 pub(super) fn index_facts(repository: &Repository, worktree: &Worktree, index: &Path) -> Result<IndexFacts> {
     if let Some(facts) = facts_by_gix(repository, index) {
         return Ok(facts);
     }
-    let output = repository.git_in(worktree).index(index).args(["ls-files", "-z", "-v", "--stage"]).run_ok()?;
-    let unclear = || Error::new(Code::GitFailed, "cannot make sense of what 'git ls-files' printed");
-    let mut facts = IndexFacts::default();
-    for line in output.stdout.split(|b| *b == 0).filter(|line| !line.is_empty()) {
-        let tag = line[0];
-        if tag == b'H' {
-            continue;
-        }
-        let tab = line.iter().position(|b| *b == b'\t').ok_or_else(unclear)?;
-        let path = RepoPath::new(&line[tab + 1..]);
-        let meta = std::str::from_utf8(&line[..tab]).map_err(|_| unclear())?;
-        let parts: Vec<&str> = meta.split(' ').collect();
-        let [_, mode, oid, stage] = parts[..] else { return Err(unclear()) };
-        if stage != "0" {
-            let mode = u32::from_str_radix(mode, 8).map_err(|_| unclear())?;
-            let stage = stage.parse().map_err(|_| unclear())?;
-            facts.unmerged.push(ConflictStage { path, stage, mode, oid: Oid::new(oid)? });
-            continue;
-        }
-        if tag.is_ascii_lowercase() {
-            facts.assume_unchanged.push(path.clone());
-        }
-        if tag.eq_ignore_ascii_case(&b'S') {
-            facts.skip_worktree.push(path);
-        }
-    }
-    Ok(facts)
+    // git writes all of it into one file.
+    let flat = index.with_extension("flat");
+    copy_index(index, &flat)?;
+    let git = repository.git_in(worktree).index(&flat).config("core.splitIndex=false").config("index.sparse=false");
+    git.args(["update-index", "--force-write-index"]).run_ok()?;
+    facts_by_gix(repository, &flat).ok_or_else(|| {
+        let what = format!("the index of '{}' cannot be read", worktree.path().display());
+        Error::new(Code::GitFailed, what).hint("git status    says more")
+    })
 }
 
 /// Paths as git reads them with `-z --stdin`.

@@ -11,6 +11,7 @@ use super::capture_extras::{CaptureExtras, OPERATION};
 use super::history::TreeChange;
 use super::index_file::{IndexExtras, IndexInfo, copy_index, index_facts, mark, nul_list};
 use super::index_lock::IndexLock;
+use super::objects::SYMLINK;
 use super::place::Trash;
 use super::repository::Repository;
 use super::worktree_list::Worktree;
@@ -26,11 +27,12 @@ impl Repository {
     /// `GIT_FAILED`, `DISK_FULL`, `IO_FAILED`; the old index is then still there.
     pub fn install_index(&self, worktree: &Worktree, tree: &Oid, extras: &IndexExtras, lock: &IndexLock) -> Result<()> {
         let index = self.start_index(worktree, lock)?;
-        let git = self.git_in(worktree).index(index).config("core.splitIndex=false");
-        git.args(["read-tree", "--reset", tree.as_str()]).run_ok()?;
+        // git refuses to replace a marked entry whose file is another one by now, so the marks go first.
         let now = index_facts(self, worktree, index)?;
         mark(self, worktree, index, "--no-assume-unchanged", &now.assume_unchanged)?;
         mark(self, worktree, index, "--no-skip-worktree", &now.skip_worktree)?;
+        let git = self.git_in(worktree).index(index).config("core.splitIndex=false").config("core.sparseCheckout=false");
+        git.args(["read-tree", "--reset", tree.as_str()]).run_ok()?;
         let mut info = IndexInfo::default();
         for stage in &extras.unmerged {
             info.remove(&stage.path, &stage.oid);
@@ -39,7 +41,7 @@ impl Repository {
             info.set(&stage.path, stage.mode, &stage.oid, stage.stage);
         }
         info.apply(self, worktree, index)?;
-        self.announce(worktree, index, &extras.intent_to_add)?;
+        self.announce(worktree, index, extras)?;
         self.refresh(worktree, index)?;
         mark(self, worktree, index, "--assume-unchanged", &extras.assume_unchanged)?;
         mark(self, worktree, index, "--skip-worktree", &extras.skip_worktree)?;
@@ -72,15 +74,23 @@ impl Repository {
         Ok(lock.new_index())
     }
 
-    /// `git add -N` for those of `paths` that are there.
-    fn announce(&self, worktree: &Worktree, index: &Path, paths: &[RepoPath]) -> Result<()> {
-        let there = |path: &&RepoPath| worktree.path().join(path.to_path()).symlink_metadata().is_ok();
-        let paths: Vec<&RepoPath> = paths.iter().filter(there).collect();
+    /// `git add -N`, also for paths that are not there or are something else by now: git looks at stand-ins.
+    fn announce(&self, worktree: &Worktree, index: &Path, extras: &IndexExtras) -> Result<()> {
+        let paths = &extras.intent_to_add;
         if paths.is_empty() {
             return Ok(());
         }
-        let git = self.git_in(worktree).index(index).config("core.splitIndex=false").arg("--literal-pathspecs");
-        let git = git.args(["add", "--intent-to-add", "--force", "--pathspec-from-file=-", "--pathspec-file-nul"]);
+        let scratch = self.scratch_folder()?;
+        let root = scratch.path().join("announced");
+        for (place, path) in paths.iter().enumerate() {
+            let mode = extras.intent_modes.get(place).copied().unwrap_or(0o100_644);
+            files::write_stand_in(&root.join(path.to_path()), mode == SYMLINK, mode & 0o111 != 0)?;
+        }
+        let stand_ins = worktree.with_files_in(&root);
+        let git = self.git_in(&stand_ins).index(index).config("core.splitIndex=false").config("core.fileMode=true");
+        let git =
+            git.config("core.symlinks=true").arg("--literal-pathspecs").args(["add", "--intent-to-add", "--force", "--sparse"]);
+        let git = git.args(["--pathspec-from-file=-", "--pathspec-file-nul"]);
         git.stdin(nul_list(paths)).run_ok().map(drop)
     }
 
@@ -101,7 +111,7 @@ impl Repository {
     /// `IO_FAILED`, `GIT_FAILED`; `INVALID_INPUT` where a path is none that git uses for operations.
     pub fn restore_operation(&self, worktree: &Worktree, extras: &CaptureExtras, trash: &Path) -> Result<()> {
         let wanted: Vec<_> = extras.operation.iter().collect();
-        let present = CaptureExtras::read(self, worktree, Default::default(), Vec::new())?;
+        let present = CaptureExtras::read(self, worktree, Default::default())?;
         if present.operation == extras.operation {
             return Ok(());
         }

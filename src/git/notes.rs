@@ -202,7 +202,7 @@ mod tests {
             set(&objects, None);
             assert_eq!(count(), 1);
             assert_eq!(scratch.git(&["notes", "--ref=axiom", "show", head.as_str()]), "of somebody else");
-            set(&[head.clone()], None);
+            set(std::slice::from_ref(&head), None);
             assert_eq!(count(), 0);
             scratch.git(&["fsck", "--strict"]);
         }

@@ -140,7 +140,7 @@ impl Repository {
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`, `GIT_FAILED`.
     pub fn write_object(&self, kind: ObjectKind, content: impl AsRef<[u8]>) -> Result<Oid> {
-        use gix::objs::Write;
+        use gix::objs::{Exists, Write};
         let content = content.as_ref();
         let gix = self.gix()?;
         if gix.config_snapshot().string("core.sharedRepository").is_some() {
@@ -150,7 +150,8 @@ impl Repository {
         }
         let failed = |e: gix::Error| object_error(self, kind, &e);
         let id = gix::objs::compute_hash(gix.object_hash(), kind.in_gix(), content).map_err(failed)?;
-        if !gix.has_object(id) {
+        // Of the repository gix says that the empty tree is there when it is not.
+        if !gix.objects.exists(&id) {
             gix.objects.write_buf_with_known_id(kind.in_gix(), content, id).map_err(failed)?;
         }
         Oid::new(id.to_string())
@@ -223,8 +224,9 @@ impl Repository {
 
     /// Whether an object is there.
     pub fn has_object(&self, oid: &Oid) -> bool {
+        use gix::objs::Exists;
         if let (Ok(gix), Ok(id)) = (self.gix(), gix_id(oid))
-            && gix.has_object(id)
+            && gix.objects.exists(&id)
         {
             return true;
         }

@@ -263,6 +263,13 @@ impl Repository {
         }
     }
 
+    /// Whether it is certain, without a call of git, that no configuration file has a section; the caller's `git -c`
+    /// counts as one that may.
+    pub fn config_lacks_section(&self, name: &str) -> bool {
+        let sections = |gix: gix::Repository| gix.config_snapshot().plumbing().sections_by_name(name).is_none();
+        self.config.is_empty() && self.gix().is_ok_and(sections)
+    }
+
     /// Who commits, from the configuration or the environment; never guessed from the machine's name.
     ///
     /// # Errors

@@ -19,8 +19,6 @@ pub enum StatusKind {
         worktree: u8,
         /// It is a submodule with changes of its own.
         dirty_submodule: bool,
-        /// Only announced to the index (`git add -N`).
-        intent_to_add: bool,
     },
     /// In conflict.
     Unmerged,
@@ -129,10 +127,8 @@ fn parse(field: &[u8]) -> Result<Option<StatusEntry>> {
 fn tracked(field: &[u8]) -> Option<StatusKind> {
     let mut parts = field.split(|b| *b == b' ').skip(1);
     let (letters, submodule) = (parts.next()?, parts.next()?);
-    let modes: Vec<&[u8]> = parts.take(3).collect();
     let dirty_submodule = submodule.first() == Some(&b'S') && submodule.get(2..)?.iter().any(|b| *b != b'.');
-    let intent_to_add = letters == b".A" && modes.get(1) == Some(&&b"000000"[..]);
-    Some(StatusKind::Tracked { index: *letters.first()?, worktree: *letters.get(1)?, dirty_submodule, intent_to_add })
+    Some(StatusKind::Tracked { index: *letters.first()?, worktree: *letters.get(1)?, dirty_submodule })
 }
 
 #[cfg(test)]

@@ -90,7 +90,10 @@ impl Repository {
             WorkspaceBranch::Existing(name) => git.arg("--").arg(path).arg(name.short()),
         };
         let output = git.run()?;
-        if !output.ok() {
+        // A post-checkout hook that fails makes git's exit status too, but the worktree stands: git removes one that it
+        // could not finish, and unlocks one that it could.
+        let stands = || Ok(self.worktree_at(path)?.is_some_and(|entry| entry.present && entry.locked.is_none()));
+        if !output.ok() && !stands()? {
             return Err(self.not_made(path, branch, trash, &output));
         }
         env::fault_point("git.after-worktree-add");

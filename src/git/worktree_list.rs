@@ -122,6 +122,12 @@ impl Repository {
     /// `GIT_FAILED`, `IO_FAILED`.
     pub fn worktrees(&self) -> Result<Vec<WorktreeEntry>> {
         let folders = self.linked_git_dirs()?;
+        if folders.is_empty()
+            && let Ok(main) = self.main_worktree()
+        {
+            let head = self.head(&main).ok();
+            return Ok(vec![WorktreeEntry { present: main.verify().is_ok(), head, locked: None, worktree: main }]);
+        }
         let output = self.git().args(["worktree", "list", "--porcelain", "-z"]).run_ok()?;
         let mut listed = Vec::new();
         let mut fields: Vec<&[u8]> = Vec::new();

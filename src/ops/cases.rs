@@ -243,8 +243,24 @@ fn restate(
 }
 
 fn no_way(case: &Case, verb: &str) -> Error {
-    Error::new(Code::InvalidTransition, format!("'{}' is {}, so it cannot be {verb}", case.id, case.status))
-        .hint(format!("git axiom task show {}    says why it is so", case.id))
+    Error::new(Code::InvalidTransition, format!("'{}' is {}, so it cannot be {verb}", case.id, case.status)).hint(instead(case))
+}
+
+/// What may be meant, where a case is not in the status that a verb is for.
+fn instead(case: &Case) -> String {
+    let id = &case.id;
+    match case.status {
+        Status::Pending => format!("an agent may take it as it is; 'git axiom task block {id} --reason R' keeps them from it"),
+        Status::Active => "an agent works on it: see 'git axiom status'".to_owned(),
+        Status::Done if case.merged.is_some() => {
+            "its work is merged: 'git axiom log --undoable' lists what can be taken back".to_owned()
+        }
+        Status::Done => {
+            format!("git axiom merge {id}    merges its work; git axiom task archive {id}    puts it out of the way")
+        }
+        Status::Archived => "'git axiom undo ID' brings it back: see 'git axiom log' for the id".to_owned(),
+        Status::Blocked | Status::Failed => format!("git axiom task show {id}    says why it is so"),
+    }
 }
 
 fn active(state: &State, case: &Case, verb: &str) -> Error {

@@ -25,7 +25,7 @@ use crate::ops::context::Context;
 pub use captures::{Captured, CapturedWorkspace, CapturedWorktree, capture_all, capture_options};
 pub use compact::{Compacted, Space, compact, space};
 pub use difference::{ChangedPath, Difference, difference};
-pub use heal::{Lost, at_once as heal_at_once};
+pub use heal::{Lost, at_once as heal_at_once, heal};
 pub use look::{Listed, Shown, find, list, read_document, show};
 pub use remove::{Deleted, chosen, clean_up, cleanup_plan, delete, rules};
 pub use verify::{Problem, Verified, repair, verify};
@@ -104,8 +104,11 @@ fn intend(ctx: &mut Context, wanted: &Wanted) -> Result<CheckpointName> {
         let is_taken = |name: &str| state.is_taken(name) || taken.contains(&name.to_ascii_lowercase());
         let name = match &wanted.name {
             Some(name) if is_taken(name.as_str()) => {
-                return Err(Error::new(Code::DuplicateId, format!("the name '{name}' is taken"))
-                    .hint("tasks and checkpoints share their names; see 'git axiom checkpoint list'"));
+                let error = Error::new(Code::DuplicateId, format!("the name '{name}' is taken"));
+                return Err(match state.restorable.cases.keys().find(|id| id.folded() == name.folded()) {
+                    Some(id) => error.hint(format!("a task is called '{id}', and tasks and checkpoints share their names")),
+                    None => error.hint("see 'git axiom checkpoint list', or choose another name"),
+                });
             }
             Some(name) => name.clone(),
             None => automatic_name(wanted, now, is_taken)?,

@@ -39,6 +39,9 @@ pub fn load(repo: &Repository, command_line: Vec<(String, String)>) -> Result<Lo
 
 /// What `git config` holds below `axiom.`; the caller's `git -c` counts too.
 fn from_git(repo: &Repository) -> Result<Vec<GitEntry>> {
+    if repo.config_lacks_section("axiom") {
+        return Ok(Vec::new());
+    }
     let output = repo.git().args(["config", "--null", "--show-origin", "--get-regexp", r"^axiom\."]).run()?;
     // Exit 1: there is none.
     if output.code == Some(1) {
@@ -55,7 +58,8 @@ fn from_git(repo: &Repository) -> Result<Vec<GitEntry>> {
             Some((key, value)) => (key, Some(value.to_owned())),
             None => (entry, None),
         };
-        entries.push(GitEntry { origin: origin.trim_end_matches(':').to_owned(), key: key.to_owned(), value });
+        let origin = origin.strip_prefix("file:").unwrap_or(origin).trim_end_matches(':');
+        entries.push(GitEntry { origin: origin.to_owned(), key: key.to_owned(), value });
     }
     Ok(entries)
 }

@@ -141,15 +141,21 @@ fn wait_released(context: &mut Context, claims: &[(AgentId, Option<jiff::Timesta
     }
 }
 
-/// Decides at a gate; a unique prefix of the id, or the task's id, will do.
+/// Decides alike at gates, at all or none; a unique prefix of the id, or the task's id, will do.
 ///
 /// # Errors
 /// `UNKNOWN_GATE`, `AMBIGUOUS_NAME`.
-pub fn decide(context: &mut Context, name: &str, decision: Decision) -> Result<GateId> {
-    let id = find_gate(context, name)?;
-    let decided = id.clone();
-    context.append_with(|_| Ok(vec![Event::GateDecided { id: decided, decision }]))?;
-    Ok(id)
+pub fn decide(context: &mut Context, names: &[String], decision: &Decision) -> Result<Vec<GateId>> {
+    let mut ids = Vec::new();
+    for name in names {
+        let id = find_gate(context, name)?;
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+    let decided = |id: &GateId| Event::GateDecided { id: id.clone(), decision: decision.clone() };
+    context.append_with(|_| Ok(ids.iter().map(decided).collect()))?;
+    Ok(ids)
 }
 
 fn find_gate(context: &Context, name: &str) -> Result<GateId> {

@@ -6,6 +6,7 @@ pub mod cases;
 pub mod checkpoint;
 pub mod configure;
 pub mod context;
+pub mod detach;
 pub mod history;
 pub mod import;
 pub mod interventions;

@@ -36,6 +36,9 @@ pub fn repair(context: &mut Context) -> Result<Repaired> {
                 None => format!("checkpoint {name} was never made, and is forgotten"),
             });
         }
+        for name in checkpoint::heal(context, false)? {
+            report.done.push(format!("tag and note of checkpoint {name} were rebuilt"));
+        }
         mend_workspaces(context, &mut report)?;
         close_merged(context, &mut report);
         Ok(())

@@ -39,6 +39,15 @@ pub fn choose(ctx: &Context, asked: &Asked) -> Result<Transaction> {
     undo::choose(&history::transactions(ctx)?, asked).cloned()
 }
 
+/// What changed since in the same places, newest first: why a transaction cannot be taken back.
+///
+/// # Errors
+/// The codes of a damaged log.
+pub fn changed_since(ctx: &Context, id: &TxnId) -> Result<Vec<Transaction>> {
+    let all = history::transactions(ctx)?;
+    Ok(undo::changed_since(&all, id).into_iter().cloned().collect())
+}
+
 /// Finds out whether a transaction can be taken back now; changes nothing.
 ///
 /// # Errors

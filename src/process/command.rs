@@ -51,7 +51,8 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
 
 /// A command for `program` that sees everything the caller set, git's repository-local variables included.
 ///
-/// Only for the one call that finds out which repository the caller means.
+/// Only for the one call that finds out which repository the caller means, and for this very program, started once more
+/// in place of the caller.
 pub fn command_with_callers_repository(program: impl AsRef<OsStr>) -> Command {
     Command::new(program)
 }

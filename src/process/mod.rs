@@ -10,6 +10,7 @@
 mod agent;
 pub mod command;
 pub mod control;
+pub mod detached;
 mod family;
 pub mod group;
 mod hold;

@@ -69,6 +69,11 @@ impl Layout {
         self.root.join("locks")
     }
 
+    /// What sessions in the background print; nothing depends on it.
+    pub fn session_log(&self) -> PathBuf {
+        self.root.join("session.log")
+    }
+
     /// Held for the life of a session.
     pub fn supervisor_lock(&self) -> PathBuf {
         self.locks_dir().join("supervisor")

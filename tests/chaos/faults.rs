@@ -1,18 +1,19 @@
 //! Every fault point that a session reaches: stopped there, the next session finishes, also when it is stopped itself.
 
 use std::collections::BTreeSet;
-use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use crate::before_after::Before;
-use crate::session_support::{Random, World};
+use crate::session_support::{Random, World, several_at_a_time};
 
 /// How long a supervisor that was not the one to be stopped (a keeper was) goes on before it is killed.
-const GOES_ON: Duration = Duration::from_millis(500);
+const GOES_ON: Duration = Duration::from_millis(250);
 
 /// Two tasks, the second after the first, and signals, so that a session reaches as much as possible.
 fn planned() -> World {
     let world = World::new();
+    // A point in a keeper is reached by every keeper.
+    world.env.git(&["config", "axiom.recovery.maxRetries", "1000"]);
     let signal = format!("'{}' signal progress 50", env!("CARGO_BIN_EXE_git-axiom"));
     world.task("one", &format!("{signal}; echo 1 > one.txt"), &[]);
     world.task("two", "echo 2 > two.txt; git add two.txt; git commit -qm two; echo 3 > three.txt", &["--after", "one"]);
@@ -92,19 +93,10 @@ fn stopped_at_any_fault_point_the_next_session_finishes() {
             work.extend(points.iter().map(|inner| (outer.clone(), 1, Some(inner.clone()))));
         } else {
             let inner = points[random.below(points.len() as u64) as usize].clone();
-            work.push((outer.clone(), 1 + random.below(2), Some(inner)));
+            // Every second recovery is stopped too.
+            work.push((outer.clone(), 1 + random.below(2), (random.below(2) == 0).then_some(inner)));
         }
     }
     println!("{} fault points, {} combinations", points.len(), work.len());
-    let work = Mutex::new(work);
-    std::thread::scope(|scope| {
-        for _ in 0..3 {
-            scope.spawn(|| {
-                loop {
-                    let Some((outer, count, inner)) = work.lock().unwrap().pop() else { break };
-                    survives(&outer, count, inner.as_deref());
-                }
-            });
-        }
-    });
+    several_at_a_time(work, |(outer, count, inner)| survives(&outer, count, inner.as_deref()));
 }

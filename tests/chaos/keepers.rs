@@ -43,19 +43,53 @@ fn a_task_whose_keepers_die_again_and_again_is_failed() {
     let world = World::new();
     let script = format!("echo t >> '{}/counter'; exec sleep 1000", world.env.root().display());
     world.task("t", &script, &[]);
-    let mut live = world.start_autopilot(&[]);
-    let mut killed = Vec::new();
-    while live.runs() {
-        for pid in keepers(&world) {
-            let started = world.lines("counter").len() > killed.len();
-            if started && !killed.contains(&pid) && kill(pid) {
-                killed.push(pid);
-            }
-        }
-        std::thread::sleep(std::time::Duration::from_millis(10));
+    let live = world.start_autopilot(&[]);
+    let mut killed = 0;
+    for attempt in 1..=4 {
+        wait_until("the next attempt", || world.lines("counter").len() == attempt);
+        // Only now: a keeper that is still being started would not have had its attempt.
+        let now = keepers(&world);
+        assert!(!now.is_empty(), "attempt {attempt} has a keeper");
+        killed += usize::from(now.into_iter().map(kill).fold(false, |any, killed| any | killed));
     }
     let ended = live.wait().code(1);
     assert!(ended.stdout.contains("t is failed: it crashed 4 times"), "{}{}", ended.stdout, ended.stderr);
-    assert_eq!(killed.len(), 4, "three retries");
+    assert_eq!(killed, 4, "three retries");
+    world.all_is_well();
+}
+
+#[test]
+fn recover_puts_right_what_a_dead_machine_left_without_a_session() {
+    let world = World::new();
+    let beside = world.env.root().display().to_string();
+    let script = format!(
+        "if [ ! -f '{beside}/begun' ]; then echo half > half.txt; touch '{beside}/begun'; sleep 1000; fi; echo 1 > t.txt"
+    );
+    world.task("t", &script, &[]);
+    let mut live = world.start_autopilot(&[]);
+    world.wait_for_file("begun");
+    live.kill();
+    for (pid, _) in world.processes() {
+        kill(pid);
+    }
+    wait_until("all are dead", || world.processes().is_empty());
+    let events = || std::fs::read(world.env.axiom_dir().join("state/events.jsonl")).unwrap();
+    let before = events();
+    let looked = world.env.json(&["recover"]);
+    assert_eq!((looked["needed"].as_bool(), looked["recovered"].as_bool()), (Some(true), Some(false)), "{looked}");
+    assert_eq!(looked["reset"][0]["id"], "t", "{looked}");
+    assert_eq!(world.env.json(&["status"])["recovery"]["needed"], true);
+    assert_eq!(events(), before, "looking changes nothing");
+    world.env.ok(&["recover", "--yes"]);
+    let task = world.find_task("t");
+    assert_eq!((task["status"].as_str(), &task["retryCount"]), (Some("pending"), &1.into()), "{task}");
+    assert_eq!(world.env.git(&["show", "axiom/t:half.txt"]), "half");
+    world.all_is_well();
+    // Again: nothing more.
+    let before = events().len();
+    world.env.ok(&["recover", "--yes"]);
+    assert_eq!(world.env.json(&["recover"])["needed"], false);
+    assert!(events().len() - before < 500, "a second recovery finds nothing to do");
+    world.autopilot(&[]).code(0);
     world.all_is_well();
 }

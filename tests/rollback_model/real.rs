@@ -142,7 +142,7 @@ impl Real {
     pub fn rollback_task(&self, task: &str) -> Result<()> {
         let wanted = rollback_task::Wanted { task: CaseId::new(task).unwrap(), cascade: false, target: None };
         let program = adapter::preset("shell").unwrap();
-        let stop = Some(Options { slots: 1, max_iterations: 1, until_idle: false, mode: None, program });
+        let stop = Some(Options::attending(program));
         match self.doing(false, |context| rollback_task::run(context, &wanted, stop, &mut Progress::new(false)))? {
             Outcome::Done(_) => Ok(()),
             Outcome::Conflict(_) => Err(Error::new(Code::MergeConflict, "conflict")),

@@ -66,6 +66,17 @@ fn what_is_rejected_is_blocked_with_the_reason() {
 }
 
 #[test]
+fn what_was_rejected_before_autopilot_begins_stays_rejected() {
+    let world = World::new();
+    world.task("t", "echo 1 > t.txt", &[]);
+    world.start(&SEMI_AUTO).wait().code(1);
+    world.env.ok(&["gate", "reject", "t", "--reason", "no"]);
+    let ended = world.autopilot(&[]).code(1);
+    assert_eq!(ended.stdout, "t is blocked: no\n");
+    world.all_is_well();
+}
+
+#[test]
 fn a_question_waits_for_its_answer_and_the_next_prompt_holds_it() {
     let world = World::new();
     world.task("t", "", &[]);
@@ -108,6 +119,14 @@ fn the_mode_can_be_changed_while_it_runs() {
     world.wait_for_gate("claim-t");
     assert_eq!(world.env.ok(&["mode", "autopilot"]), "autopilot");
     wait_until("merged", || world.env.repo().join("t.txt").exists());
+    // And back again, and forth while a merge waits.
+    world.env.ok(&["mode", "semi-auto"]);
+    world.task("u", "echo 1 > u.txt", &[]);
+    world.wait_for_gate("claim-u");
+    world.env.ok(&["gate", "approve", "claim-u"]);
+    world.wait_for_gate("merge-u");
+    world.env.ok(&["mode", "autopilot"]);
+    wait_until("merged", || world.env.repo().join("u.txt").exists());
     let checkpoints = world.env.json(&["checkpoint", "list"]);
     assert!(checkpoints.to_string().contains("before-autopilot-"), "{checkpoints}");
     assert_eq!(world.env.ok(&["mode"]), "autopilot");

@@ -21,4 +21,5 @@ mod limits;
 mod queue;
 mod reports;
 mod stopping;
+mod users;
 mod workspaces;

@@ -14,7 +14,10 @@ fn signals_say_how_far_a_task_is_and_that_it_is_done() {
     world.task("t", &script, &[]);
     let live = world.start_autopilot(&[]);
     world.wait_for_file("told");
-    wait_until("progress is shown", || world.agents()[0]["progress"] == 40);
+    wait_until("both are shown", || {
+        let agent = &world.agents()[0];
+        agent["progress"] == 40 && agent["phase"] == "writing"
+    });
     let status = world.env.json(&["status"]);
     let agent = &status["agents"][0];
     assert_eq!(agent["state"], "running");

@@ -164,3 +164,18 @@ fn a_user_who_looks_into_a_workspace_meanwhile_is_no_matter() {
     wait_until("put aside", || !workspace.exists());
     world.all_is_well();
 }
+
+#[test]
+fn a_workspace_that_is_broken_for_a_while_only_delays_the_merge_of_another() {
+    let world = World::new();
+    let beside = world.env.root().display().to_string();
+    let script = format!(
+        "if [ $AXIOM_ITERATION = 1 ]; then mv .git '{beside}/dot-git'; touch '{beside}/begun'; sleep 1000; fi; echo mended > t.txt"
+    );
+    world.task("t", &script, &[]);
+    world.task("u", &format!("while [ ! -f '{beside}/begun' ]; do sleep 0.02; done; echo 1 > u.txt"), &[]);
+    let ended = world.autopilot(&["--agents", "2"]).code(0);
+    assert!(ended.stderr.contains("u is not merged yet"), "{}", ended.stderr);
+    assert_eq!((world.env.read("t.txt"), world.env.read("u.txt")), ("mended\n".into(), "1\n".into()));
+    world.all_is_well();
+}

@@ -28,6 +28,21 @@ pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
+/// Does all of `work`, several at a time: sessions mostly wait for disks and agents.
+pub fn several_at_a_time<T: Send>(work: Vec<T>, each: impl Fn(T) + Sync) {
+    let work = std::sync::Mutex::new(work);
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| {
+                loop {
+                    let Some(next) = work.lock().unwrap().pop() else { break };
+                    each(next);
+                }
+            });
+        }
+    });
+}
+
 /// Numbers that a seed determines (splitmix64).
 pub struct Random(pub u64);
 

@@ -20,7 +20,7 @@ pub struct World {
 }
 
 /// What is the user's in the main worktree, as far as git and the disk can tell.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsersThings {
     status: String,
     staged: String,
@@ -28,6 +28,14 @@ pub struct UsersThings {
     entries: Vec<String>,
     stash: String,
     files: BTreeMap<String, Vec<u8>>,
+}
+
+impl UsersThings {
+    /// What has to be there even between a crash in the middle of a merge and its recovery, when the branch, the index and
+    /// the files that come with the merge do not fit each other yet.
+    pub fn contents(&self) -> (&[String], &str, &BTreeMap<String, Vec<u8>>) {
+        (&self.entries, &self.stash, &self.files)
+    }
 }
 
 impl World {

@@ -85,7 +85,8 @@ impl Scratch {
 
     pub fn git(&self, args: &[&str]) -> String {
         let output = self.try_git(args);
-        assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        let said = [&output.stdout[..], &output.stderr].map(String::from_utf8_lossy);
+        assert!(output.status.success(), "git {args:?}: {said:?}");
         String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
     }
 

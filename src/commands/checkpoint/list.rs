@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::{left_out, size_text};
 use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
+use crate::cli::words;
 use crate::commands::open_configured;
 use crate::domain::names::RefName;
 use crate::error::{Exit, Result};
@@ -13,6 +14,11 @@ use crate::ops::checkpoint::{self, Listed, Shown};
 
 /// Arguments of `checkpoint show`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Names the commit and branch, the capture that holds the files, the workspaces of agents, the
+tasks by status, what was done since, and what is not held: ignored files, nested repositories,
+files over checkpoints.maxFileSize. 'git axiom checkpoint diff NAME' shows what changed since;
+'git axiom rollback checkpoint NAME --dry-run' shows what going back would do.")]
 pub struct Show {
     /// Its name, or a unique beginning of it
     name: String,
@@ -51,13 +57,13 @@ pub(super) fn list(global: &Global, screen: &mut Screen) -> Result<Exit> {
 pub(in crate::commands) fn rows(checkpoints: &[Listed]) -> Vec<Vec<String>> {
     let heading = ["#", "time", "type", "name", "since", "size"].map(str::to_owned).to_vec();
     let rows = checkpoints.iter().map(|one| {
-        let commits = one.commits_since.map_or_else(|| "? commits".to_owned(), |count| format!("{count} commits"));
+        let commits = one.commits_since.map_or_else(|| "? commits".to_owned(), |number| words::count(number, "commit"));
         vec![
             one.number.to_string(),
-            one.created_at.strftime("%Y-%m-%d %H:%M:%S").to_string(),
+            words::time(one.created_at),
             one.kind.as_str().to_owned(),
             one.name.to_string(),
-            format!("{} tasks, {commits}", one.tasks_since),
+            format!("{}, {commits}", words::count(one.tasks_since, "task")),
             size_text(one.size),
         ]
     });
@@ -78,9 +84,10 @@ pub(super) fn show(args: &Show, global: &Global, screen: &mut Screen) -> Result<
 fn people(shown: &Shown) -> String {
     let document = &shown.document;
     let none = || "none".to_owned();
+    let made = words::time(document.created_at);
     let mut rows = vec![
         vec!["name".to_owned(), document.name.to_string()],
-        vec!["made".to_owned(), format!("{}, {} ({})", document.created_at, document.kind.as_str(), document.trigger.as_str())],
+        vec!["made".to_owned(), format!("{made}, {} ({})", document.kind.as_str(), document.trigger.as_str())],
         vec!["commit".to_owned(), document.git_commit.as_ref().map_or_else(none, ToString::to_string)],
         vec!["branch".to_owned(), document.branch.as_ref().map_or_else(none, |branch| branch.short().to_owned())],
         vec!["files".to_owned(), format!("refs/axiom/captures/{}", document.name)],
@@ -96,8 +103,8 @@ fn people(shown: &Shown) -> String {
     }
     let counts: Vec<String> = counts.iter().map(|(status, count)| format!("{count} {status}")).collect();
     rows.push(vec!["tasks".to_owned(), if counts.is_empty() { none() } else { counts.join(", ") }]);
-    let commits = shown.listed.commits_since.map_or_else(|| "?".to_owned(), |count| count.to_string());
-    rows.push(vec!["since".to_owned(), format!("{} tasks, {commits} commits", shown.listed.tasks_since)]);
+    let commits = shown.listed.commits_since.map_or_else(|| "? commits".to_owned(), |number| words::count(number, "commit"));
+    rows.push(vec!["since".to_owned(), format!("{}, {commits}", words::count(shown.listed.tasks_since, "task"))]);
     rows.push(vec!["size".to_owned(), size_text(shown.listed.size)]);
     let mut text = table(&rows);
     for (path, coverage) in &document.coverage {

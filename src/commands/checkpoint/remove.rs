@@ -26,7 +26,8 @@ pub struct How {
 /// Arguments of `checkpoint delete`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-What the checkpoints hold stays for checkpoints.keepDeletedDays (7), so that 'git axiom undo' brings them back.")]
+What the checkpoints hold stays for checkpoints.keepDeletedDays (7), so that 'git axiom undo'
+brings them back.")]
 pub struct Delete {
     /// Their names, or unique beginnings of them
     #[arg(required = true, value_name = "NAME")]
@@ -41,8 +42,9 @@ pub struct Delete {
 /// Arguments of `checkpoint cleanup`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without options: what checkpoints.maxCount and maxAgeDays say. Never deleted are the newest three, the session's start, and
-what undo or an interrupted operation needs; named ones only with --protected.")]
+Without options: what checkpoints.maxCount and maxAgeDays say. Never deleted are the newest
+three, the session's start, and what undo or an interrupted operation needs; named ones only
+with --protected.")]
 pub struct Cleanup {
     /// Only those older than this: 7d, 12h, 2w
     #[arg(long, value_name = "AGE", value_parser = age)]

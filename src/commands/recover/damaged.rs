@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::cli::screen::{Screen, table};
+use crate::cli::words;
 use crate::error::{Code, Error, Exit, Result};
 use crate::git::Repository;
 use crate::ops::context::fresh_txn;
@@ -69,7 +70,7 @@ pub(super) fn begin_anew(repo: &Repository, source: Source, screen: &mut Screen)
     let kept = done.kept.map(|path| path.display().to_string());
     let answer = Anew { recovered: true, source: done.source, cases: done.cases, kept };
     screen.answer(&answer, || {
-        let mut text = format!("The state begins anew from {} with {} cases.\n", answer.source, answer.cases);
+        let mut text = format!("The state begins anew from {} with {}.\n", answer.source, words::count(answer.cases, "case"));
         if let Some(kept) = &answer.kept {
             text.push_str(&format!("The damaged files are kept in {kept}\n"));
         }
@@ -99,7 +100,7 @@ fn in_words(found: &Inspection) -> String {
             choice.from.clone(),
             choice.cases.to_string(),
             choice.seq.map_or_else(|| "-".to_owned(), |seq| seq.to_string()),
-            choice.at.map_or_else(|| "-".to_owned(), |at| at.strftime("%Y-%m-%d %H:%M:%S").to_string()),
+            choice.at.map_or_else(|| "-".to_owned(), words::time),
         ]);
     }
     text.push_str(&table(&rows));

@@ -17,8 +17,8 @@ use crate::store::rebuild::Source;
 /// Arguments of `recover`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without --yes it only looks, and says what it would do. 'git axiom run' does the same repairs when it starts.
-Agents that still run go on; the next 'git axiom run' takes them over.")]
+Without --yes it only looks, and says what it would do. 'git axiom run' does the same repairs
+when it starts. Agents that still run go on; the next 'git axiom run' takes them over.")]
 pub struct Recover {
     /// Do every safe repair
     #[arg(long, short)]
@@ -54,8 +54,7 @@ pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit>
     };
     let view = recover::look(&context)?;
     if args.yes {
-        let options =
-            Options { slots: 1, max_iterations: u32::MAX, until_idle: false, mode: None, program: configured_program(&context)? };
+        let options = Options::attending(configured_program(&context)?);
         recover::recover(&mut context, options, &mut Progress::new(false))?;
     }
     let answer = Answer { recovered: args.yes, view };

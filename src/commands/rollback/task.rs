@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::cli::progress::Progress;
 use crate::cli::screen::Screen;
+use crate::cli::words;
 use crate::commands::configured_program;
 use crate::domain::ids::CaseId;
 use crate::error::{Code, Error, Exit, Result};
@@ -15,9 +16,10 @@ use crate::ops::supervise::Options;
 /// Arguments of `rollback task`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The task's commits are those that name it, by an 'Axiom-Task:' trailer or by '#TASK @AGENT' in the subject, what merges that
-name it took in, and what its iterations are recorded to have made. They are reverted, newest first; nothing is rewritten. The
-task is then to be done again, on a fresh branch. A conflict changes nothing, and is listed with the commits behind it.")]
+The task's commits are those that name it, by an 'Axiom-Task:' trailer or by '#TASK @AGENT' in
+the subject, what merges that name it took in, and what its iterations are recorded to have
+made. They are reverted, newest first; nothing is rewritten. The task is then to be done again,
+on a fresh branch. A conflict changes nothing, and is listed with the commits behind it.")]
 pub(super) struct Task {
     /// The task; commits may name it where git axiom does not know it
     task: CaseId,
@@ -70,14 +72,14 @@ pub(super) fn run(args: &Task, context: &mut Context, screen: &mut Screen) -> Re
             screen.answer(&Answer::of(&preview, true), || people(&preview, "Would take"))?;
             return Ok(Exit::Done);
         }
-        screen.note(people(&preview, "Takes").trim_end());
+        screen.note(people(&preview, "Would take").trim_end());
         screen.confirm("Take it back?", false)?;
     }
     let stop = match args.no_stop {
         true => None,
         false => {
             let program = configured_program(context)?;
-            Some(Options { slots: 1, max_iterations: u32::MAX, until_idle: false, mode: None, program })
+            Some(Options::attending(program))
         }
     };
     let done = match op::run(context, &wanted, stop, &mut Progress::new(false))? {
@@ -121,11 +123,11 @@ fn conflict(screen: &mut Screen, preview: &Preview, dry_run: bool) -> Result<Exi
 
 fn people(preview: &Preview, takes: &str) -> String {
     let mut text = format!("{takes} '{}' back on {}:\n", preview.task_id, preview.target.short());
-    let mut part = |what: &str, lines: Vec<String>| {
+    let mut part = |one: &str, many: &str, lines: Vec<String>| {
         if lines.is_empty() {
             return;
         }
-        text.push_str(&format!("  {} {what}\n", lines.len()));
+        text.push_str(&format!("  {} {}\n", lines.len(), words::verb(lines.len(), one, many)));
         for line in lines.iter().take(20) {
             text.push_str(&format!("    {line}\n"));
         }
@@ -135,18 +137,26 @@ fn people(preview: &Preview, takes: &str) -> String {
     };
     let brings = |id: &crate::domain::names::Oid| {
         let merge = preview.merges.iter().find(|merge| merge.id == *id).filter(|merge| !merge.brings.is_empty());
-        merge.map_or_else(String::new, |merge| format!(" (with the {} commits that it took in)", merge.brings.len()))
+        merge.map_or_else(String::new, |merge| format!(" (with {} that it took in)", words::count(merge.brings.len(), "commit")))
     };
     let commits = preview.commits.iter().map(|one| format!("{} {}{}", one.id.short(), one.subject, brings(&one.id)));
-    part("commits are reverted, in this order", commits.collect());
-    part("commits need no revert", preview.skipped.iter().map(|one| format!("{} {}", one.id.short(), one.why)).collect());
+    part("commit is reverted", "commits are reverted, in this order", commits.collect());
+    part(
+        "commit needs no revert",
+        "commits need no revert",
+        preview.skipped.iter().map(|one| format!("{} {}", one.id.short(), one.why)).collect(),
+    );
     let tasks = preview.tasks.iter().map(|task| {
         let merged = if task.unmerged { ", no longer merged" } else { "" };
         format!("{}: {} → {}{merged}", task.id, task.from, task.to)
     });
-    part("tasks are to be done again", tasks.collect());
-    part("workspaces are put aside", preview.workspaces.iter().map(|one| one.path.clone()).collect());
-    part("branches are kept for undo and deleted", preview.branches.iter().map(|one| one.short().to_owned()).collect());
-    part("files change", preview.files.iter().map(|file| file.path.to_string()).collect());
+    part("task is to be done again", "tasks are to be done again", tasks.collect());
+    part("workspace is put aside", "workspaces are put aside", preview.workspaces.iter().map(|one| one.path.clone()).collect());
+    part(
+        "branch is kept for undo and deleted",
+        "branches are kept for undo and deleted",
+        preview.branches.iter().map(|one| one.short().to_owned()).collect(),
+    );
+    part("file changes", "files change", preview.files.iter().map(|file| file.path.to_string()).collect());
     text
 }

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
+use crate::cli::words;
 use crate::commands::open;
 use crate::domain::audit::AuditEntry;
 use crate::domain::ids::CaseId;
@@ -14,6 +15,9 @@ use crate::ops::history;
 
 /// Arguments of `task audit`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Oldest first: when, who, and what happened, with the old and new value of each field that
+changed. All of it is from the event log; 'git axiom events' prints that whole.")]
 pub struct Audit {
     /// The case
     id: String,
@@ -48,7 +52,7 @@ pub fn run(args: &Audit, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let id = CaseId::new(args.id.as_str())?;
     let context = open(global)?;
     let history = history::audit(&context, &id)?;
-    let entry = |entry: &AuditEntry| vec![entry.at.to_string(), entry.by.to_string(), entry.text.clone()];
+    let entry = |entry: &AuditEntry| vec![words::time(entry.at), entry.by.to_string(), entry.text.clone()];
     let answer = Answer { id: &id, entries: history.iter().map(as_json).collect() };
     screen.answer(&answer, || table(&history.iter().map(entry).collect::<Vec<_>>()))?;
     Ok(Exit::Done)

@@ -18,8 +18,9 @@ use crate::ops::cases;
 /// Arguments of `task edit`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-An empty value takes a field away: --parent '', --body '', --persona ''; --after '' and --verify '' empty the list.
-A list that is given replaces the old one. 'git axiom undo' takes the edit back.")]
+An empty value takes a field away: --parent '', --body '', --persona ''; --after '' and --verify
+'' empty the list. A list that is given replaces the old one. 'git axiom undo' takes the edit
+back.")]
 pub struct Edit {
     /// The case
     id: String,

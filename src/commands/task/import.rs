@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
+use crate::cli::words;
 use crate::commands::{input, open};
 use crate::domain::ids::CaseId;
 use crate::error::{Exit, Result};
@@ -22,9 +23,9 @@ Each line is a JSON object with the keys of 'git axiom task list --json'; only t
   {\"id\": \"parser\", \"title\": \"Write the parser\", \"body\": \"…\"}
   {\"title\": \"Test it\", \"after\": [\"parser\"], \"verify\": [\"cargo test\"]}
 
-Statuses may be called todo, queued, doing, running and stuck too. A task that is done is taken to be in the commit
-that is checked out; one that is active becomes pending. References may point forward in the file. All or nothing:
-an error names its line.")]
+Statuses may be called todo, queued, doing, running and stuck too. A task that is done is taken
+to be in the commit that is checked out; one that is active becomes pending. References may
+point forward in the file. All or nothing: an error names its line.")]
 pub struct Import {
     /// JSON lines, at most 100,000; - for standard input
     file: PathBuf,
@@ -45,9 +46,12 @@ pub fn run(args: &Import, global: &Global, screen: &mut Screen) -> Result<Exit> 
     let imported = import::import(&mut context, &text)?;
     let answer = Answer { ids: &imported.ids };
     screen.answer(&answer, || imported.ids.iter().map(|id| format!("{id}\n")).collect())?;
-    screen.note(&format!("{} cases imported.", imported.ids.len()));
+    screen.note(&format!("{} imported.", words::count(imported.ids.len(), "case")));
     if imported.were_active > 0 {
-        screen.note(&format!("{} of them were active and are pending here: no agent works on them.", imported.were_active));
+        let (number, verb) = (imported.were_active, words::verb);
+        let (were, are) = (verb(number, "was", "were"), verb(number, "is", "are"));
+        let them = verb(number, "it", "them");
+        screen.note(&format!("{number} of them {were} active and {are} pending here: no agent works on {them}."));
     }
     Ok(Exit::Done)
 }

@@ -15,8 +15,9 @@ use crate::error::{Exit, Result};
 /// Arguments of `task list`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-'waiting' is pending, but what it comes after is not merged yet; 'interrupted' is pending after a crash.
-Archived cases are listed with --all or --status archived; --json lists everything unless --status is given.")]
+'waiting' is pending, but what it comes after is not merged yet; 'interrupted' is pending after
+a crash. Archived cases are listed with --all or --status archived; --json lists everything
+unless --status is given.")]
 pub struct List {
     /// Only cases of this status: pending, waiting, interrupted, active, done, blocked, failed or archived
     #[arg(long, value_name = "STATUS")]

@@ -13,6 +13,10 @@ use crate::ops::context::Context;
 
 /// Arguments of `task block`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Pending, blocked and failed cases can be blocked; where an agent works on one, 'git axiom stop
+AGENT' first. All or none. 'git axiom task unblock ID' makes them pending again, and so does
+'git axiom undo'.")]
 pub struct Block {
     /// The cases
     #[arg(required = true, value_name = "ID")]
@@ -24,6 +28,10 @@ pub struct Block {
 
 /// Arguments of `task unblock`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+All or none. Agents take them again as soon as a session runs and what they come after is
+merged; what earlier attempts left is on the branch axiom/ID and in the workspace, and the next
+one goes on from there.")]
 pub struct Unblock {
     /// The cases
     #[arg(required = true, value_name = "ID")]

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::view::{CaseView, joined, status_words};
 use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
+use crate::cli::words;
 use crate::commands::open;
 use crate::domain::case::{Case, Kind};
 use crate::domain::ids::CaseId;
@@ -15,6 +16,10 @@ use crate::ops::texts;
 
 /// Arguments of `task show`.
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Its status and why, what it waits for, its branch and workspace, what was spent on it, and what
+the agent is told. 'git axiom task audit ID' shows its history, 'git axiom output ID' what
+agents printed.")]
 pub struct Show {
     /// The case
     id: String,
@@ -93,7 +98,7 @@ fn in_words(state: &State, case: &Case, body: Option<&str>) -> String {
         row("retries", record.retry_count.to_string());
         row("duration", format!("{} s", record.duration_ms / 1000));
     }
-    row("added", case.created_at.to_string());
+    row("added", words::time(case.created_at));
     let head = format!("{}: {}\n{}", case.id, case.title, table(&rows));
     match body {
         Some(body) => format!("{head}\n{}\n", body.trim_end_matches('\n')),

@@ -32,6 +32,7 @@ impl State {
             exit_completes: false,
             progress: None,
             phase: None,
+            signals: 0,
         };
         self.restorable.agents.insert(agent.clone(), Agent { id: agent.clone(), work: Some(work) });
         if let Some(case) = self.restorable.cases.get_mut(task) {
@@ -75,6 +76,7 @@ impl State {
             );
         }
         work.iteration = iteration;
+        work.signals = 0;
         work.stage = Stage::Intended { token: token.clone() };
         work.last_activity = at;
         Ok(work)
@@ -83,6 +85,7 @@ impl State {
     pub(super) fn signalled(&mut self, agent: &AgentId, token: &Token, signal: &Signal, at: Timestamp) -> Result<()> {
         let work = self.work_with(agent, token)?;
         work.last_activity = at;
+        work.signals += 1;
         if let Signal::Progress { percent } = signal {
             work.progress = Some(*percent);
         }

@@ -67,7 +67,7 @@ pub struct Preview {
     pub tasks: Vec<TaskChange>,
     /// Uncommitted content that is replaced (the safety checkpoint holds it).
     pub files: Vec<FileLoss>,
-    /// Workspaces.
+    /// Workspaces that change.
     pub workspaces: Vec<WorkspaceLine>,
     /// Branches that get a reverting commit, because an upstream has their commits.
     pub reverted: Vec<RefName>,
@@ -152,7 +152,14 @@ fn add_workspace(
             let old = Some(present.state.capture.clone());
             let capture = &present.captured.capture;
             let change = worktree_change(ctx, then.path.clone(), capture, old, &then.capture, head)?;
+            let same = change.files.old == change.files.new
+                && change.index.old == change.index.new
+                && change.head.old == change.head.new;
+            let stays = same && then.head.as_ref() == capture.head.commit();
             add_worktree(ctx, change, capture, operation, preview)?;
+            if stays {
+                return Ok(());
+            }
             (then.path.clone(), "restored", task)
         }
         Fate::PutAside { task, workspace } => {
@@ -268,16 +275,20 @@ fn add_worktree(
 fn lost_commits(ctx: &Context, refs: &[RefChange], document: &CheckpointDocument, preview: &mut Preview) -> Result<()> {
     let without: Vec<Oid> = document.refs.values().chain(&document.git_commit).cloned().collect();
     let mut seen = BTreeSet::new();
-    for old in refs.iter().filter_map(|change| change.value.old.as_ref()) {
-        for commit in ctx.repo.log(old, &without, COMMITS)? {
-            if seen.insert(commit.oid.clone()) {
-                let line = CommitLine { id: commit.oid, subject: commit.subject };
-                if commit.parents.len() > 1 {
-                    preview.merges.push(line.clone());
-                }
-                preview.commits.push(line);
-            }
+    let mut commits = Vec::new();
+    // The target branch before the tasks' branches: where times are equal, merges then come before what they took in.
+    let of_a_task = |change: &&RefChange| change.name.as_str().starts_with("refs/heads/axiom/");
+    let (tasks, others): (Vec<&RefChange>, Vec<&RefChange>) = refs.iter().partition(of_a_task);
+    for old in others.into_iter().chain(tasks).filter_map(|change| change.value.old.as_ref()) {
+        commits.extend(ctx.repo.log(old, &without, COMMITS)?.into_iter().filter(|commit| seen.insert(commit.oid.clone())));
+    }
+    commits.sort_by_key(|commit| std::cmp::Reverse(commit.seconds));
+    for commit in commits {
+        let line = CommitLine { id: commit.oid, subject: commit.subject };
+        if commit.parents.len() > 1 {
+            preview.merges.push(line.clone());
         }
+        preview.commits.push(line);
     }
     Ok(())
 }

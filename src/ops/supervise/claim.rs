@@ -26,6 +26,8 @@ impl Supervisor<'_> {
         let ready: Vec<&Case> = ready.iter().filter(|case| !self.must_wait(case.id.as_str())).collect();
         match self.context.state().restorable.mode {
             Mode::Autopilot => match ready.first() {
+                // Decided by a human before autopilot began: that stands.
+                Some(case) if self.reject_claim(case)? => Ok(true),
                 Some(case) if free > 0 => {
                     self.close_gate(GateKind::Claim, &case.id, "autopilot claims by itself")?;
                     self.claim(case)?;
@@ -45,11 +47,7 @@ impl Supervisor<'_> {
                     self.open_gate(GateKind::Claim, &case.id, format!("start {}: {}", case.id, case.title), Vec::new())?;
                     return Ok(true);
                 }
-                Some(Some(Decision::Rejected { reason })) => {
-                    self.close_gate(GateKind::Claim, &case.id, "rejected")?;
-                    self.block(&case.id, Status::Pending, &reason)?;
-                    return Ok(true);
-                }
+                Some(Some(Decision::Rejected { .. })) => return self.reject_claim(case),
                 Some(Some(Decision::Approved | Decision::Answered { .. })) if free > 0 => {
                     self.close_gate(GateKind::Claim, &case.id, "approved")?;
                     self.claim(case)?;
@@ -59,6 +57,17 @@ impl Supervisor<'_> {
             }
         }
         Ok(false)
+    }
+
+    /// Blocks the task if its claim was rejected at the gate; says whether it was.
+    fn reject_claim(&mut self, case: &Case) -> Result<bool> {
+        let Some(Decision::Rejected { reason }) = self.gate(GateKind::Claim, &case.id).and_then(|gate| gate.decision.clone())
+        else {
+            return Ok(false);
+        };
+        self.close_gate(GateKind::Claim, &case.id, "rejected")?;
+        self.block(&case.id, Status::Pending, &reason)?;
+        Ok(true)
     }
 
     /// Blocks a task that no agent works on.

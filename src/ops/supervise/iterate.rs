@@ -273,16 +273,25 @@ impl Supervisor<'_> {
         if read.damaged > 0 {
             self.warn(format!("{} damaged signals of {agent} were passed over", read.damaged));
         }
+        let recorded = self.work_of(agent).map_or(0, |work| work.signals);
         for received in read.signals {
             let signal = received.signal;
+            let decides = matches!(signal, Signal::Complete {} | Signal::Blocked { .. } | Signal::Waiting { .. });
+            let new = self.watches.get_mut(agent).is_none_or(|watch| {
+                watch.signals_heard += 1;
+                if decides {
+                    watch.verdict = Some(signal.clone());
+                }
+                watch.signals_heard > recorded
+            });
+            // An earlier supervisor has recorded it.
+            if !new {
+                continue;
+            }
             if let (Signal::Progress { percent }, Some(task)) = (&signal, self.task_of(agent)) {
                 self.tell(Notice::Progress { agent: agent.clone(), task, percent: *percent });
             }
-            let decides = matches!(signal, Signal::Complete {} | Signal::Blocked { .. } | Signal::Waiting { .. });
-            self.step(Event::Signalled { agent: agent.clone(), token: token.clone(), signal: signal.clone() })?;
-            if let (true, Some(watch)) = (decides, self.watches.get_mut(agent)) {
-                watch.verdict = Some(signal);
-            }
+            self.step(Event::Signalled { agent: agent.clone(), token: token.clone(), signal })?;
         }
         if let Some(watch) = self.watches.get_mut(agent) {
             watch.signals_read = read.next;
@@ -290,8 +299,12 @@ impl Supervisor<'_> {
         Ok(true)
     }
 
+    fn work_of(&self, agent: &AgentId) -> Option<&Work> {
+        self.context.state().restorable.agents.get(agent)?.work.as_ref()
+    }
+
     fn task_of(&self, agent: &AgentId) -> Option<CaseId> {
-        Some(self.context.state().restorable.agents.get(agent)?.work.as_ref()?.task.clone())
+        Some(self.work_of(agent)?.task.clone())
     }
 
     /// Between two iterations: what the last outcome asks for.

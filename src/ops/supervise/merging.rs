@@ -27,15 +27,19 @@ impl Supervisor<'_> {
             if self.must_wait(task.as_str()) {
                 continue;
             }
-            let decision = self.gate(GateKind::Merge, &task).map(|gate| gate.decision.clone());
+            let gate = self.gate(GateKind::Merge, &task);
+            let decision = gate.map(|gate| gate.decision.clone());
+            // Opened because of the mode, not because something is in the way.
+            let only_asks = gate.is_some_and(|gate| gate.reason == self.asks_to_merge(&task));
             match (decision, self.context.state().restorable.mode) {
                 (Some(Some(Decision::Rejected { reason })), _) => {
                     self.close_gate(GateKind::Merge, &task, "rejected")?;
                     self.block(&task, Status::Done, &reason)?;
                 }
+                (Some(None), Mode::Autopilot) if only_asks => self.merge(&task, false)?,
                 (Some(None), _) => continue,
                 (None, Mode::SemiAuto) => {
-                    self.open_gate(GateKind::Merge, &task, format!("merge {task} into {}", self.target.short()), Vec::new())?;
+                    self.open_gate(GateKind::Merge, &task, self.asks_to_merge(&task), Vec::new())?;
                 }
                 (Some(Some(_)), _) => self.merge(&task, true)?,
                 (None, Mode::Autopilot) => self.merge(&task, false)?,
@@ -45,11 +49,18 @@ impl Supervisor<'_> {
         Ok(false)
     }
 
+    fn asks_to_merge(&self, task: &CaseId) -> String {
+        format!("merge {task} into {}", self.target.short())
+    }
+
     fn merge(&mut self, task: &CaseId, approved: bool) -> Result<()> {
         self.context.act_as(By::Supervisor)?;
         let outcome = match merge::merge_task(self.context, task, approved) {
             Ok(outcome) => outcome,
-            Err(error) if matches!(error.code(), Code::Busy | Code::GitLocked | Code::ChangedMeanwhile) => {
+            // A broken workspace is another agent's, which the checkpoint cannot hold: mended before its next iteration.
+            Err(error)
+                if matches!(error.code(), Code::Busy | Code::GitLocked | Code::ChangedMeanwhile | Code::WorkspaceBroken) =>
+            {
                 self.back_off(task.as_str());
                 self.warn(format!("{task} is not merged yet: {error}"));
                 return Ok(());

@@ -66,6 +66,13 @@ pub struct Options {
     pub program: AgentProgram,
 }
 
+impl Options {
+    /// For looking after agents without a session: nothing is started.
+    pub fn attending(program: AgentProgram) -> Self {
+        Self { slots: 1, max_iterations: u32::MAX, until_idle: false, mode: None, program }
+    }
+}
+
 /// How a session ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
@@ -85,6 +92,8 @@ struct Watch {
     token: Option<Token>,
     /// How far its signals have been read.
     signals_read: u64,
+    /// How many that were.
+    signals_heard: u64,
     /// The last signal that decides.
     verdict: Option<Signal>,
     /// When its workspace was captured last, or its watch began.

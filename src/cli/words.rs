@@ -1,0 +1,57 @@
+//! Times, numbers and paths as people are shown them. In JSON, times are RFC 3339 in UTC and paths absolute.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+
+use crate::env;
+
+/// Date and time to the second, in the user's own time zone.
+pub fn time(at: Timestamp) -> String {
+    at.to_zoned(env::time_zone()).strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+/// The time of day to the second, in the user's own time zone.
+pub fn clock(at: Timestamp) -> String {
+    at.to_zoned(env::time_zone()).strftime("%H:%M:%S").to_string()
+}
+
+/// A number with its word: `1 task`, `2 tasks`. Verbs behind it agree by [`verb`].
+pub fn count(number: impl TryInto<u64>, one: &str) -> String {
+    let number: u64 = number.try_into().unwrap_or(u64::MAX);
+    if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
+}
+
+/// The form of a verb that fits the number.
+pub fn verb<'a>(number: usize, one: &'a str, many: &'a str) -> &'a str {
+    if number == 1 { one } else { many }
+}
+
+/// A path as seen from `base` where it is below it, and whole elsewhere.
+pub fn below(base: Option<&Path>, path: &str) -> String {
+    let relative = base.and_then(|base| Path::new(path).strip_prefix(base).ok());
+    match relative {
+        Some(relative) if !relative.as_os_str().is_empty() => relative.display().to_string(),
+        Some(_) | None => path.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_is_no_plural() {
+        assert_eq!([count(0_u32, "task"), count(1_usize, "task"), count(2_u64, "task")], ["0 tasks", "1 task", "2 tasks"]);
+        assert_eq!([verb(1, "is", "are"), verb(0, "is", "are")], ["is", "are"]);
+    }
+
+    #[test]
+    fn only_paths_below_are_shortened() {
+        let base = Some(Path::new("/a/repo"));
+        assert_eq!(below(base, "/a/repo/.worktrees/x"), ".worktrees/x");
+        assert_eq!(below(base, "/a/repository/x"), "/a/repository/x");
+        assert_eq!(below(base, "/a/repo"), "/a/repo");
+        assert_eq!(below(None, "/a/repo/x"), "/a/repo/x");
+    }
+}

@@ -1,0 +1,35 @@
+//! `git axiom run --detach`.
+
+use serde::Serialize;
+
+use crate::cli::screen::Screen;
+use crate::error::{Exit, Result};
+use crate::ops::context::Context;
+use crate::ops::detach;
+
+#[derive(Serialize)]
+struct Answer {
+    pid: u32,
+    session: String,
+    log: String,
+    ended: bool,
+}
+
+/// Starts the session in the background and says where it is.
+///
+/// # Errors
+/// As [`detach::start`].
+pub(super) fn run(context: &mut Context, screen: &mut Screen) -> Result<Exit> {
+    let begun = detach::start(context)?;
+    let log = begun.log.display().to_string();
+    let answer = Answer { pid: begun.pid, session: begun.session.to_string(), log, ended: begun.ended };
+    screen.answer(&answer, || {
+        let Answer { pid, session, log, ended } = &answer;
+        let (state, hint) = match ended {
+            true => ("has begun and ended", "git axiom log    shows what it did"),
+            false => ("runs in the background", "git axiom status --watch    shows it; git axiom quit    ends it"),
+        };
+        format!("Session {session} {state} (process {pid}).\nWhat it prints: {log}\n{hint}\n")
+    })?;
+    Ok(Exit::Done)
+}

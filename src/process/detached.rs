@@ -1,0 +1,38 @@
+//! Starting this very program in the background: in a session of its own, so that no terminal's end or Ctrl+C reaches it.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::process::{Child, Stdio};
+
+use super::command::command_with_callers_repository;
+use crate::env;
+use crate::error::{Code, Error, Result};
+
+/// Starts this program with these arguments, in the caller's folder and environment; both outputs go to `log`. It is to
+/// call [`begin_session`] before anything else. It lives on when we end.
+///
+/// # Errors
+/// `IO_FAILED` where the log or the program cannot be used.
+pub fn start(arguments: &[OsString], log: File) -> Result<Child> {
+    let program = env::own_program()?;
+    let failed = |e: std::io::Error| Error::io("start", &program, e);
+    let second = log.try_clone().map_err(failed)?;
+    command_with_callers_repository(&program)
+        .args(arguments)
+        .stdin(Stdio::null())
+        .stdout(log)
+        .stderr(second)
+        .spawn()
+        .map_err(failed)
+}
+
+/// Leaves the caller's session and terminal.
+///
+/// # Errors
+/// `INTERNAL` where this process leads a group: it was not started by [`start`].
+pub fn begin_session() -> Result<()> {
+    match rustix::process::setsid() {
+        Ok(_) => Ok(()),
+        Err(e) => Err(Error::new(Code::Internal, "cannot begin a session in the background").because(e)),
+    }
+}

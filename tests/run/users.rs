@@ -1,0 +1,144 @@
+//! Users who work in the repository while agents do, and repositories that are set up in their own ways.
+
+use std::os::unix::fs::PermissionsExt;
+
+use crate::session_support::{Live, World, wait_until};
+
+/// A task that waits until the test lets it go on.
+fn waiting_task(world: &World) {
+    let beside = world.env.root().display().to_string();
+    world.task("t", &format!("echo 1 > t.txt; touch '{beside}/begun'; while [ ! -f '{beside}/go' ]; do sleep 0.02; done"), &[]);
+}
+
+#[test]
+fn a_user_who_checks_out_another_branch_meanwhile_keeps_it() {
+    let world = World::new();
+    waiting_task(&world);
+    let live = world.start_autopilot(&[]);
+    world.wait_for_file("begun");
+    world.env.git(&["checkout", "-q", "-b", "other"]);
+    world.env.write("mine.txt", "mine\n");
+    let before = world.users_things();
+    world.signal_file("go");
+    live.wait().code(0);
+    assert_eq!(world.users_things(), before);
+    assert_eq!(world.env.git(&["show", "main:t.txt"]), "1");
+    assert!(!world.env.repo().join("t.txt").exists(), "the branch that is checked out is not the target");
+    world.all_is_well();
+}
+
+#[test]
+fn a_merge_waits_while_the_user_is_in_the_middle_of_one() {
+    let world = World::new();
+    world.env.git(&["checkout", "-q", "-b", "other"]);
+    world.env.write("README", "other\n");
+    world.env.git(&["commit", "-q", "-a", "-m", "other"]);
+    world.env.git(&["checkout", "-q", "main"]);
+    world.env.write("README", "main\n");
+    world.env.git(&["commit", "-q", "-a", "-m", "main"]);
+    assert_eq!(world.env.try_git(&["merge", "-q", "other"]).code, Some(1));
+    let before = world.users_things();
+    world.task("t", "echo 1 > t.txt", &[]);
+    let ended = world.autopilot(&[]).code(1);
+    assert!(ended.stdout.contains("t waits at gate merge-t: a git operation is in progress"), "{}", ended.stdout);
+    assert_eq!(world.users_things(), before);
+    world.env.git(&["merge", "--abort"]);
+    world.env.ok(&["gate", "approve", "merge-t"]);
+    world.autopilot(&[]).code(0);
+    assert_eq!(world.env.read("t.txt"), "1\n");
+    world.all_is_well();
+}
+
+#[test]
+fn hooks_and_signing_of_the_user_do_not_stop_the_machinery() {
+    let world = World::new();
+    let hooks = world.env.repo().join(".git/hooks");
+    std::fs::create_dir_all(&hooks).unwrap();
+    for name in ["pre-commit", "commit-msg", "pre-merge-commit", "prepare-commit-msg", "post-checkout"] {
+        let path = hooks.join(name);
+        std::fs::write(&path, "#!/bin/sh\nexit 1\n").unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    for (key, value) in [("commit.gpgSign", "true"), ("tag.gpgSign", "true"), ("gpg.program", "/bin/false")] {
+        world.env.git(&["config", key, value]);
+    }
+    world.task("t", "echo 1 > t.txt", &[]);
+    world.autopilot(&[]).code(0);
+    assert_eq!(world.env.read("t.txt"), "1\n");
+    world.all_is_well();
+}
+
+#[test]
+fn of_supervisors_that_start_at_once_exactly_one_runs() {
+    let world = World::new();
+    waiting_task(&world);
+    let mut all: Vec<Live> = (0..4).map(|_| world.start_autopilot(&[])).collect();
+    world.wait_for_file("begun");
+    wait_until("the others gave up", || all.iter_mut().map(Live::runs).filter(|runs| *runs).count() == 1);
+    world.signal_file("go");
+    let mut codes: Vec<_> = all.into_iter().map(|live| live.wait().code).collect();
+    codes.sort();
+    assert_eq!(codes, [Some(0), Some(5), Some(5), Some(5)]);
+    world.all_is_well();
+}
+
+#[test]
+fn sigterm_ends_a_session_as_ctrl_c_does() {
+    let world = World::new();
+    waiting_task(&world);
+    let live = world.start_autopilot(&[]);
+    world.wait_for_file("begun");
+    crate::session_support::signal(live.pid(), rustix::process::Signal::TERM);
+    live.wait().code(130);
+    assert_eq!(world.status_of("t"), "pending");
+    assert_eq!(world.env.git(&["show", "axiom/t:t.txt"]), "1");
+    world.all_is_well();
+}
+
+#[test]
+fn a_supervisor_that_was_killed_while_paused_leaves_nothing_paused() {
+    let world = World::new();
+    waiting_task(&world);
+    let mut live = world.start_autopilot(&[]);
+    world.wait_for_file("begun");
+    world.env.ok(&["pause"]);
+    live.kill();
+    world.signal_file("go");
+    world.autopilot(&[]).code(0);
+    assert_eq!(world.env.read("t.txt"), "1\n");
+    world.all_is_well();
+}
+
+#[test]
+fn signals_are_recorded_once_though_two_supervisors_heard_them() {
+    let world = World::new();
+    let beside = world.env.root().display().to_string();
+    let script = format!(
+        "git axiom signal learning 'use tabs' && git axiom signal progress 30 && touch '{beside}/begun'\n\
+         while [ ! -f '{beside}/go' ]; do sleep 0.02; done\n\
+         git axiom signal progress 90; git axiom signal complete; exit 1"
+    );
+    world.task("t", &script, &[]);
+    let mut live = world.start_autopilot(&[]);
+    world.wait_for_file("begun");
+    wait_until("both are heard", || world.agents()[0]["progress"] == 30);
+    live.kill();
+    world.signal_file("go");
+    world.autopilot(&[]).code(0);
+    let log = std::fs::read_to_string(world.env.axiom_dir().join("state/events.jsonl")).unwrap();
+    assert_eq!(log.lines().filter(|line| line.contains("ignalled")).count(), 4, "{log}");
+    world.all_is_well();
+}
+
+#[test]
+fn a_repository_at_an_odd_place_with_odd_names_works() {
+    let world = World::new();
+    let odd = world.env.root().join("it's a \"re po\" \u{e9} $HOME");
+    world.env.git_in(world.env.root(), &["clone", "-q", "repo", odd.to_str().unwrap()]);
+    let run = |args: &[&str]| world.env.axiom_in(&odd, args).success();
+    run(&["task", "add", "it's \"odd\" $(id) `id`", "--id", "t", "--body", "echo 1 > \"$(printf 'a b\\n\\303\\251')\""]);
+    run(&["run", "--mode", "autopilot", "--until-idle"]);
+    assert_eq!(std::fs::read_to_string(odd.join("a b\n\u{e9}")).unwrap(), "1\n");
+    assert_eq!(world.env.git_in(&odd, &["fsck", "--strict", "--no-dangling", "--no-progress"]), "");
+    world.no_process_is_left();
+}
