@@ -46,7 +46,7 @@ impl Step {
             15..=17 => Self::RollbackTask(task),
             18 | 19 => Self::Undo,
             20 => Self::Redo,
-            _ => Self::Checkpoint,
+            _ => Self::CommitFor(task, path, below(4)),
         }
     }
 }
