@@ -131,6 +131,19 @@ fn a_contiguous_tail_comes_out_as_git_revert_makes_it() {
 }
 
 #[test]
+fn what_others_did_on_top_of_a_row_of_commits_stays() {
+    let scratch = Scratch::new();
+    commit(&scratch, "one", "1", "one #t @a");
+    commit(&scratch, "two", "2", "two #t @a");
+    commit(&scratch, "three", "3", "three #t @a");
+    commit(&scratch, "theirs", "x", "somebody else's");
+    scratch.axiom(&["rollback", "task", "t", "--yes"]);
+    assert!(scratch.has("theirs") && !scratch.has("one") && !scratch.has("two") && !scratch.has("three"));
+    assert_eq!(scratch.git(&["diff", "--name-only", "HEAD~3", "HEAD"]), "one\nthree\ntwo");
+    assert_eq!(scratch.git(&["diff", "--name-only", "HEAD~1", "HEAD"]), "one");
+}
+
+#[test]
 fn a_conflict_changes_nothing_and_names_files_and_the_commits_behind_them() {
     let scratch = Scratch::new();
     let work = commit(&scratch, "a.txt", "by the task\n", "work #t1 @ed-001");

@@ -21,6 +21,7 @@ mod checkpoint;
 mod history;
 mod measure;
 mod replay;
+mod rollback;
 mod scratch;
 mod startup;
 mod status;
@@ -37,12 +38,13 @@ fn main() {
         return status::load(folder);
     }
     let wanted = arguments.iter().find(|argument| !argument.starts_with('-'));
-    let groups: [(&str, Group); 5] = [
+    let groups: [(&str, Group); 6] = [
         ("checkpoint", checkpoint::rows),
         ("startup", startup::rows),
         ("append", append::rows),
         ("replay", replay::rows),
         ("status", status::rows),
+        ("rollback", rollback::rows),
     ];
     let mut rows = Vec::new();
     for (name, group) in groups {

@@ -91,10 +91,11 @@ impl Screen {
             return Err(Error::new(Code::NeedsConfirmation, "this needs a confirmation, and there is no terminal to ask at")
                 .hint("look with --dry-run, then run the command with --yes"));
         }
-        let answer = dialoguer::Confirm::new().with_prompt(question).default(false).wait_for_newline(true).interact();
+        let answer = dialoguer::Confirm::new().with_prompt(question).default(false).wait_for_newline(true).interact_opt();
         match answer {
-            Ok(true) => Ok(()),
-            Ok(false) => Err(Error::new(Code::Declined, "nothing was changed")),
+            Ok(Some(true)) => Ok(()),
+            // Escape is a no.
+            Ok(Some(false) | None) => Err(Error::new(Code::Declined, "nothing was changed")),
             Err(e) => Err(Error::new(Code::Declined, "there was no answer, so nothing was changed").because(e)),
         }
     }

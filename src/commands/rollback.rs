@@ -1,5 +1,6 @@
 //! `git axiom rollback …`.
 
+mod menu;
 mod task;
 
 use clap::{Args, Subcommand};
@@ -15,10 +16,12 @@ use crate::ops::rollback::{self, Preview};
 
 /// Arguments of `rollback`.
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true, arg_required_else_help = true)]
+#[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "\
 Everything that a rollback replaces is in a checkpoint made before it, so it can be undone:
-git axiom undo")]
+git axiom undo
+
+Without arguments, at a terminal, it shows the checkpoints and asks.")]
 pub struct Rollback {
     /// Finish an operation that was interrupted
     #[arg(long = "continue", conflicts_with = "abort")]
@@ -95,6 +98,7 @@ pub fn run(args: &Rollback, global: &Global, screen: &mut Screen) -> Result<Exit
             };
             checkpoint(&mut context, screen, name.as_str(), how)
         }
+        None if !args.abort && !args.go_on => menu::run(&mut context, screen),
         None if args.abort => ended(screen, rollback::abort(&mut context)?, "reversed"),
         None => ended(screen, rollback::go_on(&mut context)?, "finished"),
     }

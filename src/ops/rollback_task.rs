@@ -16,6 +16,7 @@ use crate::ops::checkpoint::{self, Wanted as Checkpoint};
 use crate::ops::context::Context;
 use crate::ops::interventions::{self, Ending};
 use crate::ops::journal;
+use crate::ops::rollback::plan::branches_are_free;
 use crate::ops::rollback::quiet::{self, Paused};
 use crate::ops::supervise::Options;
 use crate::ops::supervise::notice::Watcher;
@@ -78,12 +79,16 @@ pub fn preview(ctx: &Context, wanted: &Wanted) -> Result<Preview> {
 /// As [`preview`]; `BUSY` where agents do not stop; `CHANGED_MEANWHILE`; those of the safety checkpoint.
 pub fn run(ctx: &mut Context, wanted: &Wanted, stop: Option<Options>, watcher: &mut dyn Watcher) -> Result<Outcome> {
     ctx.no_open_operation()?;
-    // Everything that can be refused is, before any agent is stopped.
-    let work = plan::work(ctx, wanted)?;
-    if !work.preview.conflicts.is_empty() {
-        return Ok(Outcome::Conflict(Box::new(work.preview)));
+    let tasks = find::tasks(ctx, wanted)?;
+    let mut paused = Paused::Nothing;
+    if may_be_worked_on(ctx, &tasks)? {
+        // Everything that can be refused is, before any agent is stopped.
+        let work = plan::work(ctx, wanted)?;
+        if !work.preview.conflicts.is_empty() {
+            return Ok(Outcome::Conflict(Box::new(work.preview)));
+        }
+        paused = stop_agents(ctx, &tasks, stop, watcher)?;
     }
-    let paused = stop_agents(ctx, &work.tasks, stop, watcher)?;
     let outcome = ctx.with_operation_lock(|ctx| locked(ctx, wanted));
     if paused == Paused::BySupervisor {
         quiet::resume(ctx)?;
@@ -91,14 +96,16 @@ pub fn run(ctx: &mut Context, wanted: &Wanted, stop: Option<Options>, watcher: &
     outcome
 }
 
+/// Whether an agent works on one of these tasks, or may begin to: a living supervisor would claim it once it is pending.
+fn may_be_worked_on(ctx: &Context, tasks: &[CaseId]) -> Result<bool> {
+    let busy = tasks.iter().any(|task| ctx.state().agent_on(task).is_some());
+    let has_workspace = tasks.iter().any(|task| ctx.state().restorable.workspaces.contains_key(task));
+    Ok(busy || has_workspace && ctx.supervisor_alive()?)
+}
+
 /// Sees to it that no agent works on these tasks, and that none begins to while it counts.
 fn stop_agents(ctx: &mut Context, tasks: &[CaseId], stop: Option<Options>, watcher: &mut dyn Watcher) -> Result<Paused> {
     let busy: Vec<AgentId> = tasks.iter().filter_map(|task| ctx.state().agent_on(task)).map(|agent| agent.id.clone()).collect();
-    // A living supervisor would claim a task again as soon as it is pending.
-    let claimable = tasks.iter().any(|task| ctx.state().restorable.workspaces.contains_key(task)) && ctx.supervisor_alive()?;
-    if busy.is_empty() && !claimable {
-        return Ok(Paused::Nothing);
-    }
     let Some(options) = stop else {
         let names: Vec<&str> = busy.iter().map(AgentId::as_str).collect();
         return Err(Error::new(Code::Busy, "agents may be at work on what is to be taken back")
@@ -129,7 +136,7 @@ fn locked(ctx: &mut Context, wanted: &Wanted) -> Result<Outcome> {
     env::fault_point("rollback-task.safe");
     plan::put_workspaces_aside(ctx, &mut work, Some(&captured))?;
     work.operation.safety = Some(safety.name.clone());
-    plan::check(ctx, &work)?;
+    branches_are_free(ctx, &work.operation)?;
     close_gates(ctx, &work.tasks)?;
     env::fault_point("rollback-task.before-journal");
     let done = journal::run(ctx, work.operation)?;

@@ -46,7 +46,7 @@ impl Step {
             15..=17 => Self::RollbackTask(task),
             18 | 19 => Self::Undo,
             20 => Self::Redo,
-            _ => Self::Checkpoint,
+            _ => Self::CommitFor(task, path, below(4)),
         }
     }
 }
@@ -155,6 +155,7 @@ impl Model {
                 tree.insert((*path).to_owned(), text(*content));
                 self.committed(real, tree, Some(task));
             }
+            // There is no such file; or it is no edit.
             Step::Remove(_)
             | Step::Stage(_)
             | Step::Work(_)

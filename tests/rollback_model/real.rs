@@ -121,7 +121,7 @@ impl Real {
 
     pub fn checkpoint(&self, name: &str) {
         let name = Some(CheckpointName::new(name).unwrap());
-        let wanted = Wanted { name, trigger: Trigger::Manual, about: None, allow_unreadable: false };
+        let wanted = Wanted { name, ..Wanted::by(Trigger::Manual) };
         self.doing(true, |context| checkpoint::create(context, &wanted)).unwrap();
     }
 

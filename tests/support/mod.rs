@@ -61,7 +61,8 @@ impl Scratch {
         std::fs::remove_file(self.path().join(path)).unwrap();
     }
 
-    fn command(&self, program: &str) -> Command {
+    /// A program in the repository, cut off from the machine's configuration.
+    pub fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.env_clear().current_dir(self.path());
         command.env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", self.dir.path().join("home"));

@@ -54,7 +54,7 @@ pub(super) fn list(global: &Global, screen: &mut Screen) -> Result<Exit> {
 }
 
 /// The table, its heading first.
-pub(super) fn rows(checkpoints: &[Listed]) -> Vec<Vec<String>> {
+pub(in crate::commands) fn rows(checkpoints: &[Listed]) -> Vec<Vec<String>> {
     let heading = ["#", "time", "type", "name", "since", "size"].map(str::to_owned).to_vec();
     let rows = checkpoints.iter().map(|one| {
         let commits = one.commits_since.map_or_else(|| "? commits".to_owned(), |number| words::count(number, "commit"));

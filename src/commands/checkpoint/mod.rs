@@ -1,6 +1,6 @@
 //! `git axiom checkpoint …`.
 
-mod list;
+pub(in crate::commands) mod list;
 mod manage;
 mod remove;
 mod verify;

@@ -1,0 +1,106 @@
+//! Rollbacks in a repository of 50,000 files and 10,000 commits, beside `git reset --keep` and `git revert`; and finding a
+//! task's commits among 100,000, beside `git log` with trailers.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use super::measure::{Row, in_turns, median, time};
+use super::scratch::{PROGRAM, Scratch};
+
+const FILES: usize = 50_000;
+const COMMITS: usize = 10_000;
+const MANY: usize = 100_000;
+/// The newest commits: a task's.
+const TAIL: usize = 100;
+const ROUNDS: usize = 7;
+
+pub fn rows() -> Vec<Row> {
+    let mut rows = in_a_large_repository();
+    rows.push(among_many_commits());
+    rows
+}
+
+/// A history in which each commit changes one of `files` files, the newest for task `t1`, checked out.
+fn repository(files: usize, commits: usize) -> Scratch {
+    let scratch = Scratch::with_repository();
+    let who = |number: usize| format!("committer A U Thor <author@example.org> {} +0000\n", 1_700_000_000 + number);
+    let mut stream = String::new();
+    for number in 0..commits {
+        let task = number + TAIL >= commits;
+        let message =
+            if task { format!("step {number} #t1 @ed-001\n\nAxiom-Task: t1\n") } else { format!("change {number}\n\nbody\n") };
+        stream.push_str(&format!("commit refs/heads/main\n{}data {}\n{message}\n", who(number), message.len()));
+        let names = if number == 0 { 0..files } else { number % files..number % files + 1 };
+        for name in names {
+            let text = format!("{number} {name}\n");
+            let path = format!("d{}/e{}/f{name}", name % 50, name % 1000);
+            stream.push_str(&format!("M 100644 inline {path}\ndata {}\n{text}\n", text.len()));
+        }
+    }
+    let mut command = scratch.command("git", &["fast-import", "--quiet", "--force"]);
+    let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), stream.as_bytes()).unwrap();
+    assert!(child.wait().unwrap().success());
+    scratch.run(&mut scratch.command("git", &["reset", "-q", "--hard"]));
+    scratch
+}
+
+fn in_a_large_repository() -> Vec<Row> {
+    let scratch = repository(FILES, COMMITS);
+    let git = |args: &[&str]| scratch.run(&mut scratch.command("git", args));
+    let axiom = |args: &[&str]| scratch.run(&mut scratch.command(PROGRAM, args));
+    git(&["branch", "tip"]);
+    let back = format!("HEAD~{TAIL}");
+    git(&["reset", "-q", "--keep", &back]);
+    axiom(&["checkpoint", "create", "then"]);
+    git(&["reset", "-q", "--keep", "tip"]);
+    // What undoes a measured step is not measured.
+    let measured = |work: &dyn Fn()| -> Duration {
+        let took = time(&mut || work());
+        git(&["reset", "-q", "--keep", "tip"]);
+        took
+    };
+    let (mut rollbacks, mut saves, mut resets, mut takes, mut reverts) = (vec![], vec![], vec![], vec![], vec![]);
+    for _ in 0..ROUNDS {
+        rollbacks.push(measured(&|| axiom(&["rollback", "checkpoint", "then", "--yes"])));
+        saves.push(measured(&|| axiom(&["checkpoint", "create"])));
+        resets.push(measured(&|| git(&["reset", "-q", "--keep", &back])));
+        takes.push(measured(&|| axiom(&["rollback", "task", "t1", "--dry-run"])));
+    }
+    for _ in 0..3 {
+        reverts.push(measured(&|| git(&["revert", "--no-edit", &format!("{back}..HEAD")])));
+    }
+    let whole: Vec<Duration> = (0..3).map(|_| measured(&|| axiom(&["rollback", "task", "t1", "--yes"]))).collect();
+    let middle = |mut times: Vec<Duration>| {
+        times.sort();
+        median(&times)
+    };
+    let (rollback, save, reset) = (middle(rollbacks), middle(saves), middle(resets));
+    let revert = middle(reverts);
+    let row = |what: &str, beside: &str, ours, theirs, goal| Row { what: what.into(), beside: beside.into(), ours, theirs, goal };
+    let keep = "git reset --keep";
+    vec![
+        row("rollback M, 100 commits back, without its safety checkpoint", keep, rollback.saturating_sub(save), reset, 0.75),
+        row("the same, safety checkpoint included", keep, rollback, reset, f64::INFINITY),
+        row("the safety checkpoint alone", keep, save, reset, f64::INFINITY),
+        row("revert of 100 commits in memory, M (dry run of a task)", "git revert", middle(takes), revert, 0.06),
+        row("the same, done, safety checkpoint included", "git revert", middle(whole), revert, f64::INFINITY),
+    ]
+}
+
+fn among_many_commits() -> Row {
+    let scratch = repository(100, MANY);
+    let format = "--format=%H%x00%s%x00%(trailers:key=Axiom-Task,valueonly)";
+    let (ours, theirs) = in_turns(
+        ROUNDS,
+        &mut || scratch.run(&mut scratch.command(PROGRAM, &["rollback", "task", "t1", "--dry-run"])),
+        &mut || scratch.run(&mut scratch.command("git", &["log", format])),
+    );
+    Row {
+        what: "a task's commits found among 100,000, and reverted in memory".into(),
+        beside: "git log with trailers".into(),
+        ours: median(&ours),
+        theirs: median(&theirs),
+        goal: 1.0,
+    }
+}

@@ -1,0 +1,97 @@
+//! The rollback menu: the checkpoints, what going back to one would revert, and making a new one. Escape at any prompt
+//! leaves everything as it was.
+
+use dialoguer::{Input, Select};
+
+use super::{checkpoint, people};
+use crate::cli::screen::{Screen, table};
+use crate::commands::checkpoint::list::rows;
+use crate::domain::case::{Kind, Status};
+use crate::domain::checkpoint::Trigger;
+use crate::domain::ids::CheckpointName;
+use crate::error::{Code, Error, Exit, Result};
+use crate::ops::checkpoint::{self as op, Listed, Wanted};
+use crate::ops::context::Context;
+use crate::ops::rollback;
+
+/// Shows the menu until something was done or nothing is wanted.
+///
+/// # Errors
+/// `USAGE` without a terminal; whatever the rollback says.
+pub(super) fn run(context: &mut Context, screen: &mut Screen) -> Result<Exit> {
+    if !screen.can_ask() {
+        return Err(Error::new(Code::Usage, "the rollback menu needs a terminal")
+            .hint("git axiom rollback checkpoint NAME, task ID or session")
+            .hint("-h explains a verb and its options"));
+    }
+    context.no_open_operation()?;
+    loop {
+        context.store.refresh()?;
+        let mut all = op::list(context)?;
+        all.reverse();
+        screen.note(&counts(context));
+        let mut items: Vec<String> =
+            if all.is_empty() { Vec::new() } else { table(&rows(&all)).lines().map(str::to_owned).collect() };
+        if !items.is_empty() {
+            screen.note(&format!("  {}", items.remove(0)));
+        }
+        items.push("Make a new checkpoint".to_owned());
+        let prompt = "Back to which checkpoint? (Escape leaves everything as it is)";
+        let chosen = Select::new().with_prompt(prompt).items(&items).default(0).interact_opt().map_err(unanswered)?;
+        let Some(chosen) = chosen else {
+            screen.note("Nothing was changed.");
+            return Ok(Exit::Done);
+        };
+        match all.get(chosen) {
+            Some(one) if agreed(context, screen, one)? => return checkpoint(context, screen, one.name.as_str(), &AGREED),
+            Some(_) => {}
+            None => create(context, screen)?,
+        }
+    }
+}
+
+/// What was confirmed in the menu is not asked for again.
+const AGREED: super::How = super::How { dry_run: false, yes: true };
+
+fn unanswered(error: dialoguer::Error) -> Error {
+    Error::new(Code::Declined, "there was no answer, so nothing was changed").because(error)
+}
+
+fn counts(context: &Context) -> String {
+    let cases = &context.state().restorable.cases;
+    let count = |status| cases.values().filter(|case| case.kind == Kind::Task && case.status == status).count();
+    let (done, active, pending) = (count(Status::Done), count(Status::Active), count(Status::Pending));
+    format!("Tasks: {done} done, {active} in progress, {pending} pending")
+}
+
+/// Shows the details of a checkpoint and what going back to it reverts, and asks.
+fn agreed(context: &mut Context, screen: &mut Screen, one: &Listed) -> Result<bool> {
+    let preview = rollback::preview(context, one.name.as_str())?;
+    screen.note(&format!("Time: {}\nType: {} ({})", one.created_at, one.kind.as_str(), one.trigger.as_str()));
+    screen.note(people(&preview, "Goes").trim_end());
+    screen.note("What is there now is kept in a checkpoint: it can be taken back with 'git axiom undo'.");
+    match screen.confirm("Go back?", false) {
+        Ok(()) => Ok(true),
+        Err(error) if error.code() == Code::Declined => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+fn create(context: &mut Context, screen: &mut Screen) -> Result<()> {
+    let input = Input::<String>::new().with_prompt("Its name (empty: made up)").allow_empty(true);
+    let name = input.interact_text().map_err(unanswered)?;
+    let name = match name.trim() {
+        "" => None,
+        name => Some(CheckpointName::new(name)),
+    };
+    let made = name.transpose().and_then(|name| {
+        context.act_as(context.by().clone())?;
+        op::create(context, &Wanted { name, ..Wanted::by(Trigger::Manual) })
+    });
+    match made {
+        Ok(record) => screen.note(&format!("Made checkpoint {}", record.name)),
+        // A name that is taken is no reason to leave the menu.
+        Err(error) => screen.complain(&format!("error[{}]: {error}", error.code())),
+    }
+    context.act_as(context.by().clone())
+}

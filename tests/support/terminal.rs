@@ -1,0 +1,86 @@
+//! The binary at a pseudo terminal, so that prompts can be answered.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::panic, dead_code, missing_docs)]
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+/// How long something may take to appear.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+pub struct Terminal {
+    keyboard: File,
+    child: Child,
+    /// What is on the screen, and how much of it was waited for already.
+    seen: Arc<Mutex<String>>,
+    from: usize,
+}
+
+impl Terminal {
+    pub fn start(mut command: Command) -> Self {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
+        let screen = File::options().read(true).write(true).open(name).unwrap();
+        command.env("TERM", "xterm").stdin(screen.try_clone().unwrap());
+        command.stdout(screen.try_clone().unwrap()).stderr(Stdio::from(screen));
+        let child = command.spawn().unwrap();
+        drop(command);
+        let (keyboard, seen) = (File::from(master), Arc::new(Mutex::new(String::new())));
+        let (mut reader, into) = (keyboard.try_clone().unwrap(), Arc::clone(&seen));
+        std::thread::spawn(move || {
+            let mut bytes = [0; 4096];
+            // At the end of the program the terminal is gone: an error.
+            while let Ok(read @ 1..) = reader.read(&mut bytes) {
+                into.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..read]));
+            }
+        });
+        Self { keyboard, child, seen, from: 0 }
+    }
+
+    /// Waits until a text appears that was not waited for before, and returns what came up to it.
+    pub fn wait_for(&mut self, text: &str) -> String {
+        let started = Instant::now();
+        loop {
+            let seen = self.seen.lock().unwrap().clone();
+            if let Some(at) = seen[self.from..].find(text) {
+                let end = self.from + at + text.len();
+                let part = seen[self.from..end].to_owned();
+                self.from = end;
+                return part;
+            }
+            assert!(started.elapsed() < PATIENCE, "'{text}' did not appear in: {}", &seen[self.from..]);
+            std::thread::sleep(Duration::from_millis(10));
+        }
+    }
+
+    /// Types keys one after the other, once the program listens.
+    pub fn keys(&mut self, keys: &[&str]) {
+        for key in keys {
+            // Raw mode is entered after the prompt is drawn, and again for each key: what is typed at once would be one key.
+            std::thread::sleep(Duration::from_millis(150));
+            self.keyboard.write_all(key.as_bytes()).unwrap();
+        }
+    }
+
+    pub fn end(mut self) -> (ExitStatus, String) {
+        let started = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            if started.elapsed() > PATIENCE {
+                self.child.kill().unwrap();
+                panic!("it does not end: {}", self.seen.lock().unwrap());
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        };
+        std::thread::sleep(Duration::from_millis(50));
+        (status, self.seen.lock().unwrap().clone())
+    }
+}
