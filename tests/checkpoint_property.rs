@@ -4,7 +4,6 @@
 //!
 //! `AXIOM_PROPERTY_STATES=20000 cargo test --test checkpoint_property` tries more; a failure prints the seed of its one
 //! state: `AXIOM_PROPERTY_SEED=<seed>` tries that alone.
-#![allow(clippy::wildcard_enum_match_arm, clippy::too_many_lines)] // a generator of random steps
 #![allow(
     // A table of changes, one after the other; kinds of repositories that need nothing special.
     clippy::too_many_lines,
