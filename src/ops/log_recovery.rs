@@ -11,6 +11,7 @@ use crate::domain::state::State;
 use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};
 use crate::git::Repository;
+use crate::ops::context::below_an_operation;
 use crate::store::handle::Store;
 use crate::store::inspect::{self, Inspection};
 use crate::store::layout::Layout;
@@ -94,7 +95,9 @@ pub fn begin_anew(layout: &Layout, txn: &TxnId, beginning: Beginning) -> Result<
 }
 
 fn take(lock: PathBuf, what: &str) -> Result<FileLock> {
-    match FileLock::take(&lock, PATIENCE)? {
+    // An operation that called us from a hook ends only after us.
+    let patience = if below_an_operation() { Duration::ZERO } else { PATIENCE };
+    match FileLock::take(&lock, patience)? {
         LockAttempt::Taken(lock) => Ok(lock),
         LockAttempt::Held => Err(Error::new(Code::Busy, what).hint("wait for it to end, then run the command again")),
     }
