@@ -292,3 +292,16 @@ fn configuration_that_cannot_be_used() {
     "#);
     env.ok(&["status"]);
 }
+
+#[test]
+fn an_answer_that_cannot_be_printed_is_no_failure_of_the_command() {
+    let env = TestEnv::new();
+    let mut command = env.axiom_command(&env.repo(), ["checkpoint", "create", "c1"]);
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = command.stdin(std::process::Stdio::null()).stdout(full).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("error[IO_FAILED]: the command was done, but its answer could not be printed"), "{said}");
+    assert!(!said.contains("run the command again"), "{said}");
+    assert_eq!(env.json(&["checkpoint", "list"])["checkpoints"][0]["name"], "c1");
+}
