@@ -54,6 +54,18 @@ pub fn look(layout: &Layout) -> Result<Inspection> {
     inspect::inspect(layout)
 }
 
+/// Whether the stored state loads, so that nothing has to begin anew.
+///
+/// # Errors
+/// `IO_FAILED`, `EVENT_LOG_TOO_NEW`.
+pub fn is_sound(layout: &Layout) -> Result<bool> {
+    match Store::load(layout.clone()) {
+        Ok(_) => Ok(true),
+        Err(error) if rebuild::is_damage(&error) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 /// Begins the log anew from `beginning`, in transaction `txn`. The old files are kept below `state/damaged/`. Killed
 /// anywhere, the log is the old one or the new one; a second run finishes, and finds nothing to do after that.
 ///

@@ -44,7 +44,7 @@ pub(super) fn look(repo: &Repository, error: Error, screen: &mut Screen) -> Resu
         };
     }
     screen.answer(&Damaged { needed: true, recovered: false, damage: &found }, || in_words(&found))?;
-    Err(error.hint("git axiom recover --from SOURCE    begins anew from one of the choices; damaged files are kept"))
+    Err(error.hint("git axiom recover --from SOURCE --yes    begins anew from one of the choices; damaged files are kept"))
 }
 
 fn choose(found: &Inspection) -> Result<Option<Source>> {
@@ -54,11 +54,22 @@ fn choose(found: &Inspection) -> Result<Option<Source>> {
     Ok(picked.and_then(|number| found.choices.get(number)).map(|choice| choice.source))
 }
 
-/// Begins the log anew from `source`.
+/// Begins the log anew from `source`, as the command line said: after a question, or with `yes` without one.
 ///
 /// # Errors
-/// As [`log_recovery::begin_anew`].
-pub(super) fn begin_anew(repo: &Repository, source: Source, screen: &mut Screen) -> Result<Exit> {
+/// `NEEDS_CONFIRMATION`, `DECLINED`: nothing was changed then; a sound state is only given up with `yes`. As
+/// [`log_recovery::begin_anew`].
+pub(super) fn begin_anew_from(repo: &Repository, source: Source, yes: bool, screen: &mut Screen) -> Result<Exit> {
+    if !yes && log_recovery::is_sound(&Layout::new(repo.common_dir()))? {
+        return Err(Error::new(Code::NeedsConfirmation, "the stored state is sound, and beginning anew would throw it away")
+            .hint("git axiom recover    looks whether anything has to be recovered")
+            .hint(format!("git axiom recover --from {source} --yes    begins anew all the same; the old files are kept")));
+    }
+    screen.confirm(&format!("Begin the state anew from {source}? The damaged files are kept"), yes)?;
+    begin_anew(repo, source, screen)
+}
+
+fn begin_anew(repo: &Repository, source: Source, screen: &mut Screen) -> Result<Exit> {
     let layout = Layout::new(repo.common_dir());
     let beginning = match source {
         Source::Checkpoint => log_recovery::newest_checkpoint(repo)?,

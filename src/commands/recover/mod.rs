@@ -20,14 +20,14 @@ use crate::store::rebuild::Source;
 Without --yes it only looks, and says what it would do. 'git axiom run' does the same repairs
 when it starts. Agents that still run go on; the next 'git axiom run' takes them over.")]
 pub struct Recover {
-    /// Do every safe repair
+    /// Do every safe repair; with --from, begin anew without being asked
     #[arg(long, short)]
     yes: bool,
     /// Only look (the default)
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
     /// Where the stored state is damaged: begin anew from snapshot, events, partial, backup, cases, checkpoint or fresh
-    #[arg(long, value_name = "SOURCE", conflicts_with_all = ["yes", "dry_run"])]
+    #[arg(long, value_name = "SOURCE", conflicts_with = "dry_run")]
     from: Option<Source>,
 }
 
@@ -45,7 +45,7 @@ struct Answer {
 /// As [`recover::look`] and [`recover::recover`].
 pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit> {
     if let Some(source) = args.from {
-        return damaged::begin_anew(&open_repository(global)?, source, screen);
+        return damaged::begin_anew_from(&open_repository(global)?, source, args.yes, screen);
     }
     let mut context = match open_configured(global, Vec::new(), screen) {
         Ok(context) => context,
