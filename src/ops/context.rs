@@ -12,6 +12,7 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};
 use crate::git::Repository;
+use crate::ops::log_recovery;
 use crate::process::command::IN_OPERATION;
 use crate::store::handle::{Author, Store};
 use crate::store::layout::Layout;
@@ -59,7 +60,7 @@ impl Context {
     /// `NOT_A_REPOSITORY` and what else the repository says; the codes of a damaged log.
     pub fn open(cwd: &Path) -> Result<Self> {
         let repo = Repository::discover(cwd)?;
-        let store = Store::load(Layout::new(repo.common_dir()))?;
+        let store = log_recovery::load(&repo)?;
         let by = calling_agent().map_or(By::User, By::Agent);
         let author = Author { txn: fresh_txn()?, by };
         Ok(Self { repo: Arc::new(repo), store, config: Config::default(), author })

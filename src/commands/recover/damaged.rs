@@ -34,8 +34,7 @@ struct Anew {
 /// # Errors
 /// `error`, the one that loading said, where there is nobody to ask.
 pub(super) fn look(repo: &Repository, error: Error, screen: &mut Screen) -> Result<Exit> {
-    let layout = Layout::new(repo.common_dir());
-    let found = log_recovery::look(&layout)?;
+    let found = log_recovery::look_everywhere(repo)?;
     if screen.can_ask() {
         screen.complain(&in_words(&found));
         return match choose(&found)? {
@@ -60,7 +59,7 @@ fn choose(found: &Inspection) -> Result<Option<Source>> {
 /// `NEEDS_CONFIRMATION`, `DECLINED`: nothing was changed then; a sound state is only given up with `yes`. As
 /// [`log_recovery::begin_anew`].
 pub(super) fn begin_anew_from(repo: &Repository, source: Source, yes: bool, screen: &mut Screen) -> Result<Exit> {
-    if !yes && log_recovery::is_sound(&Layout::new(repo.common_dir()))? {
+    if !yes && log_recovery::is_sound(repo)? {
         return Err(Error::new(Code::NeedsConfirmation, "the stored state is sound, and beginning anew would throw it away")
             .hint("git axiom recover    looks whether anything has to be recovered")
             .hint(format!("git axiom recover --from {source} --yes    begins anew all the same; the old files are kept")));
@@ -77,7 +76,8 @@ fn begin_anew(repo: &Repository, source: Source, screen: &mut Screen) -> Result<
             Beginning::Stored(source)
         }
     };
-    let done = log_recovery::begin_anew(&layout, &fresh_txn()?, beginning)?;
+    let known = log_recovery::last_seq_of_checkpoints(repo)?;
+    let done = log_recovery::begin_anew_above(&layout, &fresh_txn()?, beginning, known)?;
     let kept = done.kept.map(|path| path.display().to_string());
     let answer = Anew { recovered: true, source: done.source, cases: done.cases, kept };
     screen.answer(&answer, || {
