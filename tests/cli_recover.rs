@@ -20,6 +20,11 @@ fn lose_the_log(env: &TestEnv) {
     std::fs::remove_file(env.axiom_dir().join("state/events.jsonl")).unwrap();
 }
 
+fn names(env: &TestEnv) -> Vec<String> {
+    let all = env.json(&["checkpoint", "list"]);
+    all["checkpoints"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap().to_owned()).collect()
+}
+
 #[test]
 fn a_log_that_is_gone_is_damage_where_cases_are_left() {
     let env = TestEnv::new();
@@ -51,4 +56,32 @@ fn a_log_that_is_gone_is_damage_where_checkpoints_are_left() {
     // Without the folder, too.
     std::fs::remove_dir_all(env.axiom_dir()).unwrap();
     env.axiom(&["status"]).fails_with(Code::EventLogTruncated);
+}
+
+#[test]
+fn checkpoints_survive_every_way_of_beginning_anew() {
+    for source in ["fresh", "checkpoint"] {
+        let env = with_checkpoints();
+        lose_the_log(&env);
+        let done = env.json(&["recover", "--from", source, "--yes"]);
+        assert_eq!(done["checkpoints"], serde_json::json!(["c1", "c2"]), "{source}");
+        env.ok(&["checkpoint", "create", "c3"]);
+        assert_eq!(names(&env), ["c1", "c2", "c3"], "{source}: the newest is the last");
+        env.axiom(&["checkpoint", "create", "c1"]).fails_with(Code::DuplicateId);
+        env.ok(&["rollback", "checkpoint", "c1", "--yes"]);
+        assert_eq!(env.read("README"), "c1", "{source}");
+    }
+}
+
+#[test]
+fn recover_takes_up_checkpoints_that_the_state_does_not_know() {
+    let env = with_checkpoints();
+    let before = env.read(".git/axiom/state/events.jsonl");
+    env.ok(&["checkpoint", "create", "c3"]);
+    env.write(".git/axiom/state/events.jsonl", before);
+    let look = env.json(&["recover"]);
+    assert_eq!((&look["needed"], &look["forgottenCheckpoints"]), (&true.into(), &serde_json::json!(["c3"])));
+    env.ok(&["recover", "--yes"]);
+    assert_eq!(env.json(&["recover"])["needed"], false);
+    env.ok(&["rollback", "checkpoint", "c3", "--yes"]);
 }
