@@ -292,3 +292,34 @@ fn configuration_that_cannot_be_used() {
     "#);
     env.ok(&["status"]);
 }
+
+#[test]
+fn an_answer_that_cannot_be_printed_is_no_failure_of_the_command() {
+    let env = TestEnv::new();
+    let mut command = env.axiom_command(&env.repo(), ["checkpoint", "create", "c1"]);
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let output = command.stdin(std::process::Stdio::null()).stdout(full).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("error[IO_FAILED]: the command was done, but its answer could not be printed"), "{said}");
+    assert!(!said.contains("run the command again"), "{said}");
+    assert_eq!(env.json(&["checkpoint", "list"])["checkpoints"][0]["name"], "c1");
+}
+
+#[test]
+fn the_state_is_not_given_up_without_a_word() {
+    let env = TestEnv::new();
+    env.ok(&["task", "add", "x", "--id", "x"]);
+    env.ok(&["gate", "list"]);
+    let before = env.read(".git/axiom/state/events.jsonl");
+    let sound = env.axiom(&["recover", "--from", "fresh"]).fails_with(Code::NeedsConfirmation);
+    assert!(sound.stderr.contains("the stored state is sound"), "{sound}");
+    assert_eq!(env.read(".git/axiom/state/events.jsonl"), before);
+    let damaged = before.replace("title", "tilte");
+    env.write(".git/axiom/state/events.jsonl", &damaged);
+    env.axiom(&["recover", "--from", "cases"]).fails_with(Code::NeedsConfirmation);
+    assert_eq!(env.read(".git/axiom/state/events.jsonl"), damaged);
+    env.ok(&["recover", "--from", "cases", "--yes"]);
+    assert_eq!(env.json(&["task", "show", "x"])["status"], "pending");
+    env.ok(&["recover", "--from", "fresh", "--yes"]);
+}

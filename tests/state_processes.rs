@@ -145,6 +145,8 @@ fn a_line_that_is_being_written_is_not_seen() {
     let one = std::fs::read(layout.events()).unwrap().len();
     store.append(&author(), vec![add("b")]).unwrap();
     let bytes = std::fs::read(layout.events()).unwrap();
+    // Cases are recorded after the line that changes them: while the very first one is written there are none.
+    std::fs::remove_file(layout.cases()).unwrap();
     for cut in 0..bytes.len() {
         std::fs::write(layout.events(), &bytes[..cut]).unwrap();
         let seen = Store::load(layout.clone()).unwrap().state().seq;

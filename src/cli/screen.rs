@@ -43,7 +43,8 @@ impl Screen {
     /// Prints the answer: `content` as JSON (an object; `schema` is added) or the text of `people`.
     ///
     /// # Errors
-    /// `IO_FAILED` where standard output is closed for another reason than a reader who has seen enough.
+    /// `IO_FAILED` where standard output cannot be written to for another reason than a reader who has seen enough. What the
+    /// verb was to do is done by then: a full disk behind standard output is not ours.
     pub fn answer<T: Serialize>(&mut self, content: &T, people: impl FnOnce() -> String) -> Result<()> {
         let text = if self.json {
             let mut text = serde_json::to_string(&Document { schema: JSON_SCHEMA, content })
@@ -75,7 +76,9 @@ impl Screen {
                 self.reader_is_gone = true;
                 Ok(())
             }
-            Err(e) => Err(Error::io("write to", std::path::Path::new("standard output"), e)),
+            Err(e) => Err(Error::new(Code::IoFailed, "the command was done, but its answer could not be printed")
+                .because(e)
+                .hint("nothing has to be run again; look at where standard output goes")),
         }
     }
 

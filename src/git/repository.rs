@@ -12,7 +12,7 @@ use command_fds::{CommandFdExt, FdMapping};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::FileLock;
-use crate::process::command::command_with_callers_repository;
+use crate::process::command::{IN_OPERATION, command_with_callers_repository};
 
 use super::program::{Git, run_captured};
 use super::worktree_list::Worktree;
@@ -333,13 +333,15 @@ impl Repository {
     }
 
     /// Sets up a git child's standard input and gives it the lock. Where the input is free, the (empty) lock file takes
-    /// its place: git hands its own standard input to no hook and no daemon.
+    /// its place: git hands its own standard input to no hook and no daemon. The child and its hooks can tell by
+    /// [`IN_OPERATION`] that they are part of an operation.
     pub(super) fn lend_lock(&self, command: &mut Command, needs_stdin: bool) -> Result<()> {
         let held = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(lock) = held.as_ref() else {
             command.stdin(Stdio::null());
             return Ok(());
         };
+        command.env(IN_OPERATION, "1");
         let failed = |e: std::io::Error| Error::io("copy the lock of", &self.common_dir, e);
         let copy = lock.try_clone().map_err(failed)?;
         if needs_stdin {

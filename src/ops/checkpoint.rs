@@ -25,7 +25,7 @@ use crate::ops::context::Context;
 pub use captures::{Captured, CapturedWorkspace, CapturedWorktree, capture_all, capture_options};
 pub use compact::{Compacted, Space, compact, space};
 pub use difference::{ChangedPath, Difference, difference};
-pub use heal::{Lost, at_once as heal_at_once, heal};
+pub use heal::{Lost, at_once as heal_at_once, heal, look as look_for_lost};
 pub use look::{Listed, Shown, find, list, read_document, show};
 pub use remove::{Deleted, chosen, clean_up, cleanup_plan, delete, rules};
 pub use verify::{Problem, Verified, repair, verify};

@@ -12,6 +12,8 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};
 use crate::git::Repository;
+use crate::ops::log_recovery;
+use crate::process::command::IN_OPERATION;
 use crate::store::handle::{Author, Store};
 use crate::store::layout::Layout;
 
@@ -37,6 +39,12 @@ pub fn calling_agent() -> Option<AgentId> {
     AgentId::new(name).ok()
 }
 
+/// Whether we were called by a git child of an operation: from a hook, most likely. Where that operation has ended since, or
+/// is one of another repository, the operation lock is free.
+pub fn below_an_operation() -> bool {
+    env::var(IN_OPERATION).is_some()
+}
+
 /// A fresh transaction id.
 ///
 /// # Errors
@@ -52,7 +60,7 @@ impl Context {
     /// `NOT_A_REPOSITORY` and what else the repository says; the codes of a damaged log.
     pub fn open(cwd: &Path) -> Result<Self> {
         let repo = Repository::discover(cwd)?;
-        let store = Store::load(Layout::new(repo.common_dir()))?;
+        let store = log_recovery::load(&repo)?;
         let by = calling_agent().map_or(By::User, By::Agent);
         let author = Author { txn: fresh_txn()?, by };
         Ok(Self { repo: Arc::new(repo), store, config: Config::default(), author })
@@ -129,14 +137,21 @@ impl Context {
         self.with_operation_lock_within(OPERATION_PATIENCE, work)
     }
 
-    /// As [`Context::with_operation_lock`], waiting so long at most.
+    /// As [`Context::with_operation_lock`], waiting so long at most. Called from a hook of git's below an operation it does
+    /// not wait at all: the operation waits for the hook.
     ///
     /// # Errors
     /// As [`Context::with_operation_lock`].
     pub fn with_operation_lock_within<T>(&mut self, patience: Duration, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.layout().ensure()?;
+        let in_hook = below_an_operation();
+        let patience = if in_hook { Duration::ZERO } else { patience };
         let lock = match FileLock::take(&self.layout().operation_lock(), patience)? {
             LockAttempt::Taken(lock) => lock,
+            LockAttempt::Held if in_hook => {
+                return Err(Error::new(Code::Busy, "called from a git hook while git axiom is at work")
+                    .hint("verbs that look, and 'git axiom task', work in hooks; call this one after the operation"));
+            }
             LockAttempt::Held => {
                 return Err(Error::new(Code::Busy, "another operation (checkpoint, merge, rollback or repair) is under way")
                     .hint("wait for it to end, then run the command again"));

@@ -7,15 +7,17 @@ use std::time::Duration;
 
 use crate::domain::checkpoint::CheckpointDocument;
 use crate::domain::ids::TxnId;
+use crate::domain::names::Oid;
 use crate::domain::state::State;
 use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};
 use crate::git::Repository;
+use crate::ops::context::below_an_operation;
 use crate::store::handle::Store;
-use crate::store::inspect::{self, Inspection};
+use crate::store::inspect::{self, Choice, Damage, Inspection};
 use crate::store::layout::Layout;
 use crate::store::rebuild::{self, Source};
-use crate::store::{adopt, cases};
+use crate::store::{adopt, cases, log};
 
 /// How long recovery waits for somebody else's append or operation.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -45,12 +47,62 @@ pub struct Recovered {
     pub kept: Option<PathBuf>,
 }
 
+/// Loads the stored state. Checkpoints, which git keeps, tell of events too.
+///
+/// # Errors
+/// As [`Store::load`]; `EVENT_LOG_TRUNCATED` where there is no event but a checkpoint.
+pub fn load(repo: &Repository) -> Result<Store> {
+    let layout = Layout::new(repo.common_dir());
+    let store = Store::load(layout.clone())?;
+    if store.state().seq > 0 || repo.checkpoints()?.is_empty() {
+        return Ok(store);
+    }
+    // The first one may have been made since the log was read.
+    let again = Store::load(layout.clone())?;
+    if again.state().seq > 0 { Ok(again) } else { Err(log::emptied(&layout, "there are checkpoints (refs/axiom/captures)")) }
+}
+
+/// Looks at the stored files and at the checkpoints, and changes nothing.
+///
+/// # Errors
+/// As [`look`]; `GIT_FAILED`.
+pub fn look_everywhere(repo: &Repository) -> Result<Inspection> {
+    let mut found = look(&Layout::new(repo.common_dir()))?;
+    if let Err(error) = load(repo) {
+        found.blocked_by.get_or_insert_with(|| Damage::from(&error));
+    }
+    if let Some(document) = newest(documents(repo)?) {
+        let choice = Choice {
+            from: Source::Checkpoint.to_string(),
+            source: Source::Checkpoint,
+            seq: Some(document.seq),
+            at: Some(document.created_at),
+            cases: document.state_snapshot.cases.len() as u64,
+        };
+        // What knows least stays the last.
+        found.choices.insert(found.choices.len().saturating_sub(1), choice);
+    }
+    Ok(found)
+}
+
 /// Looks at the stored files and changes nothing.
 ///
 /// # Errors
 /// `IO_FAILED`, `EVENT_LOG_TOO_NEW`.
 pub fn look(layout: &Layout) -> Result<Inspection> {
     inspect::inspect(layout)
+}
+
+/// Whether the stored state loads, so that nothing has to begin anew.
+///
+/// # Errors
+/// `IO_FAILED`, `GIT_FAILED`, `EVENT_LOG_TOO_NEW`.
+pub fn is_sound(repo: &Repository) -> Result<bool> {
+    match load(repo) {
+        Ok(_) => Ok(true),
+        Err(error) if rebuild::is_damage(&error) => Ok(false),
+        Err(error) => Err(error),
+    }
 }
 
 /// Begins the log anew from `beginning`, in transaction `txn`. The old files are kept below `state/damaged/`. Killed
@@ -60,6 +112,14 @@ pub fn look(layout: &Layout) -> Result<Inspection> {
 /// `SUPERVISOR_RUNNING`, `BUSY`; `RECOVERY_FAILED` where the choice gives no state; `EVENT_LOG_TOO_NEW`; `IO_FAILED`,
 /// `DISK_FULL`: the old files are then as they were.
 pub fn begin_anew(layout: &Layout, txn: &TxnId, beginning: Beginning) -> Result<Recovered> {
+    begin_anew_above(layout, txn, beginning, 0)
+}
+
+/// As [`begin_anew`], with event numbers above `known` too: see [`last_seq_of_checkpoints`].
+///
+/// # Errors
+/// As [`begin_anew`].
+pub fn begin_anew_above(layout: &Layout, txn: &TxnId, beginning: Beginning, known: u64) -> Result<Recovered> {
     layout.ensure()?;
     let LockAttempt::Taken(_supervisor) = FileLock::take(&layout.supervisor_lock(), MOMENT)? else {
         return Err(Error::new(Code::SupervisorRunning, "a supervisor runs, so the event log cannot begin anew")
@@ -83,7 +143,7 @@ pub fn begin_anew(layout: &Layout, txn: &TxnId, beginning: Beginning) -> Result<
         }
         return Ok(Recovered { source, seq: state.seq, cases: state.restorable.cases.len(), kept: None });
     }
-    let seq = inspect::inspect(layout)?.next_seq;
+    let seq = inspect::inspect(layout)?.next_seq.max(known + 1);
     let state = match given {
         Ok(state) => state,
         Err(source) => rebuild::state_from(layout, source)?,
@@ -94,10 +154,31 @@ pub fn begin_anew(layout: &Layout, txn: &TxnId, beginning: Beginning) -> Result<
 }
 
 fn take(lock: PathBuf, what: &str) -> Result<FileLock> {
-    match FileLock::take(&lock, PATIENCE)? {
+    // An operation that called us from a hook ends only after us.
+    let patience = if below_an_operation() { Duration::ZERO } else { PATIENCE };
+    match FileLock::take(&lock, patience)? {
         LockAttempt::Taken(lock) => Ok(lock),
         LockAttempt::Held => Err(Error::new(Code::Busy, what).hint("wait for it to end, then run the command again")),
     }
+}
+
+/// The documents of all checkpoints that can be read.
+fn documents(repo: &Repository) -> Result<Vec<CheckpointDocument>> {
+    let read = |(_, json): (Oid, Vec<u8>)| serde_json::from_slice(&json).ok();
+    let all = repo.checkpoints()?.into_iter();
+    Ok(all.filter_map(|one| repo.checkpoint_json(&one.capture).ok().and_then(read)).collect())
+}
+
+fn newest(documents: Vec<CheckpointDocument>) -> Option<CheckpointDocument> {
+    documents.into_iter().max_by_key(|document| document.created_at)
+}
+
+/// The number of the last event that a checkpoint tells of, its own included; 0 where there is none.
+///
+/// # Errors
+/// `GIT_FAILED`.
+pub fn last_seq_of_checkpoints(repo: &Repository) -> Result<u64> {
+    Ok(documents(repo)?.iter().map(|document| document.seq + 1).max().unwrap_or(0))
 }
 
 /// The state of the newest checkpoint whose document can be read. Work that was under way then is not: its tasks are
@@ -106,15 +187,7 @@ fn take(lock: PathBuf, what: &str) -> Result<FileLock> {
 /// # Errors
 /// `RECOVERY_FAILED` where there is none.
 pub fn newest_checkpoint(repo: &Repository) -> Result<Beginning> {
-    let mut newest: Option<CheckpointDocument> = None;
-    for checkpoint in repo.checkpoints()? {
-        let Ok((_, json)) = repo.checkpoint_json(&checkpoint.capture) else { continue };
-        let Ok(document) = serde_json::from_slice::<CheckpointDocument>(&json) else { continue };
-        if newest.as_ref().is_none_or(|newest| newest.created_at < document.created_at) {
-            newest = Some(document);
-        }
-    }
-    let Some(document) = newest else {
+    let Some(document) = newest(documents(repo)?) else {
         return Err(Error::new(Code::RecoveryFailed, "there is no checkpoint to begin from").hint("see 'git axiom recover'"));
     };
     let mut state = State { restorable: document.state_snapshot, ..State::default() };

@@ -5,6 +5,7 @@ use serde::Serialize;
 use crate::domain::agent::Stage;
 use crate::domain::ids::{AgentId, CaseId};
 use crate::error::Result;
+use crate::ops::checkpoint;
 use crate::ops::context::Context;
 use crate::ops::supervise::notice::Watcher;
 use crate::ops::supervise::{self, Attend, Options};
@@ -27,6 +28,8 @@ pub struct View {
     pub operation: Option<String>,
     /// The checkpoint that was being made.
     pub checkpoint: Option<String>,
+    /// Checkpoints that are there, but that the state does not know: they are taken up.
+    pub forgotten_checkpoints: Vec<String>,
     /// Git lock files that nobody seems to own.
     pub locks: Vec<String>,
 }
@@ -48,7 +51,7 @@ pub struct Orphan {
 /// Looks at what a crash left.
 ///
 /// # Errors
-/// `IO_FAILED`.
+/// `IO_FAILED`, `GIT_FAILED`.
 pub fn look(context: &Context) -> Result<View> {
     let mut view = View::default();
     if context.supervisor_alive()? {
@@ -58,6 +61,7 @@ pub fn look(context: &Context) -> Result<View> {
     view.operation = state.record.open.as_ref().map(|open| open.operation.title.clone());
     view.checkpoint = state.record.checkpoint_intent.as_ref().map(ToString::to_string);
     view.locks = context.repo.git_locks()?.iter().map(|lock| lock.path.display().to_string()).collect();
+    view.forgotten_checkpoints = checkpoint::look_for_lost(context, false)?.unknown.iter().map(ToString::to_string).collect();
     for agent in state.busy_agents() {
         let Some(work) = &agent.work else { continue };
         let orphan = |reasoning: &str| Orphan {
@@ -88,6 +92,7 @@ pub fn look(context: &Context) -> Result<View> {
     view.needed = open_session
         || view.operation.is_some()
         || view.checkpoint.is_some()
+        || !view.forgotten_checkpoints.is_empty()
         || !(view.resumable.is_empty() && view.reset.is_empty() && view.failed.is_empty());
     Ok(view)
 }

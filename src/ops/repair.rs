@@ -41,6 +41,7 @@ pub fn repair(context: &mut Context) -> Result<Repaired> {
         }
         mend_workspaces(context, &mut report)?;
         close_merged(context, &mut report);
+        heal_checkpoints(context, &mut report);
         Ok(())
     })?;
     Ok(report)
@@ -95,6 +96,14 @@ fn close_merged(context: &mut Context, report: &mut Repaired) {
             Ok(()) => report.done.push(format!("the workspace of {task}, which is merged, was put aside")),
             Err(error) => report.left.push(error.to_string()),
         }
+    }
+}
+
+/// Takes up checkpoints that the state does not know, as after beginning anew. What fails is no reason not to go on.
+fn heal_checkpoints(context: &mut Context, report: &mut Repaired) {
+    match checkpoint::heal(context, false) {
+        Ok(healed) => report.done.extend(healed.iter().map(|name| format!("checkpoint {name} was taken up or completed"))),
+        Err(error) => report.left.push(format!("checkpoints were not looked after: {error}")),
     }
 }
 

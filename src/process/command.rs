@@ -32,13 +32,17 @@ const REPOSITORY_LOCAL: &[&str] = &[
     "GIT_WORK_TREE",
 ];
 
+/// Set for git children that hold the operation lock, so that a hook of theirs that calls `git axiom` is known. Set nowhere
+/// else: what is started otherwise (agents, keepers, verification) is no part of the operation.
+pub const IN_OPERATION: &str = "AXIOM_IN_OPERATION";
+
 /// Whether a variable belongs to the caller's repository and must not reach a child.
 pub fn is_repository_local(name: &OsStr) -> bool {
     let Some(name) = name.to_str() else { return false };
     REPOSITORY_LOCAL.contains(&name) || name.starts_with("GIT_CONFIG_KEY_") || name.starts_with("GIT_CONFIG_VALUE_")
 }
 
-/// A command for `program` whose environment has none of git's repository-local variables.
+/// A command for `program` whose environment has none of git's repository-local variables, and not [`IN_OPERATION`].
 pub fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     for (name, _) in env::all_vars() {
@@ -46,6 +50,7 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
             command.env_remove(&name);
         }
     }
+    command.env_remove(IN_OPERATION);
     command
 }
 

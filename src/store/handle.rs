@@ -2,12 +2,13 @@
 //!
 //! Every change is: take the state lock, read what others appended, validate by `apply`, append, sync, record the cases.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::layout::Layout;
 use super::log::{self, Position};
 use super::snapshot::{self, Snapshot};
-use super::{cases, line, segments};
+use super::{backup, cases, line, segments};
 use crate::domain::event::{By, Envelope, Event};
 use crate::domain::ids::{CaseId, TxnId};
 use crate::domain::state::State;
@@ -50,7 +51,8 @@ impl Store {
     /// Loads the state without a lock: the snapshot and the events after it, or all events.
     ///
     /// # Errors
-    /// The codes of a damaged log (exit status 6), `EVENT_LOG_TOO_NEW`, `IO_FAILED`.
+    /// The codes of a damaged log (exit status 6), also where no event is left but other files tell of some;
+    /// `EVENT_LOG_TOO_NEW`, `IO_FAILED`.
     pub fn load(layout: Layout) -> Result<Self> {
         let mut attempts = 0;
         loop {
@@ -78,6 +80,11 @@ impl Store {
         let snapshot_seq = state.seq;
         let mut store = Self { layout, state, position: Position::default(), snapshot_seq, poisoned: false, warnings };
         store.read_on(hint)?;
+        if store.state.seq == 0
+            && let Some(trace) = trace_of_events(&store.layout)?
+        {
+            return Err(log::emptied(&store.layout, &format!("'{}' tells of some", trace.display())));
+        }
         Ok(store)
     }
 
@@ -261,6 +268,15 @@ impl Store {
             }
         }
     }
+}
+
+/// A file that is only written after an event: with it, a log without any event has lost them.
+fn trace_of_events(layout: &Layout) -> Result<Option<PathBuf>> {
+    if let Some(segment) = segments::sealed(layout)?.pop() {
+        return Ok(Some(segment.path));
+    }
+    let traces = [layout.snapshot(), backup::path(layout, 0), layout.cases()];
+    Ok(traces.into_iter().find(|path| path.metadata().is_ok_and(|meta| meta.len() > 0)))
 }
 
 /// What is to be appended, and what it touches.

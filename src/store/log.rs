@@ -101,6 +101,12 @@ fn gone(path: &Path, seq: u64) -> Error {
         .hint("see 'git axiom recover'")
 }
 
+/// The error of a log without events where something shows that there were some: `evidence` says what.
+pub fn emptied(layout: &Layout, evidence: &str) -> Error {
+    let what = format!("'{}' holds no event, but {evidence}", layout.events().display());
+    Error::new(Code::EventLogTruncated, what).hint("see 'git axiom recover'")
+}
+
 /// Checks and hands on lines, in order, without gaps.
 struct Reader<F> {
     expected: u64,

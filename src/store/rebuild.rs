@@ -124,7 +124,8 @@ pub fn prefix(layout: &Layout, mut state: State, hint: Option<Position>) -> Resu
     }
 }
 
-pub(super) fn is_damage(error: &Error) -> bool {
+/// Whether an error says that the stored log is damaged.
+pub fn is_damage(error: &Error) -> bool {
     let code = error.code();
     code == Code::EventLogCorrupted || code == Code::EventLogTruncated || code == Code::EventSchemaInvalid
 }

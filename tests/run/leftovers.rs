@@ -50,6 +50,18 @@ fn an_agent_that_commits_itself_and_leaves_nothing_gets_no_wip_commit() {
 }
 
 #[test]
+fn a_lock_that_a_killed_git_left_costs_no_further_iteration() {
+    let world = World::new();
+    let script = "if [ $AXIOM_ITERATION = 1 ]; then : > \"$(git rev-parse --git-dir)/index.lock\"; exit 1; fi\n\
+        echo 1 > t.txt; git add -A && git commit -qm mine";
+    world.task("t", script, &[]);
+    let ended = world.autopilot(&["--max-iterations", "2"]).code(0);
+    assert!(ended.stderr.contains("agent-001 has to wait"), "{}", ended.stderr);
+    assert_eq!(world.env.git(&["show", "main:t.txt"]), "1");
+    world.all_is_well();
+}
+
+#[test]
 fn a_task_that_changes_nothing_is_merged_where_the_target_stands() {
     let world = World::new();
     world.task("t", "true", &[]);

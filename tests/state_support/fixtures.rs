@@ -136,6 +136,8 @@ pub fn fixtures() -> Vec<(&'static str, Files, Result<u64, Code>)> {
     let mut bad_segment = sound(&history, Some(8));
     bad_segment.remove(SNAPSHOT);
     flip(bad_segment.get_mut(SEALED).unwrap(), 3);
+    let only_cases = Files::from([(CASES, good()[CASES].clone())]);
+    let emptied = Files::from([(CASES, good()[CASES].clone()), (LOG, Vec::new())]);
     let mut flipped = all.clone();
     flip(&mut flipped, 20);
     let mut bad_json = lines(&history[..19]);
@@ -157,6 +159,8 @@ pub fn fixtures() -> Vec<(&'static str, Files, Result<u64, Code>)> {
             Err(Code::EventLogTruncated),
         ),
         ("truncated-log-gone", change(&|files| drop(files.remove(LOG))), Err(Code::EventLogTruncated)),
+        ("truncated-only-cases-left", only_cases, Err(Code::EventLogTruncated)),
+        ("truncated-only-an-empty-log-and-cases-left", emptied, Err(Code::EventLogTruncated)),
         (
             "truncated-line-missing",
             log_only([lines(&history[..11]), lines(&history[12..])].concat()),

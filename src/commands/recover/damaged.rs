@@ -2,10 +2,13 @@
 
 use serde::Serialize;
 
+use super::super::{open, open_repository};
+use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
 use crate::cli::words;
+use crate::domain::ids::CheckpointName;
 use crate::error::{Code, Error, Exit, Result};
-use crate::git::Repository;
+use crate::ops::checkpoint;
 use crate::ops::context::fresh_txn;
 use crate::ops::log_recovery::{self, Beginning};
 use crate::store::inspect::{Inspection, SnapshotReport};
@@ -26,6 +29,7 @@ struct Anew {
     recovered: bool,
     source: String,
     cases: usize,
+    checkpoints: Vec<CheckpointName>,
     kept: Option<String>,
 }
 
@@ -33,18 +37,17 @@ struct Anew {
 ///
 /// # Errors
 /// `error`, the one that loading said, where there is nobody to ask.
-pub(super) fn look(repo: &Repository, error: Error, screen: &mut Screen) -> Result<Exit> {
-    let layout = Layout::new(repo.common_dir());
-    let found = log_recovery::look(&layout)?;
+pub(super) fn look(global: &Global, error: Error, screen: &mut Screen) -> Result<Exit> {
+    let found = log_recovery::look_everywhere(&open_repository(global)?)?;
     if screen.can_ask() {
         screen.complain(&in_words(&found));
         return match choose(&found)? {
-            Some(source) => begin_anew(repo, source, screen),
+            Some(source) => begin_anew(global, source, screen),
             None => Err(Error::new(Code::Declined, "nothing was chosen, and nothing was changed")),
         };
     }
     screen.answer(&Damaged { needed: true, recovered: false, damage: &found }, || in_words(&found))?;
-    Err(error.hint("git axiom recover --from SOURCE    begins anew from one of the choices; damaged files are kept"))
+    Err(error.hint("git axiom recover --from SOURCE --yes    begins anew from one of the choices; damaged files are kept"))
 }
 
 fn choose(found: &Inspection) -> Result<Option<Source>> {
@@ -54,11 +57,23 @@ fn choose(found: &Inspection) -> Result<Option<Source>> {
     Ok(picked.and_then(|number| found.choices.get(number)).map(|choice| choice.source))
 }
 
-/// Begins the log anew from `source`.
+/// Begins the log anew from `source`, as the command line said: after a question, or with `yes` without one.
 ///
 /// # Errors
-/// As [`log_recovery::begin_anew`].
-pub(super) fn begin_anew(repo: &Repository, source: Source, screen: &mut Screen) -> Result<Exit> {
+/// `NEEDS_CONFIRMATION`, `DECLINED`: nothing was changed then; a sound state is only given up with `yes`. As
+/// [`log_recovery::begin_anew`].
+pub(super) fn begin_anew_from(global: &Global, source: Source, yes: bool, screen: &mut Screen) -> Result<Exit> {
+    if !yes && log_recovery::is_sound(&open_repository(global)?)? {
+        return Err(Error::new(Code::NeedsConfirmation, "the stored state is sound, and beginning anew would throw it away")
+            .hint("git axiom recover    looks whether anything has to be recovered")
+            .hint(format!("git axiom recover --from {source} --yes    begins anew all the same; the old files are kept")));
+    }
+    screen.confirm(&format!("Begin the state anew from {source}? The damaged files are kept"), yes)?;
+    begin_anew(global, source, screen)
+}
+
+fn begin_anew(global: &Global, source: Source, screen: &mut Screen) -> Result<Exit> {
+    let repo = &open_repository(global)?;
     let layout = Layout::new(repo.common_dir());
     let beginning = match source {
         Source::Checkpoint => log_recovery::newest_checkpoint(repo)?,
@@ -66,11 +81,17 @@ pub(super) fn begin_anew(repo: &Repository, source: Source, screen: &mut Screen)
             Beginning::Stored(source)
         }
     };
-    let done = log_recovery::begin_anew(&layout, &fresh_txn()?, beginning)?;
+    let known = log_recovery::last_seq_of_checkpoints(repo)?;
+    let done = log_recovery::begin_anew_above(&layout, &fresh_txn()?, beginning, known)?;
     let kept = done.kept.map(|path| path.display().to_string());
-    let answer = Anew { recovered: true, source: done.source, cases: done.cases, kept };
+    // Checkpoints stand in git: the new state only has to know of them. What fails here, `checkpoint list` tries again.
+    let checkpoints = checkpoint::heal_at_once(&mut open(global)?);
+    let answer = Anew { recovered: true, source: done.source, cases: done.cases, checkpoints, kept };
     screen.answer(&answer, || {
         let mut text = format!("The state begins anew from {} with {}.\n", answer.source, words::count(answer.cases, "case"));
+        if !answer.checkpoints.is_empty() {
+            text.push_str(&format!("{} taken up again.\n", words::count(answer.checkpoints.len(), "checkpoint")));
+        }
         if let Some(kept) = &answer.kept {
             text.push_str(&format!("The damaged files are kept in {kept}\n"));
         }

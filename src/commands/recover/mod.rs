@@ -5,7 +5,7 @@ mod damaged;
 use clap::Args;
 use serde::Serialize;
 
-use super::{configured_program, open_configured, open_repository};
+use super::{configured_program, open_configured};
 use crate::cli::arguments::Global;
 use crate::cli::progress::Progress;
 use crate::cli::screen::Screen;
@@ -20,14 +20,14 @@ use crate::store::rebuild::Source;
 Without --yes it only looks, and says what it would do. 'git axiom run' does the same repairs
 when it starts. Agents that still run go on; the next 'git axiom run' takes them over.")]
 pub struct Recover {
-    /// Do every safe repair
+    /// Do every safe repair; with --from, begin anew without being asked
     #[arg(long, short)]
     yes: bool,
     /// Only look (the default)
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
     /// Where the stored state is damaged: begin anew from snapshot, events, partial, backup, cases, checkpoint or fresh
-    #[arg(long, value_name = "SOURCE", conflicts_with_all = ["yes", "dry_run"])]
+    #[arg(long, value_name = "SOURCE", conflicts_with = "dry_run")]
     from: Option<Source>,
 }
 
@@ -45,11 +45,11 @@ struct Answer {
 /// As [`recover::look`] and [`recover::recover`].
 pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit> {
     if let Some(source) = args.from {
-        return damaged::begin_anew(&open_repository(global)?, source, screen);
+        return damaged::begin_anew_from(global, source, args.yes, screen);
     }
     let mut context = match open_configured(global, Vec::new(), screen) {
         Ok(context) => context,
-        Err(error) if is_damage(error.code()) => return damaged::look(&open_repository(global)?, error, screen),
+        Err(error) if is_damage(error.code()) => return damaged::look(global, error, screen),
         Err(error) => return Err(error),
     };
     let view = recover::look(&context)?;
@@ -88,6 +88,9 @@ fn in_words(answer: &Answer) -> String {
     }
     if let Some(checkpoint) = &view.checkpoint {
         text.push_str(&format!("checkpoint {checkpoint} was being made: it is completed if its capture stands\n"));
+    }
+    for checkpoint in &view.forgotten_checkpoints {
+        text.push_str(&format!("checkpoint {checkpoint} is there, but the state does not know it: it is taken up\n"));
     }
     for lock in &view.locks {
         text.push_str(&format!("lock       {lock}: removed if its owner is proved dead\n"));

@@ -17,7 +17,7 @@ use crate::domain::signal::Signal;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};
-use crate::ops::{history, live, texts, workspaces};
+use crate::ops::{history, live, repair, texts, workspaces};
 use crate::process::spec::{
     DEFAULT_OUTPUT_CAP, ExitRecord, KEEPER, KEEPER_LOCK, KeeperSpec, KeeperState, StateCheck, StopSignal, VERSION,
 };
@@ -50,6 +50,9 @@ impl Supervisor<'_> {
             return self.release_with_gate(agent, &format!("the branch '{}' is gone", workspace.branch.short()));
         };
         if !Path::new(&workspace.path).join(".git").exists() && !self.mend_workspace(agent, &workspace)? {
+            return Ok(());
+        }
+        if self.is_locked_by_git(agent, &workspace)? {
             return Ok(());
         }
         let token = Token::new(format!("{}{}", env::fresh_id(), env::fresh_id()))?;
@@ -92,6 +95,26 @@ impl Supervisor<'_> {
                 Ok(false)
             }
         }
+    }
+
+    /// Whether a lock of git's is left in the workspace, with which every git command of the next iteration would fail. One
+    /// of a dead process is removed; for any other the agent waits.
+    fn is_locked_by_git(&mut self, agent: &AgentId, workspace: &Workspace) -> Result<bool> {
+        let Some(entry) = self.context.repo.worktree_at(Path::new(&workspace.path))? else { return Ok(false) };
+        let locks = ["index.lock", "HEAD.lock"].map(|name| entry.worktree.git_dir().join(name));
+        let held = || locks.iter().find(|lock| lock.symlink_metadata().is_ok());
+        if held().is_none() {
+            return Ok(false);
+        }
+        match repair::clear_dead_locks(self.context) {
+            Ok(report) => report.done.into_iter().for_each(|what| self.tell(Notice::Recovered { what })),
+            Err(error) if matches!(error.code(), Code::Busy | Code::ChangedMeanwhile) => {}
+            Err(error) => return Err(error),
+        }
+        let Some(lock) = held() else { return Ok(false) };
+        self.warn(format!("{agent} has to wait: '{}' may belong to a git command that runs", lock.display()));
+        self.back_off(agent.as_str());
+        Ok(true)
     }
 
     fn start_keeper(&mut self, agent: &AgentId, case: &Case, workspace: &Workspace, iteration: u32, token: &Token) -> Result<()> {
