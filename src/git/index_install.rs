@@ -11,6 +11,7 @@ use super::capture_extras::{CaptureExtras, OPERATION};
 use super::history::TreeChange;
 use super::index_file::{IndexExtras, IndexInfo, copy_index, index_facts, mark, nul_list};
 use super::index_lock::IndexLock;
+use super::index_users::UsersEntries;
 use super::place::Trash;
 use super::repository::Repository;
 use super::worktree_list::Worktree;
@@ -25,6 +26,33 @@ impl Repository {
     /// # Errors
     /// `GIT_FAILED`, `DISK_FULL`, `IO_FAILED`; the old index is then still there.
     pub fn install_index(&self, worktree: &Worktree, tree: &Oid, extras: &IndexExtras, lock: &IndexLock) -> Result<()> {
+        self.install(worktree, tree, extras, lock, UsersEntries::new())
+    }
+
+    /// As [`Repository::install_index`], where an operation that was to bring the index from `tree` to `given_up` is
+    /// taken back: entries that are neither way are the user's and stay.
+    ///
+    /// # Errors
+    /// As [`Repository::install_index`].
+    pub fn take_index_back(
+        &self,
+        worktree: &Worktree,
+        (given_up, tree): (&Oid, &Oid),
+        extras: &IndexExtras,
+        lock: &IndexLock,
+    ) -> Result<()> {
+        let users = self.users_entries(worktree, &worktree.index_file(), given_up, tree)?;
+        self.install(worktree, tree, extras, lock, users)
+    }
+
+    fn install(
+        &self,
+        worktree: &Worktree,
+        tree: &Oid,
+        extras: &IndexExtras,
+        lock: &IndexLock,
+        users: UsersEntries,
+    ) -> Result<()> {
         let index = self.start_index(worktree, lock)?;
         let git = self.git_in(worktree).index(index).config("core.splitIndex=false");
         git.args(["read-tree", "--reset", tree.as_str()]).run_ok()?;
@@ -37,6 +65,12 @@ impl Repository {
         }
         for stage in &extras.unmerged {
             info.set(&stage.path, stage.mode, &stage.oid, stage.stage);
+        }
+        for (path, entry) in &users {
+            match entry {
+                Some(file) => info.set(path, file.mode, &file.oid, 0),
+                None => info.remove(path, tree),
+            }
         }
         info.apply(self, worktree, index)?;
         self.announce(worktree, index, &extras.intent_to_add)?;

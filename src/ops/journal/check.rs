@@ -3,12 +3,11 @@
 use std::path::Path;
 
 use crate::domain::names::RefName;
-use crate::domain::operation::{HeadState, Operation, Way, WorktreeChange, edit_fits};
+use crate::domain::operation::{Operation, Way, edit_fits};
 use crate::error::{Code, Error, Result};
-use crate::git::Head;
 use crate::ops::context::Context;
 
-use super::steps::{advance, worktree};
+use super::steps::{advance, is_at, worktree};
 
 /// Compares refs, HEADs, the way of advances, workspaces' places and case fields with what is expected. Files are
 /// compared one by one when they are moved: each is in a capture by then.
@@ -29,7 +28,7 @@ pub(super) fn expectations(ctx: &Context, operation: &Operation) -> Result<()> {
     for change in &operation.worktrees {
         let there = worktree(ctx, &change.path)?;
         there.verify()?;
-        if !is_at(&ctx.repo.head(&there)?, change) {
+        if !is_at(&ctx.repo.head(&there)?, &change.head.old) {
             changed.push(format!("HEAD of '{}' moved", change.path));
         }
     }
@@ -50,12 +49,4 @@ pub(super) fn expectations(ctx: &Context, operation: &Operation) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn is_at(head: &Head, change: &WorktreeChange) -> bool {
-    match (&change.head.old, head) {
-        (HeadState::Branch(old), Head::Branch { name, .. }) => old == name,
-        (HeadState::Detached(old), Head::Detached { commit }) => old == commit,
-        (HeadState::Branch(_), Head::Detached { .. }) | (HeadState::Detached(_), Head::Branch { .. }) => false,
-    }
 }
