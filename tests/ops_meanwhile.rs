@@ -131,3 +131,18 @@ fn a_merge_is_put_back_around_what_somebody_did_meanwhile() {
         }
     }
 }
+
+#[test]
+fn a_lock_of_git_is_met_before_anything_begins() {
+    let scratch = changed_since();
+    scratch.done_task("t1");
+    scratch.write(".git/index.lock", "");
+    let before = support::contents(&scratch.path());
+    scratch.refused(ROLLBACK, "GIT_LOCKED", 5);
+    scratch.refused(&["merge", "t1"], "GIT_LOCKED", 5);
+    assert_eq!(support::contents(&scratch.path()), before);
+    assert!(scratch.store().state().record.open.is_none());
+    scratch.remove(".git/index.lock");
+    scratch.axiom(ROLLBACK);
+    assert_eq!(scratch.read("a.txt"), "a\n");
+}

@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::domain::names::RefName;
 use crate::domain::operation::{Operation, Way, edit_fits};
 use crate::error::{Code, Error, Result};
+use crate::git::IndexLock;
 use crate::ops::context::Context;
 
 use super::steps::{advance, is_at, worktree};
@@ -13,7 +14,7 @@ use super::steps::{advance, is_at, worktree};
 /// compared one by one when they are moved: each is in a capture by then.
 ///
 /// # Errors
-/// `CHANGED_MEANWHILE`, `IN_THE_WAY`, `WORKSPACE_IN_THE_WAY`, `WORKSPACE_BROKEN`.
+/// `CHANGED_MEANWHILE`, `IN_THE_WAY`, `GIT_LOCKED`, `WORKSPACE_IN_THE_WAY`, `WORKSPACE_BROKEN`.
 pub(super) fn expectations(ctx: &Context, operation: &Operation) -> Result<()> {
     let mut changed = Vec::new();
     let names: Vec<RefName> = operation.refs.iter().map(|change| change.name.clone()).collect();
@@ -28,6 +29,7 @@ pub(super) fn expectations(ctx: &Context, operation: &Operation) -> Result<()> {
     for change in &operation.worktrees {
         let there = worktree(ctx, &change.path)?;
         there.verify()?;
+        IndexLock::check_free(&there)?;
         if !is_at(&ctx.repo.head(&there)?, &change.head.old) {
             changed.push(format!("HEAD of '{}' moved", change.path));
         }
@@ -36,7 +38,10 @@ pub(super) fn expectations(ctx: &Context, operation: &Operation) -> Result<()> {
         return Err(Error::new(Code::ChangedMeanwhile, "what the operation expects has changed").why(changed.join(", ")));
     }
     for change in &operation.advances {
-        advance(ctx, change, ctx.txn(), |_, advance| ctx.repo.prepare_advance(advance))?;
+        advance(ctx, change, ctx.txn(), |_, advance| {
+            IndexLock::check_free(advance.worktree)?;
+            ctx.repo.prepare_advance(advance)
+        })?;
     }
     for change in &operation.workspaces {
         let taken = Path::new(&change.workspace.path).symlink_metadata().is_ok();
