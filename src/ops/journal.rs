@@ -80,7 +80,7 @@ pub fn run(ctx: &mut Context, operation: Operation) -> Result<Done> {
             Ok(done)
         }
         Err(error) if turns_back(&kind, error.code()) => match reverse_open(ctx, &error.to_string()) {
-            Ok(_) => Err(error.hint("everything was put back; try again when nobody works there")),
+            Ok(_) => Err(error.hint("everything was put back")),
             Err(second) => {
                 tracing::warn!(%second, "an operation that failed could not be reversed at once");
                 Err(left_open(error))
@@ -91,7 +91,7 @@ pub fn run(ctx: &mut Context, operation: Operation) -> Result<Done> {
 }
 
 /// Whether an operation that fails half-way is reversed at once: a merge always, anything else where somebody changed
-/// something in this very moment or holds a lock. What the disk refused is left to the user.
+/// something in this very moment, holds a lock, or the disk is full. What else the disk refused is left to the user.
 fn turns_back(kind: &OperationKind, code: Code) -> bool {
     match kind {
         OperationKind::Merge { .. } => true,
@@ -99,7 +99,7 @@ fn turns_back(kind: &OperationKind, code: Code) -> bool {
         | OperationKind::RollbackTask { .. }
         | OperationKind::DeleteCheckpoints { .. }
         | OperationKind::Undo { .. } => {
-            matches!(code, Code::ChangedMeanwhile | Code::InTheWay | Code::BranchInUse | Code::GitLocked)
+            matches!(code, Code::ChangedMeanwhile | Code::InTheWay | Code::BranchInUse | Code::GitLocked | Code::DiskFull)
         }
     }
 }
