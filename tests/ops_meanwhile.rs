@@ -146,3 +146,58 @@ fn a_lock_of_git_is_met_before_anything_begins() {
     scratch.axiom(ROLLBACK);
     assert_eq!(scratch.read("a.txt"), "a\n");
 }
+
+#[test]
+fn an_edit_that_git_was_told_not_to_look_at_is_in_the_way_of_a_merge() {
+    for flag in ["--skip-worktree", "--assume-unchanged"] {
+        let scratch = Scratch::new();
+        scratch.open_task("t1");
+        std::fs::write(scratch.workspace("t1").join("a.txt"), "t1\n").unwrap();
+        scratch.finish_task("t1");
+        scratch.git(&["update-index", flag, "a.txt"]);
+        scratch.write("a.txt", "local\n");
+        scratch.refused(&["merge", "t1"], "IN_THE_WAY", 4);
+        assert_eq!(scratch.read("a.txt"), "local\n");
+        nothing_open(&scratch);
+        scratch.write("a.txt", "a\n");
+        scratch.axiom(&["merge", "t1"]);
+        assert_eq!(scratch.read("a.txt"), "t1\n");
+        let marked = if flag == "--skip-worktree" { "S a.txt" } else { "h a.txt" };
+        assert_eq!(scratch.git(&["ls-files", "-v", "a.txt"]), marked);
+    }
+}
+
+/// A small file system of its own, in a namespace of its own. Does nothing where the machine does not allow that.
+#[test]
+fn a_rollback_that_finds_the_disk_full_changes_nothing_and_leaves_nothing_open() {
+    let dir = tempfile::tempdir().unwrap();
+    let script = r#"
+        mount -t tmpfs -o size=8m tmpfs "$1" || exit 77
+        cd "$1" && git init -q -b main r && cd r || exit 1
+        for i in 1 2 3 4 5 6 7 8; do head -c 50000 /dev/urandom >f$i; done
+        git add -A && git commit -qm first && "$2" checkpoint create safe || exit 2
+        for i in 1 2 3 4 5 6 7 8; do head -c 50000 /dev/urandom >f$i; done
+        cat f? >../before
+        room=$(df --output=avail -k . | tail -1)
+        # Enough for the safety checkpoint, not for the files.
+        head -c $((room - 640))k /dev/zero >../fill
+        "$2" rollback checkpoint safe --yes && exit 3
+        rm ../fill
+        cat f? | cmp - ../before || exit 4
+        "$2" checkpoint create after || exit 5
+    "#;
+    let mut command = std::process::Command::new("unshare");
+    command.args(["-Urm", "sh", "-c", script, "sh"]).arg(dir.path()).arg(env!("CARGO_BIN_EXE_git-axiom"));
+    command.env_clear().env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", dir.path());
+    command.envs([("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_CONFIG_GLOBAL", "/dev/null")]);
+    command.envs([("GIT_AUTHOR_NAME", "A"), ("GIT_AUTHOR_EMAIL", "a@example.org")]);
+    command.envs([("GIT_COMMITTER_NAME", "A"), ("GIT_COMMITTER_EMAIL", "a@example.org")]);
+    let Ok(output) = command.output() else { return };
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    if output.status.code() == Some(77) || words.contains("unshare:") {
+        return;
+    }
+    assert!(output.status.success(), "{:?}: {words}", output.status.code());
+    assert!(words.contains("error[DISK_FULL]"), "{words}");
+    assert!(words.contains("everything was put back"), "{words}");
+}

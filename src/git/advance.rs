@@ -9,6 +9,7 @@ use crate::error::{Code, Error, Result};
 
 use super::capture::is_below;
 use super::history::TreeChange;
+use super::index_file::index_facts;
 use super::index_lock::IndexLock;
 use super::refs::{Expected, RefEdit};
 use super::repository::Repository;
@@ -121,6 +122,20 @@ impl Repository {
         Err(Error::new(Code::ChangedMeanwhile, format!("'{place}' is no longer on {} as it was", advance.branch.short())))
     }
 
+    /// Files that the status does not look at (`assume-unchanged`, `skip-worktree`), that the new commit changes, and that
+    /// are not as the old commit has them.
+    fn hidden_edits(&self, advance: &Advance<'_>, changes: &[TreeChange]) -> Result<Vec<String>> {
+        let worktree = advance.worktree;
+        let facts = index_facts(self, worktree, &worktree.index_file())?;
+        let hidden: BTreeSet<&RepoPath> = facts.skip_worktree.iter().chain(&facts.assume_unchanged).collect();
+        if hidden.is_empty() {
+            return Ok(Vec::new());
+        }
+        let changes: Vec<TreeChange> = changes.iter().filter(|change| hidden.contains(&change.path)).cloned().collect();
+        let restore = Restore { worktree, from: advance.old, to: advance.new, trash: advance.trash, attempt: Attempt::First };
+        self.not_as_either(&restore, &changes)
+    }
+
     fn check_the_way(&self, advance: &Advance<'_>, changes: &[TreeChange]) -> Result<()> {
         let mut blocking: Vec<String> = Vec::new();
         let mut sorted: Vec<&RepoPath> = changes.iter().map(|change| &change.path).collect();
@@ -140,6 +155,7 @@ impl Repository {
                 blocking.push(entry.path.to_string());
             }
         }
+        blocking.extend(self.hidden_edits(advance, changes)?);
         if blocking.is_empty() {
             return Ok(());
         }

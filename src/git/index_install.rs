@@ -1,5 +1,6 @@
 //! Installing an index: a tree, what a tree cannot say, and the stat data of files that did not change.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::domain::names::{Oid, RepoPath};
@@ -86,6 +87,7 @@ impl Repository {
     /// As [`Repository::install_index`].
     pub(super) fn replace_entries(&self, worktree: &Worktree, changes: &[TreeChange], lock: &IndexLock) -> Result<()> {
         let index = self.start_index(worktree, lock)?;
+        let facts = index_facts(self, worktree, index)?;
         let mut info = IndexInfo::default();
         for change in changes {
             match (&change.new, &change.old) {
@@ -96,6 +98,11 @@ impl Repository {
         }
         info.apply(self, worktree, index)?;
         self.refresh(worktree, index)?;
+        // An entry that is replaced loses what the user marked it with.
+        let there: BTreeSet<&RepoPath> = changes.iter().filter(|c| c.new.is_some()).map(|c| &c.path).collect();
+        let marked = |paths: Vec<RepoPath>| paths.into_iter().filter(|path| there.contains(path)).collect::<Vec<_>>();
+        mark(self, worktree, index, "--assume-unchanged", &marked(facts.assume_unchanged))?;
+        mark(self, worktree, index, "--skip-worktree", &marked(facts.skip_worktree))?;
         lock.install()
     }
 

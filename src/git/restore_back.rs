@@ -8,7 +8,7 @@ use super::objects::SYMLINK;
 use super::place::{Found, Stamp, Trash, look};
 use super::repository::Repository;
 use super::restore::{LINK_LIMIT, Planned, Restore, executable, wanted_folders};
-use super::restore_plan::{Now, decide_back};
+use super::restore_plan::{Now, Step, decide_back};
 use super::staging::hash_files;
 
 /// The execute bit of a mode.
@@ -37,6 +37,17 @@ impl Repository {
             plan = self.look_back(restore, changes, trash);
         }
         plan
+    }
+
+    /// The paths of which the worktree has neither what the first nor what the second tree says.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `IO_FAILED`.
+    pub(super) fn not_as_either(&self, restore: &Restore<'_>, changes: &[TreeChange]) -> Result<Vec<String>> {
+        let trash = Trash::unopened(restore.trash);
+        let plan = self.look_back(restore, changes, &trash)?;
+        let foreign = plan.iter().filter(|planned| planned.step == Step::Leave);
+        Ok(foreign.map(|planned| planned.path.to_string()).collect())
     }
 
     fn look_back<'c>(&self, restore: &Restore<'_>, changes: &'c [TreeChange], trash: &Trash<'_>) -> Result<Vec<Planned<'c>>> {
