@@ -24,7 +24,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use git_axiom::git::{
-    CaptureExtras, CaptureOptions, Expected, Head, HeadTarget, IndexLock, RefEdit, Repository, Restore, Worktree, WorktreeCapture,
+    Attempt, CaptureExtras, CaptureOptions, Expected, Head, HeadTarget, IndexLock, RefEdit, Repository, Restore, Worktree,
+    WorktreeCapture,
 };
 
 /// How many states are tried when nothing else is asked.
@@ -564,7 +565,7 @@ fn one_state(root: &Path, templates: &[(PathBuf, Kind)], seed: u64) {
 /// As a rollback does it.
 fn restore(repo: &Repository, main: &Worktree, now: &WorktreeCapture, saved: &WorktreeCapture, trash: &Path) {
     let lock = IndexLock::take(main, "test").unwrap();
-    repo.restore_files(&Restore { worktree: main, from: &now.tree, to: &saved.tree, trash }).unwrap();
+    repo.restore_files(&Restore { worktree: main, from: &now.tree, to: &saved.tree, trash, attempt: Attempt::First }).unwrap();
     repo.install_index(main, &saved.index_tree, &saved.extras.index, &lock).unwrap();
     repo.restore_operation(main, &saved.extras, trash).unwrap();
     lock.release().unwrap();

@@ -12,6 +12,7 @@ use crate::cli::screen::Screen;
 use crate::cli::words;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::Context;
+use crate::ops::journal::Ended as Closed;
 use crate::ops::rollback::{self, Preview};
 
 /// Arguments of `rollback`.
@@ -78,6 +79,7 @@ struct Answer<'a> {
 struct Ended {
     operation: Option<String>,
     outcome: &'static str,
+    left: Vec<String>,
 }
 
 /// Goes back.
@@ -104,16 +106,22 @@ pub fn run(args: &Rollback, global: &Global, screen: &mut Screen) -> Result<Exit
     }
 }
 
-fn ended(screen: &mut Screen, open: Option<crate::domain::state::OpenOperation>, outcome: &'static str) -> Result<Exit> {
-    let Some(open) = open else {
-        let none = Ended { operation: None, outcome: "none" };
+fn ended(screen: &mut Screen, ended: Option<Closed>, outcome: &'static str) -> Result<Exit> {
+    let Some(Closed { open, left }) = ended else {
+        let none = Ended { operation: None, outcome: "none", left: Vec::new() };
         screen.answer(&none, || "No operation is open.\n".to_owned())?;
         return Ok(Exit::Done);
     };
     // A reversal that had begun is not turned round again by --continue.
     let outcome = if open.reversing { "reversed" } else { outcome };
-    let answer = Ended { operation: Some(open.operation.title.clone()), outcome };
-    screen.answer(&answer, || format!("'{}' was {outcome}.\n", open.operation.title))?;
+    let answer = Ended { operation: Some(open.operation.title.clone()), outcome, left };
+    screen.answer(&answer, || {
+        let mut text = format!("'{}' was {outcome}.\n", open.operation.title);
+        for what in &answer.left {
+            text.push_str(&format!("changed by somebody else meanwhile, and left as it is: {what}\n"));
+        }
+        text
+    })?;
     Ok(Exit::Done)
 }
 

@@ -1,5 +1,6 @@
 //! Moving a branch that is checked out: files, index and ref together, and nothing of the user's in the way.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::domain::names::{Oid, RefName, RepoPath};
@@ -8,10 +9,11 @@ use crate::error::{Code, Error, Result};
 
 use super::capture::is_below;
 use super::history::TreeChange;
+use super::index_file::index_facts;
 use super::index_lock::IndexLock;
 use super::refs::{Expected, RefEdit};
 use super::repository::Repository;
-use super::restore::{Restore, RestoreReport};
+use super::restore::{Attempt, Restore, RestoreReport};
 use super::status::StatusKind;
 use super::worktree_list::Worktree;
 
@@ -53,27 +55,61 @@ impl Repository {
     /// # Errors
     /// `GIT_LOCKED`, `CHANGED_MEANWHILE`, `IN_THE_WAY` (first call only), `DISK_FULL`, `GIT_FAILED`. Where the branch
     /// is still at `old` the journal can be reversed.
-    pub fn apply_advance(&self, advance: &Advance<'_>, resumed: bool) -> Result<RestoreReport> {
-        let lock = IndexLock::take(advance.worktree, advance.tag)?;
-        self.check_branch(advance, &[advance.old, advance.new])?;
-        let changes = self.diff_trees(advance.old, advance.new)?;
-        if !resumed {
-            // Once more, now that the lock keeps others from staging.
-            self.check_the_way(advance, &changes)?;
+    ///
+    /// [`Attempt::Back`] leaves alone what somebody changed meanwhile: files, index entries, and a branch that is at
+    /// neither commit any more.
+    pub fn apply_advance(&self, advance: &Advance<'_>, attempt: Attempt) -> Result<RestoreReport> {
+        let lock = match attempt {
+            Attempt::First | Attempt::Again => IndexLock::take(advance.worktree, advance.tag)?,
+            Attempt::Back => IndexLock::take_patiently(advance.worktree, advance.tag)?,
+        };
+        let mut changes = self.diff_trees(advance.old, advance.new)?;
+        let mut passed_by = Vec::new();
+        match attempt {
+            Attempt::First => {
+                self.check_branch(advance, &[advance.old, advance.new])?;
+                // Once more, now that the lock keeps others from staging.
+                self.check_the_way(advance, &changes)?;
+            }
+            Attempt::Again => self.check_branch(advance, &[advance.old, advance.new])?,
+            Attempt::Back => (changes, passed_by) = self.still_to_take_back(advance, changes)?,
         }
         let Advance { worktree, old, new, trash, .. } = *advance;
         env::fault_point("git.advance-before-files");
-        let report = self.restore_changes(&Restore { worktree, from: old, to: new, trash }, &changes)?;
+        let mut report = self.restore_changes(&Restore { worktree, from: old, to: new, trash, attempt }, &changes)?;
+        report.left.extend(passed_by);
         env::fault_point("git.advance-before-ref");
-        if self.read_ref(advance.branch)?.as_ref() != Some(new) {
+        let now = self.read_ref(advance.branch)?;
+        let moves = match attempt {
+            Attempt::First | Attempt::Again => now.as_ref() != Some(new),
+            Attempt::Back => now.as_ref() == Some(old),
+        };
+        if moves {
             let expected = Expected::Value(old.clone());
             let edit = RefEdit { name: advance.branch.clone(), expected, new: Some(new.clone()) };
             self.update_refs(&[edit], advance.reflog)?;
         }
         env::fault_point("git.advance-before-index");
+        if attempt == Attempt::Back {
+            let users = self.users_entries(worktree, &worktree.index_file(), old, new)?;
+            changes.retain(|change| !users.contains_key(&change.path));
+        }
         self.replace_entries(worktree, &changes, &lock)?;
         lock.release()?;
         Ok(report)
+    }
+
+    /// The changes that are to be taken back, and the paths that are not: where the user went on to another commit
+    /// meanwhile, only what that commit has as it shall be.
+    fn still_to_take_back(&self, advance: &Advance<'_>, changes: Vec<TreeChange>) -> Result<(Vec<TreeChange>, Vec<RepoPath>)> {
+        let head = self.head(advance.worktree)?;
+        let differing: BTreeSet<RepoPath> = match head.commit() {
+            Some(commit) if commit == advance.old || commit == advance.new => return Ok((changes, Vec::new())),
+            Some(commit) => self.diff_trees(commit, advance.new)?.into_iter().map(|change| change.path).collect(),
+            None => changes.iter().map(|change| change.path.clone()).collect(),
+        };
+        let (passed_by, kept): (Vec<_>, Vec<_>) = changes.into_iter().partition(|change| differing.contains(&change.path));
+        Ok((kept, passed_by.into_iter().map(|change| change.path).collect()))
     }
 
     fn check_branch(&self, advance: &Advance<'_>, allowed: &[&Oid]) -> Result<()> {
@@ -84,6 +120,20 @@ impl Repository {
         }
         let place = advance.worktree.path().display();
         Err(Error::new(Code::ChangedMeanwhile, format!("'{place}' is no longer on {} as it was", advance.branch.short())))
+    }
+
+    /// Files that the status does not look at (`assume-unchanged`, `skip-worktree`), that the new commit changes, and that
+    /// are not as the old commit has them.
+    fn hidden_edits(&self, advance: &Advance<'_>, changes: &[TreeChange]) -> Result<Vec<String>> {
+        let worktree = advance.worktree;
+        let facts = index_facts(self, worktree, &worktree.index_file())?;
+        let hidden: BTreeSet<&RepoPath> = facts.skip_worktree.iter().chain(&facts.assume_unchanged).collect();
+        if hidden.is_empty() {
+            return Ok(Vec::new());
+        }
+        let changes: Vec<TreeChange> = changes.iter().filter(|change| hidden.contains(&change.path)).cloned().collect();
+        let restore = Restore { worktree, from: advance.old, to: advance.new, trash: advance.trash, attempt: Attempt::First };
+        self.not_as_either(&restore, &changes)
     }
 
     fn check_the_way(&self, advance: &Advance<'_>, changes: &[TreeChange]) -> Result<()> {
@@ -105,6 +155,7 @@ impl Repository {
                 blocking.push(entry.path.to_string());
             }
         }
+        blocking.extend(self.hidden_edits(advance, changes)?);
         if blocking.is_empty() {
             return Ok(());
         }
@@ -159,7 +210,7 @@ mod tests {
         let branch = RefName::branch("main");
         let advance = Advance { worktree: &worktree, branch: &branch, old, new, tag: "t", trash: &trash, reflog: "test" };
         repo.prepare_advance(&advance)?;
-        repo.apply_advance(&advance, false)
+        repo.apply_advance(&advance, Attempt::First)
     }
 
     #[test]
@@ -223,7 +274,14 @@ mod tests {
             let trash = scratch.path().join(".git/axiom/trash/t");
             std::mem::forget(IndexLock::take(&worktree, "t").unwrap());
             if files {
-                repo.restore_files(&Restore { worktree: &worktree, from: &old, to: &new, trash: &trash }).unwrap();
+                repo.restore_files(&Restore {
+                    worktree: &worktree,
+                    from: &old,
+                    to: &new,
+                    trash: &trash,
+                    attempt: Attempt::First,
+                })
+                .unwrap();
             }
             if branch {
                 scratch.git(&["update-ref", "refs/heads/main", new.as_str()]);
@@ -231,7 +289,7 @@ mod tests {
             let name = RefName::branch("main");
             let advance =
                 Advance { worktree: &worktree, branch: &name, old: &old, new: &new, tag: "t", trash: &trash, reflog: "test" };
-            repo.apply_advance(&advance, true).unwrap();
+            repo.apply_advance(&advance, Attempt::Again).unwrap();
             assert_eq!(scratch.git(&["status", "--porcelain"]), "");
             assert_eq!(scratch.git(&["rev-parse", "HEAD"]), new.as_str());
         }
@@ -244,14 +302,14 @@ mod tests {
         let parts: Vec<&str> = text.split('|').collect();
         let [root, old, new] = parts[..] else { panic!("{text}") };
         let repo = Repository::discover(Path::new(root)).unwrap().isolated();
-        resume(&repo, &Oid::new(old).unwrap(), &Oid::new(new).unwrap(), false).unwrap();
+        resume(&repo, &Oid::new(old).unwrap(), &Oid::new(new).unwrap(), Attempt::First).unwrap();
     }
 
-    fn resume(repo: &Repository, old: &Oid, new: &Oid, resumed: bool) -> Result<RestoreReport> {
+    fn resume(repo: &Repository, old: &Oid, new: &Oid, attempt: Attempt) -> Result<RestoreReport> {
         let worktree = repo.main_worktree().unwrap();
         let (trash, branch) = (repo.common_dir().join("axiom/trash/t"), RefName::branch("main"));
         let advance = Advance { worktree: &worktree, branch: &branch, old, new, tag: "t", trash: &trash, reflog: "test" };
-        repo.apply_advance(&advance, resumed)
+        repo.apply_advance(&advance, attempt)
     }
 
     #[test]
@@ -285,7 +343,8 @@ mod tests {
                     .unwrap();
                 assert!(!child.status.success(), "{point} was not reached");
                 let (from, to) = if forwards { (&old, &new) } else { (&new, &old) };
-                resume(&scratch.repo(), from, to, true).unwrap();
+                let attempt = if forwards { Attempt::Again } else { Attempt::Back };
+                resume(&scratch.repo(), from, to, attempt).unwrap();
                 assert_eq!(scratch.git(&["rev-parse", "HEAD"]), to.as_str(), "{point}, forwards: {forwards}");
                 assert_eq!(scratch.git(&["status", "--porcelain"]), before, "{point}, forwards: {forwards}");
                 assert!(!scratch.path().join(".git/index.lock").exists());
@@ -319,7 +378,14 @@ mod tests {
         scratch.git(&["merge", "--abort"]);
         let trash = scratch.path().join(".git/axiom/trash/x");
         let empty = repo.capture_worktree(&main, &options).unwrap();
-        repo.restore_files(&Restore { worktree: &main, from: &empty.tree, to: &taken.tree, trash: &trash }).unwrap();
+        repo.restore_files(&Restore {
+            worktree: &main,
+            from: &empty.tree,
+            to: &taken.tree,
+            trash: &trash,
+            attempt: Attempt::First,
+        })
+        .unwrap();
         for _ in 0..2 {
             let lock = IndexLock::take(&main, "x").unwrap();
             repo.install_index(&main, &taken.index_tree, &taken.extras.index, &lock).unwrap();

@@ -50,6 +50,28 @@ pub struct LoggedCommit {
     pub tasks: Vec<String>,
 }
 
+/// The changes that `--raw -z` prints.
+///
+/// # Errors
+/// `GIT_FAILED`.
+pub(super) fn parse_raw(bytes: &[u8]) -> Result<Vec<TreeChange>> {
+    let unclear = || Error::new(Code::GitFailed, "cannot make sense of a list of changes that git printed");
+    let mut changes = Vec::new();
+    let mut fields = bytes.split(|b| *b == 0);
+    while let Some(meta) = fields.next().filter(|field| !field.is_empty()) {
+        let path = RepoPath::new(fields.next().ok_or_else(unclear)?);
+        let meta = std::str::from_utf8(meta).ok().and_then(|m| m.strip_prefix(':')).ok_or_else(unclear)?;
+        let parts: Vec<&str> = meta.split(' ').collect();
+        let [old_mode, new_mode, old_oid, new_oid, _] = parts[..] else { return Err(unclear()) };
+        let side = |mode: &str, oid: &str| -> Result<Option<FileId>> {
+            let mode = u32::from_str_radix(mode, 8).map_err(|_| unclear())?;
+            if mode == 0 { Ok(None) } else { Ok(Some(FileId { mode, oid: Oid::new(oid)? })) }
+        };
+        changes.push(TreeChange { path, old: side(old_mode, old_oid)?, new: side(new_mode, new_oid)? });
+    }
+    Ok(changes)
+}
+
 impl Repository {
     /// The paths in which two trees (or commits) differ, ordered; renames are a deletion and an addition.
     ///
@@ -58,21 +80,7 @@ impl Repository {
     pub fn diff_trees(&self, old: &Oid, new: &Oid) -> Result<Vec<TreeChange>> {
         let git = self.git().args(["diff-tree", "-r", "-z", "--raw", "--no-renames", "--ignore-submodules=none"]);
         let output = git.args([old.as_str(), new.as_str()]).run_ok()?;
-        let unclear = || Error::new(Code::GitFailed, "cannot make sense of what 'git diff-tree' printed");
-        let mut changes = Vec::new();
-        let mut fields = output.stdout.split(|b| *b == 0);
-        while let Some(meta) = fields.next().filter(|field| !field.is_empty()) {
-            let path = RepoPath::new(fields.next().ok_or_else(unclear)?);
-            let meta = std::str::from_utf8(meta).ok().and_then(|m| m.strip_prefix(':')).ok_or_else(unclear)?;
-            let parts: Vec<&str> = meta.split(' ').collect();
-            let [old_mode, new_mode, old_oid, new_oid, _] = parts[..] else { return Err(unclear()) };
-            let side = |mode: &str, oid: &str| -> Result<Option<FileId>> {
-                let mode = u32::from_str_radix(mode, 8).map_err(|_| unclear())?;
-                if mode == 0 { Ok(None) } else { Ok(Some(FileId { mode, oid: Oid::new(oid)? })) }
-            };
-            changes.push(TreeChange { path, old: side(old_mode, old_oid)?, new: side(new_mode, new_oid)? });
-        }
-        Ok(changes)
+        parse_raw(&output.stdout)
     }
 
     /// Whether `ancestor` is `descendant` or in its history.

@@ -1,5 +1,6 @@
 //! Installing an index: a tree, what a tree cannot say, and the stat data of files that did not change.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::domain::names::{Oid, RepoPath};
@@ -11,6 +12,7 @@ use super::capture_extras::{CaptureExtras, OPERATION};
 use super::history::TreeChange;
 use super::index_file::{IndexExtras, IndexInfo, copy_index, index_facts, mark, nul_list};
 use super::index_lock::IndexLock;
+use super::index_users::UsersEntries;
 use super::objects::SYMLINK;
 use super::place::Trash;
 use super::repository::Repository;
@@ -26,6 +28,33 @@ impl Repository {
     /// # Errors
     /// `GIT_FAILED`, `DISK_FULL`, `IO_FAILED`; the old index is then still there.
     pub fn install_index(&self, worktree: &Worktree, tree: &Oid, extras: &IndexExtras, lock: &IndexLock) -> Result<()> {
+        self.install(worktree, tree, extras, lock, UsersEntries::new())
+    }
+
+    /// As [`Repository::install_index`], where an operation that was to bring the index from `tree` to `given_up` is
+    /// taken back: entries that are neither way are the user's and stay.
+    ///
+    /// # Errors
+    /// As [`Repository::install_index`].
+    pub fn take_index_back(
+        &self,
+        worktree: &Worktree,
+        (given_up, tree): (&Oid, &Oid),
+        extras: &IndexExtras,
+        lock: &IndexLock,
+    ) -> Result<()> {
+        let users = self.users_entries(worktree, &worktree.index_file(), given_up, tree)?;
+        self.install(worktree, tree, extras, lock, users)
+    }
+
+    fn install(
+        &self,
+        worktree: &Worktree,
+        tree: &Oid,
+        extras: &IndexExtras,
+        lock: &IndexLock,
+        users: UsersEntries,
+    ) -> Result<()> {
         let index = self.start_index(worktree, lock)?;
         // git refuses to replace a marked entry whose file is another one by now, so the marks go first.
         let now = index_facts(self, worktree, index)?;
@@ -39,6 +68,12 @@ impl Repository {
         }
         for stage in &extras.unmerged {
             info.set(&stage.path, stage.mode, &stage.oid, stage.stage);
+        }
+        for (path, entry) in &users {
+            match entry {
+                Some(file) => info.set(path, file.mode, &file.oid, 0),
+                None => info.remove(path, tree),
+            }
         }
         info.apply(self, worktree, index)?;
         self.announce(worktree, index, extras)?;
@@ -54,6 +89,7 @@ impl Repository {
     /// As [`Repository::install_index`].
     pub(super) fn replace_entries(&self, worktree: &Worktree, changes: &[TreeChange], lock: &IndexLock) -> Result<()> {
         let index = self.start_index(worktree, lock)?;
+        let facts = index_facts(self, worktree, index)?;
         let mut info = IndexInfo::default();
         for change in changes {
             match (&change.new, &change.old) {
@@ -64,6 +100,11 @@ impl Repository {
         }
         info.apply(self, worktree, index)?;
         self.refresh(worktree, index)?;
+        // An entry that is replaced loses what the user marked it with.
+        let there: BTreeSet<&RepoPath> = changes.iter().filter(|c| c.new.is_some()).map(|c| &c.path).collect();
+        let marked = |paths: Vec<RepoPath>| paths.into_iter().filter(|path| there.contains(path)).collect::<Vec<_>>();
+        mark(self, worktree, index, "--assume-unchanged", &marked(facts.assume_unchanged))?;
+        mark(self, worktree, index, "--skip-worktree", &marked(facts.skip_worktree))?;
         lock.install()
     }
 

@@ -2,12 +2,22 @@
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 
 use super::worktree_list::Worktree;
+
+/// How often and how long a lock is waited for.
+const TRIES: u32 = 40;
+const PAUSE: Duration = Duration::from_millis(50);
+
+fn held(lock: &Path) -> Error {
+    Error::new(Code::GitLocked, format!("'{}' is held by another git command", lock.display()))
+        .hint("wait until it has ended; 'git axiom recover' removes lock files of dead ones")
+}
 
 /// The held `index.lock` of a worktree. While it is held, git changes neither index nor files there.
 ///
@@ -39,10 +49,32 @@ impl IndexLock {
             return Ok(this);
         }
         files::remove_file(&this.own)?;
-        let what = format!("'{}' is held by another git command", this.lock.display());
-        let error = Error::new(Code::GitLocked, what);
+        let error = held(&this.lock);
         std::mem::forget(this);
-        Err(error.hint("wait until it has ended; 'git axiom recover' removes lock files of dead ones"))
+        Err(error)
+    }
+
+    /// As [`IndexLock::take`], but waits a moment for a git command that is about to end.
+    ///
+    /// # Errors
+    /// As [`IndexLock::take`].
+    pub fn take_patiently(worktree: &Worktree, tag: &str) -> Result<Self> {
+        for _ in 0..TRIES {
+            match Self::take(worktree, tag) {
+                Err(error) if error.code() == Code::GitLocked => std::thread::sleep(PAUSE),
+                outcome => return outcome,
+            }
+        }
+        Self::take(worktree, tag)
+    }
+
+    /// Checks that nobody holds the lock; changes nothing.
+    ///
+    /// # Errors
+    /// `GIT_LOCKED`.
+    pub fn check_free(worktree: &Worktree) -> Result<()> {
+        let lock = worktree.git_dir().join("index.lock");
+        if lock.symlink_metadata().is_ok() { Err(held(&lock)) } else { Ok(()) }
     }
 
     /// Removes a lock that `tag` left behind, and says whether there was one. The lock of anybody else stays.

@@ -117,6 +117,11 @@ impl<'a> Trash<'a> {
         Ok(Self { folder })
     }
 
+    /// The trash in `folder`, only to be looked into; it need not exist.
+    pub fn unopened(folder: &'a Path) -> Self {
+        Self { folder }
+    }
+
     fn copy(&self, number: u32, path: &RepoPath) -> PathBuf {
         self.folder.join(format!("files-{number}")).join(path.to_path())
     }

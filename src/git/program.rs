@@ -25,6 +25,8 @@ pub struct Output {
     /// Standard error, as text.
     pub stderr: String,
     what: String,
+    /// Whether one of the places that it writes to has no room left.
+    full: bool,
 }
 
 impl Output {
@@ -52,7 +54,7 @@ impl Output {
         };
         let why = if words.is_empty() { how } else { words.replace('\n', "; ") };
         let locked = words.contains(".lock': File exists");
-        let full = words.contains("No space left on device") || words.contains("Disk quota exceeded");
+        let full = self.full || words.contains("No space left on device") || words.contains("Disk quota exceeded");
         if locked {
             return Error::new(Code::GitLocked, format!("{} found a lock file", self.what))
                 .why(why)
@@ -62,6 +64,9 @@ impl Output {
         Error::new(code, format!("{} failed", self.what)).why(why)
     }
 }
+
+/// So few bytes that a failed write is for lack of room.
+const LITTLE: u64 = 64 * 1024;
 
 /// One call of git, being put together.
 #[derive(Debug)]
@@ -197,7 +202,19 @@ impl<'r> Git<'r> {
         let mut command = self.build();
         let what = self.name();
         self.repository.lend_lock(&mut command, self.stdin.is_some())?;
-        run_captured(&mut command, self.stdin.as_deref(), what)
+        let mut output = run_captured(&mut command, self.stdin.as_deref(), what)?;
+        // Not every message of git says why it could not write.
+        output.full = !output.ok() && output.stderr.contains("write") && self.is_out_of_room();
+        Ok(output)
+    }
+
+    fn is_out_of_room(&self) -> bool {
+        let index = self.index.as_ref().and_then(|index| Path::new(index).parent());
+        let worktree = self.worktree.map(Worktree::path);
+        [Some(self.repository.common_dir()), worktree, index]
+            .into_iter()
+            .flatten()
+            .any(|place| rustix::fs::statvfs(place).is_ok_and(|room| room.f_bavail * room.f_frsize < LITTLE))
     }
 
     /// Runs git; any exit code but 0 is an error.
@@ -247,5 +264,5 @@ pub(super) fn run_captured(command: &mut Command, stdin: Option<&[u8]>, what: St
     });
     let output = output.map_err(|e| Error::new(Code::IoFailed, format!("cannot read what {what} prints")).because(e))?;
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    Ok(Output { code: output.status.code(), stdout: output.stdout, stderr, what })
+    Ok(Output { code: output.status.code(), stdout: output.stdout, stderr, what, full: false })
 }

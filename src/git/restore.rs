@@ -24,7 +24,19 @@ use super::staging::{Staged, hash_files, same_bytes};
 use super::worktree_list::Worktree;
 
 /// The largest symbolic link's text that is compared.
-const LINK_LIMIT: u64 = 1024 * 1024;
+pub(super) const LINK_LIMIT: u64 = 1024 * 1024;
+
+/// Which attempt at a change this is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Attempt {
+    /// The first: whatever is not as expected stops it.
+    First,
+    /// One more after a crash: some of it may be done.
+    Again,
+    /// An earlier attempt is taken back. What is neither as that attempt found it nor as it left it is somebody else's:
+    /// it is left alone and reported, and stops nothing.
+    Back,
+}
 
 /// What shall be brought from where to where.
 #[derive(Debug, Clone, Copy)]
@@ -37,6 +49,8 @@ pub struct Restore<'a> {
     pub to: &'a Oid,
     /// This transaction's trash, on the file system of the worktree. What is replaced or removed is in it afterwards.
     pub trash: &'a Path,
+    /// Which attempt it is.
+    pub attempt: Attempt,
 }
 
 /// Something outside the captures that was in the way and is in the trash now.
@@ -59,14 +73,16 @@ pub struct RestoreReport {
     pub moved_aside: Vec<MovedAside>,
     /// Submodules whose commit differs: their folders are left alone.
     pub submodules: Vec<RepoPath>,
+    /// Paths that somebody changed meanwhile and that were left alone; only where an attempt is taken back.
+    pub left: Vec<RepoPath>,
 }
 
 /// One path of the plan.
 #[derive(Debug)]
-struct Planned<'a> {
-    path: &'a RepoPath,
-    step: Step,
-    stamp: Option<Stamp>,
+pub(super) struct Planned<'a> {
+    pub path: &'a RepoPath,
+    pub step: Step,
+    pub stamp: Option<Stamp>,
 }
 
 impl Repository {
@@ -77,6 +93,7 @@ impl Repository {
     /// `CHANGED_MEANWHILE` where a file is neither what `from` nor what `to` says: found before the first change it
     /// changed nothing, found later (somebody edits at this very moment) the file is left as it is and the rest can be
     /// finished or reversed. `DISK_FULL`, `GIT_FAILED` while staging: nothing was changed. `WORKSPACE_BROKEN`.
+    /// [`Attempt::Back`] leaves such files alone in place of stopping.
     pub fn restore_files(&self, restore: &Restore<'_>) -> Result<RestoreReport> {
         let changes = self.diff_trees(restore.from, restore.to)?;
         self.restore_changes(restore, &changes)
@@ -93,17 +110,32 @@ impl Repository {
         if changes.is_empty() {
             return Ok(report);
         }
-        let trash = Trash::open(restore.trash, restore.worktree.path())?;
-        let wanted: Vec<RepoPath> = changes.iter().filter(|c| c.new.is_some()).map(|c| c.path.clone()).collect();
-        let staged = Staged::write(self, restore.worktree, restore.to, &wanted, restore.trash)?;
-        let plan = self.plan_restore(restore, &changes, &staged, &trash)?;
-        let mut work = Work { root: restore.worktree.path(), trash, staged: &staged, report };
+        let root = restore.worktree.path();
+        let trash = Trash::open(restore.trash, root)?;
+        let stage = |paths: &[RepoPath]| Staged::write(self, restore.worktree, restore.to, paths, restore.trash);
+        let (staged, plan) = match restore.attempt {
+            Attempt::First | Attempt::Again => {
+                let wanted: Vec<RepoPath> = changes.iter().filter(|c| c.new.is_some()).map(|c| c.path.clone()).collect();
+                let staged = stage(&wanted)?;
+                let plan = self.plan_restore(restore, &changes, &staged, &trash)?;
+                (staged, plan)
+            }
+            // Only what was really touched is made ready: on a full disk there is no room for the rest.
+            Attempt::Back => {
+                let plan = self.plan_back(restore, &changes, &trash)?;
+                let touched = plan.iter().filter(|planned| matches!(planned.step, Step::Swap | Step::Place));
+                let touched: Vec<RepoPath> = touched.map(|planned| planned.path.clone()).collect();
+                (stage(&touched)?, plan)
+            }
+        };
+        report.left = plan.iter().filter(|p| p.step == Step::Leave).map(|p| p.path.clone()).collect();
+        let mut work = Work { root, trash, staged: &staged, attempt: restore.attempt, report };
         env::fault_point("git.restore-begin");
         work.remove_all(&plan)?;
         work.place_all(&plan)?;
         env::fault_point("git.restore-before-sync");
         // The folders of files and trash alike: they are on one file system.
-        sync_file_system(restore.worktree.path())?;
+        sync_file_system(root)?;
         Ok(work.report)
     }
 
@@ -139,7 +171,7 @@ impl Repository {
             let now = if now == Now::Folder && needed.contains(&change.path) { Now::NeededFolder } else { now };
             match decide(change.old.is_some(), change.new.is_some(), now) {
                 Step::Conflict => conflicts.push(change.path.to_string()),
-                step @ (Step::Done | Step::Remove | Step::Swap | Step::Place) => {
+                step @ (Step::Done | Step::Remove | Step::Swap | Step::Place | Step::Leave) => {
                     plan.push(Planned { path: &change.path, step, stamp });
                 }
             }
@@ -201,6 +233,7 @@ struct Work<'a> {
     root: &'a Path,
     trash: Trash<'a>,
     staged: &'a Staged,
+    attempt: Attempt,
     report: RestoreReport,
 }
 
@@ -209,7 +242,10 @@ impl Work<'_> {
     fn remove_all(&mut self, plan: &[Planned<'_>]) -> Result<()> {
         let mut folders = BTreeSet::new();
         for planned in plan.iter().filter(|planned| planned.step == Step::Remove) {
-            self.take_away(planned)?;
+            if !self.take_away(planned)? {
+                self.somebody_was_here(planned.path)?;
+                continue;
+            }
             self.report.removed.push(planned.path.clone());
             folders.extend(folders_above(planned.path));
         }
@@ -224,15 +260,14 @@ impl Work<'_> {
 
     fn place_all(&mut self, plan: &[Planned<'_>]) -> Result<()> {
         for planned in plan {
-            match planned.step {
+            let clear = match planned.step {
                 Step::Swap => self.take_away(planned)?,
                 Step::Place => self.clear_the_way(planned.path)?,
-                Step::Done | Step::Remove | Step::Conflict => continue,
-            }
-            self.make_folders(planned.path)?;
-            let place = self.root.join(planned.path.to_path());
-            if !files::rename_no_replace(&self.staged.place(planned.path), &place)? {
-                return Err(changed_meanwhile(self.root, &[planned.path.to_string()]));
+                Step::Done | Step::Remove | Step::Conflict | Step::Leave => continue,
+            };
+            if !clear || !self.place(planned.path)? {
+                self.somebody_was_here(planned.path)?;
+                continue;
             }
             env::fault_point("git.restore-placed");
             self.report.written.push(planned.path.clone());
@@ -240,31 +275,54 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Moves a file that was recognised to the trash, and back if it turns out to be another one by now.
-    fn take_away(&self, planned: &Planned<'_>) -> Result<()> {
-        env::fault_point("git.restore-before-trash");
-        let changed = || changed_meanwhile(self.root, &[planned.path.to_string()]);
-        let Some(moved) = self.trash.take(self.root, planned.path)? else { return Err(changed()) };
-        env::fault_point("git.restore-in-trash");
-        if Some(Stamp::at(&moved)?) == planned.stamp {
-            return Ok(());
-        }
-        files::rename_no_replace(&moved, &self.root.join(planned.path.to_path()))?;
-        Err(changed())
+    /// Puts a new file into its place; says whether that was free.
+    fn place(&self, path: &RepoPath) -> Result<bool> {
+        self.make_folders(path)?;
+        files::rename_no_replace(&self.staged.place(path), &self.root.join(path.to_path()))
     }
 
-    /// Moves what no capture holds out of the way of a new file.
-    fn clear_the_way(&mut self, path: &RepoPath) -> Result<()> {
+    /// A path changed between look and move: that stops everything, unless an attempt is taken back.
+    fn somebody_was_here(&mut self, path: &RepoPath) -> Result<()> {
+        match self.attempt {
+            Attempt::First | Attempt::Again => Err(changed_meanwhile(self.root, &[path.to_string()])),
+            Attempt::Back => {
+                self.report.left.push(path.clone());
+                Ok(())
+            }
+        }
+    }
+
+    /// Moves a file that was recognised to the trash, and back if it turns out to be another one by now; says whether it
+    /// was the right one.
+    fn take_away(&mut self, planned: &Planned<'_>) -> Result<bool> {
+        env::fault_point("git.restore-before-trash");
+        let Some(moved) = self.trash.take(self.root, planned.path)? else { return Ok(false) };
+        env::fault_point("git.restore-in-trash");
+        if Some(Stamp::at(&moved)?) == planned.stamp {
+            return Ok(true);
+        }
+        if !files::rename_no_replace(&moved, &self.root.join(planned.path.to_path()))? {
+            self.report.moved_aside.push(MovedAside { path: planned.path.clone(), now_at: moved });
+        }
+        Ok(false)
+    }
+
+    /// Moves what no capture holds out of the way of a new file; says whether the way is clear.
+    fn clear_the_way(&mut self, path: &RepoPath) -> Result<bool> {
         let blocker = match look(self.root, path)? {
-            Found::Missing => return Ok(()),
+            Found::Missing => return Ok(true),
             Found::Below(above) => above,
             Found::File(_) | Found::Link(..) | Found::Folder | Found::Special => path.clone(),
         };
+        match self.attempt {
+            Attempt::First | Attempt::Again => {}
+            Attempt::Back => return Ok(false),
+        }
         env::fault_point("git.restore-before-aside");
         if let Some(now_at) = self.trash.take(self.root, &blocker)? {
             self.report.moved_aside.push(MovedAside { path: blocker, now_at });
         }
-        Ok(())
+        Ok(true)
     }
 
     fn make_folders(&self, path: &RepoPath) -> Result<()> {
@@ -290,11 +348,11 @@ fn without_submodules(changes: &[TreeChange], report: &mut RestoreReport) -> Vec
 }
 
 /// The folders that the target needs.
-fn wanted_folders(changes: &[TreeChange]) -> BTreeSet<RepoPath> {
+pub(super) fn wanted_folders(changes: &[TreeChange]) -> BTreeSet<RepoPath> {
     changes.iter().filter(|change| change.new.is_some()).flat_map(|change| folders_above(&change.path)).collect()
 }
 
-fn executable(meta: &std::fs::Metadata) -> bool {
+pub(super) fn executable(meta: &std::fs::Metadata) -> bool {
     meta.permissions().mode() & 0o100 != 0
 }
 
@@ -323,9 +381,13 @@ mod tests {
         let trash = Trash::open(&folder, &root).unwrap();
         let staged = Staged::empty(dir.path());
         let path = RepoPath::new(&b"x"[..]);
-        let work = Work { root: &root, trash, staged: &staged, report: RestoreReport::default() };
-        let error = work.take_away(&Planned { path: &path, step: Step::Swap, stamp }).unwrap_err();
+        let report = RestoreReport::default();
+        let mut work = Work { root: &root, trash, staged: &staged, attempt: Attempt::First, report };
+        let error = work.place_all(&[Planned { path: &path, step: Step::Swap, stamp }]).unwrap_err();
         assert_eq!(error.code(), Code::ChangedMeanwhile);
+        work.attempt = Attempt::Back;
+        work.place_all(&[Planned { path: &path, step: Step::Swap, stamp }]).unwrap();
+        assert_eq!(work.report.left, [path]);
         assert_eq!(std::fs::read(root.join("x")).unwrap(), b"edited since");
     }
 }

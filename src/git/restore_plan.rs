@@ -34,6 +34,8 @@ pub(super) enum Step {
     Place,
     /// Stop before anything is changed.
     Conflict,
+    /// Leave what is there: it is the user's.
+    Leave,
 }
 
 /// Decides by what the first tree has (`old`), the second has (`new`), and what is there.
@@ -53,6 +55,15 @@ pub(super) fn decide(old: bool, new: bool, now: Now) -> Step {
     }
 }
 
+/// As [`decide`], for taking back what an earlier attempt may have done: what is there and in neither tree was put there
+/// by somebody else, so it stays, and nothing stops the rest.
+pub(super) fn decide_back(old: bool, new: bool, now: Now) -> Step {
+    match (decide(old, new, now), now) {
+        (Step::Conflict, _) | (Step::Place, Now::Other | Now::Old) => Step::Leave,
+        (step @ (Step::Done | Step::Remove | Step::Swap | Step::Place | Step::Leave), _) => step,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,6 +74,21 @@ mod tests {
             assert_eq!(decide(true, true, now), Step::Conflict);
         }
         assert_eq!(decide(true, false, Now::Other), Step::Conflict);
+    }
+
+    #[test]
+    fn taking_back_never_stops_and_never_replaces_what_is_in_neither_tree() {
+        let all = [Now::Missing, Now::MissingButSaved, Now::Old, Now::New, Now::NeededFolder, Now::Folder, Now::Other];
+        for now in all {
+            for (old, new) in [(true, true), (true, false), (false, true), (false, false)] {
+                assert_ne!(decide_back(old, new, now), Step::Conflict, "{old} {new} {now:?}");
+            }
+        }
+        assert_eq!(decide_back(true, true, Now::Other), Step::Leave);
+        assert_eq!(decide_back(true, true, Now::Missing), Step::Leave);
+        assert_eq!(decide_back(true, false, Now::Other), Step::Leave);
+        assert_eq!(decide_back(false, true, Now::Other), Step::Leave);
+        assert_eq!(decide_back(true, true, Now::MissingButSaved), Step::Place);
     }
 
     #[test]

@@ -16,10 +16,20 @@ use crate::domain::operation::{Operation, OperationKind};
 use crate::domain::state::OpenOperation;
 use crate::env;
 use crate::error::{Code, Error, Result};
+use crate::git::Attempt;
 use crate::ops::checkpoint;
 use crate::ops::context::Context;
 
 pub use steps::Done;
+
+/// An operation that was open and is not any more.
+#[derive(Debug)]
+pub struct Ended {
+    /// The operation as it was open.
+    pub open: OpenOperation,
+    /// What somebody changed meanwhile and was left alone, where it was taken back.
+    pub left: Vec<String>,
+}
 
 /// The folder of what was put aside or replaced, beside the workspaces.
 ///
@@ -64,13 +74,13 @@ pub fn run(ctx: &mut Context, operation: Operation) -> Result<Done> {
     ctx.append(Event::OperationBegan { operation: operation.clone() })?;
     env::fault_point("journal.begun");
     let txn = ctx.txn().clone();
-    match steps::carry_out(ctx, &operation, &txn, false) {
+    match steps::carry_out(ctx, &operation, &txn, Attempt::First) {
         Ok(done) => {
             end(ctx, OperationEnd::Done)?;
             Ok(done)
         }
         Err(error) if turns_back(&kind, error.code()) => match reverse_open(ctx, &error.to_string()) {
-            Ok(_) => Err(error),
+            Ok(_) => Err(error.hint("everything was put back")),
             Err(second) => {
                 tracing::warn!(%second, "an operation that failed could not be reversed at once");
                 Err(left_open(error))
@@ -81,7 +91,7 @@ pub fn run(ctx: &mut Context, operation: Operation) -> Result<Done> {
 }
 
 /// Whether an operation that fails half-way is reversed at once: a merge always, anything else where somebody changed
-/// something in this very moment or holds a lock. What the disk refused is left to the user.
+/// something in this very moment, holds a lock, or the disk is full. What else the disk refused is left to the user.
 fn turns_back(kind: &OperationKind, code: Code) -> bool {
     match kind {
         OperationKind::Merge { .. } => true,
@@ -89,7 +99,7 @@ fn turns_back(kind: &OperationKind, code: Code) -> bool {
         | OperationKind::RollbackTask { .. }
         | OperationKind::DeleteCheckpoints { .. }
         | OperationKind::Undo { .. } => {
-            matches!(code, Code::ChangedMeanwhile | Code::InTheWay | Code::BranchInUse | Code::GitLocked)
+            matches!(code, Code::ChangedMeanwhile | Code::InTheWay | Code::BranchInUse | Code::GitLocked | Code::DiskFull)
         }
     }
 }
@@ -103,23 +113,24 @@ fn left_open(error: Error) -> Error {
 ///
 /// # Errors
 /// As the steps say; the operation stays open.
-pub fn finish_open(ctx: &mut Context) -> Result<Option<OpenOperation>> {
+pub fn finish_open(ctx: &mut Context) -> Result<Option<Ended>> {
     let Some(open) = ctx.state().record.open.clone() else { return Ok(None) };
     if open.reversing {
         return reverse_steps(ctx, open).map(Some);
     }
     in_transaction(ctx, &open.txn, |ctx| {
-        steps::carry_out(ctx, &open.operation, &open.txn, true)?;
+        steps::carry_out(ctx, &open.operation, &open.txn, Attempt::Again)?;
         end(ctx, OperationEnd::Done)
     })?;
-    Ok(Some(open))
+    Ok(Some(Ended { open, left: Vec::new() }))
 }
 
-/// Turns an interrupted operation round: everything is as before it. `None` where none is open.
+/// Turns an interrupted operation round: everything is as before it, but for what somebody else changed since, which is
+/// left alone. `None` where none is open.
 ///
 /// # Errors
 /// As the steps say; the operation stays open, reversing.
-pub fn reverse_open(ctx: &mut Context, reason: &str) -> Result<Option<OpenOperation>> {
+pub fn reverse_open(ctx: &mut Context, reason: &str) -> Result<Option<Ended>> {
     let Some(mut open) = ctx.state().record.open.clone() else { return Ok(None) };
     if !open.reversing {
         in_transaction(ctx, &open.txn, |ctx| ctx.append(Event::OperationReversed { reason: reason.to_owned() }))?;
@@ -129,14 +140,15 @@ pub fn reverse_open(ctx: &mut Context, reason: &str) -> Result<Option<OpenOperat
     reverse_steps(ctx, open).map(Some)
 }
 
-fn reverse_steps(ctx: &mut Context, open: OpenOperation) -> Result<OpenOperation> {
-    in_transaction(ctx, &open.txn, |ctx| {
+fn reverse_steps(ctx: &mut Context, open: OpenOperation) -> Result<Ended> {
+    let left = in_transaction(ctx, &open.txn, |ctx| {
         let inverse = open.operation.clone().inverse(open.operation.kind.clone(), open.operation.title.clone());
         // The same trash: what the first direction moved there tells the other one how far it got.
-        steps::carry_out(ctx, &inverse, &open.txn, true)?;
-        end(ctx, OperationEnd::Aborted)
+        let done = steps::carry_out(ctx, &inverse, &open.txn, Attempt::Back)?;
+        end(ctx, OperationEnd::Aborted)?;
+        Ok(done.left)
     })?;
-    Ok(open)
+    Ok(Ended { open, left })
 }
 
 /// The outcome event. What it does to the state is decided under the state lock, by what the state is by then.

@@ -73,7 +73,8 @@ fn finish_operation(context: &mut Context, report: &mut Repaired) -> Result<()> 
     let Some(open) = context.state().record.open.clone() else { return Ok(()) };
     let title = open.operation.title.clone();
     if open.reversing {
-        journal::reverse_open(context, "recovery goes on reversing it")?;
+        let ended = journal::reverse_open(context, "recovery goes on reversing it")?;
+        say_what_was_left(report, ended);
         report.done.push(format!("'{title}' was interrupted and is now reversed"));
         return Ok(());
     }
@@ -81,12 +82,18 @@ fn finish_operation(context: &mut Context, report: &mut Repaired) -> Result<()> 
         Ok(_) => report.done.push(format!("'{title}' was interrupted and is now finished")),
         // Something changed since, so that it cannot go on: going back touches only what was already changed.
         Err(error) if error.code() == Code::ChangedMeanwhile || error.code() == Code::InTheWay => {
-            journal::reverse_open(context, &error.to_string())?;
+            let ended = journal::reverse_open(context, &error.to_string())?;
+            say_what_was_left(report, ended);
             report.done.push(format!("'{title}' was interrupted, could not be finished ({error}) and is now reversed"));
         }
         Err(error) => return Err(error),
     }
     Ok(())
+}
+
+fn say_what_was_left(report: &mut Repaired, ended: Option<journal::Ended>) {
+    let left = ended.into_iter().flat_map(|ended| ended.left);
+    report.left.extend(left.map(|what| format!("changed by somebody else meanwhile, and left as it is: {what}")));
 }
 
 /// A crash between a merge and the end of its workspace leaves that standing.

@@ -5,7 +5,6 @@ pub(super) mod quiet;
 
 use crate::domain::checkpoint::{CheckpointDocument, CheckpointRecord, Trigger};
 use crate::domain::ids::{CheckpointName, TxnId};
-use crate::domain::state::OpenOperation;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::MovedAside;
@@ -101,7 +100,7 @@ fn target(ctx: &Context, name: &str) -> Result<(CheckpointRecord, CheckpointDocu
 ///
 /// # Errors
 /// As the steps say; the operation stays open.
-pub fn go_on(ctx: &mut Context) -> Result<Option<OpenOperation>> {
+pub fn go_on(ctx: &mut Context) -> Result<Option<journal::Ended>> {
     ctx.with_operation_lock(journal::finish_open)
 }
 
@@ -109,6 +108,6 @@ pub fn go_on(ctx: &mut Context) -> Result<Option<OpenOperation>> {
 ///
 /// # Errors
 /// As the steps say; the operation stays open.
-pub fn abort(ctx: &mut Context) -> Result<Option<OpenOperation>> {
+pub fn abort(ctx: &mut Context) -> Result<Option<journal::Ended>> {
     ctx.with_operation_lock(|ctx| journal::reverse_open(ctx, "asked for"))
 }

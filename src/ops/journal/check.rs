@@ -3,18 +3,18 @@
 use std::path::Path;
 
 use crate::domain::names::RefName;
-use crate::domain::operation::{HeadState, Operation, Way, WorktreeChange, edit_fits};
+use crate::domain::operation::{Operation, Way, edit_fits};
 use crate::error::{Code, Error, Result};
-use crate::git::Head;
+use crate::git::IndexLock;
 use crate::ops::context::Context;
 
-use super::steps::{advance, worktree};
+use super::steps::{advance, is_at, worktree};
 
 /// Compares refs, HEADs, the way of advances, workspaces' places and case fields with what is expected. Files are
 /// compared one by one when they are moved: each is in a capture by then.
 ///
 /// # Errors
-/// `CHANGED_MEANWHILE`, `IN_THE_WAY`, `WORKSPACE_IN_THE_WAY`, `WORKSPACE_BROKEN`.
+/// `CHANGED_MEANWHILE`, `IN_THE_WAY`, `GIT_LOCKED`, `WORKSPACE_IN_THE_WAY`, `WORKSPACE_BROKEN`.
 pub(super) fn expectations(ctx: &Context, operation: &Operation) -> Result<()> {
     let mut changed = Vec::new();
     let names: Vec<RefName> = operation.refs.iter().map(|change| change.name.clone()).collect();
@@ -29,7 +29,8 @@ pub(super) fn expectations(ctx: &Context, operation: &Operation) -> Result<()> {
     for change in &operation.worktrees {
         let there = worktree(ctx, &change.path)?;
         there.verify()?;
-        if !is_at(&ctx.repo.head(&there)?, change) {
+        IndexLock::check_free(&there)?;
+        if !is_at(&ctx.repo.head(&there)?, &change.head.old) {
             changed.push(format!("HEAD of '{}' moved", change.path));
         }
     }
@@ -37,7 +38,10 @@ pub(super) fn expectations(ctx: &Context, operation: &Operation) -> Result<()> {
         return Err(Error::new(Code::ChangedMeanwhile, "what the operation expects has changed").why(changed.join(", ")));
     }
     for change in &operation.advances {
-        advance(ctx, change, ctx.txn(), |_, advance| ctx.repo.prepare_advance(advance))?;
+        advance(ctx, change, ctx.txn(), |_, advance| {
+            IndexLock::check_free(advance.worktree)?;
+            ctx.repo.prepare_advance(advance)
+        })?;
     }
     for change in &operation.workspaces {
         let taken = Path::new(&change.workspace.path).symlink_metadata().is_ok();
@@ -50,12 +54,4 @@ pub(super) fn expectations(ctx: &Context, operation: &Operation) -> Result<()> {
         }
     }
     Ok(())
-}
-
-fn is_at(head: &Head, change: &WorktreeChange) -> bool {
-    match (&change.head.old, head) {
-        (HeadState::Branch(old), Head::Branch { name, .. }) => old == name,
-        (HeadState::Detached(old), Head::Detached { commit }) => old == commit,
-        (HeadState::Branch(_), Head::Detached { .. }) | (HeadState::Detached(_), Head::Branch { .. }) => false,
-    }
 }

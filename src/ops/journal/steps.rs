@@ -11,7 +11,8 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::git::{
-    Advance, Aside, CaptureExtras, Expected, Head, HeadTarget, IndexLock, MovedAside, RefEdit, Restore, WorkspaceBranch, Worktree,
+    Advance, Aside, Attempt, CaptureExtras, Expected, Head, HeadTarget, IndexLock, MovedAside, RefEdit, Restore, RestoreReport,
+    WorkspaceBranch, Worktree,
 };
 use crate::ops::context::Context;
 
@@ -22,13 +23,24 @@ pub struct Done {
     pub moved_aside: Vec<MovedAside>,
     /// Files written and removed.
     pub files: usize,
+    /// What somebody changed meanwhile and was left alone, where an operation is taken back.
+    pub left: Vec<String>,
 }
 
-/// Carries an operation out. What is done already is found done; `resumed` says that some of it may be.
+impl Done {
+    fn add(&mut self, worktree: &Worktree, report: RestoreReport) {
+        self.files += report.written.len() + report.removed.len();
+        self.moved_aside.extend(report.moved_aside);
+        self.left.extend(report.left.iter().map(|path| worktree.path().join(path.to_path()).display().to_string()));
+    }
+}
+
+/// Carries an operation out. What is done already is found done. To take one back is to carry its inverse out with
+/// [`Attempt::Back`]: what somebody changed meanwhile is left alone then.
 ///
 /// # Errors
 /// Those of the steps. What was done stays; doing it again goes on.
-pub(super) fn carry_out(ctx: &Context, operation: &Operation, txn: &TxnId, resumed: bool) -> Result<Done> {
+pub(super) fn carry_out(ctx: &Context, operation: &Operation, txn: &TxnId, attempt: Attempt) -> Result<Done> {
     let mut done = Done::default();
     keep(ctx, operation, txn)?;
     for change in operation.workspaces.iter().filter(|change| change.way == Way::PutAside) {
@@ -37,16 +49,20 @@ pub(super) fn carry_out(ctx: &Context, operation: &Operation, txn: &TxnId, resum
     }
     for change in &operation.worktrees {
         env::fault_point("journal.before-worktree");
-        restore_worktree(ctx, change, txn, &mut done)?;
+        restore_worktree(ctx, change, txn, attempt, &mut done)?;
     }
     for change in &operation.advances {
         env::fault_point("journal.before-advance");
-        let report = advance(ctx, change, txn, |ctx, advance| ctx.repo.apply_advance(advance, resumed))?;
-        done.files += report.written.len() + report.removed.len();
-        done.moved_aside.extend(report.moved_aside);
+        advance(ctx, change, txn, |ctx, advance| {
+            done.add(advance.worktree, ctx.repo.apply_advance(advance, attempt)?);
+            if ctx.repo.read_ref(advance.branch)?.as_ref() != Some(advance.new) {
+                done.left.push(advance.branch.short().to_owned());
+            }
+            Ok(())
+        })?;
     }
     env::fault_point("journal.before-refs");
-    move_refs(ctx, &operation.refs, &operation.title)?;
+    move_refs(ctx, &operation.refs, &operation.title, attempt, &mut done)?;
     for change in operation.workspaces.iter().filter(|change| change.way == Way::BringBack) {
         env::fault_point("journal.before-back");
         bring_back(ctx, change, txn)?;
@@ -72,29 +88,38 @@ fn keep(ctx: &Context, operation: &Operation, txn: &TxnId) -> Result<()> {
 }
 
 /// Files, then the index and the operation in progress, then HEAD, while `index.lock` is held.
-fn restore_worktree(ctx: &Context, change: &WorktreeChange, txn: &TxnId, done: &mut Done) -> Result<()> {
+fn restore_worktree(ctx: &Context, change: &WorktreeChange, txn: &TxnId, attempt: Attempt, done: &mut Done) -> Result<()> {
     let worktree = worktree(ctx, &change.path)?;
     let trash = trash_of(ctx, &worktree, txn)?;
-    let lock = IndexLock::take(&worktree, txn.as_str())?;
-    let restore = Restore { worktree: &worktree, from: &change.files.old, to: &change.files.new, trash: &trash };
-    let report = ctx.repo.restore_files(&restore)?;
-    done.files += report.written.len() + report.removed.len();
-    done.moved_aside.extend(report.moved_aside);
+    let lock = match attempt {
+        Attempt::First | Attempt::Again => IndexLock::take(&worktree, txn.as_str())?,
+        Attempt::Back => IndexLock::take_patiently(&worktree, txn.as_str())?,
+    };
+    let restore = Restore { worktree: &worktree, from: &change.files.old, to: &change.files.new, trash: &trash, attempt };
+    done.add(&worktree, ctx.repo.restore_files(&restore)?);
     env::fault_point("journal.files-restored");
     let extras = match &change.captures.new {
         Some(capture) => CaptureExtras::of_capture(&ctx.repo, capture)?,
         None => CaptureExtras::default(),
     };
-    ctx.repo.install_index(&worktree, &change.index.new, &extras.index, &lock)?;
+    let index = &change.index;
+    match attempt {
+        Attempt::First | Attempt::Again => ctx.repo.install_index(&worktree, &index.new, &extras.index, &lock)?,
+        Attempt::Back => ctx.repo.take_index_back(&worktree, (&index.old, &index.new), &extras.index, &lock)?,
+    }
     env::fault_point("journal.index-installed");
     ctx.repo.restore_operation(&worktree, &extras, &trash)?;
     lock.release()?;
     env::fault_point("journal.before-head");
-    set_head(ctx, &worktree, change)
+    set_head(ctx, &worktree, change, attempt, done)
 }
 
-fn set_head(ctx: &Context, worktree: &Worktree, change: &WorktreeChange) -> Result<()> {
+fn set_head(ctx: &Context, worktree: &Worktree, change: &WorktreeChange, attempt: Attempt, done: &mut Done) -> Result<()> {
     let now = ctx.repo.head(worktree)?;
+    if attempt == Attempt::Back && !is_at(&now, &change.head.old) && !is_at(&now, &change.head.new) {
+        done.left.push(format!("HEAD of '{}'", change.path));
+        return Ok(());
+    }
     let target = match (&change.head.new, &now) {
         (HeadState::Branch(wanted), Head::Branch { name, .. }) if wanted == name => return Ok(()),
         (HeadState::Detached(wanted), Head::Detached { commit }) if wanted == commit => return Ok(()),
@@ -104,12 +129,27 @@ fn set_head(ctx: &Context, worktree: &Worktree, change: &WorktreeChange) -> Resu
     ctx.repo.set_head(worktree, &now, &target, "git axiom: restored")
 }
 
+/// Whether HEAD is what an operation says.
+pub(super) fn is_at(head: &Head, state: &HeadState) -> bool {
+    match (state, head) {
+        (HeadState::Branch(wanted), Head::Branch { name, .. }) => wanted == name,
+        (HeadState::Detached(wanted), Head::Detached { commit }) => wanted == commit,
+        (HeadState::Branch(_), Head::Detached { .. }) | (HeadState::Detached(_), Head::Branch { .. }) => false,
+    }
+}
+
 /// Moves the refs that have not moved yet, each from what it is expected to be.
-fn move_refs(ctx: &Context, refs: &[RefChange], title: &str) -> Result<()> {
+fn move_refs(ctx: &Context, refs: &[RefChange], title: &str, attempt: Attempt, done: &mut Done) -> Result<()> {
     let names: Vec<RefName> = refs.iter().map(|change| change.name.clone()).collect();
     let now = ctx.repo.read_refs(&names)?;
     let open = refs.iter().filter(|change| now.get(&change.name) != change.value.new.as_ref());
+    let (open, moved): (Vec<&RefChange>, Vec<&RefChange>) = match attempt {
+        Attempt::First | Attempt::Again => (open.collect(), Vec::new()),
+        Attempt::Back => open.partition(|change| now.get(&change.name) == change.value.old.as_ref()),
+    };
+    done.left.extend(moved.iter().map(|change| change.name.short().to_owned()));
     let edits: Vec<RefEdit> = open
+        .into_iter()
         .map(|change| RefEdit {
             name: change.name.clone(),
             expected: Expected::from_old(change.value.old.clone()),
@@ -168,7 +208,8 @@ fn make_again(ctx: &Context, change: &WorkspaceChange, worktree: &Worktree, txn:
     let base = ctx.repo.read_commit(capture.parents.first().ok_or_else(damaged)?)?.tree;
     let trash = trash_of(ctx, worktree, txn)?;
     let lock = IndexLock::take(worktree, txn.as_str())?;
-    ctx.repo.restore_files(&Restore { worktree, from: &base, to: &capture.tree, trash: &trash })?;
+    let attempt = Attempt::Again;
+    ctx.repo.restore_files(&Restore { worktree, from: &base, to: &capture.tree, trash: &trash, attempt })?;
     let extras = CaptureExtras::of_capture(&ctx.repo, &change.capture)?;
     ctx.repo.install_index(worktree, &index, &extras.index, &lock)?;
     ctx.repo.restore_operation(worktree, &extras, &trash)?;

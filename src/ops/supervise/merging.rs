@@ -11,6 +11,9 @@ use crate::domain::session::Mode;
 use crate::error::{Code, Result};
 use crate::ops::merge::{self, MergeOutcome};
 
+/// How often in a row a merge may meet that something changed meanwhile.
+const PATIENCE: u32 = 5;
+
 impl Supervisor<'_> {
     /// Merges one task that is done, if there is one that may; says whether anything was done.
     pub(super) fn merge_next(&mut self) -> Result<bool> {
@@ -58,6 +61,10 @@ impl Supervisor<'_> {
         let outcome = match merge::merge_task(self.context, task, approved) {
             Ok(outcome) => outcome,
             // A broken workspace is another agent's, which the checkpoint cannot hold: mended before its next iteration.
+            // What never comes to rest is for a human to look at.
+            Err(error) if error.code() == Code::ChangedMeanwhile && self.never_settles(task) => {
+                return self.wait_at_gate(task, error.to_string(), &[]);
+            }
             Err(error)
                 if matches!(error.code(), Code::Busy | Code::GitLocked | Code::ChangedMeanwhile | Code::WorkspaceBroken) =>
             {
@@ -75,6 +82,7 @@ impl Supervisor<'_> {
             MergeOutcome::Merged(merged) | MergeOutcome::NothingToMerge(merged) => {
                 self.close_gate(GateKind::Merge, task, "merged")?;
                 self.no_back_off(task.as_str());
+                self.unsettled.remove(task);
                 self.tell(Notice::Merged { task: task.clone(), commit: merged.commit });
                 self.context.store.save_snapshot()
             }
@@ -87,6 +95,15 @@ impl Supervisor<'_> {
                 self.wait_at_gate(task, format!("the target branch '{}' is gone", target.short()), &[])
             }
         }
+    }
+
+    /// Counts one more merge that met a change; says whether it was one too many, and then counts afresh.
+    fn never_settles(&mut self, task: &CaseId) -> bool {
+        let met = self.unsettled.remove(task).unwrap_or(0) + 1;
+        if met < PATIENCE {
+            self.unsettled.insert(task.clone(), met);
+        }
+        met >= PATIENCE
     }
 
     /// A merge that cannot be done now waits for a human; approving the gate tries it again.

@@ -118,6 +118,8 @@ struct Supervisor<'a> {
     /// What the next prompt of a task has to say: failing verification, a human's answer.
     notes: BTreeMap<CaseId, Vec<String>>,
     backoffs: HashMap<String, Backoff>,
+    /// How often in a row the merge of a task met that something changed meanwhile.
+    unsettled: HashMap<CaseId, u32>,
     /// Folders of runs whose keepers have reported and are about to end.
     ended_runs: Vec<PathBuf>,
     snapshot_at: Instant,
@@ -174,6 +176,7 @@ impl<'a> Supervisor<'a> {
             verifying: HashMap::new(),
             notes: BTreeMap::new(),
             backoffs: HashMap::new(),
+            unsettled: HashMap::new(),
             ended_runs: Vec::new(),
             snapshot_at: now,
             backup_at: now,

@@ -1,0 +1,117 @@
+//! The plan for taking an attempt at a restore back. Nothing is written for it: each file is told by its hash.
+
+use crate::domain::names::RepoPath;
+use crate::error::{Code, Error, Result};
+
+use super::history::{FileId, TreeChange};
+use super::objects::SYMLINK;
+use super::place::{Found, Stamp, Trash, look};
+use super::repository::Repository;
+use super::restore::{LINK_LIMIT, Planned, Restore, executable, wanted_folders};
+use super::restore_plan::{Now, Step, decide_back};
+use super::staging::hash_files;
+
+/// The execute bit of a mode.
+const EXECUTE: u32 = 0o100;
+
+/// How often the files are looked at again where one vanishes between look and hash.
+const LOOKS: u32 = 5;
+
+impl Repository {
+    /// Looks at every path and decides; nothing is changed, nothing is written.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where a filter fails, or files come and go all the time.
+    pub(super) fn plan_back<'c>(
+        &self,
+        restore: &Restore<'_>,
+        changes: &'c [TreeChange],
+        trash: &Trash<'_>,
+    ) -> Result<Vec<Planned<'c>>> {
+        let mut plan = self.look_back(restore, changes, trash);
+        for _ in 0..LOOKS {
+            if plan.as_ref().err().is_none_or(|error| error.code() != Code::GitFailed) {
+                break;
+            }
+            // A file that was seen may have vanished before it was read.
+            plan = self.look_back(restore, changes, trash);
+        }
+        plan
+    }
+
+    /// The paths of which the worktree has neither what the first nor what the second tree says.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `IO_FAILED`.
+    pub(super) fn not_as_either(&self, restore: &Restore<'_>, changes: &[TreeChange]) -> Result<Vec<String>> {
+        let trash = Trash::unopened(restore.trash);
+        let plan = self.look_back(restore, changes, &trash)?;
+        let foreign = plan.iter().filter(|planned| planned.step == Step::Leave);
+        Ok(foreign.map(|planned| planned.path.to_string()).collect())
+    }
+
+    fn look_back<'c>(&self, restore: &Restore<'_>, changes: &'c [TreeChange], trash: &Trash<'_>) -> Result<Vec<Planned<'c>>> {
+        let root = restore.worktree.path();
+        let (mut seen, mut to_hash) = (Vec::with_capacity(changes.len()), Vec::new());
+        for change in changes {
+            let found = look(root, &change.path)?;
+            let (now, stamp) = match &found {
+                Found::Missing | Found::Below(_) if trash.holds(&change.path)? => (Now::MissingButSaved, None),
+                Found::Missing | Found::Below(_) => (Now::Missing, None),
+                Found::Folder => (Now::Folder, None),
+                Found::Special => (Now::Other, None),
+                Found::Link(meta, target) => (self.link_is(change, target)?, Some(Stamp::of(meta))),
+                Found::File(meta) => {
+                    to_hash.push((change, executable(meta)));
+                    (Now::Unknown, Some(Stamp::of(meta)))
+                }
+            };
+            seen.push((change, now, stamp));
+        }
+        let mut told = self.tell(restore, &to_hash)?.into_iter();
+        let needed = wanted_folders(changes);
+        let plan = seen.into_iter().map(|(change, now, stamp)| {
+            let now = if now == Now::Unknown { told.next().unwrap_or(Now::Other) } else { now };
+            let now = if now == Now::Folder && needed.contains(&change.path) { Now::NeededFolder } else { now };
+            let step = decide_back(change.old.is_some(), change.new.is_some(), now);
+            Planned { path: &change.path, step, stamp }
+        });
+        Ok(plan.collect())
+    }
+
+    fn link_is(&self, change: &TreeChange, target: &[u8]) -> Result<Now> {
+        let same = |file: &Option<FileId>| match file {
+            Some(file) if file.mode == SYMLINK => Ok(self.read_blob(&file.oid, LINK_LIMIT)? == target),
+            Some(_) | None => Ok::<bool, Error>(false),
+        };
+        Ok(if same(&change.new)? {
+            Now::New
+        } else if same(&change.old)? {
+            Now::Old
+        } else {
+            Now::Other
+        })
+    }
+
+    /// What regular files are, by the attributes of the tree that they are compared with. Where only the mode differs,
+    /// the execute bit tells.
+    fn tell(&self, restore: &Restore<'_>, files: &[(&TreeChange, bool)]) -> Result<Vec<Now>> {
+        let paths: Vec<&RepoPath> = files.iter().map(|(change, _)| &change.path).collect();
+        let as_new = hash_files(self, restore.worktree, restore.to, &paths)?;
+        let as_old = hash_files(self, restore.worktree, restore.from, &paths)?;
+        let told = files.iter().zip(as_new).zip(as_old).map(|(((change, executes), as_new), as_old)| {
+            let regular = |file: &&FileId| file.mode != SYMLINK;
+            let (old, new) = (change.old.as_ref().filter(regular), change.new.as_ref().filter(regular));
+            let mode_tells = old.zip(new).is_some_and(|(old, new)| old.oid == new.oid);
+            let is_new = new.is_some_and(|new| new.oid == as_new && (!mode_tells || (new.mode & EXECUTE != 0) == *executes));
+            if is_new {
+                Now::New
+            } else if old.is_some_and(|old| old.oid == as_old) {
+                Now::Old
+            } else {
+                Now::Other
+            }
+        });
+        Ok(told.collect())
+    }
+}
