@@ -72,7 +72,10 @@ fn an_answer_that_cannot_be_written_is_an_error() {
     let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
     let output = command.stdout(full).stderr(Stdio::piped()).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("error[DISK_FULL]: cannot write to 'standard output'"));
+    assert!(
+        String::from_utf8_lossy(&output.stderr)
+            .contains("error[IO_FAILED]: the command was done, but its answer could not be printed")
+    );
 }
 
 #[test]

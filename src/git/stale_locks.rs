@@ -126,6 +126,8 @@ fn find_owner(proc: &Path, lock: &Path, places: &[PathBuf]) -> Result<Owner> {
         let inside = |path: &Path| places.iter().any(|place| path.starts_with(place));
         let works_here = match (std::fs::read_link(folder.join("cwd")), &open) {
             (Ok(cwd), Ok(open)) => inside(&cwd) || open.iter().any(|file| inside(file)) || names_one(&folder, places),
+            // Ending: it runs no code any more, and its files are closed before its folder is left.
+            (Err(e), _) if e.kind() == std::io::ErrorKind::NotFound => false,
             // Gone meanwhile, or somebody else's: only what is gone is no owner.
             (_, _) => folder.exists(),
         };
