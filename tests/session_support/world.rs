@@ -178,8 +178,8 @@ impl World {
         UsersThings {
             // Our workspaces are excluded, and so ignored.
             status: status.lines().filter(|line| !line.contains(".worktrees/")).collect::<Vec<_>>().join("\n"),
-            staged: env.git(&["diff", "--cached"]),
-            unstaged: env.git(&["diff"]),
+            staged: env.git(&["diff", "--full-index", "--cached"]),
+            unstaged: env.git(&["diff", "--full-index"]),
             entries: entries.lines().map(str::to_owned).collect(),
             stash: env.git(&["stash", "list", "--format=%H %gs"]),
             files: mine
