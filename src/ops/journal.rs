@@ -8,8 +8,6 @@
 mod check;
 mod steps;
 
-use std::path::PathBuf;
-
 use crate::domain::event::{Event, OperationEnd};
 use crate::domain::ids::TxnId;
 use crate::domain::operation::{Operation, OperationKind};
@@ -29,22 +27,6 @@ pub struct Ended {
     pub open: OpenOperation,
     /// What somebody changed meanwhile and was left alone, where it was taken back.
     pub left: Vec<String>,
-}
-
-/// The folder of what was put aside or replaced, beside the workspaces.
-///
-/// # Errors
-/// `BARE_REPOSITORY`.
-pub fn trash_root(ctx: &Context) -> Result<PathBuf> {
-    Ok(workspace_root(ctx)?.join("trash"))
-}
-
-/// The folder in which workspaces are made.
-///
-/// # Errors
-/// `BARE_REPOSITORY`.
-pub fn workspace_root(ctx: &Context) -> Result<PathBuf> {
-    Ok(ctx.repo.main_worktree()?.path().join(&ctx.config.agents.workspace_root))
 }
 
 /// Checks that everything is as the operation expects; changes nothing.

@@ -20,6 +20,8 @@ use crate::git::{Expected, Head, MergeResult, RefEdit, Worktree};
 use crate::ops::checkpoint::{self, Wanted, target_branch};
 use crate::ops::context::Context;
 use crate::ops::journal;
+use crate::ops::live::live_ref;
+use crate::ops::workspaces;
 
 /// How often a merge is computed again because the target moved meanwhile.
 const TRIES: u32 = 5;
@@ -241,7 +243,7 @@ pub fn close_workspace(ctx: &mut Context, task: &CaseId) -> Result<()> {
 /// A free place beside the workspaces.
 fn trash_for(ctx: &Context, path: &Path) -> Result<PathBuf> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    Ok(journal::trash_root(ctx)?.join(format!("{name}-{}", env::fresh_id())))
+    workspaces::trash(ctx, &name)
 }
 
 fn keep_uncommitted(ctx: &Context, task: &CaseId, workspace: &Workspace, worktree: &Worktree) -> Result<()> {
@@ -255,7 +257,7 @@ fn keep_uncommitted(ctx: &Context, task: &CaseId, workspace: &Workspace, worktre
         return Ok(());
     }
     let commit = ctx.repo.commit_capture(&capture, &format!("workspace of {task}, put aside"), &[])?;
-    let name = RefName::new(format!("refs/axiom/live/{task}"));
+    let name = live_ref(task);
     let edit = RefEdit { name, expected: Expected::Any, new: Some(commit.commit) };
     ctx.repo.update_refs(&[edit], &format!("git axiom: workspace of {task} put aside"))
 }

@@ -17,12 +17,20 @@ pub fn root(context: &Context) -> Result<PathBuf> {
     Ok(context.repo.main_worktree()?.path().join(&context.config.agents.workspace_root))
 }
 
+/// The folder of what was put aside or replaced, beside the workspaces.
+///
+/// # Errors
+/// As [`root`].
+pub fn trash_root(context: &Context) -> Result<PathBuf> {
+    Ok(root(context)?.join("trash"))
+}
+
 /// A fresh folder in the trash beside the workspaces, named after what goes there.
 ///
 /// # Errors
 /// As [`root`].
 pub fn trash(context: &Context, name: &str) -> Result<PathBuf> {
-    Ok(root(context)?.join("trash").join(format!("{name}-{}", env::fresh_id())))
+    Ok(trash_root(context)?.join(format!("{name}-{}", env::fresh_id())))
 }
 
 /// Keeps git from taking the workspaces for untracked content of the main worktree.

@@ -258,14 +258,14 @@ pub(super) fn worktree(ctx: &Context, path: &str) -> Result<Worktree> {
 }
 
 fn trash_root_for(ctx: &Context, txn: &TxnId) -> Result<PathBuf> {
-    Ok(super::trash_root(ctx)?.join(txn.as_str()))
+    Ok(crate::ops::workspaces::trash_root(ctx)?.join(txn.as_str()))
 }
 
 /// The transaction's trash for a worktree: on its file system, the same in every try.
 fn trash_of(ctx: &Context, worktree: &Worktree, txn: &TxnId) -> Result<PathBuf> {
     let name = worktree.git_dir().file_name().map_or_else(|| "main".into(), std::ffi::OsStr::to_os_string);
     let name = if worktree.is_main() { "main".into() } else { name };
-    let near = super::workspace_root(ctx)?;
+    let near = crate::ops::workspaces::root(ctx)?;
     let device = |path: &Path| path.ancestors().find_map(|path| std::fs::metadata(path).ok()).map(|meta| meta.dev());
     let root = if device(&near) == device(worktree.path()) {
         trash_root_for(ctx, txn)?

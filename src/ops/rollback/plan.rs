@@ -16,7 +16,7 @@ use crate::error::{Code, Error, Result};
 use crate::git::{Head, WorktreeCapture};
 use crate::ops::checkpoint::{Captured, CapturedWorkspace};
 use crate::ops::context::Context;
-use crate::ops::journal;
+use crate::ops::workspaces;
 
 /// How many commits are listed.
 const COMMITS: usize = 1000;
@@ -219,7 +219,7 @@ fn put_aside(
 
 pub(in crate::ops) fn trash_places(ctx: &Context, name: &str) -> Result<(String, String)> {
     let unique = format!("{name}-{}", env::fresh_id());
-    let folder = journal::trash_root(ctx)?.join(&unique).display().to_string();
+    let folder = workspaces::trash_root(ctx)?.join(&unique).display().to_string();
     Ok((folder, ctx.repo.common_dir().join("axiom/trash").join(&unique).display().to_string()))
 }
 
