@@ -2,14 +2,18 @@
 //! files whose owner is provably dead. Doing it twice, or crashing in it, changes nothing more.
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::error::{Code, Result};
+use crate::git::{GitLock, Owner};
 use crate::ops::context::Context;
 use crate::ops::{checkpoint, journal, merge, workspaces};
 
 /// A lock file of git's is only looked at when it has been left alone for this long.
 const LOCK_AGE: Duration = Duration::from_secs(2);
+
+/// How often locks that are too new to tell are looked at again.
+const LOCK_LOOK: Duration = Duration::from_millis(100);
 
 /// What was put right, and what was left alone.
 #[derive(Debug, Default)]
@@ -57,9 +61,9 @@ pub fn clear_dead_locks(context: &mut Context) -> Result<Repaired> {
     Ok(report)
 }
 
-/// Nobody but us can hold these locks: the operation lock is ours, and git children of a dead supervisor hold it too.
+/// Of ours nobody else can hold these locks: the operation lock is ours, and git children of a dead supervisor hold it too.
 fn clear_locks(context: &mut Context, report: &mut Repaired) -> Result<()> {
-    for lock in context.repo.git_locks()? {
+    for lock in old_enough(context)? {
         match context.repo.remove_dead_lock(&lock, LOCK_AGE) {
             Ok(()) => report.done.push(format!("removed the lock '{}' that a dead process left", lock.path.display())),
             Err(error) if error.code() == Code::GitLocked => report.left.push(error.to_string()),
@@ -67,6 +71,27 @@ fn clear_locks(context: &mut Context, report: &mut Repaired) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// git's locks, after waiting until those that nobody holds, as far as can be seen, can be judged: what died a moment ago left
+/// new ones, and whatever follows would stumble over them. A running git's own lock ends the waiting when that does.
+fn old_enough(context: &Context) -> Result<Vec<GitLock>> {
+    let started = Instant::now();
+    loop {
+        let locks = context.repo.git_locks()?;
+        let mut wait = Duration::ZERO;
+        for lock in &locks {
+            match context.repo.lock_owner(lock, LOCK_AGE)? {
+                Owner::Dead | Owner::Unclear(_) => {}
+                Owner::TooNew(left) => wait = wait.max(left),
+            }
+        }
+        // New ones that come and go belong to somebody who works: those are not waited for without end.
+        if wait.is_zero() || started.elapsed() > LOCK_AGE * 2 {
+            return Ok(locks);
+        }
+        std::thread::sleep(LOCK_LOOK.min(wait));
+    }
 }
 
 fn finish_operation(context: &mut Context, report: &mut Repaired) -> Result<()> {
