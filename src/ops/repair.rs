@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::error::{Code, Result};
-use crate::git::{GitLock, Owner};
+use crate::git::Owner;
 use crate::ops::context::Context;
 use crate::ops::{checkpoint, journal, merge, workspaces};
 
@@ -32,6 +32,7 @@ pub fn repair(context: &mut Context) -> Result<Repaired> {
     let mut report = Repaired::default();
     context.layout().ensure()?;
     context.with_operation_lock(|context| {
+        wait_for_new_locks(context)?;
         clear_locks(context, &mut report)?;
         finish_operation(context, &mut report)?;
         if let Some(name) = context.state().record.checkpoint_intent.clone() {
@@ -63,7 +64,7 @@ pub fn clear_dead_locks(context: &mut Context) -> Result<Repaired> {
 
 /// Of ours nobody else can hold these locks: the operation lock is ours, and git children of a dead supervisor hold it too.
 fn clear_locks(context: &mut Context, report: &mut Repaired) -> Result<()> {
-    for lock in old_enough(context)? {
+    for lock in context.repo.git_locks()? {
         match context.repo.remove_dead_lock(&lock, LOCK_AGE) {
             Ok(()) => report.done.push(format!("removed the lock '{}' that a dead process left", lock.path.display())),
             Err(error) if error.code() == Code::GitLocked => report.left.push(error.to_string()),
@@ -73,22 +74,21 @@ fn clear_locks(context: &mut Context, report: &mut Repaired) -> Result<()> {
     Ok(())
 }
 
-/// git's locks, after waiting until those that nobody holds, as far as can be seen, can be judged: what died a moment ago left
-/// new ones, and whatever follows would stumble over them. A running git's own lock ends the waiting when that does.
-fn old_enough(context: &Context) -> Result<Vec<GitLock>> {
+/// Waits until git's locks that nobody holds, as far as can be seen, can be judged: what died a moment ago left new ones, and
+/// whatever follows would stumble over them.
+fn wait_for_new_locks(context: &Context) -> Result<()> {
     let started = Instant::now();
     loop {
-        let locks = context.repo.git_locks()?;
         let mut wait = Duration::ZERO;
-        for lock in &locks {
-            match context.repo.lock_owner(lock, LOCK_AGE)? {
+        for lock in context.repo.git_locks()? {
+            match context.repo.lock_owner(&lock, LOCK_AGE)? {
                 Owner::Dead | Owner::Unclear(_) => {}
                 Owner::TooNew(left) => wait = wait.max(left),
             }
         }
         // New ones that come and go belong to somebody who works: those are not waited for without end.
         if wait.is_zero() || started.elapsed() > LOCK_AGE * 2 {
-            return Ok(locks);
+            return Ok(());
         }
         std::thread::sleep(LOCK_LOOK.min(wait));
     }
