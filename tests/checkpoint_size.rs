@@ -48,7 +48,8 @@ fn with_a_thousand_tasks_of_4_kib_a_checkpoint_stays_small() {
     let mut lines = String::new();
     for task in 0..1000 {
         let body = text(task, 4096);
-        writeln!(lines, "{}", serde_json::json!({ "id": format!("task-{task}"), "title": format!("Task {task}"), "body": body })).unwrap();
+        writeln!(lines, "{}", serde_json::json!({ "id": format!("task-{task}"), "title": format!("Task {task}"), "body": body }))
+            .unwrap();
     }
     env.write("tasks.jsonl", &lines);
     env.ok(&["task", "import", "tasks.jsonl"]);
