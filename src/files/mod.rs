@@ -14,4 +14,4 @@ pub use durable::{
     remove_file, rename, rename_no_replace, sync_dir, sync_file, write_atomic, write_public, write_scratch,
 };
 pub use lock::{FileLock, LockAttempt, is_locked};
-pub use scratch::{SCRATCH_PREFIX, remove_scratch, write_stand_in};
+pub use scratch::{SCRATCH_PREFIX, is_trashed_name, remove_scratch, remove_trashed, write_stand_in};

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::error::{Code, Result};
 use crate::git::Owner;
 use crate::ops::context::Context;
-use crate::ops::{checkpoint, journal, merge, workspaces};
+use crate::ops::{checkpoint, journal, merge, tidy, workspaces};
 
 /// A lock file of git's is only looked at when it has been left alone for this long.
 const LOCK_AGE: Duration = Duration::from_secs(2);
@@ -47,6 +47,7 @@ pub fn repair(context: &mut Context) -> Result<Repaired> {
         mend_workspaces(context, &mut report)?;
         close_merged(context, &mut report);
         heal_checkpoints(context, &mut report);
+        empty_trash(context, &mut report);
         Ok(())
     })?;
     Ok(report)
@@ -136,6 +137,18 @@ fn heal_checkpoints(context: &mut Context, report: &mut Repaired) {
     match checkpoint::heal(context, false) {
         Ok(healed) => report.done.extend(healed.iter().map(|name| format!("checkpoint {name} was taken up or completed"))),
         Err(error) => report.left.push(format!("checkpoints were not looked after: {error}")),
+    }
+}
+
+/// What nobody can want back any more. Failing here is no reason not to go on.
+fn empty_trash(context: &Context, report: &mut Repaired) {
+    match tidy::tidy(context) {
+        Ok(0) => {}
+        Ok(gone) => {
+            let days = context.config.checkpoints.keep_deleted_days;
+            report.done.push(format!("{gone} things in the trash were older than {days} days, and are gone"));
+        }
+        Err(error) => report.left.push(format!("the trash was not emptied: {error}")),
     }
 }
 
