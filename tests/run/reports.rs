@@ -148,15 +148,25 @@ fn agents_are_refused_what_is_for_humans() {
     let world = World::new();
     let beside = world.env.root().display().to_string();
     let mut script = String::new();
-    for verb in ["gate approve x", "mode semi-auto", "run", "merge t", "rollback checkpoint x --yes", "undo --yes"] {
+    let verbs = [
+        "gate approve x",
+        "mode semi-auto",
+        "run",
+        "merge t",
+        "rollback checkpoint x --yes",
+        "undo --yes",
+        "recover --yes",
+        "recover --from fresh --yes",
+    ];
+    for verb in verbs {
         script.push_str(&format!("git axiom {verb} 2>>'{beside}/said'; echo $? >> '{beside}/codes'\n"));
     }
     script.push_str(&format!("git axiom task list > '{beside}/list' || exit 1\n"));
     world.task("t", &script, &[]);
     world.autopilot(&[]).code(0);
     let said = std::fs::read_to_string(world.beside("said")).unwrap();
-    assert_eq!(world.lines("codes"), ["3"; 6], "{said}");
-    assert_eq!(said.matches("error[NOT_FOR_AGENTS]").count(), 6, "{said}");
+    assert_eq!(world.lines("codes"), ["3"; 8], "{said}");
+    assert_eq!(said.matches("error[NOT_FOR_AGENTS]").count(), 8, "{said}");
     assert!(std::fs::read_to_string(world.beside("list")).unwrap().contains('t'));
     // And nobody but an agent may signal.
     world.env.axiom(&["signal", "complete"]).fails_with(git_axiom::error::Code::InvalidInput);
