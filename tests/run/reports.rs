@@ -114,18 +114,22 @@ fn personas_name_the_agents_and_slots_are_respected() {
 fn output_is_given_back_byte_by_byte() {
     let world = World::new();
     let beside = world.env.root().display().to_string();
+    // Nothing is printed before somebody follows: there is no log then.
     let script = format!(
-        "printf 'one\\n\\377\\376 two\\r\\n'; echo err >&2; printf 'no line end'\n\
+        "touch '{beside}/begun'; while [ ! -f '{beside}/speak' ]; do sleep 0.02; done; printf 'one\\n\\377\\376 two\\r\\n'; echo err >&2; printf 'no line end'\n\
          touch '{beside}/told'; while [ ! -f '{beside}/go' ]; do sleep 0.02; done; printf ' until now'"
     );
     world.task("t", &script, &[]);
     let live = world.start_autopilot(&[]);
-    world.wait_for_file("told");
+    world.wait_for_file("begun");
     let follow = crate::session_support::Live::start(
         world.env.axiom_command(&world.env.repo(), ["output", "--follow", "t"]),
         world.env.root(),
         "follow",
     );
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    world.signal_file("speak");
+    world.wait_for_file("told");
     world.signal_file("go");
     live.wait().code(0);
     follow.wait().code(0);
