@@ -7,6 +7,7 @@
 //! | `refs`, `head` | reading and changing refs by compare-and-swap; HEAD per worktree |
 //! | `objects`, `history`, `scan` | objects; questions about history and differences; whole histories with their marks |
 //! | `capture`, `capture_extras`, `coverage` | saving a worktree as commits, and what that leaves out |
+//! | `quick` | captures of plain worktrees without a call of git |
 //! | `status`, `index_file`, `changed_paths` | what differs; private copies of the index; bringing an index up to date |
 //! | `restore`, `restore_plan`, `staging`, `place` | bringing files from one captured tree to another |
 //! | `index_lock`, `index_install`, `advance` | installing an index; moving a branch that is checked out |
@@ -39,6 +40,7 @@ mod notes;
 mod objects;
 mod place;
 mod program;
+mod quick;
 mod refs;
 mod repository;
 mod restore;
