@@ -10,6 +10,7 @@
 //! | `quick` | captures of plain worktrees without a call of git |
 //! | `status`, `index_file`, `changed_paths` | what differs; private copies of the index; bringing an index up to date |
 //! | `restore`, `restore_plan`, `staging`, `place` | bringing files from one captured tree to another |
+//! | `sparse` | what a sparse checkout leaves out |
 //! | `index_lock`, `index_install`, `advance` | installing an index; moving a branch that is checked out |
 //! | `workspaces` | making, putting aside, bringing back and repairing linked worktrees |
 //! | `merge`, `commit` | merges in memory; committing what an agent left |
@@ -49,6 +50,7 @@ mod restore_back;
 mod restore_plan;
 mod scan;
 mod size;
+mod sparse;
 mod staging;
 mod stale_locks;
 mod status;
