@@ -96,7 +96,9 @@ fn restore_worktree(ctx: &Context, change: &WorktreeChange, txn: &TxnId, attempt
         Attempt::Back => IndexLock::take_patiently(&worktree, txn.as_str())?,
     };
     let restore = Restore { worktree: &worktree, from: &change.files.old, to: &change.files.new, trash: &trash, attempt };
-    done.add(&worktree, ctx.repo.restore_files(&restore)?);
+    let report = ctx.repo.restore_files(&restore)?;
+    let placed = report.placed.clone();
+    done.add(&worktree, report);
     env::fault_point("journal.files-restored");
     let extras = match &change.captures.new {
         Some(capture) => CaptureExtras::of_capture(&ctx.repo, capture)?,
@@ -104,7 +106,7 @@ fn restore_worktree(ctx: &Context, change: &WorktreeChange, txn: &TxnId, attempt
     };
     let index = &change.index;
     match attempt {
-        Attempt::First | Attempt::Again => ctx.repo.install_index(&worktree, &index.new, &extras.index, &lock)?,
+        Attempt::First | Attempt::Again => ctx.repo.install_index_after(&worktree, &index.new, &extras.index, &lock, &placed)?,
         Attempt::Back => ctx.repo.take_index_back(&worktree, (&index.old, &index.new), &extras.index, &lock)?,
     }
     env::fault_point("journal.index-installed");
