@@ -5,10 +5,12 @@ use std::time::Duration;
 use crate::session_support::{Live, World};
 
 /// Counts in two files, always in the first one first, until it is told to end.
-fn counting(world: &World) -> Live {
+/// `between` files stand between the two, in the order in which they are read.
+fn counting(world: &World, between: u32) -> Live {
     let beside = world.env.root().display();
     let script = format!(
-        "i=0; while [ ! -f '{beside}/end' ]; do\n\
+        "mkdir many; echo 0 > many/0; i=0; while [ $i -lt {between} ]; do i=$((i + 1)); echo $i > many/$i; done\n\
+         i=0; while [ ! -f '{beside}/end' ]; do\n\
            i=$((i + 1)); echo $i > .t; mv .t first.txt; echo $i > .t; mv .t zecond.txt; echo $i > '{beside}/count'\n\
          done; rm -f .t"
     );
@@ -44,13 +46,7 @@ fn captured(world: &World, name: &str) -> (u64, u64) {
 #[test]
 fn a_capture_sees_an_agent_at_one_moment() {
     let world = World::new();
-    // Many files between the two, so that reading them takes a while.
-    for file in 0..2000 {
-        world.env.write(&format!("many/{file}"), file.to_string());
-    }
-    world.env.git(&["add", "-A"]);
-    world.env.git(&["commit", "-q", "-m", "many"]);
-    let live = counting(&world);
+    let live = counting(&world, 3000);
     for number in 0..8 {
         let name = format!("c{number}");
         world.env.ok(&["checkpoint", "create", &name]);
@@ -66,7 +62,7 @@ fn a_capture_sees_an_agent_at_one_moment() {
 #[test]
 fn agents_go_on_when_the_checkpoint_fails_or_is_killed_in_the_middle() {
     let world = World::new();
-    let live = counting(&world);
+    let live = counting(&world, 0);
     // Killed while the agent is held: nobody lets it go but its keeper.
     let mut command = world.env.axiom_command(&world.env.repo(), ["checkpoint", "create", "killed"]);
     command.env("AXIOM_TEST_FAULT", "git.capture-before-objects:1");
