@@ -56,7 +56,7 @@ pub fn run(ctx: &mut Context, operation: Operation) -> Result<Done> {
     }
     env::fault_point("journal.before-begin");
     let kind = operation.kind.clone();
-    ctx.append(Event::OperationBegan { operation: operation.clone() })?;
+    ctx.append(Event::OperationBegan { operation: Box::new(operation.clone()) })?;
     env::fault_point("journal.begun");
     let txn = ctx.txn().clone();
     match steps::carry_out(ctx, &operation, &txn, Attempt::First) {
