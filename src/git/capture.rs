@@ -121,19 +121,16 @@ impl Repository {
             let index = if as_is { another("index")? } else { looked_at };
             Some(self.files_tree(worktree, &index, &changed)?)
         };
-        let extras = CaptureExtras::read(self, worktree, facts)?;
+        let mut extras = CaptureExtras::read(self, worktree, facts)?;
+        if sparse {
+            (extras.index.sparse, extras.index.present) = (true, present);
+        }
         let index_tree = match known.filter(|tree| settled && self.has_object(tree)) {
             Some(tree) => tree,
             None => self.staged_tree(worktree, &staged, &extras)?,
         };
         let tree = files.unwrap_or_else(|| index_tree.clone());
         Ok(WorktreeCapture { head, tree, index_tree, extras, coverage })
-    }
-
-    /// Whether only a part of the files is checked out, by the user's wish.
-    fn is_sparse(&self, worktree: &Worktree) -> Result<bool> {
-        let output = self.git_in(worktree).args(["config", "--type=bool", "--get", "core.sparseCheckout"]).run()?;
-        Ok(output.ok() && output.text()? == "true")
     }
 
     /// Sorts what differs into paths to be read and what is only named.

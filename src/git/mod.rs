@@ -10,6 +10,7 @@
 //! | `quick` | captures of plain worktrees without a call of git |
 //! | `status`, `index_file`, `changed_paths` | what differs; private copies of the index; bringing an index up to date |
 //! | `restore`, `restore_plan`, `staging`, `place` | bringing files from one captured tree to another |
+//! | `sparse` | what a sparse checkout leaves out |
 //! | `index_lock`, `index_install`, `advance` | installing an index; moving a branch that is checked out |
 //! | `workspaces` | making, putting aside, bringing back and repairing linked worktrees |
 //! | `merge`, `commit` | merges in memory; committing what an agent left |
@@ -31,6 +32,7 @@ mod durability;
 mod graft;
 mod head;
 mod history;
+mod index_edit;
 mod index_file;
 mod index_install;
 mod index_lock;
@@ -41,6 +43,7 @@ mod objects;
 mod own_refs;
 mod packed_refs;
 mod place;
+mod plain_files;
 mod program;
 mod quick;
 mod refs;
@@ -50,10 +53,12 @@ mod restore_back;
 mod restore_plan;
 mod scan;
 mod size;
+mod sparse;
 mod staging;
 mod stale_locks;
 mod status;
 mod texts;
+mod tree_diff;
 mod workspaces;
 mod worktree_list;
 
@@ -73,7 +78,7 @@ pub use objects::{CommitData, NewCommit, ObjectKind, Signature, TreeEntry};
 pub use program::{Git, Output};
 pub use refs::{Expected, RefEdit, RefValue};
 pub use repository::{HashKind, HeldInChildren, Identity, RefFormat, Repository};
-pub use restore::{Attempt, MovedAside, Restore, RestoreReport};
+pub use restore::{Attempt, MovedAside, Placed, Restore, RestoreReport};
 pub use stale_locks::{GitLock, Owner};
 pub use status::{StatusEntry, StatusKind};
 pub use texts::TEXT_LIMIT;

@@ -10,10 +10,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::domain::names::{Oid, RepoPath};
+use crate::domain::text::Change;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 
+use super::capture_extras::CaptureExtras;
 use super::durability::sync_file_system;
 use super::history::{FileId, TreeChange};
 use super::objects::{GITLINK, SYMLINK};
@@ -51,6 +53,8 @@ pub struct Restore<'a> {
     pub trash: &'a Path,
     /// Which attempt it is.
     pub attempt: Attempt,
+    /// What the captures say beside the two trees; `None` where the trees say it all.
+    pub beside: Option<Change<&'a CaptureExtras>>,
 }
 
 /// Something outside the captures that was in the way and is in the trash now.
@@ -75,6 +79,18 @@ pub struct RestoreReport {
     pub submodules: Vec<RepoPath>,
     /// Paths that somebody changed meanwhile and that were left alone; only where an attempt is taken back.
     pub left: Vec<RepoPath>,
+    /// The files that were put into place.
+    pub placed: Vec<Placed>,
+}
+
+/// A file that was put into place, and what tells that it is still that one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placed {
+    /// Where.
+    pub path: RepoPath,
+    /// What it is in the tree.
+    pub file: FileId,
+    pub(super) stamp: Stamp,
 }
 
 /// One path of the plan.
@@ -83,6 +99,8 @@ pub(super) struct Planned<'a> {
     pub path: &'a RepoPath,
     pub step: Step,
     pub stamp: Option<Stamp>,
+    /// What shall be there.
+    pub new: Option<&'a FileId>,
 }
 
 impl Repository {
@@ -95,7 +113,7 @@ impl Repository {
     /// finished or reversed. `DISK_FULL`, `GIT_FAILED` while staging: nothing was changed. `WORKSPACE_BROKEN`.
     /// [`Attempt::Back`] leaves such files alone in place of stopping.
     pub fn restore_files(&self, restore: &Restore<'_>) -> Result<RestoreReport> {
-        let changes = self.diff_trees(restore.from, restore.to)?;
+        let changes = self.without_left_out(restore, self.diff_trees(restore.from, restore.to)?)?;
         self.restore_changes(restore, &changes)
     }
 
@@ -172,7 +190,7 @@ impl Repository {
             match decide(change.old.is_some(), change.new.is_some(), now) {
                 Step::Conflict => conflicts.push(change.path.to_string()),
                 step @ (Step::Done | Step::Remove | Step::Swap | Step::Place | Step::Leave) => {
-                    plan.push(Planned { path: &change.path, step, stamp });
+                    plan.push(Planned { path: &change.path, step, stamp, new: change.new.as_ref() });
                 }
             }
         }
@@ -265,9 +283,13 @@ impl Work<'_> {
                 Step::Place => self.clear_the_way(planned.path)?,
                 Step::Done | Step::Remove | Step::Conflict | Step::Leave => continue,
             };
+            let stamp = if clear { Some(Stamp::at(&self.staged.place(planned.path))?) } else { None };
             if !clear || !self.place(planned.path)? {
                 self.somebody_was_here(planned.path)?;
                 continue;
+            }
+            if let (Some(file), Some(stamp)) = (planned.new, stamp) {
+                self.report.placed.push(Placed { path: planned.path.clone(), file: file.clone(), stamp });
             }
             env::fault_point("git.restore-placed");
             self.report.written.push(planned.path.clone());
@@ -383,10 +405,10 @@ mod tests {
         let path = RepoPath::new(&b"x"[..]);
         let report = RestoreReport::default();
         let mut work = Work { root: &root, trash, staged: &staged, attempt: Attempt::First, report };
-        let error = work.place_all(&[Planned { path: &path, step: Step::Swap, stamp }]).unwrap_err();
+        let error = work.place_all(&[Planned { path: &path, step: Step::Swap, stamp, new: None }]).unwrap_err();
         assert_eq!(error.code(), Code::ChangedMeanwhile);
         work.attempt = Attempt::Back;
-        work.place_all(&[Planned { path: &path, step: Step::Swap, stamp }]).unwrap();
+        work.place_all(&[Planned { path: &path, step: Step::Swap, stamp, new: None }]).unwrap();
         assert_eq!(work.report.left, [path]);
         assert_eq!(std::fs::read(root.join("x")).unwrap(), b"edited since");
     }

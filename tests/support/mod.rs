@@ -229,6 +229,14 @@ impl Scratch {
         format!("{status}\n{staged}\n{unstaged}")
     }
 
+    /// As [`Scratch::make_dirty`], of files that only those tests touch which say so.
+    pub fn make_dirty_elsewhere(&self) {
+        self.write("staged.txt", "staged by the user\n");
+        self.git(&["add", "staged.txt"]);
+        self.write("sub/b.txt", "edited\n");
+        self.write("untracked.txt", "u\n");
+    }
+
     /// Staged, unstaged and untracked content, apart.
     pub fn make_dirty(&self) {
         self.write("staged.txt", "staged by the user\n");
