@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `program` | running git: environment, explicit git directory, captured output, the inherited lock |
 //! | `repository` | finding the repository, its facts, the identity |
-//! | `refs`, `own_refs`, `head` | reading and changing refs by compare-and-swap; HEAD per worktree |
+//! | `refs`, `own_refs`, `packed_refs`, `head` | reading and changing refs by compare-and-swap; HEAD per worktree |
 //! | `objects`, `history`, `scan` | objects; questions about history and differences; whole histories with their marks |
 //! | `capture`, `capture_extras`, `coverage` | saving a worktree as commits, and what that leaves out |
 //! | `quick` | captures of plain worktrees without a call of git |
@@ -41,6 +41,7 @@ mod merge;
 mod notes;
 mod objects;
 mod own_refs;
+mod packed_refs;
 mod place;
 mod plain_files;
 mod program;
