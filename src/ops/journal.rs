@@ -10,7 +10,7 @@ mod steps;
 
 use crate::domain::event::{Event, OperationEnd};
 use crate::domain::ids::TxnId;
-use crate::domain::operation::{Operation, OperationKind};
+use crate::domain::operation::{AsideChange, Operation, OperationKind};
 use crate::domain::state::OpenOperation;
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -59,7 +59,8 @@ pub fn run(ctx: &mut Context, operation: Operation) -> Result<Done> {
     let txn = ctx.txn().clone();
     match steps::carry_out(ctx, &operation, &txn, Attempt::First) {
         Ok(done) => {
-            end(ctx, OperationEnd::Done)?;
+            let moved = steps::moved_aside(ctx, &operation, &txn)?;
+            end(ctx, OperationEnd::Done, moved)?;
             Ok(done)
         }
         Err(error) if turns_back(&kind, error.code()) => match reverse_open(ctx, &error.to_string()) {
@@ -103,7 +104,8 @@ pub fn finish_open(ctx: &mut Context) -> Result<Option<Ended>> {
     }
     in_transaction(ctx, &open.txn, |ctx| {
         steps::carry_out(ctx, &open.operation, &open.txn, Attempt::Again)?;
-        end(ctx, OperationEnd::Done)
+        let moved = steps::moved_aside(ctx, &open.operation, &open.txn)?;
+        end(ctx, OperationEnd::Done, moved)
     })?;
     Ok(Some(Ended { open, left: Vec::new() }))
 }
@@ -128,14 +130,17 @@ fn reverse_steps(ctx: &mut Context, open: OpenOperation) -> Result<Ended> {
         let inverse = open.operation.clone().inverse(open.operation.kind.clone(), open.operation.title.clone());
         // The same trash: what the first direction moved there tells the other one how far it got.
         let done = steps::carry_out(ctx, &inverse, &open.txn, Attempt::Back)?;
-        end(ctx, OperationEnd::Aborted)?;
-        Ok(done.left)
+        let aside = steps::moved_aside(ctx, &inverse, &open.txn)?;
+        let stays = steps::put_back(ctx, &aside)?;
+        end(ctx, OperationEnd::Aborted, Vec::new())?;
+        let stays = stays.iter().map(|moved| format!("the place of '{}', which is in the trash", moved.now_at.display()));
+        Ok(done.left.into_iter().chain(stays).collect())
     })?;
     Ok(Ended { open, left })
 }
 
 /// The outcome event. What it does to the state is decided under the state lock, by what the state is by then.
-fn end(ctx: &mut Context, end: OperationEnd) -> Result<()> {
+fn end(ctx: &mut Context, end: OperationEnd, moved: Vec<AsideChange>) -> Result<()> {
     env::fault_point("journal.before-end");
     ctx.append_with(|now| {
         let Some(open) = &now.record.open else {
@@ -145,7 +150,7 @@ fn end(ctx: &mut Context, end: OperationEnd) -> Result<()> {
             OperationEnd::Done => open.operation.settle(now),
             OperationEnd::Aborted => (Vec::new(), None),
         };
-        Ok(vec![Event::OperationEnded { end, edits, restored }])
+        Ok(vec![Event::OperationEnded { end, edits, restored, moved: moved.clone() }])
     })?;
     env::fault_point("journal.ended");
     Ok(())
