@@ -65,6 +65,17 @@ impl Repository {
     /// `DISK_FULL`; `GIT_FAILED` (a failing filter, for example).
     pub fn capture_worktree(&self, worktree: &Worktree, options: &CaptureOptions) -> Result<WorktreeCapture> {
         worktree.verify()?;
+        match self.quick_capture(worktree, options)? {
+            Some(capture) => Ok(capture),
+            None => self.capture_by_git(worktree, options),
+        }
+    }
+
+    /// The capture of any worktree, with git's help.
+    ///
+    /// # Errors
+    /// As [`Repository::capture_worktree`].
+    pub(super) fn capture_by_git(&self, worktree: &Worktree, options: &CaptureOptions) -> Result<WorktreeCapture> {
         let folder = self.scratch_folder()?;
         let staged = in_folder(&folder, "staged");
         let head = self.head(worktree)?;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::names::{Oid, RepoPath};
+use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 
@@ -70,7 +71,7 @@ impl Repository {
     pub fn scratch_folder(&self) -> Result<ScratchFolder> {
         let parent = self.common_dir().join("axiom/tmp");
         files::create_dir_all(&parent)?;
-        let made = tempfile::Builder::new().prefix("git-").tempdir_in(&parent);
+        let made = tempfile::Builder::new().prefix("git-").suffix(&format!("-{}", env::fresh_id())).tempdir_in(&parent);
         Ok(ScratchFolder { folder: made.map_err(|e| Error::io("create a folder in", &parent, e))? })
     }
 }

@@ -4,9 +4,10 @@
 //! | --- | --- |
 //! | `program` | running git: environment, explicit git directory, captured output, the inherited lock |
 //! | `repository` | finding the repository, its facts, the identity |
-//! | `refs`, `head` | reading and changing refs by compare-and-swap; HEAD per worktree |
+//! | `refs`, `own_refs`, `head` | reading and changing refs by compare-and-swap; HEAD per worktree |
 //! | `objects`, `history`, `scan` | objects; questions about history and differences; whole histories with their marks |
 //! | `capture`, `capture_extras`, `coverage` | saving a worktree as commits, and what that leaves out |
+//! | `quick` | captures of plain worktrees without a call of git |
 //! | `status`, `index_file`, `changed_paths` | what differs; private copies of the index; bringing an index up to date |
 //! | `restore`, `restore_plan`, `staging`, `place` | bringing files from one captured tree to another |
 //! | `foreign`, `aside` | repositories within that are not written into; what was in the way, and putting it back |
@@ -41,8 +42,10 @@ mod index_users;
 mod merge;
 mod notes;
 mod objects;
+mod own_refs;
 mod place;
 mod program;
+mod quick;
 mod refs;
 mod repository;
 mod restore;

@@ -338,7 +338,7 @@ fn trash_of(ctx: &Context, worktree: &Worktree, txn: &TxnId) -> Result<PathBuf> 
     let root = if device(&near) == device(worktree.path()) {
         trash_root_for(ctx, txn)?
     } else {
-        worktree.git_dir().join("axiom-trash").join(txn.as_str())
+        worktree.git_dir().join(crate::ops::tidy::TRASH_IN_GIT_DIR).join(txn.as_str())
     };
     Ok(root.join(name))
 }
