@@ -71,7 +71,9 @@ impl State {
             Event::CheckpointsDeleted { names } => self.record.checkpoints.retain(|name, _| !names.contains(name)),
             Event::OperationBegan { operation } => self.begin_operation(&envelope.txn, operation)?,
             Event::OperationReversed { .. } => self.reverse_operation()?,
-            Event::OperationEnded { end, edits, restored } => self.end_operation(*end, edits, restored.as_deref(), at)?,
+            Event::OperationEnded { end, edits, restored, moved: _ } => {
+                self.end_operation(*end, edits, restored.as_deref(), at)?
+            }
             Event::StateAdopted { state, .. } => *self = (**state).clone(),
             Event::LogRepaired { .. } => {}
         }

@@ -15,7 +15,7 @@ use super::checkpoint::CheckpointRecord;
 use super::gate::{Decision, Gate};
 use super::ids::{AgentId, CaseId, CheckpointName, GateId, RequestId, SessionId, Token, TxnId};
 use super::names::Oid;
-use super::operation::Operation;
+use super::operation::{AsideChange, Operation};
 use super::session::{Mode, Request, Session, SessionState};
 use super::state::{Restorable, State};
 use super::text::Change;
@@ -257,6 +257,9 @@ pub enum Event {
         /// The restorable state that it restored.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         restored: Option<Box<Restorable>>,
+        /// What no capture holds and was in its way: it is in the trash, for undo to put back.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        moved: Vec<AsideChange>,
     },
     /// The log begins anew from a state that recovery found elsewhere.
     StateAdopted {

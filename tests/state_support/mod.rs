@@ -199,11 +199,16 @@ pub fn propose(state: &State, (kind, salt): Choice) -> Option<Event> {
 
 fn ended(state: &State, salt: u32) -> Event {
     match salt % 4 {
-        0 => Event::OperationEnded { end: OperationEnd::Aborted, edits: vec![], restored: None },
-        1 => Event::OperationEnded { end: OperationEnd::Done, edits: edit(state, salt).into_iter().collect(), restored: None },
+        0 => Event::OperationEnded { end: OperationEnd::Aborted, edits: vec![], restored: None, moved: vec![] },
+        1 => Event::OperationEnded {
+            end: OperationEnd::Done,
+            edits: edit(state, salt).into_iter().collect(),
+            restored: None,
+            moved: vec![],
+        },
         2 => {
             let restored = Some(Box::new(state.restorable.clone()));
-            Event::OperationEnded { end: OperationEnd::Done, edits: vec![], restored }
+            Event::OperationEnded { end: OperationEnd::Done, edits: vec![], restored, moved: vec![] }
         }
         _ => Event::LogRepaired { bytes: u64::from(salt), kept: "damaged/x".into() },
     }
