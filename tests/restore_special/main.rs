@@ -13,5 +13,6 @@
 mod support;
 
 mod aside;
+mod modes;
 mod repositories;
 mod sparse;
