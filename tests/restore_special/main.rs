@@ -16,3 +16,4 @@ mod aside;
 mod modes;
 mod repositories;
 mod sparse;
+mod worktrees;
