@@ -66,6 +66,9 @@ struct How {
     /// Do not ask
     #[arg(long, short)]
     yes: bool,
+    /// Refuse where agents are at work, instead of stopping them
+    #[arg(long)]
+    no_stop: bool,
 }
 
 #[derive(Serialize)]
@@ -151,7 +154,7 @@ fn checkpoint(context: &mut Context, screen: &mut Screen, wish: Wish<'_>, how: &
         screen.note(people(&preview, "Would go").trim_end());
         screen.confirm("Go back?", false)?;
     }
-    let done = rollback::to_checkpoint(context, wish)?;
+    let done = rollback::to_checkpoint(context, wish, !how.no_stop)?;
     let undo = format!("git axiom undo {}", done.txn);
     let moved_aside = done.moved_aside.iter().map(|moved| moved.now_at.display().to_string()).collect();
     let answer = Answer {

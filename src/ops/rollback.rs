@@ -86,16 +86,16 @@ fn in_the_way(ctx: &Context, change: &WorktreeChange, captured: &Captured) -> Re
     Ok(paths.map(|path| FileLoss { worktree: change.path.clone(), path }).collect())
 }
 
-/// Goes back to a checkpoint. Agents are stopped first; a supervisor that was paused for it goes on afterwards. When it
+/// Goes back to a checkpoint. Agents are stopped first, or, without `stop`, are a reason not to; a supervisor that was paused for it goes on afterwards. When it
 /// returns, all of it survives a power loss. A crash leaves nothing changed, or an operation that `rollback --continue`
 /// or `--abort` ends.
 ///
 /// # Errors
-/// As [`preview`]; `BUSY` where agents do not stop; `CHANGED_MEANWHILE` where somebody edits at this very moment.
-pub fn to_checkpoint(ctx: &mut Context, wish: Wish<'_>) -> Result<RolledBack> {
+/// As [`preview`]; `BUSY` where agents do not stop, or shall not; `CHANGED_MEANWHILE` where somebody edits at this very moment.
+pub fn to_checkpoint(ctx: &mut Context, wish: Wish<'_>, stop: bool) -> Result<RolledBack> {
     ctx.no_open_operation()?;
     target(ctx, wish.name)?;
-    let paused = quiet::stop_agents(ctx)?;
+    let paused = if stop { quiet::stop_agents(ctx)? } else { quiet::nobody_works(ctx)? };
     let outcome = ctx.with_operation_lock(|ctx| locked(ctx, wish));
     let resumed = match paused {
         quiet::Paused::BySupervisor => quiet::resume(ctx).map(|()| true),

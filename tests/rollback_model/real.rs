@@ -126,7 +126,7 @@ impl Real {
     }
 
     pub fn rollback_to(&self, name: &str) -> Result<()> {
-        self.doing(false, |context| rollback::to_checkpoint(context, rollback::Wish { name, only: None })).map(drop)
+        self.doing(false, |context| rollback::to_checkpoint(context, rollback::Wish { name, only: None }, true)).map(drop)
     }
 
     pub fn merge(&self, task: &str) -> Result<()> {

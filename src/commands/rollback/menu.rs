@@ -54,7 +54,7 @@ pub(super) fn run(context: &mut Context, screen: &mut Screen) -> Result<Exit> {
 }
 
 /// What was confirmed in the menu is not asked for again.
-const AGREED: super::How = super::How { dry_run: false, yes: true };
+const AGREED: super::How = super::How { dry_run: false, yes: true, no_stop: false };
 
 fn unanswered(error: dialoguer::Error) -> Error {
     Error::new(Code::Declined, "there was no answer, so nothing was changed").because(error)
