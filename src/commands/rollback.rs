@@ -3,17 +3,19 @@
 pub(in crate::commands) mod menu;
 mod task;
 
+use std::path::{Path, PathBuf};
+
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use super::open_configured;
+use super::{open_configured, working_dir};
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::cli::words;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::Context;
 use crate::ops::journal::Ended as Closed;
-use crate::ops::rollback::{self, FileLoss, Preview};
+use crate::ops::rollback::{self, FileLoss, Preview, Wish};
 
 /// Arguments of `rollback`.
 #[derive(Debug, Args)]
@@ -49,6 +51,9 @@ enum To {
 struct Checkpoint {
     /// Its name, or a unique beginning of it
     name: String,
+    /// Go back in this worktree only, and leave all others, their branches and the tasks alone
+    #[arg(long, value_name = "PATH")]
+    worktree: Option<PathBuf>,
     #[command(flatten)]
     how: How,
 }
@@ -61,6 +66,9 @@ struct How {
     /// Do not ask
     #[arg(long, short)]
     yes: bool,
+    /// Refuse where agents are at work, instead of stopping them
+    #[arg(long)]
+    no_stop: bool,
 }
 
 #[derive(Serialize)]
@@ -91,19 +99,28 @@ pub fn run(args: &Rollback, global: &Global, screen: &mut Screen) -> Result<Exit
     context.for_humans_only("rollback")?;
     match &args.to {
         Some(To::Task(args)) => task::run(args, &mut context, screen),
-        Some(To::Checkpoint(to)) => checkpoint(&mut context, screen, &to.name, &to.how),
+        Some(To::Checkpoint(to)) => {
+            let only = to.worktree.as_deref().map(|path| worktree_at(global, path)).transpose()?;
+            checkpoint(&mut context, screen, Wish { name: &to.name, only: only.as_deref() }, &to.how)
+        }
         Some(To::Session(how)) => {
             let session = context.state().record.session.as_ref();
             let Some(name) = session.and_then(|session| session.start_checkpoint.clone()) else {
                 return Err(Error::new(Code::UnknownCheckpoint, "no session has made a checkpoint at its start")
                     .hint("see 'git axiom checkpoint list'"));
             };
-            checkpoint(&mut context, screen, name.as_str(), how)
+            checkpoint(&mut context, screen, Wish { name: name.as_str(), only: None }, how)
         }
         None if !args.abort && !args.go_on => menu::run(&mut context, screen),
         None if args.abort => ended(screen, rollback::abort(&mut context)?, "reversed"),
         None => ended(screen, rollback::go_on(&mut context)?, "finished"),
     }
+}
+
+/// The top of the worktree that a user means.
+fn worktree_at(global: &Global, path: &Path) -> Result<PathBuf> {
+    let place = working_dir(global)?.join(path);
+    place.canonicalize().map_err(|e| Error::io("find the worktree", &place, e))
 }
 
 fn ended(screen: &mut Screen, ended: Option<Closed>, outcome: &'static str) -> Result<Exit> {
@@ -125,9 +142,9 @@ fn ended(screen: &mut Screen, ended: Option<Closed>, outcome: &'static str) -> R
     Ok(Exit::Done)
 }
 
-fn checkpoint(context: &mut Context, screen: &mut Screen, name: &str, how: &How) -> Result<Exit> {
+fn checkpoint(context: &mut Context, screen: &mut Screen, wish: Wish<'_>, how: &How) -> Result<Exit> {
     if how.dry_run || !how.yes {
-        let preview = rollback::preview(context, name)?;
+        let preview = rollback::preview(context, wish)?;
         if how.dry_run {
             let moved_aside = preview.moves_aside.iter().map(FileLoss::place).collect();
             let answer = Answer { preview: &preview, dry_run: true, safety: None, undo: None, moved_aside };
@@ -137,7 +154,7 @@ fn checkpoint(context: &mut Context, screen: &mut Screen, name: &str, how: &How)
         screen.note(people(&preview, "Would go").trim_end());
         screen.confirm("Go back?", false)?;
     }
-    let done = rollback::to_checkpoint(context, name)?;
+    let done = rollback::to_checkpoint(context, wish, !how.no_stop)?;
     let undo = format!("git axiom undo {}", done.txn);
     let moved_aside = done.moved_aside.iter().map(|moved| moved.now_at.display().to_string()).collect();
     let answer = Answer {

@@ -151,14 +151,22 @@ impl Transaction {
     }
 }
 
+/// A case before and after a transaction; none where there was none.
+#[derive(Debug, Default)]
+struct Touched {
+    before: Option<Case>,
+    after: Option<Case>,
+}
+
 /// Folds events into transactions; see the module.
 #[derive(Debug, Default)]
 pub struct Fold {
     state: State,
     all: Vec<Transaction>,
     places: HashMap<TxnId, usize>,
-    /// Cases as they were before the transaction touched them.
-    before: HashMap<usize, BTreeMap<CaseId, Option<Case>>>,
+    /// Cases as they were before the transaction touched them, and after it did so last. Transactions overlap: what the
+    /// supervisor does while a command waits for it comes between that command's events.
+    touched: HashMap<usize, BTreeMap<CaseId, Touched>>,
 }
 
 impl Fold {
@@ -171,10 +179,13 @@ impl Fold {
             self.all.push(Transaction::begin(envelope));
             self.all.len() - 1
         });
-        let before = self.before.entry(place).or_default();
-        for id in touched_cases(&self.state, &envelope.event) {
-            let old = self.state.restorable.cases.get(&id).cloned();
-            before.entry(id).or_insert(old);
+        let ids = touched_cases(&self.state, &envelope.event);
+        let touched = self.touched.entry(place).or_default();
+        for id in &ids {
+            if !touched.contains_key(id) {
+                let before = self.state.restorable.cases.get(id).cloned();
+                touched.insert(id.clone(), Touched { before, after: None });
+            }
         }
         let ended = matches!(envelope.event, Event::OperationEnded { end: OperationEnd::Done, .. });
         let open = if ended { self.state.record.open.clone() } else { None };
@@ -187,6 +198,13 @@ impl Fold {
             transaction.workspaces.extend(open.operation.workspaces.iter().cloned());
         }
         self.state.apply(envelope)?;
+        if let Some(touched) = self.touched.get_mut(&place) {
+            for id in &ids {
+                if let Some(touched) = touched.get_mut(id) {
+                    touched.after = self.state.restorable.cases.get(id).cloned();
+                }
+            }
+        }
         let transaction = &mut self.all[place];
         transaction.last_seq = envelope.seq;
         note(transaction, &envelope.event, &self.state);
@@ -213,30 +231,22 @@ impl Fold {
 
     /// All transactions, oldest first.
     pub fn finish(mut self) -> Vec<Transaction> {
-        // Later transactions may have changed a case again: its word after each is found going backwards.
-        let mut now = self.state.restorable.cases;
-        for (place, transaction) in self.all.iter_mut().enumerate().rev() {
-            let Some(before) = self.before.remove(&place) else { continue };
-            for (id, old) in before {
-                match (&old, now.get(&id)) {
-                    (Some(old), Some(new)) => {
-                        let mut then = old.clone();
+        for (place, transaction) in self.all.iter_mut().enumerate() {
+            for (id, Touched { before, after }) in self.touched.remove(&place).unwrap_or_default() {
+                match (before, after) {
+                    (Some(mut then), Some(now)) => {
                         if transaction.restores && then.status == Status::Active {
                             // Taken back, it would be pending: no agent works on it any more.
                             then.status = Status::Pending;
                         }
-                        let changes = CaseChange::between(&then, new);
+                        let changes = CaseChange::between(&then, &now);
                         if !changes.is_empty() {
-                            transaction.edits.push(CaseEdit { id: id.clone(), changes });
+                            transaction.edits.push(CaseEdit { id, changes });
                         }
                     }
-                    (None, Some(_)) => transaction.added.push(id.clone()),
+                    (None, Some(_)) => transaction.added.push(id),
                     (Some(_) | None, None) => {}
                 }
-                match old {
-                    Some(old) => now.insert(id, old),
-                    None => now.remove(&id),
-                };
             }
         }
         self.all
@@ -350,6 +360,19 @@ mod tests {
         assert_eq!(change(1), [CaseChange::Title(Change::new("title of a".into(), "y".into()))], "two events, one change");
         assert_eq!(change(2), [CaseChange::Title(Change::new("y".into(), "z".into()))]);
         assert!(all.iter().all(Transaction::undoable));
+    }
+
+    #[test]
+    fn what_another_transaction_did_in_between_is_its_own() {
+        let all = fold(vec![
+            ("t1", Event::CasesAdded { cases: vec![case("a"), case("b")] }),
+            ("t2", title("b", "title of b", "begins")),
+            ("t3", title("a", "title of a", "x")),
+            ("t2", title("a", "x", "y")),
+        ]);
+        let of_a = |n: usize| all[n].edits.iter().find(|edit| edit.id == id("a")).map(|edit| edit.changes.clone());
+        assert_eq!(of_a(1), Some(vec![CaseChange::Title(Change::new("x".into(), "y".into()))]));
+        assert_eq!(of_a(2), Some(vec![CaseChange::Title(Change::new("title of a".into(), "x".into()))]));
     }
 
     #[test]

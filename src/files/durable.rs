@@ -151,6 +151,16 @@ pub fn create_users_dir(path: &Path) -> Result<()> {
     }
 }
 
+/// Sets the permissions of a file or folder. Nothing is synced.
+///
+/// # Errors
+/// `IO_FAILED` with the path.
+pub fn set_mode(path: &Path, mode: u32) -> Result<()> {
+    use std::os::unix::fs::PermissionsExt;
+    let permissions = std::fs::Permissions::from_mode(mode);
+    std::fs::set_permissions(path, permissions).map_err(|e| Error::io("set the permissions of", path, e))
+}
+
 /// Renames, replacing a file at `to`, and syncs both folders.
 ///
 /// # Errors

@@ -14,6 +14,7 @@ use super::changed_paths::ChangedPaths;
 use super::coverage::{Coverage, find_special};
 use super::head::Head;
 use super::index_file::{IndexInfo, copy_index, in_folder, index_facts, mark};
+use super::modes::Usual;
 use super::objects::NewCommit;
 use super::repository::Repository;
 use super::status::{StatusEntry, StatusKind};
@@ -125,6 +126,7 @@ impl Repository {
         if sparse {
             (extras.index.sparse, extras.index.present) = (true, present);
         }
+        extras.modes = Usual::of(worktree).narrow_ones(worktree.path(), changed.there())?;
         let index_tree = match known.filter(|tree| settled && self.has_object(tree)) {
             Some(tree) => tree,
             None => self.staged_tree(worktree, &staged, &extras)?,

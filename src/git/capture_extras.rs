@@ -10,6 +10,7 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 
 use super::index_file::{IndexExtras, IndexFacts};
+use super::modes::NarrowMode;
 use super::objects::{GITLINK, NewCommit, Signature, TREE, TreeEntry};
 use super::repository::Repository;
 use super::worktree_list::Worktree;
@@ -60,6 +61,9 @@ pub struct CaptureExtras {
     pub index: IndexExtras,
     /// The operation in progress.
     pub operation: Vec<OperationFile>,
+    /// Files and folders whose permissions are narrower than usual, and that is all that is kept of permissions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub modes: Vec<NarrowMode>,
 }
 
 impl CaptureExtras {
@@ -90,7 +94,7 @@ impl CaptureExtras {
                 }
             }
         }
-        Ok(Self { index, operation })
+        Ok(Self { index, operation, modes: Vec::new() })
     }
 
     /// Whether there is nothing to say.

@@ -36,6 +36,11 @@ impl ChangedPaths {
         Ok(sorted)
     }
 
+    /// Those that are there.
+    pub fn there(&self) -> impl Iterator<Item = &RepoPath> {
+        self.update.iter()
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.update.is_empty() && self.remove.is_empty()

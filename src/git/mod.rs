@@ -11,6 +11,7 @@
 //! | `status`, `index_file`, `changed_paths` | what differs; private copies of the index; bringing an index up to date |
 //! | `restore`, `restore_plan`, `staging`, `place` | bringing files from one captured tree to another |
 //! | `foreign`, `aside` | repositories within that are not written into; what was in the way, and putting it back |
+//! | `modes` | permissions narrower than usual |
 //! | `sparse` | what a sparse checkout leaves out |
 //! | `index_lock`, `index_install`, `advance` | installing an index; moving a branch that is checked out |
 //! | `workspaces` | making, putting aside, bringing back and repairing linked worktrees |
@@ -41,6 +42,7 @@ mod index_install;
 mod index_lock;
 mod index_users;
 mod merge;
+mod modes;
 mod notes;
 mod objects;
 mod own_refs;
@@ -77,6 +79,7 @@ pub use history::{FileId, LoggedCommit, TreeChange};
 pub use index_file::{ConflictStage, IndexExtras, ScratchFolder};
 pub use index_lock::IndexLock;
 pub use merge::MergeResult;
+pub use modes::NarrowMode;
 pub use notes::Notes;
 pub use objects::{CommitData, GITLINK as SUBMODULE, NewCommit, ObjectKind, Signature, TreeEntry};
 pub use program::{Git, Output};

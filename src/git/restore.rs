@@ -20,6 +20,7 @@ use super::capture_extras::CaptureExtras;
 use super::durability::sync_file_system;
 use super::foreign::Foreign;
 use super::history::{FileId, TreeChange};
+use super::modes::{NarrowMode, narrow_all, narrow_to, recorded};
 use super::objects::{GITLINK, SYMLINK};
 use super::place::{Found, Stamp, Trash, folders_above, look};
 use super::repository::Repository;
@@ -161,11 +162,15 @@ impl Repository {
             }
         };
         report.left = plan.iter().filter(|p| p.step == Step::Leave).map(|p| p.path.clone()).collect();
-        let mut work = Work { root, trash, staged: &staged, foreign, attempt: restore.attempt, report };
+        let modes = restore.beside.map_or(&[][..], |beside| &beside.new.modes);
+        let mut work = Work { root, trash, staged: &staged, foreign, modes, attempt: restore.attempt, report };
         env::fault_point("git.restore-begin");
         work.remove_all(&plan)?;
         work.make_way_for_submodules()?;
         work.place_all(&plan)?;
+        if restore.attempt != Attempt::Back {
+            narrow_all(root, work.modes)?;
+        }
         env::fault_point("git.restore-before-sync");
         // The folders of files and trash alike: they are on one file system.
         sync_file_system(root)?;
@@ -271,6 +276,8 @@ struct Work<'a> {
     trash: Trash<'a>,
     staged: &'a Staged,
     foreign: Foreign,
+    /// The permissions that the target has.
+    modes: &'a [NarrowMode],
     attempt: Attempt,
     report: RestoreReport,
 }
@@ -304,7 +311,10 @@ impl Work<'_> {
     fn place_all(&mut self, plan: &[Planned<'_>]) -> Result<()> {
         for planned in plan {
             let clear = match planned.step {
-                Step::Swap => self.take_away(planned)?,
+                Step::Swap => {
+                    self.keep_narrow(planned.path)?;
+                    self.take_away(planned)?
+                }
                 Step::Place => self.clear_the_way(planned.path)?,
                 Step::Done | Step::Remove | Step::Conflict | Step::Leave => continue,
             };
@@ -322,9 +332,20 @@ impl Work<'_> {
         Ok(())
     }
 
+    /// What replaces a file is no more open than that is.
+    fn keep_narrow(&self, path: &RepoPath) -> Result<()> {
+        match look(self.root, path)? {
+            Found::File(meta) => narrow_to(&self.staged.place(path), meta.permissions().mode()),
+            Found::Missing | Found::Below(_) | Found::Link(..) | Found::Folder | Found::Special => Ok(()),
+        }
+    }
+
     /// Puts a new file into its place; says whether that was free.
     fn place(&self, path: &RepoPath) -> Result<bool> {
         self.make_folders(path)?;
+        if let Some(mode) = recorded(self.modes, path) {
+            narrow_to(&self.staged.place(path), mode)?;
+        }
         files::rename_no_replace(&self.staged.place(path), &self.root.join(path.to_path()))
     }
 
@@ -390,7 +411,14 @@ impl Work<'_> {
     }
 
     fn make_folders(&self, path: &RepoPath) -> Result<()> {
-        folders_above(path).try_for_each(|folder| files::create_users_dir(&self.root.join(folder.to_path())))
+        for folder in folders_above(path) {
+            let place = self.root.join(folder.to_path());
+            files::create_users_dir(&place)?;
+            if let Some(mode) = recorded(self.modes, &folder) {
+                narrow_to(&place, mode)?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -449,7 +477,8 @@ mod tests {
         let path = RepoPath::new(&b"x"[..]);
         let report = RestoreReport::default();
         let foreign = Foreign::default();
-        let mut work = Work { root: &root, trash, staged: &staged, foreign, attempt: Attempt::First, report };
+        let modes = &[][..];
+        let mut work = Work { root: &root, trash, staged: &staged, foreign, modes, attempt: Attempt::First, report };
         let error = work.place_all(&[Planned { path: &path, step: Step::Swap, stamp, new: None }]).unwrap_err();
         assert_eq!(error.code(), Code::ChangedMeanwhile);
         work.attempt = Attempt::Back;

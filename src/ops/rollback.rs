@@ -1,5 +1,6 @@
 //! Going back to a checkpoint: safety checkpoint, journal, worktrees, refs, workspaces, state.
 
+mod one_worktree;
 pub(super) mod plan;
 pub(super) mod quiet;
 pub(super) mod submodules;
@@ -35,15 +36,38 @@ pub struct RolledBack {
     pub resumed: bool,
 }
 
+/// Where to go back to.
+#[derive(Debug, Clone, Copy)]
+pub struct Wish<'a> {
+    /// The checkpoint: its name, or a unique beginning of it.
+    pub name: &'a str,
+    /// The one worktree to go back in, everything else left alone; `None` for all that a checkpoint restores.
+    pub only: Option<&'a Path>,
+}
+
+impl Wish<'_> {
+    fn plan(
+        &self,
+        ctx: &Context,
+        (record, document): (&CheckpointRecord, &CheckpointDocument),
+        now: &Captured,
+    ) -> Result<plan::Plan> {
+        match self.only {
+            Some(path) => one_worktree::make(ctx, record, document, now, path),
+            None => plan::make(ctx, record, document, now),
+        }
+    }
+}
+
 /// What a rollback to a checkpoint would do. Changes nothing.
 ///
 /// # Errors
 /// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`, `CHECKPOINT_DAMAGED`, `BRANCH_IN_USE`, `OPERATION_OPEN`; those of a capture.
-pub fn preview(ctx: &Context, name: &str) -> Result<Preview> {
+pub fn preview(ctx: &Context, wish: Wish<'_>) -> Result<Preview> {
     ctx.no_open_operation()?;
-    let (record, document) = target(ctx, name)?;
+    let (record, document) = target(ctx, wish.name)?;
     let captured = checkpoint::capture_all(ctx)?;
-    let plan = plan::make(ctx, &record, &document, &captured)?;
+    let plan = wish.plan(ctx, (&record, &document), &captured)?;
     let mut preview = plan.preview;
     for change in &plan.operation.worktrees {
         preview.moves_aside.extend(in_the_way(ctx, change, &captured)?);
@@ -63,17 +87,17 @@ fn in_the_way(ctx: &Context, change: &WorktreeChange, captured: &Captured) -> Re
     Ok(paths.map(|path| FileLoss { worktree: change.path.clone(), path }).collect())
 }
 
-/// Goes back to a checkpoint. Agents are stopped first; a supervisor that was paused for it goes on afterwards. When it
+/// Goes back to a checkpoint. Agents are stopped first, or, without `stop`, are a reason not to; a supervisor that was paused for it goes on afterwards. When it
 /// returns, all of it survives a power loss. A crash leaves nothing changed, or an operation that `rollback --continue`
 /// or `--abort` ends.
 ///
 /// # Errors
-/// As [`preview`]; `BUSY` where agents do not stop; `CHANGED_MEANWHILE` where somebody edits at this very moment.
-pub fn to_checkpoint(ctx: &mut Context, name: &str) -> Result<RolledBack> {
+/// As [`preview`]; `BUSY` where agents do not stop, or shall not; `CHANGED_MEANWHILE` where somebody edits at this very moment.
+pub fn to_checkpoint(ctx: &mut Context, wish: Wish<'_>, stop: bool) -> Result<RolledBack> {
     ctx.no_open_operation()?;
-    target(ctx, name)?;
-    let paused = quiet::stop_agents(ctx)?;
-    let outcome = ctx.with_operation_lock(|ctx| locked(ctx, name));
+    target(ctx, wish.name)?;
+    let paused = if stop { quiet::stop_agents(ctx)? } else { quiet::nobody_works(ctx)? };
+    let outcome = ctx.with_operation_lock(|ctx| locked(ctx, wish));
     let resumed = match paused {
         quiet::Paused::BySupervisor => quiet::resume(ctx).map(|()| true),
         quiet::Paused::Nothing => Ok(false),
@@ -83,12 +107,12 @@ pub fn to_checkpoint(ctx: &mut Context, name: &str) -> Result<RolledBack> {
     Ok(done)
 }
 
-fn locked(ctx: &mut Context, name: &str) -> Result<RolledBack> {
+fn locked(ctx: &mut Context, wish: Wish<'_>) -> Result<RolledBack> {
     ctx.no_open_operation()?;
-    let (record, document) = find(ctx, name)?;
+    let (record, document) = target(ctx, wish.name)?;
     let (safety, captured) = checkpoint::create_locked(ctx, &Wanted::by(Trigger::BeforeRollback))?;
     env::fault_point("rollback.safe");
-    let mut plan = plan::make(ctx, &record, &document, &captured)?;
+    let mut plan = wish.plan(ctx, (&record, &document), &captured)?;
     plan.operation.safety = Some(safety.name.clone());
     for worktree in &mut plan.operation.worktrees {
         let main = ctx.repo.main_worktree()?;

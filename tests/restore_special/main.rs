@@ -13,5 +13,7 @@
 mod support;
 
 mod aside;
+mod modes;
 mod repositories;
 mod sparse;
+mod worktrees;

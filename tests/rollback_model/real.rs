@@ -161,7 +161,7 @@ impl Real {
     }
 
     pub fn rollback_to(&self, name: &str) -> Result<()> {
-        self.doing(false, |context| rollback::to_checkpoint(context, name)).map(drop)
+        self.doing(false, |context| rollback::to_checkpoint(context, rollback::Wish { name, only: None }, true)).map(drop)
     }
 
     pub fn merge(&self, task: &str) -> Result<()> {

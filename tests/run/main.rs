@@ -16,6 +16,7 @@ mod session_support;
 mod acceptance;
 mod bad_input;
 mod gates;
+mod going_back;
 mod held;
 mod leftovers;
 mod limits;

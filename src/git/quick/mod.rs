@@ -29,6 +29,7 @@ use super::capture::{CaptureOptions, WorktreeCapture};
 use super::capture_extras::CaptureExtras;
 use super::coverage::Coverage;
 use super::index_file::IndexFacts;
+use super::modes::Usual;
 use super::repository::Repository;
 use super::worktree_list::Worktree;
 
@@ -47,7 +48,8 @@ impl Repository {
         }
         let head = self.head(worktree)?;
         let Some(index) = LiveIndex::read(self, worktree) else { return Ok(None) };
-        let Some(seen) = Walk::new(worktree.path(), &index, &options.excluded).run() else { return Ok(None) };
+        let usual = Usual::of(worktree);
+        let Some(seen) = Walk::new(worktree.path(), &index, &options.excluded, usual).run() else { return Ok(None) };
         let Some(unknown) = self.sort_unknown(worktree, seen.unknown, &options.excluded)? else { return Ok(None) };
         let mut coverage = Coverage::default();
         let attributes: Vec<RepoPath> = seen.attributes.into_iter().chain(unknown.attributes).collect();
@@ -65,7 +67,9 @@ impl Repository {
         let Some(index_tree) = index.tree(self, &[])? else { return Ok(None) };
         let tree = if edits.is_empty() { Some(index_tree.clone()) } else { index.tree(self, &edits)? };
         let Some(tree) = tree else { return Ok(None) };
-        let extras = CaptureExtras::read(self, worktree, IndexFacts::default())?;
+        let mut extras = CaptureExtras::read(self, worktree, IndexFacts::default())?;
+        let there = edits.iter().filter(|edit| edit.new.is_some()).map(|edit| &edit.path).chain(&seen.narrow);
+        extras.modes = usual.narrow_ones(worktree.path(), there)?;
         Ok(Some(WorktreeCapture { head, tree, index_tree, extras, coverage }))
     }
 

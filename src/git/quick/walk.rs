@@ -10,6 +10,7 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 
 use crate::domain::names::RepoPath;
 
+use super::super::modes::Usual;
 use super::live_index::LiveIndex;
 
 /// What is there and not tracked.
@@ -26,6 +27,8 @@ pub(super) struct Unknown {
 pub(super) struct Seen {
     /// Tracked files that have to be read.
     pub unsure: Vec<usize>,
+    /// Tracked files that fewer may read than usual.
+    pub narrow: Vec<RepoPath>,
     /// Tracked files that are not there.
     pub gone: Vec<usize>,
     /// Files, links and folders that are not tracked.
@@ -56,6 +59,7 @@ pub(super) struct Walk<'a> {
     root: &'a Path,
     index: &'a LiveIndex,
     excluded: &'a [RepoPath],
+    usual: Usual,
     queue: Mutex<Queue>,
     changed: Condvar,
 }
@@ -76,8 +80,8 @@ struct Listing {
 
 impl<'a> Walk<'a> {
     /// A walk over the worktree at `root`. What is at or below `excluded` is looked at only where it is tracked.
-    pub fn new(root: &'a Path, index: &'a LiveIndex, excluded: &'a [RepoPath]) -> Self {
-        Self { root, index, excluded, queue: Mutex::default(), changed: Condvar::new() }
+    pub fn new(root: &'a Path, index: &'a LiveIndex, excluded: &'a [RepoPath], usual: Usual) -> Self {
+        Self { root, index, excluded, usual, queue: Mutex::default(), changed: Condvar::new() }
     }
 
     /// Walks; `None` where something is there that only git decides right, or that changes while we look.
@@ -94,6 +98,7 @@ impl<'a> Walk<'a> {
                     continue;
                 };
                 seen.unsure.extend(more.unsure);
+                seen.narrow.extend(more.narrow);
                 seen.gone.extend(more.gone);
                 seen.unknown.extend(more.unknown);
                 seen.special.extend(more.special);
@@ -228,7 +233,11 @@ impl<'a> Walk<'a> {
     }
 
     fn tracked(&self, dir: &Dir, name: &CStr, entry: usize, seen: &mut Seen) -> Option<()> {
-        match rustix::fs::statat(dir.fd().ok()?, name, AtFlags::SYMLINK_NOFOLLOW) {
+        let stat = rustix::fs::statat(dir.fd().ok()?, name, AtFlags::SYMLINK_NOFOLLOW);
+        if stat.as_ref().is_ok_and(|stat| self.usual.is_narrow(stat.st_mode)) {
+            seen.narrow.push(RepoPath::new(self.index.path(entry)));
+        }
+        match stat {
             Ok(stat) if self.index.is_unchanged(entry, &stat) => {}
             Ok(_) => seen.unsure.push(entry),
             Err(rustix::io::Errno::NOENT) => seen.gone.push(entry),

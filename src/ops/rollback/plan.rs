@@ -90,6 +90,24 @@ pub struct Preview {
     pub conflicts: Vec<String>,
 }
 
+impl Preview {
+    /// Of a rollback that does nothing yet.
+    pub(super) fn of(checkpoint: CheckpointName) -> Self {
+        Self {
+            checkpoint,
+            commits: Vec::new(),
+            merges: Vec::new(),
+            tasks: Vec::new(),
+            files: Vec::new(),
+            moves_aside: Vec::new(),
+            submodules: Vec::new(),
+            workspaces: Vec::new(),
+            reverted: Vec::new(),
+            conflicts: Vec::new(),
+        }
+    }
+}
+
 /// The plan.
 #[derive(Debug)]
 pub(super) struct Plan {
@@ -108,29 +126,13 @@ pub(super) fn make(ctx: &Context, record: &CheckpointRecord, document: &Checkpoi
     let restored = rollback::restored(document, now, &fates);
     let kind = OperationKind::RollbackCheckpoint { checkpoint: record.name.clone() };
     let mut operation = Operation::new(kind, format!("rollback to checkpoint {}", record.name));
-    let mut preview = Preview {
-        checkpoint: record.name.clone(),
-        commits: Vec::new(),
-        merges: Vec::new(),
-        tasks: rollback::tasks(now, &restored),
-        files: Vec::new(),
-        moves_aside: Vec::new(),
-        submodules: Vec::new(),
-        workspaces: Vec::new(),
-        reverted: Vec::new(),
-        conflicts: Vec::new(),
-    };
+    let mut preview = Preview::of(record.name.clone());
+    preview.tasks = rollback::tasks(now, &restored);
     let mut refs_now = captured.refs.clone();
     let more: Vec<RefName> = document.refs.keys().chain(&document.branch).cloned().collect();
     refs_now.extend(ctx.repo.read_refs(&more)?);
     operation.refs = rollback::refs(document, &refs_now, ctx.state());
-    lost_commits(ctx, &operation.refs, document, &mut preview)?;
-    for change in &mut operation.refs {
-        if let Some(commit) = reverting(ctx, change, &record.name)? {
-            preview.reverted.push(change.name.clone());
-            change.value.new = Some(commit);
-        }
-    }
+    add_refs(ctx, &record.name, document, &mut operation, &mut preview)?;
     let main = &captured.main;
     let head = match (&document.branch, &document.git_commit) {
         (Some(branch), _) => HeadState::Branch(branch.clone()),
@@ -148,6 +150,24 @@ pub(super) fn make(ctx: &Context, record: &CheckpointRecord, document: &Checkpoi
     operation.restored = Some(Box::new(restored));
     branches_are_free(ctx, &operation)?;
     Ok(Plan { operation, preview })
+}
+
+/// Names the commits that leave the operation's branches; those that an upstream has are reverted in place of that.
+pub(super) fn add_refs(
+    ctx: &Context,
+    name: &CheckpointName,
+    document: &CheckpointDocument,
+    operation: &mut Operation,
+    preview: &mut Preview,
+) -> Result<()> {
+    lost_commits(ctx, &operation.refs, document, preview)?;
+    for change in &mut operation.refs {
+        if let Some(commit) = reverting(ctx, change, name)? {
+            preview.reverted.push(change.name.clone());
+            change.value.new = Some(commit);
+        }
+    }
+    Ok(())
 }
 
 fn add_workspace(
@@ -248,7 +268,7 @@ pub(crate) fn head_state(head: &Head) -> HeadState {
     }
 }
 
-fn worktree_change(
+pub(super) fn worktree_change(
     ctx: &Context,
     path: String,
     (now, now_commit): (&WorktreeCapture, Option<Oid>),
@@ -292,7 +312,7 @@ fn with_spared(ctx: &Context, changes: &[TreeChange], then: Oid, coverage: Optio
 }
 
 /// Adds a worktree, and names the uncommitted content that it replaces.
-fn add_worktree(
+pub(super) fn add_worktree(
     ctx: &Context,
     change: WorktreeChange,
     now: &WorktreeCapture,
@@ -314,7 +334,8 @@ fn add_worktree(
 }
 
 fn lost_commits(ctx: &Context, refs: &[RefChange], document: &CheckpointDocument, preview: &mut Preview) -> Result<()> {
-    let without: Vec<Oid> = document.refs.values().chain(&document.git_commit).cloned().collect();
+    let then = refs.iter().filter_map(|change| change.value.new.as_ref());
+    let without: Vec<Oid> = document.refs.values().chain(&document.git_commit).chain(then).cloned().collect();
     let mut seen = BTreeSet::new();
     let mut commits = Vec::new();
     // The target branch before the tasks' branches: where times are equal, merges then come before what they took in.

@@ -59,6 +59,21 @@ pub(in crate::ops) fn stop_agents(ctx: &mut Context) -> Result<Paused> {
     Ok(Paused::Nothing)
 }
 
+/// Makes sure that no agent is at work.
+///
+/// # Errors
+/// `BUSY` where one is, or where a session runs, which may start one at any moment.
+pub(in crate::ops) fn nobody_works(ctx: &mut Context) -> Result<Paused> {
+    ctx.store.refresh()?;
+    let (living, starting) = living(ctx)?;
+    let may_start = ctx.supervisor_alive()? && session_is(ctx, SessionState::Running);
+    if living.is_empty() && !starting && !may_start {
+        return Ok(Paused::Nothing);
+    }
+    let what = if may_start { "a session runs" } else { "agents are at work" };
+    Err(Error::new(Code::Busy, what).hint("without --no-stop agents are stopped first; 'git axiom pause' holds a session"))
+}
+
 fn session_is(ctx: &Context, wanted: SessionState) -> bool {
     ctx.state().record.session.as_ref().is_some_and(|session| session.state == wanted)
 }

@@ -1,0 +1,83 @@
+//! Going back in one worktree and leaving everything else alone: other worktrees, their branches, the tasks.
+
+use std::path::Path;
+
+use crate::domain::checkpoint::{CheckpointDocument, CheckpointRecord};
+use crate::domain::names::{Oid, RefName};
+use crate::domain::operation::{HeadState, Operation, OperationKind, RefChange};
+use crate::domain::text::Change;
+use crate::error::{Code, Error, Result};
+use crate::git::WorktreeCapture;
+use crate::ops::checkpoint::Captured;
+use crate::ops::context::Context;
+
+use super::plan::{Plan, Preview, add_refs, add_worktree, branches_are_free, kept, worktree_change};
+
+/// One worktree as it was and as it is.
+struct Both<'a> {
+    capture: Oid,
+    branch: Option<RefName>,
+    commit: Option<Oid>,
+    now: &'a WorktreeCapture,
+    now_capture: Option<Oid>,
+}
+
+/// Plans going back at `path`, from what was captured just now: files, index, HEAD, and the branch that was checked out
+/// there.
+///
+/// # Errors
+/// `INVALID_INPUT` where there is no worktree, or the checkpoint holds none at that path; else as for the whole.
+pub(super) fn make(
+    ctx: &Context,
+    record: &CheckpointRecord,
+    document: &CheckpointDocument,
+    captured: &Captured,
+    path: &Path,
+) -> Result<Plan> {
+    let both = find(record, document, captured, path)?;
+    let text = path.display().to_string();
+    let head = match (&both.branch, &both.commit) {
+        (Some(branch), _) => HeadState::Branch(branch.clone()),
+        (None, Some(commit)) => HeadState::Detached(commit.clone()),
+        (None, None) => return Err(Error::new(Code::CheckpointDamaged, "the checkpoint names neither branch nor commit")),
+    };
+    let kind = OperationKind::RollbackCheckpoint { checkpoint: record.name.clone() };
+    let mut operation = Operation::new(kind, format!("rollback of '{text}' to checkpoint {}", record.name));
+    let mut preview = Preview::of(record.name.clone());
+    if let Some(branch) = &both.branch {
+        let value = Change::new(ctx.repo.read_ref(branch)?, both.commit.clone());
+        if value.old != value.new {
+            operation.refs.push(RefChange { name: branch.clone(), value });
+        }
+    }
+    add_refs(ctx, &record.name, document, &mut operation, &mut preview)?;
+    let coverage = document.coverage.get(&text);
+    let now = (both.now, both.now_capture.clone());
+    let change = worktree_change(ctx, text, now, &both.capture, head, coverage, &mut preview)?;
+    add_worktree(ctx, change, both.now, &mut operation, &mut preview)?;
+    operation.kept = kept(ctx, &operation)?;
+    branches_are_free(ctx, &operation)?;
+    Ok(Plan { operation, preview })
+}
+
+fn find<'a>(record: &CheckpointRecord, document: &CheckpointDocument, captured: &'a Captured, path: &Path) -> Result<Both<'a>> {
+    if captured.main.worktree.path() == path {
+        let (branch, commit) = (document.branch.clone(), document.git_commit.clone());
+        return Ok(Both { capture: record.capture.clone(), branch, commit, now: &captured.main.capture, now_capture: None });
+    }
+    let Some(now) = captured.workspaces.iter().find(|one| one.captured.worktree.path() == path) else {
+        return Err(Error::new(Code::InvalidInput, format!("'{}' is no worktree of this repository", path.display()))
+            .hint("git worktree list    shows them"));
+    };
+    let Some(then) = document.workspaces.iter().find(|then| Path::new(&then.path) == path) else {
+        let what = format!("checkpoint '{}' holds no worktree at '{}'", record.name, path.display());
+        return Err(Error::new(Code::InvalidInput, what).hint(format!("git axiom checkpoint show {}", record.name)));
+    };
+    Ok(Both {
+        capture: then.capture.clone(),
+        branch: then.branch.clone(),
+        commit: then.head.clone(),
+        now: &now.captured.capture,
+        now_capture: Some(now.state.capture.clone()),
+    })
+}

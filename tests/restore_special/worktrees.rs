@@ -1,0 +1,78 @@
+//! Going back in one worktree, and leaving the others alone.
+
+use std::path::PathBuf;
+
+use crate::support::{Scratch, contents};
+
+/// With a worktree of the user's beside the repository, on `side`, and a task in work.
+fn with_side() -> (Scratch, PathBuf) {
+    let scratch = Scratch::new();
+    let side = scratch.path().with_file_name("side");
+    scratch.git(&["worktree", "add", "-q", "-b", "side", side.to_str().unwrap()]);
+    scratch.open_task("t1");
+    std::fs::write(side.join("loose"), "loose\n").unwrap();
+    std::fs::write(side.join("a.txt"), "staged\n").unwrap();
+    scratch.git(&["-C", side.to_str().unwrap(), "add", "a.txt"]);
+    std::fs::write(scratch.workspace("t1").join("work"), "first\n").unwrap();
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    (scratch, side)
+}
+
+type Side = (Vec<(PathBuf, Vec<u8>)>, String, String);
+
+fn view(scratch: &Scratch, at: &std::path::Path) -> Side {
+    let git = |args: &[&str]| scratch.git(&[&["-C", at.to_str().unwrap()], args].concat());
+    (contents(at), git(&["status", "--porcelain=v2", "--branch"]), git(&["diff", "--cached"]))
+}
+
+#[test]
+fn one_worktree_goes_back_and_again_and_all_else_stays() {
+    let (scratch, side) = with_side();
+    let before = view(&scratch, &side);
+    let git = |args: &[&str]| scratch.git(&[&["-C", side.to_str().unwrap()], args].concat());
+    git(&["commit", "-q", "-a", "-m", "side goes on"]);
+    std::fs::remove_file(side.join("loose")).unwrap();
+    std::fs::write(side.join("a.txt"), "edited\n").unwrap();
+    let wrecked = view(&scratch, &side);
+    scratch.git(&["commit", "-q", "--allow-empty", "-m", "main goes on"]);
+    scratch.write("a.txt", "main edited\n");
+    std::fs::write(scratch.workspace("t1").join("work"), "second\n").unwrap();
+    scratch.add_case("t2");
+    let elsewhere = || (view(&scratch, &scratch.path()), view(&scratch, &scratch.workspace("t1")), scratch.case("t2").status);
+    let stays = elsewhere();
+
+    let path = side.to_str().unwrap();
+    let dry = scratch.json(&["rollback", "checkpoint", "safe", "--worktree", path, "--dry-run"]);
+    assert_eq!((dry["commits"].as_array().unwrap().len(), dry["tasks"].as_array().unwrap().len()), (1, 0));
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--worktree", "../side", "--yes"]);
+    assert_eq!(view(&scratch, &side), before);
+    assert_eq!(elsewhere(), stays);
+    scratch.axiom(&["undo", "--yes"]);
+    assert_eq!(view(&scratch, &side), wrecked);
+    assert_eq!(elsewhere(), stays);
+    scratch.fsck();
+}
+
+#[test]
+fn the_main_worktree_or_a_workspace_goes_back_alone() {
+    let (scratch, side) = with_side();
+    let (main, other) = (view(&scratch, &scratch.path()), view(&scratch, &side));
+    scratch.write("a.txt", "edited\n");
+    let work = scratch.workspace("t1").join("work");
+    std::fs::write(&work, "second\n").unwrap();
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--worktree", ".", "--yes"]);
+    assert_eq!((view(&scratch, &scratch.path()), view(&scratch, &side)), (main, other));
+    assert_eq!(std::fs::read_to_string(&work).unwrap(), "second\n");
+    let path = scratch.workspace("t1").display().to_string();
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--worktree", &path, "--yes"]);
+    assert_eq!(std::fs::read_to_string(&work).unwrap(), "first\n");
+}
+
+#[test]
+fn what_is_no_worktree_or_was_none_then_is_refused() {
+    let (scratch, side) = with_side();
+    scratch.refused(&["rollback", "checkpoint", "safe", "--worktree", "sub", "--yes"], "INVALID_INPUT", 2);
+    let late = side.with_file_name("late");
+    scratch.git(&["worktree", "add", "-q", "--detach", late.to_str().unwrap()]);
+    scratch.refused(&["rollback", "checkpoint", "safe", "--worktree", "../late", "--yes"], "INVALID_INPUT", 2);
+}

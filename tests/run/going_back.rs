@@ -1,0 +1,73 @@
+//! Rollback and undo while agents are at work.
+
+use git_axiom::error::Code;
+
+use crate::session_support::{Live, World, wait_until};
+
+/// A session with an agent that has written `half` and then waits for `go`.
+fn at_work(world: &World) -> Live {
+    let beside = world.env.root().display().to_string();
+    let script = format!(
+        "echo half > t.txt; setsid sleep 2000 & touch '{beside}/begun'; while [ ! -f '{beside}/go' ]; do sleep 0.05; done; echo whole > t.txt"
+    );
+    world.task("t", &script, &[]);
+    world.env.ok(&["checkpoint", "create", "before"]);
+    let live = world.start(&["--mode", "autopilot"]);
+    world.wait_for_file("begun");
+    wait_until("it is known to run", || world.agents().iter().any(|agent| agent["state"] == "running"));
+    live
+}
+
+#[test]
+fn agents_are_stopped_for_a_rollback_and_its_undo_and_the_session_goes_on() {
+    let world = World::new();
+    let mut live = at_work(&world);
+    let (files, sleeps) = (world.users_things(), || world.processes().iter().any(|(_, words)| words.contains("2000")));
+    world.env.axiom(&["rollback", "checkpoint", "before", "--yes", "--no-stop"]).fails_with(Code::Busy);
+    assert!(sleeps() && live.runs(), "nothing was stopped");
+    world.env.ok(&["rollback", "checkpoint", "before", "--yes"]);
+    assert!(live.runs(), "the supervisor lives");
+    assert_eq!(world.users_things(), files, "the main worktree is as it was");
+    // The mode of then is back too: a claim would wait for a human.
+    world.env.ok(&["mode", "autopilot"]);
+    // It goes on: the task is claimed again, and waits again.
+    std::fs::remove_file(world.beside("begun")).unwrap();
+    wait_until("it is at work again", || world.agents().iter().any(|agent| agent["state"] == "running"));
+    world.wait_for_file("begun");
+    // Its new workspace is where the one is that an undo would bring back: refused, and the agent works on.
+    let refused = world.env.axiom(&["undo", "--yes"]);
+    assert!(refused.code != Some(0) && sleeps(), "{refused}");
+    world.signal_file("go");
+    wait_until("merged", || world.find_task("t")["merged"]["commit"].is_string());
+    assert_eq!(world.env.read("t.txt"), "whole\n");
+    world.env.ok(&["quit"]);
+    live.wait();
+    wait_until("sleepers are gone", || !sleeps());
+    world.all_is_well();
+}
+
+#[test]
+fn an_undo_stops_the_agents_too_and_lets_the_session_go_on() {
+    let world = World::new();
+    let mut live = at_work(&world);
+    world.env.ok(&["checkpoint", "create", "during"]);
+    let again = |what: &str| {
+        std::fs::remove_file(world.beside("begun")).unwrap();
+        world.wait_for_file("begun");
+        wait_until(what, || world.agents().iter().any(|agent| agent["state"] == "running"));
+    };
+    world.env.write("mine.txt", "mine\n");
+    let main = world.env.repo().display().to_string();
+    world.env.ok(&["rollback", "checkpoint", "during", "--worktree", &main, "--yes"]);
+    again("at work after the rollback");
+    assert!(!world.env.repo().join("mine.txt").exists());
+    world.env.ok(&["undo", "--yes"]);
+    again("at work after the undo");
+    assert_eq!(world.env.read("mine.txt"), "mine\n");
+    world.signal_file("go");
+    wait_until("merged", || world.find_task("t")["merged"]["commit"].is_string());
+    assert!(live.runs());
+    world.env.ok(&["quit"]);
+    live.wait();
+    world.all_is_well();
+}
