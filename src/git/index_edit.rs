@@ -256,7 +256,8 @@ fn stat(meta: &std::fs::Metadata, mode: u32) -> [u8; STAT] {
 
 /// Whether no path is a file and a folder at once.
 fn fits(out: &[u8], count: u32, width: usize, edits: &[Edit<'_>]) -> Option<bool> {
-    let set: Vec<&RepoPath> = edits.iter().filter(|edit| matches!(edit.kind, EditKind::Set(..))).map(|edit| edit.path).collect();
+    let is_added = |edit: &&Edit<'_>| edit.is_new && matches!(edit.kind, EditKind::Set(..));
+    let set: Vec<&RepoPath> = edits.iter().filter(is_added).map(|edit| edit.path).collect();
     if set.is_empty() {
         return Some(true);
     }
