@@ -127,7 +127,9 @@ fn help_is_wrapped_by_hand_and_not_again() {
         }
         command.get_subcommands().for_each(check);
     }
-    check(&<git_axiom::cli::arguments::Cli as clap::CommandFactory>::command());
+    let mut command = <git_axiom::cli::arguments::Cli as clap::CommandFactory>::command();
+    command.build();
+    check(&command);
 }
 
 #[test]

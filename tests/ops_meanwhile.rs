@@ -167,12 +167,12 @@ fn an_edit_that_git_was_told_not_to_look_at_is_in_the_way_of_a_merge() {
     }
 }
 
-/// A small file system of its own, in a namespace of its own. Does nothing where the machine does not allow that.
+/// A small file system of its own, in a namespace of its own.
 #[test]
 fn a_rollback_that_finds_the_disk_full_changes_nothing_and_leaves_nothing_open() {
     let dir = tempfile::tempdir().unwrap();
     let script = r#"
-        mount -t tmpfs -o size=8m tmpfs "$1" || exit 77
+        mount -t tmpfs -o size=8m tmpfs "$1" || exit 7
         cd "$1" && git init -q -b main r && cd r || exit 1
         for i in 1 2 3 4 5 6 7 8; do head -c 50000 /dev/urandom >f$i; done
         git add -A && git commit -qm first && "$2" checkpoint create safe || exit 2
@@ -192,11 +192,8 @@ fn a_rollback_that_finds_the_disk_full_changes_nothing_and_leaves_nothing_open()
     command.envs([("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_CONFIG_GLOBAL", "/dev/null")]);
     command.envs([("GIT_AUTHOR_NAME", "A"), ("GIT_AUTHOR_EMAIL", "a@example.org")]);
     command.envs([("GIT_COMMITTER_NAME", "A"), ("GIT_COMMITTER_EMAIL", "a@example.org")]);
-    let Ok(output) = command.output() else { return };
+    let output = command.output().expect("unshare is needed for this test");
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
-    if output.status.code() == Some(77) || words.contains("unshare:") {
-        return;
-    }
     assert!(output.status.success(), "{:?}: {words}", output.status.code());
     assert!(words.contains("error[DISK_FULL]"), "{words}");
     assert!(words.contains("everything was put back"), "{words}");

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use super::later::Later;
 use crate::commands;
 
 /// The safety net and control room for people who let coding agents work in their git repository
@@ -34,71 +35,71 @@ pub struct Global {
 #[derive(Debug, Subcommand)]
 pub enum Verb {
     /// Prepare this repository (safe to repeat)
-    Init(commands::init::Init),
+    Init(Later<commands::init::Init>),
     /// Show the main job in a scratch repository: crash, recovery, rollback, undo
-    Demo(commands::demo::Demo),
+    Demo(Later<commands::demo::Demo>),
     /// Add, list, show and change cases: the planned work
     #[command(subcommand)]
-    Task(commands::task::Task),
+    Task(Later<commands::task::Task>),
     /// Run agents on the tasks: the supervisor
-    Run(commands::run::Run),
+    Run(Later<commands::run::Run>),
     /// Show what goes on right now
-    Status(commands::status::Status),
+    Status(Later<commands::status::Status>),
     /// Print what an agent printed
     #[command(alias = "logs")]
-    Output(commands::output::Output),
+    Output(Later<commands::output::Output>),
     /// List what was done, newest first: the transactions that undo works on
-    Log(commands::log::Log),
+    Log(Later<commands::log::Log>),
     /// Print the events of the log, oldest first
-    Events(commands::events::Events),
+    Events(Later<commands::events::Events>),
     /// Hold all agents at their next iteration boundary
-    Pause(commands::pause::Pause),
+    Pause(Later<commands::pause::Pause>),
     /// Let paused agents go on
     #[command(after_help = "\
 Takes back 'git axiom pause': agents begin their next iterations, and ready tasks are claimed
 again. It does not start a session that has ended or crashed: 'git axiom run' does.")]
-    Resume(commands::pause::NoArguments),
+    Resume(Later<commands::pause::NoArguments>),
     /// Stop agents: their signal, a grace time, then SIGKILL
-    Stop(commands::stop::Stop),
+    Stop(Later<commands::stop::Stop>),
     /// End agents at once with SIGKILL
-    Kill(commands::stop::Stop),
+    Kill(Later<commands::stop::Stop>),
     /// Show or change the mode
-    Mode(commands::mode::ModeArgs),
+    Mode(Later<commands::mode::ModeArgs>),
     /// List what waits for you, and decide
     #[command(subcommand)]
-    Gate(commands::gate::GateVerb),
+    Gate(Later<commands::gate::GateVerb>),
     /// Merge the work of a task that is done into the target branch
-    Merge(commands::merge::Merge),
+    Merge(Later<commands::merge::Merge>),
     /// End the session as Ctrl+C does
     #[command(after_help = "\
 No task is started any more; agents get 5 seconds to end their iteration and are stopped then.
 What they left is committed on their branches, and their tasks are pending again. 'git axiom
 run' begins the next session.")]
-    Quit(commands::pause::NoArguments),
+    Quit(Later<commands::pause::NoArguments>),
     /// Save everything, and look at what was saved
     #[command(subcommand, visible_alias = "checkpoints")]
-    Checkpoint(commands::checkpoint::Checkpoint),
+    Checkpoint(Later<commands::checkpoint::Checkpoint>),
     /// Go back to a checkpoint, or end a rollback that was interrupted
-    Rollback(commands::rollback::Rollback),
+    Rollback(Later<commands::rollback::Rollback>),
     /// Take a transaction back: the last one of yours, or the one named
-    Undo(commands::undo::Undo),
+    Undo(Later<commands::undo::Undo>),
     /// Take the last undo back
-    Redo(commands::undo::Redo),
+    Redo(Later<commands::undo::Redo>),
     /// Look at what a crash left, and put it right
-    Recover(commands::recover::Recover),
+    Recover(Later<commands::recover::Recover>),
     /// Report to the supervisor (for agents)
     #[command(subcommand)]
-    Signal(commands::signal::SignalVerb),
+    Signal(Later<commands::signal::SignalVerb>),
     /// Show and check the configuration
     #[command(subcommand)]
-    Config(commands::config::Config),
+    Config(Later<commands::config::Config>),
     /// Print a script that completes verbs and options in a shell
-    Completions(commands::completions::Completions),
+    Completions(Later<commands::completions::Completions>),
     /// Print or write the pages of the manual
-    Man(commands::man::Man),
+    Man(Later<commands::man::Man>),
     /// Own one agent program
     #[command(hide = true)]
-    Keeper(commands::keeper::Keeper),
+    Keeper(Later<commands::keeper::Keeper>),
 }
 
 impl Verb {

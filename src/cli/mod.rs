@@ -3,6 +3,7 @@
 //! What a verb does is in `commands` and `ops`.
 
 pub mod arguments;
+pub mod later;
 pub mod pages;
 pub mod progress;
 pub mod report;

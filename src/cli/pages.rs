@@ -70,12 +70,17 @@ pub fn pages() -> Result<Vec<Page>> {
     Ok(pages)
 }
 
-fn render(command: Command, verb: &[String], pages: &mut Vec<Page>) -> Result<()> {
+fn render(mut command: Command, verb: &[String], pages: &mut Vec<Page>) -> Result<()> {
+    command = command.disable_help_subcommand(true);
+    if !verb.is_empty() {
+        // A verb's own verbs are built late. Building all from the main page on would repeat the global options everywhere.
+        command.build();
+    }
     let parts: Vec<Command> = command.get_subcommands().filter(|part| !part.is_hide_set()).cloned().collect();
     let joined = |separator: &str| verb.iter().map(|word| format!("{separator}{word}")).collect::<String>();
     let name = format!("git-axiom{}", joined("-"));
     let file = format!("{name}.1");
-    let command = command.bin_name(format!("git axiom{}", joined(" "))).display_name(name.clone()).disable_help_subcommand(true);
+    let command = command.bin_name(format!("git axiom{}", joined(" "))).display_name(name.clone());
     let mut text = Vec::new();
     let page = clap_mangen::Man::new(command)
         .section("1")

@@ -77,9 +77,9 @@ impl Progress {
 impl Watcher for Progress {
     fn notice(&mut self, notice: Notice) {
         match notice {
-            Notice::Started { session, target, slots, program } => {
+            Notice::Started { session, target, slots, program, mode } => {
                 let agents = if slots == 1 { "1 agent".to_owned() } else { format!("{slots} agents") };
-                self.line(&format!("session {session}: {agents} of '{program}', into {target}"));
+                self.line(&format!("session {session}: {agents} of '{program}', {}, into {target}", mode.as_str()));
             }
             Notice::Recovered { what } => self.line(&format!("recovered: {what}")),
             Notice::Claimed { agent, task, title, workspace } => {

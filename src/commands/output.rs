@@ -1,6 +1,6 @@
 //! `git axiom output`: what agents printed.
 
-use std::path::PathBuf;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use clap::Args;
@@ -8,9 +8,10 @@ use clap::Args;
 use super::open;
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
+use crate::domain::ids::CaseId;
 use crate::error::{Exit, Result};
 use crate::ops::context::Context;
-use crate::ops::output::{self, Source};
+use crate::ops::output;
 
 /// How often `--follow` looks.
 const LOOK: Duration = Duration::from_millis(100);
@@ -36,13 +37,14 @@ pub struct Output {
 /// `UNKNOWN_TASK` where nothing of that name ever ran.
 pub fn run(args: &Output, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut context = open(global)?;
-    let source = output::find(&context, &args.of)?;
-    let mut offsets: Vec<(PathBuf, u64)> = source.files.iter().map(|path| (path.clone(), 0)).collect();
+    let task = output::find(&context, &args.of)?;
+    let mut offsets = BTreeMap::new();
     loop {
         // Asked before reading: what is printed after the last look of a run that has ended is none.
-        let goes_on = args.follow && still_running(&mut context, &source)?;
-        for (path, offset) in &mut offsets {
-            print_new(path, offset, screen)?;
+        let goes_on = args.follow && still_running(&mut context, &task)?;
+        // Looked for each time: an agent that has just begun has no log yet.
+        for path in output::logs(&context, &task) {
+            print_new(&path, offsets.entry(path.clone()).or_default(), screen)?;
         }
         if !goes_on || screen.reader_is_gone() {
             return Ok(Exit::Done);
@@ -63,7 +65,7 @@ fn print_new(path: &std::path::Path, offset: &mut u64, screen: &mut Screen) -> R
     }
 }
 
-fn still_running(context: &mut Context, source: &Source) -> Result<bool> {
+fn still_running(context: &mut Context, task: &CaseId) -> Result<bool> {
     context.store.refresh()?;
-    Ok(context.state().agent_on(&source.task).is_some())
+    Ok(context.state().agent_on(task).is_some())
 }

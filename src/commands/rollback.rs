@@ -1,6 +1,6 @@
 //! `git axiom rollback …`.
 
-mod menu;
+pub(in crate::commands) mod menu;
 mod task;
 
 use clap::{Args, Subcommand};

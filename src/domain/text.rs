@@ -26,7 +26,7 @@ pub enum Text {
 }
 
 /// An old and a new value: what undo inverts, and what each change expects to find.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change<T> {
     /// What it was; the change is refused where it is something else.
     pub old: T,

@@ -91,3 +91,12 @@ impl AppendFile {
 pub fn open_append(path: &Path) -> Result<File> {
     OpenOptions::new().create(true).append(true).mode(0o600).open(path).map_err(|e| Error::io("open", path, e))
 }
+
+/// Appends to a file that others may read, with the mode that the user's umask gives; not synced.
+///
+/// # Errors
+/// `IO_FAILED` with the path, `DISK_FULL`; a part may have been written.
+pub fn append_public(path: &Path, bytes: &[u8]) -> Result<()> {
+    let file = OpenOptions::new().create(true).append(true).open(path);
+    file.and_then(|mut file| file.write_all(bytes)).map_err(|e| Error::io("append to", path, e))
+}

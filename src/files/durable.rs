@@ -161,6 +161,14 @@ pub fn rename(from: &Path, to: &Path) -> Result<()> {
     if parent(from)? == parent(to)? { Ok(()) } else { sync_dir(parent(from)?) }
 }
 
+/// Renames, replacing a file at `to`. Nothing is synced: a caller that moves several files syncs their folders once.
+///
+/// # Errors
+/// `IO_FAILED` with both paths.
+pub fn replace_unsynced(from: &Path, to: &Path) -> Result<()> {
+    std::fs::rename(from, to).map_err(|e| Error::io(&format!("rename '{}' to", from.display()), to, e))
+}
+
 /// Renames only if nothing is at `to`, and says whether it did. Neither folder is synced: a caller that moves many
 /// files syncs the folders once.
 ///

@@ -48,6 +48,33 @@ impl FileLock {
         }
     }
 
+    /// Tries to take the lock on a file that is there; one that is not there counts as held.
+    ///
+    /// # Errors
+    /// `IO_FAILED` with the path.
+    pub fn try_take_existing(path: &Path) -> Result<LockAttempt> {
+        let file = match File::open(path) {
+            Ok(file) => file,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(LockAttempt::Held),
+            Err(e) => return Err(Error::io("open the lock", path, e)),
+        };
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => Ok(LockAttempt::Taken(Self { file })),
+            Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR) => Ok(LockAttempt::Held),
+            Err(e) => Err(Error::io("lock", path, e)),
+        }
+    }
+
+    /// Whether the locked file is the one that now is at `path`.
+    pub fn is_on(&self, path: &Path) -> bool {
+        use std::os::unix::fs::MetadataExt;
+        let place = |meta: std::fs::Metadata| (meta.dev(), meta.ino());
+        match (self.file.metadata(), std::fs::symlink_metadata(path)) {
+            (Ok(locked), Ok(there)) => place(locked) == place(there),
+            (_, _) => false,
+        }
+    }
+
     /// Takes the lock, waiting up to `patience`.
     ///
     /// # Errors

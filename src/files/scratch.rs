@@ -1,4 +1,4 @@
-//! Removing folders of our own in the system's temporary folder.
+//! Removing whole folders, only ever our own: those in the system's temporary folder, and what had its time in the trash.
 
 #![allow(clippy::disallowed_methods)]
 
@@ -21,6 +21,32 @@ pub fn remove_scratch(path: &Path) -> Result<()> {
     if !name.starts_with(SCRATCH_PREFIX) || path.is_symlink() {
         return Err(Error::new(Code::Internal, format!("'{}' is no temporary folder of git axiom", path.display())));
     }
+    remove_tree(path)
+}
+
+/// Removes an entry of a trash of ours for good, whatever it is, with all that is in it. Symbolic links are removed, not
+/// followed. It is no error if there is none. A crash leaves a part of it.
+///
+/// # Errors
+/// `INTERNAL` where the name does not end with the sixteen digits that each of our names there ends with; `IO_FAILED` with
+/// the path.
+pub fn remove_trashed(path: &Path) -> Result<()> {
+    if !path.file_name().is_some_and(|name| is_trashed_name(name.as_encoded_bytes())) {
+        return Err(Error::new(Code::Internal, format!("'{}' is nothing that git axiom put into its trash", path.display())));
+    }
+    if path.is_symlink() || path.is_file() {
+        return super::remove_file(path);
+    }
+    remove_tree(path)
+}
+
+/// Whether a name is one of ours in a trash: it ends with a [`crate::env::fresh_id`].
+pub fn is_trashed_name(name: &[u8]) -> bool {
+    let digits = name.len().checked_sub(16).and_then(|from| name.get(from..));
+    digits.is_some_and(|digits| digits.iter().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte)))
+}
+
+fn remove_tree(path: &Path) -> Result<()> {
     match std::fs::remove_dir_all(path) {
         Ok(()) => return Ok(()),
         Err(e) if e.kind() == ErrorKind::NotFound => return Ok(()),

@@ -9,7 +9,6 @@ use crate::error::{Code, Error, Result};
 
 use super::capture::is_below;
 use super::history::TreeChange;
-use super::index_file::index_facts;
 use super::index_lock::IndexLock;
 use super::refs::{Expected, RefEdit};
 use super::repository::Repository;
@@ -76,7 +75,8 @@ impl Repository {
         }
         let Advance { worktree, old, new, trash, .. } = *advance;
         env::fault_point("git.advance-before-files");
-        let mut report = self.restore_changes(&Restore { worktree, from: old, to: new, trash, attempt }, &changes)?;
+        let restore = Restore { worktree, from: old, to: new, trash, attempt, beside: None };
+        let mut report = self.restore_changes(&restore, &self.of_files(worktree, &changes)?)?;
         report.left.extend(passed_by);
         env::fault_point("git.advance-before-ref");
         let now = self.read_ref(advance.branch)?;
@@ -97,6 +97,17 @@ impl Repository {
         self.replace_entries(worktree, &changes, (old, new), &lock, &report.placed)?;
         lock.release()?;
         Ok(report)
+    }
+
+    /// The changes of paths that are files: what a sparse checkout leaves out changes in the index only.
+    fn of_files(&self, worktree: &Worktree, changes: &[TreeChange]) -> Result<Vec<TreeChange>> {
+        let gone = |path: &RepoPath| std::fs::symlink_metadata(worktree.path().join(path.to_path())).is_err();
+        if !changes.iter().any(|change| change.old.is_some() && gone(&change.path)) {
+            return Ok(changes.to_vec());
+        }
+        let extras = self.left_out_now(worktree)?;
+        let left_out = extras.left_out();
+        Ok(changes.iter().filter(|change| !left_out.contains(&change.path)).cloned().collect())
     }
 
     /// The changes that are to be taken back, and the paths that are not: where the user went on to another commit
@@ -126,13 +137,17 @@ impl Repository {
     /// are not as the old commit has them.
     fn hidden_edits(&self, advance: &Advance<'_>, changes: &[TreeChange]) -> Result<Vec<String>> {
         let worktree = advance.worktree;
-        let facts = index_facts(self, worktree, &worktree.index_file())?;
-        let hidden: BTreeSet<&RepoPath> = facts.skip_worktree.iter().chain(&facts.assume_unchanged).collect();
+        let facts = self.own_index_facts(worktree)?;
+        let hidden: BTreeSet<RepoPath> = facts.skip_worktree.iter().chain(&facts.assume_unchanged).cloned().collect();
         if hidden.is_empty() {
             return Ok(Vec::new());
         }
-        let changes: Vec<TreeChange> = changes.iter().filter(|change| hidden.contains(&change.path)).cloned().collect();
-        let restore = Restore { worktree, from: advance.old, to: advance.new, trash: advance.trash, attempt: Attempt::First };
+        let extras = self.left_out_of(worktree, facts)?;
+        let left_out = extras.left_out();
+        let looked_at = |change: &&TreeChange| hidden.contains(&change.path) && !left_out.contains(&change.path);
+        let changes: Vec<TreeChange> = changes.iter().filter(looked_at).cloned().collect();
+        let (from, to, trash) = (advance.old, advance.new, advance.trash);
+        let restore = Restore { worktree, from, to, trash, attempt: Attempt::First, beside: None };
         self.not_as_either(&restore, &changes)
     }
 
@@ -280,6 +295,7 @@ mod tests {
                     to: &new,
                     trash: &trash,
                     attempt: Attempt::First,
+                    beside: None,
                 })
                 .unwrap();
             }
@@ -384,6 +400,7 @@ mod tests {
             to: &taken.tree,
             trash: &trash,
             attempt: Attempt::First,
+            beside: None,
         })
         .unwrap();
         for _ in 0..2 {

@@ -65,6 +65,17 @@ impl Repository {
     /// `DISK_FULL`; `GIT_FAILED` (a failing filter, for example).
     pub fn capture_worktree(&self, worktree: &Worktree, options: &CaptureOptions) -> Result<WorktreeCapture> {
         worktree.verify()?;
+        match self.quick_capture(worktree, options)? {
+            Some(capture) => Ok(capture),
+            None => self.capture_by_git(worktree, options),
+        }
+    }
+
+    /// The capture of any worktree, with git's help.
+    ///
+    /// # Errors
+    /// As [`Repository::capture_worktree`].
+    pub(super) fn capture_by_git(&self, worktree: &Worktree, options: &CaptureOptions) -> Result<WorktreeCapture> {
         let folder = self.scratch_folder()?;
         let staged = in_folder(&folder, "staged");
         let head = self.head(worktree)?;
@@ -110,19 +121,16 @@ impl Repository {
             let index = if as_is { another("index")? } else { looked_at };
             Some(self.files_tree(worktree, &index, &changed)?)
         };
-        let extras = CaptureExtras::read(self, worktree, facts)?;
+        let mut extras = CaptureExtras::read(self, worktree, facts)?;
+        if sparse {
+            (extras.index.sparse, extras.index.present) = (true, present);
+        }
         let index_tree = match known.filter(|tree| settled && self.has_object(tree)) {
             Some(tree) => tree,
             None => self.staged_tree(worktree, &staged, &extras)?,
         };
         let tree = files.unwrap_or_else(|| index_tree.clone());
         Ok(WorktreeCapture { head, tree, index_tree, extras, coverage })
-    }
-
-    /// Whether only a part of the files is checked out, by the user's wish.
-    fn is_sparse(&self, worktree: &Worktree) -> Result<bool> {
-        let output = self.git_in(worktree).args(["config", "--type=bool", "--get", "core.sparseCheckout"]).run()?;
-        Ok(output.ok() && output.text()? == "true")
     }
 
     /// Sorts what differs into paths to be read and what is only named.

@@ -75,6 +75,7 @@ impl CaptureExtras {
             intent_modes,
             skip_worktree: facts.skip_worktree,
             assume_unchanged: facts.assume_unchanged,
+            ..IndexExtras::default()
         };
         let mut operation = Vec::new();
         for name in OPERATION {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::names::{Oid, RepoPath};
+use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 
@@ -40,6 +41,13 @@ pub struct IndexExtras {
     pub skip_worktree: Vec<RepoPath>,
     /// Marked as never looked at.
     pub assume_unchanged: Vec<RepoPath>,
+    /// Whether it was a sparse checkout: then no file is where a path is marked as not to be in the worktree, but for
+    /// those in `present`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub sparse: bool,
+    /// Marked as not to be in a sparse worktree, and there all the same.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub present: Vec<RepoPath>,
 }
 
 /// A folder below our own that vanishes with this value; a crash leaves it for cleanup.
@@ -63,7 +71,7 @@ impl Repository {
     pub fn scratch_folder(&self) -> Result<ScratchFolder> {
         let parent = self.common_dir().join("axiom/tmp");
         files::create_dir_all(&parent)?;
-        let made = tempfile::Builder::new().prefix("git-").tempdir_in(&parent);
+        let made = tempfile::Builder::new().prefix("git-").suffix(&format!("-{}", env::fresh_id())).tempdir_in(&parent);
         Ok(ScratchFolder { folder: made.map_err(|e| Error::io("create a folder in", &parent, e))? })
     }
 }
@@ -101,7 +109,7 @@ pub(super) struct IndexFacts {
 
 /// The facts as gix reads them, which starts no process; `None` where it cannot: of a split or a sparse index it sees a
 /// part only.
-fn facts_by_gix(repository: &Repository, index: &Path) -> Option<IndexFacts> {
+pub(super) fn facts_by_gix(repository: &Repository, index: &Path) -> Option<IndexFacts> {
     use gix::index::entry::Flags;
     let hash = match repository.hash() {
         HashKind::Sha1 => gix::hash::Kind::Sha1,

@@ -4,11 +4,13 @@
 //! | --- | --- |
 //! | `program` | running git: environment, explicit git directory, captured output, the inherited lock |
 //! | `repository` | finding the repository, its facts, the identity |
-//! | `refs`, `head` | reading and changing refs by compare-and-swap; HEAD per worktree |
+//! | `refs`, `own_refs`, `head` | reading and changing refs by compare-and-swap; HEAD per worktree |
 //! | `objects`, `history`, `scan` | objects; questions about history and differences; whole histories with their marks |
 //! | `capture`, `capture_extras`, `coverage` | saving a worktree as commits, and what that leaves out |
+//! | `quick` | captures of plain worktrees without a call of git |
 //! | `status`, `index_file`, `changed_paths` | what differs; private copies of the index; bringing an index up to date |
 //! | `restore`, `restore_plan`, `staging`, `place` | bringing files from one captured tree to another |
+//! | `sparse` | what a sparse checkout leaves out |
 //! | `index_lock`, `index_install`, `advance` | installing an index; moving a branch that is checked out |
 //! | `workspaces` | making, putting aside, bringing back and repairing linked worktrees |
 //! | `merge`, `commit` | merges in memory; committing what an agent left |
@@ -38,9 +40,11 @@ mod index_users;
 mod merge;
 mod notes;
 mod objects;
+mod own_refs;
 mod place;
 mod plain_files;
 mod program;
+mod quick;
 mod refs;
 mod repository;
 mod restore;
@@ -48,6 +52,7 @@ mod restore_back;
 mod restore_plan;
 mod scan;
 mod size;
+mod sparse;
 mod staging;
 mod stale_locks;
 mod status;

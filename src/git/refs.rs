@@ -141,6 +141,10 @@ impl Repository {
         if edits.is_empty() {
             return Ok(());
         }
+        if self.update_own_refs(edits, reflog)? {
+            return Ok(());
+        }
+        self.clear_own_locks(edits.iter().map(|edit| &edit.name))?;
         if edits.iter().any(|edit| edit.new.is_some()) {
             self.sync_objects()?;
         }

@@ -358,6 +358,11 @@ impl Repository {
         &self.config
     }
 
+    /// Whether the caller gave configuration values beside the files: `git -c`.
+    pub(super) fn caller_configures(&self) -> bool {
+        self.config.iter().any(|(name, _)| is_config(name))
+    }
+
     /// Cuts git children off from the machine's own configuration.
     #[cfg(test)]
     pub(super) fn isolated(mut self) -> Self {

@@ -10,10 +10,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::domain::names::{Oid, RepoPath};
+use crate::domain::text::Change;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 
+use super::capture_extras::CaptureExtras;
 use super::durability::sync_file_system;
 use super::history::{FileId, TreeChange};
 use super::objects::{GITLINK, SYMLINK};
@@ -51,6 +53,8 @@ pub struct Restore<'a> {
     pub trash: &'a Path,
     /// Which attempt it is.
     pub attempt: Attempt,
+    /// What the captures say beside the two trees; `None` where the trees say it all.
+    pub beside: Option<Change<&'a CaptureExtras>>,
 }
 
 /// Something outside the captures that was in the way and is in the trash now.
@@ -109,7 +113,7 @@ impl Repository {
     /// finished or reversed. `DISK_FULL`, `GIT_FAILED` while staging: nothing was changed. `WORKSPACE_BROKEN`.
     /// [`Attempt::Back`] leaves such files alone in place of stopping.
     pub fn restore_files(&self, restore: &Restore<'_>) -> Result<RestoreReport> {
-        let changes = self.diff_trees(restore.from, restore.to)?;
+        let changes = self.without_left_out(restore, self.diff_trees(restore.from, restore.to)?)?;
         self.restore_changes(restore, &changes)
     }
 

@@ -68,7 +68,7 @@ fn tree_of(repo: &Repository, worktree: &Worktree) -> Oid {
 
 fn restore(scratch: &Scratch, from: &Oid, to: &Oid, trash: &Path) -> crate::error::Result<RestoreReport> {
     let (repo, worktree) = (scratch.repo(), scratch.main());
-    repo.restore_files(&Restore { worktree: &worktree, from, to, trash, attempt: Attempt::First })
+    repo.restore_files(&Restore { worktree: &worktree, from, to, trash, attempt: Attempt::First, beside: None })
 }
 
 proptest! {
@@ -210,8 +210,15 @@ fn a_linked_worktree_is_restored_from_any_folder() {
     std::fs::write(linked.join("a.txt"), b"agent\n").unwrap();
     let now = tree_of(&repo, &worktree);
     let trash = scratch.path().join(".worktrees/trash/t1");
-    repo.restore_files(&Restore { worktree: &worktree, from: &now, to: &wanted, trash: &trash, attempt: Attempt::First })
-        .unwrap();
+    repo.restore_files(&Restore {
+        worktree: &worktree,
+        from: &now,
+        to: &wanted,
+        trash: &trash,
+        attempt: Attempt::First,
+        beside: None,
+    })
+    .unwrap();
     assert_eq!(std::fs::read(linked.join("a.txt")).unwrap(), b"a\n");
     assert_eq!(git_at(&linked, &["status", "--porcelain"]), "");
 }
@@ -225,8 +232,15 @@ fn crash_child() {
     let repo = Repository::discover(Path::new(root)).unwrap().isolated();
     let worktree = repo.main_worktree().unwrap();
     let (from, to) = (Oid::new(from).unwrap(), Oid::new(to).unwrap());
-    repo.restore_files(&Restore { worktree: &worktree, from: &from, to: &to, trash: Path::new(trash), attempt: Attempt::First })
-        .unwrap();
+    repo.restore_files(&Restore {
+        worktree: &worktree,
+        from: &from,
+        to: &to,
+        trash: Path::new(trash),
+        attempt: Attempt::First,
+        beside: None,
+    })
+    .unwrap();
 }
 
 #[test]
@@ -257,7 +271,8 @@ fn a_crash_at_every_fault_point_is_finished_or_reversed() {
             let (from, to) = if forwards { (&now, &wanted) } else { (&wanted, &now) };
             let attempt = if forwards { Attempt::Again } else { Attempt::Back };
             let (repo, worktree) = (scratch.repo(), scratch.main());
-            let report = repo.restore_files(&Restore { worktree: &worktree, from, to, trash: &trash, attempt }).unwrap();
+            let report =
+                repo.restore_files(&Restore { worktree: &worktree, from, to, trash: &trash, attempt, beside: None }).unwrap();
             assert_eq!(report.left, [], "{point}");
             assert_eq!(tree_of(&scratch.repo(), &scratch.main()), *to, "{point}, forwards: {forwards}");
         }

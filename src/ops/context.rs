@@ -39,6 +39,19 @@ pub fn calling_agent() -> Option<AgentId> {
     AgentId::new(name).ok()
 }
 
+/// As [`Context::for_humans_only`], where there is no state yet to be opened.
+///
+/// # Errors
+/// `NOT_FOR_AGENTS`.
+pub fn called_by_human(verb: &str) -> Result<()> {
+    calling_agent().map_or(Ok(()), |agent| Err(not_for_agents(verb, &agent)))
+}
+
+fn not_for_agents(verb: &str, agent: &AgentId) -> Error {
+    Error::new(Code::NotForAgents, format!("'{verb}' is for humans, and this is agent '{agent}'"))
+        .hint("ask with 'git axiom signal waiting QUESTION'")
+}
+
 /// Whether we were called by a git child of an operation: from a hook, most likely. Where that operation has ended since, or
 /// is one of another repository, the operation lock is free.
 pub fn below_an_operation() -> bool {
@@ -177,10 +190,7 @@ impl Context {
     /// `NOT_FOR_AGENTS`.
     pub fn for_humans_only(&self, verb: &str) -> Result<()> {
         match &self.author.by {
-            By::Agent(agent) => {
-                Err(Error::new(Code::NotForAgents, format!("'{verb}' is for humans, and this is agent '{agent}'"))
-                    .hint("ask with 'git axiom signal waiting QUESTION'"))
-            }
+            By::Agent(agent) => Err(not_for_agents(verb, agent)),
             By::User | By::Supervisor | By::Recovery => Ok(()),
         }
     }

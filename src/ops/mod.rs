@@ -22,5 +22,6 @@ pub mod rollback_task;
 pub mod status;
 pub mod supervise;
 pub mod texts;
+pub mod tidy;
 pub mod undo;
 pub mod workspaces;

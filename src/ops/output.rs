@@ -12,15 +12,6 @@ use crate::process::output::LogLine;
 /// How much is read at once.
 const CHUNK: u64 = 4 * 1024 * 1024;
 
-/// Where something was logged.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Source {
-    /// The task.
-    pub task: CaseId,
-    /// The logs of all agents that worked on it, by agent.
-    pub files: Vec<PathBuf>,
-}
-
 /// A part of a log.
 #[derive(Debug, Default)]
 pub struct Part {
@@ -32,11 +23,11 @@ pub struct Part {
     pub next: u64,
 }
 
-/// The logs of a task, or of an agent's newest task.
+/// The task that is meant: by its own name, or as an agent's newest.
 ///
 /// # Errors
 /// `UNKNOWN_TASK`.
-pub fn find(context: &Context, name: &str) -> Result<Source> {
+pub fn find(context: &Context, name: &str) -> Result<CaseId> {
     let state = context.state();
     let agent = state.restorable.agents.get(name);
     let newest = agent.and_then(|agent| match &agent.work {
@@ -48,16 +39,21 @@ pub fn find(context: &Context, name: &str) -> Result<Source> {
         (None, Some(_)) => return Err(Error::new(Code::UnknownTask, format!("'{name}' has printed nothing yet"))),
         (None, None) => state.case(&CaseId::new(name)?)?.id.clone(),
     };
-    let agents = state.restorable.agents.keys();
-    let mut files: Vec<PathBuf> =
-        agents.map(|agent| context.layout().agent_log(agent, &task)).filter(|path| path.is_file()).collect();
-    files.sort_by_key(|path| path.metadata().and_then(|meta| meta.modified()).ok());
-    if files.is_empty() && agent.is_none() && state.agent_on(&task).is_none() {
+    if logs(context, &task).is_empty() && agent.is_none() && state.agent_on(&task).is_none() {
         return Err(
             Error::new(Code::UnknownTask, format!("nothing was printed for '{task}'")).hint("no agent has worked on it yet")
         );
     }
-    Ok(Source { task, files })
+    Ok(task)
+}
+
+/// The logs of all agents that worked on a task, the one written last at the end. While an agent works, more may come.
+pub fn logs(context: &Context, task: &CaseId) -> Vec<PathBuf> {
+    let agents = context.state().restorable.agents.keys();
+    let mut files: Vec<PathBuf> =
+        agents.map(|agent| context.layout().agent_log(agent, task)).filter(|path| path.is_file()).collect();
+    files.sort_by_key(|path| path.metadata().and_then(|meta| meta.modified()).ok());
+    files
 }
 
 fn newest_log(folder: &Path) -> Option<CaseId> {

@@ -2,14 +2,18 @@
 //! files whose owner is provably dead. Doing it twice, or crashing in it, changes nothing more.
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::error::{Code, Result};
+use crate::git::Owner;
 use crate::ops::context::Context;
-use crate::ops::{checkpoint, journal, merge, rollback_task, workspaces};
+use crate::ops::{checkpoint, journal, merge, rollback_task, tidy, workspaces};
 
 /// A lock file of git's is only looked at when it has been left alone for this long.
 const LOCK_AGE: Duration = Duration::from_secs(2);
+
+/// How often locks that are too new to tell are looked at again.
+const LOCK_LOOK: Duration = Duration::from_millis(100);
 
 /// What was put right, and what was left alone.
 #[derive(Debug, Default)]
@@ -28,6 +32,7 @@ pub fn repair(context: &mut Context) -> Result<Repaired> {
     let mut report = Repaired::default();
     context.layout().ensure()?;
     context.with_operation_lock(|context| {
+        wait_for_new_locks(context)?;
         clear_locks(context, &mut report)?;
         finish_operation(context, &mut report)?;
         if let Some(name) = context.state().record.checkpoint_intent.clone() {
@@ -43,6 +48,7 @@ pub fn repair(context: &mut Context) -> Result<Repaired> {
         close_merged(context, &mut report);
         close_settled(context, &mut report);
         heal_checkpoints(context, &mut report);
+        empty_trash(context, &mut report);
         Ok(())
     })?;
     Ok(report)
@@ -58,7 +64,7 @@ pub fn clear_dead_locks(context: &mut Context) -> Result<Repaired> {
     Ok(report)
 }
 
-/// Nobody but us can hold these locks: the operation lock is ours, and git children of a dead supervisor hold it too.
+/// Of ours nobody else can hold these locks: the operation lock is ours, and git children of a dead supervisor hold it too.
 fn clear_locks(context: &mut Context, report: &mut Repaired) -> Result<()> {
     for lock in context.repo.git_locks()? {
         match context.repo.remove_dead_lock(&lock, LOCK_AGE) {
@@ -68,6 +74,26 @@ fn clear_locks(context: &mut Context, report: &mut Repaired) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Waits until git's locks that nobody holds, as far as can be seen, can be judged: what died a moment ago left new ones, and
+/// whatever follows would stumble over them.
+fn wait_for_new_locks(context: &Context) -> Result<()> {
+    let started = Instant::now();
+    loop {
+        let mut wait = Duration::ZERO;
+        for lock in context.repo.git_locks()? {
+            match context.repo.lock_owner(&lock, LOCK_AGE)? {
+                Owner::Dead | Owner::Unclear(_) => {}
+                Owner::TooNew(left) => wait = wait.max(left),
+            }
+        }
+        // New ones that come and go belong to somebody who works: those are not waited for without end.
+        if wait.is_zero() || started.elapsed() > LOCK_AGE * 2 {
+            return Ok(());
+        }
+        std::thread::sleep(LOCK_LOOK.min(wait));
+    }
 }
 
 fn finish_operation(context: &mut Context, report: &mut Repaired) -> Result<()> {
@@ -120,6 +146,18 @@ fn heal_checkpoints(context: &mut Context, report: &mut Repaired) {
     match checkpoint::heal(context, false) {
         Ok(healed) => report.done.extend(healed.iter().map(|name| format!("checkpoint {name} was taken up or completed"))),
         Err(error) => report.left.push(format!("checkpoints were not looked after: {error}")),
+    }
+}
+
+/// What nobody can want back any more. Failing here is no reason not to go on.
+fn empty_trash(context: &Context, report: &mut Repaired) {
+    match tidy::tidy(context) {
+        Ok(0) => {}
+        Ok(gone) => {
+            let days = context.config.checkpoints.keep_deleted_days;
+            report.done.push(format!("{gone} things in the trash were older than {days} days, and are gone"));
+        }
+        Err(error) => report.left.push(format!("the trash was not emptied: {error}")),
     }
 }
 

@@ -16,6 +16,7 @@ use crate::error::{Code, Error, Result};
 use crate::git::{MovedAside, TreeChange, WorktreeCapture};
 use crate::ops::checkpoint::{self, Captured, Wanted};
 use crate::ops::context::Context;
+use crate::ops::journal::extras_of;
 use crate::ops::rollback::plan::{branches_are_free, head_state, kept};
 use crate::ops::rollback::quiet::{self, Paused};
 use crate::ops::{history, journal};
@@ -133,6 +134,7 @@ fn operation(ctx: &Context, transaction: &Transaction, captured: Option<&Capture
 fn rebased(ctx: &Context, change: &WorktreeChange, captured: &Captured) -> Result<WorktreeChange> {
     let (now, commit) = capture_of(captured, &change.path)
         .ok_or_else(|| changed(&[format!("'{}' is no longer a worktree of this repository", change.path)]))?;
+    stays_untouched(ctx, change, &now.tree)?;
     let files = onto(ctx, &change.files, &now.tree)?;
     let index = onto(ctx, &change.index, &now.index_tree)?;
     Ok(WorktreeChange {
@@ -142,6 +144,23 @@ fn rebased(ctx: &Context, change: &WorktreeChange, captured: &Captured) -> Resul
         head: change.head.clone(),
         captures: Change::new(commit, change.captures.new.clone()),
     })
+}
+
+/// What a sparse checkout left out before the transaction, and not after it, is left out again: so nobody may have edited
+/// it since, though the trees of before and after say the same of it.
+fn stays_untouched(ctx: &Context, change: &WorktreeChange, now: &Oid) -> Result<()> {
+    let (was, will_be) = (&change.captures.old, &change.captures.new);
+    let will_be = extras_of(ctx, will_be.as_ref())?;
+    let gone = will_be.index.left_out();
+    if gone.is_empty() {
+        return Ok(());
+    }
+    let was = extras_of(ctx, was.as_ref())?;
+    let gone: BTreeSet<&RepoPath> = gone.difference(&was.index.left_out()).copied().collect();
+    let since = ctx.repo.diff_trees(&change.files.old, now)?;
+    let edited: Vec<String> =
+        since.iter().filter(|since| gone.contains(&since.path)).map(|since| since.path.to_string()).collect();
+    if edited.is_empty() { Ok(()) } else { Err(changed(&edited)) }
 }
 
 fn capture_of<'c>(captured: &'c Captured, path: &str) -> Option<(&'c WorktreeCapture, Option<Oid>)> {

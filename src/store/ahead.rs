@@ -5,6 +5,7 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, Scope};
 
+use super::head::Memory;
 use super::line::{self, BadLine};
 use crate::domain::event::Envelope;
 
@@ -23,9 +24,9 @@ impl Piece {
     /// Decodes all lines of `bytes` up to the first bad one.
     pub fn decode(bytes: Vec<u8>) -> Self {
         let mut lines = Vec::with_capacity(bytes.len() / 128);
-        let mut used = 0;
+        let (mut used, mut memory) = (0, Memory::default());
         while let Some(length) = line::find_end(&bytes[used..]) {
-            let decoded = line::decode(&bytes[used..used + length]);
+            let decoded = line::decode_next(&bytes[used..used + length], &mut memory);
             used += length + 1;
             let bad = decoded.is_err();
             lines.push((length, decoded));

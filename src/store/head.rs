@@ -1,6 +1,7 @@
 //! The envelope of a line, read by hand: replaying a long log is mostly this.
 //!
-//! Only the exact form that `line::encode` writes is understood; anything else is left to serde.
+//! Only the exact form that `line::encode` writes is understood; anything else is left to serde. Neighbours in a log are of
+//! the same minute and often of one transaction, so what was read of the line before is remembered.
 
 use jiff::Timestamp;
 
@@ -15,15 +16,56 @@ pub struct Head {
     pub by: By,
 }
 
+/// What all lines of this form begin with.
+pub const BEGINNING: &[u8] = br#"{"v":1,"seq":"#;
+
+/// What was read of the lines before.
+#[derive(Debug, Default)]
+pub struct Memory {
+    minute: Option<(Minute, i64)>,
+    txn: Option<TxnId>,
+}
+
+/// A time up to its minute, `2026-01-13T10:00:`, as text.
+type Minute = [u8; 17];
+
+impl Memory {
+    fn txn(&mut self, text: &[u8]) -> Option<TxnId> {
+        match &self.txn {
+            Some(known) if known.as_str().as_bytes() == text => {}
+            Some(_) | None => self.txn = Some(TxnId::from_ascii(text)?),
+        }
+        self.txn.clone()
+    }
+
+    /// `2026-01-13T10:00:00Z`, with up to nine digits of a fraction.
+    fn timestamp(&mut self, text: &[u8]) -> Option<Timestamp> {
+        let (minute, rest) = text.split_first_chunk()?;
+        let start = match self.minute {
+            Some((known, start)) if known == *minute => start,
+            Some(_) | None => self.minute.insert((*minute, start_of(minute)?)).1,
+        };
+        let (second, rest) = rest.split_first_chunk::<2>()?;
+        let second = digits(second).filter(|second| *second <= 59)?;
+        let fraction = rest.strip_suffix(b"Z")?;
+        let nanos = match fraction.strip_prefix(b".") {
+            Some(fraction) if fraction.len() <= 9 => digits(fraction)? as i64 * 10_i64.pow(9 - fraction.len() as u32),
+            None if fraction.is_empty() => 0,
+            Some(_) | None => return None,
+        };
+        Timestamp::new(start + second as i64, i32::try_from(nanos).ok()?).ok()
+    }
+}
+
 /// Splits the checked bytes of a line into its envelope and the JSON of its event.
-pub fn split(body: &[u8]) -> Option<(Head, &[u8])> {
-    let rest = body.strip_prefix(br#"{"v":1,"seq":"#)?;
+pub fn split<'a>(body: &'a [u8], memory: &mut Memory) -> Option<(Head, &'a [u8])> {
+    let rest = body.strip_prefix(BEGINNING)?;
     let (seq, rest) = number(rest)?;
     let (at, rest) = text(rest.strip_prefix(br#","at":""#)?)?;
     let (txn, rest) = text(rest.strip_prefix(br#","txn":""#)?)?;
     let (by, rest) = author(rest.strip_prefix(br#","by":"#)?)?;
     let event = rest.strip_prefix(br#","event":"#)?;
-    Some((Head { seq, at: timestamp(at)?, txn: TxnId::from_ascii(txn)?, by }, event))
+    Some((Head { seq, at: memory.timestamp(at)?, txn: memory.txn(txn)?, by }, event))
 }
 
 fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
@@ -41,8 +83,8 @@ fn digits(bytes: &[u8]) -> Option<u64> {
 
 /// A string without escapes up to its closing quote.
 fn text(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let end = memchr::memchr(b'"', bytes)?;
-    (memchr::memchr(b'\\', &bytes[..end]).is_none()).then(|| (&bytes[..end], &bytes[end + 1..]))
+    let end = memchr::memchr2(b'"', b'\\', bytes)?;
+    (bytes[end] == b'"').then(|| (&bytes[..end], &bytes[end + 1..]))
 }
 
 fn author(bytes: &[u8]) -> Option<(By, &[u8])> {
@@ -60,31 +102,21 @@ fn author(bytes: &[u8]) -> Option<(By, &[u8])> {
     Some((by, rest))
 }
 
-/// `2026-01-13T10:00:00Z`, with up to nine digits of a fraction.
-fn timestamp(text: &[u8]) -> Option<Timestamp> {
-    let (date, rest) = text.split_at_checked(19)?;
+/// The seconds from 1970 to the beginning of a minute.
+fn start_of(minute: &Minute) -> Option<i64> {
     let punctuation = [(4, b'-'), (7, b'-'), (10, b'T'), (13, b':'), (16, b':')];
-    if punctuation.iter().any(|(at, mark)| date[*at] != *mark) {
+    if punctuation.iter().any(|(at, mark)| minute[*at] != *mark) {
         return None;
     }
-    let field = |from: usize, to: usize| digits(&date[from..to]).map(|number| number as i64);
+    let field = |from: usize, to: usize| digits(&minute[from..to]).map(|number| number as i64);
     let (year, month, day) = (field(0, 4)?, field(5, 7)?, field(8, 10)?);
-    let (hour, minute, second) = (field(11, 13)?, field(14, 16)?, field(17, 19)?);
+    let (hour, minute) = (field(11, 13)?, field(14, 16)?);
     // A day that no month has is left to jiff, which refuses it.
     if !(1..=12).contains(&month) || !(1..=28).contains(&day) && !fits(year, month, day) {
         return None;
     }
-    if hour > 23 || minute > 59 || second > 59 {
-        return None;
-    }
-    let fraction = rest.strip_suffix(b"Z")?;
-    let nanos = match fraction.strip_prefix(b".") {
-        Some(fraction) if fraction.len() <= 9 => digits(fraction)? as i64 * 10_i64.pow(9 - fraction.len() as u32),
-        None if fraction.is_empty() => 0,
-        Some(_) | None => return None,
-    };
-    let seconds = days_since_epoch(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second;
-    Timestamp::new(seconds, i32::try_from(nanos).ok()?).ok().filter(|_| seconds >= 0)
+    let seconds = days_since_epoch(year, month, day) * 86_400 + hour * 3600 + minute * 60;
+    (hour <= 23 && minute <= 59 && seconds >= 0).then_some(seconds)
 }
 
 fn fits(year: i64, month: i64, day: i64) -> bool {
@@ -110,12 +142,18 @@ fn days_since_epoch(year: i64, month: i64, day: i64) -> i64 {
 mod tests {
     use super::*;
 
+    fn timestamp(text: &[u8]) -> Option<Timestamp> {
+        Memory::default().timestamp(text)
+    }
+
     #[test]
     fn times_are_read_as_jiff_reads_them() {
+        let mut memory = Memory::default();
         for seconds in (0..4_102_444_800_i64).step_by(86_399 * 13) {
             for nanos in [0, 1_000_000, 123_000_000, 999_999_999] {
                 let at = Timestamp::new(seconds, nanos).unwrap();
                 assert_eq!(timestamp(at.to_string().as_bytes()), Some(at), "{at}");
+                assert_eq!(memory.timestamp(at.to_string().as_bytes()), Some(at), "{at}");
             }
         }
     }
@@ -130,11 +168,32 @@ mod tests {
     }
 
     #[test]
+    fn what_is_remembered_never_stands_for_something_else() {
+        let mut memory = Memory::default();
+        let times = ["2026-01-13T10:00:59Z", "2026-01-13T10:00:01.5Z", "2026-01-13T10:01:00Z", "2026-01-13T10:00:00Z"];
+        for (txn, at) in ["t1", "t1", "t2", "t1"].into_iter().zip(times) {
+            let body = format!(r#"{{"v":1,"seq":9,"at":"{at}","txn":"{txn}","by":"user","event":{{}}"#);
+            let (head, _) = split(body.as_bytes(), &mut memory).unwrap();
+            assert_eq!((head.at, head.txn.as_str()), (at.parse().unwrap(), txn));
+        }
+        assert_eq!(memory.timestamp(b"2026-01-13T10:00:60Z"), None);
+        assert_eq!(memory.timestamp(b"2026-01-13T10:99:00Z"), None);
+        assert_eq!(memory.timestamp(b"2026-01-13T10:00:0"), None);
+        assert_eq!(memory.txn(b"-"), None);
+    }
+
+    #[test]
     fn the_author_is_read() {
         let body = br#"{"v":1,"seq":9,"at":"2026-01-13T10:00:00.5Z","txn":"t1","by":{"agent":"ed-001"},"event":{"x":1}"#;
-        let (head, event) = split(body).unwrap();
+        let (head, event) = split(body, &mut Memory::default()).unwrap();
         assert_eq!((head.seq, head.by), (9, By::Agent(AgentId::new("ed-001").unwrap())));
         assert_eq!(event, br#"{"x":1}"#);
-        assert!(split(br#"{"v":1,"seq":9,"at":"2026-01-13T10:00:00Z","txn":"t\u0031","by":"user","event":{}"#).is_none());
+        assert!(
+            split(
+                br#"{"v":1,"seq":9,"at":"2026-01-13T10:00:00Z","txn":"t\u0031","by":"user","event":{}"#,
+                &mut Memory::default()
+            )
+            .is_none()
+        );
     }
 }

@@ -114,18 +114,22 @@ fn personas_name_the_agents_and_slots_are_respected() {
 fn output_is_given_back_byte_by_byte() {
     let world = World::new();
     let beside = world.env.root().display().to_string();
+    // Nothing is printed before somebody follows: there is no log then.
     let script = format!(
-        "printf 'one\\n\\377\\376 two\\r\\n'; echo err >&2; printf 'no line end'\n\
+        "touch '{beside}/begun'; while [ ! -f '{beside}/speak' ]; do sleep 0.02; done; printf 'one\\n\\377\\376 two\\r\\n'; echo err >&2; printf 'no line end'\n\
          touch '{beside}/told'; while [ ! -f '{beside}/go' ]; do sleep 0.02; done; printf ' until now'"
     );
     world.task("t", &script, &[]);
     let live = world.start_autopilot(&[]);
-    world.wait_for_file("told");
+    world.wait_for_file("begun");
     let follow = crate::session_support::Live::start(
         world.env.axiom_command(&world.env.repo(), ["output", "--follow", "t"]),
         world.env.root(),
         "follow",
     );
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    world.signal_file("speak");
+    world.wait_for_file("told");
     world.signal_file("go");
     live.wait().code(0);
     follow.wait().code(0);
@@ -148,15 +152,25 @@ fn agents_are_refused_what_is_for_humans() {
     let world = World::new();
     let beside = world.env.root().display().to_string();
     let mut script = String::new();
-    for verb in ["gate approve x", "mode semi-auto", "run", "merge t", "rollback checkpoint x --yes", "undo --yes"] {
+    let verbs = [
+        "gate approve x",
+        "mode semi-auto",
+        "run",
+        "merge t",
+        "rollback checkpoint x --yes",
+        "undo --yes",
+        "recover --yes",
+        "recover --from fresh --yes",
+    ];
+    for verb in verbs {
         script.push_str(&format!("git axiom {verb} 2>>'{beside}/said'; echo $? >> '{beside}/codes'\n"));
     }
     script.push_str(&format!("git axiom task list > '{beside}/list' || exit 1\n"));
     world.task("t", &script, &[]);
     world.autopilot(&[]).code(0);
     let said = std::fs::read_to_string(world.beside("said")).unwrap();
-    assert_eq!(world.lines("codes"), ["3"; 6], "{said}");
-    assert_eq!(said.matches("error[NOT_FOR_AGENTS]").count(), 6, "{said}");
+    assert_eq!(world.lines("codes"), ["3"; 8], "{said}");
+    assert_eq!(said.matches("error[NOT_FOR_AGENTS]").count(), 8, "{said}");
     assert!(std::fs::read_to_string(world.beside("list")).unwrap().contains('t'));
     // And nobody but an agent may signal.
     world.env.axiom(&["signal", "complete"]).fails_with(git_axiom::error::Code::InvalidInput);

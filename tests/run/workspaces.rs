@@ -82,6 +82,21 @@ fn a_lock_that_a_killed_git_left_in_the_workspace_stops_nobody() {
 }
 
 #[test]
+fn locks_that_a_git_left_a_moment_ago_do_not_stop_the_next_session() {
+    let world = World::new();
+    world.task("t", "echo 1 > t.txt", &[]);
+    // Where the checkpoint of the session's start writes its notes, and where the merge writes.
+    for lock in ["refs/notes/axiom.lock", "refs/heads/main.lock", "HEAD.lock", "index.lock"] {
+        let lock = world.env.repo().join(".git").join(lock);
+        std::fs::create_dir_all(lock.parent().unwrap()).unwrap();
+        std::fs::write(lock, "").unwrap();
+    }
+    let ended = world.autopilot(&[]).code(0);
+    assert_eq!(world.env.read("t.txt"), "1\n", "{}", ended.stderr);
+    world.all_is_well();
+}
+
+#[test]
 fn a_deleted_task_branch_and_a_reset_one_harm_nothing_else() {
     let world = World::new();
     mischief(&world, "git reset -q --hard HEAD; git update-ref -d refs/heads/axiom/t; echo 1 > kept.txt");

@@ -9,13 +9,14 @@ use super::size_text;
 use super::verify::text as compacted_text;
 use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
+use crate::cli::words;
 use crate::commands::open_configured;
+use crate::commands::rollback::menu;
 use crate::domain::checkpoint::CheckpointType;
 use crate::domain::ids::CheckpointName;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::checkpoint::{self, Listed};
 use crate::ops::context::Context;
-use crate::ops::rollback;
 
 /// What can be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,8 +63,8 @@ pub(super) fn manage(global: &Global, screen: &mut Screen) -> Result<Exit> {
                 screen.note(compacted_text(&done).trim_end());
             }
             Action::RollBack => {
-                if roll_back(&mut context, screen, &all)? {
-                    return Ok(Exit::Done);
+                if let Some(exit) = roll_back(&mut context, screen, &all)? {
+                    return Ok(exit);
                 }
             }
             Action::Leave => return Ok(Exit::Done),
@@ -82,12 +83,12 @@ fn overview(context: &Context, all: &[Listed]) -> Result<String> {
     let space = checkpoint::space(context)?;
     let table = if all.is_empty() { String::new() } else { table(&rows(all)) };
     Ok(format!(
-        "{table}{} checkpoints ({named} named, {} automatic), which added {}; the repository takes {}, {} objects are loose",
-        all.len(),
+        "{table}{} ({named} named, {} automatic), which added {}; the repository takes {}, with {}",
+        words::count(all.len(), "checkpoint"),
         all.len() - named,
         size_text(Some(added)),
         size_text(Some(space.bytes)),
-        space.loose,
+        words::count(space.loose, "loose object"),
     ))
 }
 
@@ -100,7 +101,9 @@ fn delete(context: &mut Context, screen: &mut Screen, all: &[Listed]) -> Result<
         return Ok(());
     }
     let prompt = "Space selects, Enter deletes, Escape leaves";
-    let Some(chosen) = MultiSelect::new().with_prompt(prompt).items(labels(all)).interact_opt().map_err(unanswered)? else {
+    let Some(chosen) =
+        MultiSelect::new().with_prompt(prompt).items(labels(all)).report(false).interact_opt().map_err(unanswered)?
+    else {
         return Ok(());
     };
     let names: Vec<String> = chosen.iter().filter_map(|place| all.get(*place)).map(|one| one.name.to_string()).collect();
@@ -124,7 +127,14 @@ fn delete_old(context: &mut Context, screen: &mut Screen) -> Result<()> {
         .allow_empty(true)
         .interact_text()
         .map_err(unanswered)?;
-    let Ok(days) = days.trim().parse::<u16>() else { return Ok(()) };
+    let days = days.trim();
+    if days.is_empty() {
+        return Ok(());
+    }
+    let Ok(days) = days.trim_end_matches('d').parse::<u16>() else {
+        screen.note(&format!("'{days}' is no number of days; nothing was deleted."));
+        return Ok(());
+    };
     let age = jiff::SignedDuration::from_hours(24 * i64::from(days));
     let names = checkpoint::cleanup_plan(context, Some(age), None, false);
     remove(context, screen, names)
@@ -145,31 +155,14 @@ fn remove(context: &mut Context, screen: &mut Screen, names: Vec<CheckpointName>
     tell(screen, &deleted)
 }
 
-/// Says whether it was done.
-fn roll_back(context: &mut Context, screen: &mut Screen, all: &[Listed]) -> Result<bool> {
-    let prompt = "Back to which one? Escape leaves";
-    let Some(one) = Select::new()
-        .with_prompt(prompt)
-        .items(labels(all))
-        .default(all.len().saturating_sub(1))
-        .interact_opt()
-        .map_err(unanswered)?
-        .and_then(|place| all.get(place))
-    else {
-        return Ok(false);
-    };
-    let preview = rollback::preview(context, one.name.as_str())?;
-    screen.note(&format!(
-        "Goes back to {}: {} commits and {} files change",
-        one.name,
-        preview.commits.len(),
-        preview.files.len()
-    ));
-    if screen.confirm("Go back?", false).is_err() {
-        return Ok(false);
+fn roll_back(context: &mut Context, screen: &mut Screen, all: &[Listed]) -> Result<Option<Exit>> {
+    if all.is_empty() {
+        return Ok(None);
     }
-    context.act_as(context.by().clone())?;
-    let done = rollback::to_checkpoint(context, one.name.as_str())?;
-    screen.note(&format!("Went back to {}\nTo take it back: git axiom undo {}", one.name, done.txn));
-    Ok(true)
+    let prompt = "Back to which one? Escape leaves";
+    let select = Select::new().with_prompt(prompt).items(labels(all)).default(all.len() - 1);
+    match select.interact_opt().map_err(unanswered)?.and_then(|place| all.get(place)) {
+        Some(one) => menu::offer(context, screen, one),
+        None => Ok(None),
+    }
 }

@@ -10,6 +10,7 @@ use crate::cli::arguments::Global;
 use crate::cli::progress::Progress;
 use crate::cli::screen::Screen;
 use crate::error::{Code, Exit, Result};
+use crate::ops::context::called_by_human;
 use crate::ops::recover::{self, Orphan, View};
 use crate::ops::supervise::Options;
 use crate::store::rebuild::Source;
@@ -42,8 +43,11 @@ struct Answer {
 /// Looks, or repairs.
 ///
 /// # Errors
-/// As [`recover::look`] and [`recover::recover`].
+/// As [`recover::look`] and [`recover::recover`]; `NOT_FOR_AGENTS` where it would repair.
 pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    if args.yes || args.from.is_some() {
+        called_by_human("recover")?;
+    }
     if let Some(source) = args.from {
         return damaged::begin_anew_from(global, source, args.yes, screen);
     }

@@ -43,8 +43,11 @@ pub(super) fn run(context: &mut Context, screen: &mut Screen) -> Result<Exit> {
             return Ok(Exit::Done);
         };
         match all.get(chosen) {
-            Some(one) if agreed(context, screen, one)? => return checkpoint(context, screen, one.name.as_str(), &AGREED),
-            Some(_) => {}
+            Some(one) => {
+                if let Some(exit) = offer(context, screen, one)? {
+                    return Ok(exit);
+                }
+            }
             None => create(context, screen)?,
         }
     }
@@ -62,6 +65,17 @@ fn counts(context: &Context) -> String {
     let count = |status| cases.values().filter(|case| case.kind == Kind::Task && case.status == status).count();
     let (done, active, pending) = (count(Status::Done), count(Status::Active), count(Status::Pending));
     format!("Tasks: {done} done, {active} in progress, {pending} pending")
+}
+
+/// Shows what going back to a checkpoint reverts, asks, and goes back; `None` where that is not wanted.
+///
+/// # Errors
+/// Whatever the rollback says.
+pub(in crate::commands) fn offer(context: &mut Context, screen: &mut Screen, one: &Listed) -> Result<Option<Exit>> {
+    if !agreed(context, screen, one)? {
+        return Ok(None);
+    }
+    checkpoint(context, screen, one.name.as_str(), &AGREED).map(Some)
 }
 
 /// Shows the details of a checkpoint and what going back to it reverts, and asks.

@@ -33,7 +33,7 @@ fn two(extra: &[&str]) -> (Scratch, Oid, Oid) {
 fn go(scratch: &Scratch, from: &Oid, to: &Oid) {
     let (repo, worktree) = (scratch.repo(), scratch.main());
     let trash = scratch.path().join(format!(".git/axiom/trash/{}", env_id()));
-    let restore = Restore { worktree: &worktree, from, to, trash: &trash, attempt: Attempt::First };
+    let restore = Restore { worktree: &worktree, from, to, trash: &trash, attempt: Attempt::First, beside: None };
     let placed = repo.restore_files(&restore).unwrap().placed;
     let tree = repo.read_commit(to).unwrap().tree;
     let lock = IndexLock::take(&worktree, "t").unwrap();

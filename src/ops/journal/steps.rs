@@ -5,8 +5,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::domain::ids::TxnId;
-use crate::domain::names::RefName;
+use crate::domain::names::{Oid, RefName};
 use crate::domain::operation::{BranchAdvance, HeadState, Operation, RefChange, Way, WorkspaceChange, WorktreeChange};
+use crate::domain::text::Change;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
@@ -95,15 +96,13 @@ fn restore_worktree(ctx: &Context, change: &WorktreeChange, txn: &TxnId, attempt
         Attempt::First | Attempt::Again => IndexLock::take(&worktree, txn.as_str())?,
         Attempt::Back => IndexLock::take_patiently(&worktree, txn.as_str())?,
     };
-    let restore = Restore { worktree: &worktree, from: &change.files.old, to: &change.files.new, trash: &trash, attempt };
+    let (before, extras) = (extras_of(ctx, change.captures.old.as_ref())?, extras_of(ctx, change.captures.new.as_ref())?);
+    let (from, to, beside) = (&change.files.old, &change.files.new, Some(Change::new(&before, &extras)));
+    let restore = Restore { worktree: &worktree, from, to, trash: &trash, attempt, beside };
     let report = ctx.repo.restore_files(&restore)?;
     let placed = report.placed.clone();
     done.add(&worktree, report);
     env::fault_point("journal.files-restored");
-    let extras = match &change.captures.new {
-        Some(capture) => CaptureExtras::of_capture(&ctx.repo, capture)?,
-        None => CaptureExtras::default(),
-    };
     let index = &change.index;
     match attempt {
         Attempt::First | Attempt::Again => ctx.repo.install_index_after(&worktree, &index.new, &extras.index, &lock, &placed)?,
@@ -114,6 +113,11 @@ fn restore_worktree(ctx: &Context, change: &WorktreeChange, txn: &TxnId, attempt
     lock.release()?;
     env::fault_point("journal.before-head");
     set_head(ctx, &worktree, change, attempt, done)
+}
+
+/// What a capture says beside its trees; nothing where there is none.
+pub(in crate::ops) fn extras_of(ctx: &Context, capture: Option<&Oid>) -> Result<CaptureExtras> {
+    capture.map_or_else(|| Ok(CaptureExtras::default()), |capture| CaptureExtras::of_capture(&ctx.repo, capture))
 }
 
 fn set_head(ctx: &Context, worktree: &Worktree, change: &WorktreeChange, attempt: Attempt, done: &mut Done) -> Result<()> {
@@ -211,8 +215,11 @@ fn make_again(ctx: &Context, change: &WorkspaceChange, worktree: &Worktree, txn:
     let trash = trash_of(ctx, worktree, txn)?;
     let lock = IndexLock::take(worktree, txn.as_str())?;
     let attempt = Attempt::Again;
-    ctx.repo.restore_files(&Restore { worktree, from: &base, to: &capture.tree, trash: &trash, attempt })?;
     let extras = CaptureExtras::of_capture(&ctx.repo, &change.capture)?;
+    // A worktree made from a sparse one is sparse too.
+    let now = CaptureExtras { index: ctx.repo.left_out_now(worktree)?, ..CaptureExtras::default() };
+    let beside = Some(Change::new(&now, &extras));
+    ctx.repo.restore_files(&Restore { worktree, from: &base, to: &capture.tree, trash: &trash, attempt, beside })?;
     ctx.repo.install_index(worktree, &index, &extras.index, &lock)?;
     ctx.repo.restore_operation(worktree, &extras, &trash)?;
     lock.release()
@@ -272,7 +279,7 @@ fn trash_of(ctx: &Context, worktree: &Worktree, txn: &TxnId) -> Result<PathBuf> 
     let root = if device(&near) == device(worktree.path()) {
         trash_root_for(ctx, txn)?
     } else {
-        worktree.git_dir().join("axiom-trash").join(txn.as_str())
+        worktree.git_dir().join(crate::ops::tidy::TRASH_IN_GIT_DIR).join(txn.as_str())
     };
     Ok(root.join(name))
 }

@@ -3,12 +3,13 @@
 use crate::domain::case::Status;
 use crate::domain::ids::{AgentId, CaseId, CheckpointName, SessionId};
 use crate::domain::names::Oid;
+use crate::domain::session::Mode;
 
 /// Something worth a line.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs)] // the fields say what they are
 pub enum Notice {
-    Started { session: SessionId, target: String, slots: u32, program: String },
+    Started { session: SessionId, target: String, slots: u32, program: String, mode: Mode },
     Recovered { what: String },
     Claimed { agent: AgentId, task: CaseId, title: String, workspace: String },
     IterationStarted { agent: AgentId, task: CaseId, iteration: u32 },

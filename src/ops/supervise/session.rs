@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::notice::Notice;
 use super::{Ending, Options, Supervisor};
+use crate::domain::case::Kind;
 use crate::domain::checkpoint::Trigger;
 use crate::domain::event::Event;
 use crate::domain::ids::SessionId;
@@ -82,7 +83,8 @@ impl Supervisor<'_> {
         self.step(Event::SessionStarted { session })?;
         let program = self.options.program.name.clone();
         let (target, slots) = (self.target.short().to_owned(), self.options.slots);
-        self.tell(Notice::Started { session: id, target, slots, program });
+        let mode = self.context.state().restorable.mode;
+        self.tell(Notice::Started { session: id, target, slots, program, mode });
         self.make_checkpoint(Trigger::SessionStart)?;
         self.context.store.save_snapshot()
     }
@@ -98,6 +100,9 @@ impl Supervisor<'_> {
     /// Writes the end of the session down.
     pub(super) fn end_session(&mut self, ending: &Ending) -> Result<()> {
         let (state, reason) = match ending {
+            Ending::AllMerged if !self.context.state().restorable.cases.values().any(|case| case.kind == Kind::Task) => {
+                (SessionState::Ended, "there is no task".to_owned())
+            }
             Ending::AllMerged => (SessionState::Ended, "every task is merged".to_owned()),
             Ending::Idle(left) => (SessionState::Ended, format!("nothing more can be done, {} left", left.len())),
             Ending::Quit => (SessionState::Ended, "asked to quit".to_owned()),

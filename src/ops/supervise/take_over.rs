@@ -31,7 +31,12 @@ impl Supervisor<'_> {
                 reason: "the last session ended by a crash".into(),
             })?;
             let adopted = self.running_agents().len();
-            self.tell(Notice::Recovered { what: format!("the last session crashed; {adopted} agents are taken over") });
+            let taken = match adopted {
+                0 => "no agent of it runs any more".to_owned(),
+                1 => "1 agent is taken over".to_owned(),
+                many => format!("{many} agents are taken over"),
+            };
+            self.tell(Notice::Recovered { what: format!("the last session crashed; {taken}") });
         }
         // Requests to a supervisor that is gone: whoever asked is gone too, or asks again.
         let stale: Vec<_> = self.context.state().record.requests.keys().cloned().collect();

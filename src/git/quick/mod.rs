@@ -1,0 +1,96 @@
+//! A capture without a call of git, for worktrees in which nothing is out of the ordinary.
+//!
+//! Everything here answers `None` where it meets something that only git itself decides right (a split or sparse index,
+//! flags and conflicts, submodules, filters, folders that cannot be read, nested repositories, odd names, a file system
+//! that changes meanwhile): then git is asked for the whole capture. What is ignored is always git's to say.
+//!
+//! | file | what lives there |
+//! | --- | --- |
+//! | `live_index` | the index at one moment, and whether stat data prove a file unchanged |
+//! | `walk` | one look at every folder with tracked files, by all processors |
+//! | `unknown` | what git does not track: ignored or content |
+//! | `content` | files read into blobs |
+//! | `tree_edit` | trees of the index and of the files, of which only the touched ones are written |
+
+mod content;
+mod live_index;
+mod tree_edit;
+mod unknown;
+mod walk;
+
+#[cfg(test)]
+mod tests;
+
+use crate::domain::names::{Oid, RepoPath};
+use crate::env;
+use crate::error::Result;
+
+use super::capture::{CaptureOptions, WorktreeCapture};
+use super::capture_extras::CaptureExtras;
+use super::coverage::Coverage;
+use super::index_file::IndexFacts;
+use super::repository::Repository;
+use super::worktree_list::Worktree;
+
+use content::{Reading, Sorted};
+use live_index::LiveIndex;
+use walk::Walk;
+
+impl Repository {
+    /// The capture of a worktree; `None` where git has to make it. A crash leaves unreferenced objects.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`, `GIT_FAILED`, as [`Repository::capture_worktree`].
+    pub(super) fn quick_capture(&self, worktree: &Worktree, options: &CaptureOptions) -> Result<Option<WorktreeCapture>> {
+        if options.allow_unreadable || !self.is_plain() {
+            return Ok(None);
+        }
+        let head = self.head(worktree)?;
+        let Some(index) = LiveIndex::read(self, worktree) else { return Ok(None) };
+        let Some(seen) = Walk::new(worktree.path(), &index, &options.excluded).run() else { return Ok(None) };
+        let Some(unknown) = self.sort_unknown(worktree, seen.unknown, &options.excluded)? else { return Ok(None) };
+        let mut coverage = Coverage::default();
+        let attributes: Vec<RepoPath> = seen.attributes.into_iter().chain(unknown.attributes).collect();
+        let sorted = Sorted { unsure: seen.unsure, gone: seen.gone, untracked: unknown.untracked };
+        let reading = Reading { repository: self, worktree, index: &index, limit: options.max_file_size };
+        let Some(edits) = reading.read(sorted, &attributes, &mut coverage)? else { return Ok(None) };
+        for path in unknown.ignored {
+            coverage.ignored.add(path);
+        }
+        let mut special = seen.special;
+        special.extend(unknown.special);
+        special.sort();
+        special.into_iter().for_each(|path| coverage.special.add(path));
+        env::fault_point("git.capture-before-objects");
+        let Some(index_tree) = index.tree(self, &[])? else { return Ok(None) };
+        let tree = if edits.is_empty() { Some(index_tree.clone()) } else { index.tree(self, &edits)? };
+        let Some(tree) = tree else { return Ok(None) };
+        let extras = CaptureExtras::read(self, worktree, IndexFacts::default())?;
+        Ok(Some(WorktreeCapture { head, tree, index_tree, extras, coverage }))
+    }
+
+    /// Whether nothing in the configuration changes what the files of a worktree mean, as far as this module knows.
+    fn is_plain(&self) -> bool {
+        if self.caller_configures() {
+            return false;
+        }
+        let Ok(gix) = self.gix() else { return false };
+        let config = gix.config_snapshot();
+        let is = |key: &str, usual: bool| config.boolean(key).is_none_or(|value| value == usual);
+        is("core.fileMode", true)
+            && is("core.symlinks", true)
+            && is("core.ignoreCase", false)
+            && is("core.precomposeUnicode", false)
+            && is("core.protectHFS", false)
+            && is("core.sparseCheckout", false)
+            && is("extensions.worktreeConfig", false)
+            && config.string("extensions.partialClone").is_none()
+            && config.string("attr.tree").is_none()
+            && env::var("GIT_ATTR_SOURCE").is_none()
+    }
+}
+
+/// An id of gix's as ours.
+fn oid(id: &gix::oid) -> Result<Oid> {
+    Oid::new(id.to_string())
+}

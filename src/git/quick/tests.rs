@@ -1,0 +1,209 @@
+//! The quick capture beside the one that git makes, for random worktrees.
+#![allow(clippy::disallowed_methods)]
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+
+use super::super::capture::CaptureOptions;
+use super::super::scratch::{Scratch, git_at};
+use crate::domain::names::RepoPath;
+
+fn options() -> CaptureOptions {
+    CaptureOptions { max_file_size: 1000, excluded: vec![RepoPath::new(&b".worktrees"[..])], allow_unreadable: false }
+}
+
+/// Whether the quick way was taken; what it says is what git says.
+fn same(scratch: &Scratch, what: &str) -> bool {
+    let (repo, main) = (scratch.repo(), scratch.main());
+    let by_git = repo.capture_by_git(&main, &options()).unwrap();
+    match repo.quick_capture(&main, &options()).unwrap() {
+        Some(mut quick) => {
+            // git leaves out an ignored folder that has the place of a tracked file.
+            let tracked = scratch.git(&["ls-files", "-z"]);
+            let ignored = &mut quick.coverage.ignored;
+            let before = ignored.paths.len();
+            ignored.paths.retain(|path| !tracked.split('\0').any(|file| file == path.to_string()));
+            ignored.count -= (before - ignored.paths.len()) as u64;
+            let differs = scratch.git(&["diff", "--stat", by_git.tree.as_str(), quick.tree.as_str()]);
+            assert_eq!(quick, by_git, "{what}: {differs}\n{}", scratch.git(&["status", "--ignored", "-uall", "--short"]));
+            true
+        }
+        None => false,
+    }
+}
+
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % sides
+    }
+}
+
+const NAMES: &[&str] =
+    &["a", "b.txt", "c.log", "dir", "build", "keep", "sp ace", "*star", "x[1]", "!bang", "#hash", ":colon", "ü"];
+
+const PATTERNS: &[&str] = &[
+    "*.log",
+    "!keep.log",
+    "build/",
+    "/build",
+    "build/*",
+    "!build/keep",
+    "dir/**/b.txt",
+    "**/keep",
+    "a",
+    "!a",
+    "\\!bang",
+    "\\#hash",
+    "sp ace",
+    "trailing  ",
+    "x\\[1\\]",
+    "[a-b]*",
+    "dir/",
+    "!dir/",
+    "/*",
+    "!/*/",
+    "*",
+    "!*/",
+    "keep/",
+    ":colon",
+    "ü",
+    "dir/b.txt",
+];
+
+fn path(dice: &mut Dice) -> String {
+    let depth = 1 + dice.roll(3);
+    let parts: Vec<&str> = (0..depth).map(|_| NAMES[dice.roll(NAMES.len() as u64) as usize]).collect();
+    parts.join("/")
+}
+
+/// Makes the path free for a file, and puts one there.
+fn put(root: &Path, path: &str, make: impl FnOnce(&Path)) {
+    let mut above = root.to_owned();
+    let parts: Vec<&str> = path.split('/').collect();
+    for part in &parts[..parts.len() - 1] {
+        above.push(part);
+        if !std::fs::symlink_metadata(&above).is_ok_and(|meta| meta.is_dir()) {
+            drop(std::fs::remove_file(&above));
+            std::fs::create_dir(&above).unwrap();
+        }
+    }
+    let place = root.join(path);
+    match std::fs::symlink_metadata(&place) {
+        Ok(meta) if meta.is_dir() => std::fs::remove_dir_all(&place).unwrap(),
+        Ok(_) => std::fs::remove_file(&place).unwrap(),
+        Err(_) => {}
+    }
+    make(&place);
+}
+
+fn change(scratch: &Scratch, dice: &mut Dice) {
+    let root = scratch.path();
+    let place = path(dice);
+    match dice.roll(14) {
+        0..=4 => put(&root, &place, |place| std::fs::write(place, format!("{}\n", dice.roll(10))).unwrap()),
+        5 => put(&root, &place, |place| symlink("a", place).unwrap()),
+        6 => {
+            put(&root, &place, |place| std::fs::write(place, "run\n").unwrap());
+            std::fs::set_permissions(root.join(&place), std::fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        7 => drop(std::fs::remove_file(root.join(&place)).or_else(|_| std::fs::remove_dir_all(root.join(&place)))),
+        8 => put(&root, &place, |place| std::fs::create_dir(place).unwrap()),
+        9 => {
+            let folder = place.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"));
+            let count = 1 + dice.roll(4);
+            let lines: Vec<&str> = (0..count).map(|_| PATTERNS[dice.roll(PATTERNS.len() as u64) as usize]).collect();
+            put(&root, &format!("{folder}.gitignore"), |place| std::fs::write(place, lines.join("\n")).unwrap());
+        }
+        10 => put(&root, &place, |place| std::fs::write(place, vec![b'x'; 2000]).unwrap()),
+        11 => drop(super::super::scratch::try_git_at(&root, &["add", "-A"])),
+        12 => drop(super::super::scratch::try_git_at(&root, &["add", "-f", "-A", "."])),
+        _ => drop(super::super::scratch::try_git_at(&root, &["commit", "-q", "-m", "more", "--allow-empty"])),
+    }
+}
+
+#[test]
+fn random_worktrees_are_captured_as_git_captures_them() {
+    let rounds: u64 = std::env::var("AXIOM_QUICK_ROUNDS").map_or(12, |rounds| rounds.parse().unwrap());
+    let mut quick = 0;
+    let mut states = 0;
+    for seed in 0..rounds {
+        let mut dice = Dice(seed.wrapping_mul(7919) + 1);
+        let kind: &[&str] = [&[][..], &["--object-format=sha256"], &["--ref-format=reftable"]][seed as usize % 3];
+        let scratch = Scratch::new(kind);
+        for step in 0..6 {
+            for _ in 0..dice.roll(9) {
+                change(&scratch, &mut dice);
+            }
+            states += 1;
+            quick += u32::from(same(&scratch, &format!("seed {seed}, step {step}")));
+        }
+    }
+    println!("{quick} of {states} the quick way");
+    assert!(quick * 10 > states * 8, "only {quick} of {states} were captured the quick way");
+}
+
+/// What is odd, and what makes it.
+type Odd = (&'static str, fn(&Scratch));
+
+#[test]
+fn what_only_git_decides_right_is_left_to_git() {
+    let odd: &[Odd] = &[
+        ("nested repository", |scratch| drop(git_at(&scratch.path(), &["init", "-q", "nested"]))),
+        ("assume unchanged", |scratch| drop(scratch.git(&["update-index", "--assume-unchanged", "a.txt"]))),
+        ("skip worktree", |scratch| drop(scratch.git(&["update-index", "--skip-worktree", "a.txt"]))),
+        ("announced", |scratch| {
+            scratch.write("n", b"");
+            scratch.git(&["add", "-N", "n"]);
+        }),
+        ("file mode", |scratch| drop(scratch.git(&["config", "core.fileMode", "false"]))),
+        ("ignoring case", |scratch| drop(scratch.git(&["config", "core.ignoreCase", "true"]))),
+        ("a filter", |scratch| {
+            scratch.git(&["config", "filter.f.clean", "tr a-z A-Z"]);
+            scratch.write(".gitattributes", b"* filter=f\n");
+        }),
+        ("line ends", |scratch| {
+            scratch.write(".gitattributes", b"* text=auto\n");
+            scratch.write("crlf", b"1\r\n");
+        }),
+        ("line ends by configuration", |scratch| {
+            scratch.git(&["config", "core.autocrlf", "input"]);
+            scratch.write("crlf", b"1\r\n");
+        }),
+        ("an odd name", |scratch| scratch.write("git~1", b"")),
+        ("no index", |scratch| std::fs::remove_file(scratch.path().join(".git/index")).unwrap()),
+    ];
+    for (what, make) in odd {
+        let scratch = Scratch::new(&[]);
+        assert!(same(&scratch, what), "{what}");
+        make(&scratch);
+        scratch.write("sub/b.txt", b"other\n");
+        if *what != "an odd name" {
+            assert!(!same(&scratch, what), "{what}");
+        } else {
+            assert!(scratch.repo().quick_capture(&scratch.main(), &options()).unwrap().is_none());
+        }
+    }
+    // Attributes that change nothing here.
+    let scratch = Scratch::new(&[]);
+    scratch.write(".gitattributes", b"*.txt text=auto eol=lf\n");
+    scratch.write("sub/b.txt", b"other\n");
+    assert!(same(&scratch, "harmless attributes"));
+}
+
+#[test]
+fn an_edit_that_leaves_size_and_time_is_seen() {
+    let scratch = Scratch::new(&[]);
+    let place = scratch.path().join("a.txt");
+    for round in 0..3_u8 {
+        scratch.write("a.txt", &[b'0' + round, b'\n']);
+        scratch.git(&["add", "a.txt"]);
+        let time = std::fs::metadata(&place).unwrap().modified().unwrap();
+        scratch.write("a.txt", &[b'A' + round, b'\n']);
+        std::fs::File::options().write(true).open(&place).unwrap().set_modified(time).unwrap();
+        let taken = scratch.repo().quick_capture(&scratch.main(), &options()).unwrap().unwrap();
+        assert_eq!(scratch.git(&["show", &format!("{}:a.txt", taken.tree)]).as_bytes(), [b'A' + round]);
+    }
+}

@@ -1,0 +1,189 @@
+//! What git does not track: ignored or content. git itself says which, in one call for most worktrees.
+
+use std::fs::FileType;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use crate::domain::names::RepoPath;
+use crate::error::Result;
+use crate::git::repository::Repository;
+use crate::git::worktree_list::Worktree;
+
+use super::walk::Unknown;
+
+/// How many paths are listed below folders before git has said whether those are ignored: asking once about more paths
+/// is cheaper than asking again, but an ignored folder can be huge.
+const AHEAD: usize = 1000;
+
+/// What is not tracked, sorted. Each list is ordered by path.
+#[derive(Debug, Default)]
+pub(super) struct SortedUnknown {
+    /// Files and links that are content.
+    pub untracked: Vec<RepoPath>,
+    /// The topmost ignored files and folders.
+    pub ignored: Vec<RepoPath>,
+    /// Sockets, fifos and devices in folders that are not ignored.
+    pub special: Vec<RepoPath>,
+    /// Files with attributes.
+    pub attributes: Vec<RepoPath>,
+}
+
+/// A path in question.
+#[derive(Debug)]
+struct Node {
+    path: RepoPath,
+    kind: NodeKind,
+    /// The folder above it that is in question too, by its number.
+    above: Option<usize>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum NodeKind {
+    File,
+    Special,
+    Folder,
+    /// A folder whose content is among the nodes.
+    Listed,
+    /// Something that only git decides right, where it is not ignored.
+    Odd,
+}
+
+impl Repository {
+    /// Sorts what is not tracked; `None` where git has to look at the worktree itself. What is at or below `excluded` is
+    /// left out.
+    ///
+    /// # Errors
+    /// `GIT_MISSING`, `IO_FAILED`.
+    pub(super) fn sort_unknown(
+        &self,
+        worktree: &Worktree,
+        unknown: Vec<Unknown>,
+        excluded: &[RepoPath],
+    ) -> Result<Option<SortedUnknown>> {
+        let mut sorted = SortedUnknown::default();
+        let kind = |folder| if folder { NodeKind::Folder } else { NodeKind::File };
+        let first = unknown.into_iter();
+        let mut nodes: Vec<Node> = first.map(|found| Node { path: found.path, kind: kind(found.folder), above: None }).collect();
+        while !nodes.is_empty() {
+            list_ahead(worktree.path(), excluded, &mut nodes);
+            let Some(ignored) = self.are_ignored(worktree, &nodes)? else { return Ok(None) };
+            let Some(folders) = settle(nodes, &ignored, &mut sorted) else { return Ok(None) };
+            nodes = Vec::new();
+            for folder in folders {
+                list(worktree.path(), excluded, &folder, None, &mut nodes);
+            }
+        }
+        for paths in [&mut sorted.untracked, &mut sorted.ignored, &mut sorted.special] {
+            paths.sort();
+        }
+        Ok(Some(sorted))
+    }
+
+    /// Which of the nodes git ignores by themselves or by a folder above; `None` where git does not say.
+    fn are_ignored(&self, worktree: &Worktree, nodes: &[Node]) -> Result<Option<Vec<bool>>> {
+        let asked = |node: &&Node| matches!(node.kind, NodeKind::File | NodeKind::Folder | NodeKind::Listed);
+        let mut input = Vec::new();
+        for node in nodes.iter().filter(asked) {
+            // The dot keeps a colon at the beginning from being magic.
+            input.extend_from_slice(b"./");
+            input.extend_from_slice(node.path.as_bytes());
+            input.push(0);
+        }
+        let git = self.git_in(worktree).args(["check-ignore", "--no-index", "-z", "--stdin", "-v", "-n"]);
+        let output = git.stdin(input).run()?;
+        if !matches!(output.code, Some(0 | 1)) || !output.stderr.is_empty() {
+            return Ok(None);
+        }
+        let mut fields = output.stdout.split(|byte| *byte == 0);
+        let mut ignored = Vec::with_capacity(nodes.len());
+        for node in nodes {
+            if !asked(&node) {
+                ignored.push(false);
+                continue;
+            }
+            let mut next = || fields.next();
+            let (Some(_source), Some(_line), Some(pattern), Some(path)) = (next(), next(), next(), next()) else {
+                return Ok(None);
+            };
+            if path.strip_prefix(b"./") != Some(node.path.as_bytes()) {
+                return Ok(None);
+            }
+            // The pattern that decides may be one that takes back another.
+            ignored.push(!pattern.is_empty() && !pattern.starts_with(b"!"));
+        }
+        Ok(Some(ignored))
+    }
+}
+
+/// Lists folders, and those in them, while there are few paths.
+fn list_ahead(root: &Path, excluded: &[RepoPath], nodes: &mut Vec<Node>) {
+    let mut next = 0;
+    let first = nodes.len();
+    while next < nodes.len() && nodes.len() < first + AHEAD {
+        if nodes[next].kind == NodeKind::Folder {
+            nodes[next].kind = NodeKind::Listed;
+            let folder = nodes[next].path.clone();
+            list(root, excluded, &folder, Some(next), nodes);
+        }
+        next += 1;
+    }
+}
+
+/// Adds what is in a folder to the nodes.
+fn list(root: &Path, excluded: &[RepoPath], folder: &RepoPath, above: Option<usize>, nodes: &mut Vec<Node>) {
+    let odd = Node { path: folder.clone(), kind: NodeKind::Odd, above };
+    let Ok(names) = std::fs::read_dir(root.join(folder.to_path())) else {
+        nodes.push(odd);
+        return;
+    };
+    for name in names {
+        let Some((name, kind)) = name.ok().and_then(|name| Some((name.file_name(), name.file_type().ok()?))) else {
+            nodes.push(odd);
+            return;
+        };
+        let path = RepoPath::new([folder.as_bytes(), b"/", name.as_bytes()].concat());
+        if !excluded.contains(&path) {
+            nodes.push(Node { kind: kind_of(name.as_bytes(), kind), path, above });
+        }
+    }
+}
+
+fn kind_of(name: &[u8], kind: FileType) -> NodeKind {
+    // A nested repository, most likely; and links that git does not follow.
+    if name.eq_ignore_ascii_case(b".git") || (kind.is_symlink() && matches!(name, b".gitignore" | b".gitattributes")) {
+        NodeKind::Odd
+    } else if kind.is_dir() {
+        NodeKind::Folder
+    } else if kind.is_file() || kind.is_symlink() {
+        NodeKind::File
+    } else {
+        NodeKind::Special
+    }
+}
+
+/// Puts the nodes where they belong, and returns the folders that are content and not yet listed; `None` where git has
+/// to decide. A node comes after the one above it.
+fn settle(nodes: Vec<Node>, ignored: &[bool], sorted: &mut SortedUnknown) -> Option<Vec<RepoPath>> {
+    let mut hidden = vec![false; nodes.len()];
+    let mut folders = Vec::new();
+    for (number, Node { path, kind, above }) in nodes.into_iter().enumerate() {
+        hidden[number] = ignored[number] || above.is_some_and(|above| hidden[above]);
+        if above.is_some_and(|above| hidden[above]) {
+            continue;
+        }
+        match kind {
+            _ if ignored[number] => sorted.ignored.push(path),
+            NodeKind::File => {
+                if path.as_bytes().rsplit(|byte| *byte == b'/').next() == Some(b".gitattributes") {
+                    sorted.attributes.push(path.clone());
+                }
+                sorted.untracked.push(path);
+            }
+            NodeKind::Special => sorted.special.push(path),
+            NodeKind::Folder => folders.push(path),
+            NodeKind::Listed => {}
+            NodeKind::Odd => return None,
+        }
+    }
+    Some(folders)
+}
