@@ -1,6 +1,7 @@
 //! Questions about history and differences between trees.
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 use crate::domain::names::{Oid, RefName, RepoPath};
 use crate::error::{Code, Error, Result};
@@ -17,6 +18,14 @@ pub struct FileId {
     /// The blob, or the commit of a submodule.
     pub oid: Oid,
 }
+
+/// How many differences between trees are remembered, and of at most how many paths: what is planned, carried out and put
+/// into the index is one difference, and trees never change.
+const DIFFS: usize = 4;
+const DIFF: usize = 20_000;
+
+/// Differences between trees that were asked for last.
+pub(super) type Diffs = Mutex<Vec<((Oid, Oid), Vec<TreeChange>)>>;
 
 /// A path in which two trees differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,7 +89,16 @@ impl Repository {
     /// # Errors
     /// `GIT_FAILED`.
     pub fn diff_trees(&self, old: &Oid, new: &Oid) -> Result<Vec<TreeChange>> {
+        let known = || self.diffs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, changes)) = known().iter().find(|((one, other), _)| one == old && other == new) {
+            return Ok(changes.clone());
+        }
         if let Ok(changes) = tree_diff::diff(self, old, new) {
+            if changes.len() <= DIFF {
+                let mut known = known();
+                known.truncate(DIFFS - 1);
+                known.insert(0, ((old.clone(), new.clone()), changes.clone()));
+            }
             return Ok(changes);
         }
         // In a partial clone git fetches what is missing; and git's words are better than ours.

@@ -329,9 +329,9 @@ impl Repository {
             let space = rest[..nul].iter().position(|b| *b == b' ').ok_or_else(damaged)?;
             let mode = std::str::from_utf8(&rest[..space]).ok().and_then(|m| u32::from_str_radix(m, 8).ok());
             let id = rest.get(nul + 1..nul + 1 + width).ok_or_else(damaged)?;
-            let hex: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+            let id = gix::ObjectId::try_from(id).map_err(|_| damaged())?;
             let name = rest[space + 1..nul].to_vec();
-            entries.push(TreeEntry { mode: mode.ok_or_else(damaged)?, oid: Oid::new(hex)?, name });
+            entries.push(TreeEntry { mode: mode.ok_or_else(damaged)?, oid: Oid::new(id.to_string())?, name });
             rest = &rest[nul + 1 + width..];
         }
         Ok(entries)
