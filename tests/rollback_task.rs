@@ -267,3 +267,62 @@ fn the_edge_of_a_shallow_clone_is_no_root_commit() {
     clone.refused(&["rollback", "task", "t1", "--yes"], "HISTORY_MISSING", 1);
     assert!(clone.has("a.txt"));
 }
+
+/// Whatever was scanned before, and however the history went on since, the answer is the one of a whole scan.
+#[test]
+fn what_is_remembered_of_a_history_changes_no_answer() {
+    let scratch = Scratch::new();
+    let memory = scratch.path().join(".git/axiom/tmp/scanned.json");
+    let answer = |task: &str| {
+        let output = scratch.axiom_with(&["rollback", "task", task, "--dry-run", "--json"], &[]);
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        // The ids of revert commits are of the second in which they are made; they are not in the answer.
+        (text(&output.stdout), text(&output.stderr).lines().next().unwrap_or_default().to_owned())
+    };
+    let check = |what: &str| {
+        for task in ["t1", "t2", "t3", "free", "none"] {
+            let remembered = answer(task);
+            let kept = std::fs::read(&memory).ok();
+            let _ = std::fs::remove_file(&memory);
+            assert_eq!(answer(task), remembered, "{task} after {what}");
+            // On with the old memory, or the new one, in turns.
+            if let Some(kept) = kept.filter(|_| task.len() == 2) {
+                std::fs::write(&memory, kept).unwrap();
+            }
+        }
+    };
+    commit(&scratch, "before.txt", "1", "before anything");
+    scratch.done_task("t1");
+    scratch.axiom(&["merge", "t1"]);
+    check("a merge");
+    commit(&scratch, "free.txt", "1", "by hand #free @ed-001");
+    scratch.done_task("t2");
+    check("a commit");
+    commit(&scratch, "between.txt", "1", "between");
+    scratch.axiom(&["merge", "t2"]);
+    check("a merge of what began earlier");
+    scratch.git(&["revert", "--no-edit", "-m", "1", "HEAD"]);
+    check("a revert");
+    scratch.git(&["switch", "-q", "-c", "side", "HEAD~3"]);
+    commit(&scratch, "side.txt", "1", "on the side\n\nAxiom-Task: t3");
+    scratch.git(&["switch", "-q", "main"]);
+    scratch.git(&["merge", "-q", "--no-ff", "--no-edit", "side"]);
+    check("a merge of the side");
+    commit(&scratch, "last.txt", "1", "last");
+    check("one more");
+    scratch.git(&["reset", "-q", "--hard", "HEAD~3"]);
+    check("a rewritten history");
+    scratch.git(&["switch", "-q", "-c", "other", "side"]);
+    scratch.git(&["merge", "-q", "--no-ff", "--no-edit", "main"]);
+    scratch.git(&["branch", "-f", "main", "other"]);
+    scratch.git(&["switch", "-q", "main"]);
+    check("another first parent");
+    let bytes = std::fs::read(&memory).unwrap();
+    for damaged in [&bytes[..bytes.len() / 2], b"", b"00000000\n{}"] {
+        std::fs::write(&memory, damaged).unwrap();
+        check("damage");
+    }
+    let text = String::from_utf8(bytes).unwrap();
+    std::fs::write(&memory, text.replace("\"lowest\":{", "\"lowest\":{\"t1\":999,")).unwrap();
+    check("a memory that lies");
+}

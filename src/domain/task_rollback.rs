@@ -4,6 +4,7 @@
 //! or that took in nothing but the task's commits, is reverted as one, by its first parent; work of others that came in by
 //! the same merge is left alone: then the task's commits are reverted one by one.
 
+mod heights;
 mod history;
 mod tasks;
 
@@ -13,6 +14,7 @@ use super::commit_marks::Marks;
 use super::ids::CaseId;
 use super::names::Oid;
 
+pub use heights::{Heights, heights, line_begins_at};
 use history::History;
 pub use tasks::{dependents, edits};
 

@@ -1,6 +1,7 @@
 //! Questions about history and differences between trees.
 
 use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 
 use crate::domain::names::{Oid, RefName, RepoPath};
 use crate::error::{Code, Error, Result};
@@ -17,6 +18,14 @@ pub struct FileId {
     /// The blob, or the commit of a submodule.
     pub oid: Oid,
 }
+
+/// How many differences between trees are remembered, and of at most how many paths: what is planned, carried out and put
+/// into the index is one difference, and trees never change.
+const DIFFS: usize = 4;
+const DIFF: usize = 20_000;
+
+/// Differences between trees that were asked for last.
+pub(super) type Diffs = Mutex<Vec<((Oid, Oid), Vec<TreeChange>)>>;
 
 /// A path in which two trees differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -80,7 +89,16 @@ impl Repository {
     /// # Errors
     /// `GIT_FAILED`.
     pub fn diff_trees(&self, old: &Oid, new: &Oid) -> Result<Vec<TreeChange>> {
+        let known = || self.diffs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, changes)) = known().iter().find(|((one, other), _)| one == old && other == new) {
+            return Ok(changes.clone());
+        }
         if let Ok(changes) = tree_diff::diff(self, old, new) {
+            if changes.len() <= DIFF {
+                let mut known = known();
+                known.truncate(DIFFS - 1);
+                known.insert(0, ((old.clone(), new.clone()), changes.clone()));
+            }
             return Ok(changes);
         }
         // In a partial clone git fetches what is missing; and git's words are better than ours.
@@ -214,6 +232,30 @@ impl Repository {
         Ok(commits)
     }
 
+    /// As [`Repository::log`] without the tasks, where the commits are one line that begins at one of `without`, which starts
+    /// no process; `None` where git has to be asked.
+    pub fn line(&self, to: &Oid, without: &[Oid], limit: usize) -> Option<Vec<LoggedCommit>> {
+        let gix = self.gix().ok()?;
+        let mut commits = Vec::new();
+        let mut next = to.clone();
+        while !without.contains(&next) && commits.len() < limit {
+            let commit = gix.find_commit(gix_id(&next).ok()?).ok()?;
+            let mut parents = commit.parent_ids().map(|id| Oid::new(id.to_string()));
+            let parent = parents.next()?.ok()?;
+            let message = std::str::from_utf8(commit.message_raw().ok()?).ok()?;
+            let subject = message.lines().next().unwrap_or_default();
+            let is_one_line = message.lines().nth(1).is_none_or(|line| line.trim().is_empty()) && !subject.trim().is_empty();
+            let is_utf8 = commit.decode().ok()?.encoding.is_none();
+            if parents.next().is_some() || !is_one_line || !is_utf8 {
+                return None;
+            }
+            let (seconds, subject) = (commit.time().ok()?.seconds, subject.trim().to_owned());
+            let oid = std::mem::replace(&mut next, parent.clone());
+            commits.push(LoggedCommit { oid, parents: vec![parent], seconds, subject, tasks: Vec::new() });
+        }
+        Some(commits)
+    }
+
     /// The commits of [`Repository::log`] whose trailers name a task.
     ///
     /// # Errors
@@ -254,6 +296,11 @@ mod tests {
         let found = repo.task_commits("t1", &last, &[], 100).unwrap();
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].subject.as_str(), &found[0].parents[0]), ("work #t1", &first));
-        assert_eq!(repo.log(&last, &[first], 100).unwrap().len(), 2);
+        let mut log = repo.log(&last, std::slice::from_ref(&first), 100).unwrap();
+        assert_eq!(log.len(), 2);
+        log.iter_mut().for_each(|commit| commit.tasks.clear());
+        assert_eq!(repo.line(&last, std::slice::from_ref(&first), 100).unwrap(), log);
+        assert_eq!(repo.line(&last, &[first], 1).unwrap(), log[..1]);
+        assert!(repo.line(&last, &[], 100).is_none(), "a root commit ends no line");
     }
 }

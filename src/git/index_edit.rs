@@ -82,6 +82,10 @@ pub(super) fn edit(bytes: &[u8], hash: HashKind, modified: i64, edits: &[Edit<'_
     let mut open = edits.iter().peekable();
     for _ in 0..count {
         let entry = Entry::at(body, at, width)?;
+        // Announced with 'git add -N', or not checked out.
+        if entry.flags & EXTENDED != 0 {
+            return None;
+        }
         while let Some(edit) = open.next_if(|edit| edit.path.as_bytes() < entry.name) {
             writer.add(edit)?;
         }
@@ -190,8 +194,8 @@ impl Writer {
     }
 
     fn replace(&mut self, entry: &Entry<'_>, edit: &Edit<'_>) -> Option<()> {
-        // Conflicts, `git add -N` and the like are git's to replace.
-        let plain = entry.flags & (STAGE | EXTENDED) == 0;
+        // Conflicts are git's to replace.
+        let plain = entry.flags & STAGE == 0;
         match &edit.kind {
             EditKind::Set(file, meta) if plain && entry.flags & ASSUME_VALID == 0 => self.write(edit.path, file, meta.as_ref()),
             EditKind::Remove if plain => Some(()),
@@ -256,7 +260,8 @@ fn stat(meta: &std::fs::Metadata, mode: u32) -> [u8; STAT] {
 
 /// Whether no path is a file and a folder at once.
 fn fits(out: &[u8], count: u32, width: usize, edits: &[Edit<'_>]) -> Option<bool> {
-    let set: Vec<&RepoPath> = edits.iter().filter(|edit| matches!(edit.kind, EditKind::Set(..))).map(|edit| edit.path).collect();
+    let is_added = |edit: &&Edit<'_>| edit.is_new && matches!(edit.kind, EditKind::Set(..));
+    let set: Vec<&RepoPath> = edits.iter().filter(is_added).map(|edit| edit.path).collect();
     if set.is_empty() {
         return Some(true);
     }
@@ -342,6 +347,10 @@ impl Repository {
         placed: &[Placed],
     ) -> Result<bool> {
         let Some((bytes, meta)) = self.index_bytes(worktree) else { return Ok(false) };
+        // Of a folder with some of its changes only, nothing is known.
+        if self.diff_trees(old, new)? != changes {
+            return Ok(false);
+        }
         let trees = Trees { repository: self, old, new };
         self.install_edited(worktree, (&bytes, &meta), changes, &trees, lock, placed)
     }
@@ -349,8 +358,10 @@ impl Repository {
     fn index_bytes(&self, worktree: &Worktree) -> Option<(Vec<u8>, std::fs::Metadata)> {
         // Whoever shares a repository sets modes that are git's to set.
         let shared = self.gix().ok()?.config_snapshot().string("core.sharedRepository").is_some();
+        // Outside of what is checked out of a sparse checkout, entries are marked.
+        let sparse = worktree.git_dir().join("info/sparse-checkout").exists();
         let place = worktree.index_file();
-        let meta = std::fs::symlink_metadata(&place).ok().filter(|meta| meta.is_file() && !shared)?;
+        let meta = std::fs::symlink_metadata(&place).ok().filter(|meta| meta.is_file() && !shared && !sparse)?;
         Some((std::fs::read(&place).ok()?, meta))
     }
 

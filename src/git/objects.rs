@@ -288,6 +288,17 @@ impl Repository {
         Ok(CommitData { tree: tree.ok_or_else(damaged)?, parents, message: message.to_owned() })
     }
 
+    /// The tree of a commit, or the tree itself.
+    ///
+    /// # Errors
+    /// As [`Repository::read_object`].
+    pub fn tree_of(&self, oid: &Oid) -> Result<Oid> {
+        match self.gix()?.find_header(gix_id(oid)?) {
+            Ok(header) if header.kind() == gix::objs::Kind::Tree => Ok(oid.clone()),
+            Ok(_) | Err(_) => Ok(self.read_commit(oid)?.tree),
+        }
+    }
+
     /// When a commit was made, in seconds since 1970.
     ///
     /// # Errors

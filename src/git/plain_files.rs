@@ -84,10 +84,7 @@ impl Repository {
         if !self.has_no_attributes_of_its_own() {
             return None;
         }
-        let root = match self.read_commit(tree) {
-            Ok(commit) => commit.tree,
-            Err(_) => tree.clone(),
-        };
+        let root = self.tree_of(tree).ok()?;
         let mut folders = Folders { repository: self, known: BTreeMap::new() };
         folders.known.insert(Vec::new(), Some(self.read_tree(&root).ok()?));
         let mut found = Vec::new();

@@ -14,6 +14,7 @@ use crate::error::{Code, Error, Result};
 use crate::files::FileLock;
 use crate::process::command::{IN_OPERATION, command_with_callers_repository};
 
+use super::history::Diffs;
 use super::program::{Git, run_captured};
 use super::worktree_list::Worktree;
 
@@ -61,6 +62,7 @@ pub struct Repository {
     main: OnceLock<PathBuf>,
     identity: OnceLock<Identity>,
     knows_ref_formats: bool,
+    pub(super) diffs: Diffs,
     gix: OnceLock<gix::ThreadSafeRepository>,
 }
 
@@ -127,6 +129,7 @@ impl Repository {
             main: OnceLock::new(),
             identity: OnceLock::new(),
             knows_ref_formats: refs != b"--show-ref-format",
+            diffs: Diffs::default(),
             gix: OnceLock::new(),
         })
     }

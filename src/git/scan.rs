@@ -1,22 +1,157 @@
-//! The whole history of a branch with what the messages say of tasks: one call of git.
+//! The history of a branch with what the messages say of tasks: one call of git, and a memory of what was scanned before.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
 
 use crate::domain::commit_marks;
 use crate::domain::names::{Oid, RepoPath};
-use crate::domain::task_rollback::Logged;
+use crate::domain::task_rollback::{self, Heights, Logged, Wanted};
 use crate::error::{Code, Error, Result};
+use crate::files;
 
+use super::objects::gix_id;
 use super::repository::Repository;
 
+/// The version of the memory: another one where marks are read otherwise.
+const VERSION: u32 = 1;
+/// The largest memory that is read.
+const MEMORY: u64 = 16 * 1024 * 1024;
+/// With more recorded commits, or further back, the whole history is as cheap.
+const RECORDED: usize = 50;
+const FURTHEST: u64 = 50_000;
+
+/// What the last scan found: it says how far back a task's commits can be. Without it, or where it does not fit, the whole
+/// history is read.
+#[derive(Debug, Serialize, Deserialize)]
+struct Memory {
+    version: u32,
+    /// The commit that was scanned.
+    tip: Oid,
+    heights: Heights,
+}
+
 impl Repository {
+    /// The part of a branch's history that matters for some tasks: as [`Repository::scan_history`], but without what came
+    /// before the first commit that names one of them. What was scanned before is not scanned again.
+    ///
+    /// # Errors
+    /// As [`Repository::scan_history`].
+    pub fn scan_for(&self, to: &Oid, wanted: &[Wanted]) -> Result<Vec<Logged>> {
+        // Where a history ends otherwise than its commits say, numbers from its beginning mean nothing.
+        let odd = ["shallow", "info/grafts"].iter().any(|name| self.common_dir().join(name).exists());
+        if odd {
+            return self.scan_history(to);
+        }
+        let Some(heights) = self.remembered_heights(to)? else {
+            let log = self.scan_history(to)?;
+            self.remember(to, task_rollback::heights(&log));
+            return Ok(log);
+        };
+        let lowest = wanted.iter().filter_map(|one| heights.lowest.get(&one.task.folded())).min().copied();
+        let below = lowest.map_or(heights.whole, |lowest| lowest - 1);
+        let Some(from) = self.first_parent_at(to, heights.whole, below)? else { return self.scan_history(to) };
+        let recorded: Vec<&Oid> = wanted.iter().flat_map(|one| &one.recorded).collect();
+        if recorded.len() > RECORDED {
+            return self.scan_history(to);
+        }
+        for commit in recorded {
+            if self.has_object(commit) && self.is_ancestor(commit, &from)? {
+                return self.scan_history(to);
+            }
+        }
+        self.scan(to, Some(&from))
+    }
+
+    /// The heights of all that `to` reaches, from the memory and what came since; `None` where the memory is of no use.
+    fn remembered_heights(&self, to: &Oid) -> Result<Option<Heights>> {
+        let Some(Memory { tip, heights, .. }) = self.read_memory() else { return Ok(None) };
+        if tip == *to {
+            return Ok(Some(heights));
+        }
+        if !self.has_object(&tip) || !self.is_ancestor(&tip, to)? {
+            return Ok(None);
+        }
+        let new = self.scan(to, Some(&tip))?;
+        // Only along the first parents do the numbers go on.
+        if task_rollback::line_begins_at(&new) != Some(&tip) {
+            return Ok(None);
+        }
+        let heights = heights.with(task_rollback::heights(&new));
+        self.remember(to, heights.clone());
+        Ok(Some(heights))
+    }
+
+    /// The commit of a first-parent line that has `height` commits up to itself, given that `to` has `whole`; `None` for the
+    /// beginning of history, or too far back.
+    fn first_parent_at(&self, to: &Oid, whole: u64, height: u64) -> Result<Option<Oid>> {
+        if height == 0 || whole < height || whole - height > FURTHEST {
+            return Ok(None);
+        }
+        let gix = self.gix()?;
+        let mut commit = gix_id(to)?;
+        for _ in height..whole {
+            let parent = gix.find_commit(commit).ok().and_then(|found| found.parent_ids().next().map(gix::Id::detach));
+            let Some(parent) = parent else { return Ok(None) };
+            commit = parent;
+        }
+        Oid::new(commit.to_string()).map(Some)
+    }
+
+    fn memory_file(&self) -> PathBuf {
+        self.common_dir().join("axiom/tmp/scanned.json")
+    }
+
+    /// What a damaged file says is not believed: a line with the checksum, then the JSON.
+    fn read_memory(&self) -> Option<Memory> {
+        let bytes = files::read_optional(&self.memory_file(), MEMORY).ok()??;
+        let (sum, json) = std::str::from_utf8(&bytes).ok()?.split_once('\n')?;
+        let sum = u32::from_str_radix(sum, 16).ok()?;
+        let memory: Memory = serde_json::from_str(json).ok().filter(|_| crc32c::crc32c(json.as_bytes()) == sum)?;
+        (memory.version == VERSION).then_some(memory)
+    }
+
+    /// Keeps what was found for the next time, where git axiom is used already; failing to is no harm.
+    fn remember(&self, tip: &Oid, heights: Heights) {
+        let file = self.memory_file();
+        let memory = Memory { version: VERSION, tip: tip.clone(), heights };
+        if let Some(folder) = file.parent()
+            && self.common_dir().join("axiom").is_dir()
+            && let Ok(json) = serde_json::to_string(&memory)
+        {
+            let text = format!("{:08x}\n{json}", crc32c::crc32c(json.as_bytes()));
+            let written = files::create_dir_all(folder).and_then(|()| files::write_public(&file, text.as_bytes()));
+            if let Err(error) = written {
+                tracing::debug!(%error, "what was scanned is not remembered");
+            }
+        }
+    }
+
     /// All commits that `to` reaches, newest first, each before its parents, read as they were made (grafts and
     /// replacements left aside). Memory grows with the length of the messages.
     ///
     /// # Errors
     /// `GIT_FAILED` where a commit is missing.
     pub fn scan_history(&self, to: &Oid) -> Result<Vec<Logged>> {
+        self.scan(to, None)
+    }
+
+    /// The commits that `to` reaches and `from` does not; without `from`, all of them.
+    fn scan(&self, to: &Oid, from: Option<&Oid>) -> Result<Vec<Logged>> {
+        // By date, parents come after their children unless a clock was wrong; git need not know all commits first for it.
+        let by_date = self.scan_in_order(to, from, None)?;
+        match parents_follow(&by_date) {
+            true => Ok(by_date),
+            false => self.scan_in_order(to, from, Some("--topo-order")),
+        }
+    }
+
+    fn scan_in_order(&self, to: &Oid, from: Option<&Oid>, order: Option<&str>) -> Result<Vec<Logged>> {
         let git = self.git().env("GIT_NO_REPLACE_OBJECTS", "1");
-        let git = git.args(["log", "-z", "--topo-order", "--no-show-signature", "--no-notes", "--no-color", "--no-decorate"]);
-        let output = git.args(["--encoding=UTF-8", "--format=%H %P%n%B", to.as_str(), "--"]).run_ok()?;
+        let git = git.args(["log", "-z", "--no-show-signature", "--no-notes", "--no-color", "--no-decorate"]);
+        let git = git.args(order).args(["--encoding=UTF-8", "--format=%H %P%n%B", to.as_str()]);
+        let output = git.args(from.map(|from| format!("^{from}"))).arg("--").run_ok()?;
         let unclear = || Error::new(Code::GitFailed, "cannot make sense of what 'git log' printed");
         let mut commits = Vec::new();
         for entry in output.stdout.split(|byte| *byte == 0).filter(|entry| !entry.is_empty()) {
@@ -73,6 +208,12 @@ impl Repository {
         }
         Ok(names)
     }
+}
+
+/// Whether no commit comes before one of its children.
+fn parents_follow(log: &[Logged]) -> bool {
+    let mut seen: HashSet<&Oid> = HashSet::with_capacity(log.len());
+    log.iter().all(|commit| seen.insert(&commit.oid) && !commit.parents.iter().any(|parent| seen.contains(parent)))
 }
 
 #[cfg(test)]

@@ -52,7 +52,9 @@ impl<'l> History<'l> {
             self.came_by[link] = link;
         }
         for &link in self.chain.iter().rev() {
-            let mut open: Vec<usize> = self.parents(link).skip(1).collect();
+            // Where the log is a part of the history, the first parent may be missing.
+            let others = self.log[link].parents.iter().skip(1);
+            let mut open: Vec<usize> = others.filter_map(|oid| self.places.get(oid)).copied().collect();
             let mut brought = Vec::new();
             while let Some(place) = open.pop() {
                 if self.came_by[place] == usize::MAX {
@@ -78,11 +80,16 @@ impl<'l> History<'l> {
     }
 
     pub fn first_parent(&self, place: usize) -> Option<usize> {
-        self.parents(place).next()
+        self.log[place].parents.first().and_then(|oid| self.places.get(oid)).copied()
     }
 
     pub fn is_merge(&self, place: usize) -> bool {
         self.log[place].parents.len() > 1
+    }
+
+    /// The link of the chain by which a commit came in: itself where it is one.
+    pub fn link(&self, place: usize) -> Option<usize> {
+        self.came_by.get(place).copied().filter(|link| *link != usize::MAX)
     }
 
     /// What a link of the chain took in, newest first.

@@ -105,15 +105,18 @@ fn what_the_user_staged_elsewhere_stays() {
 #[test]
 fn an_edit_of_the_very_second_is_still_seen() {
     let (scratch, one, two) = two(&[]);
-    let zz = scratch.path().join("zz");
-    let meta = std::fs::metadata(&zz).unwrap();
+    let (zz, index) = (scratch.path().join("zz"), scratch.path().join(".git/index"));
+    let long_ago = std::fs::metadata(&zz).unwrap().modified().unwrap() - std::time::Duration::from_secs(100);
+    let stamp = |path: &std::path::Path| {
+        std::fs::File::options().write(true).open(path).unwrap().set_modified(long_ago).unwrap();
+    };
+    scratch.git(&["config", "core.trustctime", "false"]);
+    stamp(&zz);
+    scratch.git(&["update-index", "--refresh"]);
     // As large and as old as the entry says, and written in the second of the index: only the content tells.
     std::fs::write(&zz, b"X").unwrap();
-    std::fs::File::options().write(true).open(&zz).unwrap().set_modified(meta.modified().unwrap()).unwrap();
-    scratch.git(&["config", "core.trustctime", "false"]);
-    let index = scratch.path().join(".git/index");
-    let second = meta.modified().unwrap();
-    std::fs::File::options().write(true).open(&index).unwrap().set_modified(second).unwrap();
+    stamp(&zz);
+    stamp(&index);
     go(&scratch, &two, &one);
     assert_eq!(scratch.git(&["diff-files", "--name-only"]), "zz");
 }

@@ -29,11 +29,8 @@ impl Trees<'_> {
         let mut root = read(&mut rest, width, 0)?;
         let paths: Vec<Path<'_>> = edits.iter().filter_map(Path::of).collect();
         if !paths.is_empty() {
-            let commit = |oid: &Oid| match self.repository.read_commit(oid) {
-                Ok(commit) => commit.tree,
-                Err(_) => oid.clone(),
-            };
-            self.bring(&mut root, Some(&commit(self.old)), Some(&commit(self.new)), &paths)?;
+            let (old, new) = (self.repository.tree_of(self.old).ok()?, self.repository.tree_of(self.new).ok()?);
+            self.bring(&mut root, Some(&old), Some(&new), &paths)?;
         }
         let mut out = Vec::with_capacity(data.len() + 64);
         write(&root, &mut out)?;

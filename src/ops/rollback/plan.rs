@@ -342,7 +342,11 @@ fn lost_commits(ctx: &Context, refs: &[RefChange], document: &CheckpointDocument
     let of_a_task = |change: &&RefChange| change.name.as_str().starts_with("refs/heads/axiom/");
     let (tasks, others): (Vec<&RefChange>, Vec<&RefChange>) = refs.iter().partition(of_a_task);
     for old in others.into_iter().chain(tasks).filter_map(|change| change.value.old.as_ref()) {
-        commits.extend(ctx.repo.log(old, &without, COMMITS)?.into_iter().filter(|commit| seen.insert(commit.oid.clone())));
+        let log = match ctx.repo.line(old, &without, COMMITS) {
+            Some(line) => line,
+            None => ctx.repo.log(old, &without, COMMITS)?,
+        };
+        commits.extend(log.into_iter().filter(|commit| seen.insert(commit.oid.clone())));
     }
     commits.sort_by_key(|commit| std::cmp::Reverse(commit.seconds));
     for commit in commits {

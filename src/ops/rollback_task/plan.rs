@@ -145,7 +145,7 @@ pub(super) fn work(ctx: &Context, wanted: &Wanted) -> Result<Work> {
     let tasks = find::tasks(ctx, wanted)?;
     let (target, old) = find::target(ctx, wanted, &tasks)?;
     let with_recorded = find::with_recorded(ctx, &tasks)?;
-    let plan_of = |tip: &Oid| Ok(task_rollback::plan(&ctx.repo.scan_history(tip)?, &with_recorded));
+    let plan_of = |tip: &Oid| Ok(task_rollback::plan(&ctx.repo.scan_for(tip, &with_recorded)?, &with_recorded));
     let plan = plan_of(&old)?;
     let settled = if wanted.resolve { resolve::worktree(ctx, &wanted.task)? } else { None };
     let reverted = match &settled {
