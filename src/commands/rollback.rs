@@ -13,7 +13,7 @@ use crate::cli::words;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::Context;
 use crate::ops::journal::Ended as Closed;
-use crate::ops::rollback::{self, Preview};
+use crate::ops::rollback::{self, FileLoss, Preview};
 
 /// Arguments of `rollback`.
 #[derive(Debug, Args)]
@@ -129,7 +129,8 @@ fn checkpoint(context: &mut Context, screen: &mut Screen, name: &str, how: &How)
     if how.dry_run || !how.yes {
         let preview = rollback::preview(context, name)?;
         if how.dry_run {
-            let answer = Answer { preview: &preview, dry_run: true, safety: None, undo: None, moved_aside: Vec::new() };
+            let moved_aside = preview.moves_aside.iter().map(FileLoss::place).collect();
+            let answer = Answer { preview: &preview, dry_run: true, safety: None, undo: None, moved_aside };
             screen.answer(&answer, || people(&preview, "Would go"))?;
             return Ok(Exit::Done);
         }
@@ -186,9 +187,16 @@ fn people(preview: &Preview, goes: &str) -> String {
     part("task goes back", "tasks go back", tasks.collect());
     let workspaces = preview.workspaces.iter().map(|w| format!("{}: {}", w.path, action(w.action)));
     part("workspace", "workspaces", workspaces.collect());
-    let files =
-        preview.files.iter().map(|file| std::path::Path::new(&file.worktree).join(file.path.to_path()).display().to_string());
-    part("file with uncommitted content is replaced", "files with uncommitted content are replaced", files.collect());
+    let places = |files: &[FileLoss]| files.iter().map(FileLoss::place).collect::<Vec<_>>();
+    part("file with uncommitted content is replaced", "files with uncommitted content are replaced", places(&preview.files));
+    let aside =
+        ("thing that no checkpoint holds is moved out of the way", "things that no checkpoint holds are moved out of the way");
+    part(aside.0, aside.1, places(&preview.moves_aside));
+    let submodules = (
+        "submodule keeps its files and the commit that it is at",
+        "submodules keep their files and the commits that they are at",
+    );
+    part(submodules.0, submodules.1, places(&preview.submodules));
     if text.len() == before {
         text.push_str("  nothing that is there now is lost\n");
     }

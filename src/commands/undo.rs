@@ -1,5 +1,7 @@
 //! `git axiom undo` and `git axiom redo`.
 
+use std::path::Path;
+
 use clap::Args;
 use serde::Serialize;
 
@@ -7,6 +9,7 @@ use super::open_configured;
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::cli::words;
+use crate::domain::operation::AsideChange;
 use crate::domain::transaction::Transaction;
 use crate::domain::undo::Asked;
 use crate::error::{Code, Error, Exit, Result};
@@ -56,6 +59,8 @@ struct Answer<'a> {
     safety: Option<String>,
     undo: Option<String>,
     moved_aside: Vec<String>,
+    brought_back: Vec<String>,
+    still_aside: Vec<String>,
 }
 
 /// Takes a transaction back.
@@ -86,8 +91,15 @@ fn run(asked: &Asked, verb: &str, how: &How, global: &Global, screen: &mut Scree
     }
     if how.dry_run {
         let (undid, moved_aside) = (id.as_str(), Vec::new());
-        let answer = Answer { undid, what, dry_run: true, safety: None, undo: None, moved_aside };
-        screen.answer(&answer, || format!("Would take back {which}\n"))?;
+        // Where they come back to, if nothing else is there by then.
+        let place = |change: &AsideChange| Path::new(&change.worktree).join(change.path.to_path()).display().to_string();
+        let brought_back = transaction.asides.iter().map(place).collect();
+        let (safety, undo, still_aside) = (None, None, Vec::new());
+        let answer = Answer { undid, what, dry_run: true, safety, undo, moved_aside, brought_back, still_aside };
+        screen.answer(&answer, || {
+            let back = answer.brought_back.iter().map(|place| format!("  would put back what was out of the way: {place}\n"));
+            format!("Would take back {which}\n{}", back.collect::<String>())
+        })?;
         return Ok(Exit::Done);
     }
     if !how.yes {
@@ -103,11 +115,19 @@ fn run(asked: &Asked, verb: &str, how: &How, global: &Global, screen: &mut Scree
         safety: done.safety.map(|name| name.to_string()),
         undo: Some(undo.clone()),
         moved_aside: done.moved_aside.iter().map(|moved| moved.now_at.display().to_string()).collect(),
+        brought_back: done.brought_back.iter().map(|place| place.display().to_string()).collect(),
+        still_aside: done.still_aside.iter().map(|moved| moved.now_at.display().to_string()).collect(),
     };
     screen.answer(&answer, || {
         let mut text = format!("Took back {which}\n");
         for place in &answer.moved_aside {
             text.push_str(&format!("moved out of the way: {place}\n"));
+        }
+        for place in &answer.brought_back {
+            text.push_str(&format!("put back what was out of the way: {place}\n"));
+        }
+        for place in &answer.still_aside {
+            text.push_str(&format!("still out of the way, for its place is taken: {place}\n"));
         }
         if let Some(name) = &answer.safety {
             text.push_str(&format!("What was there before is in checkpoint {name}.\n"));

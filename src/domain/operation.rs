@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::agent::Workspace;
 use super::case::{CaseChange, CaseEdit, Status};
 use super::ids::{CaseId, CheckpointName, TxnId};
-use super::names::{Oid, RefName};
+use super::names::{Oid, RefName, RepoPath};
 use super::state::{Restorable, State};
 use super::text::Change;
 
@@ -70,6 +70,9 @@ pub struct Operation {
     /// Workspaces that are put aside or brought back.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workspaces: Vec<WorkspaceChange>,
+    /// What was in the way of an earlier operation and comes back from its trash where the place is free.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asides: Vec<AsideChange>,
     /// Fields of cases that change when it ends.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edits: Vec<CaseEdit>,
@@ -151,6 +154,20 @@ pub struct WorkspaceChange {
     pub capture: Oid,
 }
 
+/// Something that no capture holds, and that goes to the trash or comes back from it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AsideChange {
+    /// The worktree's absolute path.
+    pub worktree: String,
+    /// Where it is in the worktree.
+    pub path: RepoPath,
+    /// The folder in the trash below which it is at the same path.
+    pub trash: String,
+    /// Which way it goes.
+    pub way: Way,
+}
+
 /// Which way a workspace goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -173,6 +190,7 @@ impl Operation {
             refs: Vec::new(),
             worktrees: Vec::new(),
             workspaces: Vec::new(),
+            asides: Vec::new(),
             edits: Vec::new(),
             restored: None,
         }
@@ -192,7 +210,9 @@ impl Operation {
             captures: w.captures.inverse(),
         });
         let workspaces = self.workspaces.into_iter().rev().map(|w| WorkspaceChange { way: w.way.opposite(), ..w });
+        let asides = self.asides.into_iter().rev().map(|a| AsideChange { way: a.way.opposite(), ..a });
         let mut inverse = Self::new(kind, title);
+        inverse.asides = asides.collect();
         inverse.refs = refs.collect();
         inverse.advances = advances.collect();
         inverse.worktrees = worktrees.collect();

@@ -10,7 +10,7 @@ use serde::Serialize;
 use super::case::{Case, CaseChange, CaseEdit, Status};
 use super::event::{By, Envelope, Event, OperationEnd};
 use super::ids::{CaseId, CheckpointName, TxnId};
-use super::operation::{BranchAdvance, OperationKind, RefChange, WorkspaceChange, WorktreeChange};
+use super::operation::{AsideChange, BranchAdvance, OperationKind, RefChange, WorkspaceChange, WorktreeChange};
 use super::session::Mode;
 use super::state::State;
 use super::text::Change;
@@ -50,6 +50,8 @@ pub struct Transaction {
     pub worktrees: Vec<WorktreeChange>,
     /// Workspaces that it put aside or brought back.
     pub workspaces: Vec<WorkspaceChange>,
+    /// What was in its way and is in the trash.
+    pub asides: Vec<AsideChange>,
     /// Cases that it added.
     pub added: Vec<CaseId>,
     /// Case fields that it changed, of cases that were there before.
@@ -85,6 +87,7 @@ impl Transaction {
             advances: Vec::new(),
             worktrees: Vec::new(),
             workspaces: Vec::new(),
+            asides: Vec::new(),
             added: Vec::new(),
             edits: Vec::new(),
             mode: None,
@@ -201,6 +204,8 @@ impl Fold {
             let revived = self.all[target].undo_of.as_ref().and_then(|first| self.places.get(first).copied());
             if let Some(revived) = revived {
                 self.all[revived].undone_by = None;
+                // What was put back has been in the way again, and is in another trash now.
+                self.all[revived].asides = self.all[place].asides.clone();
             }
         }
         self.all[place].undo_of = Some(of);
@@ -243,7 +248,8 @@ fn note(transaction: &mut Transaction, event: &Event, state: &State) {
     if let Event::OperationBegan { .. } = event {
         transaction.progress = Progress::Open;
     }
-    if let Event::OperationEnded { end, .. } = event {
+    if let Event::OperationEnded { end, moved, .. } = event {
+        transaction.asides.extend(moved.iter().cloned());
         transaction.progress = match end {
             OperationEnd::Done => Progress::Done,
             OperationEnd::Aborted => Progress::Aborted,
@@ -306,7 +312,7 @@ mod tests {
         let change = RefChange { name: RefName::branch("main"), value: Change::new(None, Some(oid('a'))) };
         let mut operation = Operation::new(kind, "move main");
         operation.refs.push(change);
-        Event::OperationBegan { operation }
+        Event::OperationBegan { operation: Box::new(operation) }
     }
 
     fn oid(digit: char) -> Oid {
@@ -314,7 +320,7 @@ mod tests {
     }
 
     fn ended(end: OperationEnd, edits: Vec<CaseEdit>) -> Event {
-        Event::OperationEnded { end, edits, restored: None }
+        Event::OperationEnded { end, edits, restored: None, moved: vec![] }
     }
 
     fn fold(events: Vec<(&str, Event)>) -> Vec<Transaction> {

@@ -4,12 +4,13 @@
 //! | --- | --- |
 //! | `program` | running git: environment, explicit git directory, captured output, the inherited lock |
 //! | `repository` | finding the repository, its facts, the identity |
-//! | `refs`, `own_refs`, `head` | reading and changing refs by compare-and-swap; HEAD per worktree |
+//! | `refs`, `own_refs`, `packed_refs`, `head` | reading and changing refs by compare-and-swap; HEAD per worktree |
 //! | `objects`, `history`, `scan` | objects; questions about history and differences; whole histories with their marks |
 //! | `capture`, `capture_extras`, `coverage` | saving a worktree as commits, and what that leaves out |
 //! | `quick` | captures of plain worktrees without a call of git |
 //! | `status`, `index_file`, `changed_paths` | what differs; private copies of the index; bringing an index up to date |
 //! | `restore`, `restore_plan`, `staging`, `place` | bringing files from one captured tree to another |
+//! | `foreign`, `aside` | repositories within that are not written into; what was in the way, and putting it back |
 //! | `sparse` | what a sparse checkout leaves out |
 //! | `index_lock`, `index_install`, `advance` | installing an index; moving a branch that is checked out |
 //! | `workspaces` | making, putting aside, bringing back and repairing linked worktrees |
@@ -22,6 +23,7 @@
 //! Nothing here decides what should happen, and nothing appends events.
 
 mod advance;
+mod aside;
 mod capture;
 mod capture_extras;
 mod changed_paths;
@@ -29,6 +31,7 @@ mod checkpoint_refs;
 mod commit;
 mod coverage;
 mod durability;
+mod foreign;
 mod graft;
 mod head;
 mod history;
@@ -41,6 +44,7 @@ mod merge;
 mod notes;
 mod objects;
 mod own_refs;
+mod packed_refs;
 mod place;
 mod plain_files;
 mod program;
@@ -62,6 +66,7 @@ mod workspaces;
 mod worktree_list;
 
 pub use advance::Advance;
+pub use aside::{InTrash, in_trash, put_back, take_away_again};
 pub use capture::{CaptureCommit, CaptureOptions, WorktreeCapture};
 pub use capture_extras::{CaptureExtras, OperationFile};
 pub use checkpoint_refs::{CheckpointObjects, CheckpointRef, TagData};
@@ -73,7 +78,7 @@ pub use index_file::{ConflictStage, IndexExtras, ScratchFolder};
 pub use index_lock::IndexLock;
 pub use merge::MergeResult;
 pub use notes::Notes;
-pub use objects::{CommitData, NewCommit, ObjectKind, Signature, TreeEntry};
+pub use objects::{CommitData, GITLINK as SUBMODULE, NewCommit, ObjectKind, Signature, TreeEntry};
 pub use program::{Git, Output};
 pub use refs::{Expected, RefEdit, RefValue};
 pub use repository::{HashKind, HeldInChildren, Identity, RefFormat, Repository};

@@ -122,6 +122,11 @@ impl<'a> Trash<'a> {
         Self { folder }
     }
 
+    /// The folder itself.
+    pub fn folder(&self) -> &Path {
+        self.folder
+    }
+
     fn copy(&self, number: u32, path: &RepoPath) -> PathBuf {
         self.folder.join(format!("files-{number}")).join(path.to_path())
     }

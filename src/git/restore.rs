@@ -15,8 +15,10 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 
+use super::aside::is_repository;
 use super::capture_extras::CaptureExtras;
 use super::durability::sync_file_system;
+use super::foreign::Foreign;
 use super::history::{FileId, TreeChange};
 use super::objects::{GITLINK, SYMLINK};
 use super::place::{Found, Stamp, Trash, folders_above, look};
@@ -66,6 +68,17 @@ pub struct MovedAside {
     pub now_at: PathBuf,
 }
 
+/// A submodule that the two trees say different things of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Submodule {
+    /// Where.
+    pub path: RepoPath,
+    /// Only the second tree has it.
+    pub comes: bool,
+    /// Only the first tree has it.
+    pub goes: bool,
+}
+
 /// What a restore did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RestoreReport {
@@ -76,7 +89,7 @@ pub struct RestoreReport {
     /// What was in the way.
     pub moved_aside: Vec<MovedAside>,
     /// Submodules whose commit differs: their folders are left alone.
-    pub submodules: Vec<RepoPath>,
+    pub submodules: Vec<Submodule>,
     /// Paths that somebody changed meanwhile and that were left alone; only where an attempt is taken back.
     pub left: Vec<RepoPath>,
     /// The files that were put into place.
@@ -124,18 +137,19 @@ impl Repository {
     pub(super) fn restore_changes(&self, restore: &Restore<'_>, changes: &[TreeChange]) -> Result<RestoreReport> {
         restore.worktree.verify()?;
         let mut report = RestoreReport::default();
-        let changes = without_submodules(changes, &mut report);
-        if changes.is_empty() {
+        let changes = without_submodules(changes, &mut report.submodules);
+        if changes.is_empty() && report.submodules.is_empty() {
             return Ok(report);
         }
         let root = restore.worktree.path();
         let trash = Trash::open(restore.trash, root)?;
+        let foreign = self.foreign(restore, &changes)?;
         let stage = |paths: &[RepoPath]| Staged::write(self, restore.worktree, restore.to, paths, restore.trash);
         let (staged, plan) = match restore.attempt {
             Attempt::First | Attempt::Again => {
                 let wanted: Vec<RepoPath> = changes.iter().filter(|c| c.new.is_some()).map(|c| c.path.clone()).collect();
                 let staged = stage(&wanted)?;
-                let plan = self.plan_restore(restore, &changes, &staged, &trash)?;
+                let plan = self.plan_restore(restore, &changes, &staged, &trash, &foreign)?;
                 (staged, plan)
             }
             // Only what was really touched is made ready: on a full disk there is no room for the rest.
@@ -147,9 +161,10 @@ impl Repository {
             }
         };
         report.left = plan.iter().filter(|p| p.step == Step::Leave).map(|p| p.path.clone()).collect();
-        let mut work = Work { root, trash, staged: &staged, attempt: restore.attempt, report };
+        let mut work = Work { root, trash, staged: &staged, foreign, attempt: restore.attempt, report };
         env::fault_point("git.restore-begin");
         work.remove_all(&plan)?;
+        work.make_way_for_submodules()?;
         work.place_all(&plan)?;
         env::fault_point("git.restore-before-sync");
         // The folders of files and trash alike: they are on one file system.
@@ -164,12 +179,16 @@ impl Repository {
         changes: &'c [TreeChange],
         staged: &Staged,
         trash: &Trash<'_>,
+        foreign: &Foreign,
     ) -> Result<Vec<Planned<'c>>> {
         let root = restore.worktree.path();
         let mut seen = Vec::with_capacity(changes.len());
         let mut to_hash = Vec::new();
         for change in changes {
-            let found = look(root, &change.path)?;
+            let found = match foreign.above(&change.path) {
+                Some(_) => Found::Missing,
+                None => look(root, &change.path)?,
+            };
             let (now, stamp) = self.recognise(change, &found, root, staged, trash)?;
             if now == Now::Unknown {
                 to_hash.push(&change.path);
@@ -251,6 +270,7 @@ struct Work<'a> {
     root: &'a Path,
     trash: Trash<'a>,
     staged: &'a Staged,
+    foreign: Foreign,
     attempt: Attempt,
     report: RestoreReport,
 }
@@ -259,6 +279,11 @@ impl Work<'_> {
     /// Moves away what the target lacks, then folders that became empty.
     fn remove_all(&mut self, plan: &[Planned<'_>]) -> Result<()> {
         let mut folders = BTreeSet::new();
+        if self.attempt != Attempt::First {
+            // What a crash came before: a file is gone, and its folder is not.
+            let gone = plan.iter().filter(|planned| planned.step == Step::Done && planned.stamp.is_none());
+            folders.extend(gone.flat_map(|planned| folders_above(planned.path)));
+        }
         for planned in plan.iter().filter(|planned| planned.step == Step::Remove) {
             if !self.take_away(planned)? {
                 self.somebody_was_here(planned.path)?;
@@ -331,20 +356,37 @@ impl Work<'_> {
 
     /// Moves what no capture holds out of the way of a new file; says whether the way is clear.
     fn clear_the_way(&mut self, path: &RepoPath) -> Result<bool> {
-        let blocker = match look(self.root, path)? {
-            Found::Missing => return Ok(true),
-            Found::Below(above) => above,
-            Found::File(_) | Found::Link(..) | Found::Folder | Found::Special => path.clone(),
+        let foreign = self.foreign.above(path).filter(|folder| is_repository(&self.root.join(folder.to_path())));
+        let blocker = match (foreign, look(self.root, path)?) {
+            (Some(folder), _) => folder,
+            (None, Found::Missing) => return Ok(true),
+            (None, Found::Below(above)) => above,
+            (None, Found::File(_) | Found::Link(..) | Found::Folder | Found::Special) => path.clone(),
         };
         match self.attempt {
             Attempt::First | Attempt::Again => {}
             Attempt::Back => return Ok(false),
         }
         env::fault_point("git.restore-before-aside");
-        if let Some(now_at) = self.trash.take(self.root, &blocker)? {
+        if let Some(now_at) = self.trash.take_aside(self.root, &blocker)? {
             self.report.moved_aside.push(MovedAside { path: blocker, now_at });
         }
         Ok(true)
+    }
+
+    /// An empty folder stands for a submodule that is not there: it comes and goes with its entry, as in a checkout.
+    fn make_way_for_submodules(&self) -> Result<()> {
+        for Submodule { path, comes, goes } in &self.report.submodules {
+            match look(self.root, path)? {
+                Found::Folder if *goes => drop(files::remove_empty_dir(&self.root.join(path.to_path()))?),
+                Found::Missing if *comes => {
+                    self.make_folders(path)?;
+                    files::create_users_dir(&self.root.join(path.to_path()))?;
+                }
+                Found::Missing | Found::Below(_) | Found::File(_) | Found::Link(..) | Found::Folder | Found::Special => {}
+            }
+        }
+        Ok(())
     }
 
     fn make_folders(&self, path: &RepoPath) -> Result<()> {
@@ -352,13 +394,15 @@ impl Work<'_> {
     }
 }
 
-fn without_submodules(changes: &[TreeChange], report: &mut RestoreReport) -> Vec<TreeChange> {
+/// The changes of files alone; those of submodules are put apart.
+pub(super) fn without_submodules(changes: &[TreeChange], submodules: &mut Vec<Submodule>) -> Vec<TreeChange> {
     let mut kept = Vec::new();
     for change in changes {
         let mut change = change.clone();
         let is_submodule = |file: &Option<FileId>| file.as_ref().is_some_and(|file| file.mode == GITLINK);
-        if is_submodule(&change.old) || is_submodule(&change.new) {
-            report.submodules.push(change.path.clone());
+        let (was, will_be) = (is_submodule(&change.old), is_submodule(&change.new));
+        if was || will_be {
+            submodules.push(Submodule { path: change.path.clone(), comes: will_be && !was, goes: was && !will_be });
             change.old = change.old.filter(|file| file.mode != GITLINK);
             change.new = change.new.filter(|file| file.mode != GITLINK);
         }
@@ -404,7 +448,8 @@ mod tests {
         let staged = Staged::empty(dir.path());
         let path = RepoPath::new(&b"x"[..]);
         let report = RestoreReport::default();
-        let mut work = Work { root: &root, trash, staged: &staged, attempt: Attempt::First, report };
+        let foreign = Foreign::default();
+        let mut work = Work { root: &root, trash, staged: &staged, foreign, attempt: Attempt::First, report };
         let error = work.place_all(&[Planned { path: &path, step: Step::Swap, stamp, new: None }]).unwrap_err();
         assert_eq!(error.code(), Code::ChangedMeanwhile);
         work.attempt = Attempt::Back;

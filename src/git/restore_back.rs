@@ -1,15 +1,16 @@
 //! The plan for taking an attempt at a restore back. Nothing is written for it: each file is told by its hash.
 
-use crate::domain::names::RepoPath;
+use crate::domain::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 
 use super::history::{FileId, TreeChange};
 use super::objects::SYMLINK;
 use super::place::{Found, Stamp, Trash, look};
 use super::repository::Repository;
-use super::restore::{LINK_LIMIT, Planned, Restore, executable, wanted_folders};
+use super::restore::{Attempt, LINK_LIMIT, Planned, Restore, executable, wanted_folders};
 use super::restore_plan::{Now, Step, decide_back};
 use super::staging::hash_files;
+use super::worktree_list::Worktree;
 
 /// The execute bit of a mode.
 const EXECUTE: u32 = 0o100;
@@ -50,11 +51,36 @@ impl Repository {
         Ok(foreign.map(|planned| planned.path.to_string()).collect())
     }
 
+    /// The files of changes that are on disk as the first of two trees says, whatever the second says of them.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `IO_FAILED`.
+    pub fn still_there(
+        &self,
+        worktree: &Worktree,
+        (from, to): (&Oid, &Oid),
+        changes: &[TreeChange],
+    ) -> Result<Vec<(RepoPath, FileId)>> {
+        if changes.is_empty() {
+            return Ok(Vec::new());
+        }
+        // Only looked at: there is no trash.
+        let trash = worktree.git_dir().join("axiom-no-trash");
+        let restore = Restore { worktree, from, to, trash: &trash, attempt: Attempt::Back, beside: None };
+        let plan = self.look_back(&restore, changes, &Trash::unopened(&trash))?;
+        let there = changes.iter().zip(plan).filter(|(change, planned)| change.new.is_none() && planned.step == Step::Remove);
+        Ok(there.filter_map(|(change, _)| Some((change.path.clone(), change.old.clone()?))).collect())
+    }
+
     fn look_back<'c>(&self, restore: &Restore<'_>, changes: &'c [TreeChange], trash: &Trash<'_>) -> Result<Vec<Planned<'c>>> {
         let root = restore.worktree.path();
         let (mut seen, mut to_hash) = (Vec::with_capacity(changes.len()), Vec::new());
+        let foreign = self.foreign(restore, changes)?;
         for change in changes {
-            let found = look(root, &change.path)?;
+            let found = match foreign.above(&change.path) {
+                Some(_) => Found::Missing,
+                None => look(root, &change.path)?,
+            };
             let (now, stamp) = match &found {
                 Found::Missing | Found::Below(_) if trash.holds(&change.path)? => (Now::MissingButSaved, None),
                 Found::Missing | Found::Below(_) => (Now::Missing, None),
@@ -79,7 +105,7 @@ impl Repository {
         Ok(plan.collect())
     }
 
-    fn link_is(&self, change: &TreeChange, target: &[u8]) -> Result<Now> {
+    pub(super) fn link_is(&self, change: &TreeChange, target: &[u8]) -> Result<Now> {
         let same = |file: &Option<FileId>| match file {
             Some(file) if file.mode == SYMLINK => Ok(self.read_blob(&file.oid, LINK_LIMIT)? == target),
             Some(_) | None => Ok::<bool, Error>(false),
@@ -95,7 +121,7 @@ impl Repository {
 
     /// What regular files are, by the attributes of the tree that they are compared with. Where only the mode differs,
     /// the execute bit tells.
-    fn tell(&self, restore: &Restore<'_>, files: &[(&TreeChange, bool)]) -> Result<Vec<Now>> {
+    pub(super) fn tell(&self, restore: &Restore<'_>, files: &[(&TreeChange, bool)]) -> Result<Vec<Now>> {
         let paths: Vec<&RepoPath> = files.iter().map(|(change, _)| &change.path).collect();
         let as_new = hash_files(self, restore.worktree, restore.to, &paths)?;
         let as_old = hash_files(self, restore.worktree, restore.from, &paths)?;

@@ -12,7 +12,7 @@ use crate::domain::case::{CaseChange, CaseEdit, Status};
 use crate::domain::event::{Event, OperationEnd};
 use crate::domain::gate::{Gate, GateKind};
 use crate::domain::ids::{CaseId, TxnId};
-use crate::domain::operation::{Operation, OperationKind};
+use crate::domain::operation::{AsideChange, Operation, OperationKind};
 use crate::domain::state::{OpenOperation, Restorable, State};
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -56,12 +56,13 @@ pub fn run(ctx: &mut Context, operation: Operation) -> Result<Done> {
     }
     env::fault_point("journal.before-begin");
     let kind = operation.kind.clone();
-    ctx.append(Event::OperationBegan { operation: operation.clone() })?;
+    ctx.append(Event::OperationBegan { operation: Box::new(operation.clone()) })?;
     env::fault_point("journal.begun");
     let txn = ctx.txn().clone();
     match steps::carry_out(ctx, &operation, &txn, Attempt::First) {
         Ok(done) => {
-            end(ctx, OperationEnd::Done)?;
+            let moved = steps::moved_aside(ctx, &operation, &txn)?;
+            end(ctx, OperationEnd::Done, moved)?;
             Ok(done)
         }
         Err(error) if turns_back(&kind, error.code()) => match reverse_open(ctx, &error.to_string()) {
@@ -105,7 +106,8 @@ pub fn finish_open(ctx: &mut Context) -> Result<Option<Ended>> {
     }
     in_transaction(ctx, &open.txn, |ctx| {
         steps::carry_out(ctx, &open.operation, &open.txn, Attempt::Again)?;
-        end(ctx, OperationEnd::Done)
+        let moved = steps::moved_aside(ctx, &open.operation, &open.txn)?;
+        end(ctx, OperationEnd::Done, moved)
     })?;
     Ok(Some(Ended { open, left: Vec::new() }))
 }
@@ -130,14 +132,17 @@ fn reverse_steps(ctx: &mut Context, open: OpenOperation) -> Result<Ended> {
         let inverse = open.operation.clone().inverse(open.operation.kind.clone(), open.operation.title.clone());
         // The same trash: what the first direction moved there tells the other one how far it got.
         let done = steps::carry_out(ctx, &inverse, &open.txn, Attempt::Back)?;
-        end(ctx, OperationEnd::Aborted)?;
-        Ok(done.left)
+        let aside = steps::moved_aside(ctx, &inverse, &open.txn)?;
+        let stays = steps::put_back(ctx, &aside)?;
+        end(ctx, OperationEnd::Aborted, Vec::new())?;
+        let stays = stays.iter().map(|moved| format!("the place of '{}', which is in the trash", moved.now_at.display()));
+        Ok(done.left.into_iter().chain(stays).collect())
     })?;
     Ok(Ended { open, left })
 }
 
 /// The outcome event. What it does to the state is decided under the state lock, by what the state is by then.
-fn end(ctx: &mut Context, end: OperationEnd) -> Result<()> {
+fn end(ctx: &mut Context, end: OperationEnd, moved: Vec<AsideChange>) -> Result<()> {
     env::fault_point("journal.before-end");
     ctx.append_with(|now| {
         let Some(open) = &now.record.open else {
@@ -148,7 +153,7 @@ fn end(ctx: &mut Context, end: OperationEnd) -> Result<()> {
             OperationEnd::Aborted => (Vec::new(), None),
         };
         let gates = gates_of_merges(now, &edits, restored.as_deref());
-        Ok(std::iter::once(Event::OperationEnded { end, edits, restored }).chain(gates).collect())
+        Ok(std::iter::once(Event::OperationEnded { end, edits, restored, moved: moved.clone() }).chain(gates).collect())
     })?;
     env::fault_point("journal.ended");
     Ok(())
@@ -167,7 +172,8 @@ fn gates_of_merges(now: &State, edits: &[CaseEdit], restored: Option<&Restorable
     let cases = restored.into_iter().flat_map(|restored| restored.cases.values());
     let taken_back = cases.filter(|case| case.status == Status::Done && case.merged.is_none() && is_merged(&case.id));
     let tasks = edited.chain(taken_back.map(|case| &case.id));
-    let opened = tasks.filter_map(|task| Gate::for_undone_merge(task, env::now())).map(|gate| Event::GateOpened { gate });
+    let opened =
+        tasks.filter_map(|task| Gate::for_undone_merge(task, env::now())).map(|gate| Event::GateOpened { gate: Box::new(gate) });
     let merges = |change: &CaseChange| matches!(change, CaseChange::Merged(merged) if merged.new.is_some());
     let merged = edits.iter().filter(|edit| edit.changes.iter().any(merges));
     let gates = merged.filter_map(|edit| Gate::id_for(GateKind::Merge, &edit.id).ok());

@@ -2,14 +2,19 @@
 
 pub(super) mod plan;
 pub(super) mod quiet;
+pub(super) mod submodules;
+
+use std::path::Path;
 
 use crate::domain::checkpoint::{CheckpointDocument, CheckpointRecord, Trigger};
 use crate::domain::ids::{CheckpointName, TxnId};
 use crate::domain::names::Oid;
+use crate::domain::operation::WorktreeChange;
+use crate::domain::text::Change;
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::git::MovedAside;
-use crate::ops::checkpoint::{self, Wanted};
+use crate::git::{Attempt, MovedAside, Restore};
+use crate::ops::checkpoint::{self, Captured, Wanted};
 use crate::ops::context::Context;
 use crate::ops::journal;
 
@@ -38,7 +43,24 @@ pub fn preview(ctx: &Context, name: &str) -> Result<Preview> {
     ctx.no_open_operation()?;
     let (record, document) = target(ctx, name)?;
     let captured = checkpoint::capture_all(ctx)?;
-    Ok(plan::make(ctx, &record, &document, &captured)?.preview)
+    let plan = plan::make(ctx, &record, &document, &captured)?;
+    let mut preview = plan.preview;
+    for change in &plan.operation.worktrees {
+        preview.moves_aside.extend(in_the_way(ctx, change, &captured)?);
+    }
+    Ok(preview)
+}
+
+/// What no capture holds and will be moved to the trash.
+fn in_the_way(ctx: &Context, change: &WorktreeChange, captured: &Captured) -> Result<Vec<FileLoss>> {
+    let all = std::iter::once(&captured.main).chain(captured.workspaces.iter().map(|workspace| &workspace.captured));
+    let Some(now) = all.into_iter().find(|one| one.worktree.path() == Path::new(&change.path)) else { return Ok(Vec::new()) };
+    let then = journal::extras_of(ctx, change.captures.new.as_ref())?;
+    let (from, to, beside) = (&change.files.old, &change.files.new, Some(Change::new(&now.capture.extras, &then)));
+    let trash = crate::ops::workspaces::trash_root(ctx)?;
+    let restore = Restore { worktree: &now.worktree, from, to, trash: &trash, attempt: Attempt::First, beside };
+    let paths = ctx.repo.in_the_way(&restore)?.into_iter();
+    Ok(paths.map(|path| FileLoss { worktree: change.path.clone(), path }).collect())
 }
 
 /// Goes back to a checkpoint. Agents are stopped first; a supervisor that was paused for it goes on afterwards. When it

@@ -2,23 +2,24 @@
 //! value. What has changed since in the same places is a conflict, and nothing is touched; everything else stays.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::domain::checkpoint::Trigger;
 use crate::domain::ids::{CheckpointName, TxnId};
 use crate::domain::names::{Oid, RepoPath};
-use crate::domain::operation::{Operation, OperationKind, Way, WorktreeChange};
+use crate::domain::operation::{AsideChange, Operation, OperationKind, Way, WorktreeChange};
 use crate::domain::text::Change;
 use crate::domain::transaction::Transaction;
 use crate::domain::undo::{self, Asked};
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::git::{MovedAside, TreeChange, WorktreeCapture};
-use crate::ops::checkpoint::{self, Captured, Wanted};
+use crate::git::{MovedAside, TreeChange, Worktree, WorktreeCapture};
+use crate::ops::checkpoint::{self, Captured, CapturedWorktree, Wanted};
 use crate::ops::context::Context;
 use crate::ops::journal::extras_of;
 use crate::ops::rollback::plan::{branches_are_free, head_state, kept};
 use crate::ops::rollback::quiet::{self, Paused};
+use crate::ops::rollback::submodules::with_own_submodules;
 use crate::ops::{history, journal};
 
 /// A transaction that was taken back.
@@ -30,6 +31,10 @@ pub struct Undone {
     pub safety: Option<CheckpointName>,
     /// What no capture held and was in the way: it is in the trash.
     pub moved_aside: Vec<MovedAside>,
+    /// What had been in the way of the transaction and is back in its place.
+    pub brought_back: Vec<PathBuf>,
+    /// The same, where something else is in its place by now: it is still in the trash.
+    pub still_aside: Vec<MovedAside>,
 }
 
 /// The transaction that is meant.
@@ -93,7 +98,9 @@ fn locked(ctx: &mut Context, id: &TxnId) -> Result<Undone> {
         worktree.captures.old = safety.as_ref().map(|record| record.capture.clone());
     }
     let done = journal::run(ctx, operation)?;
-    Ok(Undone { txn: ctx.txn().clone(), safety: safety.map(|record| record.name), moved_aside: done.moved_aside })
+    let journal::Done { moved_aside, brought_back, still_aside, files: _, left: _ } = done;
+    let (txn, safety) = (ctx.txn().clone(), safety.map(|record| record.name));
+    Ok(Undone { txn, safety, moved_aside, brought_back, still_aside })
 }
 
 fn touches_files(transaction: &Transaction) -> bool {
@@ -109,6 +116,9 @@ fn operation(ctx: &Context, transaction: &Transaction, captured: Option<&Capture
     forward.advances.clone_from(&transaction.advances);
     forward.worktrees.clone_from(&transaction.worktrees);
     forward.workspaces.clone_from(&transaction.workspaces);
+    // What the trash was emptied of cannot come back.
+    let in_trash = |change: &&AsideChange| Path::new(&change.trash).join(change.path.to_path()).symlink_metadata().is_ok();
+    forward.asides = transaction.asides.iter().filter(in_trash).cloned().collect();
     let mut operation = forward.inverse(kind, format!("undo of '{}'", transaction.what));
     operation.edits = undo::edits(transaction, ctx.state())?;
     if let Some(captured) = captured {
@@ -132,14 +142,17 @@ fn operation(ctx: &Context, transaction: &Transaction, captured: Option<&Capture
 
 /// A worktree's change on top of what is there now: the paths that the transaction changed go back, all others stay.
 fn rebased(ctx: &Context, change: &WorktreeChange, captured: &Captured) -> Result<WorktreeChange> {
-    let (now, commit) = capture_of(captured, &change.path)
+    let (worktree, now, commit) = capture_of(captured, &change.path)
         .ok_or_else(|| changed(&[format!("'{}' is no longer a worktree of this repository", change.path)]))?;
-    stays_untouched(ctx, change, &now.tree)?;
-    let files = onto(ctx, &change.files, &now.tree)?;
+    let tree = with_hidden(ctx, worktree, change, &now.tree)?;
+    stays_untouched(ctx, change, &tree)?;
+    let files = onto(ctx, &change.files, &tree)?;
     let index = onto(ctx, &change.index, &now.index_tree)?;
+    let changes = ctx.repo.diff_trees(&tree, &files)?;
+    let (files, _) = with_own_submodules(ctx, Path::new(&change.path), files, &changes)?;
     Ok(WorktreeChange {
         path: change.path.clone(),
-        files: Change::new(now.tree.clone(), files),
+        files: Change::new(tree, files),
         index: Change::new(now.index_tree.clone(), index),
         head: change.head.clone(),
         captures: Change::new(commit, change.captures.new.clone()),
@@ -163,12 +176,26 @@ fn stays_untouched(ctx: &Context, change: &WorktreeChange, now: &Oid) -> Result<
     if edited.is_empty() { Ok(()) } else { Err(changed(&edited)) }
 }
 
-fn capture_of<'c>(captured: &'c Captured, path: &str) -> Option<(&'c WorktreeCapture, Option<Oid>)> {
+/// The tree of now with the files that the transaction wrote, that are as it wrote them, and that git has come to ignore
+/// since: nobody changed them.
+fn with_hidden(ctx: &Context, worktree: &Worktree, change: &WorktreeChange, now: &Oid) -> Result<Oid> {
+    if change.files.old == *now {
+        return Ok(now.clone());
+    }
+    let since = ctx.repo.diff_trees(&change.files.old, now)?;
+    let gone: Vec<TreeChange> = since.into_iter().filter(|since| since.new.is_none()).collect();
+    ctx.repo.graft(now, &ctx.repo.still_there(worktree, (&change.files.old, now), &gone)?)
+}
+
+type Now<'c> = (&'c Worktree, &'c WorktreeCapture, Option<Oid>);
+
+fn capture_of<'c>(captured: &'c Captured, path: &str) -> Option<Now<'c>> {
     if captured.main.worktree.path() == Path::new(path) {
-        return Some((&captured.main.capture, None));
+        return Some((&captured.main.worktree, &captured.main.capture, None));
     }
     let workspace = captured.workspaces.iter().find(|workspace| workspace.state.path == path)?;
-    Some((&workspace.captured.capture, Some(workspace.state.capture.clone())))
+    let CapturedWorktree { worktree, capture } = &workspace.captured;
+    Some((worktree, capture, Some(workspace.state.capture.clone())))
 }
 
 /// The tree `now` with the difference of `change` applied.

@@ -12,4 +12,6 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod aside;
+mod repositories;
 mod sparse;

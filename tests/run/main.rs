@@ -16,6 +16,7 @@ mod session_support;
 mod acceptance;
 mod bad_input;
 mod gates;
+mod held;
 mod leftovers;
 mod limits;
 mod queue;

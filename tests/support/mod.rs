@@ -201,7 +201,7 @@ impl Scratch {
                 exit_completes: true,
             },
             Event::IterationStarted { agent: agent.clone(), token: token.clone(), pid: 1 },
-            Event::IterationEnded { agent: agent.clone(), token, report },
+            Event::IterationEnded { agent: agent.clone(), token, report: Box::new(report) },
             Event::WorkReleased { agent, status: Status::Done, reason: "complete".into(), retry: false },
         ]);
     }

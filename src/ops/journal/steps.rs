@@ -1,19 +1,22 @@
 //! The steps of an operation, each idempotent, in their fixed order.
 
+use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::domain::ids::TxnId;
 use crate::domain::names::{Oid, RefName};
-use crate::domain::operation::{BranchAdvance, HeadState, Operation, RefChange, Way, WorkspaceChange, WorktreeChange};
+use crate::domain::operation::{
+    AsideChange, BranchAdvance, HeadState, Operation, RefChange, Way, WorkspaceChange, WorktreeChange,
+};
 use crate::domain::text::Change;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::git::{
-    Advance, Aside, Attempt, CaptureExtras, Expected, Head, HeadTarget, IndexLock, MovedAside, RefEdit, Restore, RestoreReport,
-    WorkspaceBranch, Worktree,
+    self, Advance, Aside, Attempt, CaptureExtras, Expected, Head, HeadTarget, InTrash, IndexLock, MovedAside, RefEdit, Restore,
+    RestoreReport, WorkspaceBranch, Worktree, take_away_again,
 };
 use crate::ops::context::Context;
 
@@ -22,6 +25,10 @@ use crate::ops::context::Context;
 pub struct Done {
     /// What no capture held and was in the way: it is in the trash.
     pub moved_aside: Vec<MovedAside>,
+    /// What came back from an earlier transaction's trash.
+    pub brought_back: Vec<PathBuf>,
+    /// What was to come back and is still in the trash, all or part of it: its place is taken.
+    pub still_aside: Vec<MovedAside>,
     /// Files written and removed.
     pub files: usize,
     /// What somebody changed meanwhile and was left alone, where an operation is taken back.
@@ -44,6 +51,13 @@ impl Done {
 pub(super) fn carry_out(ctx: &Context, operation: &Operation, txn: &TxnId, attempt: Attempt) -> Result<Done> {
     let mut done = Done::default();
     keep(ctx, operation, txn)?;
+    // Also what an interrupted attempt put back already: it would be in the way of the files.
+    let away = |change: &&AsideChange| change.way == Way::PutAside || attempt == Attempt::Again;
+    for change in operation.asides.iter().filter(away) {
+        if let Some(entry) = ctx.repo.worktree_at(Path::new(&change.worktree))? {
+            take_away_again(&entry.worktree, &in_trash(change))?;
+        }
+    }
     for change in operation.workspaces.iter().filter(|change| change.way == Way::PutAside) {
         env::fault_point("journal.before-aside");
         ctx.repo.put_aside(&aside(change)?)?;
@@ -68,7 +82,54 @@ pub(super) fn carry_out(ctx: &Context, operation: &Operation, txn: &TxnId, attem
         env::fault_point("journal.before-back");
         bring_back(ctx, change, txn)?;
     }
+    let coming: Vec<AsideChange> = operation.asides.iter().filter(|change| change.way == Way::BringBack).cloned().collect();
+    done.still_aside = put_back(ctx, &coming)?;
+    let came = coming.iter().map(|change| Path::new(&change.worktree).join(change.path.to_path()));
+    let stays: Vec<PathBuf> = done.still_aside.iter().map(|moved| moved.now_at.clone()).collect();
+    let came = coming.iter().zip(came).filter(|(change, _)| !stays.contains(&in_trash(change).now_at()));
+    done.brought_back = came.map(|(_, place)| place).collect();
     Ok(done)
+}
+
+fn in_trash(change: &AsideChange) -> InTrash {
+    InTrash { path: change.path.clone(), folder: PathBuf::from(&change.trash) }
+}
+
+/// What was in the way of an operation and is in its trash.
+///
+/// # Errors
+/// `IO_FAILED`, `WORKSPACE_BROKEN`.
+pub(super) fn moved_aside(ctx: &Context, operation: &Operation, txn: &TxnId) -> Result<Vec<AsideChange>> {
+    let worktrees = operation.worktrees.iter().map(|change| &change.path);
+    let paths: BTreeSet<&String> = worktrees.chain(operation.advances.iter().map(|change| &change.path)).collect();
+    let mut all = Vec::new();
+    for path in paths {
+        let there = worktree(ctx, path)?;
+        for InTrash { path: inside, folder } in git::in_trash(&trash_of(ctx, &there, txn)?)? {
+            let (worktree, trash) = (path.clone(), folder.display().to_string());
+            all.push(AsideChange { worktree, path: inside, trash, way: Way::PutAside });
+        }
+    }
+    Ok(all)
+}
+
+/// Puts things back from the trash where their places are free; returns those of which something is still there.
+///
+/// # Errors
+/// `IO_FAILED`, `WORKSPACE_BROKEN`.
+pub(super) fn put_back(ctx: &Context, asides: &[AsideChange]) -> Result<Vec<MovedAside>> {
+    let mut stay = Vec::new();
+    for change in asides {
+        let item = in_trash(change);
+        let back = match ctx.repo.worktree_at(Path::new(&change.worktree))? {
+            Some(entry) if entry.present => git::put_back(&entry.worktree, &item)?,
+            Some(_) | None => false,
+        };
+        if !back {
+            stay.push(MovedAside { now_at: item.now_at(), path: item.path });
+        }
+    }
+    Ok(stay)
 }
 
 /// `refs/axiom/kept/<transaction>`: one commit whose parents are what would be lost.

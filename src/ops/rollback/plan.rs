@@ -13,10 +13,12 @@ use crate::domain::rollback::{self, Fate, TaskChange};
 use crate::domain::text::Change;
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::git::{Head, WorktreeCapture};
+use crate::git::{Head, TreeChange, WorktreeCapture};
 use crate::ops::checkpoint::{Captured, CapturedWorkspace};
 use crate::ops::context::Context;
 use crate::ops::workspaces;
+
+use super::submodules::with_own_submodules;
 
 /// How many commits are listed.
 const COMMITS: usize = 1000;
@@ -31,7 +33,7 @@ pub struct CommitLine {
     pub subject: String,
 }
 
-/// Uncommitted content that a rollback replaces.
+/// Something in a worktree that a rollback touches.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FileLoss {
@@ -39,6 +41,13 @@ pub struct FileLoss {
     pub worktree: String,
     /// The file.
     pub path: RepoPath,
+}
+
+impl FileLoss {
+    /// Its absolute path.
+    pub fn place(&self) -> String {
+        Path::new(&self.worktree).join(self.path.to_path()).display().to_string()
+    }
 }
 
 /// What becomes of a workspace, in words.
@@ -67,6 +76,12 @@ pub struct Preview {
     pub tasks: Vec<TaskChange>,
     /// Uncommitted content that is replaced (the safety checkpoint holds it).
     pub files: Vec<FileLoss>,
+    /// What no capture holds and will be in the way: it is moved to the trash, and undo puts it back. Found out only for a
+    /// preview.
+    #[serde(skip)]
+    pub moves_aside: Vec<FileLoss>,
+    /// Submodules that stay at the commit that is checked out in them, though the checkpoint has another.
+    pub submodules: Vec<FileLoss>,
     /// Workspaces that change.
     pub workspaces: Vec<WorkspaceLine>,
     /// Branches that get a reverting commit, because an upstream has their commits.
@@ -99,6 +114,8 @@ pub(super) fn make(ctx: &Context, record: &CheckpointRecord, document: &Checkpoi
         merges: Vec::new(),
         tasks: rollback::tasks(now, &restored),
         files: Vec::new(),
+        moves_aside: Vec::new(),
+        submodules: Vec::new(),
         workspaces: Vec::new(),
         reverted: Vec::new(),
         conflicts: Vec::new(),
@@ -122,7 +139,7 @@ pub(super) fn make(ctx: &Context, record: &CheckpointRecord, document: &Checkpoi
     };
     let path = main.worktree.path().to_string_lossy().into_owned();
     let coverage = document.coverage.get(&path);
-    let change = worktree_change(ctx, path, &main.capture, None, &record.capture, head, coverage)?;
+    let change = worktree_change(ctx, path, (&main.capture, None), &record.capture, head, coverage, &mut preview)?;
     add_worktree(ctx, change, &main.capture, &mut operation, &mut preview)?;
     for fate in &fates {
         add_workspace(ctx, fate, document, captured, &mut operation, &mut preview)?;
@@ -154,7 +171,7 @@ fn add_workspace(
             let old = Some(present.state.capture.clone());
             let capture = &present.captured.capture;
             let coverage = document.coverage.get(&then.path);
-            let change = worktree_change(ctx, then.path.clone(), capture, old, &then.capture, head, coverage)?;
+            let change = worktree_change(ctx, then.path.clone(), (capture, old), &then.capture, head, coverage, preview)?;
             let same = change.files.old == change.files.new
                 && change.index.old == change.index.new
                 && change.head.old == change.head.new;
@@ -234,18 +251,21 @@ pub(crate) fn head_state(head: &Head) -> HeadState {
 fn worktree_change(
     ctx: &Context,
     path: String,
-    now: &WorktreeCapture,
-    now_commit: Option<Oid>,
+    (now, now_commit): (&WorktreeCapture, Option<Oid>),
     then: &Oid,
     head: HeadState,
     coverage: Option<&Coverage>,
+    preview: &mut Preview,
 ) -> Result<WorktreeChange> {
     let capture = ctx.repo.read_commit(then)?;
     let Some(index) = capture.parents.get(1) else {
         return Err(Error::new(Code::CheckpointDamaged, format!("{} is no capture", then.short())));
     };
     let index = ctx.repo.read_commit(index)?.tree;
-    let files = with_spared(ctx, &now.tree, capture.tree, coverage)?;
+    let changes = ctx.repo.diff_trees(&now.tree, &capture.tree)?;
+    let files = with_spared(ctx, &changes, capture.tree, coverage)?;
+    let (files, kept) = with_own_submodules(ctx, Path::new(&path), files, &changes)?;
+    preview.submodules.extend(kept.into_iter().map(|inside| FileLoss { worktree: path.clone(), path: inside }));
     Ok(WorktreeChange {
         path,
         files: Change::new(now.tree.clone(), files),
@@ -257,9 +277,8 @@ fn worktree_change(
 
 /// The tree to go back to, with the files of now that the checkpoint said nothing of (ignored or too large then, perhaps
 /// captured now): they stay, or a rewritten `.gitignore` would cost a `.env`.
-fn with_spared(ctx: &Context, now: &Oid, then: Oid, coverage: Option<&Coverage>) -> Result<Oid> {
+fn with_spared(ctx: &Context, changes: &[TreeChange], then: Oid, coverage: Option<&Coverage>) -> Result<Oid> {
     let Some(coverage) = coverage.filter(|coverage| !coverage.is_complete()) else { return Ok(then) };
-    let changes = ctx.repo.diff_trees(now, &then)?;
     let appears = |path: &RepoPath| {
         let above = |root: &RepoPath| path.as_bytes().strip_prefix(root.as_bytes()).is_some_and(|rest| rest.starts_with(b"/"));
         changes.iter().any(|change| change.new.is_some() && above(&change.path))

@@ -303,7 +303,7 @@ impl<'a> Supervisor<'a> {
             opened_at: env::now(),
             decision: None,
         };
-        self.step(Event::GateOpened { gate })?;
+        self.step(Event::GateOpened { gate: Box::new(gate) })?;
         self.tell(Notice::GateOpened { id: id.to_string(), reason, details });
         Ok(())
     }

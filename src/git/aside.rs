@@ -1,0 +1,168 @@
+//! What no capture holds and was in the way of a restore: kept in the trash so that it is found again, and put back.
+
+use std::collections::BTreeSet;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use crate::domain::names::RepoPath;
+use crate::env;
+use crate::error::{Error, Result};
+use crate::files;
+
+use super::durability::sync_file_system;
+use super::place::{Found, Trash, folders_above, look};
+use super::worktree_list::Worktree;
+
+/// How the folders in a trash begin that hold one such thing each. Their names say how deep it was, so that one rename is
+/// all there is to keeping it.
+const ASIDE: &str = "aside-";
+
+/// Something in a transaction's trash that was in the way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InTrash {
+    /// Where it was.
+    pub path: RepoPath,
+    /// The folder below which it is at the same path.
+    pub folder: PathBuf,
+}
+
+impl InTrash {
+    /// Where it is.
+    pub fn now_at(&self) -> PathBuf {
+        self.folder.join(self.path.to_path())
+    }
+}
+
+impl Trash<'_> {
+    /// Moves what is at `path` below `root` here and keeps it apart from what a capture holds; returns where it is now,
+    /// `None` where nothing was there. A crash leaves it in its place, or found by [`in_trash`].
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`.
+    pub(super) fn take_aside(&self, root: &Path, path: &RepoPath) -> Result<Option<PathBuf>> {
+        let from = root.join(path.to_path());
+        if std::fs::symlink_metadata(&from).is_err() {
+            return Ok(None);
+        }
+        let depth = folders_above(path).count() + 1;
+        let to = self.folder().join(format!("{ASIDE}{depth}-{}", env::fresh_id())).join(path.to_path());
+        if let Some(parent) = to.parent() {
+            files::create_dir_all(parent)?;
+        }
+        Ok(files::rename_no_replace(&from, &to)?.then_some(to))
+    }
+}
+
+/// What a transaction's trash of one worktree holds that was in the way and is not put back yet.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub fn in_trash(trash: &Path) -> Result<Vec<InTrash>> {
+    let mut all = Vec::new();
+    for folder in entries(trash)? {
+        let name = folder.file_name().and_then(std::ffi::OsStr::to_str).unwrap_or_default();
+        let depth = name.strip_prefix(ASIDE).and_then(|rest| rest.split('-').next()?.parse::<usize>().ok());
+        let Some(depth) = depth else { continue };
+        let mut place = folder.clone();
+        for _ in 0..depth {
+            // Empty where a crash came before the move, or where it was put back.
+            let Some(below) = entries(&place)?.into_iter().next() else { break };
+            place = below;
+        }
+        let inside = place.strip_prefix(&folder).unwrap_or(&place);
+        if inside.components().count() == depth {
+            all.push(InTrash { path: RepoPath::new(inside.as_os_str().as_bytes()), folder });
+        }
+    }
+    all.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(all)
+}
+
+/// The entries of a folder, in order; none where it is no folder.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    if !std::fs::symlink_metadata(folder).is_ok_and(|meta| meta.is_dir()) {
+        return Ok(Vec::new());
+    }
+    let list = std::fs::read_dir(folder).map_err(|e| Error::io("list", folder, e))?;
+    let mut paths = Vec::new();
+    for entry in list {
+        paths.push(entry.map_err(|e| Error::io("list", folder, e))?.path());
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// Puts something back where it was, as far as its place is free; folders are merged, nothing is replaced. Says whether
+/// all of it is back. It is on disk when this returns; a crash leaves each part in one of the two places.
+///
+/// # Errors
+/// `IO_FAILED`, `WORKSPACE_BROKEN`.
+pub fn put_back(worktree: &Worktree, item: &InTrash) -> Result<bool> {
+    worktree.verify()?;
+    env::fault_point("git.before-put-back");
+    let all = merge_back(worktree.path(), &item.path, &item.now_at())?;
+    sync_file_system(worktree.path())?;
+    Ok(all)
+}
+
+fn merge_back(root: &Path, path: &RepoPath, from: &Path) -> Result<bool> {
+    let Ok(meta) = std::fs::symlink_metadata(from) else { return Ok(true) };
+    let place = root.join(path.to_path());
+    match look(root, path)? {
+        Found::Missing => {
+            folders_above(path).try_for_each(|folder| files::create_users_dir(&root.join(folder.to_path())))?;
+            files::rename_no_replace(from, &place)
+        }
+        Found::Folder if meta.is_dir() && !is_repository(from) && !is_repository(&place) => {
+            let mut all = true;
+            for child in entries(from)? {
+                let name = child.file_name().unwrap_or_default().as_bytes();
+                let below = RepoPath::new([path.as_bytes(), b"/", name].concat());
+                all &= merge_back(root, &below, &child)?;
+            }
+            Ok(all && files::remove_empty_dir(from)?)
+        }
+        Found::Below(_) | Found::File(_) | Found::Link(..) | Found::Folder | Found::Special => Ok(false),
+    }
+}
+
+/// Takes away again what was put back, for an undo that is itself taken back half-way. Where part of it is still in the
+/// trash, the rest stays where it is.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub fn take_away_again(worktree: &Worktree, item: &InTrash) -> Result<()> {
+    let (place, now_at) = (worktree.path().join(item.path.to_path()), item.now_at());
+    if std::fs::symlink_metadata(&place).is_err() || std::fs::symlink_metadata(&now_at).is_ok() {
+        return Ok(());
+    }
+    if let Some(parent) = now_at.parent() {
+        files::create_dir_all(parent)?;
+    }
+    env::fault_point("git.before-away-again");
+    files::rename_no_replace(&place, &now_at).map(drop)
+}
+
+/// Whether a folder has a git directory of its own.
+pub(super) fn is_repository(folder: &Path) -> bool {
+    std::fs::symlink_metadata(folder.join(".git")).is_ok()
+}
+
+/// Whether anything but `gone` is in a folder, so that it does not vanish with them.
+pub(super) fn something_stays(root: &Path, folder: &RepoPath, gone: &BTreeSet<&RepoPath>) -> Result<bool> {
+    let inside = entries(&root.join(folder.to_path()))?;
+    // A folder that was empty before stays.
+    if inside.is_empty() {
+        return Ok(true);
+    }
+    for entry in inside {
+        let name = entry.file_name().unwrap_or_default().as_bytes();
+        let path = RepoPath::new([folder.as_bytes(), b"/", name].concat());
+        let is_folder = std::fs::symlink_metadata(&entry).is_ok_and(|meta| meta.is_dir());
+        let stays = if is_folder { something_stays(root, &path, gone)? } else { !gone.contains(&path) };
+        if stays {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,94 @@
+//! Repositories within: submodules keep their folders, others are moved as a whole and come back as a whole.
+
+use crate::support::{Scratch, contents};
+
+/// With a submodule `sm` and a checkpoint `safe`.
+fn with_submodule() -> (Scratch, Scratch) {
+    let (inner, scratch) = (Scratch::new(), Scratch::new());
+    let url = inner.path().display().to_string();
+    scratch.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &url, "sm"]);
+    scratch.git(&["commit", "-q", "-m", "submodule"]);
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    (scratch, inner)
+}
+
+fn view(scratch: &Scratch) -> (String, Vec<(std::path::PathBuf, Vec<u8>)>) {
+    (scratch.git(&["status", "--porcelain=v2"]), contents(&scratch.path()))
+}
+
+#[test]
+fn a_submodule_stays_as_it_is_and_the_preview_and_the_undo_know() {
+    let (scratch, _inner) = with_submodule();
+    scratch.write("sm/a.txt", "changed\n");
+    scratch.git(&["-C", "sm", "commit", "-q", "-a", "-m", "more"]);
+    scratch.write("a.txt", "edited\n");
+    let before = view(&scratch);
+    let dry = scratch.json(&["rollback", "checkpoint", "safe", "--dry-run"]);
+    assert_eq!(dry["submodules"][0]["path"], "sm");
+    assert!(!dry["files"].to_string().contains("sm"), "it is not replaced: {dry}");
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    assert_eq!((scratch.read("sm/a.txt"), scratch.read("a.txt")), ("changed\n".into(), "a\n".into()));
+    scratch.axiom(&["undo", "--yes"]);
+    assert_eq!(view(&scratch), before);
+    scratch.axiom(&["redo", "--yes"]);
+    scratch.axiom(&["undo", "--yes"]);
+    assert_eq!(view(&scratch), before);
+}
+
+#[test]
+fn a_submodule_that_became_a_file_or_went_away_comes_back_as_an_entry() {
+    for file in [true, false] {
+        let (scratch, _inner) = with_submodule();
+        scratch.git(&["rm", "-q", "sm"]);
+        if file {
+            scratch.write("sm", "a file\n");
+        }
+        let before = view(&scratch);
+        scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+        assert_eq!(scratch.git(&["status", "--porcelain"]), "");
+        assert!(scratch.path().join("sm").is_dir());
+        scratch.axiom(&["undo", "--yes"]);
+        assert_eq!(view(&scratch), before, "file: {file}");
+    }
+}
+
+#[test]
+fn a_submodule_that_is_new_is_no_longer_tracked_and_keeps_its_files() {
+    let (scratch, inner) = with_submodule();
+    let url = inner.path().display().to_string();
+    scratch.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &url, "other"]);
+    let before = view(&scratch);
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    assert_eq!(scratch.read("other/a.txt"), "a\n");
+    scratch.axiom(&["undo", "--yes"]);
+    assert_eq!(view(&scratch), before);
+}
+
+#[test]
+fn a_repository_where_a_folder_was_is_moved_as_a_whole_and_comes_back() {
+    let scratch = Scratch::new();
+    scratch.write("q/q", "captured\n");
+    scratch.write("q/deep/r", "captured\n");
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    std::fs::remove_dir_all(scratch.path().join("q")).unwrap();
+    scratch.git(&["init", "-q", "q"]);
+    scratch.write("q/q", "in a repository of its own\n");
+    scratch.write("q/own", "own\n");
+    let before = contents(&scratch.path());
+    let dry = scratch.json(&["rollback", "checkpoint", "safe", "--dry-run"]);
+    assert_eq!(dry["movedAside"].as_array().unwrap().len(), 1, "{dry}");
+    let done = scratch.json(&["rollback", "checkpoint", "safe", "--yes"]);
+    let aside = std::path::PathBuf::from(done["movedAside"][0].as_str().unwrap());
+    assert_eq!(std::fs::read_to_string(aside.join("q")).unwrap(), "in a repository of its own\n");
+    assert_eq!((scratch.read("q/q"), scratch.has("q/.git"), scratch.has("q/own")), ("captured\n".into(), false, false));
+    scratch.axiom(&["undo", "--yes"]);
+    assert_eq!(contents(&scratch.path()), before);
+    scratch.git(&["-C", "q", "status"]);
+    // Interrupted and taken back: the repository is where it was, nothing was written into it.
+    for point in ["git.restore-before-aside:1", "git.restore-placed:1", "git.restore-placed:2"] {
+        scratch.axiom_with(&["rollback", "checkpoint", "safe", "--yes"], &[("AXIOM_TEST_FAULT", point)]);
+        scratch.axiom(&["rollback", "--abort"]);
+        assert_eq!(contents(&scratch.path()), before, "{point}");
+        assert!(scratch.has("q/.git"));
+    }
+}
