@@ -56,7 +56,7 @@ fn the_demo_shows_what_it_does_and_passes_its_checks() {
     let env = TestEnv::empty();
     let (command, tmp) = demo(&env, &["demo"]);
     let run = env.run(command, None).success();
-    assert_eq!(run.stdout.matches('✓').count(), 12, "{run}");
+    assert_eq!(run.stdout.matches('✓').count(), 13, "{run}");
     assert!(!run.stdout.contains('✗'), "{run}");
     for command in ["$ git axiom run ", "$ kill -KILL ", "$ git axiom recover", "$ git axiom rollback ", "$ git axiom undo "] {
         assert!(run.stderr.contains(command), "{command} is not shown\n{run}");

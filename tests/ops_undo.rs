@@ -126,3 +126,23 @@ fn changes_of_tasks_are_undone_one_after_the_other() {
     scratch.refused(&["redo", "--yes"], "NOTHING_TO_UNDO", 1);
     scratch.refused(&["undo", "nope", "--yes"], "UNKNOWN_TRANSACTION", 1);
 }
+
+#[test]
+fn a_merge_that_was_taken_back_waits_for_a_human() {
+    let scratch = Scratch::new();
+    scratch.axiom(&["mode", "autopilot"]);
+    scratch.done_task("t1");
+    scratch.axiom(&["checkpoint", "create", "before"]);
+    scratch.axiom(&["merge", "t1"]);
+    let gates = || scratch.json(&["gate", "list"])["gates"].clone();
+    assert_eq!(gates().as_array().unwrap().len(), 0);
+    scratch.axiom(&["undo", "--yes"]);
+    assert_eq!((gates()[0]["id"].as_str(), gates()[0]["kind"].as_str()), (Some("merge-t1"), Some("merge")));
+    assert!(scratch.axiom(&["status"]).contains("its merge was taken back; approve to merge t1 again"));
+    scratch.axiom(&["redo", "--yes"]);
+    assert_eq!(gates().as_array().unwrap().len(), 0, "merged again, it waits no more");
+    scratch.axiom(&["rollback", "checkpoint", "before", "--yes"]);
+    assert_eq!(gates()[0]["id"], "merge-t1");
+    scratch.axiom(&["merge", "t1"]);
+    assert_eq!(gates().as_array().unwrap().len(), 0);
+}

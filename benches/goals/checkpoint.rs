@@ -1,6 +1,6 @@
 //! Checkpoints: whole processes, durable, beside the git commands that do the nearest thing.
 //!
-//! `AXIOM_BENCH_LARGE=1` also measures 200,000 files.
+//! `AXIOM_BENCH_LARGE=1` also measures 200,000 files, and 16 worktrees of 50,000.
 
 use std::fmt::Write;
 
@@ -52,6 +52,7 @@ pub fn rows() -> Vec<Row> {
     rows.extend(captures(50_000, "M", 0.65));
     if std::env::var_os("AXIOM_BENCH_LARGE").is_some() {
         rows.extend(captures(200_000, "L", 0.7));
+        rows.push(worktrees());
     }
     rows.push(many_dirty());
     rows.extend(many_checkpoints());
@@ -85,6 +86,30 @@ fn captures(files: usize, size: &str, goal: f64) -> Vec<Row> {
     let beside = "copied index + add -A + write-tree + commit-tree";
     rows.push(row(&what, beside, goal, 8, &mut || create(&scratch), &mut || sh(&scratch, script)));
     rows
+}
+
+const WORKTREES: usize = 16;
+
+/// One checkpoint of many worktrees, beside capturing them by git one after another.
+fn worktrees() -> Row {
+    let scratch = repository(50_000);
+    for number in 0..WORKTREES {
+        sh(&scratch, &format!("git worktree add -q --detach ../w{number}"));
+    }
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    for number in 0..WORKTREES {
+        sh(&scratch, &format!("cd ../w{number} && git update-index -q --refresh"));
+        for file in 0..20 {
+            std::fs::write(scratch.path(&format!("w{number}/d{file}/file-{}.txt", file * 1000)), "dirty\n").unwrap();
+        }
+    }
+    let script = "for tree in ../w*; do (cd $tree; index=$(git rev-parse --git-path index); cp $index $index.copy; \
+                  export GIT_INDEX_FILE=$index.copy; git add -A; git commit-tree -p HEAD -m x $(git write-tree) > /dev/null; \
+                  rm $index.copy); done";
+    let beside = "copied index + add -A + write-tree + commit-tree, one after another";
+    row("checkpoint of 16 more worktrees, 20 dirty of M each", beside, 0.5, 3, &mut || create(&scratch), &mut || {
+        sh(&scratch, script)
+    })
 }
 
 fn many_dirty() -> Row {

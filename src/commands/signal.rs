@@ -161,7 +161,7 @@ fn signal(verb: SignalVerb) -> Signal {
         SignalVerb::Phase { name } => Signal::Phase { name },
         SignalVerb::Subtask { name, done } => Signal::Subtask { name, done },
         SignalVerb::File(FileArgs { path, done, section, next, line, confidence }) => {
-            Signal::File(FileReport { path, done, section, next, line, confidence })
+            Signal::File(Box::new(FileReport { path, done, section, next, line, confidence }))
         }
         SignalVerb::Ready { name, text } => Signal::Ready { name, text },
         SignalVerb::ToolStarted(args) => Signal::ToolStarted(tool(args)),

@@ -10,6 +10,7 @@ use crate::cli::screen::{Screen, table};
 use crate::cli::words;
 use crate::env;
 use crate::error::{Exit, Result};
+use crate::ops::rollback_task::Settling;
 use crate::ops::status::{self, AgentView, Status as Report};
 
 /// How often `--watch` looks.
@@ -78,6 +79,11 @@ fn in_words(report: &Report) -> String {
         let rows =
             report.gates.iter().map(|gate| vec![format!("  {}", gate.id), gate.reason.clone(), gate.kind.command(&gate.id)]);
         text.push_str(&table(&rows.collect::<Vec<_>>()));
+    }
+    for one in &report.settling {
+        let Settling { task_id, path, .. } = one;
+        text.push_str(&format!("\nThe rollback of {task_id} has a conflict to be settled in {path}.\n"));
+        text.push_str(&format!("  Then: git axiom rollback task {task_id} --resolve\n"));
     }
     if report.recovery.needed {
         text.push_str(&format!("\nTo be recovered: {}; see 'git axiom recover'.\n", report.recovery.reasons.join("; ")));

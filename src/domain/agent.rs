@@ -31,6 +31,13 @@ pub struct Agent {
     pub work: Option<Work>,
 }
 
+impl Agent {
+    /// The token of its iteration that is under way.
+    pub fn token(&self) -> Option<&Token> {
+        self.work.as_ref().and_then(|work| work.stage.token())
+    }
+}
+
 /// One agent's work on one task, from claim to release.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

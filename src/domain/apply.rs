@@ -9,6 +9,7 @@ mod session;
 mod work;
 
 use super::event::{Envelope, Event};
+use super::gate::Gate;
 use super::state::State;
 use crate::error::{Code, Error, Result};
 
@@ -61,7 +62,7 @@ impl State {
             Event::IterationEnded { agent, token, report } => self.end_iteration(agent, token, report, at)?,
             Event::VerificationFailed { agent, why } => self.fail_verification(agent, why, at)?,
             Event::WorkReleased { agent, status, reason, retry } => self.release(agent, *status, reason, *retry)?,
-            Event::GateOpened { gate } => drop(self.restorable.gates.insert(gate.id.clone(), gate.clone())),
+            Event::GateOpened { gate } => drop(self.restorable.gates.insert(gate.id.clone(), Gate::clone(gate))),
             Event::GateDecided { id, decision } => self.decide_gate(id, decision)?,
             Event::GateClosed { id, .. } => drop(self.restorable.gates.remove(id)),
             Event::CheckpointIntended { name } => self.intend_checkpoint(name)?,

@@ -1,7 +1,8 @@
 //! Events: the truth. Everything that ever happened is a sequence of these, one a line in the log.
 //!
 //! The JSON of an event is a stored format: fields may be added with a default, never renamed or given a new meaning.
-//! What must happen together is one event. No event repeats what its envelope says.
+//! What must happen together is one event. No event repeats what its envelope says. What is large and rare is boxed: a
+//! replay moves each event several times.
 
 use std::fmt;
 
@@ -175,7 +176,7 @@ pub enum Event {
         /// The iteration's token.
         token: Token,
         /// What is recorded of it.
-        report: IterationReport,
+        report: Box<IterationReport>,
     },
     /// A verify step failed: the iteration's outcome is not "complete" after all.
     VerificationFailed {
@@ -198,7 +199,7 @@ pub enum Event {
     /// Something waits for a human.
     GateOpened {
         /// The gate.
-        gate: Gate,
+        gate: Box<Gate>,
     },
     /// A human decided at a gate.
     GateDecided {
@@ -239,7 +240,7 @@ pub enum Event {
     /// An operation was planned and is about to change refs or files.
     OperationBegan {
         /// The plan.
-        operation: Operation,
+        operation: Box<Operation>,
     },
     /// An operation is turned round: it is being reversed.
     OperationReversed {

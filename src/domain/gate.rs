@@ -3,7 +3,8 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::ids::{CaseId, GateId};
+use super::ids::{CaseId, GateId, MAX_ID_LENGTH};
+use crate::error::Result;
 
 /// Why something waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -88,6 +89,33 @@ pub fn to_settle_first(reason: &str) -> Option<String> {
     let (task, target) = reason.split_once(" conflicts with ")?;
     (CaseId::new(task).is_ok())
         .then(|| format!("first, in the workspace of {task} (git axiom task show {task}): git merge {target}, settle it, commit"))
+}
+
+impl Gate {
+    /// The id of the gate of a task: the same wait is never opened twice.
+    ///
+    /// # Errors
+    /// `INVALID_ID`, which no task's id leads to.
+    pub fn id_for(kind: GateKind, task: &CaseId) -> Result<GateId> {
+        let kind = kind.as_str().replace('_', "-");
+        // The id has to stay within its limit, whatever the task is called.
+        let room = MAX_ID_LENGTH - kind.len() - 1;
+        let task = &task.as_str()[..task.as_str().len().min(room)];
+        GateId::new(format!("{kind}-{task}"))
+    }
+
+    /// The gate at which a task waits whose merge was taken back.
+    pub fn for_undone_merge(task: &CaseId, now: Timestamp) -> Option<Self> {
+        Some(Self {
+            id: Self::id_for(GateKind::Merge, task).ok()?,
+            kind: GateKind::Merge,
+            task_id: Some(task.clone()),
+            reason: format!("its merge was taken back; approve to merge {task} again"),
+            details: Vec::new(),
+            opened_at: now,
+            decision: None,
+        })
+    }
 }
 
 /// What a human decided at a gate.

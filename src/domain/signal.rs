@@ -54,7 +54,7 @@ pub enum Signal {
         done: bool,
     },
     /// A file is being worked on, or is done.
-    File(FileReport),
+    File(Box<FileReport>),
     /// Something others may wait for is ready.
     Ready {
         /// Its name.
@@ -269,8 +269,8 @@ mod tests {
             Signal::Progress { percent: 101 },
             Signal::Waiting { question: " ".into() },
             Signal::Phase { name: "a\nb".into() },
-            Signal::File(FileReport { path: "a".into(), line: Some(0), ..FileReport::default() }),
-            Signal::File(FileReport { path: "a".into(), confidence: Some(f64::NAN), ..FileReport::default() }),
+            Signal::File(Box::new(FileReport { path: "a".into(), line: Some(0), ..FileReport::default() })),
+            Signal::File(Box::new(FileReport { path: "a".into(), confidence: Some(f64::NAN), ..FileReport::default() })),
         ] {
             assert_eq!(bad.clone().validated().unwrap_err().code(), Code::InvalidInput, "{bad:?}");
         }

@@ -59,7 +59,7 @@ fn read<'de, D: Deserializer<'de>>(kind: &Kind, rest: D) -> Result<Signal, D::Er
         Kind::Phase => Phase::deserialize(rest).map(|Phase { name }| Signal::Phase { name })?,
         Kind::Subtask => Subtask::deserialize(rest).map(|Subtask { name, done }| Signal::Subtask { name, done })?,
         Kind::Ready => Ready::deserialize(rest).map(|Ready { name, text }| Signal::Ready { name, text })?,
-        Kind::File => Signal::File(FileReport::deserialize(rest)?),
+        Kind::File => Signal::File(Box::new(FileReport::deserialize(rest)?)),
         Kind::ToolStarted => Signal::ToolStarted(ToolReport::deserialize(rest)?),
         Kind::ToolCompleted => Signal::ToolCompleted(ToolReport::deserialize(rest)?),
     })
@@ -137,7 +137,7 @@ mod tests {
             Signal::Learning { text: text(), scope: None },
             Signal::Phase { name: text() },
             Signal::Subtask { name: text(), done: true },
-            Signal::File(FileReport { path: text(), line: Some(3), confidence: Some(0.1), ..FileReport::default() }),
+            Signal::File(Box::new(FileReport { path: text(), line: Some(3), confidence: Some(0.1), ..FileReport::default() })),
             Signal::Ready { name: text(), text: text() },
             Signal::ToolStarted(ToolReport { name: text(), id: Some(text()), hash: None }),
             Signal::ToolCompleted(ToolReport { name: text(), ..ToolReport::default() }),

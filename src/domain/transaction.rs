@@ -322,7 +322,7 @@ mod tests {
         let change = RefChange { name: RefName::branch("main"), value: Change::new(None, Some(oid('a'))) };
         let mut operation = Operation::new(kind, "move main");
         operation.refs.push(change);
-        Event::OperationBegan { operation }
+        Event::OperationBegan { operation: Box::new(operation) }
     }
 
     fn oid(digit: char) -> Oid {

@@ -82,6 +82,25 @@ pub fn write_scratch(path: &Path, bytes: &[u8]) -> Result<()> {
     std::fs::write(path, bytes).map_err(|e| Error::io("write", path, e))
 }
 
+/// Creates one of the user's own files, with the permissions that the user's umask gives. Nothing is synced.
+///
+/// # Errors
+/// `IO_FAILED` or `DISK_FULL` with the path, also where something is there.
+pub fn write_users_file(path: &Path, bytes: &[u8], executable: bool) -> Result<()> {
+    let mode = if executable { 0o777 } else { 0o666 };
+    let opened = OpenOptions::new().write(true).create_new(true).mode(mode).open(path);
+    opened.and_then(|mut file| file.write_all(bytes)).map_err(|e| Error::io("write", path, e))
+}
+
+/// Creates a folder and its missing parents with mode `0700`. Nothing is synced: for a caller that moves many files and
+/// syncs the file system once.
+///
+/// # Errors
+/// `IO_FAILED` with the path.
+pub fn create_dirs_unsynced(path: &Path) -> Result<()> {
+    DirBuilder::new().mode(0o700).recursive(true).create(path).map_err(|e| Error::io("create the folder", path, e))
+}
+
 /// Replaces `path` by `bytes` with the mode that the user's umask gives: for files that others may read, such as pages of
 /// the manual. Crash-safe as [`write_atomic`]; not synced, since it can be made again.
 ///

@@ -94,7 +94,7 @@ impl Repository {
             let users = self.users_entries(worktree, &worktree.index_file(), old, new)?;
             changes.retain(|change| !users.contains_key(&change.path));
         }
-        self.replace_entries(worktree, &changes, &lock)?;
+        self.replace_entries(worktree, &changes, (old, new), &lock, &report.placed)?;
         lock.release()?;
         Ok(report)
     }

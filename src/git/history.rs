@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use crate::domain::names::{Oid, RefName, RepoPath};
 use crate::error::{Code, Error, Result};
 
+use super::objects::{GITLINK, gix_id};
 use super::repository::Repository;
+use super::tree_diff;
 
 /// A file as a tree names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,6 +80,10 @@ impl Repository {
     /// # Errors
     /// `GIT_FAILED`.
     pub fn diff_trees(&self, old: &Oid, new: &Oid) -> Result<Vec<TreeChange>> {
+        if let Ok(changes) = tree_diff::diff(self, old, new) {
+            return Ok(changes);
+        }
+        // In a partial clone git fetches what is missing; and git's words are better than ours.
         let git = self.git().args(["diff-tree", "-r", "-z", "--raw", "--no-renames", "--ignore-submodules=none"]);
         let output = git.args([old.as_str(), new.as_str()]).run_ok()?;
         parse_raw(&output.stdout)
@@ -88,6 +94,12 @@ impl Repository {
     /// # Errors
     /// `GIT_FAILED` where a commit is missing.
     pub fn is_ancestor(&self, ancestor: &Oid, descendant: &Oid) -> Result<bool> {
+        if ancestor == descendant && self.has_object(ancestor) {
+            return Ok(true);
+        }
+        if let Some(base) = self.common_base(ancestor, descendant) {
+            return Ok(base.as_ref() == Some(ancestor));
+        }
         let git = self.git().args(["merge-base", "--is-ancestor", ancestor.as_str(), descendant.as_str()]);
         let output = git.run()?;
         match output.code {
@@ -95,6 +107,30 @@ impl Repository {
             Some(1) => Ok(false),
             Some(_) | None => Err(output.error()),
         }
+    }
+
+    /// The best common ancestor as gix finds it, which starts no process; `None` where git has to be asked.
+    fn common_base(&self, one: &Oid, other: &Oid) -> Option<Option<Oid>> {
+        // A shallow clone ends where gix looks for more.
+        if self.common_dir().join("shallow").exists() {
+            return None;
+        }
+        let gix = self.gix().ok()?;
+        let base = gix.merge_base(gix_id(one).ok()?, gix_id(other).ok()?).ok()?;
+        match base {
+            Some(base) => Some(Some(Oid::new(base.to_string()).ok()?)),
+            None => Some(None),
+        }
+    }
+
+    /// Whether everything that a commit's tree has and another commit's tree lacks is there, without a process; `false`
+    /// where git has to be asked.
+    pub fn has_difference(&self, from: &Oid, to: &Oid) -> bool {
+        use gix::objs::Exists;
+        let (Ok(gix), Ok(changes)) = (self.gix(), tree_diff::diff(self, from, to)) else { return false };
+        let wanted = changes.iter().filter_map(|change| change.new.as_ref()).filter(|file| file.mode != GITLINK);
+        let is_there = |file: &FileId| gix_id(&file.oid).is_ok_and(|id| gix.objects.exists(&id));
+        wanted.into_iter().all(is_there)
     }
 
     /// The best common ancestor; `None` for unrelated histories.

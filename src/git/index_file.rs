@@ -10,7 +10,7 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 
-use super::repository::{HashKind, Repository};
+use super::repository::Repository;
 use super::worktree_list::Worktree;
 
 /// One side of a conflict.
@@ -111,14 +111,10 @@ pub(super) struct IndexFacts {
 /// part only.
 pub(super) fn facts_by_gix(repository: &Repository, index: &Path) -> Option<IndexFacts> {
     use gix::index::entry::Flags;
-    let hash = match repository.hash() {
-        HashKind::Sha1 => gix::hash::Kind::Sha1,
-        HashKind::Sha256 => gix::hash::Kind::Sha256,
-    };
     if !index.exists() {
         return Some(IndexFacts::default());
     }
-    let file = gix::index::File::at(index, hash, true, Default::default()).ok()?;
+    let file = gix::index::File::at(index, repository.gix_hash(), true, Default::default()).ok()?;
     if file.link().is_some() || file.is_sparse() {
         return None;
     }

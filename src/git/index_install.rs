@@ -16,6 +16,7 @@ use super::index_users::UsersEntries;
 use super::objects::SYMLINK;
 use super::place::Trash;
 use super::repository::Repository;
+use super::restore::Placed;
 use super::worktree_list::Worktree;
 
 /// The largest file of an operation in progress.
@@ -29,6 +30,25 @@ impl Repository {
     /// `GIT_FAILED`, `DISK_FULL`, `IO_FAILED`; the old index is then still there.
     pub fn install_index(&self, worktree: &Worktree, tree: &Oid, extras: &IndexExtras, lock: &IndexLock) -> Result<()> {
         self.install(worktree, tree, extras, lock, UsersEntries::new())
+    }
+
+    /// As [`Repository::install_index`], after some files were put into place: where the index is a plain tree now, only what
+    /// differs is replaced, and no other file is looked at.
+    ///
+    /// # Errors
+    /// As [`Repository::install_index`].
+    pub fn install_index_after(
+        &self,
+        worktree: &Worktree,
+        tree: &Oid,
+        extras: &IndexExtras,
+        lock: &IndexLock,
+        placed: &[Placed],
+    ) -> Result<()> {
+        if *extras == IndexExtras::default() && self.edit_whole_index(worktree, tree, lock, placed)? {
+            return Ok(());
+        }
+        self.install_index(worktree, tree, extras, lock)
     }
 
     /// As [`Repository::install_index`], where an operation that was to bring the index from `tree` to `given_up` is
@@ -83,11 +103,21 @@ impl Repository {
         lock.install()
     }
 
-    /// Replaces some entries of a worktree's index, and keeps all others as they are.
+    /// Replaces the entries of a worktree's index that differ between two trees, and keeps all others as they are.
     ///
     /// # Errors
     /// As [`Repository::install_index`].
-    pub(super) fn replace_entries(&self, worktree: &Worktree, changes: &[TreeChange], lock: &IndexLock) -> Result<()> {
+    pub(super) fn replace_entries(
+        &self,
+        worktree: &Worktree,
+        changes: &[TreeChange],
+        trees: (&Oid, &Oid),
+        lock: &IndexLock,
+        placed: &[Placed],
+    ) -> Result<()> {
+        if self.edit_index(worktree, changes, trees, lock, placed)? {
+            return Ok(());
+        }
         let index = self.start_index(worktree, lock)?;
         let facts = index_facts(self, worktree, index)?;
         let mut info = IndexInfo::default();

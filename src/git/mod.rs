@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | `program` | running git: environment, explicit git directory, captured output, the inherited lock |
 //! | `repository` | finding the repository, its facts, the identity |
-//! | `refs`, `own_refs`, `head` | reading and changing refs by compare-and-swap; HEAD per worktree |
+//! | `refs`, `own_refs`, `packed_refs`, `head` | reading and changing refs by compare-and-swap; HEAD per worktree |
 //! | `objects`, `history`, `scan` | objects; questions about history and differences; whole histories with their marks |
 //! | `capture`, `capture_extras`, `coverage` | saving a worktree as commits, and what that leaves out |
 //! | `quick` | captures of plain worktrees without a call of git |
@@ -36,6 +36,7 @@ mod foreign;
 mod graft;
 mod head;
 mod history;
+mod index_edit;
 mod index_file;
 mod index_install;
 mod index_lock;
@@ -45,7 +46,9 @@ mod modes;
 mod notes;
 mod objects;
 mod own_refs;
+mod packed_refs;
 mod place;
+mod plain_files;
 mod program;
 mod quick;
 mod refs;
@@ -60,6 +63,7 @@ mod staging;
 mod stale_locks;
 mod status;
 mod texts;
+mod tree_diff;
 mod workspaces;
 mod worktree_list;
 
@@ -81,7 +85,7 @@ pub use objects::{CommitData, GITLINK as SUBMODULE, NewCommit, ObjectKind, Signa
 pub use program::{Git, Output};
 pub use refs::{Expected, RefEdit, RefValue};
 pub use repository::{HashKind, HeldInChildren, Identity, RefFormat, Repository};
-pub use restore::{Attempt, MovedAside, Restore, RestoreReport};
+pub use restore::{Attempt, MovedAside, Placed, Restore, RestoreReport};
 pub use stale_locks::{GitLock, Owner};
 pub use status::{StatusEntry, StatusKind};
 pub use texts::TEXT_LIMIT;

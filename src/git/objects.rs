@@ -300,12 +300,20 @@ impl Repository {
         seconds.ok_or_else(|| Error::new(Code::GitFailed, format!("commit {oid} has no time")))
     }
 
+    /// One tree as it is stored.
+    ///
+    /// # Errors
+    /// As [`Repository::read_object`].
+    pub(super) fn read_raw_tree(&self, oid: &Oid) -> Result<Vec<u8>> {
+        self.read_object("tree", oid, STRUCTURE_LIMIT)
+    }
+
     /// The entries of one tree, not recursive.
     ///
     /// # Errors
     /// As [`Repository::read_object`].
     pub fn read_tree(&self, oid: &Oid) -> Result<Vec<TreeEntry>> {
-        let raw = self.read_object("tree", oid, STRUCTURE_LIMIT)?;
+        let raw = self.read_raw_tree(oid)?;
         let damaged = || Error::new(Code::GitFailed, format!("tree {oid} is damaged"));
         let width = match self.hash() {
             HashKind::Sha1 => 20,
@@ -318,9 +326,8 @@ impl Repository {
             let space = rest[..nul].iter().position(|b| *b == b' ').ok_or_else(damaged)?;
             let mode = std::str::from_utf8(&rest[..space]).ok().and_then(|m| u32::from_str_radix(m, 8).ok());
             let id = rest.get(nul + 1..nul + 1 + width).ok_or_else(damaged)?;
-            let hex: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
-            let name = rest[space + 1..nul].to_vec();
-            entries.push(TreeEntry { mode: mode.ok_or_else(damaged)?, oid: Oid::new(hex)?, name });
+            let oid = Oid::new(gix::oid::from_bytes_unchecked(id).to_hex().to_string())?;
+            entries.push(TreeEntry { mode: mode.ok_or_else(damaged)?, oid, name: rest[space + 1..nul].to_vec() });
             rest = &rest[nul + 1 + width..];
         }
         Ok(entries)

@@ -21,18 +21,19 @@ use super::repository::{RefFormat, Repository};
 const FEW: usize = 16;
 
 /// The largest file of packed refs that is searched here.
-const PACKED_LIMIT: u64 = 64 * 1024 * 1024;
+pub(super) const PACKED_LIMIT: u64 = 64 * 1024 * 1024;
 
 /// The largest loose ref.
-const REF_LIMIT: u64 = 4096;
+pub(super) const REF_LIMIT: u64 = 4096;
 
-/// A new value on its way into a ref.
-struct Move {
+/// A new value on its way into a ref, or a ref that is to go.
+pub(super) struct Move {
     name: RefName,
     /// The value, on disk already.
     ready: PathBuf,
-    /// The file of the ref, and the lock beside it.
-    file: PathBuf,
+    /// The file of the ref.
+    pub file: PathBuf,
+    /// The lock beside it.
     lock: PathBuf,
     /// Shows that the lock has an owner.
     _held: FileLock,
@@ -40,7 +41,14 @@ struct Move {
 
 /// Lock files that go away with this value.
 #[derive(Default)]
-struct Locks(Vec<PathBuf>);
+pub(super) struct Locks(Vec<PathBuf>);
+
+impl Locks {
+    /// One more, which has been taken.
+    pub fn add(&mut self, one: &Move) {
+        self.0.push(one.lock.clone());
+    }
+}
 
 impl Drop for Locks {
     fn drop(&mut self) {
@@ -78,7 +86,7 @@ impl Repository {
             if !lock(one)? {
                 return Ok(false);
             }
-            locks.0.push(one.lock.clone());
+            locks.add(one);
         }
         let packed = files::read_optional(&self.common_dir().join("packed-refs"), PACKED_LIMIT)?.unwrap_or_default();
         for (one, edit) in moves.iter().zip(edits) {
@@ -113,14 +121,20 @@ impl Repository {
             let ours = name == NOTES || name.starts_with("refs/axiom/") || name.starts_with("refs/tags/axiom/");
             ours && edit.new.is_some() && edit.expected != Expected::Any
         };
-        if self.ref_format() != RefFormat::Files || edits.len() > FEW || !edits.iter().all(is_plain) {
+        if edits.len() > FEW || !edits.iter().all(is_plain) {
             return false;
         }
+        self.refs_are_plain()
+    }
+
+    /// Whether changing a ref means no more than changing a file.
+    pub(super) fn refs_are_plain(&self) -> bool {
         let Ok(gix) = self.gix() else { return false };
         let config = gix.config_snapshot();
         let unset = |key: &str| config.string(key).is_none();
-        !self.caller_configures()
+        self.ref_format() == RefFormat::Files
             && cfg!(target_os = "linux")
+            && !self.caller_configures()
             && unset("core.sharedRepository")
             && unset("core.hooksPath")
             && config.string("core.logAllRefUpdates").is_none_or(|value| !value.eq_ignore_ascii_case(b"always"))
@@ -130,22 +144,16 @@ impl Repository {
 
     fn prepare(&self, folder: &ScratchFolder, number: usize, edit: &RefEdit) -> Result<Option<Move>> {
         let (file, Some(new)) = (self.common_dir().join(edit.name.as_str()), &edit.new) else { return Ok(None) };
-        let (Some(above), Some(last)) = (file.parent(), file.file_name()) else { return Ok(None) };
         // Folders of others in the way, and logs that are kept although nothing asks for them, are git's.
         let is_notes = edit.name.as_str() == NOTES;
         if file.is_dir() || (!is_notes && self.common_dir().join("logs").join(edit.name.as_str()).exists()) {
             return Ok(None);
         }
+        let above = file.parent().unwrap_or(&file);
         if !above.is_dir() && files::create_public_dir(above).is_err() {
             return Ok(None);
         }
-        let mut lock = last.to_owned();
-        lock.push(".lock");
-        let lock = above.join(lock);
-        let ready = folder.path().join(number.to_string());
-        files::write_scratch(&ready, format!("{new}\n").as_bytes())?;
-        let LockAttempt::Taken(held) = FileLock::try_take(&ready)? else { return Ok(None) };
-        Ok(Some(Move { name: edit.name.clone(), ready, file, lock, _held: held }))
+        Move::ready(folder, number, edit.name.clone(), file, format!("{new}\n").as_bytes())
     }
 
     /// Adds a line to the log of the notes, where git would keep one; says `false` where that fails.
@@ -174,12 +182,31 @@ impl Repository {
         if self.ref_format() == RefFormat::Reftable {
             return Ok(());
         }
-        names.map(|name| self.common_dir().join(format!("{name}.lock"))).try_for_each(|lock| break_dead(&lock).map(drop))
+        let locks = names.map(|name| self.common_dir().join(format!("{name}.lock")));
+        let packed = self.common_dir().join("packed-refs.lock");
+        locks.chain([packed]).try_for_each(|lock| break_dead(&lock).map(drop))
+    }
+}
+
+impl Move {
+    /// Makes the content of a ref ready, with its owner's mark; nothing is locked yet.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`.
+    pub fn ready(folder: &ScratchFolder, number: usize, name: RefName, file: PathBuf, content: &[u8]) -> Result<Option<Self>> {
+        let Some(last) = file.file_name() else { return Ok(None) };
+        let mut lock = last.to_owned();
+        lock.push(".lock");
+        let lock = file.with_file_name(lock);
+        let ready = folder.path().join(number.to_string());
+        files::write_scratch(&ready, content)?;
+        let LockAttempt::Taken(held) = FileLock::try_take(&ready)? else { return Ok(None) };
+        Ok(Some(Self { name, ready, file, lock, _held: held }))
     }
 }
 
 /// Takes the lock, also from a dead one of ours; says `false` where somebody else has it.
-fn lock(one: &Move) -> Result<bool> {
+pub(super) fn lock(one: &Move) -> Result<bool> {
     let take = || files::hard_link(&one.ready, &one.lock);
     match take() {
         Ok(true) => Ok(true),
@@ -206,7 +233,7 @@ fn break_dead(lock: &Path) -> Result<bool> {
 }
 
 /// Whether a ref, which is locked, is what the edit expects, and nothing packed is in its way.
-fn is_as_expected(one: &Move, edit: &RefEdit, packed: &[u8]) -> Result<bool> {
+pub(super) fn is_as_expected(one: &Move, edit: &RefEdit, packed: &[u8]) -> Result<bool> {
     let name = one.name.as_str();
     let finder = |text: String| memchr::memmem::find(packed, text.as_bytes());
     let mut above = name.match_indices('/').skip(1).map(|(end, _)| &name[..end]);

@@ -147,7 +147,8 @@ impl<'a> Trash<'a> {
         Ok(false)
     }
 
-    /// Moves what is at `path` below `root` here, and returns where it is now; `None` where nothing was there.
+    /// Moves what is at `path` below `root` here, and returns where it is now; `None` where nothing was there. The caller
+    /// syncs the folders once, when everything is moved.
     ///
     /// # Errors
     /// `IO_FAILED`.
@@ -159,7 +160,7 @@ impl<'a> Trash<'a> {
         for number in 0..COPIES {
             let to = self.copy(number, path);
             // A file in this copy may stand where a folder is needed: then the next one.
-            let made = to.parent().map_or(Ok(()), files::create_dir_all);
+            let made = to.parent().map_or(Ok(()), files::create_dirs_unsynced);
             if made.is_ok() && files::rename_no_replace(&from, &to)? {
                 return Ok(Some(to));
             }

@@ -81,7 +81,7 @@ impl Repository {
     /// # Errors
     /// `GIT_FAILED`.
     pub fn refs_below(&self, prefix: &str) -> Result<Vec<RefValue>> {
-        match self.list_by_gix(prefix) {
+        match self.list_files(prefix).or_else(|| self.list_by_gix(prefix)) {
             Some(found) => Ok(found),
             None => self.list_refs(&[prefix]),
         }
@@ -120,7 +120,7 @@ impl Repository {
         Some(found)
     }
 
-    fn list_refs(&self, patterns: &[&str]) -> Result<Vec<RefValue>> {
+    pub(super) fn list_refs(&self, patterns: &[&str]) -> Result<Vec<RefValue>> {
         let git = self.git().args(["for-each-ref", "--format=%(objectname) %(refname)"]);
         let output = git.args(patterns).run_ok()?;
         let text = String::from_utf8_lossy(&output.stdout);
@@ -141,7 +141,7 @@ impl Repository {
         if edits.is_empty() {
             return Ok(());
         }
-        if self.update_own_refs(edits, reflog)? {
+        if self.update_own_refs(edits, reflog)? || self.delete_own_refs(edits)? {
             return Ok(());
         }
         self.clear_own_locks(edits.iter().map(|edit| &edit.name))?;

@@ -151,6 +151,14 @@ impl Repository {
         self.hash
     }
 
+    /// How objects are named, for gix.
+    pub(super) fn gix_hash(&self) -> gix::hash::Kind {
+        match self.hash {
+            HashKind::Sha1 => gix::hash::Kind::Sha1,
+            HashKind::Sha256 => gix::hash::Kind::Sha256,
+        }
+    }
+
     /// How refs are stored.
     pub fn ref_format(&self) -> RefFormat {
         self.ref_format

@@ -93,6 +93,18 @@ pub struct RestoreReport {
     pub submodules: Vec<Submodule>,
     /// Paths that somebody changed meanwhile and that were left alone; only where an attempt is taken back.
     pub left: Vec<RepoPath>,
+    /// The files that were put into place.
+    pub placed: Vec<Placed>,
+}
+
+/// A file that was put into place, and what tells that it is still that one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placed {
+    /// Where.
+    pub path: RepoPath,
+    /// What it is in the tree.
+    pub file: FileId,
+    pub(super) stamp: Stamp,
 }
 
 /// One path of the plan.
@@ -101,6 +113,8 @@ pub(super) struct Planned<'a> {
     pub path: &'a RepoPath,
     pub step: Step,
     pub stamp: Option<Stamp>,
+    /// What shall be there.
+    pub new: Option<&'a FileId>,
 }
 
 impl Repository {
@@ -200,7 +214,7 @@ impl Repository {
             match decide(change.old.is_some(), change.new.is_some(), now) {
                 Step::Conflict => conflicts.push(change.path.to_string()),
                 step @ (Step::Done | Step::Remove | Step::Swap | Step::Place | Step::Leave) => {
-                    plan.push(Planned { path: &change.path, step, stamp });
+                    plan.push(Planned { path: &change.path, step, stamp, new: change.new.as_ref() });
                 }
             }
         }
@@ -304,9 +318,16 @@ impl Work<'_> {
                 Step::Place => self.clear_the_way(planned.path)?,
                 Step::Done | Step::Remove | Step::Conflict | Step::Leave => continue,
             };
+            if let Some(mode) = recorded(self.modes, planned.path).filter(|_| clear) {
+                narrow_to(&self.staged.place(planned.path), mode)?;
+            }
+            let stamp = if clear { Some(Stamp::at(&self.staged.place(planned.path))?) } else { None };
             if !clear || !self.place(planned.path)? {
                 self.somebody_was_here(planned.path)?;
                 continue;
+            }
+            if let (Some(file), Some(stamp)) = (planned.new, stamp) {
+                self.report.placed.push(Placed { path: planned.path.clone(), file: file.clone(), stamp });
             }
             env::fault_point("git.restore-placed");
             self.report.written.push(planned.path.clone());
@@ -325,9 +346,6 @@ impl Work<'_> {
     /// Puts a new file into its place; says whether that was free.
     fn place(&self, path: &RepoPath) -> Result<bool> {
         self.make_folders(path)?;
-        if let Some(mode) = recorded(self.modes, path) {
-            narrow_to(&self.staged.place(path), mode)?;
-        }
         files::rename_no_replace(&self.staged.place(path), &self.root.join(path.to_path()))
     }
 
@@ -461,10 +479,10 @@ mod tests {
         let foreign = Foreign::default();
         let modes = &[][..];
         let mut work = Work { root: &root, trash, staged: &staged, foreign, modes, attempt: Attempt::First, report };
-        let error = work.place_all(&[Planned { path: &path, step: Step::Swap, stamp }]).unwrap_err();
+        let error = work.place_all(&[Planned { path: &path, step: Step::Swap, stamp, new: None }]).unwrap_err();
         assert_eq!(error.code(), Code::ChangedMeanwhile);
         work.attempt = Attempt::Back;
-        work.place_all(&[Planned { path: &path, step: Step::Swap, stamp }]).unwrap();
+        work.place_all(&[Planned { path: &path, step: Step::Swap, stamp, new: None }]).unwrap();
         assert_eq!(work.report.left, [path]);
         assert_eq!(std::fs::read(root.join("x")).unwrap(), b"edited since");
     }

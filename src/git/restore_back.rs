@@ -100,7 +100,7 @@ impl Repository {
             let now = if now == Now::Unknown { told.next().unwrap_or(Now::Other) } else { now };
             let now = if now == Now::Folder && needed.contains(&change.path) { Now::NeededFolder } else { now };
             let step = decide_back(change.old.is_some(), change.new.is_some(), now);
-            Planned { path: &change.path, step, stamp }
+            Planned { path: &change.path, step, stamp, new: change.new.as_ref() }
         });
         Ok(plan.collect())
     }

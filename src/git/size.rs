@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use crate::domain::names::Oid;
 use crate::error::Result;
 
-use super::objects::{GITLINK, TREE};
 use super::repository::Repository;
 
 impl Repository {
@@ -40,20 +39,22 @@ impl Repository {
             return Ok(0);
         }
         let mut size = self.on_disk(tree);
-        let old = match base {
-            Some(base) => self.read_tree(base)?,
-            None => Vec::new(),
-        };
-        for entry in self.read_tree(tree)? {
-            let before = old.iter().find(|old| old.name == entry.name);
-            if before.is_some_and(|before| before.oid == entry.oid) || entry.mode == GITLINK {
+        let old = base.map(|base| self.read_raw_tree(base)).transpose()?.unwrap_or_default();
+        let mut before = gix::objs::TreeRefIter::from_bytes(&old, self.gix_hash()).filter_map(std::result::Result::ok).peekable();
+        let new = self.read_raw_tree(tree)?;
+        for entry in gix::objs::TreeRefIter::from_bytes(&new, self.gix_hash()).filter_map(std::result::Result::ok) {
+            // Both are in the same order.
+            while before.next_if(|old| *old < entry).is_some() {}
+            let same_name = before.next_if(|old| old.filename == entry.filename && old.mode.is_tree() == entry.mode.is_tree());
+            if same_name.is_some_and(|old| old.oid == entry.oid) || entry.mode.is_commit() {
                 continue;
             }
-            if entry.mode == TREE {
-                let before = before.filter(|before| before.mode == TREE).map(|before| &before.oid);
-                size += self.added_by_tree(before, &entry.oid, seen)?;
-            } else if seen.insert(entry.oid.clone()) {
-                size += self.on_disk(&entry.oid);
+            let oid = Oid::new(entry.oid.to_string())?;
+            if entry.mode.is_tree() {
+                let old = same_name.map(|old| Oid::new(old.oid.to_string())).transpose()?;
+                size += self.added_by_tree(old.as_ref(), &oid, seen)?;
+            } else if seen.insert(oid.clone()) {
+                size += self.on_disk(&oid);
             }
         }
         Ok(size)

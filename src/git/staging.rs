@@ -29,6 +29,10 @@ impl Staged {
         if paths.is_empty() {
             return Ok(staged);
         }
+        if r.write_plain(tree, paths, staged.folder.path())? {
+            sync_file_system(staged.folder.path())?;
+            return Ok(staged);
+        }
         let scratch = r.scratch_folder()?;
         let index = in_folder(&scratch, "index");
         // An empty worktree: attributes come from the index, which is the tree's.
@@ -64,6 +68,9 @@ impl Staged {
 pub(super) fn hash_files(r: &Repository, worktree: &Worktree, tree: &Oid, paths: &[&RepoPath]) -> Result<Vec<Oid>> {
     if paths.is_empty() {
         return Ok(Vec::new());
+    }
+    if let Some(hashes) = r.hash_plain(worktree, tree, paths) {
+        return Ok(hashes);
     }
     let mut input = Vec::new();
     for path in paths {

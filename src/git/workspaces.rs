@@ -34,6 +34,8 @@ pub enum WorkspaceBranch {
     },
     /// A branch that exists.
     Existing(RefName),
+    /// No branch, this commit.
+    Detached(Oid),
 }
 
 /// A workspace put aside: where everything was and is. The caller journals it before the first move.
@@ -88,6 +90,7 @@ impl Repository {
                 git.args(["--no-track", "-b", name.short(), "--"]).arg(path).arg(base.as_str())
             }
             WorkspaceBranch::Existing(name) => git.arg("--").arg(path).arg(name.short()),
+            WorkspaceBranch::Detached(commit) => git.args(["--detach", "--"]).arg(path).arg(commit.as_str()),
         };
         let output = git.run()?;
         // A post-checkout hook that fails makes git's exit status too, but the worktree stands: git removes one that it
@@ -121,7 +124,7 @@ impl Repository {
                 let edit = RefEdit { name: name.clone(), expected: Expected::Value(base.clone()), new: None };
                 self.update_refs(&[edit], "git axiom: workspace not made")
             }
-            WorkspaceBranch::New { .. } | WorkspaceBranch::Existing(_) => Ok(()),
+            WorkspaceBranch::New { .. } | WorkspaceBranch::Existing(_) | WorkspaceBranch::Detached(_) => Ok(()),
         });
         if let Err(cleanup) = cleaned {
             tracing::warn!(error = %cleanup, "what was half-made could not be cleared");

@@ -100,7 +100,8 @@ fn intend(ctx: &mut Context, wanted: &Wanted) -> Result<CheckpointName> {
     taken.extend(tags.filter_map(|tag| tag.name.short().strip_prefix("axiom/").map(str::to_ascii_lowercase)));
     let now = env::now();
     let mut chosen = None;
-    ctx.append_with(|state| {
+    // Synced with the objects. Were it lost all the same, the capture ref would be taken up like one that is not known.
+    ctx.append_ahead(|state| {
         let is_taken = |name: &str| state.is_taken(name) || taken.contains(&name.to_ascii_lowercase());
         let name = match &wanted.name {
             Some(name) if is_taken(name.as_str()) => {

@@ -141,6 +141,14 @@ impl Context {
         self.store.append_with(&self.author, decide)
     }
 
+    /// Appends an intent: see [`Store::append_ahead`].
+    ///
+    /// # Errors
+    /// As [`Store::append_with`].
+    pub fn append_ahead(&mut self, decide: impl FnOnce(&State) -> Result<Vec<Event>>) -> Result<Vec<Envelope>> {
+        self.store.append_ahead(&self.author, decide)
+    }
+
     /// Does `work` while holding the operation lock, with git children holding it too; waits for operations of others.
     /// The state is read again once the lock is held.
     ///

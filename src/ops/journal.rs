@@ -8,10 +8,12 @@
 mod check;
 mod steps;
 
+use crate::domain::case::{CaseChange, CaseEdit, Status};
 use crate::domain::event::{Event, OperationEnd};
-use crate::domain::ids::TxnId;
+use crate::domain::gate::{Gate, GateKind};
+use crate::domain::ids::{CaseId, TxnId};
 use crate::domain::operation::{AsideChange, Operation, OperationKind};
-use crate::domain::state::OpenOperation;
+use crate::domain::state::{OpenOperation, Restorable, State};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::Attempt;
@@ -54,7 +56,7 @@ pub fn run(ctx: &mut Context, operation: Operation) -> Result<Done> {
     }
     env::fault_point("journal.before-begin");
     let kind = operation.kind.clone();
-    ctx.append(Event::OperationBegan { operation: operation.clone() })?;
+    ctx.append(Event::OperationBegan { operation: Box::new(operation.clone()) })?;
     env::fault_point("journal.begun");
     let txn = ctx.txn().clone();
     match steps::carry_out(ctx, &operation, &txn, Attempt::First) {
@@ -150,10 +152,33 @@ fn end(ctx: &mut Context, end: OperationEnd, moved: Vec<AsideChange>) -> Result<
             OperationEnd::Done => open.operation.settle(now),
             OperationEnd::Aborted => (Vec::new(), None),
         };
-        Ok(vec![Event::OperationEnded { end, edits, restored, moved: moved.clone() }])
+        let gates = gates_of_merges(now, &edits, restored.as_deref());
+        Ok(std::iter::once(Event::OperationEnded { end, edits, restored, moved: moved.clone() }).chain(gates).collect())
     })?;
     env::fault_point("journal.ended");
     Ok(())
+}
+
+/// A merge that was taken back waits for a human: nobody takes a merge back to see it made again by itself. What is merged
+/// waits no more.
+fn gates_of_merges(now: &State, edits: &[CaseEdit], restored: Option<&Restorable>) -> Vec<Event> {
+    let is_merged = |task: &CaseId| now.restorable.cases.get(task).is_some_and(|case| case.merged.is_some());
+    let takes_back = |change: &CaseChange| matches!(change, CaseChange::Merged(merged) if merged.new.is_none());
+    let stays_done = |edit: &CaseEdit| {
+        let changes_status = edit.changes.iter().any(|change| matches!(change, CaseChange::Status(_)));
+        now.restorable.cases.get(&edit.id).is_some_and(|case| case.status == Status::Done && !changes_status)
+    };
+    let edited = edits.iter().filter(|edit| stays_done(edit) && edit.changes.iter().any(takes_back)).map(|edit| &edit.id);
+    let cases = restored.into_iter().flat_map(|restored| restored.cases.values());
+    let taken_back = cases.filter(|case| case.status == Status::Done && case.merged.is_none() && is_merged(&case.id));
+    let tasks = edited.chain(taken_back.map(|case| &case.id));
+    let opened =
+        tasks.filter_map(|task| Gate::for_undone_merge(task, env::now())).map(|gate| Event::GateOpened { gate: Box::new(gate) });
+    let merges = |change: &CaseChange| matches!(change, CaseChange::Merged(merged) if merged.new.is_some());
+    let merged = edits.iter().filter(|edit| edit.changes.iter().any(merges));
+    let gates = merged.filter_map(|edit| Gate::id_for(GateKind::Merge, &edit.id).ok());
+    let gates = gates.filter(|id| now.restorable.gates.contains_key(id));
+    opened.chain(gates.map(|id| Event::GateClosed { id, reason: "merged".into() })).collect()
 }
 
 fn in_transaction<T>(ctx: &mut Context, txn: &TxnId, work: impl FnOnce(&mut Context) -> Result<T>) -> Result<T> {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::error::{Code, Result};
 use crate::git::Owner;
 use crate::ops::context::Context;
-use crate::ops::{checkpoint, journal, merge, tidy, workspaces};
+use crate::ops::{checkpoint, journal, merge, rollback_task, tidy, workspaces};
 
 /// A lock file of git's is only looked at when it has been left alone for this long.
 const LOCK_AGE: Duration = Duration::from_secs(2);
@@ -46,6 +46,7 @@ pub fn repair(context: &mut Context) -> Result<Repaired> {
         }
         mend_workspaces(context, &mut report)?;
         close_merged(context, &mut report);
+        close_settled(context, &mut report);
         heal_checkpoints(context, &mut report);
         empty_trash(context, &mut report);
         Ok(())
@@ -129,6 +130,14 @@ fn close_merged(context: &mut Context, report: &mut Repaired) {
             Ok(()) => report.done.push(format!("the workspace of {task}, which is merged, was put aside")),
             Err(error) => report.left.push(error.to_string()),
         }
+    }
+}
+
+/// A crash between a rollback and the end of the worktree in which its conflict was settled leaves that standing.
+fn close_settled(context: &Context, report: &mut Repaired) {
+    match rollback_task::put_finished_aside(context) {
+        Ok(paths) => report.done.extend(paths.iter().map(|path| format!("'{path}', where all is settled, was put aside"))),
+        Err(error) => report.left.push(error.to_string()),
     }
 }
 

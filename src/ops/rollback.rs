@@ -9,6 +9,7 @@ use std::path::Path;
 
 use crate::domain::checkpoint::{CheckpointDocument, CheckpointRecord, Trigger};
 use crate::domain::ids::{CheckpointName, TxnId};
+use crate::domain::names::Oid;
 use crate::domain::operation::WorktreeChange;
 use crate::domain::text::Change;
 use crate::env;
@@ -108,7 +109,7 @@ pub fn to_checkpoint(ctx: &mut Context, wish: Wish<'_>, stop: bool) -> Result<Ro
 
 fn locked(ctx: &mut Context, wish: Wish<'_>) -> Result<RolledBack> {
     ctx.no_open_operation()?;
-    let (record, document) = target(ctx, wish.name)?;
+    let (record, document) = find(ctx, wish.name)?;
     let (safety, captured) = checkpoint::create_locked(ctx, &Wanted::by(Trigger::BeforeRollback))?;
     env::fault_point("rollback.safe");
     let mut plan = wish.plan(ctx, (&record, &document), &captured)?;
@@ -124,10 +125,18 @@ fn locked(ctx: &mut Context, wish: Wish<'_>) -> Result<RolledBack> {
     Ok(RolledBack { preview: plan.preview, safety: safety.name, txn, moved_aside: done.moved_aside, resumed: false })
 }
 
-fn target(ctx: &Context, name: &str) -> Result<(CheckpointRecord, CheckpointDocument)> {
+fn find(ctx: &Context, name: &str) -> Result<(CheckpointRecord, CheckpointDocument)> {
     let record = checkpoint::find(ctx, name)?;
     let document = checkpoint::read_document(ctx, &record)?;
-    // Everything must be readable before anything is changed.
+    Ok((record, document))
+}
+
+/// The checkpoint, of which everything is there: it must be readable before anything is changed.
+fn target(ctx: &Context, name: &str) -> Result<(CheckpointRecord, CheckpointDocument)> {
+    let (record, document) = find(ctx, name)?;
+    if is_whole(ctx, &record, &document) {
+        return Ok((record, document));
+    }
     let git = ctx.repo.git().args(["rev-list", "--objects", "--quiet", record.capture.as_str()]);
     let git = match &document.git_commit {
         Some(commit) => git.args(["--not", commit.as_str()]),
@@ -140,6 +149,18 @@ fn target(ctx: &Context, name: &str) -> Result<(CheckpointRecord, CheckpointDocu
             .hint("git fsck    says which; nothing was changed"));
     }
     Ok((record, document))
+}
+
+/// Whether everything that a rollback reads is there: what each capture's files and index have beyond the commit that was
+/// checked out, and that commit's tree where another one is. It costs what differs; git says what is missing.
+fn is_whole(ctx: &Context, record: &CheckpointRecord, document: &CheckpointDocument) -> bool {
+    let Some(base) = &document.git_commit else { return false };
+    let captures = std::iter::once(&record.capture).chain(document.workspaces.iter().map(|workspace| &workspace.capture));
+    let whole = |capture: &Oid| {
+        let Ok(commit) = ctx.repo.read_commit(capture) else { return false };
+        ctx.repo.has_difference(base, capture) && commit.parents.iter().all(|parent| ctx.repo.has_difference(base, parent))
+    };
+    captures.into_iter().all(whole) && document.refs.values().all(|commit| ctx.repo.has_difference(base, commit))
 }
 
 /// Finishes the operation that was interrupted; `None` where none was.

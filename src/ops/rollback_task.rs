@@ -3,7 +3,10 @@
 
 mod find;
 mod plan;
+mod resolve;
 mod reverts;
+
+use std::path::PathBuf;
 
 use crate::domain::checkpoint::Trigger;
 use crate::domain::event::Event;
@@ -21,6 +24,9 @@ use crate::ops::rollback::quiet::{self, Paused};
 use crate::ops::supervise::Options;
 use crate::ops::supervise::notice::Watcher;
 
+pub(in crate::ops) use resolve::put_finished_aside;
+pub use resolve::{Settling, settling};
+
 pub use plan::{ConflictLine, FileLine, MergeLine, Preview, RevertLine, SkippedLine};
 
 /// What is asked for.
@@ -32,6 +38,8 @@ pub struct Wanted {
     pub cascade: bool,
     /// The branch on which commits are reverted; found by itself where none is given.
     pub target: Option<String>,
+    /// Whether a conflict gets a worktree to settle it in; and what was settled there is taken.
+    pub resolve: bool,
 }
 
 /// A rollback that was done.
@@ -54,6 +62,8 @@ pub enum Outcome {
     Done(Box<Done>),
     /// Reverting conflicts with what was done since; nothing was changed.
     Conflict(Box<Preview>),
+    /// It conflicts, and this worktree was set up to settle it in; nothing else was changed.
+    ToSettle(Box<Preview>, PathBuf),
 }
 
 /// What the rollback of a task would do, conflicts included. Changes no ref and no file.
@@ -85,7 +95,7 @@ pub fn run(ctx: &mut Context, wanted: &Wanted, stop: Option<Options>, watcher: &
         // Everything that can be refused is, before any agent is stopped.
         let work = plan::work(ctx, wanted)?;
         if !work.preview.conflicts.is_empty() {
-            return Ok(Outcome::Conflict(Box::new(work.preview)));
+            return conflict(ctx, wanted);
         }
         paused = stop_agents(ctx, &tasks, stop, watcher)?;
     }
@@ -119,11 +129,28 @@ fn stop_agents(ctx: &mut Context, tasks: &[CaseId], stop: Option<Options>, watch
     Ok(Paused::Nothing)
 }
 
+/// Nothing is changed, unless a worktree is asked for to settle the conflict in.
+fn conflict(ctx: &mut Context, wanted: &Wanted) -> Result<Outcome> {
+    ctx.with_operation_lock(|ctx| {
+        let work = plan::work(ctx, wanted)?;
+        settle_or_say(ctx, wanted, work)
+    })
+}
+
+fn settle_or_say(ctx: &Context, wanted: &Wanted, work: plan::Work) -> Result<Outcome> {
+    let preview = Box::new(work.preview);
+    if !wanted.resolve {
+        return Ok(Outcome::Conflict(preview));
+    }
+    let path = resolve::set_up(ctx, &wanted.task, &preview.target, &work.plan, &work.reverted)?;
+    Ok(Outcome::ToSettle(preview, path))
+}
+
 fn locked(ctx: &mut Context, wanted: &Wanted) -> Result<Outcome> {
     ctx.no_open_operation()?;
     let mut work = plan::work(ctx, wanted)?;
     if !work.preview.conflicts.is_empty() {
-        return Ok(Outcome::Conflict(Box::new(work.preview)));
+        return settle_or_say(ctx, wanted, work);
     }
     for task in &work.tasks {
         if ctx.state().agent_on(task).is_some() || files::is_locked(&ctx.layout().workspace_lock(task))? {
@@ -140,6 +167,12 @@ fn locked(ctx: &mut Context, wanted: &Wanted) -> Result<Outcome> {
     close_gates(ctx, &work.tasks)?;
     env::fault_point("rollback-task.before-journal");
     let done = journal::run(ctx, work.operation)?;
+    if let Some(worktree) = &work.settled
+        && let Err(error) = resolve::put_aside(ctx, worktree)
+    {
+        // The rollback is done and stands; recovery tries again.
+        tracing::warn!(%error, "the worktree in which the conflict was settled was not put aside");
+    }
     let txn = ctx.txn().clone();
     Ok(Outcome::Done(Box::new(Done { preview: work.preview, safety: safety.name, txn, moved_aside: done.moved_aside })))
 }

@@ -10,6 +10,7 @@ use crate::domain::state::State;
 use crate::domain::view::{TaskCounts, TaskProgress, count_tasks};
 use crate::error::Result;
 use crate::ops::context::Context;
+use crate::ops::rollback_task::{Settling, settling};
 
 /// The answer of `git axiom status`; its JSON keys are a contract.
 #[derive(Debug, Serialize)]
@@ -27,6 +28,8 @@ pub struct Status {
     pub progress: TaskProgress,
     /// What waits for a human.
     pub gates: Vec<GateView>,
+    /// Conflicts of rollbacks that are being settled by hand.
+    pub settling: Vec<Settling>,
     /// Whether something has to be recovered.
     pub recovery: RecoveryView,
 }
@@ -157,7 +160,7 @@ pub struct RecoveryView {
 /// `IO_FAILED` where the supervisor's lock cannot be looked at.
 pub fn status(context: &Context, now: Timestamp) -> Result<Status> {
     let alive = context.supervisor_alive()?;
-    Ok(view(context.state(), alive, now))
+    Ok(Status { settling: settling(context)?, ..view(context.state(), alive, now) })
 }
 
 /// The answer, from the state and whether the supervisor lives.
@@ -186,6 +189,7 @@ pub fn view(state: &State, alive: bool, now: Timestamp) -> Status {
         tasks,
         progress,
         gates: state.restorable.gates.values().filter(|gate| gate.decision.is_none()).map(GateView::from).collect(),
+        settling: Vec::new(),
         recovery: recovery(state, alive),
     }
 }

@@ -1,16 +1,18 @@
-//! Ending what has had its time: the trash of transactions that are older than `keepDeletedDays`, and temporary files that a
-//! crash left. What is still of use to an undo is not here: that has its own rules in [`crate::domain::retention`].
+//! Ending what has had its time: the trash of transactions and the keepers' folders of iterations that are older than
+//! `keepDeletedDays`, and temporary files that a crash left. What is still of use to an undo is not here: that has its own rules in [`crate::domain::retention`].
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::domain::agent::Agent;
 use crate::env;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::ops::context::Context;
 use crate::ops::workspaces;
+use crate::process::leftovers;
 
 /// The trash of a worktree on a file system of its own, in its git directory.
 pub const TRASH_IN_GIT_DIR: &str = "axiom-trash";
@@ -31,7 +33,20 @@ pub fn tidy(ctx: &Context) -> Result<usize> {
         gone += remove_old(&trash, SignedDuration::from_hours(24 * days))?;
     }
     remove_old(&ctx.layout().tmp_dir(), SCRATCH)?;
+    remove_old_runs(ctx, SignedDuration::from_hours(24 * days))?;
     Ok(gone)
+}
+
+/// What the log tells of an iteration that ended stays; the prompt and the keeper's notes are of use for a while only.
+fn remove_old_runs(ctx: &Context, age: SignedDuration) -> Result<()> {
+    let working: Vec<_> = ctx.state().busy_agents().filter_map(Agent::token).collect();
+    for run in leftovers::runs(&ctx.layout().agents_dir())? {
+        let settled = !working.iter().any(|token| run.ends_with(token.as_str()));
+        if settled && is_older(&run, age)? && !leftovers::is_kept(&run)? {
+            files::remove_trashed(&run)?;
+        }
+    }
+    Ok(())
 }
 
 /// Wherever transactions put things aside.
@@ -42,7 +57,6 @@ fn trashes(ctx: &Context) -> Result<Vec<PathBuf>> {
 }
 
 fn remove_old(folder: &Path, age: SignedDuration) -> Result<usize> {
-    let now = env::now();
     let listing = match std::fs::read_dir(folder) {
         Ok(listing) => listing,
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(0),
@@ -51,14 +65,7 @@ fn remove_old(folder: &Path, age: SignedDuration) -> Result<usize> {
     let mut gone = 0;
     for entry in listing {
         let entry = entry.map_err(|e| Error::io("list", folder, e))?;
-        let meta = match entry.metadata() {
-            Ok(meta) => meta,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => continue,
-            Err(e) => return Err(Error::io("look at", &entry.path(), e)),
-        };
-        // Moving a folder changes the time of its inode, not of its content: the later one is when it came here.
-        let since = Timestamp::from_second(meta.mtime().max(meta.ctime())).unwrap_or(now);
-        if now.duration_since(since) <= age || !files::is_trashed_name(entry.file_name().as_encoded_bytes()) {
+        if !files::is_trashed_name(entry.file_name().as_encoded_bytes()) || !is_older(&entry.path(), age)? {
             continue;
         }
         env::fault_point("tidy.before-removal");
@@ -66,4 +73,17 @@ fn remove_old(folder: &Path, age: SignedDuration) -> Result<usize> {
         gone += 1;
     }
     Ok(gone)
+}
+
+/// Whether something has been where it is, unchanged, for longer than `age`. What is gone is not.
+fn is_older(path: &Path, age: SignedDuration) -> Result<bool> {
+    let meta = match path.symlink_metadata() {
+        Ok(meta) => meta,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+        Err(e) => return Err(Error::io("look at", path, e)),
+    };
+    // Moving a folder changes the time of its inode, not of its content: the later one is when it came here.
+    let now = env::now();
+    let since = Timestamp::from_second(meta.mtime().max(meta.ctime())).unwrap_or(now);
+    Ok(now.duration_since(since) > age)
 }

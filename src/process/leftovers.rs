@@ -1,5 +1,6 @@
 //! Ending what a keeper left behind that died without recording an end.
 
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
@@ -59,18 +60,59 @@ pub fn end_marked(assignment: &[u8]) -> Result<LeftoversEnded> {
     }))
 }
 
+/// Whether the keeper of a run lives.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub fn is_kept(run: &Path) -> Result<bool> {
+    files::is_locked(&run.join(spec::KEEPER_LOCK))
+}
+
 /// Removes the runtime folder of a keeper that is gone; says whether it is. A keeper does it itself, but may die just before.
 ///
 /// # Errors
 /// `IO_FAILED`.
-pub fn clear_runtime(dir: &std::path::Path) -> Result<bool> {
-    if files::is_locked(&dir.join(spec::KEEPER_LOCK))? {
+pub fn clear_runtime(dir: &Path) -> Result<bool> {
+    if is_kept(dir)? {
         return Ok(false);
     }
     if let Some(record) = spec::read_json::<KeeperRecord>(&dir.join(spec::KEEPER))? {
         files::remove_scratch(&record.runtime)?;
     }
     Ok(true)
+}
+
+/// The runs below the agents' folder whose keepers left something in the temporary folder, whether they live or not.
+///
+/// # Errors
+/// `IO_FAILED` with the path. A run that cannot be read is passed over.
+pub fn runs_with_runtime(agents: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = runs(agents)?;
+    found.retain(|run| {
+        let record = spec::read_json::<KeeperRecord>(&run.join(spec::KEEPER)).ok().flatten();
+        record.is_some_and(|record| record.runtime.exists())
+    });
+    Ok(found)
+}
+
+/// The folders of all runs below the agents' folder.
+///
+/// # Errors
+/// `IO_FAILED` with the path.
+pub fn runs(agents: &Path) -> Result<Vec<PathBuf>> {
+    let folders = walkdir::WalkDir::new(agents).min_depth(3).max_depth(3).into_iter();
+    let mut found = Vec::new();
+    for entry in folders {
+        match entry {
+            Ok(entry) if entry.file_type().is_dir() && entry.path().parent().is_some_and(|up| up.ends_with("runs")) => {
+                found.push(entry.into_path());
+            }
+            Ok(_) => {}
+            Err(e) if e.io_error().is_some_and(|e| e.kind() == std::io::ErrorKind::NotFound) => {}
+            Err(e) => return Err(Error::io("list", agents, std::io::Error::other(e))),
+        }
+    }
+    Ok(found)
 }
 
 fn end_all(find: &dyn Fn(&Table) -> Vec<Process>) -> LeftoversEnded {

@@ -137,6 +137,24 @@ impl Store {
     /// # Errors
     /// What `decide` or `apply` says, then nothing was appended; `BUSY`; `IO_FAILED`, `DISK_FULL`.
     pub fn append_with(&mut self, author: &Author, decide: impl FnOnce(&State) -> Result<Vec<Event>>) -> Result<Vec<Envelope>> {
+        self.append_how(author, SyncTime::Now, decide)
+    }
+
+    /// As [`Store::append_with`], for an intent: nothing is acknowledged by it, and what it announces is synced later,
+    /// and this with it. A power loss may leave none of the events; a crash of ours leaves them like any others.
+    ///
+    /// # Errors
+    /// As [`Store::append_with`].
+    pub fn append_ahead(&mut self, author: &Author, decide: impl FnOnce(&State) -> Result<Vec<Event>>) -> Result<Vec<Envelope>> {
+        self.append_how(author, SyncTime::Later, decide)
+    }
+
+    fn append_how(
+        &mut self,
+        author: &Author,
+        sync: SyncTime,
+        decide: impl FnOnce(&State) -> Result<Vec<Event>>,
+    ) -> Result<Vec<Envelope>> {
         if self.poisoned {
             return Err(Error::new(Code::IoFailed, "an earlier write to the event log could not be synced")
                 .hint("look at the disk, then run the command again"));
@@ -150,10 +168,10 @@ impl Store {
         let mut file = AppendFile::open(&self.layout.events())?;
         if torn > 0 {
             let repaired = self.cut_torn_end(&mut file)?;
-            self.write(author, vec![repaired], &mut file)?;
+            self.write(author, vec![repaired], &mut file, SyncTime::Now)?;
             file = AppendFile::open(&self.layout.events())?;
         }
-        let outcome = decide(&self.state).and_then(|events| self.write(author, events, &mut file));
+        let outcome = decide(&self.state).and_then(|events| self.write(author, events, &mut file, sync));
         drop(lock);
         outcome
     }
@@ -166,12 +184,12 @@ impl Store {
         self.append_with(author, |_| Ok(events))
     }
 
-    fn write(&mut self, author: &Author, events: Vec<Event>, file: &mut AppendFile) -> Result<Vec<Envelope>> {
+    fn write(&mut self, author: &Author, events: Vec<Event>, file: &mut AppendFile, sync: SyncTime) -> Result<Vec<Envelope>> {
         let seq = self.state.seq;
         let prepared = self.prepare(author, events);
         let outcome = prepared.and_then(|prepared| {
             if !prepared.envelopes.is_empty() {
-                self.commit(&prepared, file)?;
+                self.commit(&prepared, file, sync)?;
             }
             Ok(prepared.envelopes)
         });
@@ -199,11 +217,13 @@ impl Store {
         Ok(prepared)
     }
 
-    fn commit(&mut self, prepared: &Prepared, file: &mut AppendFile) -> Result<()> {
+    fn commit(&mut self, prepared: &Prepared, file: &mut AppendFile, sync: SyncTime) -> Result<()> {
         env::fault_point("store.before-append");
         file.append(&prepared.bytes)?;
         env::fault_point("store.after-append");
-        if let Err(error) = file.sync() {
+        if sync == SyncTime::Now
+            && let Err(error) = file.sync()
+        {
             self.poisoned = true;
             return Err(
                 error.hint("whether the last change is on disk is unknown: look at the disk, then run 'git axiom status'")
@@ -277,6 +297,13 @@ fn trace_of_events(layout: &Layout) -> Result<Option<PathBuf>> {
     }
     let traces = [layout.snapshot(), backup::path(layout, 0), layout.cases()];
     Ok(traces.into_iter().find(|path| path.metadata().is_ok_and(|meta| meta.len() > 0)))
+}
+
+/// When an append is synced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SyncTime {
+    Now,
+    Later,
 }
 
 /// What is to be appended, and what it touches.

@@ -21,6 +21,8 @@ pub enum Step {
     /// A commit of one file that names a task, as an agent in the user's own worktree makes it.
     CommitFor(&'static str, &'static str, u64),
     Work(&'static str),
+    /// Something uncommitted in the workspace of a task.
+    Scribble(&'static str, u64),
     Merge(&'static str),
     Checkpoint,
     RollbackTo(usize),
@@ -33,7 +35,7 @@ impl Step {
     pub fn random(below: &mut dyn FnMut(u64) -> u64, checkpoints: usize) -> Self {
         let path = PATHS[below(PATHS.len() as u64) as usize];
         let task = TASKS[below(2) as usize];
-        match below(22) {
+        match below(23) {
             0..=3 => Self::Write(path, below(4)),
             4 => Self::Remove(path),
             5 | 6 => Self::Stage(path),
@@ -46,6 +48,7 @@ impl Step {
             15..=17 => Self::RollbackTask(task),
             18 | 19 => Self::Undo,
             20 => Self::Redo,
+            21 => Self::Scribble(task, below(1000)),
             _ => Self::CommitFor(task, path, below(4)),
         }
     }
@@ -94,6 +97,7 @@ impl Model {
         match step {
             Step::Write(..) | Step::Remove(_) | Step::Stage(_) | Step::Commit | Step::CommitFor(..) => self.edit(step, real),
             Step::Work(task) => self.work(task, real),
+            Step::Scribble(task, content) => real.scribble(task, *content),
             Step::Checkpoint => {
                 real.checkpoint(&format!("c{}", self.saved.len()));
                 self.saved.push(self.now.clone());
@@ -159,6 +163,7 @@ impl Model {
             Step::Remove(_)
             | Step::Stage(_)
             | Step::Work(_)
+            | Step::Scribble(..)
             | Step::Merge(_)
             | Step::Checkpoint
             | Step::RollbackTo(_)
@@ -170,7 +175,7 @@ impl Model {
 
     fn committed(&mut self, real: &Real, tree: Files, task: Option<&'static str>) {
         let parent = Some(self.now.head.clone());
-        self.now.head = real.scratch.head().to_string();
+        self.now.head = real.head();
         self.commits.insert(self.now.head.clone(), Made { parent, tree, task, reverts: None });
     }
 
@@ -183,7 +188,7 @@ impl Model {
         real.scratch.reopen_task(id);
         std::fs::write(real.scratch.workspace(id).join(format!("{id}.txt")), format!("{id}\n")).unwrap();
         real.scratch.finish_task(id);
-        let branch = real.scratch.git(&["rev-parse", &format!("axiom/{id}")]);
+        let branch = real.find(&format!("refs/heads/axiom/{id}")).unwrap();
         let mut tree = self.commits[&self.now.head].tree.clone();
         tree.insert(format!("{id}.txt"), format!("{id}\n"));
         self.commits.insert(branch.clone(), Made { parent: Some(self.now.head.clone()), tree, task: None, reverts: None });
@@ -201,7 +206,7 @@ impl Model {
         }
         let branch = task.branch.clone().filter(|_| task.status == "done")?;
         (task.merged, task.workspace) = (true, false);
-        let base = real.scratch.git(&["merge-base", "HEAD", &branch]);
+        let base = real.merge_base(&self.now.head, &branch);
         if base == branch {
             return Some((then, None));
         }
@@ -275,7 +280,7 @@ impl Model {
         outcome: &Result<()>,
     ) -> World {
         if let (Some(tree), Ok(())) = (tree, outcome) {
-            let head = real.scratch.head().to_string();
+            let head = real.head();
             assert_eq!(real.tree_of(&head), tree);
             let parent = Some(std::mem::replace(&mut then.head, head.clone()));
             self.commits.insert(head, Made { parent, tree, task, reverts: None });
@@ -287,15 +292,13 @@ impl Model {
         if outcome.is_err() || reverts.is_empty() {
             return then;
         }
-        let range = format!("--max-count={}", reverts.len());
-        let made = real.scratch.git(&["rev-list", "--first-parent", &range, "HEAD"]);
-        let mut made: Vec<&str> = made.lines().collect();
+        let mut made: Vec<String> = real.line(&real.head()).take(reverts.len()).collect();
         made.reverse();
         for (commit, (reverts, tree)) in made.into_iter().zip(reverts) {
-            assert_eq!(&real.tree_of(commit), tree);
-            let parent = Some(std::mem::replace(&mut then.head, commit.to_owned()));
+            assert_eq!(&real.tree_of(&commit), tree);
+            let parent = Some(std::mem::replace(&mut then.head, commit.clone()));
             let made = Made { parent, tree: tree.clone(), task: None, reverts: Some(reverts.clone()) };
-            self.commits.insert(commit.to_owned(), made);
+            self.commits.insert(commit, made);
         }
         then
     }

@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use git_axiom::cli::progress::Progress;
 use git_axiom::domain::adapter;
@@ -23,10 +24,10 @@ pub type Files = BTreeMap<String, String>;
 
 pub struct Real {
     pub scratch: Scratch,
-    /// Ids of all contents that were in the worktree when an operation of ours changed it.
-    seen: RefCell<BTreeSet<String>>,
-    /// Contents by blob id.
-    blobs: RefCell<BTreeMap<String, String>>,
+    path: PathBuf,
+    gix: gix::Repository,
+    /// All contents that were in the worktree when an operation of ours changed it: their ids.
+    seen: RefCell<BTreeSet<gix::ObjectId>>,
 }
 
 /// What became of a task.
@@ -53,70 +54,104 @@ impl Real {
         for task in super::model::TASKS {
             scratch.add_case(task);
         }
-        Self { scratch, seen: RefCell::default(), blobs: RefCell::default() }
+        let path = scratch.path();
+        // Looking at the repository some ten times a step must not start a git each time.
+        let gix = gix::open(&path).unwrap();
+        Self { scratch, path, gix, seen: RefCell::default() }
     }
 
     /// Does one of our operations. What was in the worktree before counts if the operation changed files or moved the branch
     /// (or is a checkpoint): what people overwrite themselves is theirs to lose.
     fn doing<T>(&self, saves: bool, work: impl FnOnce(&mut Context) -> Result<T>) -> Result<T> {
-        let before = (contents(&self.scratch.path()), self.scratch.head());
-        let files: Vec<String> = before.0.iter().map(|(path, _)| path.display().to_string()).collect();
-        let names: Vec<&str> = files.iter().map(String::as_str).collect();
-        let ids = match names.is_empty() {
-            true => String::new(),
-            false => self.scratch.git(&[&["hash-object", "--no-filters", "--"][..], &names].concat()),
-        };
-        let outcome = work(&mut Context::open(&self.scratch.path()).unwrap());
-        if saves || before != (contents(&self.scratch.path()), self.scratch.head()) {
-            self.seen.borrow_mut().extend(ids.lines().map(str::to_owned));
+        let before = (self.all_contents(), self.head());
+        let outcome = work(&mut Context::open(&self.path).unwrap());
+        if saves || before != (self.all_contents(), self.head()) {
+            let id = |bytes: &Vec<u8>| gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, bytes).unwrap();
+            self.seen.borrow_mut().extend(before.0.iter().map(|(_, bytes)| id(bytes)));
         }
         outcome
+    }
+
+    /// The files of the main worktree and of all workspaces.
+    fn all_contents(&self) -> Vec<(PathBuf, Vec<u8>)> {
+        let workspaces = super::model::TASKS.map(|task| self.scratch.workspace(task)).into_iter().filter(|path| path.is_dir());
+        contents(&self.path).into_iter().chain(workspaces.flat_map(|path| contents(&path))).collect()
+    }
+
+    /// Writes something into the workspace of a task, if it has one.
+    pub fn scribble(&self, task: &str, content: u64) {
+        let workspace = self.scratch.workspace(task);
+        if workspace.is_dir() {
+            std::fs::write(workspace.join("scribbled.txt"), format!("scribble {content}\n")).unwrap();
+        }
     }
 
     pub fn nothing_is_lost(&self, told: &dyn Fn() -> String) {
         let reachable = self.scratch.git(&["rev-list", "--objects", "--all", "--no-object-names"]);
         let reachable: BTreeSet<&str> = reachable.lines().collect();
-        let lost: Vec<String> = self.seen.borrow().iter().filter(|id| !reachable.contains(id.as_str())).cloned().collect();
+        let lost: Vec<String> =
+            self.seen.borrow().iter().map(ToString::to_string).filter(|id| !reachable.contains(id.as_str())).collect();
         assert!(lost.is_empty(), "{}: {lost:?} cannot be reached from any ref", told());
         self.scratch.fsck();
     }
 
     pub fn world(&self) -> World {
         let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-        let files = contents(&self.scratch.path()).into_iter();
+        let files = contents(&self.path).into_iter();
         let files = files.map(|(path, bytes)| (path.display().to_string(), text(bytes))).collect();
         let store = self.scratch.store();
         let restorable = &store.state().restorable;
-        let refs = self.scratch.git(&["for-each-ref", "--format=%(refname:lstrip=3) %(objectname)", "refs/heads/axiom"]);
-        let refs: BTreeMap<&str, &str> = refs.lines().filter_map(|line| line.split_once(' ')).collect();
         let task = |id: &CaseId| Task {
             status: restorable.cases[id].status.to_string(),
             merged: restorable.cases[id].merged.is_some(),
-            branch: refs.get(id.as_str()).map(|oid| (*oid).to_owned()),
+            branch: self.find(&format!("refs/heads/axiom/{id}")),
             workspace: restorable.workspaces.contains_key(id) && self.scratch.workspace(id.as_str()).is_dir(),
         };
-        assert_eq!(self.scratch.git(&["symbolic-ref", "HEAD"]), "refs/heads/main");
         assert!(store.state().record.open.is_none());
+        let index = self.gix.open_index().unwrap();
+        let entry = |entry: &gix::index::Entry| {
+            assert_eq!(entry.stage_raw(), 0, "a conflict");
+            (entry.path(&index).to_string(), self.blob(entry.id))
+        };
         World {
             files,
-            index: self.tree(&["ls-files", "--format=%(objectname) %(path)"]),
-            head: self.scratch.head().to_string(),
+            index: index.entries().iter().map(entry).collect(),
+            head: self.head(),
             tasks: restorable.cases.keys().map(|id| (id.to_string(), task(id))).collect(),
         }
     }
 
-    pub fn tree_of(&self, commit: &str) -> Files {
-        self.tree(&["ls-tree", "-r", "--format=%(objectname) %(path)", commit])
+    /// The commit of `main`, which is checked out throughout.
+    pub fn head(&self) -> String {
+        assert_eq!(std::fs::read_to_string(self.path.join(".git/HEAD")).unwrap(), "ref: refs/heads/main\n");
+        self.find("refs/heads/main").unwrap()
     }
 
-    fn tree(&self, args: &[&str]) -> Files {
-        let listed = self.scratch.git(args);
-        let entry = |line: &str| {
-            let (oid, path) = line.split_once(' ').unwrap();
-            let read = || format!("{}\n", self.scratch.git(&["cat-file", "blob", oid]));
-            (path.to_owned(), self.blobs.borrow_mut().entry(oid.to_owned()).or_insert_with(read).clone())
-        };
-        listed.lines().map(entry).collect()
+    pub fn find(&self, name: &str) -> Option<String> {
+        self.gix.try_find_reference(name).unwrap().map(|found| found.target().id().to_string())
+    }
+
+    /// The first parents of a commit, newest first, itself included.
+    pub fn line(&self, commit: &str) -> impl Iterator<Item = String> {
+        let id = gix::ObjectId::from_hex(commit.as_bytes()).unwrap();
+        let up = |id: &gix::ObjectId| Some(self.gix.find_commit(*id).unwrap().parent_ids().next()?.detach());
+        std::iter::successors(Some(id), up).map(|id| id.to_string())
+    }
+
+    pub fn merge_base(&self, one: &str, other: &str) -> String {
+        let [one, other] = [one, other].map(|id| gix::ObjectId::from_hex(id.as_bytes()).unwrap());
+        self.gix.merge_base(one, other).unwrap().unwrap().to_string()
+    }
+
+    pub fn tree_of(&self, commit: &str) -> Files {
+        let commit = self.gix.find_commit(gix::ObjectId::from_hex(commit.as_bytes()).unwrap()).unwrap();
+        let entries = commit.tree().unwrap().traverse().breadthfirst.files().unwrap().into_iter();
+        let blobs = entries.filter(|entry| entry.mode.is_blob());
+        blobs.map(|entry| (entry.filepath.to_string(), self.blob(entry.oid))).collect()
+    }
+
+    fn blob(&self, id: gix::ObjectId) -> String {
+        String::from_utf8(self.gix.find_blob(id).unwrap().detach().data).unwrap()
     }
 
     pub fn checkpoint(&self, name: &str) {
@@ -140,12 +175,12 @@ impl Real {
     }
 
     pub fn rollback_task(&self, task: &str) -> Result<()> {
-        let wanted = rollback_task::Wanted { task: CaseId::new(task).unwrap(), cascade: false, target: None };
+        let wanted = rollback_task::Wanted { task: CaseId::new(task).unwrap(), cascade: false, target: None, resolve: false };
         let program = adapter::preset("shell").unwrap();
         let stop = Some(Options::attending(program));
         match self.doing(false, |context| rollback_task::run(context, &wanted, stop, &mut Progress::new(false)))? {
             Outcome::Done(_) => Ok(()),
-            Outcome::Conflict(_) => Err(Error::new(Code::MergeConflict, "conflict")),
+            Outcome::Conflict(_) | Outcome::ToSettle(..) => Err(Error::new(Code::MergeConflict, "conflict")),
         }
     }
 

@@ -71,3 +71,30 @@ fn a_task_that_changes_nothing_is_merged_where_the_target_stands() {
     assert_eq!(world.find_task("t")["merged"]["commit"], head.as_str());
     world.all_is_well();
 }
+
+#[test]
+fn what_a_keeper_left_in_the_temporary_folder_goes_with_the_next_session_and_its_notes_after_a_while() {
+    let world = World::new();
+    world.task("t", "echo 1 > t.txt", &[]);
+    world.autopilot(&[]).code(0);
+    let agents = world.env.axiom_dir().join("agents");
+    let records = || {
+        let files = walkdir::WalkDir::new(&agents).into_iter().flatten();
+        files.filter(|entry| entry.file_name() == "keeper.json").map(|entry| entry.into_path()).collect::<Vec<_>>()
+    };
+    // As if the keeper had died right before it removed the folder, and its supervisor before it noticed.
+    let record: serde_json::Value = serde_json::from_slice(&std::fs::read(&records()[0]).unwrap()).unwrap();
+    let runtime = std::path::PathBuf::from(record["runtime"].as_str().unwrap());
+    assert!(!runtime.exists());
+    std::fs::create_dir_all(runtime.join("tmp")).unwrap();
+    world.autopilot(&[]).code(0);
+    assert!(!runtime.exists());
+    assert_eq!(records().len(), 1);
+    let mut later = world.env.axiom_command(&world.env.repo(), ["recover", "--yes"]);
+    later.env("AXIOM_TEST_NOW", (jiff::Timestamp::now() + jiff::SignedDuration::from_hours(8 * 24)).to_string());
+    assert!(later.output().unwrap().status.success());
+    assert!(records().is_empty(), "{:?}", records());
+    // What it printed stays.
+    assert!(world.env.axiom(&["output", "t"]).code == Some(0));
+    world.all_is_well();
+}

@@ -17,6 +17,7 @@ mod acceptance;
 mod bad_input;
 mod gates;
 mod going_back;
+mod held;
 mod leftovers;
 mod limits;
 mod queue;

@@ -179,19 +179,19 @@ pub fn propose(state: &State, (kind, salt): Choice) -> Option<Event> {
         }
         15 => token().map(|(agent, token)| Event::IterationStarted { agent, token, pid: salt })?,
         16 => token().map(|(agent, token)| Event::Signalled { agent, token, signal: signal(salt) })?,
-        17 => token().map(|(agent, token)| Event::IterationEnded { agent, token, report: report(salt) })?,
+        17 => token().map(|(agent, token)| Event::IterationEnded { agent, token, report: Box::new(report(salt)) })?,
         18 => {
             let status = [Status::Done, Status::Pending, Status::Blocked, Status::Failed][(salt % 4) as usize];
             Event::WorkReleased { agent: work()?.0, status, reason: "because".into(), retry: salt.is_multiple_of(2) }
         }
-        19 => Event::GateOpened { gate: gate(salt) },
+        19 => Event::GateOpened { gate: Box::new(gate(salt)) },
         20 => Event::GateDecided { id: pick(&state.restorable.gates, salt)?.0.clone(), decision: Decision::Approved },
         21 => Event::GateClosed { id: pick(&state.restorable.gates, salt)?.0.clone(), reason: "done".into() },
         22 => Event::CheckpointIntended { name: name()? },
         23 => Event::CheckpointCreated { checkpoint: checkpoint(name()?, state, salt) },
         24 if salt.is_multiple_of(2) => Event::CheckpointAbandoned { name: name()?, reason: "gone".into() },
         24 => Event::CheckpointsDeleted { names: vec![pick(&state.record.checkpoints, salt)?.0.clone()] },
-        25 => Event::OperationBegan { operation: operation(salt) },
+        25 => Event::OperationBegan { operation: Box::new(operation(salt)) },
         26 => Event::OperationReversed { reason: "conflict".into() },
         _ => ended(state, salt),
     })

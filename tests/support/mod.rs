@@ -201,7 +201,7 @@ impl Scratch {
                 exit_completes: true,
             },
             Event::IterationStarted { agent: agent.clone(), token: token.clone(), pid: 1 },
-            Event::IterationEnded { agent: agent.clone(), token, report },
+            Event::IterationEnded { agent: agent.clone(), token, report: Box::new(report) },
             Event::WorkReleased { agent, status: Status::Done, reason: "complete".into(), retry: false },
         ]);
     }
@@ -227,6 +227,14 @@ impl Scratch {
         let staged = self.git(&["diff", "--cached", "--binary"]);
         let unstaged = self.git(&["diff", "--binary"]);
         format!("{status}\n{staged}\n{unstaged}")
+    }
+
+    /// As [`Scratch::make_dirty`], of files that only those tests touch which say so.
+    pub fn make_dirty_elsewhere(&self) {
+        self.write("staged.txt", "staged by the user\n");
+        self.git(&["add", "staged.txt"]);
+        self.write("sub/b.txt", "edited\n");
+        self.write("untracked.txt", "u\n");
     }
 
     /// Staged, unstaged and untracked content, apart.

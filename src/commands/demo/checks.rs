@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::evidence::{Evidence, Note, working};
+use super::evidence::{Evidence, Note, TAKEN_BACK, working};
 use super::tasks::TASKS;
 
 /// A claim, and whether it holds.
@@ -74,7 +74,7 @@ fn rollback_and_undo(seen: &Evidence) -> Vec<Check> {
         check(
             "yours",
             "Your staged, modified and untracked files were the same at every step",
-            seen.users.len() >= 5 && changed.is_empty(),
+            seen.users.len() >= 7 && changed.is_empty(),
             || format!("not the same: {changed:?}; looked {} times", seen.users.len()),
         ),
         check(
@@ -86,13 +86,32 @@ fn rollback_and_undo(seen: &Evidence) -> Vec<Check> {
         check("held", "What you wrote after the checkpoint was kept in another one meanwhile", held, || {
             format!("in the folder {:?}, kept {:?}, written {:?}", rolled.idea, seen.idea_held, before.idea)
         }),
+        check("task", "Taking one task back removed its work alone, and made it pending again", one_is_gone(seen), || {
+            format!("expected all but {TAKEN_BACK} of {before:?}, found {:?}", seen.after_task_rollback)
+        }),
         check(
             "undo",
-            "The undo brought back the same commit, task states, and your file",
+            "Both undos brought back the same commit, task states, and your file",
             undone == before && undone != rolled,
             || format!("expected {before:?}, found {undone:?}"),
         ),
     ]
+}
+
+/// All is as before, but for the file and the state of the task, and the commit that reverts it.
+fn one_is_gone(seen: &Evidence) -> bool {
+    let (before, after) = (&seen.before_rollback, &seen.after_task_rollback);
+    let file = TASKS.iter().find(|task| task.id == TAKEN_BACK).map(|task| task.file);
+    let same = |(id, state): (&String, &String)| id == TAKEN_BACK || before.tasks.get(id) == Some(state);
+    after.tasks.get(TAKEN_BACK).is_some_and(|state| state.contains("pending") && state.contains("merged null"))
+        && after.tasks.len() == before.tasks.len()
+        && after.tasks.iter().all(same)
+        && after.files.iter().all(|(name, content)| match Some(name.as_str()) == file {
+            true => content.is_none(),
+            false => before.files.get(name) == Some(content),
+        })
+        && after.idea == before.idea
+        && after.target != before.target
 }
 
 fn what_is_left(seen: &Evidence) -> Vec<Check> {
@@ -149,6 +168,13 @@ mod tests {
             |there: bool| TASKS.iter().map(|task| (task.file.to_owned(), there.then(|| task.content.to_owned()))).collect();
         let bare = Whole { target: "old".into(), files: files(false), ..Whole::default() };
         let full = Whole { target: "new".into(), files: files(true), idea: Some("idea".into()), ..Whole::default() };
+        let states = |gone: &str| {
+            let state = |id: &str| if id == gone { "\"pending\", merged null" } else { "\"done\", merged x" };
+            TASKS.iter().map(|task| (task.id.to_owned(), state(task.id).to_owned())).collect()
+        };
+        let full = Whole { tasks: states(""), ..full };
+        let mut reverted = Whole { target: "reverted".into(), tasks: states(TAKEN_BACK), ..full.clone() };
+        reverted.files.insert(TASKS.iter().find(|task| task.id == TAKEN_BACK).unwrap().file.to_owned(), None);
         let both = |task: &super::super::tasks::Task| [note("started", task.id), note("ended", task.id)];
         Evidence {
             killed_by: Some(9),
@@ -156,11 +182,12 @@ mod tests {
             log_at_takeover: vec![note("started", "parser"), note("started", "printer"), note("ended", "parser")],
             log: TASKS.iter().flat_map(both).collect(),
             merged: TASKS.iter().map(|task| task.id.to_owned()).collect(),
-            users: vec![("some time", UsersWork::default()); 5],
+            users: vec![("some time", UsersWork::default()); 7],
             at_start: bare.clone(),
             before_rollback: full.clone(),
             after_rollback: bare,
             idea_held: Some("idea".into()),
+            after_task_rollback: reverted,
             after_undo: full,
             fsck: String::new(),
             worktrees: 0,
@@ -188,11 +215,14 @@ mod tests {
         assert_eq!(failing(|seen| seen.merged.swap(0, 1)), ["merged"]);
         assert_eq!(failing(|seen| seen.merged.truncate(4)), ["merged"]);
         assert_eq!(failing(|seen| seen.merged.push("plan".into())), ["merged"]);
-        assert_eq!(failing(|seen| seen.users.truncate(4)), ["yours"]);
+        assert_eq!(failing(|seen| seen.users.truncate(6)), ["yours"]);
         let other = UsersWork { contents: vec![None], ..UsersWork::default() };
         assert_eq!(failing(|seen| seen.users[3].1 = other), ["yours"]);
         assert_eq!(failing(|seen| seen.after_rollback.target = "new".into()), ["rollback"]);
         assert_eq!(failing(|seen| seen.after_rollback = seen.before_rollback.clone()), ["rollback", "held", "undo"]);
+        assert_eq!(failing(|seen| seen.after_task_rollback = seen.before_rollback.clone()), ["task"]);
+        assert_eq!(failing(|seen| seen.after_task_rollback.idea = None), ["task"]);
+        assert_eq!(failing(|seen| drop(seen.after_task_rollback.tasks.insert("plan".into(), "x".into()))), ["task"]);
         assert_eq!(failing(|seen| seen.idea_held = None), ["held"]);
         assert_eq!(failing(|seen| seen.after_undo.target = "old".into()), ["undo"]);
         assert_eq!(failing(|seen| seen.fsck = "bad".into()), ["fsck"]);

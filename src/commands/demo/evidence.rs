@@ -14,6 +14,9 @@ pub(super) const UNTRACKED: &str = "todo.txt";
 /// An untracked file that the user makes after the checkpoint.
 pub(super) const IDEA: &str = "idea.txt";
 
+/// The task that is rolled back by itself. Nothing depends on it.
+pub(super) const TAKEN_BACK: &str = "docs";
+
 /// The most that is read of a file of the demo.
 const MOST: u64 = 1024 * 1024;
 
@@ -40,7 +43,9 @@ pub(super) struct Evidence {
     pub after_rollback: Whole,
     /// What the checkpoint made before the rollback holds of [`IDEA`].
     pub idea_held: Option<String>,
-    /// After the undo.
+    /// After the rollback of one task, once that of everything was undone.
+    pub after_task_rollback: Whole,
+    /// After the undo of that too.
     pub after_undo: Whole,
     /// What `git fsck` found.
     pub fsck: String,

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::evidence::{self, Evidence, IDEA, MODIFIED, STAGED, UNTRACKED};
+use super::evidence::{self, Evidence, IDEA, MODIFIED, STAGED, TAKEN_BACK, UNTRACKED};
 use super::stage::{Running, Stage};
 use super::tasks::{TASKS, Task, quoted};
 use crate::cli::screen::Screen;
@@ -27,6 +27,7 @@ pub(super) fn play(stage: &Stage, screen: &mut Screen) -> Result<Evidence> {
     let supervisor = story.crash()?;
     story.recover(supervisor)?;
     story.go_back_and_forth()?;
+    story.take_one_task_back()?;
     story.sabotage()?;
     evidence::at_the_end(stage, &mut story.evidence)?;
     Ok(story.evidence)
@@ -219,6 +220,17 @@ impl Story<'_> {
         self.say("\n8. On second thoughts it was good. A rollback can be undone, and so can the undo.\n");
         self.axiom(&["undo", "--yes"])?;
         self.look_at_users_work("after the undo")
+    }
+
+    /// Rollback of a single task, by the commits that bear its name, and the undo of it.
+    fn take_one_task_back(&mut self) -> Result<()> {
+        self.say("\n9. One task alone was not what you wanted: its commits are reverted, and it is to be done again.\n");
+        self.axiom(&["rollback", "task", TAKEN_BACK, "--yes"])?;
+        self.evidence.after_task_rollback = evidence::whole(self.stage)?;
+        self.look_at_users_work("after the rollback of a task")?;
+        self.say("\n   That is undone like anything else.\n");
+        self.axiom(&["undo", "--yes"])?;
+        self.look_at_users_work("after its undo")
     }
 
     fn let_go_on(&self, id: &str) -> Result<()> {

@@ -1,5 +1,7 @@
 //! `git axiom rollback task`.
 
+use std::path::Path;
+
 use clap::Args;
 use serde::Serialize;
 
@@ -19,7 +21,12 @@ use crate::ops::supervise::Options;
 The task's commits are those that name it, by an 'Axiom-Task:' trailer or by '#TASK @AGENT' in
 the subject, what merges that name it took in, and what its iterations are recorded to have
 made. They are reverted, newest first; nothing is rewritten. The task is then to be done again,
-on a fresh branch. A conflict changes nothing, and is listed with the commits behind it.")]
+on a fresh branch. A conflict changes nothing, and is listed with the commits behind it.
+
+With --resolve a conflict gets a worktree of its own, in which git waits in the middle of the
+revert. Settle it there (edit, 'git add', 'git revert --continue'), then give the same command
+again: what was committed there is what the branch goes to. To give it up, remove the worktree
+with 'git worktree remove --force'.")]
 pub(super) struct Task {
     /// The task; commits may name it where git axiom does not know it
     task: CaseId,
@@ -29,6 +36,9 @@ pub(super) struct Task {
     /// The branch on which commits are reverted, where it is not the one that the task was merged into
     #[arg(long, value_name = "BRANCH")]
     target: Option<String>,
+    /// Set up a worktree to settle a conflict in; given again, take what was settled there
+    #[arg(long)]
+    resolve: bool,
     /// Refuse where an agent works on it, instead of stopping the agent
     #[arg(long)]
     no_stop: bool,
@@ -49,11 +59,12 @@ struct Answer<'a> {
     safety: Option<String>,
     undo: Option<String>,
     moved_aside: Vec<String>,
+    resolve_in: Option<String>,
 }
 
 impl<'a> Answer<'a> {
     fn of(preview: &'a Preview, dry_run: bool) -> Self {
-        Self { preview, dry_run, safety: None, undo: None, moved_aside: Vec::new() }
+        Self { preview, dry_run, safety: None, undo: None, moved_aside: Vec::new(), resolve_in: None }
     }
 }
 
@@ -62,18 +73,23 @@ impl<'a> Answer<'a> {
 /// # Errors
 /// `MERGE_CONFLICT`, `NEEDS_CONFIRMATION`, `DECLINED`, and whatever the operation says.
 pub(super) fn run(args: &Task, context: &mut Context, screen: &mut Screen) -> Result<Exit> {
-    let wanted = Wanted { task: args.task.clone(), cascade: args.cascade, target: args.target.clone() };
+    let Task { task, cascade, target, resolve, .. } = args;
+    let wanted = Wanted { task: task.clone(), cascade: *cascade, target: target.clone(), resolve: *resolve };
     if args.dry_run || !args.yes {
         let preview = op::preview(context, &wanted)?;
-        if !preview.conflicts.is_empty() {
+        // Setting up a worktree to settle it in changes nothing that is there.
+        let is_conflict = !preview.conflicts.is_empty();
+        if is_conflict && (args.dry_run || !args.resolve) {
             return conflict(screen, &preview, args.dry_run);
         }
         if args.dry_run {
             screen.answer(&Answer::of(&preview, true), || people(&preview, "Would take"))?;
             return Ok(Exit::Done);
         }
-        screen.note(people(&preview, "Would take").trim_end());
-        screen.confirm("Take it back?", false)?;
+        if !is_conflict {
+            screen.note(people(&preview, "Would take").trim_end());
+            screen.confirm("Take it back?", false)?;
+        }
     }
     let stop = match args.no_stop {
         true => None,
@@ -84,6 +100,7 @@ pub(super) fn run(args: &Task, context: &mut Context, screen: &mut Screen) -> Re
     };
     let done = match op::run(context, &wanted, stop, &mut Progress::new(false))? {
         Outcome::Conflict(preview) => return conflict(screen, &preview, false),
+        Outcome::ToSettle(preview, path) => return to_settle(screen, &preview, &path),
         Outcome::Done(done) => done,
     };
     let undo = format!("git axiom undo {}", done.txn);
@@ -104,6 +121,22 @@ pub(super) fn run(args: &Task, context: &mut Context, screen: &mut Screen) -> Re
     Ok(Exit::Done)
 }
 
+fn to_settle(screen: &mut Screen, preview: &Preview, path: &Path) -> Result<Exit> {
+    let place = path.display().to_string();
+    let answer = Answer { resolve_in: Some(place.clone()), ..Answer::of(preview, false) };
+    screen.answer(&answer, || {
+        let files: Vec<String> = preview.conflicts.iter().map(|conflict| format!("  {}\n", conflict.path)).collect();
+        format!(
+            "'{0}' conflicts with what was done since. In {place} git waits for you to settle it:\n{1}\
+             There: edit, git add, git revert --continue. Then: git axiom rollback task {0} --resolve\n\
+             To give it up: git worktree remove --force '{place}'\n",
+            preview.task_id,
+            files.concat()
+        )
+    })?;
+    Ok(Exit::Done)
+}
+
 /// With `--json` the whole document, so that a script sees what is in conflict with what; the error in any case.
 fn conflict(screen: &mut Screen, preview: &Preview, dry_run: bool) -> Result<Exit> {
     if screen.wants_json() {
@@ -118,7 +151,8 @@ fn conflict(screen: &mut Screen, preview: &Preview, dry_run: bool) -> Result<Exi
     let commit = preview.conflicts.first().map_or("?", |conflict| conflict.commit.short());
     Err(Error::new(Code::MergeConflict, format!("{commit} of '{}' cannot be reverted: nothing was changed", preview.task_id))
         .why(lines.join(", "))
-        .hint("take back what was built on it first, or revert it by hand: git revert"))
+        .hint("take back what was built on it first")
+        .hint(format!("git axiom rollback task {} --resolve    sets up a worktree to settle it in", preview.task_id)))
 }
 
 fn people(preview: &Preview, takes: &str) -> String {

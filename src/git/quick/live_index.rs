@@ -5,7 +5,7 @@ use std::ops::Range;
 use gix::index::entry::{Flags, Mode};
 use rustix::fs::{FileType, Stat};
 
-use crate::git::repository::{HashKind, Repository};
+use crate::git::repository::Repository;
 use crate::git::worktree_list::Worktree;
 
 /// How much older than the index a file must be to be believed unchanged: file systems round times, some to 10 ms.
@@ -24,10 +24,7 @@ pub(super) struct LiveIndex {
 impl LiveIndex {
     /// Reads the index; `None` where there is none, or where it holds more than plain entries.
     pub fn read(repository: &Repository, worktree: &Worktree) -> Option<Self> {
-        let hash = match repository.hash() {
-            HashKind::Sha1 => gix::hash::Kind::Sha1,
-            HashKind::Sha256 => gix::hash::Kind::Sha256,
-        };
+        let hash = repository.gix_hash();
         let file = gix::index::File::at(worktree.index_file(), hash, true, Default::default()).ok()?;
         let special = Flags::ASSUME_VALID | Flags::SKIP_WORKTREE | Flags::STAGE_MASK | Flags::INTENT_TO_ADD | Flags::REMOVE;
         let is_plain = |entry: &gix::index::Entry| {

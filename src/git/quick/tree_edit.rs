@@ -159,7 +159,12 @@ impl<'a> Builder<'a> {
 }
 
 fn line(content: &mut Vec<u8>, mode: u32, name: &[u8], id: &gix::oid) {
-    content.extend_from_slice(format!("{mode:o} ").as_bytes());
+    match mode {
+        0o100_644 => content.extend_from_slice(b"100644 "),
+        0o100_755 => content.extend_from_slice(b"100755 "),
+        TREE => content.extend_from_slice(b"40000 "),
+        other => content.extend_from_slice(format!("{other:o} ").as_bytes()),
+    }
     content.extend_from_slice(name);
     content.push(0);
     content.extend_from_slice(id.as_bytes());

@@ -1,11 +1,11 @@
 //! Tags and notes that got lost, and those that a deletion left: both follow from which capture refs there are.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::time::Duration;
 
 use super::look::document_of;
 use super::{record_of, tag_data};
-use crate::domain::checkpoint::CheckpointRecord;
+use crate::domain::checkpoint::{CAPTURE_REFS as CAPTURES, CheckpointRecord};
 use crate::domain::event::{By, Event};
 use crate::domain::ids::CheckpointName;
 use crate::domain::names::{Oid, RefName};
@@ -41,26 +41,31 @@ impl Lost {
 /// `GIT_FAILED`.
 pub fn look(ctx: &Context, thorough: bool) -> Result<Lost> {
     let record = &ctx.state().record;
-    let captures: BTreeSet<CheckpointName> = ctx.repo.checkpoints()?.into_iter().map(|found| found.name).collect();
-    let tags: BTreeMap<RefName, Oid> = ctx.repo.refs_below(TAGS)?.into_iter().map(|tag| (tag.name, tag.oid)).collect();
+    let captures = ctx.repo.refs_below(CAPTURES)?;
+    // Names below one place are compared without it: there may be many.
+    let captures: HashSet<&str> = captures.iter().filter_map(|found| found.name.as_str().strip_prefix(CAPTURES)).collect();
+    let tags = ctx.repo.refs_below(TAGS)?;
+    let tags: HashMap<&str, &Oid> =
+        tags.iter().filter_map(|tag| Some((tag.name.as_str().strip_prefix(TAGS)?, &tag.oid))).collect();
     let notes = ctx.repo.notes()?;
     let newest = record.checkpoints.values().max_by_key(|one| one.seq).map(|one| &one.name);
     let mut lost = Lost::default();
-    for one in record.checkpoints.values().filter(|one| captures.contains(&one.name)) {
-        let tagged = tags.contains_key(&Repository::checkpoint_tag(&one.name));
+    for one in record.checkpoints.values().filter(|one| captures.contains(one.name.as_str())) {
+        let tagged = tags.contains_key(one.name.as_str());
         let look_closer = thorough || Some(&one.name) == newest;
         if !tagged || (look_closer && ctx.repo.note_of(&notes, &one.tag)?.is_none()) {
             lost.incomplete.push(one.name.clone());
         }
     }
+    let names = captures.iter().filter_map(|name| CheckpointName::new(*name).ok());
     let intended = record.checkpoint_intent.as_ref();
-    let unknown = captures.iter().filter(|name| !record.checkpoints.contains_key(*name) && Some(*name) != intended);
-    lost.unknown = unknown.cloned().collect();
+    lost.unknown = names.filter(|name| !record.checkpoints.contains_key(name) && Some(name) != intended).collect();
+    lost.unknown.sort();
     let mut deleted = record.deleted_checkpoints.values();
     lost.left_over = deleted.any(|gone| {
         // The name may have been taken again since.
         let again = record.checkpoints.contains_key(&gone.record.name);
-        !again && tags.get(&Repository::checkpoint_tag(&gone.record.name)) == Some(&gone.record.tag)
+        !again && tags.get(gone.record.name.as_str()) == Some(&&gone.record.tag)
     });
     Ok(lost)
 }

@@ -21,7 +21,7 @@ impl Still {
     pub fn hold(ctx: &Context) -> Self {
         let mut held = Vec::new();
         for agent in ctx.state().busy_agents() {
-            let Some(token) = agent.work.as_ref().and_then(|work| work.stage.token()) else { continue };
+            let Some(token) = agent.token() else { continue };
             match keeper_state(&ctx.layout().run_dir(&agent.id, token)) {
                 Ok(KeeperState::Alive(record)) => match control::hold(&record, LIMIT) {
                     Ok(guard) => held.push(guard),

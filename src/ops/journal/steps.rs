@@ -160,11 +160,13 @@ fn restore_worktree(ctx: &Context, change: &WorktreeChange, txn: &TxnId, attempt
     let (before, extras) = (extras_of(ctx, change.captures.old.as_ref())?, extras_of(ctx, change.captures.new.as_ref())?);
     let (from, to, beside) = (&change.files.old, &change.files.new, Some(Change::new(&before, &extras)));
     let restore = Restore { worktree: &worktree, from, to, trash: &trash, attempt, beside };
-    done.add(&worktree, ctx.repo.restore_files(&restore)?);
+    let report = ctx.repo.restore_files(&restore)?;
+    let placed = report.placed.clone();
+    done.add(&worktree, report);
     env::fault_point("journal.files-restored");
     let index = &change.index;
     match attempt {
-        Attempt::First | Attempt::Again => ctx.repo.install_index(&worktree, &index.new, &extras.index, &lock)?,
+        Attempt::First | Attempt::Again => ctx.repo.install_index_after(&worktree, &index.new, &extras.index, &lock, &placed)?,
         Attempt::Back => ctx.repo.take_index_back(&worktree, (&index.old, &index.new), &extras.index, &lock)?,
     }
     env::fault_point("journal.index-installed");

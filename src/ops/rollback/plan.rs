@@ -361,6 +361,9 @@ fn reverting(ctx: &Context, change: &RefChange, name: &CheckpointName) -> Result
     if change.name.as_str().starts_with("refs/heads/axiom/") || ctx.repo.is_ancestor(old, new)? {
         return Ok(None);
     }
+    if ctx.repo.refs_below("refs/remotes/")?.is_empty() {
+        return Ok(None);
+    }
     let count = |more: &[&str]| ctx.repo.git().args(["rev-list", "--count", old.as_str(), &format!("^{new}")]).args(more).text();
     if count(&[])? == count(&["--not", "--remotes"])? {
         return Ok(None);

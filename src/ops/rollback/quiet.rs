@@ -82,7 +82,7 @@ fn session_is(ctx: &Context, wanted: SessionState) -> bool {
 fn living(ctx: &Context) -> Result<(Vec<KeeperRecord>, bool)> {
     let (mut living, mut starting) = (Vec::new(), false);
     for agent in ctx.state().busy_agents() {
-        let Some(token) = agent.work.as_ref().and_then(|work| work.stage.token()) else { continue };
+        let Some(token) = agent.token() else { continue };
         match keeper_state(&ctx.layout().run_dir(&agent.id, token))? {
             KeeperState::Alive(record) => living.push(record),
             KeeperState::Starting => starting = true,

@@ -13,6 +13,7 @@ use crate::domain::rollback::TaskChange;
 use crate::domain::task_rollback::{self, Plan, Skipped, Unit, Why};
 use crate::domain::text::Change;
 use crate::error::{Code, Error, Result};
+use crate::git::Worktree;
 use crate::ops::checkpoint::Captured;
 use crate::ops::context::Context;
 use crate::ops::merge::{branch_of, checked_out, nothing_in_progress};
@@ -21,7 +22,7 @@ use crate::ops::rollback::plan::{branches_are_free, head_state, kept, trash_plac
 use crate::ops::{journal, workspaces};
 
 use super::reverts::{self, Reverted};
-use super::{Wanted, find};
+use super::{Wanted, find, resolve};
 
 /// How many commits are named behind one file in conflict.
 const BEHIND: usize = 10;
@@ -130,6 +131,10 @@ pub(super) struct Work {
     pub preview: Preview,
     /// Without workspaces: they need captures.
     pub operation: Operation,
+    pub plan: Plan,
+    pub reverted: Reverted,
+    /// The worktree in which a conflict was settled.
+    pub settled: Option<Worktree>,
 }
 
 /// Plans, given what is there now.
@@ -139,8 +144,14 @@ pub(super) struct Work {
 pub(super) fn work(ctx: &Context, wanted: &Wanted) -> Result<Work> {
     let tasks = find::tasks(ctx, wanted)?;
     let (target, old) = find::target(ctx, wanted, &tasks)?;
-    let plan = task_rollback::plan(&ctx.repo.scan_history(&old)?, &find::with_recorded(ctx, &tasks)?);
-    let reverted = reverts::compute(ctx, &plan, &old)?;
+    let with_recorded = find::with_recorded(ctx, &tasks)?;
+    let plan_of = |tip: &Oid| Ok(task_rollback::plan(&ctx.repo.scan_history(tip)?, &with_recorded));
+    let plan = plan_of(&old)?;
+    let settled = if wanted.resolve { resolve::worktree(ctx, &wanted.task)? } else { None };
+    let reverted = match &settled {
+        Some(worktree) => Reverted::by_hand(&plan, resolve::settled(ctx, worktree, (&target, &old), plan_of)?),
+        None => reverts::compute(ctx, &plan, &old)?,
+    };
     let kind = OperationKind::RollbackTask { tasks: tasks.clone() };
     let mut operation = Operation::new(kind, title(&tasks));
     operation.edits = task_rollback::edits(ctx.state(), &tasks);
@@ -150,7 +161,7 @@ pub(super) fn work(ctx: &Context, wanted: &Wanted) -> Result<Work> {
     let worktree = checked_out.as_ref().map(|worktree| worktree.path().to_string_lossy().into_owned());
     if let Some((unit, files)) = &reverted.conflict {
         preview.conflicts = conflicts(ctx, unit, files, &old)?;
-        return Ok(Work { tasks, preview, operation });
+        return Ok(Work { tasks, preview, operation, plan, reverted, settled });
     }
     if reverted.tip != old {
         let changes = ctx.repo.diff_trees(&old, &reverted.tip)?;
@@ -159,10 +170,12 @@ pub(super) fn work(ctx: &Context, wanted: &Wanted) -> Result<Work> {
         match (worktree, checked_out) {
             (Some(path), Some(place)) => {
                 nothing_in_progress(&place)?;
-                let commit = Change::new(old, reverted.tip);
+                let commit = Change::new(old, reverted.tip.clone());
                 operation.advances = vec![BranchAdvance { path, branch: target.clone(), commit }];
             }
-            (_, _) => operation.refs.push(RefChange { name: target.clone(), value: Change::new(Some(old), Some(reverted.tip)) }),
+            (_, _) => {
+                operation.refs.push(RefChange { name: target.clone(), value: Change::new(Some(old), Some(reverted.tip.clone())) })
+            }
         }
     }
     for task in tasks.iter().filter(|task| ctx.state().restorable.cases.contains_key(*task)) {
@@ -174,7 +187,7 @@ pub(super) fn work(ctx: &Context, wanted: &Wanted) -> Result<Work> {
             preview.branches.push(branch);
         }
     }
-    let work = Work { tasks, preview, operation };
+    let work = Work { tasks, preview, operation, plan, reverted, settled };
     refuse_nothing(ctx, wanted, &work)?;
     Ok(work)
 }

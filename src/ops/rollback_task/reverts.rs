@@ -17,6 +17,14 @@ pub(super) struct Reverted {
     pub conflict: Option<(Unit, Vec<RepoPath>)>,
 }
 
+impl Reverted {
+    /// What somebody settled by hand: all of the plan, by this commit and those before it.
+    pub fn by_hand(plan: &Plan, tip: Oid) -> Self {
+        let made = plan.units.iter().map(|unit| (unit.clone(), Some(tip.clone()))).collect();
+        Self { tip, made, conflict: None }
+    }
+}
+
 /// Reverts what a plan says on top of `from`, up to the first conflict. Writes objects that nothing refers to yet.
 ///
 /// # Errors

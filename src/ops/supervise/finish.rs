@@ -60,7 +60,7 @@ impl Supervisor<'_> {
             cost_usd: None,
         };
         let run = self.context.layout().run_dir(agent, &token);
-        self.context.append(Event::IterationEnded { agent: agent.clone(), token, report })?;
+        self.context.append(Event::IterationEnded { agent: agent.clone(), token, report: Box::new(report) })?;
         env::fault_point("finish.recorded");
         self.watches.remove(agent);
         self.ended_runs.push(run);

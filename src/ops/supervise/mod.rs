@@ -279,11 +279,7 @@ impl<'a> Supervisor<'a> {
     }
 
     fn gate_id(kind: GateKind, task: &CaseId) -> Result<GateId> {
-        let kind = kind.as_str().replace('_', "-");
-        // The id has to stay within its limit, whatever the task is called.
-        let room = crate::domain::ids::MAX_ID_LENGTH - kind.len() - 1;
-        let task = &task.as_str()[..task.as_str().len().min(room)];
-        GateId::new(format!("{kind}-{task}"))
+        Gate::id_for(kind, task)
     }
 
     fn undecided_gate(&self, kind: GateKind, task: &CaseId) -> bool {
@@ -307,7 +303,7 @@ impl<'a> Supervisor<'a> {
             opened_at: env::now(),
             decision: None,
         };
-        self.step(Event::GateOpened { gate })?;
+        self.step(Event::GateOpened { gate: Box::new(gate) })?;
         self.tell(Notice::GateOpened { id: id.to_string(), reason, details });
         Ok(())
     }

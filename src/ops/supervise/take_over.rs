@@ -3,6 +3,7 @@
 
 use super::notice::Notice;
 use super::{Supervisor, verify};
+use crate::domain::agent::Agent;
 use crate::domain::event::{By, Event};
 use crate::domain::session::SessionState;
 use crate::error::Result;
@@ -20,6 +21,11 @@ impl Supervisor<'_> {
         for what in report.left {
             self.warn(what);
         }
+        // What the last supervisor would have cleared. Of a run that still has to be settled nothing is touched.
+        let working: Vec<_> = self.context.state().busy_agents().filter_map(Agent::token).cloned().collect();
+        let agents = self.context.layout().agents_dir();
+        let left = leftovers::runs_with_runtime(&agents)?.into_iter();
+        self.ended_runs.extend(left.filter(|run| !working.iter().any(|token| run.ends_with(token.as_str()))));
         if crashed {
             let marker = verify::marker(self.context.repo.common_dir());
             let ended = leftovers::end_marked(&marker)?.ended.len();

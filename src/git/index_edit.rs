@@ -1,0 +1,404 @@
+//! Replacing some entries of an index file in this process: everything else is copied as it is, and what the index knows
+//! of trees is brought up to date, so that neither all files nor all folders are looked at again.
+//!
+//! It takes only what it understands whole: versions 2 and 3, none but the common extensions. For everything else the
+//! answer is `None`, and git does it.
+
+mod trees;
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+
+use super::history::{FileId, TreeChange};
+use super::index_lock::IndexLock;
+use super::objects::gix_id;
+use super::place::Stamp;
+use super::repository::{HashKind, Repository};
+use super::restore::Placed;
+use super::worktree_list::Worktree;
+use crate::domain::names::{Oid, RepoPath};
+use crate::error::{Error, Result};
+use crate::files;
+
+pub(super) use trees::Trees;
+
+/// Length of the numbers at the start of an entry.
+const STAT: usize = 40;
+/// Where the seconds of the last change of the file are among them, and the mode.
+const SECONDS: usize = 8;
+const MODE: usize = 24;
+/// Flags of an entry.
+const ASSUME_VALID: u16 = 0x8000;
+const EXTENDED: u16 = 0x4000;
+const STAGE: u16 = 0x3000;
+const NAME: u16 = 0x0fff;
+
+/// What an entry becomes.
+#[derive(Debug, Clone)]
+pub(super) struct Edit<'a> {
+    pub path: &'a RepoPath,
+    pub kind: EditKind<'a>,
+    /// Whether the first tree lacks it.
+    pub is_new: bool,
+}
+
+/// What is done to an entry.
+#[derive(Debug, Clone)]
+pub(super) enum EditKind<'a> {
+    /// There is this one; with the stat data of the file where that is sure to be it.
+    Set(&'a FileId, Option<std::fs::Metadata>),
+    /// There is none.
+    Remove,
+    /// It stays, and where it is this content it gets the stat data of the file.
+    Look(&'a FileId, std::fs::Metadata),
+}
+
+/// An index file with some entries replaced.
+#[derive(Debug)]
+pub(super) struct Edited {
+    pub bytes: Vec<u8>,
+    /// Whether a file changed in the second in which the index was written, or later: it may hold something else than its
+    /// entry says, and git compares the content as long as the index is as old as that.
+    pub is_racy: bool,
+}
+
+/// The bytes of an index file with some entries replaced; `None` where git has to do it. `edits` are sorted by path, each
+/// path once. `modified` is when the index file was written, in seconds.
+pub(super) fn edit(bytes: &[u8], hash: HashKind, modified: i64, edits: &[Edit<'_>], trees: &Trees<'_>) -> Option<Edited> {
+    let width = match hash {
+        HashKind::Sha1 => 20,
+        HashKind::Sha256 => 32,
+    };
+    let body = bytes.get(..bytes.len().checked_sub(width)?)?;
+    let version = number(body, 4)?;
+    if body.get(..4)? != b"DIRC" || !(version == 2 || version == 3) {
+        return None;
+    }
+    let count = number(body, 8)?;
+    let mut writer =
+        Writer { out: Vec::with_capacity(bytes.len() + 200 * edits.len()), count: 0, width, modified, is_racy: false };
+    writer.out.extend_from_slice(&body[..12]);
+    let mut at = 12;
+    let mut open = edits.iter().peekable();
+    for _ in 0..count {
+        let entry = Entry::at(body, at, width)?;
+        while let Some(edit) = open.next_if(|edit| edit.path.as_bytes() < entry.name) {
+            writer.add(edit)?;
+        }
+        match open.next_if(|edit| edit.path.as_bytes() == entry.name) {
+            Some(edit) => writer.replace(&entry, edit)?,
+            None => writer.copy(&entry)?,
+        }
+        at += entry.bytes.len();
+    }
+    for edit in open {
+        writer.add(edit)?;
+    }
+    if !fits(&writer.out, writer.count, width, edits)? {
+        return None;
+    }
+    writer.out[8..12].copy_from_slice(&writer.count.to_be_bytes());
+    extensions(&body[at..], width, edits, trees, &mut writer.out)?;
+    // git leaves the checksum out where it is told to.
+    let sum = if bytes[body.len()..].iter().all(|byte| *byte == 0) { vec![0; width] } else { checksum(&writer.out, hash)? };
+    writer.out.extend_from_slice(&sum);
+    Some(Edited { bytes: writer.out, is_racy: writer.is_racy })
+}
+
+/// The tree that an index is, where it says so itself and holds nothing that a tree cannot say.
+pub(super) fn tree_of(bytes: &[u8], hash: HashKind) -> Option<Oid> {
+    let width = match hash {
+        HashKind::Sha1 => 20,
+        HashKind::Sha256 => 32,
+    };
+    let body = bytes.get(..bytes.len().checked_sub(width)?)?;
+    let count = number(body, 8)?;
+    if body.get(..4)? != b"DIRC" || !(number(body, 4)? == 2 || number(body, 4)? == 3) {
+        return None;
+    }
+    let mut at = 12;
+    for _ in 0..count {
+        let entry = Entry::at(body, at, width)?;
+        if entry.flags & (ASSUME_VALID | EXTENDED | STAGE) != 0 {
+            return None;
+        }
+        at += entry.bytes.len();
+    }
+    let mut rest = &body[at..];
+    while !rest.is_empty() {
+        let size = number(rest, 4)? as usize;
+        let data = rest.get(8..8 + size)?;
+        if &rest[..4] == b"TREE" {
+            return trees::root(data, width, i64::from(count));
+        }
+        rest = &rest[8 + size..];
+    }
+    None
+}
+
+/// One entry of an index.
+struct Entry<'b> {
+    bytes: &'b [u8],
+    name: &'b [u8],
+    flags: u16,
+}
+
+impl<'b> Entry<'b> {
+    fn at(body: &'b [u8], at: usize, width: usize) -> Option<Self> {
+        let rest = body.get(at..)?;
+        let flags = u16::from_be_bytes(rest.get(STAT + width..STAT + width + 2)?.try_into().ok()?);
+        let start = STAT + width + if flags & EXTENDED == 0 { 2 } else { 4 };
+        let length = match flags & NAME {
+            NAME => rest.get(start..)?.iter().position(|byte| *byte == 0)?,
+            short => usize::from(short),
+        };
+        let whole = padded(start + length);
+        Some(Self { bytes: rest.get(..whole)?, name: rest.get(start..start + length)?, flags })
+    }
+
+    fn id(&self, width: usize) -> &'b [u8] {
+        &self.bytes[STAT..STAT + width]
+    }
+}
+
+/// An entry ends with one to eight zeros, at a multiple of eight.
+fn padded(length: usize) -> usize {
+    (length + 8) & !7
+}
+
+struct Writer {
+    out: Vec<u8>,
+    count: u32,
+    width: usize,
+    modified: i64,
+    is_racy: bool,
+}
+
+impl Writer {
+    fn copy(&mut self, entry: &Entry<'_>) -> Option<()> {
+        self.out.extend_from_slice(entry.bytes);
+        self.count += 1;
+        self.is_racy |= i64::from(number(entry.bytes, SECONDS)?) >= self.modified;
+        Some(())
+    }
+
+    fn add(&mut self, edit: &Edit<'_>) -> Option<()> {
+        match &edit.kind {
+            EditKind::Set(file, meta) => self.write(edit.path, file, meta.as_ref()),
+            EditKind::Remove | EditKind::Look(..) => Some(()),
+        }
+    }
+
+    fn replace(&mut self, entry: &Entry<'_>, edit: &Edit<'_>) -> Option<()> {
+        // Conflicts, `git add -N` and the like are git's to replace.
+        let plain = entry.flags & (STAGE | EXTENDED) == 0;
+        match &edit.kind {
+            EditKind::Set(file, meta) if plain && entry.flags & ASSUME_VALID == 0 => self.write(edit.path, file, meta.as_ref()),
+            EditKind::Remove if plain => Some(()),
+            EditKind::Look(file, meta)
+                if plain
+                    && entry.id(self.width) == gix_id(&file.oid).ok()?.as_slice()
+                    && number(entry.bytes, MODE)? == file.mode =>
+            {
+                let start = self.out.len();
+                self.out.extend_from_slice(entry.bytes);
+                self.count += 1;
+                self.out[start..start + STAT].copy_from_slice(&stat(meta, file.mode));
+                Some(())
+            }
+            EditKind::Look(..) => self.copy(entry),
+            EditKind::Set(..) | EditKind::Remove => None,
+        }
+    }
+
+    fn write(&mut self, path: &RepoPath, file: &FileId, meta: Option<&std::fs::Metadata>) -> Option<()> {
+        let start = self.out.len();
+        let name = path.as_bytes();
+        match meta {
+            Some(meta) => self.out.extend_from_slice(&stat(meta, file.mode)),
+            // Without stat data git compares the content when it looks at the file next.
+            None => {
+                self.out.extend_from_slice(&[0; STAT]);
+                self.out[start + MODE..start + MODE + 4].copy_from_slice(&file.mode.to_be_bytes());
+            }
+        }
+        self.out.extend_from_slice(gix_id(&file.oid).ok().filter(|id| id.as_slice().len() == self.width)?.as_slice());
+        let length = u16::try_from(name.len()).unwrap_or(NAME).min(NAME);
+        self.out.extend_from_slice(&length.to_be_bytes());
+        self.out.extend_from_slice(name);
+        self.out.resize(start + padded(STAT + self.width + 2 + name.len()), 0);
+        self.count += 1;
+        Some(())
+    }
+}
+
+/// The numbers of an entry, each cut to 32 bits as git does.
+fn stat(meta: &std::fs::Metadata, mode: u32) -> [u8; STAT] {
+    let low = |wide: u64| (wide & 0xffff_ffff) as u32;
+    let numbers = [
+        low(meta.ctime() as u64),
+        low(meta.ctime_nsec() as u64),
+        low(meta.mtime() as u64),
+        low(meta.mtime_nsec() as u64),
+        low(meta.dev()),
+        low(meta.ino()),
+        mode,
+        meta.uid(),
+        meta.gid(),
+        low(meta.size()),
+    ];
+    let mut bytes = [0; STAT];
+    for (place, number) in bytes.chunks_exact_mut(4).zip(numbers) {
+        place.copy_from_slice(&number.to_be_bytes());
+    }
+    bytes
+}
+
+/// Whether no path is a file and a folder at once.
+fn fits(out: &[u8], count: u32, width: usize, edits: &[Edit<'_>]) -> Option<bool> {
+    let set: Vec<&RepoPath> = edits.iter().filter(|edit| matches!(edit.kind, EditKind::Set(..))).map(|edit| edit.path).collect();
+    if set.is_empty() {
+        return Some(true);
+    }
+    let mut names = Vec::with_capacity(count as usize);
+    let mut at = 12;
+    for _ in 0..count {
+        let entry = Entry::at(out, at, width)?;
+        names.push(entry.name);
+        at += entry.bytes.len();
+    }
+    let clashes = |path: &&RepoPath| {
+        let above = super::place::folders_above(path).any(|folder| names.binary_search(&folder.as_bytes()).is_ok());
+        let below = [path.as_bytes(), b"/"].concat();
+        let next = names.partition_point(|name| *name < below.as_slice());
+        above || names.get(next).is_some_and(|name| name.starts_with(&below))
+    };
+    Some(!set.iter().any(clashes))
+}
+
+/// Copies what stays true, brings the known trees up to date, and leaves out what only says where things are in the file.
+fn extensions(mut rest: &[u8], width: usize, edits: &[Edit<'_>], trees: &Trees<'_>, out: &mut Vec<u8>) -> Option<()> {
+    while !rest.is_empty() {
+        let (name, size) = (rest.get(..4)?, number(rest, 4)? as usize);
+        let data = rest.get(8..8 + size)?;
+        match name {
+            b"TREE" => {
+                let data = trees.updated(data, width, edits)?;
+                out.extend_from_slice(b"TREE");
+                out.extend_from_slice(&u32::try_from(data.len()).ok()?.to_be_bytes());
+                out.extend_from_slice(&data);
+            }
+            b"REUC" => out.extend_from_slice(&rest[..8 + size]),
+            b"EOIE" | b"IEOT" => {}
+            _ => return None,
+        }
+        rest = &rest[8 + size..];
+    }
+    Some(())
+}
+
+fn number(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
+}
+
+fn checksum(bytes: &[u8], hash: HashKind) -> Option<Vec<u8>> {
+    let kind = match hash {
+        HashKind::Sha1 => gix::hash::Kind::Sha1,
+        HashKind::Sha256 => gix::hash::Kind::Sha256,
+    };
+    let mut hasher = gix::hash::hasher(kind);
+    hasher.update(bytes);
+    Some(hasher.try_finalize().ok()?.as_slice().to_vec())
+}
+
+/// An id from the bytes of one.
+fn oid(bytes: &[u8]) -> Option<Oid> {
+    Oid::new(gix::ObjectId::try_from(bytes).ok()?.to_string()).ok()
+}
+
+impl Repository {
+    /// Makes a worktree's index `tree`, where it is a plain tree now; `false` where git has to do it.
+    ///
+    /// # Errors
+    /// `DISK_FULL`, `IO_FAILED`; the old index is then still there.
+    pub(super) fn edit_whole_index(&self, worktree: &Worktree, tree: &Oid, lock: &IndexLock, placed: &[Placed]) -> Result<bool> {
+        let Some((bytes, meta)) = self.index_bytes(worktree) else { return Ok(false) };
+        let Some(now) = tree_of(&bytes, self.hash()) else { return Ok(false) };
+        let changes = self.diff_trees(&now, tree)?;
+        let trees = Trees { repository: self, old: &now, new: tree };
+        self.install_edited(worktree, (&bytes, &meta), &changes, &trees, lock, placed)
+    }
+
+    /// Replaces the entries of a worktree's index that differ between two trees; `false` where git has to do it.
+    ///
+    /// # Errors
+    /// As [`Repository::edit_whole_index`].
+    pub(super) fn edit_index(
+        &self,
+        worktree: &Worktree,
+        changes: &[TreeChange],
+        (old, new): (&Oid, &Oid),
+        lock: &IndexLock,
+        placed: &[Placed],
+    ) -> Result<bool> {
+        let Some((bytes, meta)) = self.index_bytes(worktree) else { return Ok(false) };
+        let trees = Trees { repository: self, old, new };
+        self.install_edited(worktree, (&bytes, &meta), changes, &trees, lock, placed)
+    }
+
+    fn index_bytes(&self, worktree: &Worktree) -> Option<(Vec<u8>, std::fs::Metadata)> {
+        // Whoever shares a repository sets modes that are git's to set.
+        let shared = self.gix().ok()?.config_snapshot().string("core.sharedRepository").is_some();
+        let place = worktree.index_file();
+        let meta = std::fs::symlink_metadata(&place).ok().filter(|meta| meta.is_file() && !shared)?;
+        Some((std::fs::read(&place).ok()?, meta))
+    }
+
+    fn install_edited(
+        &self,
+        worktree: &Worktree,
+        (bytes, meta): (&[u8], &std::fs::Metadata),
+        changes: &[TreeChange],
+        trees: &Trees<'_>,
+        lock: &IndexLock,
+        placed: &[Placed],
+    ) -> Result<bool> {
+        let is = |placed: &&Placed| -> Option<std::fs::Metadata> {
+            let meta = std::fs::symlink_metadata(worktree.path().join(placed.path.to_path())).ok()?;
+            (Stamp::of(&meta) == placed.stamp).then_some(meta)
+        };
+        let mut edits: BTreeMap<&RepoPath, Edit<'_>> = BTreeMap::new();
+        for one in placed {
+            if let Some(meta) = is(&one) {
+                edits.insert(&one.path, Edit { path: &one.path, kind: EditKind::Look(&one.file, meta), is_new: false });
+            }
+        }
+        for change in changes {
+            let path = &change.path;
+            let kind = match (&change.new, edits.remove(path).map(|edit| edit.kind)) {
+                (Some(new), Some(EditKind::Look(file, meta))) if file == new => EditKind::Set(new, Some(meta)),
+                (Some(new), _) => EditKind::Set(new, None),
+                (None, _) => EditKind::Remove,
+            };
+            edits.insert(path, Edit { path, kind, is_new: change.old.is_none() });
+        }
+        if edits.is_empty() {
+            return Ok(true);
+        }
+        let edits: Vec<Edit<'_>> = edits.into_values().collect();
+        let Some(edited) = edit(bytes, self.hash(), meta.mtime(), &edits, trees) else { return Ok(false) };
+        worktree.verify()?;
+        lock.clear_new_index()?;
+        let place = lock.new_index();
+        files::write_scratch(place, &edited.bytes)?;
+        if edited.is_racy {
+            let stamped = meta.modified().and_then(|time| std::fs::File::options().write(true).open(place)?.set_modified(time));
+            stamped.map_err(|e| Error::io("set the time of", place, e))?;
+        }
+        lock.install()?;
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,217 @@
+//! Files that git keeps byte for byte: where nothing can ask for a filter or another line end, contents are read and
+//! written here, without a process and without an index of the whole tree.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::domain::names::{Oid, RepoPath};
+use crate::env;
+use crate::error::Result;
+use crate::files;
+
+use super::objects::TreeEntry;
+use super::place::folders_above;
+use super::repository::{HashKind, Repository};
+use super::worktree_list::Worktree;
+
+/// Larger files are git's: it does not hold them in memory.
+const LIMIT: u64 = 32 * 1024 * 1024;
+/// Where the machine's attributes may be, by how git was installed.
+const MACHINE: [&str; 4] =
+    ["/etc/gitattributes", "/usr/local/etc/gitattributes", "/opt/homebrew/etc/gitattributes", "/opt/local/etc/gitattributes"];
+/// Names that begin like git's own folder and are harmless.
+const HARMLESS: [&[u8]; 5] = [b".gitignore", b".gitkeep", b".github", b".gitlab", b".gitlab-ci.yml"];
+
+/// Trees by the folder's path, each read once.
+struct Folders<'r> {
+    repository: &'r Repository,
+    known: BTreeMap<Vec<u8>, Option<Vec<TreeEntry>>>,
+}
+
+impl Folders<'_> {
+    fn get(&mut self, folder: &[u8]) -> Option<&[TreeEntry]> {
+        if !self.known.contains_key(folder) {
+            let (above, name) = match folder.iter().rposition(|byte| *byte == b'/') {
+                Some(at) => (&folder[..at], &folder[at + 1..]),
+                None => (&b""[..], folder),
+            };
+            let tree = self.get(above)?.iter().find(|entry| entry.name == name).map(|entry| entry.oid.clone())?;
+            let entries = self.repository.read_tree(&tree).ok();
+            self.known.insert(folder.to_vec(), entries);
+        }
+        self.known.get(folder)?.as_deref()
+    }
+}
+
+impl Repository {
+    /// Writes `paths` of a tree below `folder`, as a checkout would. `false` where git has to do it; some of the files may
+    /// be there then.
+    ///
+    /// # Errors
+    /// `DISK_FULL`, `IO_FAILED`.
+    pub(super) fn write_plain(&self, tree: &Oid, paths: &[RepoPath], folder: &Path) -> Result<bool> {
+        let Some(found) = self.plain(tree, paths.iter()) else { return Ok(false) };
+        for (path, entry) in paths.iter().zip(found) {
+            let Ok(bytes) = self.read_blob(&entry.oid, LIMIT) else { return Ok(false) };
+            let place = folder.join(path.to_path());
+            if let Some(above) = place.parent() {
+                files::create_public_dir(above)?;
+            }
+            files::write_users_file(&place, &bytes, entry.mode & 0o100 != 0)?;
+        }
+        Ok(true)
+    }
+
+    /// The blobs that files of a worktree would be by the attributes of a tree; `None` where git has to say it.
+    pub(super) fn hash_plain(&self, worktree: &Worktree, tree: &Oid, paths: &[&RepoPath]) -> Option<Vec<Oid>> {
+        self.plain(tree, paths.iter().copied())?;
+        let kind = match self.hash() {
+            HashKind::Sha1 => gix::hash::Kind::Sha1,
+            HashKind::Sha256 => gix::hash::Kind::Sha256,
+        };
+        let hash = |path: &&RepoPath| {
+            let place = worktree.path().join(path.to_path());
+            let meta = std::fs::symlink_metadata(&place).ok()?;
+            let bytes = (meta.is_file() && meta.len() <= LIMIT).then(|| std::fs::read(&place).ok())??;
+            Oid::new(gix::objs::compute_hash(kind, gix::objs::Kind::Blob, &bytes).ok()?.to_string()).ok()
+        };
+        paths.iter().map(hash).collect()
+    }
+
+    /// The entries of paths in a tree, if git would take all of them for what they are: regular files with harmless names,
+    /// and no attributes anywhere.
+    fn plain<'p>(&self, tree: &Oid, paths: impl Iterator<Item = &'p RepoPath>) -> Option<Vec<TreeEntry>> {
+        if !self.has_no_attributes_of_its_own() {
+            return None;
+        }
+        let root = match self.read_commit(tree) {
+            Ok(commit) => commit.tree,
+            Err(_) => tree.clone(),
+        };
+        let mut folders = Folders { repository: self, known: BTreeMap::new() };
+        folders.known.insert(Vec::new(), Some(self.read_tree(&root).ok()?));
+        let mut found = Vec::new();
+        for path in paths {
+            if !path.as_bytes().split(|byte| *byte == b'/').all(is_harmless) {
+                return None;
+            }
+            for folder in std::iter::once(RepoPath::new(Vec::new())).chain(folders_above(path)) {
+                if folders.get(folder.as_bytes())?.iter().any(|entry| entry.name.eq_ignore_ascii_case(b".gitattributes")) {
+                    return None;
+                }
+            }
+            let bytes = path.as_bytes();
+            let (folder, name) = match bytes.iter().rposition(|byte| *byte == b'/') {
+                Some(at) => (&bytes[..at], &bytes[at + 1..]),
+                None => (&b""[..], bytes),
+            };
+            let entry = folders.get(folder)?.iter().find(|entry| entry.name == name)?;
+            if entry.mode & 0o170_000 != 0o100_000 {
+                return None;
+            }
+            found.push(entry.clone());
+        }
+        Some(found)
+    }
+
+    /// Whether it is certain that neither configuration nor any file outside the trees asks for a conversion.
+    fn has_no_attributes_of_its_own(&self) -> bool {
+        let Ok(gix) = self.gix() else { return false };
+        let config = gix.config_snapshot();
+        let converts = config.string("core.autocrlf").is_some_and(|value| !value.eq_ignore_ascii_case(b"false"));
+        let configured = ["core.attributesFile", "core.symlinks", "core.worktree"];
+        let of_worktrees = config.boolean("extensions.worktreeConfig").unwrap_or(false);
+        if converts
+            || of_worktrees
+            || !self.callers_config().is_empty()
+            || configured.iter().any(|key| config.string(*key).is_some())
+        {
+            return false;
+        }
+        let home = env::var("XDG_CONFIG_HOME")
+            .map(PathBuf::from)
+            .or_else(|| env::var("HOME").map(|home| PathBuf::from(home).join(".config")))
+            .map(|folder| folder.join("git/attributes"));
+        let more = [Some(self.common_dir().join("info/attributes")), home];
+        let mut places = MACHINE.iter().map(PathBuf::from).chain(more.into_iter().flatten());
+        places.all(|place| place.symlink_metadata().is_err()) && env::var("GIT_ATTR_SOURCE").is_none()
+    }
+}
+
+/// Whether a part of a path can be taken as it is. What might be git's own folder to some file system is git's to refuse.
+fn is_harmless(part: &[u8]) -> bool {
+    let lower = part.to_ascii_lowercase();
+    let like_git = lower.starts_with(b".git") && !HARMLESS.contains(&lower.as_slice());
+    let hidden = part.first() == Some(&b'.') && !part.is_ascii();
+    !(part.is_empty()
+        || part == b"."
+        || part == b".."
+        || like_git
+        || lower.starts_with(b"git~")
+        || hidden
+        || part.contains(&b'\\'))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use super::super::scratch::Scratch;
+    use super::*;
+
+    fn path(text: &str) -> RepoPath {
+        RepoPath::new(text.as_bytes())
+    }
+
+    #[test]
+    fn contents_are_written_and_hashed_as_git_does() {
+        for kind in [&[][..], &["--object-format=sha256"]] {
+            let scratch = Scratch::new(kind);
+            scratch.write("run.sh", b"#!/bin/sh\r\n");
+            scratch.git(&["add", "-A"]);
+            scratch.git(&["update-index", "--chmod=+x", "run.sh"]);
+            scratch.git(&["commit", "-qm", "more"]);
+            let repo = Repository::discover(&scratch.path()).unwrap();
+            let head = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
+            let there = tempfile::tempdir().unwrap();
+            let paths = [path("run.sh"), path("sub/b.txt")];
+            if !repo.has_no_attributes_of_its_own() {
+                // This machine has attributes for all repositories.
+                return;
+            }
+            assert!(repo.write_plain(&head, &paths, there.path()).unwrap());
+            assert_eq!(std::fs::read(there.path().join("run.sh")).unwrap(), b"#!/bin/sh\r\n");
+            let main = scratch.main();
+            let hashes = repo.hash_plain(&main, &head, &[&paths[0]]).unwrap();
+            assert_eq!(hashes[0].as_str(), scratch.git(&["hash-object", "run.sh"]));
+        }
+    }
+
+    #[test]
+    fn attributes_configuration_links_and_odd_names_are_left_to_git() {
+        let scratch = Scratch::new(&[]);
+        let repo = || Repository::discover(&scratch.path()).unwrap();
+        let head = || Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
+        if !repo().has_no_attributes_of_its_own() {
+            return;
+        }
+        let is_plain = |file: &str| repo().plain(&head(), [path(file)].iter()).is_some();
+        assert!(is_plain("sub/b.txt"));
+        for (key, value) in [("core.autocrlf", "input"), ("core.attributesFile", "/x"), ("core.symlinks", "false")] {
+            scratch.git(&["config", key, value]);
+            assert!(!is_plain("sub/b.txt"), "{key}");
+            scratch.git(&["config", "--unset", key]);
+        }
+        scratch.write(".git/info/attributes", b"* text\n");
+        assert!(!is_plain("sub/b.txt"));
+        std::fs::remove_file(scratch.path().join(".git/info/attributes")).unwrap();
+        std::os::unix::fs::symlink("a.txt", scratch.path().join("link")).unwrap();
+        scratch.write("sub/.gitattributes", b"*.txt text eol=crlf\n");
+        scratch.git(&["add", "-A"]);
+        scratch.git(&["commit", "-qm", "attributes"]);
+        assert!(is_plain("a.txt") && !is_plain("sub/b.txt") && !is_plain("link"));
+        for odd in [".git/config", "a/../b", "x/.GIT/hooks/y", ".gitmodules", "GIT~1/x", "a\\b", ".g\u{200c}it/x"] {
+            assert!(!path(odd).as_bytes().split(|byte| *byte == b'/').all(is_harmless), "{odd}");
+        }
+    }
+}
