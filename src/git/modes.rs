@@ -77,12 +77,16 @@ pub(super) fn recorded(modes: &[NarrowMode], path: &RepoPath) -> Option<u32> {
     modes.get(place).map(|narrow| narrow.mode)
 }
 
-/// Lets nobody but the owner use `place` in a way that `mode` does not let them.
+/// Lets nobody but the owner use `place` in a way that `mode` does not let them; nothing where nothing is there.
 ///
 /// # Errors
 /// `IO_FAILED`.
 pub(super) fn narrow_to(place: &Path, mode: u32) -> Result<()> {
-    let meta = std::fs::symlink_metadata(place).map_err(|e| Error::io("look at", place, e))?;
+    let meta = match std::fs::symlink_metadata(place) {
+        Ok(meta) => meta,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(e) => return Err(Error::io("look at", place, e)),
+    };
     let now = meta.permissions().mode() & 0o777;
     // Who may not read may not do anything.
     let denied = [0o040, 0o004].iter().filter(|bit| mode & **bit == 0).map(|bit| bit | (bit >> 1) | (bit >> 2)).sum::<u32>();

@@ -318,6 +318,9 @@ impl Work<'_> {
                 Step::Place => self.clear_the_way(planned.path)?,
                 Step::Done | Step::Remove | Step::Conflict | Step::Leave => continue,
             };
+            if let Some(mode) = recorded(self.modes, planned.path).filter(|_| clear) {
+                narrow_to(&self.staged.place(planned.path), mode)?;
+            }
             let stamp = if clear { Some(Stamp::at(&self.staged.place(planned.path))?) } else { None };
             if !clear || !self.place(planned.path)? {
                 self.somebody_was_here(planned.path)?;
@@ -343,9 +346,6 @@ impl Work<'_> {
     /// Puts a new file into its place; says whether that was free.
     fn place(&self, path: &RepoPath) -> Result<bool> {
         self.make_folders(path)?;
-        if let Some(mode) = recorded(self.modes, path) {
-            narrow_to(&self.staged.place(path), mode)?;
-        }
         files::rename_no_replace(&self.staged.place(path), &self.root.join(path.to_path()))
     }
 

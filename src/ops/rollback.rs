@@ -87,9 +87,9 @@ fn in_the_way(ctx: &Context, change: &WorktreeChange, captured: &Captured) -> Re
     Ok(paths.map(|path| FileLoss { worktree: change.path.clone(), path }).collect())
 }
 
-/// Goes back to a checkpoint. Agents are stopped first, or, without `stop`, are a reason not to; a supervisor that was paused for it goes on afterwards. When it
-/// returns, all of it survives a power loss. A crash leaves nothing changed, or an operation that `rollback --continue`
-/// or `--abort` ends.
+/// Goes back to a checkpoint. Agents are stopped first, or, without `stop`, are a reason not to; a supervisor that was paused
+/// for it goes on afterwards. When it returns, all of it survives a power loss. A crash leaves nothing changed, or an
+/// operation that `rollback --continue` or `--abort` ends.
 ///
 /// # Errors
 /// As [`preview`]; `BUSY` where agents do not stop, or shall not; `CHANGED_MEANWHILE` where somebody edits at this very moment.
@@ -109,7 +109,7 @@ pub fn to_checkpoint(ctx: &mut Context, wish: Wish<'_>, stop: bool) -> Result<Ro
 
 fn locked(ctx: &mut Context, wish: Wish<'_>) -> Result<RolledBack> {
     ctx.no_open_operation()?;
-    let (record, document) = target(ctx, wish.name)?;
+    let (record, document) = find(ctx, wish.name)?;
     let (safety, captured) = checkpoint::create_locked(ctx, &Wanted::by(Trigger::BeforeRollback))?;
     env::fault_point("rollback.safe");
     let mut plan = wish.plan(ctx, (&record, &document), &captured)?;

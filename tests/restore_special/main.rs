@@ -13,6 +13,7 @@
 mod support;
 
 mod aside;
+mod circumstances;
 mod modes;
 mod repositories;
 mod sparse;
