@@ -18,6 +18,10 @@ use crate::files;
 
 use super::repository::Repository;
 
+/// How often the processes are looked at before somebody is said to own a lock, and how long apart.
+const LOOKS: u32 = 4;
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
 /// A lock file of git's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitLock {
@@ -75,6 +79,14 @@ impl Repository {
         let mut places = vec![self.common_dir().to_owned()];
         places.extend(self.worktrees()?.into_iter().map(|entry| entry.worktree.path().to_owned()));
         let places: Vec<PathBuf> = places.iter().map(|place| place.canonicalize().unwrap_or_else(|_| place.clone())).collect();
+        for _ in 1..LOOKS {
+            let owner = find_owner(Path::new("/proc"), &lock.path, &places)?;
+            if owner == Owner::Dead {
+                return Ok(owner);
+            }
+            // Of a process that is just beginning or ending little can be told, and most gits end soon.
+            std::thread::sleep(LOOK_AGAIN);
+        }
         find_owner(Path::new("/proc"), &lock.path, &places)
     }
 
