@@ -220,6 +220,27 @@ fn bytes_that_git_would_convert_come_back_as_they_were() {
 }
 
 #[test]
+fn bytes_that_git_would_convert_survive_a_crash_of_the_rollback() {
+    for fault in ["git.restore-begin:1", "git.restore-in-trash:2", "git.restore-before-sync:1", "journal.files-restored:1"] {
+        for (end, goes_back) in [("--continue", true), ("--abort", false)] {
+            let scratch = with_conversion(&[("core.autocrlf", "input")], "");
+            scratch.write("a.txt", "l1\r\nl2\n");
+            scratch.write("new.txt", "n1\r\nn2\n");
+            let before = contents(&scratch.path());
+            scratch.axiom(&["checkpoint", "create", "safe"]);
+            scratch.write("a.txt", "now1\nnow2\r\n");
+            scratch.write("new.txt", "now3\nnow4\r\n");
+            let wrecked = contents(&scratch.path());
+            let fault = [("AXIOM_TEST_FAULT", fault)];
+            let crashed = scratch.axiom_with(&["rollback", "checkpoint", "safe", "--yes"], &fault);
+            assert!(!crashed.status.success(), "{fault:?}");
+            scratch.axiom(&["rollback", end]);
+            assert_eq!(contents(&scratch.path()), if goes_back { before } else { wrecked }, "{fault:?} {end}");
+        }
+    }
+}
+
+#[test]
 fn nothing_is_kept_twice_where_git_gives_the_bytes_back() {
     let scratch = with_conversion(&[], "* text=auto\n*.bat text eol=crlf\n");
     scratch.write("a.txt", "changed\n");
