@@ -214,6 +214,11 @@ fn people(preview: &Preview, goes: &str) -> String {
         "submodules keep their files and the commits that they are at",
     );
     part(submodules.0, submodules.1, places(&preview.submodules));
+    let left_alone = (
+        "other worktree stays as it is, though the checkpoint has it otherwise (to go back there: --worktree PATH)",
+        "other worktrees stay as they are, though the checkpoint has them otherwise (to go back there: --worktree PATH)",
+    );
+    part(left_alone.0, left_alone.1, preview.left_alone.clone());
     if text.len() == before {
         text.push_str("  nothing that is there now is lost\n");
     }

@@ -152,6 +152,17 @@ pub struct CheckpointDocument {
     pub tagger: Tagger,
 }
 
+impl CheckpointDocument {
+    /// What the capture of the main worktree does not hold; `None` where that is not said. By what is left over and not by
+    /// the path: the repository may have been moved since.
+    pub fn main_coverage(&self) -> Option<&Coverage> {
+        let is_linked = |path: &String| self.workspaces.iter().any(|workspace| workspace.path == *path);
+        let mut rest = self.coverage.iter().filter(|(path, coverage)| !coverage.missing && !is_linked(path));
+        let (_, coverage) = rest.next()?;
+        rest.next().is_none().then_some(coverage)
+    }
+}
+
 /// Who made a tag, and when.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -244,6 +255,11 @@ pub struct Coverage {
 }
 
 impl PathSample {
+    /// Whether there are more than are listed.
+    fn is_cut(&self) -> bool {
+        self.count > self.paths.len() as u64
+    }
+
     /// Whether a path is one of those listed, or below one.
     fn covers(&self, path: &RepoPath) -> bool {
         self.paths.iter().any(|root| {
@@ -254,14 +270,19 @@ impl PathSample {
 }
 
 impl Coverage {
-    /// Whether the capture is known to say nothing of a path: going back to it must leave the path alone.
+    /// Whether the capture says nothing of a path, or may say nothing of it because not all such paths are listed: going
+    /// back to it must leave the path alone. What was ignored and is not listed only the rules of then can tell.
     pub fn says_nothing_of(&self, path: &RepoPath) -> bool {
         let Self { ignored, nested_repositories, too_large, special, unreadable, refused_names, .. } = self;
         // Of the others something is held: a submodule's commit, a file as git converts it.
         let Self { dirty_submodules: _, converted: _, missing: _, .. } = self;
-        [ignored, nested_repositories, too_large, special, unreadable, refused_names]
-            .into_iter()
-            .any(|sample| sample.covers(path))
+        let others = [nested_repositories, too_large, special, unreadable, refused_names];
+        ignored.covers(path) || others.into_iter().any(|sample| sample.is_cut() || sample.covers(path))
+    }
+
+    /// Whether more was ignored than is listed.
+    pub fn lists_not_all_ignored(&self) -> bool {
+        self.ignored.is_cut()
     }
 
     /// Whether the capture holds everything that is in the worktree.

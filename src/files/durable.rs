@@ -237,6 +237,18 @@ pub fn sync_dir(path: &Path) -> Result<()> {
     File::open(path).and_then(|folder| folder.sync_all()).map_err(|e| Error::io("sync the folder", path, e))
 }
 
+/// As [`sync_dir`]; says `false` where there is no such folder (any more).
+///
+/// # Errors
+/// As [`sync_dir`].
+pub fn sync_dir_if_there(path: &Path) -> Result<bool> {
+    match File::open(path).and_then(|folder| folder.sync_all()) {
+        Ok(()) => Ok(true),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(e) => Err(Error::io("sync the folder", path, e)),
+    }
+}
+
 /// Syncs a file that somebody else wrote.
 ///
 /// # Errors

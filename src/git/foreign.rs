@@ -100,7 +100,10 @@ impl Repository {
             }
         }
         let told = self.tell(restore, &files)?;
-        let mode_fits = |file: &Option<FileId>, executes: bool| file.as_ref().is_some_and(|f| (f.mode & 0o100 != 0) == executes);
+        let keeps = self.keeps();
+        let mode_fits = |file: &Option<FileId>, executes: bool| {
+            file.as_ref().is_some_and(|f| !keeps.modes || (f.mode & 0o100 != 0) == executes)
+        };
         let as_wanted = |(change, executes): &(&TreeChange, bool), now: Now| now == Now::New && mode_fits(&change.new, *executes);
         let other = files.iter().zip(told).filter(|(file, now)| !as_wanted(file, *now));
         blocking.extend(other.map(|((change, _), _)| change.path.clone()));

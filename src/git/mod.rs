@@ -8,12 +8,13 @@
 //! | `objects`, `history`, `scan` | objects; questions about history and differences; whole histories with their marks |
 //! | `capture`, `capture_extras`, `coverage` | saving a worktree as commits, and what that leaves out |
 //! | `named_objects`, `raw_files` | kept beside: what an operation in progress names; bytes that git would convert |
+//! | `carried_over` | flags, conflicts and operations that were begun after what is taken back |
 //! | `quick` | captures of plain worktrees without a call of git |
 //! | `status`, `index_file`, `changed_paths` | what differs; private copies of the index; bringing an index up to date |
 //! | `restore`, `restore_plan`, `staging`, `place` | bringing files from one captured tree to another |
 //! | `foreign`, `aside` | repositories within that are not written into; what was in the way, and putting it back |
-//! | `modes` | permissions narrower than usual |
-//! | `sparse` | what a sparse checkout leaves out |
+//! | `modes`, `file_system` | permissions narrower than usual; file systems without links or execute bits |
+//! | `sparse`, `ignored_then` | what a sparse checkout leaves out; what the rules of a tree ignore |
 //! | `index_lock`, `index_install`, `advance` | installing an index; moving a branch that is checked out |
 //! | `workspaces` | making, putting aside, bringing back and repairing linked worktrees |
 //! | `merge`, `commit` | merges in memory; committing what an agent left |
@@ -28,15 +29,18 @@ mod advance;
 mod aside;
 mod capture;
 mod capture_extras;
+mod carried_over;
 mod changed_paths;
 mod checkpoint_refs;
 mod commit;
 mod coverage;
 mod durability;
+mod file_system;
 mod foreign;
 mod graft;
 mod head;
 mod history;
+mod ignored_then;
 mod index_edit;
 mod index_file;
 mod index_install;
@@ -74,6 +78,7 @@ pub use advance::Advance;
 pub use aside::{InTrash, in_trash, put_back, take_away_again};
 pub use capture::{CaptureCommit, CaptureOptions, WorktreeCapture};
 pub use capture_extras::{CaptureExtras, OperationFile};
+pub use carried_over::Moments;
 pub use checkpoint_refs::{CheckpointObjects, CheckpointRef, TagData};
 pub use commit::{CommittedLeftovers, Leftovers, Skipped, looks_secret};
 pub use coverage::{Coverage, PathSample};

@@ -93,6 +93,18 @@ pub(super) fn narrow_to(place: &Path, mode: u32) -> Result<()> {
     if meta.is_symlink() || now & denied == 0 { Ok(()) } else { files::set_mode(place, now & !denied) }
 }
 
+/// Lets those execute the file at `place` whom `mode` lets; a link stays as it is.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub(super) fn execute_as(place: &Path, mode: u32) -> Result<()> {
+    const EXECUTE: u32 = 0o111;
+    let meta = std::fs::symlink_metadata(place).map_err(|e| Error::io("look at", place, e))?;
+    let now = meta.permissions().mode() & 0o777;
+    let wanted = (now & !EXECUTE) | (mode & EXECUTE);
+    if meta.is_symlink() || now == wanted { Ok(()) } else { files::set_mode(place, wanted) }
+}
+
 /// Narrows what is there already as it was recorded; nothing is ever widened.
 ///
 /// # Errors

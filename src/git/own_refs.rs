@@ -110,8 +110,28 @@ impl Repository {
         let mut folders: Vec<&Path> = moves.iter().filter_map(|one| one.file.parent()).collect();
         folders.sort_unstable();
         folders.dedup();
-        folders.into_iter().try_for_each(files::sync_dir)?;
+        self.sync_ref_folders(folders)?;
         Ok(true)
+    }
+
+    /// Brings changed folders of refs to disk. git packs refs whenever somebody calls it (every `git gc` does) and removes
+    /// folders that this empties: then what was in them is packed, and that is what must be on disk.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub(super) fn sync_ref_folders<'f>(&self, folders: impl IntoIterator<Item = &'f Path>) -> Result<()> {
+        let mut all_there = true;
+        for folder in folders {
+            all_there &= files::sync_dir_if_there(folder)?;
+        }
+        if all_there {
+            return Ok(());
+        }
+        let packed = self.common_dir().join("packed-refs");
+        if packed.exists() {
+            files::sync_file(&packed)?;
+        }
+        files::sync_dir(self.common_dir())
     }
 
     /// Whether nobody would miss git: no hook, no ref format, no log but that of the notes, and names of ours.
@@ -309,6 +329,21 @@ mod tests {
         let left = scratch.repo().git_locks().unwrap();
         assert!(left.is_empty(), "{left:?}");
         scratch.git(&["fsck", "--strict"]);
+    }
+
+    #[test]
+    fn a_folder_of_refs_that_git_emptied_is_no_error() {
+        let scratch = Scratch::new(&[]);
+        let repo = scratch.repo();
+        let (first, _) = two_commits(&scratch);
+        let name = "refs/axiom/captures/x";
+        assert!(repo.update_own_refs(&[edit(name, Expected::Absent, &first)], "why").unwrap());
+        scratch.git(&["pack-refs", "--all"]);
+        let folder = scratch.path().join(".git/refs/axiom/captures");
+        let (gone, there) = (folder.as_path(), repo.common_dir());
+        assert!(!gone.exists());
+        repo.sync_ref_folders([gone, there]).unwrap();
+        assert_eq!(scratch.git(&["rev-parse", name]), first.as_str());
     }
 
     #[test]

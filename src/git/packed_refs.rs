@@ -62,7 +62,7 @@ impl Repository {
         env::fault_point("git.after-refs");
         let mut folders: BTreeSet<&Path> = held.iter().filter_map(|one| one.file.parent()).collect();
         folders.insert(self.common_dir());
-        folders.into_iter().filter(|folder| folder.is_dir()).try_for_each(files::sync_dir)?;
+        self.sync_ref_folders(folders)?;
         Ok(true)
     }
 

@@ -136,15 +136,24 @@ impl<'a> Trash<'a> {
     /// # Errors
     /// `IO_FAILED`.
     pub fn holds(&self, path: &RepoPath) -> Result<bool> {
+        Ok(self.find(path)?.is_some())
+    }
+
+    /// The first thing here that was at `path`.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn find(&self, path: &RepoPath) -> Result<Option<PathBuf>> {
         for number in 0..COPIES {
             if !self.folder.join(format!("files-{number}")).is_dir() {
-                return Ok(false);
+                return Ok(None);
             }
-            if metadata(&self.copy(number, path))?.is_some() {
-                return Ok(true);
+            let place = self.copy(number, path);
+            if metadata(&place)?.is_some() {
+                return Ok(Some(place));
             }
         }
-        Ok(false)
+        Ok(None)
     }
 
     /// Moves what is at `path` below `root` here, and returns where it is now; `None` where nothing was there. The caller

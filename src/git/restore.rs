@@ -18,9 +18,10 @@ use crate::files;
 use super::aside::is_repository;
 use super::capture_extras::CaptureExtras;
 use super::durability::sync_file_system;
+use super::file_system::Keeps;
 use super::foreign::Foreign;
 use super::history::{FileId, TreeChange};
-use super::modes::{NarrowMode, narrow_all, narrow_to, recorded};
+use super::modes::{NarrowMode, execute_as, narrow_all, narrow_to, recorded};
 use super::objects::{GITLINK, SYMLINK};
 use super::place::{Found, Stamp, Trash, folders_above, look};
 use super::raw_files::wanted_bytes;
@@ -165,7 +166,8 @@ impl Repository {
         };
         report.left = plan.iter().filter(|p| p.step == Step::Leave).map(|p| p.path.clone()).collect();
         let modes = restore.beside.map_or(&[][..], |beside| &beside.new.modes);
-        let mut work = Work { root, trash, staged: &staged, foreign, modes, attempt: restore.attempt, report };
+        let keeps = self.keeps();
+        let mut work = Work { root, trash, staged: &staged, foreign, modes, keeps, attempt: restore.attempt, report };
         env::fault_point("git.restore-begin");
         work.remove_all(&plan)?;
         work.make_way_for_submodules()?;
@@ -189,6 +191,7 @@ impl Repository {
         foreign: &Foreign,
     ) -> Result<Vec<Planned<'c>>> {
         let root = restore.worktree.path();
+        let keeps = self.keeps();
         let mut seen = Vec::with_capacity(changes.len());
         let mut to_hash = Vec::new();
         for change in changes {
@@ -196,7 +199,7 @@ impl Repository {
                 Some(_) => Found::Missing,
                 None => look(root, &change.path)?,
             };
-            let (now, stamp) = self.recognise(change, &found, root, staged, trash)?;
+            let (now, stamp) = self.recognise(change, &found, (staged, trash), restore, keeps)?;
             if now == Now::Unknown {
                 to_hash.push(&change.path);
             }
@@ -228,9 +231,9 @@ impl Repository {
         &self,
         change: &TreeChange,
         found: &Found,
-        root: &Path,
-        staged: &Staged,
-        trash: &Trash<'_>,
+        (staged, trash): (&Staged, &Trash<'_>),
+        restore: &Restore<'_>,
+        keeps: Keeps,
     ) -> Result<(Now, Option<Stamp>)> {
         let is_link = |file: &Option<FileId>| file.as_ref().is_some_and(|file| file.mode == SYMLINK);
         match found {
@@ -260,12 +263,12 @@ impl Repository {
                 if change.new.is_some()
                     && let Found::File(ready) = look(staged.root(), &change.path)?
                     && ready.len() == meta.len()
-                    && executable(&ready) == executable(meta)
-                    && same_bytes(&staged.place(&change.path), &root.join(change.path.to_path()))?
+                    && (!keeps.modes || executable(&ready) == executable(meta))
+                    && same_bytes(&staged.place(&change.path), &restore.worktree.path().join(change.path.to_path()))?
                 {
                     return Ok((Now::New, stamp));
                 }
-                let comparable = change.old.is_some() && !is_link(&change.old);
+                let comparable = change.old.is_some() && (!keeps.links || !is_link(&change.old));
                 Ok((if comparable { Now::Unknown } else { Now::Other }, stamp))
             }
         }
@@ -280,6 +283,7 @@ struct Work<'a> {
     foreign: Foreign,
     /// The permissions that the target has.
     modes: &'a [NarrowMode],
+    keeps: Keeps,
     attempt: Attempt,
     report: RestoreReport,
 }
@@ -314,10 +318,16 @@ impl Work<'_> {
         for planned in plan {
             let clear = match planned.step {
                 Step::Swap => {
-                    self.keep_narrow(planned.path)?;
+                    self.keep_mode(&self.root.join(planned.path.to_path()), planned.path)?;
                     self.take_away(planned)?
                 }
-                Step::Place => self.clear_the_way(planned.path)?,
+                Step::Place => {
+                    // An earlier try moved away what is replaced.
+                    if let Some(moved) = self.trash.find(planned.path)? {
+                        self.keep_mode(&moved, planned.path)?;
+                    }
+                    self.clear_the_way(planned.path)?
+                }
                 Step::Done | Step::Remove | Step::Conflict | Step::Leave => continue,
             };
             if let Some(mode) = recorded(self.modes, planned.path).filter(|_| clear) {
@@ -337,12 +347,19 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// What replaces a file is no more open than that is.
-    fn keep_narrow(&self, path: &RepoPath) -> Result<()> {
-        match look(self.root, path)? {
-            Found::File(meta) => narrow_to(&self.staged.place(path), meta.permissions().mode()),
-            Found::Missing | Found::Below(_) | Found::Link(..) | Found::Folder | Found::Special => Ok(()),
+    /// What replaces a file is no more open than that is; and where git looks at no execute bits, it has that file's.
+    fn keep_mode(&self, replaced: &Path, path: &RepoPath) -> Result<()> {
+        let meta = match std::fs::symlink_metadata(replaced) {
+            Ok(meta) if meta.is_file() => meta,
+            Ok(_) => return Ok(()),
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(e) => return Err(Error::io("look at", replaced, e)),
+        };
+        let (ready, mode) = (self.staged.place(path), meta.permissions().mode());
+        if !self.keeps.modes {
+            execute_as(&ready, mode)?;
         }
+        narrow_to(&ready, mode)
     }
 
     /// Puts a new file into its place; says whether that was free.
@@ -480,7 +497,8 @@ mod tests {
         let report = RestoreReport::default();
         let foreign = Foreign::default();
         let modes = &[][..];
-        let mut work = Work { root: &root, trash, staged: &staged, foreign, modes, attempt: Attempt::First, report };
+        let keeps = Keeps { links: true, modes: true };
+        let mut work = Work { root: &root, trash, staged: &staged, foreign, modes, keeps, attempt: Attempt::First, report };
         let error = work.place_all(&[Planned { path: &path, step: Step::Swap, stamp, new: None }]).unwrap_err();
         assert_eq!(error.code(), Code::ChangedMeanwhile);
         work.attempt = Attempt::Back;

@@ -125,10 +125,11 @@ impl Repository {
         let paths: Vec<&RepoPath> = files.iter().map(|(change, _)| &change.path).collect();
         let as_new = hash_files(self, restore.worktree, restore.to, &paths)?;
         let as_old = hash_files(self, restore.worktree, restore.from, &paths)?;
+        let keeps = self.keeps();
         let told = files.iter().zip(as_new).zip(as_old).map(|(((change, executes), as_new), as_old)| {
-            let regular = |file: &&FileId| file.mode != SYMLINK;
+            let regular = |file: &&FileId| file.mode != SYMLINK || !keeps.links;
             let (old, new) = (change.old.as_ref().filter(regular), change.new.as_ref().filter(regular));
-            let mode_tells = old.zip(new).is_some_and(|(old, new)| old.oid == new.oid);
+            let mode_tells = keeps.modes && old.zip(new).is_some_and(|(old, new)| old.oid == new.oid);
             let is_new = new.is_some_and(|new| new.oid == as_new && (!mode_tells || (new.mode & EXECUTE != 0) == *executes));
             if is_new {
                 Now::New

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::domain::names::{Oid, RepoPath};
 use crate::error::Result;
 
+use super::capture_extras::CaptureExtras;
 use super::history::{FileId, TreeChange};
 use super::index_file::{IndexExtras, IndexFacts, copy_index, facts_by_gix, in_folder, index_facts};
 use super::repository::Repository;
@@ -30,6 +31,19 @@ impl Repository {
     pub(super) fn is_sparse(&self, worktree: &Worktree) -> Result<bool> {
         let output = self.git_in(worktree).args(["config", "--type=bool", "--get", "core.sparseCheckout"]).run()?;
         Ok(output.ok() && output.text()? == "true")
+    }
+
+    /// What a capture says, for a worktree that may be no sparse checkout any more: all files come then, for nobody would see
+    /// that some are left out.
+    ///
+    /// # Errors
+    /// `GIT_MISSING`, `GIT_FAILED`.
+    pub fn for_checkout_of_now(&self, worktree: &Worktree, mut extras: CaptureExtras) -> Result<CaptureExtras> {
+        if extras.index.sparse && !self.is_sparse(worktree)? {
+            extras.index.sparse = false;
+            extras.index.skip_worktree = std::mem::take(&mut extras.index.present);
+        }
+        Ok(extras)
     }
 
     /// What a worktree's own index lists beside plain entries; nothing is written beside it.

@@ -21,7 +21,7 @@ use crate::ops::checkpoint;
 use crate::ops::context::Context;
 
 pub use steps::Done;
-pub(in crate::ops) use steps::extras_of;
+pub(in crate::ops) use steps::{capture_with, extras_of};
 
 /// An operation that was open and is not any more.
 #[derive(Debug)]

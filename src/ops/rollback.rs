@@ -1,5 +1,6 @@
 //! Going back to a checkpoint: safety checkpoint, journal, worktrees, refs, workspaces, state.
 
+mod left_alone;
 mod one_worktree;
 pub(super) mod plan;
 pub(super) mod quiet;
@@ -54,7 +55,11 @@ impl Wish<'_> {
     ) -> Result<plan::Plan> {
         match self.only {
             Some(path) => one_worktree::make(ctx, record, document, now, path),
-            None => plan::make(ctx, record, document, now),
+            None => {
+                let plan = plan::make(ctx, record, document, now)?;
+                left_alone::refuse_from_there(ctx, document, now, &plan.operation)?;
+                Ok(plan)
+            }
         }
     }
 }
@@ -62,7 +67,8 @@ impl Wish<'_> {
 /// What a rollback to a checkpoint would do. Changes nothing.
 ///
 /// # Errors
-/// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`, `CHECKPOINT_DAMAGED`, `BRANCH_IN_USE`, `OPERATION_OPEN`; those of a capture.
+/// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`, `CHECKPOINT_DAMAGED`, `BRANCH_IN_USE`, `OPERATION_OPEN`; those of a capture;
+/// `INVALID_INPUT` where it was called in a worktree that the checkpoint holds and that would stay as it is.
 pub fn preview(ctx: &Context, wish: Wish<'_>) -> Result<Preview> {
     ctx.no_open_operation()?;
     let (record, document) = target(ctx, wish.name)?;

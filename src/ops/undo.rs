@@ -13,10 +13,10 @@ use crate::domain::transaction::Transaction;
 use crate::domain::undo::{self, Asked};
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::git::{MovedAside, TreeChange, Worktree, WorktreeCapture};
+use crate::git::{CaptureExtras, Moments, MovedAside, TreeChange, Worktree, WorktreeCapture};
 use crate::ops::checkpoint::{self, Captured, CapturedWorktree, Wanted};
 use crate::ops::context::Context;
-use crate::ops::journal::extras_of;
+use crate::ops::journal::{capture_with, extras_of};
 use crate::ops::rollback::plan::{branches_are_free, head_state, kept};
 use crate::ops::rollback::quiet::{self, Paused};
 use crate::ops::rollback::submodules::with_own_submodules;
@@ -144,31 +144,49 @@ fn operation(ctx: &Context, transaction: &Transaction, captured: Option<&Capture
 fn rebased(ctx: &Context, change: &WorktreeChange, captured: &Captured) -> Result<WorktreeChange> {
     let (worktree, now, commit) = capture_of(captured, &change.path)
         .ok_or_else(|| changed(&[format!("'{}' is no longer a worktree of this repository", change.path)]))?;
+    let beside = beside(ctx, change, worktree, now)?;
     let tree = with_hidden(ctx, worktree, change, &now.tree)?;
-    stays_untouched(ctx, change, &tree)?;
+    stays_untouched(ctx, change, &tree, &beside)?;
     let files = onto(ctx, &change.files, &tree)?;
     let index = onto(ctx, &change.index, &now.index_tree)?;
     let changes = ctx.repo.diff_trees(&tree, &files)?;
     let (files, _) = with_own_submodules(ctx, Path::new(&change.path), files, &changes)?;
+    let capture = match &change.captures.new {
+        Some(before) if beside == extras_of(ctx, Some(before))? => Some(before.clone()),
+        None if beside.is_empty() => None,
+        Some(_) | None => Some(capture_with(ctx, now, (&files, &index), beside)?),
+    };
     Ok(WorktreeChange {
         path: change.path.clone(),
         files: Change::new(tree, files),
         index: Change::new(now.index_tree.clone(), index),
         head: change.head.clone(),
-        captures: Change::new(commit, change.captures.new.clone()),
+        captures: Change::new(commit, capture),
     })
+}
+
+/// Conflict stages, flags and the operation in progress as they shall be: what the transaction changed as before it,
+/// everything else as it is now.
+///
+/// # Errors
+/// `CHANGED_MEANWHILE` where an operation began or ended since, or somebody changed what it changed too.
+fn beside(ctx: &Context, change: &WorktreeChange, worktree: &Worktree, now: &WorktreeCapture) -> Result<CaptureExtras> {
+    let left = extras_of(ctx, change.captures.old.as_ref())?;
+    let back = ctx.repo.for_checkout_of_now(worktree, extras_of(ctx, change.captures.new.as_ref())?)?;
+    let entries = ctx.repo.diff_trees(&change.index.old, &change.index.new)?;
+    let since = ctx.repo.diff_trees(&change.index.old, &now.index_tree)?;
+    let moments = Moments { left: &left, back: &back, now: &now.extras, entries: &entries, since: &since };
+    moments.settle().map_err(|what| changed(&what).context(format!("in '{}'", change.path)))
 }
 
 /// What a sparse checkout left out before the transaction, and not after it, is left out again: so nobody may have edited
 /// it since, though the trees of before and after say the same of it.
-fn stays_untouched(ctx: &Context, change: &WorktreeChange, now: &Oid) -> Result<()> {
-    let (was, will_be) = (&change.captures.old, &change.captures.new);
-    let will_be = extras_of(ctx, will_be.as_ref())?;
+fn stays_untouched(ctx: &Context, change: &WorktreeChange, now: &Oid, will_be: &CaptureExtras) -> Result<()> {
     let gone = will_be.index.left_out();
     if gone.is_empty() {
         return Ok(());
     }
-    let was = extras_of(ctx, was.as_ref())?;
+    let was = extras_of(ctx, change.captures.old.as_ref())?;
     let gone: BTreeSet<&RepoPath> = gone.difference(&was.index.left_out()).copied().collect();
     let since = ctx.repo.diff_trees(&change.files.old, now)?;
     let edited: Vec<String> =

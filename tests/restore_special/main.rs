@@ -14,6 +14,8 @@ mod support;
 
 mod aside;
 mod circumstances;
+mod file_systems;
+mod meanwhile;
 mod modes;
 mod repositories;
 mod sparse;

@@ -62,6 +62,39 @@ fn files_come_and_go_with_the_sparse_part_of_the_checkpoint() {
 }
 
 #[test]
+fn a_checkpoint_of_a_sparse_checkout_comes_back_whole_where_it_is_none_any_more() {
+    let scratch = sparse();
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    scratch.git(&["sparse-checkout", "disable"]);
+    scratch.write("out/x", "edited\n");
+    let wrecked = view(&scratch);
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    // Nothing is hidden from git, which takes the checkout for a whole one.
+    assert_eq!((scratch.read("out/x"), scratch.read("out/gone")), ("one\n".into(), "gone\n".into()));
+    assert_eq!(scratch.git(&["status", "--porcelain"]), "");
+    assert!(!scratch.git(&["ls-files", "-v"]).contains("S "));
+    let back = view(&scratch);
+    scratch.axiom(&["undo", "--yes"]);
+    assert_eq!(view(&scratch), wrecked);
+    scratch.axiom(&["redo", "--yes"]);
+    assert_eq!(view(&scratch), back);
+}
+
+#[test]
+fn an_undo_after_the_sparse_checkout_ended_hides_nothing() {
+    let scratch = sparse();
+    scratch.write("sub/b.txt", "edited\n");
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    scratch.write("sub/b.txt", "edited again\n");
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    scratch.git(&["sparse-checkout", "disable"]);
+    assert!(scratch.has("out/x"));
+    scratch.axiom(&["undo", "--yes"]);
+    assert_eq!((scratch.read("sub/b.txt"), scratch.read("out/x")), ("edited again\n".into(), "one\n".into()));
+    assert!(!scratch.git(&["ls-files", "-v"]).contains("S "));
+}
+
+#[test]
 fn a_merge_that_changes_what_is_left_out_goes_in_and_is_undone() {
     let scratch = sparse();
     scratch.open_task("t1");

@@ -76,3 +76,43 @@ fn what_is_no_worktree_or_was_none_then_is_refused() {
     scratch.git(&["worktree", "add", "-q", "--detach", late.to_str().unwrap()]);
     scratch.refused(&["rollback", "checkpoint", "safe", "--worktree", "../late", "--yes"], "INVALID_INPUT", 2);
 }
+
+#[test]
+fn a_rollback_called_from_a_worktree_that_it_leaves_alone_is_refused_and_says_both_ways() {
+    let (scratch, side) = with_side();
+    scratch.write("a.txt", "main edited\n");
+    std::fs::remove_file(side.join("loose")).unwrap();
+    let (main, other) = (view(&scratch, &scratch.path()), view(&scratch, &side));
+    let folder = side.join("sub");
+    for args in [["--yes"], ["--dry-run"]] {
+        let args = [&["-C", folder.to_str().unwrap(), "rollback", "checkpoint", "safe"], &args[..]].concat();
+        let output = scratch.axiom_with(&args, &[]);
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(words.contains("error[INVALID_INPUT]") && words.contains("--worktree"), "{words}");
+        assert!(words.contains(&format!("git -C '{}'", scratch.path().display())), "{words}");
+        assert_eq!(output.status.code(), Some(2));
+    }
+    assert_eq!((view(&scratch, &scratch.path()), view(&scratch, &side)), (main.clone(), other));
+    let top = side.to_str().unwrap();
+    scratch.axiom(&["-C", top, "rollback", "checkpoint", "safe", "--worktree", ".", "--yes"]);
+    assert!(side.join("loose").exists());
+    assert_eq!(view(&scratch, &scratch.path()), main);
+    // An agent's workspace goes back with everything else: there is nothing to be mistaken about.
+    let workspace = scratch.workspace("t1");
+    scratch.axiom(&["-C", workspace.to_str().unwrap(), "rollback", "checkpoint", "safe", "--yes"]);
+    assert_eq!(scratch.read("a.txt"), "a\n");
+}
+
+#[test]
+fn worktrees_that_stay_otherwise_than_the_checkpoint_has_them_are_named() {
+    let (scratch, side) = with_side();
+    let left = |args: &[&str]| scratch.json(&[&["rollback", "checkpoint", "safe"], args].concat())["leftAlone"].clone();
+    assert_eq!(left(&["--dry-run"]), serde_json::json!([]));
+    std::fs::remove_file(side.join("loose")).unwrap();
+    let path = side.display().to_string();
+    assert_eq!(left(&["--dry-run"]), serde_json::json!([path]));
+    assert!(scratch.axiom(&["rollback", "checkpoint", "safe", "--dry-run"]).contains(&path));
+    assert_eq!(left(&["--yes"]), serde_json::json!([path]));
+    scratch.git(&["worktree", "remove", "--force", &path]);
+    assert_eq!(left(&["--dry-run"]), serde_json::json!([path]));
+}

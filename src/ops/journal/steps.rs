@@ -16,7 +16,7 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::git::{
     self, Advance, Aside, Attempt, CaptureExtras, Expected, Head, HeadTarget, InTrash, IndexLock, MovedAside, RefEdit, Restore,
-    RestoreReport, WorkspaceBranch, Worktree, take_away_again,
+    RestoreReport, WorkspaceBranch, Worktree, WorktreeCapture, take_away_again,
 };
 use crate::ops::context::Context;
 
@@ -179,6 +179,21 @@ fn restore_worktree(ctx: &Context, change: &WorktreeChange, txn: &TxnId, attempt
 /// What a capture says beside its trees; nothing where there is none.
 pub(in crate::ops) fn extras_of(ctx: &Context, capture: Option<&Oid>) -> Result<CaptureExtras> {
     capture.map_or_else(|| Ok(CaptureExtras::default()), |capture| CaptureExtras::of_capture(&ctx.repo, capture))
+}
+
+/// A capture of what a worktree will be, where no capture that was made says the same beside its trees. The operation keeps
+/// it alive; a crash before that leaves objects that nothing names.
+///
+/// # Errors
+/// `IDENTITY_MISSING`, `DISK_FULL`, `GIT_FAILED`.
+pub(in crate::ops) fn capture_with(
+    ctx: &Context,
+    now: &WorktreeCapture,
+    (files, index): (&Oid, &Oid),
+    extras: CaptureExtras,
+) -> Result<Oid> {
+    let capture = WorktreeCapture { tree: files.clone(), index_tree: index.clone(), extras, ..now.clone() };
+    Ok(ctx.repo.commit_capture(&capture, "what comes back, around what was done since", &[])?.commit)
 }
 
 fn set_head(ctx: &Context, worktree: &Worktree, change: &WorktreeChange, attempt: Attempt, done: &mut Done) -> Result<()> {

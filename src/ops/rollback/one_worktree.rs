@@ -7,8 +7,7 @@ use crate::domain::names::{Oid, RefName};
 use crate::domain::operation::{HeadState, Operation, OperationKind, RefChange};
 use crate::domain::text::Change;
 use crate::error::{Code, Error, Result};
-use crate::git::WorktreeCapture;
-use crate::ops::checkpoint::Captured;
+use crate::ops::checkpoint::{Captured, CapturedWorktree};
 use crate::ops::context::Context;
 
 use super::plan::{Plan, Preview, add_refs, add_worktree, branches_are_free, kept, worktree_change};
@@ -18,7 +17,7 @@ struct Both<'a> {
     capture: Oid,
     branch: Option<RefName>,
     commit: Option<Oid>,
-    now: &'a WorktreeCapture,
+    now: &'a CapturedWorktree,
     now_capture: Option<Oid>,
 }
 
@@ -51,10 +50,13 @@ pub(super) fn make(
         }
     }
     add_refs(ctx, &record.name, document, &mut operation, &mut preview)?;
-    let coverage = document.coverage.get(&text);
+    let coverage = match both.now_capture {
+        Some(_) => document.coverage.get(&text),
+        None => document.main_coverage(),
+    };
     let now = (both.now, both.now_capture.clone());
     let change = worktree_change(ctx, text, now, &both.capture, head, coverage, &mut preview)?;
-    add_worktree(ctx, change, both.now, &mut operation, &mut preview)?;
+    add_worktree(ctx, change, &both.now.capture, &mut operation, &mut preview)?;
     operation.kept = kept(ctx, &operation)?;
     branches_are_free(ctx, &operation)?;
     Ok(Plan { operation, preview })
@@ -63,7 +65,7 @@ pub(super) fn make(
 fn find<'a>(record: &CheckpointRecord, document: &CheckpointDocument, captured: &'a Captured, path: &Path) -> Result<Both<'a>> {
     if captured.main.worktree.path() == path {
         let (branch, commit) = (document.branch.clone(), document.git_commit.clone());
-        return Ok(Both { capture: record.capture.clone(), branch, commit, now: &captured.main.capture, now_capture: None });
+        return Ok(Both { capture: record.capture.clone(), branch, commit, now: &captured.main, now_capture: None });
     }
     let Some(now) = captured.workspaces.iter().find(|one| one.captured.worktree.path() == path) else {
         return Err(Error::new(Code::InvalidInput, format!("'{}' is no worktree of this repository", path.display()))
@@ -77,7 +79,7 @@ fn find<'a>(record: &CheckpointRecord, document: &CheckpointDocument, captured: 
         capture: then.capture.clone(),
         branch: then.branch.clone(),
         commit: then.head.clone(),
-        now: &now.captured.capture,
+        now: &now.captured,
         now_capture: Some(now.state.capture.clone()),
     })
 }

@@ -13,11 +13,13 @@ use crate::domain::rollback::{self, Fate, TaskChange};
 use crate::domain::text::Change;
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::git::{Head, TreeChange, WorktreeCapture};
-use crate::ops::checkpoint::{Captured, CapturedWorkspace};
+use crate::git::{Head, TreeChange, Worktree, WorktreeCapture};
+use crate::ops::checkpoint::{Captured, CapturedWorkspace, CapturedWorktree};
 use crate::ops::context::Context;
+use crate::ops::journal::{capture_with, extras_of};
 use crate::ops::workspaces;
 
+use super::left_alone::left_alone;
 use super::submodules::with_own_submodules;
 
 /// How many commits are listed.
@@ -82,6 +84,8 @@ pub struct Preview {
     pub moves_aside: Vec<FileLoss>,
     /// Submodules that stay at the commit that is checked out in them, though the checkpoint has another.
     pub submodules: Vec<FileLoss>,
+    /// Worktrees of the user's that stay as they are, though the checkpoint has them otherwise: their paths.
+    pub left_alone: Vec<String>,
     /// Workspaces that change.
     pub workspaces: Vec<WorkspaceLine>,
     /// Branches that get a reverting commit, because an upstream has their commits.
@@ -101,6 +105,7 @@ impl Preview {
             files: Vec::new(),
             moves_aside: Vec::new(),
             submodules: Vec::new(),
+            left_alone: Vec::new(),
             workspaces: Vec::new(),
             reverted: Vec::new(),
             conflicts: Vec::new(),
@@ -140,14 +145,15 @@ pub(super) fn make(ctx: &Context, record: &CheckpointRecord, document: &Checkpoi
         (None, None) => return Err(Error::new(Code::CheckpointDamaged, "the checkpoint names neither branch nor commit")),
     };
     let path = main.worktree.path().to_string_lossy().into_owned();
-    let coverage = document.coverage.get(&path);
-    let change = worktree_change(ctx, path, (&main.capture, None), &record.capture, head, coverage, &mut preview)?;
+    let coverage = document.main_coverage();
+    let change = worktree_change(ctx, path, (main, None), &record.capture, head, coverage, &mut preview)?;
     add_worktree(ctx, change, &main.capture, &mut operation, &mut preview)?;
     for fate in &fates {
         add_workspace(ctx, fate, document, captured, &mut operation, &mut preview)?;
     }
     operation.kept = kept(ctx, &operation)?;
     operation.restored = Some(Box::new(restored));
+    preview.left_alone = left_alone(ctx, document, captured, &operation)?;
     branches_are_free(ctx, &operation)?;
     Ok(Plan { operation, preview })
 }
@@ -191,7 +197,8 @@ fn add_workspace(
             let old = Some(present.state.capture.clone());
             let capture = &present.captured.capture;
             let coverage = document.coverage.get(&then.path);
-            let change = worktree_change(ctx, then.path.clone(), (capture, old), &then.capture, head, coverage, preview)?;
+            let now = (&present.captured, old);
+            let change = worktree_change(ctx, then.path.clone(), now, &then.capture, head, coverage, preview)?;
             let same = change.files.old == change.files.new
                 && change.index.old == change.index.new
                 && change.head.old == change.head.new;
@@ -271,7 +278,7 @@ pub(crate) fn head_state(head: &Head) -> HeadState {
 pub(super) fn worktree_change(
     ctx: &Context,
     path: String,
-    (now, now_commit): (&WorktreeCapture, Option<Oid>),
+    (now, now_commit): (&CapturedWorktree, Option<Oid>),
     then: &Oid,
     head: HeadState,
     coverage: Option<&Coverage>,
@@ -282,30 +289,50 @@ pub(super) fn worktree_change(
         return Err(Error::new(Code::CheckpointDamaged, format!("{} is no capture", then.short())));
     };
     let index = ctx.repo.read_commit(index)?.tree;
+    let CapturedWorktree { worktree, capture: now } = now;
     let changes = ctx.repo.diff_trees(&now.tree, &capture.tree)?;
-    let files = with_spared(ctx, &changes, capture.tree, coverage)?;
+    let files = with_spared(ctx, worktree, &changes, capture.tree, coverage)?;
     let (files, kept) = with_own_submodules(ctx, Path::new(&path), files, &changes)?;
     preview.submodules.extend(kept.into_iter().map(|inside| FileLoss { worktree: path.clone(), path: inside }));
+    let extras = extras_of(ctx, Some(then))?;
+    let fitting = ctx.repo.for_checkout_of_now(worktree, extras.clone())?;
+    let then = if fitting == extras { then.clone() } else { capture_with(ctx, now, (&files, &index), fitting)? };
     Ok(WorktreeChange {
         path,
         files: Change::new(now.tree.clone(), files),
         index: Change::new(now.index_tree.clone(), index),
         head: Change::new(head_state(&now.head), head),
-        captures: Change::new(now_commit, Some(then.clone())),
+        captures: Change::new(now_commit, Some(then)),
     })
 }
 
 /// The tree to go back to, with the files of now that the checkpoint said nothing of (ignored or too large then, perhaps
-/// captured now): they stay, or a rewritten `.gitignore` would cost a `.env`.
-fn with_spared(ctx: &Context, changes: &[TreeChange], then: Oid, coverage: Option<&Coverage>) -> Result<Oid> {
-    let Some(coverage) = coverage.filter(|coverage| !coverage.is_complete()) else { return Ok(then) };
+/// captured now): they stay, or a rewritten `.gitignore` would cost a `.env`. Where it is not known what the checkpoint left
+/// out, everything stays that it does not have.
+fn with_spared(
+    ctx: &Context,
+    worktree: &Worktree,
+    changes: &[TreeChange],
+    then: Oid,
+    coverage: Option<&Coverage>,
+) -> Result<Oid> {
+    if coverage.is_some_and(Coverage::is_complete) {
+        return Ok(then);
+    }
+    let gone: Vec<&TreeChange> = changes.iter().filter(|change| change.new.is_none()).collect();
+    let ignored = if coverage.is_some_and(Coverage::lists_not_all_ignored) {
+        ctx.repo.ignored_by(worktree, &then, &gone.iter().map(|change| &change.path).collect::<Vec<_>>())?
+    } else {
+        BTreeSet::new()
+    };
+    let says_nothing = |path: &RepoPath| coverage.is_none_or(|coverage| coverage.says_nothing_of(path)) || ignored.contains(path);
     let appears = |path: &RepoPath| {
         let above = |root: &RepoPath| path.as_bytes().strip_prefix(root.as_bytes()).is_some_and(|rest| rest.starts_with(b"/"));
         changes.iter().any(|change| change.new.is_some() && above(&change.path))
     };
-    let spared: Vec<_> = changes
-        .iter()
-        .filter(|change| change.new.is_none() && coverage.says_nothing_of(&change.path) && !appears(&change.path))
+    let spared: Vec<_> = gone
+        .into_iter()
+        .filter(|change| says_nothing(&change.path) && !appears(&change.path))
         .filter_map(|change| Some((change.path.clone(), change.old.clone()?)))
         .collect();
     ctx.repo.graft(&then, &spared)
