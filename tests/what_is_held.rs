@@ -220,6 +220,19 @@ fn bytes_that_git_would_convert_come_back_as_they_were() {
 }
 
 #[test]
+fn bytes_of_many_files_are_kept_too() {
+    let scratch = with_conversion(&[], "* text=auto\n");
+    for number in 0..150 {
+        scratch.write(&format!("many/{number}"), &format!("{number}\r\nx\n"));
+    }
+    let before = contents(&scratch.path());
+    assert!(not_held(&scratch, "safe", "converted").is_empty());
+    std::fs::remove_dir_all(scratch.path().join("many")).unwrap();
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    assert_eq!(contents(&scratch.path()), before);
+}
+
+#[test]
 fn bytes_that_git_would_convert_survive_a_crash_of_the_rollback() {
     for fault in ["git.restore-begin:1", "git.restore-in-trash:2", "git.restore-before-sync:1", "journal.files-restored:1"] {
         for (end, goes_back) in [("--continue", true), ("--abort", false)] {

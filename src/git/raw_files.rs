@@ -22,6 +22,9 @@ use super::worktree_list::Worktree;
 /// The largest file of which the bytes are kept: a restore holds them in memory.
 pub(super) const RAW_LIMIT: u64 = 256 * 1024 * 1024;
 
+/// So many paths are named as arguments at most.
+const FEW: usize = 100;
+
 /// The attributes that ask for conversions.
 const ATTRIBUTES: [&str; 6] = ["text", "crlf", "eol", "ident", "filter", "working-tree-encoding"];
 
@@ -194,7 +197,9 @@ impl Repository {
     /// The blobs of paths in an index of our own, in their order.
     fn blobs(&self, worktree: &Worktree, index: &Path, paths: &[RepoPath]) -> Result<Vec<Option<Oid>>> {
         let git = self.git_in(worktree).index(index).arg("--literal-pathspecs").args(["ls-files", "-s", "-z", "--"]);
-        let output = git.args(paths.iter().map(RepoPath::to_path)).run_ok()?;
+        // More than a few are no arguments: then the whole index is listed.
+        let named = if paths.len() <= FEW { paths } else { &[] };
+        let output = git.args(named.iter().map(RepoPath::to_path)).run_ok()?;
         let mut known = BTreeMap::new();
         for line in output.stdout.split(|byte| *byte == 0) {
             let Some(tab) = line.iter().position(|byte| *byte == b'\t') else { continue };
