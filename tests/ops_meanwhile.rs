@@ -167,6 +167,18 @@ fn an_edit_that_git_was_told_not_to_look_at_is_in_the_way_of_a_merge() {
     }
 }
 
+#[test]
+fn without_a_place_for_the_trash_nothing_begins() {
+    let scratch = changed_since();
+    let before = support::contents(&scratch.path());
+    scratch.write(".worktrees", "a file of mine");
+    scratch.refused(&["rollback", "checkpoint", "safe", "--yes"], "IO_FAILED", 1);
+    nothing_open(&scratch);
+    std::fs::remove_file(scratch.path().join(".worktrees")).unwrap();
+    assert_eq!(support::contents(&scratch.path()), before);
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+}
+
 /// A small file system of its own, in a namespace of its own.
 #[test]
 fn a_rollback_that_finds_the_disk_full_changes_nothing_and_leaves_nothing_open() {

@@ -233,7 +233,8 @@ impl PathSample {
 pub struct Coverage {
     /// Ignored files and folders, the topmost ones.
     pub ignored: PathSample,
-    /// Repositories within the worktree that are no submodules.
+    /// Repositories within the worktree that are no submodules: the folder, or its `.git` alone where the files beside
+    /// that are held.
     pub nested_repositories: PathSample,
     /// Submodules with changes of their own; of a submodule only its commit is held.
     pub dirty_submodules: PathSample,
@@ -243,6 +244,11 @@ pub struct Coverage {
     pub special: PathSample,
     /// Files and folders that cannot be read.
     pub unreadable: PathSample,
+    /// Files that git takes into no tree because of their names: `git~1`, `.GIT/x`.
+    pub refused_names: PathSample,
+    /// Files of which only what git's conversions (line ends, keywords, filters, encodings) give back is held, not the
+    /// bytes themselves: larger than is kept beside the tree, or changed while they were read.
+    pub converted: PathSample,
     /// The whole worktree: its folder is gone.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub missing: bool,
@@ -267,8 +273,11 @@ impl Coverage {
     /// Whether the capture says nothing of a path, or may say nothing of it because not all such paths are listed: going
     /// back to it must leave the path alone. What was ignored and is not listed only the rules of then can tell.
     pub fn says_nothing_of(&self, path: &RepoPath) -> bool {
-        let others = [&self.nested_repositories, &self.too_large, &self.special, &self.unreadable];
-        self.ignored.covers(path) || others.into_iter().any(|sample| sample.is_cut() || sample.covers(path))
+        let Self { ignored, nested_repositories, too_large, special, unreadable, refused_names, .. } = self;
+        // Of the others something is held: a submodule's commit, a file as git converts it.
+        let Self { dirty_submodules: _, converted: _, missing: _, .. } = self;
+        let others = [nested_repositories, too_large, special, unreadable, refused_names];
+        ignored.covers(path) || others.into_iter().any(|sample| sample.is_cut() || sample.covers(path))
     }
 
     /// Whether more was ignored than is listed.
@@ -278,8 +287,9 @@ impl Coverage {
 
     /// Whether the capture holds everything that is in the worktree.
     pub fn is_complete(&self) -> bool {
-        let Self { ignored, nested_repositories, dirty_submodules, too_large, special, unreadable, missing: _ } = self;
-        let parts = [ignored, nested_repositories, dirty_submodules, too_large, special, unreadable];
-        !self.missing && parts.iter().all(|part| part.count == 0)
+        let Self { ignored, nested_repositories, dirty_submodules, too_large, special, .. } = self;
+        let Self { unreadable, refused_names, converted, missing, .. } = self;
+        let parts = [ignored, nested_repositories, dirty_submodules, too_large, special, unreadable, refused_names, converted];
+        !missing && parts.iter().all(|part| part.count == 0)
     }
 }

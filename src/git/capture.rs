@@ -11,7 +11,7 @@ use crate::error::{Code, Error, Result};
 
 use super::capture_extras::CaptureExtras;
 use super::changed_paths::ChangedPaths;
-use super::coverage::{Coverage, find_special};
+use super::coverage::{Coverage, Unmentioned, find_unmentioned};
 use super::head::Head;
 use super::index_file::{IndexInfo, copy_index, in_folder, index_facts, mark};
 use super::modes::Usual;
@@ -111,18 +111,21 @@ impl Repository {
             };
             tracked || !options.excluded.iter().any(|root| is_below(&entry.path, root))
         });
-        let changed = self.content_of(worktree, entries, options, &mut coverage)?;
+        let changed = self.content_of(worktree, entries, &facts.gitlinks, options, &mut coverage)?;
         env::fault_point("git.capture-before-objects");
         let known = facts.tree.clone();
         let settled = facts.unmerged.is_empty();
         // Where nothing differs from the index, its tree says it all; and git keeps that in the index itself.
-        let files = if changed.is_empty() && settled {
-            None
+        let (files, raw) = if changed.is_empty() && settled {
+            (None, Vec::new())
         } else {
             let index = if as_is { another("index")? } else { looked_at };
-            Some(self.files_tree(worktree, &index, &changed)?)
+            let tree = self.files_tree(worktree, &index, &changed, &mut coverage)?;
+            let raw = self.raw_files(worktree, (&index, &tree), &changed, &mut coverage)?;
+            (Some(tree), raw)
         };
         let mut extras = CaptureExtras::read(self, worktree, facts)?;
+        extras.raw = raw;
         if sparse {
             (extras.index.sparse, extras.index.present) = (true, present);
         }
@@ -140,6 +143,7 @@ impl Repository {
         &self,
         worktree: &Worktree,
         entries: Vec<StatusEntry>,
+        submodules: &[RepoPath],
         options: &CaptureOptions,
         coverage: &mut Coverage,
     ) -> Result<ChangedPaths> {
@@ -176,7 +180,9 @@ impl Repository {
                 }
             }
         }
-        let special = find_special(worktree.path(), &skipped, &mut *coverage, options.allow_unreadable)?;
+        let Unmentioned { special, with_git } =
+            find_unmentioned(worktree.path(), &skipped, &mut *coverage, options.allow_unreadable)?;
+        name_repositories(with_git, submodules, &changed, coverage);
         if options.allow_unreadable {
             changed.retain(|path| {
                 let readable = is_readable(&worktree.path().join(path.to_path()));
@@ -191,8 +197,9 @@ impl Repository {
         Ok(sorted)
     }
 
-    fn files_tree(&self, worktree: &Worktree, index: &Path, changed: &ChangedPaths) -> Result<Oid> {
-        changed.stage(self, worktree, Some(index))?;
+    fn files_tree(&self, worktree: &Worktree, index: &Path, changed: &ChangedPaths, coverage: &mut Coverage) -> Result<Oid> {
+        let refused = changed.stage(self, worktree, Some(index))?;
+        refused.into_iter().for_each(|path| coverage.refused_names.add(path));
         let git = self.git_in(worktree).index(index).config("core.splitIndex=false").config("core.fsync=none");
         Oid::new(git.arg("write-tree").text()?)
     }
@@ -229,6 +236,23 @@ impl Repository {
         let parents = vec![base, index.clone()];
         let commit = self.write_commit(&NewCommit { tree: &capture.tree, parents, who: &who, message })?;
         Ok(CaptureCommit { commit, index })
+    }
+}
+
+/// Names the repositories of which git says nothing because it tracks, or tracked, what is in their place.
+fn name_repositories(with_git: Vec<RepoPath>, submodules: &[RepoPath], changed: &[RepoPath], coverage: &mut Coverage) {
+    let mut whole: Vec<RepoPath> = Vec::new();
+    for folder in with_git {
+        if submodules.iter().chain(&whole).any(|above| is_below(&folder, above)) {
+            continue;
+        }
+        // In place of a tracked file nothing of it is held; else git looked into it as into any folder.
+        if changed.contains(&folder) {
+            coverage.nested_repositories.add(folder.clone());
+            whole.push(folder);
+        } else {
+            coverage.nested_repositories.add(RepoPath::new([folder.as_bytes(), b"/.git"].concat()));
+        }
     }
 }
 

@@ -12,6 +12,7 @@ use crate::files;
 use super::index_file::{IndexExtras, IndexFacts};
 use super::modes::NarrowMode;
 use super::objects::{GITLINK, NewCommit, Signature, TREE, TreeEntry};
+use super::raw_files::RawFile;
 use super::repository::Repository;
 use super::worktree_list::Worktree;
 
@@ -20,6 +21,7 @@ pub(super) const OPERATION: &[&str] = &[
     "MERGE_HEAD",
     "MERGE_MSG",
     "MERGE_MODE",
+    "MERGE_AUTOSTASH",
     "MERGE_RR",
     "SQUASH_MSG",
     "CHERRY_PICK_HEAD",
@@ -28,6 +30,8 @@ pub(super) const OPERATION: &[&str] = &[
     "AUTO_MERGE",
     "BISECT_START",
     "BISECT_LOG",
+    "BISECT_HEAD",
+    "BISECT_RUN",
     "BISECT_NAMES",
     "BISECT_TERMS",
     "BISECT_EXPECTED_REV",
@@ -36,6 +40,9 @@ pub(super) const OPERATION: &[&str] = &[
     "rebase-merge",
     "rebase-apply",
     "sequencer",
+    // Refs of this worktree alone, which are never packed. The reftable has them elsewhere.
+    "refs/bisect",
+    "refs/rewritten",
 ];
 
 /// The name of the list in the tree of an extras commit.
@@ -64,6 +71,9 @@ pub struct CaptureExtras {
     /// Files and folders whose permissions are narrower than usual, and that is all that is kept of permissions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub modes: Vec<NarrowMode>,
+    /// The bytes of files that git would not give back as they were, ordered by path.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub raw: Vec<RawFile>,
 }
 
 impl CaptureExtras {
@@ -94,7 +104,7 @@ impl CaptureExtras {
                 }
             }
         }
-        Ok(Self { index, operation, modes: Vec::new() })
+        Ok(Self { index, operation, ..Self::default() })
     }
 
     /// Whether there is nothing to say.
@@ -102,8 +112,8 @@ impl CaptureExtras {
         *self == Self::default()
     }
 
-    /// A commit that holds this as `extras.json`, and keeps alive the blobs that it names; `None` where there is nothing
-    /// to say.
+    /// A commit that holds this as `extras.json`, and keeps alive the blobs that it names, and the commits that the
+    /// operation in progress names; `None` where there is nothing to say.
     ///
     /// # Errors
     /// `DISK_FULL`, `GIT_FAILED`.
@@ -118,15 +128,19 @@ impl CaptureExtras {
         let sides = self.index.unmerged.iter().filter(|stage| stage.mode != GITLINK).enumerate();
         let sides: Vec<TreeEntry> = sides.map(|(i, stage)| file(format!("{i:06}"), &stage.oid)).collect();
         let operation: Vec<TreeEntry> = operation.collect();
+        let raw = self.raw.iter().enumerate().map(|(i, one)| file(format!("{i:06}"), &one.oid)).collect();
+        let named = repository.named_by(&self.operation)?;
+        let tree = |(i, oid): (usize, &Oid)| TreeEntry { mode: TREE, oid: oid.clone(), name: format!("{i:06}").into_bytes() };
+        let trees = named.trees.iter().enumerate().map(tree).collect();
         let mut entries = vec![file(String::from_utf8_lossy(LIST).into_owned(), &repository.write_blob(&json)?)];
-        for (name, part) in [("operation", operation), ("unmerged", sides)] {
+        for (name, part) in [("operation", operation), ("unmerged", sides), ("raw", raw), ("trees", trees)] {
             if !part.is_empty() {
                 entries.push(TreeEntry { mode: TREE, oid: repository.write_tree(&part)?, name: name.into() });
             }
         }
         let tree = repository.write_tree(&entries)?;
         let message = "flags, conflicts and operation in progress";
-        repository.write_commit(&NewCommit { tree: &tree, parents: Vec::new(), who, message }).map(Some)
+        repository.write_commit(&NewCommit { tree: &tree, parents: named.commits, who, message }).map(Some)
     }
 
     /// Reads what [`CaptureExtras::commit`] kept, from a capture's commit.

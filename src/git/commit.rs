@@ -92,7 +92,8 @@ impl Repository {
         }
         env::fault_point("git.before-stage");
         let quiet = |args: &[&str]| self.git_in(workspace).writing().config("core.hooksPath=/dev/null").args(args);
-        ChangedPaths::sort(workspace, stage.clone())?.stage(self, workspace, None)?;
+        let refused = ChangedPaths::sort(workspace, stage.clone())?.stage(self, workspace, None)?;
+        stage.retain(|path| !refused.contains(path));
         env::fault_point("git.before-commit");
         let git = quiet(&["commit", "--quiet", "--no-verify", "--no-gpg-sign", "--cleanup=verbatim", "--file=-"]);
         let output = git.stdin(message).run()?;

@@ -9,23 +9,38 @@ pub use crate::domain::checkpoint::{Coverage, PathSample};
 use crate::domain::names::RepoPath;
 use crate::error::{Code, Error, Result};
 
-/// Finds sockets, fifos and devices: git does not mention them. `skipped` are folders (without `/` at the end) that are
+/// What git does not mention.
+#[derive(Debug, Default)]
+pub(super) struct Unmentioned {
+    /// Sockets, fifos and devices.
+    pub special: Vec<RepoPath>,
+    /// Folders in which there is a `.git`; the worktree's own is none of them.
+    pub with_git: Vec<RepoPath>,
+}
+
+/// Finds what git does not mention, both ordered. `skipped` are folders (without `/` at the end) that are
 /// counted otherwise. With `allow_unreadable`, what cannot be read is added to the coverage.
 ///
 /// # Errors
 /// `FILE_UNREADABLE` where a folder cannot be read.
-pub(super) fn find_special(
+pub(super) fn find_unmentioned(
     root: &Path,
     skipped: &BTreeSet<RepoPath>,
     coverage: &mut Coverage,
     allow_unreadable: bool,
-) -> Result<Vec<RepoPath>> {
+) -> Result<Unmentioned> {
     use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::FileTypeExt;
-    let mut found = Vec::new();
+    let (mut special, mut with_git) = (Vec::new(), Vec::new());
     let inside = |path: &Path| RepoPath::new(path.strip_prefix(root).unwrap_or(path).as_os_str().as_bytes());
     let walk = WalkDir::new(root).into_iter();
-    let walk = walk.filter_entry(|entry| entry.file_name() != ".git" && !skipped.contains(&inside(entry.path())));
+    let walk = walk.filter_entry(|entry| {
+        let is_git = entry.file_name() == ".git";
+        if is_git && entry.depth() > 1 {
+            with_git.extend(entry.path().parent().map(inside));
+        }
+        !is_git && !skipped.contains(&inside(entry.path()))
+    });
     for entry in walk {
         let entry = match entry {
             Ok(entry) => entry,
@@ -45,9 +60,10 @@ pub(super) fn find_special(
         };
         let kind = entry.file_type();
         if kind.is_socket() || kind.is_fifo() || kind.is_block_device() || kind.is_char_device() {
-            found.push(inside(entry.path()));
+            special.push(inside(entry.path()));
         }
     }
-    found.sort();
-    Ok(found)
+    special.sort();
+    with_git.sort();
+    Ok(Unmentioned { special, with_git })
 }

@@ -103,6 +103,8 @@ pub(super) struct IndexFacts {
     pub assume_unchanged: Vec<RepoPath>,
     /// With their modes.
     pub intent_to_add: Vec<(RepoPath, u32)>,
+    /// Submodules.
+    pub gitlinks: Vec<RepoPath>,
     /// The tree of the whole index, where the index itself says it.
     pub tree: Option<Oid>,
 }
@@ -120,8 +122,12 @@ pub(super) fn facts_by_gix(repository: &Repository, index: &Path) -> Option<Inde
     }
     let mut facts = IndexFacts::default();
     let special = Flags::ASSUME_VALID | Flags::SKIP_WORKTREE | Flags::STAGE_MASK | Flags::INTENT_TO_ADD;
-    for entry in file.entries().iter().filter(|entry| entry.flags.intersects(special)) {
+    let is_link = |entry: &gix::index::Entry| entry.mode == gix::index::entry::Mode::COMMIT;
+    for entry in file.entries().iter().filter(|entry| entry.flags.intersects(special) || is_link(entry)) {
         let path = RepoPath::new(entry.path(&file).to_vec());
+        if is_link(entry) {
+            facts.gitlinks.push(path.clone());
+        }
         let stage = entry.stage_raw() as u8;
         if stage > 0 {
             let oid = Oid::new(entry.id.to_string()).ok()?;

@@ -8,6 +8,7 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 
+use super::capture::is_below;
 use super::capture_extras::{CaptureExtras, OPERATION};
 use super::history::TreeChange;
 use super::index_file::{IndexExtras, IndexInfo, copy_index, index_facts, mark, nul_list};
@@ -192,9 +193,8 @@ impl Repository {
             trash.take(worktree.git_dir(), &RepoPath::new(name.as_bytes()))?;
         }
         for file in wanted {
-            let top = file.path.as_bytes().split(|b| *b == b'/').next().unwrap_or_default();
             let climbs = file.path.as_bytes().split(|b| *b == b'/').any(|part| part == b"..");
-            if climbs || !OPERATION.iter().any(|name| name.as_bytes() == top) {
+            if climbs || !OPERATION.iter().any(|name| is_below(&file.path, &RepoPath::new(name.as_bytes()))) {
                 return Err(Error::new(Code::InvalidInput, format!("'{}' is no file of a git operation", file.path)));
             }
             let place = worktree.git_dir().join(file.path.to_path());

@@ -7,6 +7,7 @@
 //! | `refs`, `own_refs`, `packed_refs`, `head` | reading and changing refs by compare-and-swap; HEAD per worktree |
 //! | `objects`, `history`, `scan` | objects; questions about history and differences; whole histories with their marks |
 //! | `capture`, `capture_extras`, `coverage` | saving a worktree as commits, and what that leaves out |
+//! | `named_objects`, `raw_files` | kept beside: what an operation in progress names; bytes that git would convert |
 //! | `carried_over` | flags, conflicts and operations that were begun after what is taken back |
 //! | `quick` | captures of plain worktrees without a call of git |
 //! | `status`, `index_file`, `changed_paths` | what differs; private copies of the index; bringing an index up to date |
@@ -47,6 +48,7 @@ mod index_lock;
 mod index_users;
 mod merge;
 mod modes;
+mod named_objects;
 mod notes;
 mod objects;
 mod own_refs;
@@ -55,6 +57,7 @@ mod place;
 mod plain_files;
 mod program;
 mod quick;
+mod raw_files;
 mod refs;
 mod repository;
 mod restore;

@@ -4,10 +4,10 @@
 //! into the worktree above it. Exit codes are data; what git said is kept for error messages.
 
 use std::ffi::{OsStr, OsString};
-use std::io::Write;
+use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 
 use crate::error::{Code, Error, Result};
 use crate::process::command::command;
@@ -67,6 +67,9 @@ impl Output {
 
 /// So few bytes that a failed write is for lack of room.
 const LITTLE: u64 = 64 * 1024;
+
+/// How much of what git prints is read at once.
+const PIPE: usize = 64 * 1024;
 
 /// One call of git, being put together.
 #[derive(Debug)]
@@ -226,6 +229,39 @@ impl<'r> Git<'r> {
         if output.ok() { Ok(output) } else { Err(output.error()) }
     }
 
+    /// Runs git and hands on each part of what it prints, without the separator, while it goes on printing.
+    ///
+    /// # Errors
+    /// As [`Git::run_ok`], after some parts may have been handed on; what `each` says, which ends git.
+    pub fn each_part(self, separator: u8, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let (mut command, what) = (self.build(), self.name());
+        self.repository.lend_lock(&mut command, false)?;
+        let mut child = started(&mut command)?;
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let unread = |e| Error::new(Code::IoFailed, format!("cannot read what {what} prints")).because(e);
+        let (parts, complaint) = std::thread::scope(|scope| {
+            let complaint = scope.spawn(move || {
+                let mut text = Vec::new();
+                stderr.map(|mut pipe| pipe.read_to_end(&mut text));
+                text
+            });
+            let parts = stdout.map_or(Ok(()), |pipe| {
+                let (mut reader, mut part) = (BufReader::with_capacity(PIPE, pipe), Vec::new());
+                while reader.read_until(separator, &mut part).map_err(unread)? > 0 {
+                    each(part.strip_suffix(&[separator]).unwrap_or(&part))?;
+                    part.clear();
+                }
+                Ok(())
+            });
+            (parts, complaint.join().unwrap_or_default())
+        });
+        let status = child.wait().map_err(unread)?;
+        parts?;
+        let stderr = String::from_utf8_lossy(&complaint).into_owned();
+        let output = Output { code: status.code(), stdout: Vec::new(), stderr, what, full: false };
+        if output.ok() { Ok(()) } else { Err(output.error()) }
+    }
+
     /// Runs git and returns its output as text without the line end.
     ///
     /// # Errors
@@ -242,16 +278,20 @@ pub(super) fn joined(prefix: &str, value: &OsStr) -> OsString {
     whole
 }
 
+fn started(command: &mut Command) -> Result<Child> {
+    let folder = command.get_current_dir().map(Path::to_owned);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|e| match folder {
+        Some(folder) if !folder.is_dir() => Error::io("enter the folder", &folder, e),
+        Some(_) | None => Error::new(Code::GitMissing, "git cannot be started").because(e).hint("install git 2.40 or newer"),
+    })
+}
+
 /// Runs a command that is ready but for its output channels.
 pub(super) fn run_captured(command: &mut Command, stdin: Option<&[u8]>, what: String) -> Result<Output> {
     if stdin.is_some() {
         command.stdin(Stdio::piped());
     }
-    let folder = command.get_current_dir().map(Path::to_owned);
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|e| match folder {
-        Some(folder) if !folder.is_dir() => Error::io("enter the folder", &folder, e),
-        Some(_) | None => Error::new(Code::GitMissing, "git cannot be started").because(e).hint("install git 2.40 or newer"),
-    })?;
+    let mut child = started(command)?;
     let pipe = child.stdin.take();
     let output = std::thread::scope(|scope| {
         if let (Some(mut pipe), Some(bytes)) = (pipe, stdin) {

@@ -385,14 +385,20 @@ impl Repository {
 
     /// gix's view, opened when first needed. For objects only: refs go through git.
     pub(super) fn gix(&self) -> Result<gix::Repository> {
+        // gix looks for every ref in the namespace of `GIT_NAMESPACE`; git does so for its servers alone.
+        let everywhere = |opened: &gix::ThreadSafeRepository| {
+            let mut gix = opened.to_thread_local();
+            gix.clear_namespace();
+            gix
+        };
         if let Some(open) = self.gix.get() {
-            return Ok(open.to_thread_local());
+            return Ok(everywhere(open));
         }
         let options = gix::open::Options::default().bail_if_untrusted(true);
         let opened = gix::ThreadSafeRepository::open_opts(&self.common_dir, options).map_err(|e| {
             Error::new(Code::RepositoryUnsupported, format!("cannot open '{}'", self.common_dir.display())).because(e)
         })?;
-        Ok(self.gix.get_or_init(|| opened).to_thread_local())
+        Ok(everywhere(self.gix.get_or_init(|| opened)))
     }
 }
 

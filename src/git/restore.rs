@@ -24,6 +24,7 @@ use super::history::{FileId, TreeChange};
 use super::modes::{NarrowMode, execute_as, narrow_all, narrow_to, recorded};
 use super::objects::{GITLINK, SYMLINK};
 use super::place::{Found, Stamp, Trash, folders_above, look};
+use super::raw_files::wanted_bytes;
 use super::repository::Repository;
 use super::restore_plan::{Now, Step, decide};
 use super::staging::{Staged, hash_files, same_bytes};
@@ -146,7 +147,8 @@ impl Repository {
         let root = restore.worktree.path();
         let trash = Trash::open(restore.trash, root)?;
         let foreign = self.foreign(restore, &changes)?;
-        let stage = |paths: &[RepoPath]| Staged::write(self, restore.worktree, restore.to, paths, restore.trash);
+        let raw = restore.beside.map_or_else(Vec::new, |beside| wanted_bytes(&beside.new.raw, &changes));
+        let stage = |paths: &[RepoPath]| Staged::write(self, restore.worktree, restore.to, paths, (restore.trash, &raw));
         let (staged, plan) = match restore.attempt {
             Attempt::First | Attempt::Again => {
                 let wanted: Vec<RepoPath> = changes.iter().filter(|c| c.new.is_some()).map(|c| c.path.clone()).collect();

@@ -4,10 +4,13 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::names::{Oid, RepoPath};
 use crate::error::{Error, Result};
+use crate::files;
 
 use super::durability::sync_file_system;
 use super::index_file::{in_folder, nul_list};
+use super::raw_files::{RAW_LIMIT, RawFile};
 use super::repository::Repository;
+use super::restore::executable;
 use super::worktree_list::Worktree;
 
 /// Files of a tree, written out and synced, waiting to be moved into place.
@@ -18,18 +21,19 @@ pub(super) struct Staged {
 
 impl Staged {
     /// Writes `paths` of `tree` into a fresh folder below `parent`: with filters, modes and links, as a checkout would,
-    /// by the attributes of that tree.
+    /// by the attributes of that tree; those of which the bytes were kept, ordered by path, with these.
     ///
     /// # Errors
     /// `DISK_FULL`, `GIT_FAILED` (a failing filter), `IO_FAILED`.
-    pub fn write(r: &Repository, worktree: &Worktree, tree: &Oid, paths: &[RepoPath], parent: &Path) -> Result<Self> {
+    pub fn write(r: &Repository, worktree: &Worktree, tree: &Oid, paths: &[RepoPath], at: (&Path, &[RawFile])) -> Result<Self> {
+        let (parent, raw) = at;
         let made = tempfile::Builder::new().prefix(".staged-").tempdir_in(parent);
         let folder = made.map_err(|e| Error::io("create a folder in", parent, e))?;
         let staged = Self { folder };
         if paths.is_empty() {
             return Ok(staged);
         }
-        if r.write_plain(tree, paths, staged.folder.path())? {
+        if raw.is_empty() && r.write_plain(tree, paths, staged.folder.path())? {
             sync_file_system(staged.folder.path())?;
             return Ok(staged);
         }
@@ -40,8 +44,25 @@ impl Staged {
         let git = |args: &[&str]| r.git_in(&here).index(&index).config("core.sparseCheckout=false").args(args);
         git(&["read-tree", tree.as_str()]).run_ok()?;
         git(&["checkout-index", "-f", "-q", "-z", "--stdin"]).stdin(nul_list(paths)).run_ok()?;
+        for path in paths {
+            if let Ok(kept) = raw.binary_search_by(|one| one.path.cmp(path)) {
+                staged.replace(r, &raw[kept])?;
+            }
+        }
         sync_file_system(staged.folder.path())?;
         Ok(staged)
+    }
+
+    /// Puts the bytes of a file in the place of what a checkout made of it.
+    fn replace(&self, repository: &Repository, raw: &RawFile) -> Result<()> {
+        let place = self.place(&raw.path);
+        let executes = match std::fs::symlink_metadata(&place) {
+            Ok(meta) if meta.is_file() => executable(&meta),
+            Ok(_) => return Ok(()),
+            Err(e) => return Err(Error::io("look at", &place, e)),
+        };
+        files::remove_file(&place)?;
+        files::write_users_file(&place, &repository.read_blob(&raw.oid, RAW_LIMIT)?, executes)
     }
 
     /// Nothing staged.
@@ -83,7 +104,7 @@ pub(super) fn hash_files(r: &Repository, worktree: &Worktree, tree: &Oid, paths:
 }
 
 /// A path in double quotes, as git reads it from a line.
-fn quote(path: &RepoPath, line: &mut Vec<u8>) {
+pub(super) fn quote(path: &RepoPath, line: &mut Vec<u8>) {
     line.push(b'"');
     for byte in path.as_bytes() {
         match byte {

@@ -54,6 +54,7 @@ pub fn run(ctx: &mut Context, operation: Operation) -> Result<Done> {
     for folder in checkpoint::capture_options(ctx).excluded {
         ctx.repo.exclude_folder(&folder)?;
     }
+    steps::make_trash(ctx, &operation, &ctx.txn().clone())?;
     env::fault_point("journal.before-begin");
     let kind = operation.kind.clone();
     ctx.append(Event::OperationBegan { operation: Box::new(operation.clone()) })?;

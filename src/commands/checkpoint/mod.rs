@@ -131,6 +131,12 @@ const KINDS: &[Kind] = &[
     },
     Kind { of: |c| &c.special, one: "socket, fifo or device", many: "sockets, fifos or devices" },
     Kind { of: |c| &c.unreadable, one: "entry that cannot be read", many: "entries that cannot be read" },
+    Kind { of: |c| &c.refused_names, one: "file whose name git refuses", many: "files whose names git refuses" },
+    Kind {
+        of: |c| &c.converted,
+        one: "file only as git converts it, not its bytes",
+        many: "files only as git converts them, not their bytes",
+    },
 ];
 
 /// What a capture leaves out, line by line, with paths.

@@ -72,13 +72,20 @@ impl Reading<'_> {
             return Ok(None);
         }
         let Some(conversion) = self.conversion(attributes)? else { return Ok(None) };
+        // Files with line ends that a checkout may write otherwise.
+        let mut doubtful = Vec::new();
+        let doubts = |mode: u32, bytes: &[u8]| {
+            conversion == Conversion::BothWays && mode != SYMLINK && memchr::memchr(b'\n', bytes).is_some()
+        };
         for entry in sorted.unsure {
             let path = RepoPath::new(self.index.path(entry));
             match self.content(&path, u64::MAX, conversion)? {
                 Content::Gone => edits.push(Edit { path, new: None }),
+                Content::Present { mode: SYMLINK, .. } if has_odd_name(&path) => return Ok(None),
                 Content::Present { mode, bytes } => {
                     let blob = gix_id(&self.repository.write_blob(&bytes)?)?;
                     if mode != self.index.mode(entry) || *self.index.id(entry) != *blob {
+                        doubtful.extend(doubts(mode, &bytes).then(|| path.clone()));
                         edits.push(Edit { path, new: Some((mode, blob)) });
                     }
                 }
@@ -86,7 +93,7 @@ impl Reading<'_> {
             }
         }
         for path in sorted.untracked {
-            if path.as_bytes().split(|byte| *byte == b'/').any(is_odd_name) {
+            if has_odd_name(&path) {
                 return Ok(None);
             }
             match self.content(&path, self.limit, conversion)? {
@@ -94,10 +101,15 @@ impl Reading<'_> {
                 Content::TooLarge => coverage.too_large.add(path),
                 Content::Present { mode, bytes } => {
                     let blob = gix_id(&self.repository.write_blob(&bytes)?)?;
+                    doubtful.extend(doubts(mode, &bytes).then(|| path.clone()));
                     edits.push(Edit { path, new: Some((mode, blob)) });
                 }
                 Content::Odd => return Ok(None),
             }
+        }
+        let doubtful: Vec<&RepoPath> = doubtful.iter().collect();
+        if !doubtful.is_empty() && self.repository.may_add_returns(self.worktree, &doubtful)? {
+            return Ok(None);
         }
         edits.sort_by(|a, b| a.path.cmp(&b.path));
         Ok(Some(edits))
@@ -129,7 +141,7 @@ impl Reading<'_> {
         if (&mut file).take(LARGE + 1).read_to_end(&mut bytes).is_err() || bytes.len() as u64 > LARGE {
             return Ok(Content::Odd);
         }
-        if conversion == Conversion::OfLineEnds && memchr::memchr(b'\r', &bytes).is_some() {
+        if conversion != Conversion::None && memchr::memchr(b'\r', &bytes).is_some() {
             return Ok(Content::Odd);
         }
         let mode = if meta.mode() & 0o100 == 0 { 0o100_644 } else { 0o100_755 };
@@ -143,31 +155,41 @@ impl Reading<'_> {
         let Ok(mut files) = gix.attribute_global_paths() else { return Ok(None) };
         files.push(self.repository.common_dir().join("info/attributes"));
         files.extend(attributes.iter().map(|path| self.worktree.path().join(path.to_path())));
-        let line_ends = config.string("core.autocrlf").is_some_and(|value| value.as_slice() != b"false");
-        let mut conversion = if line_ends { Conversion::OfLineEnds } else { Conversion::None };
+        let autocrlf = config.string("core.autocrlf").filter(|value| value.as_slice() != b"false");
+        let mut adds = autocrlf.as_ref().is_some_and(|value| value.as_slice() != b"input")
+            || config.string("core.eol").is_some_and(|value| value.eq_ignore_ascii_case(b"crlf"));
+        let mut conversion = if autocrlf.is_some() { Conversion::Inwards } else { Conversion::None };
         for file in files {
             let Some(text) = files::read_optional(&file, ATTRIBUTES).ok() else { return Ok(None) };
             let Some(text) = text.filter(|text| !text.trim_ascii().is_empty()) else { continue };
-            conversion = Conversion::OfLineEnds;
+            conversion = Conversion::Inwards;
+            adds |= memchr::memmem::find(&text, b"crlf").is_some();
             let beyond: [&[u8]; 3] = [b"filter", b"ident", b"encoding"];
             if beyond.iter().any(|word| memchr::memmem::find(&text, word).is_some()) {
                 return Ok(None);
             }
         }
         // Then git refuses what it would otherwise only warn of.
-        if conversion == Conversion::OfLineEnds && config.string("core.safecrlf").is_some() {
+        if conversion != Conversion::None && config.string("core.safecrlf").is_some() {
             return Ok(None);
         }
-        Ok(Some(conversion))
+        Ok(Some(if adds && conversion == Conversion::Inwards { Conversion::BothWays } else { conversion }))
     }
 }
 
-/// What git does to content on its way into an object.
+/// What git does to content on its way into an object and out again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Conversion {
     None,
     /// Nothing, where the content has no carriage return.
-    OfLineEnds,
+    Inwards,
+    /// A checkout may put some in.
+    BothWays,
+}
+
+/// Whether git may refuse a path.
+fn has_odd_name(path: &RepoPath) -> bool {
+    path.as_bytes().split(|byte| *byte == b'/').any(is_odd_name)
 }
 
 /// Whether git may refuse a file or folder of this name.

@@ -346,6 +346,22 @@ fn trash_root_for(ctx: &Context, txn: &TxnId) -> Result<PathBuf> {
     Ok(crate::ops::workspaces::trash_root(ctx)?.join(txn.as_str()))
 }
 
+/// Makes the transaction's trash, before anything is written down: without it nothing can be moved, either way.
+///
+/// # Errors
+/// `IO_FAILED`, `DISK_FULL` with the path.
+pub(super) fn make_trash(ctx: &Context, operation: &Operation, txn: &TxnId) -> Result<()> {
+    for change in &operation.worktrees {
+        let trash = trash_of(ctx, &worktree(ctx, &change.path)?, txn)?;
+        crate::files::create_dir_all(&trash).map_err(|error| {
+            error
+                .context("there is no room for what is replaced, so nothing was changed")
+                .hint("move away what is in the way there, or set agents.workspaceRoot to another folder")
+        })?;
+    }
+    Ok(())
+}
+
 /// The transaction's trash for a worktree: on its file system, the same in every try.
 fn trash_of(ctx: &Context, worktree: &Worktree, txn: &TxnId) -> Result<PathBuf> {
     let name = worktree.git_dir().file_name().map_or_else(|| "main".into(), std::ffi::OsStr::to_os_string);

@@ -1,0 +1,275 @@
+//! Files that git would not give back as they are: what a conversion (line ends, keywords, a filter, an encoding) makes of
+//! a file on its way into an object and out again may differ from the file. Then its bytes are kept beside the tree.
+
+use std::collections::BTreeMap;
+use std::io::BufRead;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::names::{Oid, RepoPath};
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+use super::changed_paths::ChangedPaths;
+use super::coverage::Coverage;
+use super::history::TreeChange;
+use super::index_file::nul_list;
+use super::repository::Repository;
+use super::staging::{hash_files, quote, same_bytes};
+use super::worktree_list::Worktree;
+
+/// The largest file of which the bytes are kept: a restore holds them in memory.
+pub(super) const RAW_LIMIT: u64 = 256 * 1024 * 1024;
+
+/// The attributes that ask for conversions.
+const ATTRIBUTES: [&str; 6] = ["text", "crlf", "eol", "ident", "filter", "working-tree-encoding"];
+
+/// A file whose bytes are kept beside what the tree says of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RawFile {
+    /// Where.
+    pub path: RepoPath,
+    /// What the tree has there.
+    pub held_as: Oid,
+    /// Its bytes, as a blob.
+    pub oid: Oid,
+}
+
+/// Those of the kept bytes that belong to what a restore writes, ordered by path.
+pub(super) fn wanted_bytes(raw: &[RawFile], changes: &[TreeChange]) -> Vec<RawFile> {
+    let new: BTreeMap<&RepoPath, &Oid> = match raw {
+        [] => BTreeMap::new(),
+        [..] => changes.iter().filter_map(|change| Some((&change.path, &change.new.as_ref()?.oid))).collect(),
+    };
+    raw.iter().filter(|one| new.get(&one.path) == Some(&&one.held_as)).cloned().collect()
+}
+
+/// What git is asked to do to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Nothing,
+    /// It may take carriage returns away; `adds`: a checkout may put some in.
+    LineEnds {
+        adds: bool,
+    },
+    /// Keywords, a filter or an encoding.
+    More,
+}
+
+/// What the configuration says of line ends.
+#[derive(Debug, Clone, Copy)]
+struct LineEnds {
+    /// Files without attributes too.
+    all: bool,
+    /// A checkout puts carriage returns in.
+    adds: bool,
+}
+
+impl Repository {
+    /// The bytes of those changed files that a checkout of the tree, which is in `index` too, would not give back. What
+    /// cannot be kept is named in the coverage. Runs no filter where none is asked for.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `IO_FAILED`, `DISK_FULL`.
+    pub(super) fn raw_files(
+        &self,
+        worktree: &Worktree,
+        (index, tree): (&Path, &Oid),
+        changed: &ChangedPaths,
+        coverage: &mut Coverage,
+    ) -> Result<Vec<RawFile>> {
+        let differing = self.not_given_back(worktree, index, changed)?;
+        let small = |path: &&RepoPath| size(worktree, path).is_some_and(|size| size <= RAW_LIMIT);
+        let (kept, named): (Vec<RepoPath>, Vec<RepoPath>) = differing.into_iter().partition(|path| small(&path));
+        named.into_iter().for_each(|path| coverage.converted.add(path));
+        if kept.is_empty() {
+            return Ok(Vec::new());
+        }
+        let wanted = self.blobs(worktree, index, &kept)?;
+        let ids = self.write_raw(worktree, &kept)?;
+        // Whoever edits at this moment: these bytes have to be those that the tree was made of.
+        let all: Vec<&RepoPath> = kept.iter().collect();
+        let converted = hash_files(self, worktree, tree, &all).ok();
+        let mut raw = Vec::new();
+        for ((place, path), held_as) in kept.into_iter().enumerate().zip(wanted) {
+            let converted = converted.as_ref().and_then(|hashes| hashes.get(place));
+            match (held_as, ids.get(place)) {
+                (Some(held_as), Some(oid)) if converted == Some(&held_as) => {
+                    raw.push(RawFile { path, held_as, oid: oid.clone() });
+                }
+                // Gone since.
+                (None, _) => {}
+                (Some(_), _) => coverage.converted.add(path),
+            }
+        }
+        raw.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(raw)
+    }
+
+    /// Whether a checkout may put carriage returns into one of these files.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub(super) fn may_add_returns(&self, worktree: &Worktree, paths: &[&RepoPath]) -> Result<bool> {
+        Ok(self.asked(worktree, paths)?.iter().any(|asked| match asked {
+            Asked::Nothing | Asked::LineEnds { adds: false } => false,
+            Asked::LineEnds { adds: true } | Asked::More => true,
+        }))
+    }
+
+    /// Those of the files that a checkout writes otherwise, by trying it in a folder of our own.
+    fn not_given_back(&self, worktree: &Worktree, index: &Path, changed: &ChangedPaths) -> Result<Vec<RepoPath>> {
+        let files: Vec<&RepoPath> = changed.there().filter(|path| size(worktree, path).is_some()).collect();
+        if files.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut tried = Vec::new();
+        for (path, asked) in files.iter().zip(self.asked(worktree, &files)?) {
+            let try_it = match asked {
+                Asked::Nothing => false,
+                Asked::LineEnds { adds: true } | Asked::More => true,
+                Asked::LineEnds { adds: false } => has_return(&worktree.path().join(path.to_path()))?,
+            };
+            if try_it {
+                tried.push(*path);
+            }
+        }
+        if tried.is_empty() {
+            return Ok(Vec::new());
+        }
+        let scratch = self.scratch_folder()?;
+        let folder = scratch.path().join("given-back");
+        files::create_dir_all(&folder)?;
+        let there = worktree.with_files_in(&folder);
+        let git = self.git_in(&there).index(index).config("core.sparseCheckout=false");
+        // Where a filter fails, files are missing, and these are kept.
+        git.args(["checkout-index", "-f", "-q", "-z", "--stdin"]).stdin(nul_list(tried.iter().copied())).run()?;
+        let mut differing = Vec::new();
+        for path in tried {
+            let (ours, gits) = (worktree.path().join(path.to_path()), folder.join(path.to_path()));
+            let comparable = gits.symlink_metadata().is_ok_and(|meta| meta.is_file());
+            // Gone since, perhaps.
+            if !comparable || !same_bytes(&ours, &gits).unwrap_or(false) {
+                differing.push(path.clone());
+            }
+        }
+        Ok(differing)
+    }
+
+    /// What git is asked to do to each of the files.
+    fn asked(&self, worktree: &Worktree, paths: &[&RepoPath]) -> Result<Vec<Asked>> {
+        let configured = self.line_ends(worktree)?;
+        let git = self.git_in(worktree).args(["check-attr", "-z", "--stdin"]).args(ATTRIBUTES);
+        let output = git.stdin(nul_list(paths.iter().copied())).run_ok()?;
+        let mut fields = output.stdout.split(|byte| *byte == 0);
+        let unclear = || Error::new(Code::GitFailed, "cannot make sense of what 'git check-attr' printed");
+        let mut all = Vec::with_capacity(paths.len());
+        for _ in paths {
+            let mut values = [&b""[..]; 6];
+            for value in &mut values {
+                *value = fields.nth(2).ok_or_else(unclear)?;
+            }
+            all.push(of_attributes(values, configured));
+        }
+        Ok(all)
+    }
+
+    fn line_ends(&self, worktree: &Worktree) -> Result<LineEnds> {
+        let git = self.git_in(worktree).args(["config", "--null", "--get-regexp", r"^core\.(autocrlf|eol)$"]);
+        // Exit code 1 says that none is set.
+        let text = String::from_utf8_lossy(&git.run()?.stdout).to_ascii_lowercase();
+        let (mut autocrlf, mut eol) = ("false", "");
+        for entry in text.split('\0') {
+            match entry.split_once('\n').unwrap_or((entry, "true")) {
+                ("core.autocrlf", value) => autocrlf = value,
+                ("core.eol", value) => eol = value,
+                (_, _) => {}
+            }
+        }
+        let all = !["", "false", "no", "off", "0"].contains(&autocrlf);
+        Ok(LineEnds { all, adds: (all && autocrlf != "input") || eol == "crlf" })
+    }
+
+    /// The blobs of paths in an index of our own, in their order.
+    fn blobs(&self, worktree: &Worktree, index: &Path, paths: &[RepoPath]) -> Result<Vec<Option<Oid>>> {
+        let git = self.git_in(worktree).index(index).arg("--literal-pathspecs").args(["ls-files", "-s", "-z", "--"]);
+        let output = git.args(paths.iter().map(RepoPath::to_path)).run_ok()?;
+        let mut known = BTreeMap::new();
+        for line in output.stdout.split(|byte| *byte == 0) {
+            let Some(tab) = line.iter().position(|byte| *byte == b'\t') else { continue };
+            let meta = String::from_utf8_lossy(&line[..tab]);
+            if let Some(oid) = meta.split(' ').nth(1) {
+                known.insert(RepoPath::new(&line[tab + 1..]), Oid::new(oid)?);
+            }
+        }
+        Ok(paths.iter().map(|path| known.remove(path)).collect())
+    }
+
+    /// Writes files as they are; nothing where one of them cannot be read any more.
+    fn write_raw(&self, worktree: &Worktree, paths: &[RepoPath]) -> Result<Vec<Oid>> {
+        let mut input = Vec::new();
+        for path in paths {
+            quote(path, &mut input);
+            input.push(b'\n');
+        }
+        // Synced with all other objects before a ref names them.
+        let git = self.git_in(worktree).config("core.fsync=none");
+        let output = git.args(["hash-object", "-w", "--no-filters", "--stdin-paths"]).stdin(input).run()?;
+        if !output.ok() {
+            let error = output.error();
+            return if error.code() == Code::GitFailed { Ok(Vec::new()) } else { Err(error) };
+        }
+        output.text()?.lines().map(Oid::new).collect()
+    }
+}
+
+/// What the values of [`ATTRIBUTES`] ask for.
+fn of_attributes([text, crlf, eol, ident, filter, encoding]: [&[u8]; 6], configured: LineEnds) -> Asked {
+    let given = |value: &[u8]| !matches!(value, b"unspecified" | b"unset");
+    if given(ident) || given(filter) || given(encoding) {
+        return Asked::More;
+    }
+    // `crlf` is the old name of `text`.
+    let text = if text == b"unspecified" { crlf } else { text };
+    if text == b"unset" {
+        return Asked::Nothing;
+    }
+    if !given(text) && !given(eol) && !configured.all {
+        return Asked::Nothing;
+    }
+    let adds = match eol {
+        b"crlf" => true,
+        b"lf" => false,
+        _ => configured.adds && text != b"input",
+    };
+    Asked::LineEnds { adds }
+}
+
+/// The size of a regular file; `None` of anything else.
+fn size(worktree: &Worktree, path: &RepoPath) -> Option<u64> {
+    let meta = worktree.path().join(path.to_path()).symlink_metadata().ok()?;
+    meta.is_file().then_some(meta.len())
+}
+
+/// Whether there is a carriage return in a file.
+fn has_return(place: &Path) -> Result<bool> {
+    let failed = |e| Error::io("read", place, e);
+    let file = match std::fs::File::open(place) {
+        Ok(file) => file,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+        Err(e) => return Err(Error::io("open", place, e)),
+    };
+    let mut reader = std::io::BufReader::with_capacity(64 * 1024, file);
+    loop {
+        let part = reader.fill_buf().map_err(failed)?;
+        if part.is_empty() {
+            return Ok(false);
+        }
+        if memchr::memchr(b'\r', part).is_some() {
+            return Ok(true);
+        }
+        let length = part.len();
+        reader.consume(length);
+    }
+}

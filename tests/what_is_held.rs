@@ -1,0 +1,260 @@
+//! What a checkpoint holds of unusual worktrees, and that it names what it does not hold.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::disallowed_methods
+)]
+
+#[path = "support/mod.rs"]
+mod support;
+
+use support::{Scratch, contents};
+
+/// Makes a checkpoint and returns what it says that it does not hold, of one kind.
+fn not_held(scratch: &Scratch, name: &str, kind: &str) -> Vec<String> {
+    let made = scratch.json(&["checkpoint", "create", name]);
+    let sample = &made["coverage"][scratch.path().to_str().unwrap()][kind];
+    let paths: Vec<String> = sample["paths"].as_array().unwrap().iter().map(|path| path.as_str().unwrap().to_owned()).collect();
+    assert_eq!(sample["count"], paths.len());
+    paths
+}
+
+/// Forgets everything that nothing refers to.
+fn forget(scratch: &Scratch) {
+    scratch.git(&["reflog", "expire", "--expire=now", "--all"]);
+    scratch.git(&["gc", "-q", "--prune=now"]);
+}
+
+/// A merge of `x` that conflicts in `a.txt`, about to be made: the branches are there.
+fn with_conflict() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.git(&["switch", "-q", "-c", "x"]);
+    scratch.write("a.txt", "x\n");
+    scratch.git(&["commit", "-q", "-a", "-m", "x"]);
+    scratch.git(&["switch", "-q", "main"]);
+    scratch.write("a.txt", "main\n");
+    scratch.git(&["commit", "-q", "-a", "-m", "main"]);
+    scratch
+}
+
+#[test]
+fn files_whose_names_git_refuses_are_named_and_left_alone() {
+    let scratch = Scratch::new();
+    scratch.write("git~1", "x\n");
+    scratch.write(".Git/f", "y\n");
+    scratch.write("plain", "p\n");
+    assert_eq!(not_held(&scratch, "safe", "refusedNames"), [".Git/f", "git~1"]);
+    assert!(scratch.axiom(&["checkpoint", "show", "safe"]).contains("(2 files whose names git refuses)"));
+    let before = contents(&scratch.path());
+    scratch.remove("plain");
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    assert_eq!(contents(&scratch.path()), before);
+}
+
+#[test]
+fn a_tracked_file_that_git_refuses_by_now_is_named_too() {
+    let scratch = Scratch::new();
+    scratch.write(".gitmodules", "");
+    scratch.git(&["add", "-A"]);
+    scratch.git(&["commit", "-q", "-m", "modules"]);
+    scratch.remove(".gitmodules");
+    std::os::unix::fs::symlink("a.txt", scratch.path().join(".gitmodules")).unwrap();
+    assert_eq!(not_held(&scratch, "safe", "refusedNames"), [".gitmodules"]);
+}
+
+#[test]
+fn repositories_in_tracked_places_are_named() {
+    let scratch = Scratch::new();
+    let inner = Scratch::new();
+    let url = inner.path().display().to_string();
+    scratch.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &url, "sm"]);
+    scratch.git(&["commit", "-q", "-m", "submodule"]);
+    scratch.git(&["init", "-q", "sub"]);
+    scratch.write("sub/new", "n\n");
+    scratch.remove("a.txt");
+    scratch.git(&["init", "-q", "a.txt"]);
+    scratch.write("a.txt/x", "x\n");
+    scratch.git(&["init", "-q", "a.txt/deeper"]);
+    scratch.git(&["init", "-q", "whole"]);
+    scratch.write("whole/w", "w\n");
+    scratch.write("lost/.git", "gitdir: /nonexistent\n");
+    scratch.write("lost/file", "f\n");
+    let mut named = not_held(&scratch, "safe", "nestedRepositories");
+    named.sort();
+    assert_eq!(named, ["a.txt", "lost/.git", "sub/.git", "whole"]);
+    let held = scratch.git(&["ls-tree", "-r", "--name-only", "refs/axiom/captures/safe"]);
+    assert_eq!(held, ".gitmodules\nlost/file\nsm\nstaged.txt\nsub/b.txt\nsub/new");
+    // What is held beside a `.git` is not taken for unknown.
+    scratch.write("sub/later", "l\n");
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    assert!(!scratch.has("sub/later") && scratch.has("sub/.git/HEAD") && scratch.has("a.txt/x"));
+}
+
+#[test]
+fn what_a_merge_in_progress_names_outlives_a_gc() {
+    let scratch = with_conflict();
+    scratch.write("sub/b.txt", "dirty\n");
+    scratch.try_git(&["merge", "--autostash", "x"]);
+    assert!(scratch.has(".git/MERGE_AUTOSTASH"));
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    scratch.git(&["merge", "--abort"]);
+    scratch.git(&["checkout", "-q", "--", "."]);
+    scratch.git(&["branch", "-q", "-D", "x"]);
+    forget(&scratch);
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    scratch.write("a.txt", "resolved\n");
+    scratch.git(&["commit", "-q", "-a", "-m", "merged"]);
+    assert_eq!(scratch.git(&["log", "-1", "--format=%s", "HEAD^2"]), "x");
+    assert_eq!(scratch.read("sub/b.txt"), "dirty\n", "the stash was applied");
+    scratch.fsck();
+}
+
+#[test]
+fn an_autostash_goes_with_the_merge_that_is_rolled_back() {
+    let scratch = with_conflict();
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    scratch.write("sub/b.txt", "dirty\n");
+    scratch.try_git(&["merge", "--autostash", "x"]);
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    assert!(!scratch.has(".git/MERGE_AUTOSTASH") && !scratch.has(".git/MERGE_HEAD"));
+    scratch.write("a.txt", "more\n");
+    scratch.git(&["commit", "-q", "-a", "-m", "more"]);
+    assert_eq!(scratch.read("sub/b.txt"), "b\n");
+}
+
+#[test]
+fn what_a_rebase_in_progress_names_outlives_a_gc() {
+    let scratch = with_conflict();
+    scratch.git(&["switch", "-q", "x"]);
+    for number in 0..5 {
+        scratch.write(&format!("more{number}"), "x\n");
+        scratch.git(&["add", "-A"]);
+        scratch.git(&["commit", "-q", "-m", &format!("more {number}")]);
+    }
+    scratch.git(&["switch", "-q", "--detach"]);
+    assert!(!scratch.try_git(&["rebase", "-q", "main"]).status.success());
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    let parents = scratch.git(&["log", "-1", "--format=%P", "refs/axiom/captures/safe^2^2"]);
+    assert!(parents.split(' ').count() < 4, "commits keep their own parents: {parents}");
+    scratch.git(&["rebase", "--abort"]);
+    scratch.git(&["switch", "-q", "main"]);
+    scratch.git(&["branch", "-q", "-D", "x"]);
+    forget(&scratch);
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    scratch.write("a.txt", "resolved\n");
+    scratch.git(&["add", "a.txt"]);
+    scratch.git(&["-c", "core.editor=true", "rebase", "--continue"]);
+    assert!(scratch.has("more4"));
+}
+
+#[test]
+fn a_bisection_comes_back_whole_and_goes_whole() {
+    let scratch = Scratch::new();
+    for number in 0..6 {
+        scratch.git(&["commit", "-q", "--allow-empty", "-m", &format!("{number}")]);
+    }
+    scratch.axiom(&["checkpoint", "create", "before"]);
+    scratch.git(&["bisect", "start", "HEAD", "HEAD~5"]);
+    let refs = || scratch.git(&["for-each-ref", "refs/bisect"]);
+    let in_it = refs();
+    scratch.axiom(&["checkpoint", "create", "within"]);
+    scratch.git(&["bisect", "reset"]);
+    scratch.axiom(&["rollback", "checkpoint", "within", "--yes"]);
+    assert_eq!(refs(), in_it);
+    assert!(scratch.git(&["bisect", "good"]).contains("Bisecting"));
+    scratch.axiom(&["rollback", "checkpoint", "before", "--yes"]);
+    assert_eq!(refs(), "");
+    assert!(!scratch.has(".git/BISECT_LOG"));
+    scratch.axiom(&["undo", "--yes"]);
+    assert!(refs().lines().count() > in_it.lines().count(), "the one more that was good");
+}
+
+/// A worktree whose conversions would change these bytes on their way in and out.
+fn with_conversion(config: &[(&str, &str)], attributes: &str) -> Scratch {
+    let scratch = Scratch::new();
+    for (key, value) in config {
+        scratch.git(&["config", key, value]);
+    }
+    if !attributes.is_empty() {
+        scratch.write(".gitattributes", attributes);
+    }
+    scratch.git(&["add", "-A"]);
+    scratch.git(&["commit", "-q", "--allow-empty", "-m", "attributes"]);
+    scratch
+}
+
+#[test]
+fn bytes_that_git_would_convert_come_back_as_they_were() {
+    let upper = ("filter.up.clean", "tr a-z A-Z");
+    for (config, attributes, text) in [
+        (&[("core.autocrlf", "input")][..], "", "l1\r\nl2\n"),
+        (&[("core.autocrlf", "true")], "", "l1\nl2\n"),
+        (&[("core.eol", "crlf")], "* text=auto\n", "l1\nl2\n"),
+        (&[], "* text=auto\n", "l1\r\nl2\n"),
+        (&[], "*.txt text eol=crlf\n", "l1\nl2\n"),
+        (&[], "*.txt ident\n", "$Id: mine $\n"),
+        (&[upper], "*.txt filter=up\n", "Low\n"),
+        (&[upper, ("filter.up.smudge", "false"), ("filter.up.required", "false")], "*.txt filter=up\n", "Low\n"),
+    ] {
+        let scratch = with_conversion(config, attributes);
+        scratch.write("new.txt", text);
+        scratch.write("a.txt", text);
+        scratch.write("link.txt.d/plain", "p\n");
+        std::os::unix::fs::symlink("a.txt", scratch.path().join("link.txt")).unwrap();
+        let before = contents(&scratch.path());
+        assert!(not_held(&scratch, "safe", "converted").is_empty());
+        scratch.remove("new.txt");
+        scratch.write("a.txt", "other\n");
+        let wrecked = contents(&scratch.path());
+        scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+        assert_eq!(contents(&scratch.path()), before, "{config:?} {attributes}");
+        scratch.axiom(&["undo", "--yes"]);
+        assert_eq!(contents(&scratch.path()), wrecked, "{config:?} {attributes}");
+        scratch.axiom(&["redo", "--yes"]);
+        assert_eq!(contents(&scratch.path()), before, "{config:?} {attributes}");
+        scratch.fsck();
+    }
+}
+
+#[test]
+fn bytes_that_git_would_convert_survive_a_crash_of_the_rollback() {
+    for fault in ["git.restore-begin:1", "git.restore-in-trash:2", "git.restore-before-sync:1", "journal.files-restored:1"] {
+        for (end, goes_back) in [("--continue", true), ("--abort", false)] {
+            let scratch = with_conversion(&[("core.autocrlf", "input")], "");
+            scratch.write("a.txt", "l1\r\nl2\n");
+            scratch.write("new.txt", "n1\r\nn2\n");
+            let before = contents(&scratch.path());
+            scratch.axiom(&["checkpoint", "create", "safe"]);
+            scratch.write("a.txt", "now1\nnow2\r\n");
+            scratch.write("new.txt", "now3\nnow4\r\n");
+            let wrecked = contents(&scratch.path());
+            let fault = [("AXIOM_TEST_FAULT", fault)];
+            let crashed = scratch.axiom_with(&["rollback", "checkpoint", "safe", "--yes"], &fault);
+            assert!(!crashed.status.success(), "{fault:?}");
+            scratch.axiom(&["rollback", end]);
+            assert_eq!(contents(&scratch.path()), if goes_back { before } else { wrecked }, "{fault:?} {end}");
+        }
+    }
+}
+
+#[test]
+fn nothing_is_kept_twice_where_git_gives_the_bytes_back() {
+    let scratch = with_conversion(&[], "* text=auto\n*.bat text eol=crlf\n");
+    scratch.write("a.txt", "changed\n");
+    scratch.write("run.bat", "l1\r\nl2\r\n");
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    let further = scratch.git(&["log", "-1", "--format=%P", "refs/axiom/captures/safe^2"]);
+    let first = further.split(' ').nth(1).unwrap_or_default();
+    assert!(!scratch.git(&["ls-tree", "--name-only", first]).contains("extras.json"), "{further}");
+}
+
+#[test]
+fn a_namespace_of_the_caller_is_for_servers_only() {
+    let scratch = Scratch::new();
+    let output = scratch.axiom_with(&["checkpoint", "create", "safe"], &[("GIT_NAMESPACE", "ns")]);
+    assert!(output.status.success(), "{output:?}");
+    assert!(scratch.axiom(&["checkpoint", "list"]).contains("safe"));
+}
