@@ -13,7 +13,7 @@ use super::index_file::{ConflictStage, IndexExtras};
 const REMAINS: [&str; 4] = ["MERGE_MSG", "SQUASH_MSG", "MERGE_RR", "AUTO_MERGE"];
 
 /// What the beginning of a path in a git directory says is in progress.
-const WORDS: [(&str, &str); 7] = [
+const WORDS: [(&str, &str); 9] = [
     ("rebase-", "a rebase"),
     ("REBASE_HEAD", "a rebase"),
     ("MERGE_HEAD", "a merge"),
@@ -21,6 +21,8 @@ const WORDS: [(&str, &str); 7] = [
     ("REVERT_HEAD", "a revert"),
     ("sequencer", "a cherry-pick or revert"),
     ("BISECT_", "a bisect"),
+    ("refs/bisect", "a bisect"),
+    ("refs/rewritten", "a rebase"),
 ];
 
 /// What is said beside the trees, at three moments.

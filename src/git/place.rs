@@ -145,12 +145,14 @@ impl<'a> Trash<'a> {
     /// `IO_FAILED`.
     pub fn find(&self, path: &RepoPath) -> Result<Option<PathBuf>> {
         for number in 0..COPIES {
-            if !self.folder.join(format!("files-{number}")).is_dir() {
+            let copy = self.folder.join(format!("files-{number}"));
+            if !copy.is_dir() {
                 return Ok(None);
             }
-            let place = self.copy(number, path);
-            if metadata(&place)?.is_some() {
-                return Ok(Some(place));
+            // What was above the path may have been a link: it is here, and leads anywhere.
+            match look(&copy, path)? {
+                Found::Missing | Found::Below(_) => {}
+                Found::File(_) | Found::Link(..) | Found::Folder | Found::Special => return Ok(Some(self.copy(number, path))),
             }
         }
         Ok(None)

@@ -97,6 +97,24 @@ proptest! {
     }
 }
 
+#[test]
+fn a_link_and_a_folder_change_places_and_no_link_in_the_trash_is_followed() {
+    let (link, folder) = ((b"a".to_vec(), Thing::Link(0)), (b"a/a".to_vec(), Thing::File(0, false)));
+    for (one, two) in [(&link, &folder), (&folder, &link)] {
+        let scratch = Scratch::empty(&[]);
+        let (repo, main) = (scratch.repo(), scratch.main());
+        let trees = [one, two].map(|thing| {
+            put(&scratch.path(), std::slice::from_ref(thing));
+            tree_of(&repo, &main)
+        });
+        let trash = scratch.path().join(".git/trash");
+        for (number, (from, to)) in [(1, 0), (0, 1)].into_iter().enumerate() {
+            restore(&scratch, &trees[from], &trees[to], &trash.join(number.to_string())).unwrap();
+            assert_eq!(tree_of(&repo, &main), trees[to]);
+        }
+    }
+}
+
 /// A repository, the trees before and after, and where the trash is: with every kind of change.
 fn prepared() -> (Scratch, Oid, Oid, PathBuf) {
     let scratch = Scratch::new(&[]);

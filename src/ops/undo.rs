@@ -176,7 +176,15 @@ fn beside(ctx: &Context, change: &WorktreeChange, worktree: &Worktree, now: &Wor
     let entries = ctx.repo.diff_trees(&change.index.old, &change.index.new)?;
     let since = ctx.repo.diff_trees(&change.index.old, &now.index_tree)?;
     let moments = Moments { left: &left, back: &back, now: &now.extras, entries: &entries, since: &since };
-    moments.settle().map_err(|what| changed(&what).context(format!("in '{}'", change.path)))
+    moments.settle().map_err(|what| {
+        let error = changed(&what).context(format!("in '{}'", change.path));
+        let is_same = left.operation == now.extras.operation || now.extras.operation.is_empty();
+        if is_same {
+            error
+        } else {
+            error.hint("finish what git has in progress, or end it ('git status' says how), and try again")
+        }
+    })
 }
 
 /// What a sparse checkout left out before the transaction, and not after it, is left out again: so nobody may have edited

@@ -74,6 +74,23 @@ fn an_execute_bit_that_git_does_not_look_at_stays_with_its_file() {
 }
 
 #[test]
+fn an_execute_bit_or_a_narrow_mode_outlasts_a_crash_between_old_and_new_file() {
+    for (what, mode_set) in [("execute bit", 0o755), ("narrow mode", 0o600)] {
+        let scratch = Scratch::new();
+        scratch.git(&["config", "core.fileMode", "false"]);
+        scratch.axiom(&["checkpoint", "create", "safe"]);
+        scratch.write("a.txt", "edited\n");
+        let place = scratch.path().join("a.txt");
+        std::fs::set_permissions(&place, std::fs::Permissions::from_mode(mode_set)).unwrap();
+        let rollback = ["rollback", "checkpoint", "safe", "--yes"];
+        let killed = scratch.axiom_with(&rollback, &[("AXIOM_TEST_FAULT", "git.restore-in-trash:1")]);
+        assert!(!killed.status.success() && !scratch.has("a.txt"), "{what}");
+        scratch.axiom(&["rollback", "--continue"]);
+        assert_eq!((scratch.read("a.txt").as_str(), mode(&scratch, "a.txt")), ("a\n", mode_set), "{what}");
+    }
+}
+
+#[test]
 fn a_repository_that_was_moved_since_keeps_what_the_checkpoint_did_not_hold() {
     let scratch = Scratch::new();
     scratch.write(".gitignore", ".env\n");

@@ -38,6 +38,7 @@ fn a_merge_that_was_begun_since_stops_undo_and_redo_and_stays_whole() {
     let merge = || assert!(!scratch.try_git(&["merge", "-q", "side"]).status.success());
     merge();
     refused(&scratch, "undo", "a merge is in progress");
+    refused(&scratch, "undo", "hint: finish what git has in progress");
     assert!(scratch.has(".git/MERGE_HEAD") && !scratch.git(&["ls-files", "-u"]).is_empty());
     scratch.git(&["merge", "--abort"]);
     scratch.axiom(&["undo", "--yes"]);
