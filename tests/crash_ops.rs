@@ -242,6 +242,24 @@ fn an_interrupted_rollback_of_a_task_is_reversed_by_abort_or_finished_by_continu
     ended_either_way(&built_upon(), &["rollback", "task", "t1", "--cascade", "--yes"]);
 }
 
+#[test]
+fn an_interrupted_rollback_of_a_session_is_reversed_by_abort_or_finished_by_continue() {
+    let scratch = Scratch::new();
+    scratch.make_dirty();
+    scratch.axiom(&["task", "add", "one", "--body", "echo 1 > one.txt"]);
+    scratch.axiom(&["run", "--mode", "autopilot", "--until-idle"]);
+    assert!(scratch.has("one.txt"));
+    scratch.write("sub/b.txt", "edited again\n");
+    ended_either_way(&scratch, &["rollback", "session", "--yes"]);
+}
+
+#[test]
+fn an_interrupted_rollback_of_one_worktree_is_reversed_by_abort_or_finished_by_continue() {
+    let scratch = gone_on();
+    let workspace = scratch.workspace("t2").display().to_string();
+    ended_either_way(&scratch, &["rollback", "checkpoint", "safe", "--worktree", &workspace, "--yes"]);
+}
+
 fn ended_either_way(scratch: &Scratch, rollback: &[&str]) {
     let before = fingerprint(scratch);
     let saved = scratch.path().with_file_name("saved");
