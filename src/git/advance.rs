@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::domain::names::{Oid, RefName, RepoPath};
 use crate::env;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, some_of};
 
 use super::capture::is_below;
 use super::history::TreeChange;
@@ -174,10 +174,8 @@ impl Repository {
         if blocking.is_empty() {
             return Ok(());
         }
-        let shown = blocking.iter().take(10).map(String::as_str).collect::<Vec<_>>().join(", ");
-        let more = if blocking.len() > 10 { format!(" and {} more", blocking.len() - 10) } else { String::new() };
         Err(Error::new(Code::InTheWay, format!("changes of yours in '{}' are in the way", advance.worktree.path().display()))
-            .why(format!("{shown}{more}"))
+            .why(some_of(&blocking, 10))
             .hint("commit, stash or move them, and try again"))
     }
 }

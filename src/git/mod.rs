@@ -11,9 +11,10 @@
 //! | `carried_over` | flags, conflicts and operations that were begun after what is taken back |
 //! | `quick` | captures of plain worktrees without a call of git |
 //! | `status`, `index_file`, `changed_paths` | what differs; private copies of the index; bringing an index up to date |
-//! | `restore`, `restore_plan`, `staging`, `place` | bringing files from one captured tree to another |
+//! | `restore`, `restore_plan`, `restore_moves`, `staging`, `place` | bringing files from one captured tree to another |
 //! | `foreign`, `aside` | repositories within that are not written into; what was in the way, and putting it back |
 //! | `modes`, `file_system` | permissions narrower than usual; file systems without links or execute bits |
+//! | `odd_names`, `attribute_files` | names that git may refuse; where attributes may be |
 //! | `sparse`, `ignored_then` | what a sparse checkout leaves out; what the rules of a tree ignore |
 //! | `index_lock`, `index_install`, `advance` | installing an index; moving a branch that is checked out |
 //! | `workspaces` | making, putting aside, bringing back and repairing linked worktrees |
@@ -27,6 +28,7 @@
 
 mod advance;
 mod aside;
+mod attribute_files;
 mod capture;
 mod capture_extras;
 mod carried_over;
@@ -51,6 +53,7 @@ mod modes;
 mod named_objects;
 mod notes;
 mod objects;
+mod odd_names;
 mod own_refs;
 mod packed_refs;
 mod place;
@@ -62,6 +65,7 @@ mod refs;
 mod repository;
 mod restore;
 mod restore_back;
+mod restore_moves;
 mod restore_plan;
 mod scan;
 mod size;

@@ -174,7 +174,7 @@ fn settle(nodes: Vec<Node>, ignored: &[bool], sorted: &mut SortedUnknown) -> Opt
         match kind {
             _ if ignored[number] => sorted.ignored.push(path),
             NodeKind::File => {
-                if path.as_bytes().rsplit(|byte| *byte == b'/').next() == Some(b".gitattributes") {
+                if path.file_name() == b".gitattributes" {
                     sorted.attributes.push(path.clone());
                 }
                 sorted.untracked.push(path);

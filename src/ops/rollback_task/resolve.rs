@@ -46,16 +46,10 @@ pub struct Settling {
 /// `IO_FAILED`.
 pub fn settling(ctx: &Context) -> Result<Vec<Settling>> {
     let folder = ctx.repo.common_dir().join("worktrees");
-    let entries = match std::fs::read_dir(&folder) {
-        Ok(entries) => entries,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(e) => return Err(Error::io("list", &folder, e)),
-    };
     let mut found = Vec::new();
-    for entry in entries {
-        let git_dir = entry.map_err(|e| Error::io("list", &folder, e))?.path();
+    for entry in files::list(&folder)? {
         // What cannot be read is no note of ours.
-        found.extend(read(&git_dir)?.filter(|note| Path::new(&note.path).is_dir()));
+        found.extend(read(&entry.path())?.filter(|note| Path::new(&note.path).is_dir()));
     }
     found.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(found)
