@@ -211,11 +211,6 @@ impl IndexInfo {
         self.lines.push(0);
     }
 
-    /// The lines themselves.
-    pub fn into_lines(self) -> Vec<u8> {
-        self.lines
-    }
-
     /// Applies the lines to an index file of our own.
     ///
     /// # Errors

@@ -6,7 +6,8 @@
 //! | `repository` | finding the repository, its facts, the identity |
 //! | `refs`, `own_refs`, `packed_refs`, `head` | reading and changing refs by compare-and-swap; HEAD per worktree |
 //! | `objects`, `history`, `scan` | objects; questions about history and differences; whole histories with their marks |
-//! | `capture`, `capture_extras`, `coverage` | saving a worktree as commits, and what that leaves out |
+//! | `capture`, `capture_parts`, `capture_extras`, `coverage` | saving a worktree as commits, reading them, what that leaves out |
+//! | `graft` | trees with some paths replaced |
 //! | `named_objects`, `raw_files` | kept beside: what an operation in progress names; bytes that git would convert |
 //! | `carried_over` | flags, conflicts and operations that were begun after what is taken back |
 //! | `quick` | captures of plain worktrees without a call of git |
@@ -31,6 +32,7 @@ mod aside;
 mod attribute_files;
 mod capture;
 mod capture_extras;
+mod capture_parts;
 mod carried_over;
 mod changed_paths;
 mod checkpoint_refs;
@@ -82,6 +84,7 @@ pub use advance::Advance;
 pub use aside::{InTrash, in_trash, put_back, take_away_again};
 pub use capture::{CaptureCommit, CaptureOptions, WorktreeCapture};
 pub use capture_extras::{CaptureExtras, OperationFile};
+pub use capture_parts::CaptureParts;
 pub use carried_over::Moments;
 pub use checkpoint_refs::{CheckpointObjects, CheckpointRef, TagData};
 pub use commit::{CommittedLeftovers, Leftovers, Skipped, looks_secret};

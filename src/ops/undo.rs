@@ -17,9 +17,11 @@ use crate::git::{CaptureExtras, Moments, MovedAside, TreeChange, Worktree, Workt
 use crate::ops::checkpoint::{self, Captured, CapturedWorktree, Wanted};
 use crate::ops::context::Context;
 use crate::ops::journal::{capture_with, extras_of};
-use crate::ops::rollback::plan::{branches_are_free, head_state, kept};
+use crate::ops::rollback::branches::branches_are_free;
+use crate::ops::rollback::plan::kept;
 use crate::ops::rollback::quiet::{self, Paused};
 use crate::ops::rollback::submodules::with_own_submodules;
+use crate::ops::rollback::worktree::head_state;
 use crate::ops::{history, journal};
 
 /// A transaction that was taken back.
@@ -240,27 +242,7 @@ fn onto(ctx: &Context, change: &Change<Oid>, now: &Oid) -> Result<Oid> {
     if !conflicts.is_empty() {
         return Err(changed(&conflicts));
     }
-    apply_changes(ctx, now, &wanted)
-}
-
-/// A tree with some paths replaced, by a scratch index.
-fn apply_changes(ctx: &Context, tree: &Oid, changes: &[TreeChange]) -> Result<Oid> {
-    let folder = ctx.repo.scratch_folder()?;
-    let index = folder.path().join("index");
-    let git = |args: &[&str]| ctx.repo.git().index(&index).writing().args(args);
-    git(&["read-tree", tree.as_str()]).run_ok()?;
-    let mut lines = Vec::new();
-    for change in changes {
-        let line = match &change.new {
-            Some(file) => format!("{:o} {}\t", file.mode, file.oid),
-            None => format!("0 {}\t", "0".repeat(tree.as_str().len())),
-        };
-        lines.extend_from_slice(line.as_bytes());
-        lines.extend_from_slice(change.path.as_bytes());
-        lines.push(0);
-    }
-    git(&["update-index", "-z", "--replace", "--index-info"]).stdin(lines).run_ok()?;
-    Oid::new(git(&["write-tree"]).text()?)
+    ctx.repo.graft(now, &wanted)
 }
 
 fn changed(what: &[String]) -> Error {

@@ -15,8 +15,8 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::git::{
-    self, Advance, Aside, Attempt, CaptureExtras, Expected, Head, HeadTarget, InTrash, IndexLock, MovedAside, RefEdit, Restore,
-    RestoreReport, WorkspaceBranch, Worktree, WorktreeCapture, take_away_again,
+    self, Advance, Aside, Attempt, CaptureExtras, CaptureParts, Expected, Head, HeadTarget, InTrash, IndexLock, MovedAside,
+    RefEdit, Restore, RestoreReport, WorkspaceBranch, Worktree, WorktreeCapture, take_away_again,
 };
 use crate::ops::context::Context;
 
@@ -284,10 +284,8 @@ fn bring_back(ctx: &Context, change: &WorkspaceChange, txn: &TxnId) -> Result<()
 }
 
 fn make_again(ctx: &Context, change: &WorkspaceChange, worktree: &Worktree, txn: &TxnId) -> Result<()> {
-    let capture = ctx.repo.read_commit(&change.capture)?;
-    let damaged = || Error::new(Code::CheckpointDamaged, format!("{} is no capture", change.capture.short()));
-    let index = ctx.repo.read_commit(capture.parents.get(1).ok_or_else(damaged)?)?.tree;
-    let base = ctx.repo.read_commit(capture.parents.first().ok_or_else(damaged)?)?.tree;
+    let CaptureParts { base, files, index, further: _ } = ctx.repo.capture_parts(&change.capture)?;
+    let base = ctx.repo.read_commit(&base)?.tree;
     let trash = trash_of(ctx, worktree, txn)?;
     let lock = IndexLock::take(worktree, txn.as_str())?;
     let attempt = Attempt::Again;
@@ -295,7 +293,7 @@ fn make_again(ctx: &Context, change: &WorkspaceChange, worktree: &Worktree, txn:
     // A worktree made from a sparse one is sparse too.
     let now = CaptureExtras { index: ctx.repo.left_out_now(worktree)?, ..CaptureExtras::default() };
     let beside = Some(Change::new(&now, &extras));
-    ctx.repo.restore_files(&Restore { worktree, from: &base, to: &capture.tree, trash: &trash, attempt, beside })?;
+    ctx.repo.restore_files(&Restore { worktree, from: &base, to: &files, trash: &trash, attempt, beside })?;
     ctx.repo.install_index(worktree, &index, &extras.index, &lock)?;
     ctx.repo.restore_operation(worktree, &extras, &trash)?;
     lock.release()
