@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
+use super::checkpoint::only_text;
 use super::{open_configured, working_dir};
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
@@ -177,6 +178,9 @@ fn checkpoint(context: &mut Context, screen: &mut Screen, wish: Wish<'_>, how: &
 
 fn people(preview: &Preview, goes: &str) -> String {
     let mut text = format!("{goes} back to checkpoint {}:\n", preview.checkpoint);
+    if let Some(only) = &preview.only {
+        text.push_str(&format!("  for it, {}\n", only_text(only)));
+    }
     let before = text.len();
     let mut part = |one: &str, many: &str, lines: Vec<String>| {
         if lines.is_empty() {

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::domain::checkpoint::{CheckpointDocument, CheckpointRecord, Coverage};
 use crate::domain::ids::{CaseId, CheckpointName};
+use crate::domain::known_paths::OnlyCount;
 use crate::domain::names::{Oid, RefName, RepoPath};
 use crate::domain::operation::{HeadState, Operation, OperationKind, RefChange, Way, WorkspaceChange, WorktreeChange};
 use crate::domain::rollback::{self, Fate, TaskChange};
@@ -90,15 +91,19 @@ pub struct Preview {
     pub workspaces: Vec<WorkspaceLine>,
     /// Branches that get a reverting commit, because an upstream has their commits.
     pub reverted: Vec<RefName>,
+    /// Where only known paths were looked at for the checkpoint: how many, and of which one all else is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub only: Option<OnlyCount>,
     /// What is in conflict: a rollback to a checkpoint has none.
     pub conflicts: Vec<String>,
 }
 
 impl Preview {
     /// Of a rollback that does nothing yet.
-    pub(super) fn of(checkpoint: CheckpointName) -> Self {
+    pub(super) fn of(record: &CheckpointRecord) -> Self {
         Self {
-            checkpoint,
+            checkpoint: record.name.clone(),
+            only: record.only.clone(),
             commits: Vec::new(),
             merges: Vec::new(),
             tasks: Vec::new(),
@@ -131,7 +136,7 @@ pub(super) fn make(ctx: &Context, record: &CheckpointRecord, document: &Checkpoi
     let restored = rollback::restored(document, now, &fates);
     let kind = OperationKind::RollbackCheckpoint { checkpoint: record.name.clone() };
     let mut operation = Operation::new(kind, format!("rollback to checkpoint {}", record.name));
-    let mut preview = Preview::of(record.name.clone());
+    let mut preview = Preview::of(record);
     preview.tasks = rollback::tasks(now, &restored);
     let mut refs_now = captured.refs.clone();
     let more: Vec<RefName> = document.refs.keys().chain(&document.branch).cloned().collect();
