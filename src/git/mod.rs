@@ -10,7 +10,7 @@
 //! | `graft` | trees with some paths replaced |
 //! | `named_objects`, `raw_files` | kept beside: what an operation in progress names; bytes that git would convert |
 //! | `carried_over` | flags, conflicts and operations that were begun after what is taken back |
-//! | `quick` | captures of plain worktrees without a call of git |
+//! | `quick` | captures of plain worktrees without a call of git, and of known paths only |
 //! | `status`, `index_file`, `changed_paths` | what differs; private copies of the index; bringing an index up to date |
 //! | `restore`, `restore_plan`, `restore_moves`, `staging`, `place` | bringing files from one captured tree to another |
 //! | `foreign`, `aside` | repositories within that are not written into; what was in the way, and putting it back |
@@ -98,6 +98,7 @@ pub use modes::NarrowMode;
 pub use notes::Notes;
 pub use objects::{CommitData, GITLINK as SUBMODULE, NewCommit, ObjectKind, Signature, TreeEntry};
 pub use program::{Git, Output};
+pub use quick::Earlier;
 pub use refs::{Expected, RefEdit, RefValue};
 pub use repository::{HashKind, HeldInChildren, Identity, RefFormat, Repository};
 pub use restore::{Attempt, MovedAside, Placed, Restore, RestoreReport};

@@ -3,7 +3,7 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::{left_out, size_text};
+use super::{left_out, only_text, size_text};
 use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
 use crate::cli::words;
@@ -61,13 +61,19 @@ pub(in crate::commands) fn rows(checkpoints: &[Listed]) -> Vec<Vec<String>> {
         vec![
             one.number.to_string(),
             words::time(one.created_at),
-            one.kind.as_str().to_owned(),
+            kind(one),
             one.name.to_string(),
             format!("{}, {commits}", words::count(one.tasks_since, "task")),
             size_text(one.size),
         ]
     });
     std::iter::once(heading).chain(rows).collect()
+}
+
+/// Who wanted it, and whether all was looked at.
+fn kind(one: &Listed) -> String {
+    let kind = one.kind.as_str();
+    one.only.as_ref().map_or_else(|| kind.to_owned(), |only| format!("{kind}, {}", words::count(only.paths, "path")))
 }
 
 /// Shows what a checkpoint holds, and what not.
@@ -107,6 +113,9 @@ fn people(shown: &Shown) -> String {
     rows.push(vec!["since".to_owned(), format!("{}, {commits}", words::count(shown.listed.tasks_since, "task"))]);
     rows.push(vec!["size".to_owned(), size_text(shown.listed.size)]);
     let mut text = table(&rows);
+    if let Some(only) = &shown.listed.only {
+        text.push_str(&format!("{}\n", only_text(only)));
+    }
     for (path, coverage) in &document.coverage {
         for line in left_out(path, coverage) {
             text.push_str(&line);

@@ -69,6 +69,19 @@ impl LiveIndex {
         within.start + entries.partition_point(|entry| entry.path(&self.file).starts_with(prefix))
     }
 
+    /// The entry of exactly this path.
+    pub fn find(&self, path: &[u8]) -> Option<usize> {
+        self.file.entries().binary_search_by(|entry| entry.path(&self.file).cmp(path.into())).ok()
+    }
+
+    /// The entries below a path.
+    pub fn below(&self, path: &[u8]) -> Range<usize> {
+        let prefix = [path, b"/"].concat();
+        let entries = self.file.entries();
+        let start = entries.partition_point(|entry| entry.path(&self.file) < prefix.as_slice());
+        start..self.run_end(start..entries.len(), &prefix)
+    }
+
     /// Whether one of the entries `within`, whose paths have `skip` bytes in common, goes on with exactly `name`.
     pub fn has_file(&self, within: Range<usize>, skip: usize, name: &[u8]) -> bool {
         self.file.entries()[within].binary_search_by(|entry| entry.path(&self.file)[skip..].cmp(name.into())).is_ok()

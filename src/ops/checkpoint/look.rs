@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::domain::checkpoint::{CheckpointDocument, CheckpointRecord, CheckpointType, Trigger};
 use crate::domain::ids::CheckpointName;
+use crate::domain::known_paths::OnlyCount;
 use crate::domain::names::{Oid, RefName};
 use crate::error::{Code, Error, Result};
 use crate::git::Repository;
@@ -41,6 +42,9 @@ pub struct Listed {
     pub commits_since: Option<u64>,
     /// How many bytes it added to the repository.
     pub size: Option<u64>,
+    /// Where only known paths were looked at: how many, and of which checkpoint the rest is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub only: Option<OnlyCount>,
 }
 
 /// A checkpoint with its document.
@@ -98,6 +102,7 @@ fn listed(ctx: &Context, number: usize, record: &CheckpointRecord, since: &BTree
         tasks_since: ctx.state().record.tasks_completed.saturating_sub(record.tasks_completed),
         commits_since: record.git_commit.as_ref().and_then(|commit| since.get(commit)).copied(),
         size: record.size,
+        only: record.only.clone(),
     }
 }
 
