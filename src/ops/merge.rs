@@ -16,7 +16,7 @@ use crate::domain::text::Change;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::git::{Expected, Head, MergeResult, RefEdit, Worktree};
+use crate::git::{Expected, Head, InProgress, MergeResult, RefEdit, Worktree};
 use crate::ops::checkpoint::{self, Wanted, target_branch};
 use crate::ops::context::Context;
 use crate::ops::journal;
@@ -193,13 +193,13 @@ pub(super) fn checked_out(ctx: &Context, branch: &RefName) -> Result<Option<Work
 
 /// Refuses while the user is in the middle of a merge or the like: its outcome would be based on another commit.
 pub(super) fn nothing_in_progress(worktree: &Worktree) -> Result<()> {
-    let signs = ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"];
-    match signs.iter().find(|sign| worktree.git_dir().join(sign).exists()) {
-        Some(sign) => {
+    match worktree.in_progress().first() {
+        // HEAD is on no branch then; where the user switched to one, nothing of it is lost.
+        Some(InProgress::Bisect) | None => Ok(()),
+        Some(kind) => {
             let what = format!("a git operation is in progress in '{}'", worktree.path().display());
-            Err(Error::new(Code::InTheWay, what).why((*sign).to_owned()).hint("finish or abort it, and try again"))
+            Err(Error::new(Code::InTheWay, what).why(kind.words()).hint(format!("end it ({}), and try again", kind.ways_out())))
         }
-        None => Ok(()),
     }
 }
 
