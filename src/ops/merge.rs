@@ -21,6 +21,7 @@ use crate::ops::checkpoint::{self, Wanted, target_branch};
 use crate::ops::context::Context;
 use crate::ops::journal;
 use crate::ops::live::live_ref;
+use crate::ops::rollback::branches::branches_are_free;
 use crate::ops::workspaces;
 
 /// How often a merge is computed again because the target moved meanwhile.
@@ -62,7 +63,7 @@ pub enum MergeOutcome {
 ///
 /// # Errors
 /// `UNKNOWN_TASK`, `INVALID_TRANSITION` for a task that is not done, `OPERATION_OPEN`, `BUSY`, `IDENTITY_MISSING`,
-/// `CHANGED_MEANWHILE` where the target moves all the time; those of the before-merge checkpoint: then nothing is merged.
+/// `CHANGED_MEANWHILE` where the target moves all the time; `BRANCH_IN_USE` where it is being rebased or bisected; those of the before-merge checkpoint: then nothing is merged.
 pub fn merge_task(ctx: &mut Context, task: &CaseId, approved: bool) -> Result<MergeOutcome> {
     ctx.with_operation_lock(|ctx| {
         ctx.no_open_operation()?;
@@ -135,6 +136,7 @@ fn attempt(ctx: &mut Context, task: &CaseId, approved: bool) -> Result<MergeOutc
         }
         None => operation.refs = vec![RefChange { name: target, value: Change::new(Some(old), Some(commit)) }],
     }
+    branches_are_free(ctx, &operation)?;
     journal::check(ctx, &operation)?;
     if ctx.config.checkpoints.before_merge {
         let (record, _) = checkpoint::create_locked(ctx, &Wanted::by(Trigger::BeforeMerge))?;
