@@ -92,7 +92,7 @@ codes! {
     ChangedMeanwhile "CHANGED_MEANWHILE" Conflict "A ref, file or case is no longer what the operation expects; nothing was changed.";
     MergeConflict "MERGE_CONFLICT" Conflict "The merge has conflicts; nothing was changed.";
     NotSettled "NOT_SETTLED" Conflict "The conflict of a rollback is being settled by hand, and something is missing; nothing was changed.";
-    BranchInUse "BRANCH_IN_USE" Conflict "A branch is checked out in a worktree that is not part of the operation.";
+    BranchInUse "BRANCH_IN_USE" Conflict "A branch is checked out, being rebased or being bisected in a worktree that is not part of the operation.";
     InTheWay "IN_THE_WAY" Conflict "Something of yours is in the way; nothing was changed.";
     Busy "BUSY" Busy "Another process holds the lock that is needed.";
     SupervisorRunning "SUPERVISOR_RUNNING" Busy "A supervisor runs in this repository already.";

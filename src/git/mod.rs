@@ -11,6 +11,8 @@
 //! | `named_objects`, `raw_files` | kept beside: what an operation in progress names; bytes that git would convert |
 //! | `carried_over` | flags, conflicts and operations that were begun after what is taken back |
 //! | `quick` | captures of plain worktrees without a call of git, and of known paths only |
+//! | `in_progress` | operations that wait for their user, and the branches that they will move |
+//! | `quick` | captures of plain worktrees without a call of git |
 //! | `status`, `index_file`, `changed_paths` | what differs; private copies of the index; bringing an index up to date |
 //! | `restore`, `restore_plan`, `restore_moves`, `staging`, `place` | bringing files from one captured tree to another |
 //! | `foreign`, `aside` | repositories within that are not written into; what was in the way, and putting it back |
@@ -45,6 +47,7 @@ mod graft;
 mod head;
 mod history;
 mod ignored_then;
+mod in_progress;
 mod index_edit;
 mod index_file;
 mod index_install;
@@ -91,6 +94,7 @@ pub use commit::{CommittedLeftovers, Leftovers, Skipped, looks_secret};
 pub use coverage::{Coverage, PathSample};
 pub use head::{Head, HeadTarget};
 pub use history::{FileId, LoggedCommit, TreeChange};
+pub use in_progress::InProgress;
 pub use index_file::{ConflictStage, IndexExtras, ScratchFolder};
 pub use index_lock::IndexLock;
 pub use merge::MergeResult;

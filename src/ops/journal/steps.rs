@@ -165,12 +165,19 @@ fn restore_worktree(ctx: &Context, change: &WorktreeChange, txn: &TxnId, attempt
     done.add(&worktree, report);
     env::fault_point("journal.files-restored");
     let index = &change.index;
+    // What stays is not touched: git keeps more in an index than a capture (how a conflict was settled, for one), and
+    // an operation may go on at this very moment.
+    let known = change.captures.old.is_some();
+    let index_stays = known && index.old == index.new && before.index == extras.index && !before.operation.is_empty();
     match attempt {
+        Attempt::First | Attempt::Again | Attempt::Back if index_stays => {}
         Attempt::First | Attempt::Again => ctx.repo.install_index_after(&worktree, &index.new, &extras.index, &lock, &placed)?,
         Attempt::Back => ctx.repo.take_index_back(&worktree, (&index.old, &index.new), &extras.index, &lock)?,
     }
     env::fault_point("journal.index-installed");
-    ctx.repo.restore_operation(&worktree, &extras, &trash)?;
+    if !known || before.operation != extras.operation {
+        ctx.repo.restore_operation(&worktree, &extras, &trash)?;
+    }
     lock.release()?;
     env::fault_point("journal.before-head");
     set_head(ctx, &worktree, change, attempt, done)

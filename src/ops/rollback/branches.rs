@@ -79,7 +79,11 @@ fn reverting(ctx: &Context, change: &RefChange, name: &CheckpointName) -> Result
     ctx.repo.commit_tree(&tree, std::slice::from_ref(old), &message).map(Some)
 }
 
-/// Moving a branch under a worktree that is not part of the operation would leave it with staged reversals.
+/// Moving a branch under a worktree that is not part of the operation would leave it with staged reversals; or with a
+/// rebase or a bisection that cannot end.
+///
+/// # Errors
+/// `BRANCH_IN_USE` naming the worktree and what is in progress there.
 pub(crate) fn branches_are_free(ctx: &Context, operation: &Operation) -> Result<()> {
     let part: BTreeSet<&Path> = operation
         .worktrees
@@ -98,12 +102,18 @@ pub(crate) fn branches_are_free(ctx: &Context, operation: &Operation) -> Result<
             HeadState::Detached(_) => None,
         })
         .collect();
-    for entry in ctx.repo.worktrees()? {
-        let Some(branch) = entry.head.as_ref().and_then(Head::branch) else { continue };
-        if !part.contains(entry.worktree.path()) && (moving.contains(branch) || heads.contains(branch)) {
-            let place = entry.worktree.path().display();
+    for entry in ctx.repo.worktrees()?.into_iter().filter(|entry| !part.contains(entry.worktree.path())) {
+        let place = entry.worktree.path().display();
+        let is_meant = |branch: &RefName| moving.contains(branch) || heads.contains(branch);
+        if let Some(branch) = entry.head.as_ref().and_then(Head::branch).filter(|branch| is_meant(branch)) {
             return Err(Error::new(Code::BranchInUse, format!("{} is checked out in '{place}'", branch.short()))
                 .hint(format!("git -C '{place}' switch --detach")));
+        }
+        // HEAD is on no branch meanwhile, and the end of it would find another commit there than it left.
+        let waiting = ctx.repo.branches_in_progress(&entry.worktree)?;
+        if let Some((branch, kind)) = waiting.iter().find(|(branch, _)| is_meant(branch)) {
+            return Err(Error::new(Code::BranchInUse, format!("{} is part of {} in '{place}'", branch.short(), kind.words()))
+                .hint(format!("end it there first: {}", kind.ways_out())));
         }
     }
     Ok(())

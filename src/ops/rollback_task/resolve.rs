@@ -154,7 +154,7 @@ fn is_all(ctx: &Context, note: &Settling, commit: &Oid) -> Result<bool> {
 
 /// Whether git is in the middle of something there.
 fn in_progress(worktree: &Worktree) -> bool {
-    nothing_in_progress(worktree).is_err() || worktree.git_dir().join("sequencer").exists()
+    nothing_in_progress(worktree).is_err()
 }
 
 fn uncommitted(ctx: &Context, worktree: &Worktree) -> Result<Vec<String>> {
