@@ -121,6 +121,12 @@ impl RepoPath {
         }
     }
 
+    /// The folders that it is in, topmost first; without the topmost of all, which has no name.
+    pub fn folders_above(&self) -> impl Iterator<Item = RepoPath> {
+        let ends = self.0.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+        ends.map(|(end, _)| Self::new(&self.0[..end]))
+    }
+
     /// Its name in its folder.
     pub fn file_name(&self) -> &[u8] {
         self.split().1
@@ -172,6 +178,8 @@ mod tests {
     fn a_path_has_a_folder_and_a_name() {
         assert_eq!(RepoPath::new("a/b/c").split(), (&b"a/b"[..], &b"c"[..]));
         assert_eq!(RepoPath::new("c").split(), (&b""[..], &b"c"[..]));
+        let above: Vec<String> = RepoPath::new("a/b/c").folders_above().map(|folder| folder.to_string()).collect();
+        assert_eq!(above, ["a", "a/b"]);
     }
 
     #[test]

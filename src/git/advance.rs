@@ -182,7 +182,7 @@ impl Repository {
 
 /// Whether one of the sorted paths is `path`, below it, or above it.
 fn touches(sorted: &[&RepoPath], path: &RepoPath) -> bool {
-    let above = super::place::folders_above(path).any(|folder| sorted.binary_search(&&folder).is_ok());
+    let above = path.folders_above().any(|folder| sorted.binary_search(&&folder).is_ok());
     // What is below `path` need not follow it directly: `a.b` stands between `a` and `a/b`.
     above
         || sorted

@@ -130,7 +130,7 @@ fn fits(out: &[u8], count: u32, width: usize, edits: &[Edit<'_>]) -> Option<bool
         at += entry.bytes.len();
     }
     let clashes = |path: &&RepoPath| {
-        let above = super::place::folders_above(path).any(|folder| names.binary_search(&folder.as_bytes()).is_ok());
+        let above = path.folders_above().any(|folder| names.binary_search(&folder.as_bytes()).is_ok());
         let below = [path.as_bytes(), b"/"].concat();
         let next = names.partition_point(|name| *name < below.as_slice());
         above || names.get(next).is_some_and(|name| name.starts_with(&below))

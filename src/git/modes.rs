@@ -10,7 +10,7 @@ use crate::domain::names::RepoPath;
 use crate::error::{Error, Result};
 use crate::files;
 
-use super::place::{Found, folders_above, look};
+use super::place::{Found, look};
 use super::worktree_list::Worktree;
 
 /// Reading by group and others.
@@ -50,7 +50,7 @@ impl Usual {
     pub fn narrow_ones<'p>(self, root: &Path, paths: impl Iterator<Item = &'p RepoPath>) -> Result<Vec<NarrowMode>> {
         let mut all: BTreeSet<RepoPath> = BTreeSet::new();
         for path in paths {
-            all.extend(folders_above(path));
+            all.extend(path.folders_above());
             all.insert(path.clone());
         }
         let mut narrow = Vec::new();

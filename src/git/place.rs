@@ -49,18 +49,12 @@ impl Stamp {
     }
 }
 
-/// The folders above a path within the repository, topmost first.
-pub(super) fn folders_above(path: &RepoPath) -> impl Iterator<Item = RepoPath> {
-    let bytes = path.as_bytes();
-    bytes.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(end, _)| RepoPath::new(&bytes[..end]))
-}
-
 /// Looks at `path` below `root`. No link on the way is followed.
 ///
 /// # Errors
 /// `IO_FAILED`.
 pub(super) fn look(root: &Path, path: &RepoPath) -> Result<Found> {
-    for above in folders_above(path) {
+    for above in path.folders_above() {
         match files::metadata(&root.join(above.to_path()))? {
             None => return Ok(Found::Missing),
             Some(meta) if meta.is_dir() => {}

@@ -10,7 +10,6 @@ use crate::error::Result;
 use crate::files;
 
 use super::objects::TreeEntry;
-use super::place::folders_above;
 use super::repository::Repository;
 use super::worktree_list::Worktree;
 
@@ -80,7 +79,7 @@ impl Repository {
             if path.is_odd() {
                 return None;
             }
-            for folder in std::iter::once(RepoPath::new(Vec::new())).chain(folders_above(path)) {
+            for folder in std::iter::once(RepoPath::new(Vec::new())).chain(path.folders_above()) {
                 if folders.get(&folder)?.iter().any(|entry| entry.name.eq_ignore_ascii_case(b".gitattributes")) {
                     return None;
                 }

@@ -21,7 +21,7 @@ use super::foreign::Foreign;
 use super::history::{FileId, TreeChange};
 use super::modes::narrow_all;
 use super::objects::{GITLINK, SYMLINK};
-use super::place::{Found, Stamp, Trash, folders_above, look};
+use super::place::{Found, Stamp, Trash, look};
 use super::raw_files::wanted_bytes;
 use super::repository::Repository;
 use super::restore_moves::Work;
@@ -295,7 +295,7 @@ pub(super) fn without_submodules(changes: &[TreeChange], submodules: &mut Vec<Su
 
 /// The folders that the target needs.
 pub(super) fn wanted_folders(changes: &[TreeChange]) -> BTreeSet<RepoPath> {
-    changes.iter().filter(|change| change.new.is_some()).flat_map(|change| folders_above(&change.path)).collect()
+    changes.iter().filter(|change| change.new.is_some()).flat_map(|change| change.path.folders_above()).collect()
 }
 
 pub(super) fn executable(meta: &std::fs::Metadata) -> bool {

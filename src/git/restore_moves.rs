@@ -14,7 +14,7 @@ use super::aside::is_repository;
 use super::file_system::Keeps;
 use super::foreign::Foreign;
 use super::modes::{NarrowMode, execute_as, narrow_to, recorded};
-use super::place::{Found, Stamp, Trash, folders_above, look};
+use super::place::{Found, Stamp, Trash, look};
 use super::restore::{Attempt, MovedAside, Placed, Planned, RestoreReport, Submodule, changed_meanwhile};
 use super::restore_plan::Step;
 use super::staging::Staged;
@@ -39,7 +39,7 @@ impl Work<'_> {
         if self.attempt != Attempt::First {
             // What a crash came before: a file is gone, and its folder is not.
             let gone = plan.iter().filter(|planned| planned.step == Step::Done && planned.stamp.is_none());
-            folders.extend(gone.flat_map(|planned| folders_above(planned.path)));
+            folders.extend(gone.flat_map(|planned| planned.path.folders_above()));
         }
         for planned in plan.iter().filter(|planned| planned.step == Step::Remove) {
             if !self.take_away(planned)? {
@@ -47,7 +47,7 @@ impl Work<'_> {
                 continue;
             }
             self.report.removed.push(planned.path.clone());
-            folders.extend(folders_above(planned.path));
+            folders.extend(planned.path.folders_above());
         }
         // Deepest first.
         for folder in folders.iter().rev() {
@@ -170,7 +170,7 @@ impl Work<'_> {
     }
 
     fn make_folders(&self, path: &RepoPath) -> Result<()> {
-        for folder in folders_above(path) {
+        for folder in path.folders_above() {
             let place = self.root.join(folder.to_path());
             files::create_users_dir(&place)?;
             if let Some(mode) = recorded(self.modes, &folder) {
