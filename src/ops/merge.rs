@@ -129,7 +129,7 @@ fn attempt(ctx: &mut Context, task: &CaseId, approved: bool) -> Result<MergeOutc
     operation.edits = vec![edit(&case, &merged)];
     match checked_out(ctx, &target)? {
         Some(worktree) => {
-            nothing_in_progress(&worktree)?;
+            nothing_in_progress(ctx, &worktree)?;
             let path = worktree.path().to_string_lossy().into_owned();
             operation.advances = vec![BranchAdvance { path, branch: target, commit: Change::new(old, commit) }];
         }
@@ -192,15 +192,14 @@ pub(super) fn checked_out(ctx: &Context, branch: &RefName) -> Result<Option<Work
 }
 
 /// Refuses while the user is in the middle of a merge or the like: its outcome would be based on another commit.
-pub(super) fn nothing_in_progress(worktree: &Worktree) -> Result<()> {
-    let signs = ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"];
-    match signs.iter().find(|sign| worktree.git_dir().join(sign).exists()) {
-        Some(sign) => {
+pub(super) fn nothing_in_progress(ctx: &Context, worktree: &Worktree) -> Result<()> {
+    for sign in ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"] {
+        if ctx.repo.is_in_progress(worktree, sign)? {
             let what = format!("a git operation is in progress in '{}'", worktree.path().display());
-            Err(Error::new(Code::InTheWay, what).why((*sign).to_owned()).hint("finish or abort it, and try again"))
+            return Err(Error::new(Code::InTheWay, what).why(sign.to_owned()).hint("finish or abort it, and try again"));
         }
-        None => Ok(()),
     }
+    Ok(())
 }
 
 /// The tasks that are merged and whose workspace was not put aside: a crash came in between.
