@@ -193,6 +193,11 @@ fn to_look_at_what_changed_is_to_look_at_everything() {
                 scratch.write("a.txt", b"secret\n");
                 std::fs::set_permissions(place, std::fs::Permissions::from_mode([0o600, 0o644][step % 2])).unwrap();
             }
+            let folder = scratch.path().join("sub");
+            if dice.roll(3) == 0 && folder.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+                std::fs::set_permissions(folder, std::fs::Permissions::from_mode([0o700, 0o755][step % 2])).unwrap();
+                scratch.write("sub/b.txt", format!("{}\n", ["b", "c"][dice.roll(2) as usize]).as_bytes());
+            }
             let after = everything(&scratch.path());
             let differs = |path: &&RepoPath| before.get(*path) != after.get(*path);
             let mut paths: Vec<RepoPath> = before.keys().chain(after.keys()).filter(differs).cloned().collect();
