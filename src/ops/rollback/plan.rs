@@ -71,6 +71,11 @@ pub(crate) fn kept(ctx: &Context, operation: &Operation) -> Result<Vec<Oid>> {
             (None, _) => {}
         }
     }
+    for change in &operation.advances {
+        if !ctx.repo.is_ancestor(&change.commit.old, &change.commit.new)? {
+            kept.insert(change.commit.old.clone(), ());
+        }
+    }
     for oid in operation.worktrees.iter().flat_map(|w| [&w.captures.old, &w.captures.new]).flatten() {
         kept.insert(oid.clone(), ());
     }
