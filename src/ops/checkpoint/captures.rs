@@ -65,7 +65,8 @@ pub fn capture_options(ctx: &Context) -> CaptureOptions {
 /// Captures every worktree while the agents are held still.
 ///
 /// # Errors
-/// `FILE_UNREADABLE`, `WORKSPACE_BROKEN`, `DISK_FULL`, `GIT_FAILED`: then nothing is claimed to be captured.
+/// `FILE_UNREADABLE`, `WORKSPACE_BROKEN`, `DISK_FULL`, `GIT_FAILED`, `REPOSITORY_UNSUPPORTED` where the path of a worktree is not
+/// UTF-8: then nothing is claimed to be captured.
 pub fn capture_all(ctx: &Context) -> Result<Captured> {
     capture_all_with(ctx, &capture_options(ctx))
 }
@@ -79,8 +80,10 @@ pub(super) fn capture_all_with(ctx: &Context, options: &CaptureOptions) -> Resul
     for entry in ctx.repo.worktrees()?.into_iter().filter(|entry| !entry.worktree.is_main()) {
         known.push(entry.worktree.path().to_owned());
         if gone(entry.worktree.path())? {
-            coverage.insert(path_text(entry.worktree.path()), Coverage { missing: true, ..Coverage::default() });
+            coverage.insert(entry.worktree.path().display().to_string(), Coverage { missing: true, ..Coverage::default() });
         } else {
+            // Before anything is captured.
+            entry.worktree.path_text()?;
             worktrees.push(entry.worktree);
         }
     }
@@ -106,10 +109,10 @@ pub(super) fn capture_all_with(ctx: &Context, options: &CaptureOptions) -> Resul
         return Err(Error::new(Code::Internal, "the main worktree was not captured"));
     };
     let linked: Vec<CapturedWorktree> = captured.collect();
-    coverage.insert(path_text(main.worktree.path()), main.capture.coverage.clone());
+    coverage.insert(main.worktree.path_text()?, main.capture.coverage.clone());
     let mut workspaces = Vec::new();
     for one in linked {
-        coverage.insert(path_text(one.worktree.path()), one.capture.coverage.clone());
+        coverage.insert(one.worktree.path_text()?, one.capture.coverage.clone());
         workspaces.push(with_commit(ctx, one)?);
     }
     Ok(Captured { main, workspaces, refs: refs(ctx)?, coverage })
@@ -123,12 +126,8 @@ fn gone(path: &Path) -> Result<bool> {
     }
 }
 
-fn path_text(path: &Path) -> String {
-    path.to_string_lossy().into_owned()
-}
-
 fn with_commit(ctx: &Context, captured: CapturedWorktree) -> Result<CapturedWorkspace> {
-    let path = path_text(captured.worktree.path());
+    let path = captured.worktree.path_text()?;
     let owner = owner(ctx.state(), captured.worktree.path());
     let head = &captured.capture.head;
     let commit = ctx.repo.commit_capture(&captured.capture, &format!("capture of {path}"), &[])?;

@@ -47,7 +47,7 @@ pub(super) fn make(ctx: &Context, record: &CheckpointRecord, document: &Checkpoi
         (None, Some(commit)) => HeadState::Detached(commit.clone()),
         (None, None) => return Err(Error::new(Code::CheckpointDamaged, "the checkpoint names neither branch nor commit")),
     };
-    let path = main.worktree.path().to_string_lossy().into_owned();
+    let path = main.worktree.path_text()?;
     let coverage = document.main_coverage();
     let change = worktree_change(ctx, path, (main, None), &record.capture, head, coverage, &mut preview)?;
     add_worktree(ctx, change, &main.capture, &mut operation, &mut preview)?;
