@@ -103,7 +103,7 @@ pub use index_lock::IndexLock;
 pub use merge::MergeResult;
 pub use modes::NarrowMode;
 pub use notes::Notes;
-pub use objects::{CommitData, GITLINK as SUBMODULE, NewCommit, ObjectKind, Signature, TreeEntry};
+pub use objects::{CommitData, GITLINK as SUBMODULE, NewCommit, ObjectKind, Signature, TREE, TreeEntry};
 pub use program::{Git, Output};
 pub use quick::Earlier;
 pub use refs::{Expected, RefEdit, RefValue};

@@ -401,7 +401,8 @@ impl Repository {
         if let Some(open) = self.gix.get() {
             return Ok(everywhere(open));
         }
-        let options = gix::open::Options::default().bail_if_untrusted(true);
+        // As the git program is asked to.
+        let options = gix::open::Options::default().bail_if_untrusted(true).config_overrides(["core.useReplaceRefs=false"]);
         let opened = gix::ThreadSafeRepository::open_opts(&self.common_dir, options).map_err(|e| {
             Error::new(Code::RepositoryUnsupported, format!("cannot open '{}'", self.common_dir.display())).because(e)
         })?;
