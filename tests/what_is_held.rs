@@ -313,3 +313,29 @@ fn what_replaces_an_object_is_not_restored_in_its_place() {
         assert_eq!(scratch.read("a.txt"), name);
     }
 }
+
+#[test]
+fn the_users_own_files_beside_the_workspaces_are_named() {
+    let scratch = Scratch::new();
+    scratch.write(".worktrees/tracked", "tracked\n");
+    scratch.git(&["add", "-f", ".worktrees/tracked"]);
+    scratch.git(&["commit", "-q", "-m", "tracked"]);
+    scratch.open_task("t1");
+    scratch.axiom(&["checkpoint", "create", "first"]);
+    scratch.axiom(&["rollback", "checkpoint", "first", "--yes"]);
+    assert_eq!(not_held(&scratch, "ours", "ignored"), Vec::<String>::new());
+    scratch.write(".worktrees/mine", "mine\n");
+    scratch.write(".worktrees/notes/of/mine", "mine\n");
+    scratch.write(".worktrees/trash/mine", "mine\n");
+    scratch.git(&["init", "-q", ".worktrees/clone"]);
+    let named = [".worktrees/clone", ".worktrees/mine", ".worktrees/notes", ".worktrees/trash/mine"];
+    assert_eq!(not_held(&scratch, "theirs", "ignored"), named);
+    scratch.write(".worktrees/tracked", "changed\n");
+    scratch.axiom(&["rollback", "checkpoint", "theirs", "--yes"]);
+    assert!(named.iter().all(|path| scratch.path().join(path).exists()));
+    assert_eq!(scratch.read(".worktrees/tracked"), "tracked\n");
+    // A file in the place of the folder.
+    let other = Scratch::new();
+    other.write(".worktrees", "a file\n");
+    assert_eq!(not_held(&other, "theirs", "ignored"), [".worktrees"]);
+}

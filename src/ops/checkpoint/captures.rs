@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Mutex;
 
+use super::excluded;
 use super::still::Still;
 use crate::domain::checkpoint::{Coverage, WorkspaceState};
 use crate::domain::names::{Oid, RefName, RepoPath};
@@ -105,10 +106,11 @@ pub(super) fn capture_all_with(ctx: &Context, options: &CaptureOptions) -> Resul
         captures
     };
     let mut captured = worktrees.into_iter().zip(captures).map(|(worktree, capture)| CapturedWorktree { worktree, capture });
-    let Some(main) = captured.next() else {
+    let Some(mut main) = captured.next() else {
         return Err(Error::new(Code::Internal, "the main worktree was not captured"));
     };
     let linked: Vec<CapturedWorktree> = captured.collect();
+    excluded::name_users_own(ctx, (&main.worktree, &known), &options.excluded, &mut main.capture.coverage)?;
     coverage.insert(main.worktree.path_text()?, main.capture.coverage.clone());
     let mut workspaces = Vec::new();
     for one in linked {
