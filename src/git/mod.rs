@@ -8,7 +8,7 @@
 //! | `objects`, `history`, `scan` | objects; questions about history and differences; whole histories with their marks |
 //! | `capture`, `capture_parts`, `capture_extras`, `coverage` | saving a worktree as commits, reading them, what that leaves out |
 //! | `graft` | trees with some paths replaced |
-//! | `named_objects`, `raw_files` | kept beside: what an operation in progress names; bytes that git would convert |
+//! | `named_objects`, `raw_files`, `other_bytes` | kept beside: what an operation in progress names; bytes that git would convert |
 //! | `carried_over` | flags, conflicts and operations that were begun after what is taken back |
 //! | `in_progress` | operations that wait for their user, and the branches that they will move |
 //! | `quick` | captures of plain worktrees without a call of git |
@@ -55,6 +55,7 @@ mod modes;
 mod named_objects;
 mod notes;
 mod objects;
+mod other_bytes;
 mod own_refs;
 mod packed_refs;
 mod place;
