@@ -5,6 +5,7 @@
 mod captures;
 mod compact;
 mod difference;
+mod excluded;
 mod heal;
 mod known;
 mod look;
