@@ -14,13 +14,13 @@ impl PathSet {
     /// Of any paths: those below another one are left out.
     pub fn new(paths: impl IntoIterator<Item = RepoPath>) -> Self {
         let all: BTreeSet<RepoPath> = paths.into_iter().collect();
-        let topmost = |path: &&RepoPath| !above(path).any(|folder| all.contains(&folder));
+        let topmost = |path: &&RepoPath| !path.folders_above().any(|folder| all.contains(&folder));
         Self { paths: all.iter().filter(topmost).cloned().collect() }
     }
 
     /// Whether a path is one of them or below one.
     pub fn covers(&self, path: &RepoPath) -> bool {
-        !self.paths.is_empty() && (self.paths.contains(path) || above(path).any(|folder| self.paths.contains(&folder)))
+        !self.paths.is_empty() && (self.paths.contains(path) || path.folders_above().any(|folder| self.paths.contains(&folder)))
     }
 
     /// Whether one of them is below a path.
@@ -43,12 +43,6 @@ impl PathSet {
     pub fn is_empty(&self) -> bool {
         self.paths.is_empty()
     }
-}
-
-/// The folders above a path, topmost first.
-fn above(path: &RepoPath) -> impl Iterator<Item = RepoPath> {
-    let bytes = path.as_bytes();
-    bytes.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(end, _)| RepoPath::new(&bytes[..end]))
 }
 
 #[cfg(test)]

@@ -38,15 +38,12 @@ impl Repository {
         self.refs_in_progress(worktree)?.into_iter().map(file).collect()
     }
 
-    /// Whether git says by a file or ref of this name that something is in progress in a worktree.
+    /// The names of the refs of a worktree that say what is in progress; none where they are files.
     ///
     /// # Errors
     /// `GIT_FAILED`.
-    pub fn is_in_progress(&self, worktree: &Worktree, name: &str) -> Result<bool> {
-        if worktree.git_dir().join(name).symlink_metadata().is_ok() {
-            return Ok(true);
-        }
-        Ok(ROOT_REFS.contains(&name) && self.refs_in_progress(worktree)?.iter().any(|(found, _)| found.as_str() == name))
+    pub(super) fn names_in_progress(&self, worktree: &Worktree) -> Result<Vec<RefName>> {
+        Ok(self.refs_in_progress(worktree)?.into_iter().map(|(name, _)| name).collect())
     }
 
     /// Makes the refs of a worktree that say what is in progress those among `files`, in one step, and returns the files

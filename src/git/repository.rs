@@ -30,6 +30,21 @@ pub enum HashKind {
     Sha256,
 }
 
+impl HashKind {
+    /// How many bytes the name of an object has; twice as many digits.
+    pub(super) fn bytes(self) -> usize {
+        self.gix().len_in_bytes()
+    }
+
+    /// The same for gix.
+    pub(super) fn gix(self) -> gix::hash::Kind {
+        match self {
+            Self::Sha1 => gix::hash::Kind::Sha1,
+            Self::Sha256 => gix::hash::Kind::Sha256,
+        }
+    }
+}
+
 /// How refs are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefFormat {
@@ -152,14 +167,6 @@ impl Repository {
     /// How objects are named.
     pub fn hash(&self) -> HashKind {
         self.hash
-    }
-
-    /// How objects are named, for gix.
-    pub(super) fn gix_hash(&self) -> gix::hash::Kind {
-        match self.hash {
-            HashKind::Sha1 => gix::hash::Kind::Sha1,
-            HashKind::Sha256 => gix::hash::Kind::Sha256,
-        }
     }
 
     /// How refs are stored.

@@ -55,12 +55,7 @@ impl Repository {
     ///
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`.
-    pub fn still_there(
-        &self,
-        worktree: &Worktree,
-        (from, to): (&Oid, &Oid),
-        changes: &[TreeChange],
-    ) -> Result<Vec<(RepoPath, FileId)>> {
+    pub fn still_there(&self, worktree: &Worktree, (from, to): (&Oid, &Oid), changes: &[TreeChange]) -> Result<Vec<TreeChange>> {
         if changes.is_empty() {
             return Ok(Vec::new());
         }
@@ -69,7 +64,7 @@ impl Repository {
         let restore = Restore { worktree, from, to, trash: &trash, attempt: Attempt::Back, beside: None };
         let plan = self.look_back(&restore, changes, &Trash::unopened(&trash))?;
         let there = changes.iter().zip(plan).filter(|(change, planned)| change.new.is_none() && planned.step == Step::Remove);
-        Ok(there.filter_map(|(change, _)| Some((change.path.clone(), change.old.clone()?))).collect())
+        Ok(there.map(|(change, _)| change.clone().reversed()).collect())
     }
 
     fn look_back<'c>(&self, restore: &Restore<'_>, changes: &'c [TreeChange], trash: &Trash<'_>) -> Result<Vec<Planned<'c>>> {

@@ -14,6 +14,7 @@ mod support;
 
 mod aside;
 mod circumstances;
+mod elsewhere;
 mod file_systems;
 mod meanwhile;
 mod modes;

@@ -24,7 +24,7 @@ pub(super) struct LiveIndex {
 impl LiveIndex {
     /// Reads the index; `None` where there is none, or where it holds more than plain entries.
     pub fn read(repository: &Repository, worktree: &Worktree) -> Option<Self> {
-        let hash = repository.gix_hash();
+        let hash = repository.hash().gix();
         let file = gix::index::File::at(worktree.index_file(), hash, true, Default::default()).ok()?;
         let special = Flags::ASSUME_VALID | Flags::SKIP_WORKTREE | Flags::STAGE_MASK | Flags::INTENT_TO_ADD | Flags::REMOVE;
         let is_plain = |entry: &gix::index::Entry| {

@@ -22,7 +22,6 @@ use crate::git::capture_extras::CaptureExtras;
 use crate::git::history::TreeChange;
 use crate::git::modes::{NarrowMode, Usual};
 use crate::git::objects::{GITLINK, gix_id};
-use crate::git::place::folders_above;
 use crate::git::repository::Repository;
 use crate::git::worktree_list::Worktree;
 
@@ -176,7 +175,7 @@ fn to_look_at(worktree: &Worktree, named: &[RepoPath], staged: Vec<TreeChange>, 
     let mut folders: BTreeSet<RepoPath> = BTreeSet::new();
     for path in all {
         let mut place = path.clone();
-        for folder in folders_above(&path) {
+        for folder in path.folders_above() {
             if folders.contains(&folder) {
                 continue;
             }
@@ -209,7 +208,7 @@ impl Places {
         usual: Usual,
     ) -> Result<Option<Self>> {
         let mut seen = Seen::default();
-        let folders: BTreeSet<RepoPath> = paths.iter().flat_map(folders_above).collect();
+        let folders: BTreeSet<RepoPath> = paths.iter().flat_map(RepoPath::folders_above).collect();
         let top = std::iter::once(RepoPath::new(Vec::new()));
         for folder in top.chain(folders) {
             if !surroundings(worktree, index, &folder, &mut seen) {
@@ -334,7 +333,7 @@ fn modes<'p>(
     let tracked = kept().map(|narrow| &narrow.path).filter(|path| index.find(path.as_bytes()).is_some());
     let mut told: BTreeSet<RepoPath> = BTreeSet::new();
     for path in differing.chain(tracked) {
-        told.extend(folders_above(path));
+        told.extend(path.folders_above());
         told.insert(path.clone());
     }
     let mut modes: Vec<NarrowMode> = kept().filter(|narrow| told.contains(&narrow.path)).cloned().collect();

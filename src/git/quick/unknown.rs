@@ -7,7 +7,6 @@ use std::path::Path;
 
 use crate::domain::names::RepoPath;
 use crate::error::Result;
-use crate::git::place::folders_above;
 use crate::git::repository::Repository;
 use crate::git::worktree_list::Worktree;
 
@@ -105,7 +104,7 @@ impl Repository {
         let mut places: HashMap<RepoPath, usize> = HashMap::new();
         for Named { path, kind } in named {
             let mut above = None;
-            for folder in folders_above(&path).filter(|folder| !is_tracked(folder)) {
+            for folder in path.folders_above().filter(|folder| !is_tracked(folder)) {
                 let place = *places.entry(folder.clone()).or_insert(nodes.len());
                 if place == nodes.len() {
                     nodes.push(Node { path: folder, kind: NodeKind::Listed, above });
@@ -234,7 +233,7 @@ fn settle(nodes: Vec<Node>, ignored: &[bool], sorted: &mut SortedUnknown) -> Opt
         match kind {
             _ if ignored[number] => sorted.ignored.push(path),
             NodeKind::File => {
-                if path.as_bytes().rsplit(|byte| *byte == b'/').next() == Some(b".gitattributes") {
+                if path.file_name() == b".gitattributes" {
                     sorted.attributes.push(path.clone());
                 }
                 sorted.untracked.push(path);

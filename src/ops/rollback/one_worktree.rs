@@ -10,7 +10,10 @@ use crate::error::{Code, Error, Result};
 use crate::ops::checkpoint::{Captured, CapturedWorktree};
 use crate::ops::context::Context;
 
-use super::plan::{Plan, Preview, add_refs, add_worktree, branches_are_free, kept, worktree_change};
+use super::branches::{add_refs, branches_are_free};
+use super::plan::{Plan, kept};
+use super::preview::Preview;
+use super::worktree::{add_worktree, worktree_change};
 
 /// One worktree as it was and as it is.
 struct Both<'a> {

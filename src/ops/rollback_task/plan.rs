@@ -18,7 +18,10 @@ use crate::ops::checkpoint::Captured;
 use crate::ops::context::Context;
 use crate::ops::merge::{branch_of, checked_out, nothing_in_progress};
 use crate::ops::rollback::WorkspaceLine;
-use crate::ops::rollback::plan::{branches_are_free, head_state, kept, trash_places};
+use crate::ops::rollback::branches::branches_are_free;
+use crate::ops::rollback::plan::kept;
+use crate::ops::rollback::workspace::trash_places;
+use crate::ops::rollback::worktree::head_state;
 use crate::ops::{journal, workspaces};
 
 use super::reverts::{self, Reverted};
