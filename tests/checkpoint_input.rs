@@ -315,3 +315,25 @@ echo "failed $failed"
     let failed: u32 = out.trim().strip_prefix("failed ").unwrap().parse().unwrap();
     assert!((1..13).contains(&failed), "of 13 fillings {failed} failed");
 }
+
+#[test]
+fn a_list_of_the_newest_has_their_numbers_and_the_order_of_the_whole() {
+    let env = TestEnv::new();
+    env.ok(&["init"]);
+    for name in ["zebra", "middle", "ant"] {
+        env.json(&["checkpoint", "create", name]);
+    }
+    let listed = |args: &[&str]| env.json(args)["checkpoints"].as_array().unwrap().clone();
+    let all = listed(&["checkpoint", "list"]);
+    assert_eq!(names(&env), ["zebra", "middle", "ant"]);
+    for (count, first) in [("0", 3), ("1", 2), ("2", 1), ("3", 0), ("100", 0)] {
+        assert_eq!(listed(&["checkpoint", "list", "-n", count]), all[first..], "{count}");
+    }
+    assert_eq!(listed(&["checkpoint", "list", "--max-count=2"]), all[1..]);
+    // What got lost of one that is not shown comes back as it does with the whole list.
+    env.git(&["pack-refs", "--all"]);
+    env.git(&["tag", "-d", "axiom/zebra"]);
+    env.git(&["update-ref", "-d", "refs/axiom/captures/middle"]);
+    assert_eq!(listed(&["checkpoint", "list", "-n", "1"]), all[2..]);
+    assert_eq!(env.git(&["tag"]), "axiom/ant\naxiom/middle\naxiom/zebra");
+}

@@ -427,3 +427,45 @@ fn a_namespace_of_the_caller_is_for_servers_only() {
     assert!(output.status.success(), "{output:?}");
     assert!(scratch.axiom(&["checkpoint", "list"]).contains("safe"));
 }
+
+#[test]
+fn attributes_that_git_ignores_hold_for_rollback_and_undo_too() {
+    for (config, attributes, text) in [
+        (&[("core.autocrlf", "input")][..], "* -text\n", "x\r\n"),
+        (&[], "* text eol=crlf\n", "x\r\n"),
+        (&[], "* text eol=crlf\n", "x\n"),
+        (&[("filter.up.clean", "tr a-z A-Z")], "* filter=up\n", "low\n"),
+    ] {
+        let scratch = with_conversion(config, "");
+        scratch.write(".git/info/exclude", "/.worktrees/\n.gitattributes\n");
+        scratch.write("u/.gitattributes", attributes);
+        scratch.write("u/f", text);
+        let before = contents(&scratch.path());
+        assert!(not_held(&scratch, "safe", "converted").is_empty());
+        scratch.remove("u/f");
+        for (verb, there) in [(&["rollback", "checkpoint", "safe"][..], true), (&["undo"], false), (&["redo"], true)] {
+            scratch.axiom(&[verb, &["--yes"]].concat());
+            assert_eq!(scratch.has("u/f"), there, "{verb:?} {attributes}");
+        }
+        assert_eq!(contents(&scratch.path()), before, "{attributes}");
+    }
+}
+
+#[test]
+fn what_replaces_an_object_is_not_restored_in_its_place() {
+    let scratch = Scratch::new();
+    scratch.write("replacement", "REPLACED\n");
+    let blob = scratch.git(&["hash-object", "-w", "replacement"]);
+    scratch.remove("replacement");
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    scratch.git(&["replace", &scratch.git(&["rev-parse", ":a.txt"]), &blob]);
+    scratch.axiom(&["checkpoint", "create", "replaced"]);
+    for name in ["safe", "replaced"] {
+        scratch.write("a.txt", name);
+        scratch.git(&["commit", "-q", "-a", "-m", "work"]);
+        scratch.axiom(&["rollback", "checkpoint", name, "--yes"]);
+        assert_eq!(scratch.read("a.txt"), "a\n", "{name}");
+        scratch.axiom(&["undo", "--yes"]);
+        assert_eq!(scratch.read("a.txt"), name);
+    }
+}

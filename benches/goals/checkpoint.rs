@@ -220,6 +220,9 @@ fn many_checkpoints() -> Vec<Row> {
     let subjects = || sh(&scratch, "git for-each-ref --format='%(refname) %(subject)' refs/tags/axiom > /dev/null");
     let mut rows =
         vec![row("list of 10,000 checkpoints", "for-each-ref with subject", 0.3, 15, &mut || list(), &mut || subjects())];
+    let newest = || scratch.run(&mut scratch.command(PROGRAM, &["checkpoint", "list", "-n", "20"]));
+    let what = "list of the newest 20 of 10,000 checkpoints";
+    rows.push(row(what, "for-each-ref with subject", 0.15, 15, &mut || newest(), &mut || subjects()));
     let theirs = with_many();
     let script = "git for-each-ref --format='%(objectname)' refs/tags/axiom | head -n 9990 | git notes --ref=axiom remove --stdin; \
                   git for-each-ref --format='delete %(refname)' refs/tags/axiom refs/axiom/captures | head -n 9990 | git update-ref --stdin; \

@@ -7,8 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::error::{Code, Error, Result};
 
 /// An object id: 40 (SHA-1) or 64 (SHA-256) lower-case hexadecimal digits.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Oid(Box<str>);
 
 impl Oid {
@@ -18,11 +17,17 @@ impl Oid {
     /// `INVALID_INPUT` for anything but 40 or 64 hexadecimal digits.
     pub fn new(text: impl Into<String>) -> Result<Self> {
         let text = text.into();
-        let hex = text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
-        if !hex || !(text.len() == 40 || text.len() == 64) {
-            return Err(Error::new(Code::InvalidInput, format!("'{text}' is no object id")));
-        }
-        Ok(Self(text.into_boxed_str()))
+        if Self::is_id(text.as_bytes()) { Ok(Self(text.into_boxed_str())) } else { Err(Self::is_none(&text)) }
+    }
+
+    fn is_none(text: &str) -> Error {
+        Error::new(Code::InvalidInput, format!("'{text}' is no object id"))
+    }
+
+    fn is_id(text: &[u8]) -> bool {
+        // To the end in any case: that is done by many bytes at once.
+        let is_hex = |all: bool, b: &u8| all & (b.is_ascii_digit() | (b'a'..=b'f').contains(b));
+        (text.len() == 40 || text.len() == 64) && text.iter().fold(true, is_hex)
     }
 
     /// The id as text.
@@ -40,6 +45,31 @@ impl TryFrom<String> for Oid {
     type Error = Error;
     fn try_from(text: String) -> Result<Self> {
         Self::new(text)
+    }
+}
+
+impl Serialize for Oid {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Oid {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// Without a detour over an owned string: a snapshot has ten thousands of ids.
+        struct Text;
+        impl serde::de::Visitor<'_> for Text {
+            type Value = Oid;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object id")
+            }
+
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Oid, E> {
+                if Oid::is_id(text.as_bytes()) { Ok(Oid(text.into())) } else { Err(E::custom(Oid::is_none(text))) }
+            }
+        }
+        deserializer.deserialize_str(Text)
     }
 }
 

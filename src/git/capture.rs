@@ -122,7 +122,7 @@ impl Repository {
         } else {
             let index = if as_is { another("index")? } else { looked_at };
             let tree = self.files_tree(worktree, &index, &changed, &mut coverage)?;
-            let raw = self.raw_files(worktree, (&index, &tree), &changed, &mut coverage)?;
+            let raw = self.raw_files(worktree, &index, &changed, &mut coverage)?;
             (Some(tree), raw)
         };
         let mut extras = CaptureExtras::read(self, worktree, facts)?;

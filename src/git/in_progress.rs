@@ -92,11 +92,11 @@ impl Repository {
     /// What is in progress in a worktree now.
     ///
     /// # Errors
-    /// `GIT_FAILED`, where refs are in a reftable.
+    /// `GIT_FAILED`.
     pub fn in_progress(&self, worktree: &Worktree) -> Result<Vec<InProgress>> {
-        let refs = self.names_in_progress(worktree)?;
-        let is_ref = |name: &str| refs.iter().any(|found| found.as_str() == name);
-        Ok(InProgress::told_by(|name| is_ref(name) || worktree.git_dir().join(name).symlink_metadata().is_ok()))
+        let refs = self.refs_in_progress(worktree)?;
+        let is_ref = |name: &str| refs.iter().any(|(found, _)| found.as_str() == name);
+        Ok(InProgress::told_by(|name| worktree.git_dir().join(name).symlink_metadata().is_ok() || is_ref(name)))
     }
 
     /// The branches that an operation in progress in a worktree will move, or come back to, though HEAD is on none of

@@ -6,10 +6,10 @@
 //! | `repository` | finding the repository, its facts, the identity |
 //! | `refs`, `own_refs`, `packed_refs`, `head` | reading and changing refs by compare-and-swap; HEAD per worktree |
 //! | `objects`, `history`, `scan` | objects; questions about history and differences; whole histories with their marks |
-//! | `capture`, `capture_extras`, `coverage` | saving a worktree as commits, and what that leaves out |
-//! | `operation_refs` | refs that say what is in progress, where these are no files |
 //! | `capture`, `capture_parts`, `capture_extras`, `coverage` | saving a worktree as commits, reading them, what that leaves out |
 //! | `graft` | trees with some paths replaced |
+//! | `capture`, `capture_extras`, `coverage` | saving a worktree as commits, and what that leaves out |
+//! | `operation_refs` | refs that say what is in progress, where these are no files |
 //! | `named_objects`, `raw_files` | kept beside: what an operation in progress names; bytes that git would convert |
 //! | `carried_over` | flags, conflicts and operations that were begun after what is taken back |
 //! | `quick` | captures of plain worktrees without a call of git, and of known paths only |
@@ -42,9 +42,11 @@ mod changed_paths;
 mod checkpoint_refs;
 mod commit;
 mod coverage;
+mod discovery;
 mod durability;
 mod file_system;
 mod foreign;
+mod git_version;
 mod graft;
 mod head;
 mod history;
@@ -69,6 +71,7 @@ mod plain_files;
 mod program;
 mod quick;
 mod raw_files;
+mod ref_listing;
 mod refs;
 mod repository;
 mod restore;
@@ -103,9 +106,10 @@ pub use index_lock::IndexLock;
 pub use merge::MergeResult;
 pub use modes::NarrowMode;
 pub use notes::Notes;
-pub use objects::{CommitData, GITLINK as SUBMODULE, NewCommit, ObjectKind, Signature, TreeEntry};
+pub use objects::{CommitData, GITLINK as SUBMODULE, NewCommit, ObjectKind, Signature, TREE, TreeEntry};
 pub use program::{Git, Output};
 pub use quick::Earlier;
+pub use ref_listing::RefListing;
 pub use refs::{Expected, RefEdit, RefValue};
 pub use repository::{HashKind, HeldInChildren, Identity, RefFormat, Repository};
 pub use restore::{Attempt, MovedAside, Placed, Restore, RestoreReport};

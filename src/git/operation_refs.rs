@@ -38,14 +38,6 @@ impl Repository {
         self.refs_in_progress(worktree)?.into_iter().map(file).collect()
     }
 
-    /// The names of the refs of a worktree that say what is in progress; none where they are files.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
-    pub(super) fn names_in_progress(&self, worktree: &Worktree) -> Result<Vec<RefName>> {
-        Ok(self.refs_in_progress(worktree)?.into_iter().map(|(name, _)| name).collect())
-    }
-
     /// Makes the refs of a worktree that say what is in progress those among `files`, in one step, and returns the files
     /// that are none. Doing it again changes nothing more.
     ///
@@ -96,7 +88,11 @@ impl Repository {
         Ok(oid.map(|oid| (RefName::new(name), oid)))
     }
 
-    fn refs_in_progress(&self, worktree: &Worktree) -> Result<Vec<Value>> {
+    /// The refs of a worktree that are part of what is in progress; none where these are files.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub(super) fn refs_in_progress(&self, worktree: &Worktree) -> Result<Vec<Value>> {
         if self.ref_format() == RefFormat::Files {
             return Ok(Vec::new());
         }

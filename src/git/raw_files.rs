@@ -16,7 +16,7 @@ use super::coverage::Coverage;
 use super::history::TreeChange;
 use super::index_file::nul_list;
 use super::repository::Repository;
-use super::staging::{hash_files, quote, same_bytes};
+use super::staging::{hash_here, quote, same_bytes};
 use super::worktree_list::Worktree;
 
 /// The largest file of which the bytes are kept: a restore holds them in memory.
@@ -70,7 +70,7 @@ struct LineEnds {
 }
 
 impl Repository {
-    /// The bytes of those changed files that a checkout of the tree, which is in `index` too, would not give back. What
+    /// The bytes of those changed files that a checkout of `index`, which has the tree of the files, would not give back. What
     /// cannot be kept is named in the coverage. Runs no filter where none is asked for.
     ///
     /// # Errors
@@ -78,7 +78,7 @@ impl Repository {
     pub(super) fn raw_files(
         &self,
         worktree: &Worktree,
-        (index, tree): (&Path, &Oid),
+        index: &Path,
         changed: &ChangedPaths,
         coverage: &mut Coverage,
     ) -> Result<Vec<RawFile>> {
@@ -93,7 +93,7 @@ impl Repository {
         let ids = self.write_raw(worktree, &kept)?;
         // Whoever edits at this moment: these bytes have to be those that the tree was made of.
         let all: Vec<&RepoPath> = kept.iter().collect();
-        let converted = hash_files(self, worktree, tree, &all).ok();
+        let converted = hash_here(self, worktree, &all).ok();
         let mut raw = Vec::new();
         for ((place, path), held_as) in kept.into_iter().enumerate().zip(wanted) {
             let converted = converted.as_ref().and_then(|hashes| hashes.get(place));

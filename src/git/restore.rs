@@ -26,7 +26,7 @@ use super::raw_files::wanted_bytes;
 use super::repository::Repository;
 use super::restore_moves::Work;
 use super::restore_plan::{Now, Step, decide};
-use super::staging::{Staged, hash_files, same_bytes};
+use super::staging::{Staged, hash_files, hash_here, same_bytes};
 use super::worktree_list::Worktree;
 
 /// The largest symbolic link's text that is compared.
@@ -200,20 +200,15 @@ impl Repository {
             };
             let (now, stamp) = self.recognise(change, &found, (staged, trash), restore, keeps)?;
             if now == Now::Unknown {
-                to_hash.push(&change.path);
+                to_hash.push(change);
             }
             seen.push((change, now, stamp));
         }
-        let mut hashes = hash_files(self, restore.worktree, restore.from, &to_hash)?.into_iter();
+        let mut olds = self.are_old(restore, &to_hash)?.into_iter();
         let needed: BTreeSet<RepoPath> = wanted_folders(changes);
         let (mut plan, mut conflicts) = (Vec::new(), Vec::new());
         for (change, now, stamp) in seen {
-            let now = if now == Now::Unknown {
-                let is_old = hashes.next().is_some_and(|hash| change.old.as_ref().is_some_and(|old| old.oid == hash));
-                if is_old { Now::Old } else { Now::Other }
-            } else {
-                now
-            };
+            let now = if now == Now::Unknown { if olds.next() == Some(true) { Now::Old } else { Now::Other } } else { now };
             let now = if now == Now::Folder && needed.contains(&change.path) { Now::NeededFolder } else { now };
             match decide(change.old.is_some(), change.new.is_some(), now) {
                 Step::Conflict => conflicts.push(change.path.to_string()),
@@ -223,6 +218,21 @@ impl Repository {
             }
         }
         if conflicts.is_empty() { Ok(plan) } else { Err(changed_meanwhile(root, &conflicts)) }
+    }
+
+    /// Whether the regular files at the paths of changes are what is old there.
+    fn are_old(&self, restore: &Restore<'_>, changes: &[&TreeChange]) -> Result<Vec<bool>> {
+        let paths: Vec<&RepoPath> = changes.iter().map(|change| &change.path).collect();
+        let is = |change: &TreeChange, hash: &Oid| change.old.as_ref().is_some_and(|old| old.oid == *hash);
+        let hashes = hash_files(self, restore.worktree, restore.from, &paths)?;
+        let mut olds: Vec<bool> = changes.iter().zip(&hashes).map(|(change, hash)| is(change, hash)).collect();
+        // What the capture went by may be in no tree.
+        let others: Vec<usize> = (0..olds.len()).filter(|place| !olds[*place]).collect();
+        let paths: Vec<&RepoPath> = others.iter().map(|place| paths[*place]).collect();
+        for (place, hash) in others.into_iter().zip(hash_here(self, restore.worktree, &paths)?) {
+            olds[place] = is(changes[place], &hash);
+        }
+        Ok(olds)
     }
 
     /// What is at a path in terms of the change; `Unknown` where only hashing tells.

@@ -9,7 +9,7 @@ use super::place::{Found, Stamp, Trash, look};
 use super::repository::Repository;
 use super::restore::{Attempt, LINK_LIMIT, Planned, Restore, executable, wanted_folders};
 use super::restore_plan::{Now, Step, decide_back};
-use super::staging::hash_files;
+use super::staging::{hash_files, hash_here};
 use super::worktree_list::Worktree;
 
 /// The execute bit of a mode.
@@ -120,20 +120,32 @@ impl Repository {
         let paths: Vec<&RepoPath> = files.iter().map(|(change, _)| &change.path).collect();
         let as_new = hash_files(self, restore.worktree, restore.to, &paths)?;
         let as_old = hash_files(self, restore.worktree, restore.from, &paths)?;
+        let mut told = self.told(files, &as_new, &as_old);
+        // What the captures went by may be in no tree.
+        let others: Vec<usize> = (0..told.len()).filter(|place| told[*place] == Now::Other).collect();
+        let here = hash_here(self, restore.worktree, &others.iter().map(|place| paths[*place]).collect::<Vec<_>>())?;
+        let again: Vec<(&TreeChange, bool)> = others.iter().map(|place| files[*place]).collect();
+        for (place, now) in others.into_iter().zip(self.told(&again, &here, &here)) {
+            told[place] = now;
+        }
+        Ok(told)
+    }
+
+    fn told(&self, files: &[(&TreeChange, bool)], as_new: &[Oid], as_old: &[Oid]) -> Vec<Now> {
         let keeps = self.keeps();
         let told = files.iter().zip(as_new).zip(as_old).map(|(((change, executes), as_new), as_old)| {
             let regular = |file: &&FileId| file.mode != SYMLINK || !keeps.links;
             let (old, new) = (change.old.as_ref().filter(regular), change.new.as_ref().filter(regular));
             let mode_tells = keeps.modes && old.zip(new).is_some_and(|(old, new)| old.oid == new.oid);
-            let is_new = new.is_some_and(|new| new.oid == as_new && (!mode_tells || (new.mode & EXECUTE != 0) == *executes));
+            let is_new = new.is_some_and(|new| new.oid == *as_new && (!mode_tells || (new.mode & EXECUTE != 0) == *executes));
             if is_new {
                 Now::New
-            } else if old.is_some_and(|old| old.oid == as_old) {
+            } else if old.is_some_and(|old| old.oid == *as_old) {
                 Now::Old
             } else {
                 Now::Other
             }
         });
-        Ok(told.collect())
+        told.collect()
     }
 }

@@ -131,7 +131,7 @@ fn attempt(ctx: &mut Context, task: &CaseId, approved: bool) -> Result<MergeOutc
     match checked_out(ctx, &target)? {
         Some(worktree) => {
             nothing_in_progress(ctx, &worktree)?;
-            let path = worktree.path().to_string_lossy().into_owned();
+            let path = worktree.path_text()?;
             operation.advances = vec![BranchAdvance { path, branch: target, commit: Change::new(old, commit) }];
         }
         None => operation.refs = vec![RefChange { name: target, value: Change::new(Some(old), Some(commit)) }],

@@ -61,7 +61,8 @@ pub fn changed_since(ctx: &Context, id: &TxnId) -> Result<Vec<Transaction>> {
 /// Finds out whether a transaction can be taken back now; changes nothing.
 ///
 /// # Errors
-/// `CHANGED_MEANWHILE` with what changed since, `IN_THE_WAY`, `BRANCH_IN_USE`, `OPERATION_OPEN`.
+/// `CHANGED_MEANWHILE` with what changed since, `IN_THE_WAY`, `BRANCH_IN_USE`, `OPERATION_OPEN`; `NOT_UNDOABLE` where what it
+/// needs is no longer kept.
 pub fn check(ctx: &Context, transaction: &Transaction) -> Result<()> {
     ctx.no_open_operation()?;
     let captured = if touches_files(transaction) { Some(checkpoint::capture_all(ctx)?) } else { None };
@@ -114,6 +115,7 @@ fn touches_files(transaction: &Transaction) -> bool {
 
 /// The operation that takes a transaction back, given what is in the worktrees now.
 fn operation(ctx: &Context, transaction: &Transaction, captured: Option<&Captured>) -> Result<Operation> {
+    needs_are_there(ctx, transaction)?;
     let kind = OperationKind::Undo { of: transaction.id.clone() };
     let mut forward = Operation::new(kind.clone(), transaction.what.clone());
     forward.refs.clone_from(&transaction.refs);
@@ -143,6 +145,26 @@ fn operation(ctx: &Context, transaction: &Transaction, captured: Option<&Capture
     since::advances_are_clear(ctx, transaction)?;
     branches_are_free(ctx, &operation)?;
     Ok(operation)
+}
+
+/// What an undo brings back is kept for `keepDeletedDays`, and then perhaps gone.
+///
+/// # Errors
+/// `NOT_UNDOABLE` where it is.
+fn needs_are_there(ctx: &Context, transaction: &Transaction) -> Result<()> {
+    let trees = transaction.worktrees.iter().flat_map(|change| [&change.files, &change.index]);
+    let trees = trees.flat_map(|trees| [&trees.old, &trees.new]);
+    let captures = transaction.worktrees.iter().flat_map(|change| [&change.captures.old, &change.captures.new]).flatten();
+    let refs = transaction.refs.iter().filter_map(|change| change.value.old.as_ref());
+    let advances = transaction.advances.iter().map(|change| &change.commit.old);
+    let Some(gone) = trees.chain(captures).chain(refs).chain(advances).find(|oid| !ctx.repo.has_object(oid)) else {
+        return Ok(());
+    };
+    let days = ctx.config.checkpoints.keep_deleted_days;
+    let what = format!("'{}' cannot be undone any more: {} is gone", transaction.id, gone.short());
+    Err(Error::new(Code::NotUndoable, what)
+        .why(format!("what an undo needs is kept for {days} days (checkpoints.keepDeletedDays), then git may forget it"))
+        .hint("git axiom checkpoint list    shows what can still be gone back to"))
 }
 
 /// A worktree's change on top of what is there now: the paths that the transaction changed go back, all others stay.

@@ -16,6 +16,7 @@ mod aside;
 mod circumstances;
 mod elsewhere;
 mod file_systems;
+mod kept;
 mod meanwhile;
 mod modes;
 mod repositories;

@@ -27,7 +27,7 @@ pub enum Checkpoint {
     /// Save every worktree, committed or not, and the whole task state
     Create(Create),
     /// List the checkpoints, oldest first
-    List {},
+    List(list::List),
     /// Show what a checkpoint holds, and what it does not
     Show(list::Show),
     /// Show what has changed since a checkpoint, untracked files too
@@ -88,7 +88,7 @@ struct Created<'a> {
 pub fn run(args: &Checkpoint, global: &Global, screen: &mut Screen) -> Result<Exit> {
     match args {
         Checkpoint::Create(args) => create(args, global, screen),
-        Checkpoint::List {} => list::list(global, screen),
+        Checkpoint::List(args) => list::list(args, global, screen),
         Checkpoint::Show(args) => list::show(args, global, screen),
         Checkpoint::Diff(args) => verify::diff(args, global, screen),
         Checkpoint::Verify(args) => verify::verify(args, global, screen),

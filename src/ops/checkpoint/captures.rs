@@ -76,7 +76,8 @@ pub fn capture_options(ctx: &Context) -> CaptureOptions {
 /// Captures every worktree while the agents are held still.
 ///
 /// # Errors
-/// `FILE_UNREADABLE`, `WORKSPACE_BROKEN`, `DISK_FULL`, `GIT_FAILED`: then nothing is claimed to be captured.
+/// `FILE_UNREADABLE`, `WORKSPACE_BROKEN`, `DISK_FULL`, `GIT_FAILED`, `REPOSITORY_UNSUPPORTED` where the path of a worktree is not
+/// UTF-8: then nothing is claimed to be captured.
 pub fn capture_all(ctx: &Context) -> Result<Captured> {
     capture_all_with(ctx, &capture_options(ctx))
 }
@@ -106,8 +107,10 @@ pub(super) fn there(ctx: &Context) -> Result<There> {
     for entry in ctx.repo.worktrees()?.into_iter().filter(|entry| !entry.worktree.is_main()) {
         known.push(entry.worktree.path().to_owned());
         if gone(entry.worktree.path())? {
-            coverage.insert(path_text(entry.worktree.path()), Coverage { missing: true, ..Coverage::default() });
+            coverage.insert(entry.worktree.path().display().to_string(), Coverage { missing: true, ..Coverage::default() });
         } else {
+            // Before anything is captured.
+            entry.worktree.path_text()?;
             worktrees.push(entry.worktree);
         }
     }
@@ -138,10 +141,10 @@ pub(super) fn together(
     let Some((main, _)) = captured.next() else {
         return Err(Error::new(Code::Internal, "the main worktree was not captured"));
     };
-    coverage.insert(path_text(main.worktree.path()), main.capture.coverage.clone());
+    coverage.insert(main.worktree.path_text()?, main.capture.coverage.clone());
     let mut workspaces = Vec::new();
     for (one, commit) in captured {
-        coverage.insert(path_text(one.worktree.path()), one.capture.coverage.clone());
+        coverage.insert(one.worktree.path_text()?, one.capture.coverage.clone());
         workspaces.push(with_commit(ctx, one, commit)?);
     }
     Ok(Captured { main, workspaces, refs: refs(ctx)?, coverage, looked_at_all: None })
@@ -155,12 +158,8 @@ fn gone(path: &Path) -> Result<bool> {
     }
 }
 
-pub(super) fn path_text(path: &Path) -> String {
-    path.to_string_lossy().into_owned()
-}
-
 fn with_commit(ctx: &Context, captured: CapturedWorktree, commit: Option<Oid>) -> Result<CapturedWorkspace> {
-    let path = path_text(captured.worktree.path());
+    let path = captured.worktree.path_text()?;
     let owner = owner(ctx.state(), captured.worktree.path());
     let head = &captured.capture.head;
     let capture = match commit {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-use super::captures::{Captured, CapturedWorktree, There, capture_all_with, path_text, there, together};
+use super::captures::{Captured, CapturedWorktree, There, capture_all_with, there, together};
 use super::look::document_of;
 use super::still::Still;
 use crate::domain::checkpoint::{CheckpointDocument, Coverage};
@@ -58,7 +58,7 @@ fn of_all(
             return Ok(Err(format!("the newest complete checkpoint, {name}, does not hold '{path}'")));
         };
         let earlier = Earlier { checkpoint: &complete.name, capture, coverage };
-        let mut paths = complete.since.get(&path_text(worktree.path())).cloned().unwrap_or_default();
+        let mut paths = complete.since.get(&worktree.path_text()?).cloned().unwrap_or_default();
         paths.extend(named);
         let head = ctx.repo.head(&worktree)?;
         if !worktree.is_main() && paths.is_empty() && complete.had(&worktree, &head) {
@@ -101,14 +101,14 @@ impl Complete {
         if worktree.is_main() {
             return Some((&self.capture, self.document.main_coverage()?));
         }
-        let path = path_text(worktree.path());
+        let path = worktree.path_text().ok()?;
         let then = self.document.workspaces.iter().find(|then| then.path == path)?;
         Some((&then.capture, self.document.coverage.get(&path)?))
     }
 
     /// Whether HEAD of a linked worktree was the same.
     fn had(&self, worktree: &Worktree, head: &crate::git::Head) -> bool {
-        let path = path_text(worktree.path());
+        let Ok(path) = worktree.path_text() else { return false };
         let then = self.document.workspaces.iter().find(|then| then.path == path);
         then.is_some_and(|then| then.branch.as_ref() == head.branch() && then.head.as_ref() == head.commit())
     }

@@ -60,16 +60,22 @@ pub struct Shown {
     pub document: CheckpointDocument,
 }
 
-/// All checkpoints, oldest first.
+/// All checkpoints, or only the newest of them, oldest first.
 ///
 /// # Errors
 /// `GIT_FAILED`.
-pub fn list(ctx: &Context) -> Result<Vec<Listed>> {
+pub fn list(ctx: &Context, newest: Option<usize>) -> Result<Vec<Listed>> {
     let mut records: Vec<&CheckpointRecord> = ctx.state().record.checkpoints.values().collect();
-    records.sort_by_key(|record| (record.seq, &record.name));
+    let first = newest.map_or(0, |newest| records.len().saturating_sub(newest));
+    let age = |one: &&CheckpointRecord, other: &&CheckpointRecord| (one.seq, &one.name).cmp(&(other.seq, &other.name));
+    if 0 < first && first < records.len() {
+        records.select_nth_unstable_by(first, age);
+    }
+    let mut records = records.split_off(first);
+    records.sort_unstable_by(age);
     let since = commits_since(ctx, &records)?;
     let numbered = records.into_iter().enumerate();
-    Ok(numbered.map(|(index, record)| listed(ctx, index + 1, record, &since)).collect())
+    Ok(numbered.map(|(index, record)| listed(ctx, first + index + 1, record, &since)).collect())
 }
 
 /// How many commits the target has that each commit lacks, for the newest [`COUNTED`] checkpoints. A commit that is gone
@@ -135,7 +141,7 @@ pub fn find(ctx: &Context, text: &str) -> Result<CheckpointRecord> {
 pub fn show(ctx: &Context, text: &str) -> Result<Shown> {
     let record = find(ctx, text)?;
     let document = read_document(ctx, &record)?;
-    let all = list(ctx)?;
+    let all = list(ctx, None)?;
     match all.into_iter().find(|listed| listed.name == record.name) {
         Some(listed) => Ok(Shown { listed, capture: record.capture, document }),
         None => Err(Error::new(Code::Internal, "a checkpoint is not in the list of them")),

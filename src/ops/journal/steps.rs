@@ -50,7 +50,7 @@ impl Done {
 /// Those of the steps. What was done stays; doing it again goes on.
 pub(super) fn carry_out(ctx: &Context, operation: &Operation, txn: &TxnId, attempt: Attempt) -> Result<Done> {
     let mut done = Done::default();
-    keep(ctx, operation, txn)?;
+    super::keep::keep(ctx, operation, txn)?;
     // Also what an interrupted attempt put back already: it would be in the way of the files.
     let away = |change: &&AsideChange| change.way == Way::PutAside || attempt == Attempt::Again;
     for change in operation.asides.iter().filter(away) {
@@ -130,23 +130,6 @@ pub(super) fn put_back(ctx: &Context, asides: &[AsideChange]) -> Result<Vec<Move
         }
     }
     Ok(stay)
-}
-
-/// `refs/axiom/kept/<transaction>`: one commit whose parents are what would be lost.
-fn keep(ctx: &Context, operation: &Operation, txn: &TxnId) -> Result<()> {
-    if operation.kept.is_empty() {
-        return Ok(());
-    }
-    let name = RefName::new(format!("refs/axiom/kept/{txn}"));
-    if ctx.repo.read_ref(&name)?.is_some() {
-        return Ok(());
-    }
-    let tree = ctx.repo.empty_tree()?;
-    let commit = ctx.repo.commit_tree(&tree, &operation.kept, &format!("kept for undo: {}", operation.title))?;
-    let edit = RefEdit { name, expected: Expected::Absent, new: Some(commit) };
-    ctx.repo.update_refs(&[edit], &format!("git axiom: {}", operation.title))?;
-    env::fault_point("journal.kept");
-    Ok(())
 }
 
 /// Files, then the index and the operation in progress, then HEAD, while `index.lock` is held.

@@ -47,7 +47,7 @@ pub(super) fn make(ctx: &Context, record: &CheckpointRecord, document: &Checkpoi
         (None, Some(commit)) => HeadState::Detached(commit.clone()),
         (None, None) => return Err(Error::new(Code::CheckpointDamaged, "the checkpoint names neither branch nor commit")),
     };
-    let path = main.worktree.path().to_string_lossy().into_owned();
+    let path = main.worktree.path_text()?;
     let coverage = document.main_coverage();
     let change = worktree_change(ctx, path, (main, None), &record.capture, head, coverage, &mut preview)?;
     add_worktree(ctx, change, &main.capture, &mut operation, &mut preview)?;
@@ -69,6 +69,11 @@ pub(crate) fn kept(ctx: &Context, operation: &Operation) -> Result<Vec<Oid>> {
             (Some(old), Some(new)) if ctx.repo.is_ancestor(old, new)? => {}
             (Some(old), _) => drop(kept.insert(old.clone(), ())),
             (None, _) => {}
+        }
+    }
+    for change in &operation.advances {
+        if !ctx.repo.is_ancestor(&change.commit.old, &change.commit.new)? {
+            kept.insert(change.commit.old.clone(), ());
         }
     }
     for oid in operation.worktrees.iter().flat_map(|w| [&w.captures.old, &w.captures.new]).flatten() {

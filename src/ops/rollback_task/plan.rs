@@ -161,7 +161,7 @@ pub(super) fn work(ctx: &Context, wanted: &Wanted) -> Result<Work> {
     let mut preview = preview(wanted, target.clone(), &plan, &reverted);
     preview.tasks = operation.edits.iter().filter_map(|edit| task_line(ctx, edit)).collect();
     let checked_out = checked_out(ctx, &target)?;
-    let worktree = checked_out.as_ref().map(|worktree| worktree.path().to_string_lossy().into_owned());
+    let worktree = checked_out.as_ref().map(Worktree::path_text).transpose()?;
     if let Some((unit, files)) = &reverted.conflict {
         preview.conflicts = conflicts(ctx, unit, files, &old)?;
         return Ok(Work { tasks, preview, operation, plan, reverted, settled });
