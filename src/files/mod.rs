@@ -8,6 +8,7 @@ mod durable;
 mod lock;
 mod look;
 mod scratch;
+mod size;
 
 pub use append::{AppendFile, append_public, open_append};
 pub use durable::{
@@ -18,3 +19,4 @@ pub use durable::{
 pub use lock::{FileLock, LockAttempt, is_locked};
 pub use look::{list, metadata, open_optional};
 pub use scratch::{SCRATCH_PREFIX, is_trashed_name, remove_scratch, remove_trashed, write_stand_in};
+pub use size::size_below;
