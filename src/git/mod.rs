@@ -58,6 +58,7 @@ mod index_file;
 mod index_install;
 mod index_lock;
 mod index_users;
+mod loose;
 mod merge;
 mod modes;
 mod named_objects;
