@@ -3,7 +3,8 @@
 //! | file | what lives there |
 //! | --- | --- |
 //! | `program` | running git: environment, explicit git directory, captured output, the inherited lock |
-//! | `repository` | finding the repository, its facts, the identity |
+//! | `repository`, `main_worktree` | finding the repository, its facts, the worktree in which we were called |
+//! | `identity` | who commits |
 //! | `refs`, `own_refs`, `packed_refs`, `head` | reading and changing refs by compare-and-swap; HEAD per worktree |
 //! | `objects`, `history`, `scan` | objects; questions about history and differences; whole histories with their marks |
 //! | `capture`, `capture_parts`, `capture_extras`, `coverage` | saving a worktree as commits, reading them, what that leaves out |
@@ -51,6 +52,7 @@ mod git_version;
 mod graft;
 mod head;
 mod history;
+mod identity;
 mod ignored_then;
 mod in_progress;
 mod index_edit;
@@ -59,6 +61,7 @@ mod index_install;
 mod index_lock;
 mod index_users;
 mod loose;
+mod main_worktree;
 mod merge;
 mod modes;
 mod named_objects;
@@ -103,6 +106,7 @@ pub use commit::{CommittedLeftovers, Leftovers, Skipped, looks_secret};
 pub use coverage::{Coverage, PathSample};
 pub use head::{Head, HeadTarget};
 pub use history::{FileId, LoggedCommit, TreeChange};
+pub use identity::Identity;
 pub use in_progress::InProgress;
 pub use index_file::{ConflictStage, IndexExtras, ScratchFolder};
 pub use index_lock::IndexLock;
@@ -114,7 +118,7 @@ pub use program::{Git, Output};
 pub use quick::Earlier;
 pub use ref_listing::RefListing;
 pub use refs::{Expected, RefEdit, RefValue};
-pub use repository::{HashKind, HeldInChildren, Identity, RefFormat, Repository};
+pub use repository::{HashKind, HeldInChildren, RefFormat, Repository};
 pub use restore::{Attempt, MovedAside, Placed, Restore, RestoreReport};
 pub use stale_locks::{GitLock, Owner};
 pub use status::{StatusEntry, StatusKind};
