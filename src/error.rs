@@ -1,6 +1,6 @@
 //! Errors: stable codes, exit statuses, messages that say what happened to what, why, and what to do next.
 //!
-//! Lives here: [`Error`], [`Code`], [`Exit`]. Does not live here: printing (see `cli::report`).
+//! Lives here: [`Error`], [`Code`], [`Exit`], lists for messages. Does not live here: printing (see `cli::report`).
 
 use std::fmt;
 use std::path::Path;
@@ -223,6 +223,15 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+/// The first `limit` of `items` as a list for people, and how many more there are.
+pub fn some_of<T: fmt::Display>(items: &[T], limit: usize) -> String {
+    let shown: Vec<String> = items.iter().take(limit).map(ToString::to_string).collect();
+    match items.len() - shown.len() {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -234,6 +243,13 @@ mod tests {
             assert!(seen.insert(code.as_str()), "{code} stands twice");
             assert!(code.meaning().ends_with('.'), "{code} needs a sentence");
         }
+    }
+
+    #[test]
+    fn a_long_list_is_cut() {
+        assert_eq!(some_of(&["a", "b"], 2), "a, b");
+        assert_eq!(some_of(&["a", "b", "c"], 2), "a, b and 1 more");
+        assert_eq!(some_of::<&str>(&[], 2), "");
     }
 
     #[test]

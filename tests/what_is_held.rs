@@ -172,6 +172,162 @@ fn a_bisection_comes_back_whole_and_goes_whole() {
     assert!(refs().lines().count() > in_it.lines().count(), "the one more that was good");
 }
 
+/// As [`with_conflict`], with refs in a reftable.
+fn with_conflict_in_reftable() -> Scratch {
+    let scratch = Scratch::empty();
+    std::fs::remove_dir_all(scratch.path().join(".git")).unwrap();
+    scratch.git(&["init", "-q", "-b", "main", "--ref-format=reftable"]);
+    for (path, text) in [("a.txt", "a\n"), ("sub/b.txt", "b\n")] {
+        scratch.write(path, text);
+    }
+    scratch.git(&["add", "-A"]);
+    scratch.git(&["commit", "-q", "-m", "first"]);
+    scratch.git(&["switch", "-q", "-c", "x"]);
+    scratch.write("a.txt", "x\n");
+    scratch.git(&["commit", "-q", "-a", "-m", "x"]);
+    scratch.git(&["switch", "-q", "main"]);
+    scratch.write("a.txt", "main\n");
+    scratch.git(&["commit", "-q", "-a", "-m", "main"]);
+    scratch
+}
+
+/// The refs that say what is in progress.
+fn root_refs(scratch: &Scratch) -> String {
+    let all = scratch.git(&["for-each-ref", "--include-root-refs", "--format=%(refname) %(objectname)"]);
+    let ours = |line: &&str| !line.starts_with("refs/") && !line.starts_with("HEAD") && !line.starts_with("ORIG_HEAD");
+    let in_it = |line: &&str| ours(line) || line.starts_with("refs/bisect") || line.starts_with("refs/rewritten");
+    all.lines().filter(in_it).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_cherry_pick_comes_back_into_a_reftable_and_goes_on() {
+    let scratch = with_conflict_in_reftable();
+    scratch.axiom(&["checkpoint", "create", "before"]);
+    scratch.try_git(&["cherry-pick", "x"]);
+    assert!(!scratch.has(".git/CHERRY_PICK_HEAD"), "it is in the reftable");
+    let in_it = root_refs(&scratch);
+    assert!(in_it.contains("CHERRY_PICK_HEAD") && in_it.contains("AUTO_MERGE"), "{in_it}");
+    scratch.axiom(&["checkpoint", "create", "within"]);
+    scratch.git(&["cherry-pick", "--abort"]);
+    scratch.git(&["branch", "-q", "-D", "x"]);
+    forget(&scratch);
+    assert_eq!(root_refs(&scratch), "");
+    scratch.axiom(&["rollback", "checkpoint", "within", "--yes"]);
+    assert_eq!(root_refs(&scratch), in_it);
+    scratch.axiom(&["undo", "--yes"]);
+    assert_eq!(root_refs(&scratch), "");
+    scratch.axiom(&["rollback", "checkpoint", "within", "--yes"]);
+    scratch.write("a.txt", "resolved\n");
+    scratch.git(&["add", "a.txt"]);
+    scratch.git(&["-c", "core.editor=true", "cherry-pick", "--continue"]);
+    assert_eq!(scratch.git(&["log", "-1", "--format=%s"]), "x");
+    assert_eq!(root_refs(&scratch), "");
+    scratch.axiom(&["rollback", "checkpoint", "before", "--yes"]);
+    assert_eq!(scratch.read("a.txt"), "main\n");
+    scratch.fsck();
+}
+
+#[test]
+fn refs_of_an_operation_survive_a_crash_of_the_rollback() {
+    for fault in ["git.before-operation-refs:1", "git.after-operation-refs:1", "git.before-operation-file:1"] {
+        let scratch = with_conflict_in_reftable();
+        scratch.try_git(&["cherry-pick", "x"]);
+        let in_it = root_refs(&scratch);
+        scratch.axiom(&["checkpoint", "create", "within"]);
+        scratch.git(&["cherry-pick", "--abort"]);
+        let rollback = ["rollback", "checkpoint", "within", "--yes"];
+        assert!(!scratch.axiom_with(&rollback, &[("AXIOM_TEST_FAULT", fault)]).status.success(), "{fault}");
+        scratch.axiom(&["rollback", "--continue"]);
+        assert_eq!(root_refs(&scratch), in_it, "{fault}");
+        scratch.write("a.txt", "resolved\n");
+        scratch.git(&["add", "a.txt"]);
+        scratch.git(&["-c", "core.editor=true", "cherry-pick", "--continue"]);
+        scratch.fsck();
+    }
+}
+
+#[test]
+fn a_revert_in_a_linked_worktree_comes_back_into_its_reftable() {
+    let scratch = with_conflict_in_reftable();
+    let linked = scratch.path().parent().unwrap().join("linked");
+    let linked = linked.to_str().unwrap();
+    scratch.git(&["worktree", "add", "-q", "--detach", linked]);
+    // The first commit's file was changed since: reverting that conflicts.
+    scratch.try_git(&["-C", linked, "revert", "--no-edit", "HEAD~1"]);
+    let head = || scratch.try_git(&["-C", linked, "rev-parse", "-q", "--verify", "REVERT_HEAD"]);
+    let reverting = head().stdout;
+    assert!(!reverting.is_empty());
+    scratch.axiom(&["checkpoint", "create", "within"]);
+    scratch.git(&["-C", linked, "revert", "--abort"]);
+    assert!(head().stdout.is_empty());
+    scratch.axiom(&["rollback", "checkpoint", "within", "--worktree", linked, "--yes"]);
+    assert_eq!(head().stdout, reverting);
+    assert_eq!(root_refs(&scratch), "", "those of the main worktree are its own");
+    scratch.git(&["-C", linked, "revert", "--abort"]);
+    assert_eq!(scratch.git(&["-C", linked, "status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_bisection_comes_back_into_a_reftable_and_an_autostash_too() {
+    let scratch = with_conflict_in_reftable();
+    for number in 0..6 {
+        scratch.git(&["commit", "-q", "--allow-empty", "-m", &format!("{number}")]);
+    }
+    scratch.git(&["bisect", "start", "HEAD", "HEAD~5"]);
+    let in_it = root_refs(&scratch);
+    assert!(in_it.contains("refs/bisect/bad") && in_it.contains("BISECT_EXPECTED_REV"), "{in_it}");
+    scratch.axiom(&["checkpoint", "create", "within"]);
+    scratch.git(&["bisect", "reset"]);
+    scratch.axiom(&["checkpoint", "create", "after"]);
+    scratch.axiom(&["rollback", "checkpoint", "within", "--yes"]);
+    assert_eq!(root_refs(&scratch), in_it);
+    assert!(scratch.git(&["bisect", "good"]).contains("Bisecting"));
+    scratch.axiom(&["rollback", "checkpoint", "after", "--yes"]);
+    assert_eq!(root_refs(&scratch), "");
+
+    scratch.write("sub/b.txt", "dirty\n");
+    scratch.try_git(&["merge", "--autostash", "x"]);
+    let in_it = root_refs(&scratch);
+    assert!(in_it.contains("MERGE_AUTOSTASH"), "{in_it}");
+    scratch.axiom(&["checkpoint", "create", "merging"]);
+    scratch.git(&["merge", "--abort"]);
+    scratch.git(&["checkout", "-q", "--", "."]);
+    forget(&scratch);
+    scratch.axiom(&["rollback", "checkpoint", "merging", "--yes"]);
+    assert_eq!(root_refs(&scratch), in_it);
+    scratch.write("a.txt", "resolved\n");
+    scratch.git(&["commit", "-q", "-a", "-m", "merged"]);
+    assert_eq!(scratch.read("sub/b.txt"), "dirty\n", "the stash was applied");
+    scratch.fsck();
+}
+
+#[test]
+fn a_merge_refuses_beside_a_cherry_pick_in_a_reftable() {
+    let scratch = with_conflict_in_reftable();
+    scratch.done_task("task-1");
+    scratch.try_git(&["cherry-pick", "x"]);
+    scratch.refused(&["merge", "task-1"], "IN_THE_WAY", 4);
+}
+
+#[test]
+fn a_file_that_changes_while_its_bytes_are_kept_is_named() {
+    let scratch = with_conversion(&[("core.autocrlf", "true")], "");
+    scratch.write("ends.txt", "one\ntwo\r\n");
+    // Whoever edits between the tree and its bytes: a filter may do that too.
+    scratch.git(&["config", "filter.odd.clean", "sh -c 'cat; if test -e .git/odd; then date +%N; fi'"]);
+    scratch.write(".git/odd", "");
+    scratch.write(".git/info/attributes", "odd.bin filter=odd\n");
+    scratch.write("odd.bin", "x\n");
+    assert_eq!(not_held(&scratch, "safe", "converted"), ["odd.bin"]);
+    assert!(scratch.axiom(&["checkpoint", "show", "safe"]).contains("(1 file only as git converts it, not its bytes)"));
+    scratch.remove(".git/odd");
+    scratch.write("ends.txt", "gone\n");
+    scratch.write("odd.bin", "later\n");
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    assert_eq!(scratch.read("ends.txt"), "one\ntwo\r\n", "these bytes are held");
+    assert!(scratch.read("odd.bin").starts_with("x\r\n"), "held as git converts it");
+}
+
 /// A worktree whose conversions would change these bytes on their way in and out.
 fn with_conversion(config: &[(&str, &str)], attributes: &str) -> Scratch {
     let scratch = Scratch::new();

@@ -136,19 +136,47 @@ impl Screen {
 }
 
 /// Lines up rows in columns, two spaces apart; the last column is not padded.
-pub fn table(rows: &[Vec<String>]) -> String {
-    let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
-    let width = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|cell| console::measure_text_width(cell)).max();
-    let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or(0)).collect();
-    let mut text = String::new();
+pub fn table<C: AsRef<str>>(rows: &[Vec<C>]) -> String {
+    let mut widths: Vec<usize> = Vec::new();
     for row in rows {
-        let mut line = String::new();
-        for (cell, width) in row.iter().zip(&widths) {
-            line.push_str(&console::pad_str(cell, *width, console::Alignment::Left, None));
-            line.push_str("  ");
+        for (column, cell) in row.iter().enumerate() {
+            let width = width(cell.as_ref());
+            match widths.get_mut(column) {
+                Some(widest) => *widest = width.max(*widest),
+                None => widths.push(width),
+            }
         }
-        text.push_str(line.trim_end());
+    }
+    let mut text = String::with_capacity(rows.len() * widths.iter().map(|width| width + 2).sum::<usize>());
+    for row in rows {
+        for (cell, widest) in row.iter().zip(&widths) {
+            let cell = cell.as_ref();
+            text.push_str(cell);
+            text.extend(std::iter::repeat_n(' ', widest.saturating_sub(width(cell)) + 2));
+        }
+        // A line feed is no white space of this row's: the row before is left as it is.
+        text.truncate(text.trim_end_matches(|c: char| c.is_whitespace() && c != '\n').len());
         text.push('\n');
     }
     text
+}
+
+/// How many columns of a terminal a text takes.
+fn width(text: &str) -> usize {
+    if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) { text.len() } else { console::measure_text_width(text) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_lined_up_by_what_a_terminal_shows() {
+        let rows =
+            [vec!["a", "bc", ""], vec!["\u{4e2d}\u{6587}", "\u{1b}[31mred\u{1b}[0m", "x"], vec!["", "", ""], vec!["long one"]];
+        let text = table(&rows);
+        let red = "\u{1b}[31mred\u{1b}[0m";
+        assert_eq!(text, format!("a         bc\n\u{4e2d}\u{6587}      {red}  x\n\nlong one\n"));
+        assert_eq!(table::<String>(&[]), "");
+    }
 }

@@ -3,12 +3,32 @@
 use std::path::Path;
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 
 use crate::env;
 
 /// Date and time to the second, in the user's own time zone.
 pub fn time(at: Timestamp) -> String {
-    at.to_zoned(env::time_zone()).strftime("%Y-%m-%d %H:%M:%S").to_string()
+    time_in(&env::time_zone(), at)
+}
+
+/// As [`time`], where the zone was looked up already.
+pub fn time_in(zone: &TimeZone, at: Timestamp) -> String {
+    let local = zone.to_datetime(at);
+    let mut text = String::with_capacity("2026-01-13 10:00:00".len());
+    let mut push = |sign: &str, number: u32| {
+        text.push_str(sign);
+        text.extend([number / 10 % 10, number % 10].into_iter().filter_map(|digit| char::from_digit(digit, 10)));
+    };
+    // A list has thousands of times: `strftime` reads its format for each.
+    let Ok(year) = u32::try_from(local.year()) else { return local.strftime("%Y-%m-%d %H:%M:%S").to_string() };
+    push("", year / 100);
+    push("", year);
+    let parts = [("-", local.month()), ("-", local.day()), (" ", local.hour()), (":", local.minute()), (":", local.second())];
+    for (sign, part) in parts {
+        push(sign, u32::from(part.unsigned_abs()));
+    }
+    text
 }
 
 /// The time of day to the second, in the user's own time zone.
@@ -44,6 +64,17 @@ mod tests {
     fn one_is_no_plural() {
         assert_eq!([count(0_u32, "task"), count(1_usize, "task"), count(2_u64, "task")], ["0 tasks", "1 task", "2 tasks"]);
         assert_eq!([verb(1, "is", "are"), verb(0, "is", "are")], ["is", "are"]);
+    }
+
+    #[test]
+    fn times_are_written_as_jiff_writes_them() {
+        let east = TimeZone::fixed(jiff::tz::offset(3));
+        for seconds in (-70_000_000_000_i64..200_000_000_000).step_by(987_654_321) {
+            for zone in [&TimeZone::UTC, &east] {
+                let at = Timestamp::new(seconds, 999_000_000).unwrap();
+                assert_eq!(time_in(zone, at), at.to_zoned(zone.clone()).strftime("%Y-%m-%d %H:%M:%S").to_string());
+            }
+        }
     }
 
     #[test]

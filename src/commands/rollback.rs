@@ -10,6 +10,7 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use self::parts::Parts;
+use super::checkpoint::only_text;
 use super::{open_configured, working_dir};
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
@@ -171,7 +172,8 @@ fn checkpoint(context: &mut Context, screen: &mut Screen, wish: Wish<'_>, how: &
 }
 
 fn people(preview: &Preview, goes: &str) -> String {
-    let mut parts = Parts::below(&format!("{goes} back to checkpoint {}:", preview.checkpoint));
+    let only = preview.only.as_ref().map_or_else(String::new, |only| format!("\n  for it, {}", only_text(only)));
+    let mut parts = Parts::below(&format!("{goes} back to checkpoint {}:{only}", preview.checkpoint));
     let mut part = |one: &str, many: &str, lines: Vec<String>| parts.add(one, many, lines);
     part(
         "commit leaves its branch",

@@ -108,7 +108,8 @@ pub fn load(layers: &Layers) -> Result<Loaded> {
     let config = build(defaults, &settings)?;
     let order = |path: &str| KEYS.iter().position(|key| format!("{}.{}", key.section, key.name) == path).unwrap_or(KEYS.len());
     let mut settings: Vec<(String, Setting)> = settings.into_iter().collect();
-    settings.sort_by_key(|(path, _)| order(path));
+    // Cached, because the order of one is found by looking through all.
+    settings.sort_by_cached_key(|(path, _)| order(path));
     Ok(Loaded { config, settings })
 }
 

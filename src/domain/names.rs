@@ -7,8 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::error::{Code, Error, Result};
 
 /// An object id: 40 (SHA-1) or 64 (SHA-256) lower-case hexadecimal digits.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(try_from = "String", into = "String")]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Oid(Box<str>);
 
 impl Oid {
@@ -18,11 +17,17 @@ impl Oid {
     /// `INVALID_INPUT` for anything but 40 or 64 hexadecimal digits.
     pub fn new(text: impl Into<String>) -> Result<Self> {
         let text = text.into();
-        let hex = text.bytes().all(|b| b.is_ascii_digit() || (b'a'..=b'f').contains(&b));
-        if !hex || !(text.len() == 40 || text.len() == 64) {
-            return Err(Error::new(Code::InvalidInput, format!("'{text}' is no object id")));
-        }
-        Ok(Self(text.into_boxed_str()))
+        if Self::is_id(text.as_bytes()) { Ok(Self(text.into_boxed_str())) } else { Err(Self::is_none(&text)) }
+    }
+
+    fn is_none(text: &str) -> Error {
+        Error::new(Code::InvalidInput, format!("'{text}' is no object id"))
+    }
+
+    fn is_id(text: &[u8]) -> bool {
+        // To the end in any case: that is done by many bytes at once.
+        let is_hex = |all: bool, b: &u8| all & (b.is_ascii_digit() | (b'a'..=b'f').contains(b));
+        (text.len() == 40 || text.len() == 64) && text.iter().fold(true, is_hex)
     }
 
     /// The id as text.
@@ -40,6 +45,31 @@ impl TryFrom<String> for Oid {
     type Error = Error;
     fn try_from(text: String) -> Result<Self> {
         Self::new(text)
+    }
+}
+
+impl Serialize for Oid {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Oid {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        /// Without a detour over an owned string: a snapshot has ten thousands of ids.
+        struct Text;
+        impl serde::de::Visitor<'_> for Text {
+            type Value = Oid;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object id")
+            }
+
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Oid, E> {
+                if Oid::is_id(text.as_bytes()) { Ok(Oid(text.into())) } else { Err(E::custom(Oid::is_none(text))) }
+            }
+        }
+        deserializer.deserialize_str(Text)
     }
 }
 
@@ -113,6 +143,25 @@ impl RepoPath {
         &self.0
     }
 
+    /// The folder that it is in (empty: the topmost), and its name there.
+    pub fn split(&self) -> (&[u8], &[u8]) {
+        match self.0.iter().rposition(|byte| *byte == b'/') {
+            Some(at) => (&self.0[..at], &self.0[at + 1..]),
+            None => (b"", &self.0),
+        }
+    }
+
+    /// The folders that it is in, topmost first; without the topmost of all, which has no name.
+    pub fn folders_above(&self) -> impl Iterator<Item = RepoPath> {
+        let ends = self.0.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+        ends.map(|(end, _)| Self::new(&self.0[..end]))
+    }
+
+    /// Its name in its folder.
+    pub fn file_name(&self) -> &[u8] {
+        self.split().1
+    }
+
     /// The path for the operating system, relative.
     pub fn to_path(&self) -> std::path::PathBuf {
         use std::os::unix::ffi::OsStrExt;
@@ -154,6 +203,14 @@ impl<'de> Deserialize<'de> for RepoPath {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_has_a_folder_and_a_name() {
+        assert_eq!(RepoPath::new("a/b/c").split(), (&b"a/b"[..], &b"c"[..]));
+        assert_eq!(RepoPath::new("c").split(), (&b""[..], &b"c"[..]));
+        let above: Vec<String> = RepoPath::new("a/b/c").folders_above().map(|folder| folder.to_string()).collect();
+        assert_eq!(above, ["a", "a/b"]);
+    }
 
     #[test]
     fn a_path_that_is_not_utf8_survives_json() {

@@ -3,9 +3,12 @@
 //! The **restorable** part is what a rollback brings back; the **record** never goes back.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::agent::{Agent, Workspace};
 use super::case::{Case, Kind, Status};
@@ -68,6 +71,7 @@ pub struct Record {
     /// Requests that the supervisor has not dealt with.
     pub requests: BTreeMap<RequestId, Request>,
     /// The checkpoints that exist.
+    #[serde(deserialize_with = "in_order")]
     pub checkpoints: BTreeMap<CheckpointName, CheckpointRecord>,
     /// Checkpoints that were deleted and can still be brought back, by their captures.
     pub deleted_checkpoints: BTreeMap<Oid, DeletedCheckpoint>,
@@ -79,6 +83,34 @@ pub struct Record {
     pub tasks_completed: u32,
     /// What happened last, in words.
     pub last_action: Option<String>,
+}
+
+/// Reads a map that is in order and may be large: it is put together at once rather than entry by entry.
+fn in_order<'de, D, K, V>(deserializer: D) -> std::result::Result<BTreeMap<K, V>, D::Error>
+where
+    D: Deserializer<'de>,
+    K: Deserialize<'de> + Ord,
+    V: Deserialize<'de>,
+{
+    struct Entries<K, V>(PhantomData<(K, V)>);
+
+    impl<'de, K: Deserialize<'de> + Ord, V: Deserialize<'de>> Visitor<'de> for Entries<K, V> {
+        type Value = BTreeMap<K, V>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a map")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Self::Value, A::Error> {
+            let mut entries = Vec::new();
+            while let Some(entry) = map.next_entry()? {
+                entries.push(entry);
+            }
+            Ok(entries.into_iter().collect())
+        }
+    }
+
+    deserializer.deserialize_map(Entries(PhantomData))
 }
 
 /// Counters of one case.

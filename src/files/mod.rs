@@ -6,6 +6,7 @@
 mod append;
 mod durable;
 mod lock;
+mod look;
 mod scratch;
 
 pub use append::{AppendFile, append_public, open_append};
@@ -15,4 +16,5 @@ pub use durable::{
     write_atomic, write_public, write_scratch, write_users_file,
 };
 pub use lock::{FileLock, LockAttempt, is_locked};
+pub use look::{list, metadata, open_optional};
 pub use scratch::{SCRATCH_PREFIX, is_trashed_name, remove_scratch, remove_trashed, write_stand_in};

@@ -40,7 +40,7 @@ pub(super) const OPERATION: &[&str] = &[
     "rebase-merge",
     "rebase-apply",
     "sequencer",
-    // Refs of this worktree alone, which are never packed. The reftable has them elsewhere.
+    // Refs of this worktree alone, which are never packed. The reftable has them elsewhere: see `operation_refs`.
     "refs/bisect",
     "refs/rewritten",
 ];
@@ -102,6 +102,11 @@ impl CaptureExtras {
                 if entry.file_type().is_file() {
                     operation.push(operation_file(r, worktree, entry.path())?);
                 }
+            }
+        }
+        for one in r.operation_refs(worktree)? {
+            if !operation.iter().any(|file| file.path == one.path) {
+                operation.push(one);
             }
         }
         Ok(Self { index, operation, ..Self::default() })

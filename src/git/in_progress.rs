@@ -88,14 +88,17 @@ impl CaptureExtras {
     }
 }
 
-impl Worktree {
-    /// What is in progress now.
-    pub fn in_progress(&self) -> Vec<InProgress> {
-        InProgress::told_by(|name| self.git_dir().join(name).symlink_metadata().is_ok())
-    }
-}
-
 impl Repository {
+    /// What is in progress in a worktree now.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn in_progress(&self, worktree: &Worktree) -> Result<Vec<InProgress>> {
+        let refs = self.refs_in_progress(worktree)?;
+        let is_ref = |name: &str| refs.iter().any(|(found, _)| found.as_str() == name);
+        Ok(InProgress::told_by(|name| worktree.git_dir().join(name).symlink_metadata().is_ok() || is_ref(name)))
+    }
+
     /// The branches that an operation in progress in a worktree will move, or come back to, though HEAD is on none of
     /// them: as git itself tells which it refuses to move.
     ///
@@ -154,12 +157,12 @@ mod tests {
         }
         scratch.git(&["bisect", "start", "HEAD", "HEAD~3"]);
         assert_eq!(names(), ["refs/heads/main"]);
-        assert_eq!(main.in_progress(), [InProgress::Bisect]);
+        assert_eq!(repo.in_progress(&main).unwrap(), [InProgress::Bisect]);
         scratch.git(&["bisect", "reset"]);
         scratch.git(&["branch", "below", "HEAD~1"]);
         scratch.git(&["-c", "sequence.editor=sed -i 1ibreak", "rebase", "-q", "-i", "--update-refs", "--root"]);
         assert_eq!(names(), ["refs/heads/main", "refs/heads/below"]);
-        assert_eq!(main.in_progress(), [InProgress::Rebase]);
+        assert_eq!(repo.in_progress(&main).unwrap(), [InProgress::Rebase]);
         for branch in ["main", "below"] {
             let refused = super::super::scratch::try_git_at(&scratch.path(), &["branch", "-f", branch, "HEAD"]);
             assert!(!refused.status.success(), "git refuses it too");

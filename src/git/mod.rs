@@ -9,13 +9,18 @@
 //! | `capture`, `capture_parts`, `capture_extras`, `coverage` | saving a worktree as commits, reading them, what that leaves out |
 //! | `graft` | trees with some paths replaced |
 //! | `named_objects`, `raw_files`, `other_bytes` | kept beside: what an operation in progress names; bytes that git would convert |
+//! | `capture`, `capture_extras`, `coverage` | saving a worktree as commits, and what that leaves out |
+//! | `operation_refs` | refs that say what is in progress, where these are no files |
+//! | `named_objects`, `raw_files` | kept beside: what an operation in progress names; bytes that git would convert |
 //! | `carried_over` | flags, conflicts and operations that were begun after what is taken back |
+//! | `quick` | captures of plain worktrees without a call of git, and of known paths only |
 //! | `in_progress` | operations that wait for their user, and the branches that they will move |
 //! | `quick` | captures of plain worktrees without a call of git |
 //! | `status`, `index_file`, `changed_paths` | what differs; private copies of the index; bringing an index up to date |
-//! | `restore`, `restore_plan`, `staging`, `place` | bringing files from one captured tree to another |
+//! | `restore`, `restore_plan`, `restore_moves`, `staging`, `place` | bringing files from one captured tree to another |
 //! | `foreign`, `aside` | repositories within that are not written into; what was in the way, and putting it back |
 //! | `modes`, `file_system` | permissions narrower than usual; file systems without links or execute bits |
+//! | `odd_names`, `attribute_files` | names that git may refuse; where attributes may be |
 //! | `sparse`, `ignored_then` | what a sparse checkout leaves out; what the rules of a tree ignore |
 //! | `index_lock`, `index_install`, `advance` | installing an index; moving a branch that is checked out |
 //! | `workspaces` | making, putting aside, bringing back and repairing linked worktrees |
@@ -29,6 +34,7 @@
 
 mod advance;
 mod aside;
+mod attribute_files;
 mod capture;
 mod capture_extras;
 mod capture_parts;
@@ -37,9 +43,11 @@ mod changed_paths;
 mod checkpoint_refs;
 mod commit;
 mod coverage;
+mod discovery;
 mod durability;
 mod file_system;
 mod foreign;
+mod git_version;
 mod graft;
 mod head;
 mod history;
@@ -55,6 +63,8 @@ mod modes;
 mod named_objects;
 mod notes;
 mod objects;
+mod odd_names;
+mod operation_refs;
 mod other_bytes;
 mod own_refs;
 mod packed_refs;
@@ -63,10 +73,12 @@ mod plain_files;
 mod program;
 mod quick;
 mod raw_files;
+mod ref_listing;
 mod refs;
 mod repository;
 mod restore;
 mod restore_back;
+mod restore_moves;
 mod restore_plan;
 mod scan;
 mod size;
@@ -98,6 +110,8 @@ pub use modes::NarrowMode;
 pub use notes::Notes;
 pub use objects::{CommitData, GITLINK as SUBMODULE, NewCommit, ObjectKind, Signature, TREE, TreeEntry};
 pub use program::{Git, Output};
+pub use quick::Earlier;
+pub use ref_listing::RefListing;
 pub use refs::{Expected, RefEdit, RefValue};
 pub use repository::{HashKind, HeldInChildren, Identity, RefFormat, Repository};
 pub use restore::{Attempt, MovedAside, Placed, Restore, RestoreReport};

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::names::{Oid, RefName};
 use crate::env;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::files;
 
 use super::own_refs::{Locks, Move, PACKED_LIMIT, REF_LIMIT, is_as_expected, lock};
 use super::refs::{Expected, RefEdit, RefValue};
-use super::repository::{RefFormat, Repository};
+use super::repository::{HashKind, Repository};
 
 /// So many loose refs at most: each needs a lock of its own.
 const LOOSE: usize = 16;
@@ -119,78 +119,117 @@ impl Repository {
 impl Repository {
     /// All refs below `prefix` as their files have them, ordered by name; `None` where git or gix has to read them.
     pub(super) fn list_files(&self, prefix: &str) -> Option<Vec<RefValue>> {
-        let shared = ["refs/axiom/", "refs/tags/", "refs/heads/"].iter().any(|known| prefix.starts_with(known));
-        if self.ref_format() == RefFormat::Reftable || !shared || !prefix.ends_with('/') {
-            return None;
-        }
-        // Loose ones first: what is packed meanwhile is found among the packed ones, and a loose one is the newer.
-        let mut loose = BTreeMap::new();
-        self.add_loose(prefix, &mut loose)?;
-        let packed = files::read_optional(&self.common_dir().join("packed-refs"), PACKED_LIMIT).ok()?.unwrap_or_default();
-        let mut found = Vec::new();
-        for line in below(&packed, prefix)? {
-            let (oid, name) = line.split_once(' ')?;
-            let name = RefName::new(name);
-            if !loose.contains_key(&name) {
-                found.push(RefValue { name, oid: Oid::new(oid).ok()? });
-            }
-        }
-        if !loose.is_empty() {
-            found.extend(loose.into_iter().map(|(name, oid)| RefValue { name, oid }));
-            found.sort_by(|a, b| a.name.cmp(&b.name));
-        }
-        Some(found)
-    }
-
-    fn add_loose(&self, prefix: &str, loose: &mut BTreeMap<RefName, Oid>) -> Option<()> {
-        let folder = self.common_dir().join(prefix);
-        let names = match std::fs::read_dir(&folder) {
-            Ok(names) => names,
-            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Some(()),
-            Err(_) => return None,
+        let listing = self.listings_of_files(&[prefix])?.pop()?;
+        let value = |(name, oid): (&str, &str)| {
+            Some(RefValue { name: RefName::new(format!("{prefix}{name}")), oid: Oid::new(oid).ok()? })
         };
-        for entry in names {
-            let entry = entry.ok()?;
-            let name = format!("{prefix}{}", entry.file_name().to_str()?);
-            let kind = entry.file_type().ok()?;
-            if kind.is_dir() {
-                self.add_loose(&format!("{name}/"), loose)?;
-            } else if !kind.is_file() {
-                return None;
-            } else if !name.ends_with(".lock") {
-                // One that was deleted or packed right now is not there any more.
-                if let Some(content) = files::read_optional(&entry.path(), REF_LIMIT).ok()? {
-                    let oid = Oid::new(std::str::from_utf8(&content).ok()?.trim_end()).ok()?;
-                    loose.insert(RefName::new(name), oid);
-                }
-            }
-        }
-        Some(())
+        listing.iter().map(value).collect()
     }
 }
 
-/// The lines of packed refs below `prefix`; `None` where they are not in order.
-fn below<'p>(packed: &'p [u8], prefix: &'p str) -> Option<impl Iterator<Item = &'p str>> {
-    let text = std::str::from_utf8(packed).ok()?;
-    let header = text.lines().next().unwrap_or_default();
-    let is_sorted = header.starts_with('#') && header.contains(" sorted");
-    if !is_sorted && !text.is_empty() {
-        return None;
+/// The loose refs below `prefix`, ordered by name; `None` where something else is among them.
+pub(super) fn loose_below(common_dir: &Path, prefix: &str) -> Option<Vec<RefValue>> {
+    let mut loose = BTreeMap::new();
+    add_loose(common_dir, prefix, &mut loose)?;
+    Some(loose.into_iter().map(|(name, oid)| RefValue { name, oid }).collect())
+}
+
+fn add_loose(common_dir: &Path, prefix: &str, loose: &mut BTreeMap<RefName, Oid>) -> Option<()> {
+    let folder = common_dir.join(prefix);
+    let names = match std::fs::read_dir(&folder) {
+        Ok(names) => names,
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Some(()),
+        Err(_) => return None,
+    };
+    for entry in names {
+        let entry = entry.ok()?;
+        let name = format!("{prefix}{}", entry.file_name().to_str()?);
+        let kind = entry.file_type().ok()?;
+        if kind.is_dir() {
+            add_loose(common_dir, &format!("{name}/"), loose)?;
+        } else if !kind.is_file() {
+            return None;
+        } else if !name.ends_with(".lock") {
+            // One that was deleted or packed right now is not there any more.
+            if let Some(content) = files::read_optional(&entry.path(), REF_LIMIT).ok()? {
+                let oid = Oid::new(std::str::from_utf8(&content).ok()?.trim_end()).ok()?;
+                loose.insert(RefName::new(name), oid);
+            }
+        }
     }
-    let start = text.match_indices(&format!(" {prefix}")).next().map_or(text.len(), |(found, _)| found);
-    let start = text[..start].rfind('\n').map_or(start, |end| end + 1);
-    let is_below =
-        move |line: &&str| line.starts_with('^') || line.split_once(' ').is_some_and(|(_, name)| name.starts_with(prefix));
-    Some(text[start..].lines().take_while(is_below).filter(|line| !line.starts_with('^')))
+    Some(())
+}
+
+/// What `packed-refs` holds, in order.
+#[derive(Debug, Default)]
+pub(super) struct Packed {
+    text: String,
+    /// How many digits a value has.
+    digits: usize,
+}
+
+impl Packed {
+    /// Reads the file; `None` where it cannot be read, is not in order, or not in UTF-8.
+    pub(super) fn read(file: &Path, hash: HashKind) -> Option<Self> {
+        let digits = match hash {
+            HashKind::Sha1 => 40,
+            HashKind::Sha256 => 64,
+        };
+        let text = String::from_utf8(files::read_optional(file, PACKED_LIMIT).ok()?.unwrap_or_default()).ok()?;
+        let header = text.lines().next().unwrap_or_default();
+        let is_sorted = header.starts_with('#') && header.contains(" sorted");
+        (is_sorted || text.is_empty()).then_some(Self { text, digits })
+    }
+
+    /// Where the lines of the refs below `prefix` are; `None` where one of them is not as git writes it.
+    pub(super) fn below(&self, prefix: &str) -> Option<std::ops::Range<usize>> {
+        let bytes = self.text.as_bytes();
+        let wanted = format!(" {prefix}");
+        let Some(found) = memchr::memmem::find(bytes, wanted.as_bytes()) else { return Some(0..0) };
+        let start = memchr::memrchr(b'\n', &bytes[..found]).map_or(0, |end| end + 1);
+        let mut end = start;
+        while end < bytes.len() {
+            let line_end = memchr::memchr(b'\n', &bytes[end..]).map_or(bytes.len(), |length| end + length);
+            let line = &bytes[end..line_end];
+            if !line.starts_with(b"^") {
+                let (value, name) = line.split_at_checked(self.digits)?;
+                if !name.starts_with(wanted.as_bytes()) {
+                    break;
+                }
+                // To the end in any case: that is done by many bytes at once.
+                let is_hex = |all: bool, byte: &u8| all & (byte.is_ascii_digit() | (b'a'..=b'f').contains(byte));
+                if !value.iter().fold(true, is_hex) {
+                    return None;
+                }
+            }
+            end = (line_end + 1).min(bytes.len());
+        }
+        Some(start..end)
+    }
+
+    /// Names and values in these lines.
+    pub(super) fn values(&self, lines: std::ops::Range<usize>) -> impl Iterator<Item = (&str, &str)> {
+        let mut rest = &self.text[lines];
+        let digits = self.digits;
+        std::iter::from_fn(move || {
+            loop {
+                let end = memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
+                let (line, after) = rest.split_at_checked(end)?;
+                rest = after.strip_prefix('\n').unwrap_or(after);
+                if line.is_empty() {
+                    return None;
+                }
+                // What a tag stands for follows its line.
+                if !line.starts_with('^') {
+                    return Some((line.get(digits + 1..)?, line.get(..digits)?));
+                }
+            }
+        })
+    }
 }
 
 fn names_in(folder: &Path) -> Result<BTreeSet<std::ffi::OsString>> {
-    let failed = |e: std::io::Error| Error::io("list", folder, e);
-    match std::fs::read_dir(folder) {
-        Ok(names) => names.map(|name| name.map(|name| name.file_name()).map_err(failed)).collect(),
-        Err(e) if e.kind() == ErrorKind::NotFound => Ok(BTreeSet::new()),
-        Err(e) => Err(failed(e)),
-    }
+    Ok(files::list(folder)?.into_iter().map(|entry| entry.file_name()).collect())
 }
 
 /// The packed refs without those that are to be deleted; `None` where one of them is not what is expected, or is neither

@@ -263,11 +263,7 @@ fn size(worktree: &Worktree, path: &RepoPath) -> Option<u64> {
 /// Whether there is a carriage return in a file.
 fn has_return(place: &Path) -> Result<bool> {
     let failed = |e| Error::io("read", place, e);
-    let file = match std::fs::File::open(place) {
-        Ok(file) => file,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(false),
-        Err(e) => return Err(Error::io("open", place, e)),
-    };
+    let Some(file) = files::open_optional(place)? else { return Ok(false) };
     let mut reader = std::io::BufReader::with_capacity(64 * 1024, file);
     loop {
         let part = reader.fill_buf().map_err(failed)?;

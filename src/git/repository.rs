@@ -14,6 +14,7 @@ use crate::error::{Code, Error, Result};
 use crate::files::FileLock;
 use crate::process::command::{IN_OPERATION, command_with_callers_repository};
 
+use super::discovery;
 use super::history::Diffs;
 use super::program::{Git, run_captured};
 use super::worktree_list::Worktree;
@@ -28,6 +29,21 @@ pub enum HashKind {
     Sha1,
     /// 64 digits.
     Sha256,
+}
+
+impl HashKind {
+    /// How many bytes the name of an object has; twice as many digits.
+    pub(super) fn bytes(self) -> usize {
+        self.gix().len_in_bytes()
+    }
+
+    /// The same for gix.
+    pub(super) fn gix(self) -> gix::hash::Kind {
+        match self {
+            Self::Sha1 => gix::hash::Kind::Sha1,
+            Self::Sha256 => gix::hash::Kind::Sha256,
+        }
+    }
 }
 
 /// How refs are stored.
@@ -48,7 +64,7 @@ pub struct Identity {
     pub email: String,
 }
 
-/// A repository that was found. Cheap to make: one call of git.
+/// A repository that was found. Cheap to make: one call of git at most.
 #[derive(Debug)]
 pub struct Repository {
     git_dir: PathBuf,
@@ -62,6 +78,8 @@ pub struct Repository {
     main: OnceLock<PathBuf>,
     identity: OnceLock<Identity>,
     knows_ref_formats: bool,
+    /// The top folder of the worktree in which we were called, where it was found without git.
+    top: Option<PathBuf>,
     pub(super) diffs: Diffs,
     gix: OnceLock<gix::ThreadSafeRepository>,
 }
@@ -85,6 +103,29 @@ impl Repository {
     /// `NOT_A_REPOSITORY`, `GIT_MISSING`, `REPOSITORY_UNSUPPORTED`, or `GIT_FAILED` with git's words (safe.directory,
     /// unknown extensions).
     pub fn discover(cwd: &Path) -> Result<Self> {
+        let variables = env::all_vars();
+        let Some(found) = discovery::find(cwd, &variables) else { return Self::discover_by_git(cwd) };
+        Ok(Self {
+            git_dir: found.git_dir,
+            common_dir: found.common_dir,
+            bare: false,
+            hash: found.hash,
+            ref_format: RefFormat::Files,
+            cwd: cwd.to_owned(),
+            // None of these is set: git would have been asked.
+            config: Vec::new(),
+            lock: Mutex::new(None),
+            main: OnceLock::new(),
+            identity: OnceLock::new(),
+            knows_ref_formats: false,
+            top: Some(found.top),
+            diffs: Diffs::default(),
+            gix: OnceLock::new(),
+        })
+    }
+
+    /// As [`Repository::discover`], whatever can be told without git.
+    pub(super) fn discover_by_git(cwd: &Path) -> Result<Self> {
         let mut command = command_with_callers_repository("git");
         command.current_dir(cwd).env("LC_ALL", "C").stdin(Stdio::null()).args([
             "rev-parse",
@@ -129,6 +170,7 @@ impl Repository {
             main: OnceLock::new(),
             identity: OnceLock::new(),
             knows_ref_formats: refs != b"--show-ref-format",
+            top: None,
             diffs: Diffs::default(),
             gix: OnceLock::new(),
         })
@@ -154,14 +196,6 @@ impl Repository {
         self.hash
     }
 
-    /// How objects are named, for gix.
-    pub(super) fn gix_hash(&self) -> gix::hash::Kind {
-        match self.hash {
-            HashKind::Sha1 => gix::hash::Kind::Sha1,
-            HashKind::Sha256 => gix::hash::Kind::Sha256,
-        }
-    }
-
     /// How refs are stored.
     pub fn ref_format(&self) -> RefFormat {
         self.ref_format
@@ -177,20 +211,9 @@ impl Repository {
         Git::new(self, Some(worktree))
     }
 
-    /// Checks once that git is 2.40 or newer.
-    ///
-    /// # Errors
-    /// `GIT_TOO_OLD`.
-    pub fn require_git_version(&self) -> Result<()> {
-        // Only git 2.44 and newer does.
-        if self.knows_ref_formats {
-            return Ok(());
-        }
-        let text = self.git().arg("version").text()?;
-        match version_of(&text) {
-            Some(version) if version >= (2, 40) => Ok(()),
-            Some(_) | None => Err(Error::new(Code::GitTooOld, format!("'{text}' is too old")).hint("install git 2.40 or newer")),
-        }
+    /// Whether git was asked, and is so new that it knows of ref formats.
+    pub(super) fn knows_ref_formats(&self) -> bool {
+        self.knows_ref_formats
     }
 
     /// The main worktree.
@@ -207,6 +230,11 @@ impl Repository {
     }
 
     fn find_main(&self) -> Result<PathBuf> {
+        if self.git_dir == self.common_dir
+            && let Some(top) = &self.top
+        {
+            return Ok(top.clone());
+        }
         if self.git_dir == self.common_dir
             && !self.bare
             && self.config.is_empty()
@@ -253,6 +281,9 @@ impl Repository {
     }
 
     fn top_level(&self) -> Result<Option<PathBuf>> {
+        if let Some(top) = &self.top {
+            return Ok(Some(top.clone()));
+        }
         let mut command = command_with_callers_repository("git");
         command.current_dir(&self.cwd).env("LC_ALL", "C").stdin(Stdio::null());
         command.args(["rev-parse", "--path-format=absolute", "--show-toplevel"]);
@@ -419,12 +450,6 @@ fn is_config(name: &OsStr) -> bool {
         || name == b"GIT_CONFIG_COUNT"
         || name.starts_with(b"GIT_CONFIG_KEY_")
         || name.starts_with(b"GIT_CONFIG_VALUE_")
-}
-
-fn version_of(text: &str) -> Option<(u32, u32)> {
-    let numbers = text.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
-    let mut parts = numbers.split('.');
-    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
 
 #[cfg(test)]

@@ -189,13 +189,8 @@ impl Repository {
     pub(super) fn linked_git_dirs(&self) -> Result<BTreeMap<PathBuf, PathBuf>> {
         let parent = self.common_dir().join("worktrees");
         let mut found = BTreeMap::new();
-        let listing = match std::fs::read_dir(&parent) {
-            Ok(listing) => listing,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(found),
-            Err(e) => return Err(Error::io("list", &parent, e)),
-        };
-        for entry in listing {
-            let git_dir = entry.map_err(|e| Error::io("list", &parent, e))?.path();
+        for entry in files::list(&parent)? {
+            let git_dir = entry.path();
             let Some(content) = files::read_optional(&git_dir.join("gitdir"), POINTER_LIMIT)? else { continue };
             let pointer = git_dir.join(path_of(trimmed(&content)));
             let folder = pointer.parent().map(Path::to_owned).unwrap_or_default();

@@ -130,7 +130,7 @@ fn attempt(ctx: &mut Context, task: &CaseId, approved: bool) -> Result<MergeOutc
     operation.edits = vec![edit(&case, &merged)];
     match checked_out(ctx, &target)? {
         Some(worktree) => {
-            nothing_in_progress(&worktree)?;
+            nothing_in_progress(ctx, &worktree)?;
             let path = worktree.path_text()?;
             operation.advances = vec![BranchAdvance { path, branch: target, commit: Change::new(old, commit) }];
         }
@@ -194,8 +194,8 @@ pub(super) fn checked_out(ctx: &Context, branch: &RefName) -> Result<Option<Work
 }
 
 /// Refuses while the user is in the middle of a merge or the like: its outcome would be based on another commit.
-pub(super) fn nothing_in_progress(worktree: &Worktree) -> Result<()> {
-    match worktree.in_progress().first() {
+pub(super) fn nothing_in_progress(ctx: &Context, worktree: &Worktree) -> Result<()> {
+    match ctx.repo.in_progress(worktree)?.first() {
         // HEAD is on no branch then; where the user switched to one, nothing of it is lost.
         Some(InProgress::Bisect) | None => Ok(()),
         Some(kind) => {

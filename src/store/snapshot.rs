@@ -51,7 +51,9 @@ pub fn load(layout: &Layout) -> Result<Snapshot> {
         Ok(parts) => parts,
         Err(why) => return Ok(Snapshot::Damaged(why.to_owned())),
     };
-    match serde_json::from_slice::<State>(body) {
+    // Checked once as a whole: that costs less than string by string.
+    let Ok(body) = std::str::from_utf8(body) else { return Ok(Snapshot::Damaged("it is not in UTF-8".into())) };
+    match serde_json::from_str::<State>(body) {
         Ok(state) if state.seq == header.seq => Ok(Snapshot::Good(Box::new(state), header.position)),
         Ok(_) => Ok(Snapshot::Damaged("its number does not fit its header".into())),
         Err(e) => Ok(Snapshot::Damaged(e.to_string())),

@@ -1,14 +1,17 @@
 //! `git axiom checkpoint list` and `show`.
 
+use std::borrow::Cow;
+
 use clap::Args;
 use serde::Serialize;
 
-use super::{left_out, size_text};
+use super::{left_out, only_text, size_text};
 use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
 use crate::cli::words;
 use crate::commands::open_configured;
 use crate::domain::names::RefName;
+use crate::env;
 use crate::error::{Exit, Result};
 use crate::ops::checkpoint::{self, Listed, Shown};
 
@@ -24,8 +27,16 @@ pub struct Show {
     name: String,
 }
 
+/// Arguments of `checkpoint list`.
+#[derive(Debug, Args)]
+pub struct List {
+    /// List the newest N alone
+    #[arg(short = 'n', long, value_name = "NUMBER")]
+    max_count: Option<usize>,
+}
+
 #[derive(Serialize)]
-struct List {
+struct Answer {
     checkpoints: Vec<Listed>,
 }
 
@@ -38,14 +49,14 @@ struct Single<'a> {
 ///
 /// # Errors
 /// `GIT_FAILED`.
-pub(super) fn list(global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub(super) fn list(args: &List, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut context = open_configured(global, Vec::new(), screen)?;
     for name in checkpoint::heal_at_once(&mut context) {
         screen.note(&format!("tag or note of checkpoint {name} was missing and is there again"));
     }
-    let answer = List { checkpoints: checkpoint::list(&context)? };
+    let answer = Answer { checkpoints: checkpoint::list(&context, args.max_count)? };
     screen.answer(&answer, || {
-        if answer.checkpoints.is_empty() {
+        if context.state().record.checkpoints.is_empty() {
             return "There is no checkpoint yet.\n".to_owned();
         }
         table(&rows(&answer.checkpoints))
@@ -54,20 +65,31 @@ pub(super) fn list(global: &Global, screen: &mut Screen) -> Result<Exit> {
 }
 
 /// The table, its heading first.
-pub(in crate::commands) fn rows(checkpoints: &[Listed]) -> Vec<Vec<String>> {
-    let heading = ["#", "time", "type", "name", "since", "size"].map(str::to_owned).to_vec();
+pub(in crate::commands) fn rows(checkpoints: &[Listed]) -> Vec<Vec<Cow<'_, str>>> {
+    let heading = ["#", "time", "type", "name", "since", "size"].map(Cow::from).to_vec();
+    let zone = env::time_zone();
     let rows = checkpoints.iter().map(|one| {
-        let commits = one.commits_since.map_or_else(|| "? commits".to_owned(), |number| words::count(number, "commit"));
+        let mut since = words::count(one.tasks_since, "task");
+        match one.commits_since {
+            None => since.push_str(", ? commits"),
+            Some(number) => since.extend([", ", &words::count(number, "commit")]),
+        }
         vec![
-            one.number.to_string(),
-            words::time(one.created_at),
-            one.kind.as_str().to_owned(),
-            one.name.to_string(),
-            format!("{}, {commits}", words::count(one.tasks_since, "task")),
-            size_text(one.size),
+            one.number.to_string().into(),
+            words::time_in(&zone, one.created_at).into(),
+            kind(one),
+            one.name.as_str().into(),
+            since.into(),
+            size_text(one.size).into(),
         ]
     });
     std::iter::once(heading).chain(rows).collect()
+}
+
+/// Who wanted it, and whether all was looked at.
+fn kind(one: &Listed) -> Cow<'_, str> {
+    let kind = one.kind.as_str();
+    one.only.as_ref().map_or(kind.into(), |only| format!("{kind}, {}", words::count(only.paths, "path")).into())
 }
 
 /// Shows what a checkpoint holds, and what not.
@@ -107,6 +129,9 @@ fn people(shown: &Shown) -> String {
     rows.push(vec!["since".to_owned(), format!("{}, {commits}", words::count(shown.listed.tasks_since, "task"))]);
     rows.push(vec!["size".to_owned(), size_text(shown.listed.size)]);
     let mut text = table(&rows);
+    if let Some(only) = &shown.listed.only {
+        text.push_str(&format!("{}\n", only_text(only)));
+    }
     for (path, coverage) in &document.coverage {
         for line in left_out(path, coverage) {
             text.push_str(&line);

@@ -51,7 +51,7 @@ pub(super) fn manage(global: &Global, screen: &mut Screen) -> Result<Exit> {
     checkpoint::heal_at_once(&mut context);
     loop {
         context.store.refresh()?;
-        let all = checkpoint::list(&context)?;
+        let all = checkpoint::list(&context, None)?;
         screen.note(&overview(&context, &all)?);
         let labels: Vec<&str> = ACTIONS.iter().map(|(_, label)| *label).collect();
         let chosen = Select::new().with_prompt("What next?").items(&labels).default(0).interact_opt().map_err(unanswered)?;

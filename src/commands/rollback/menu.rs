@@ -27,7 +27,7 @@ pub(super) fn run(context: &mut Context, screen: &mut Screen) -> Result<Exit> {
     context.no_open_operation()?;
     loop {
         context.store.refresh()?;
-        let mut all = op::list(context)?;
+        let mut all = op::list(context, None)?;
         all.reverse();
         screen.note(&counts(context));
         let mut items: Vec<String> =

@@ -46,6 +46,17 @@ pub struct Captured {
     pub refs: BTreeMap<RefName, Oid>,
     /// What is not held, by the worktree's path.
     pub coverage: BTreeMap<String, Coverage>,
+    /// Why everything was looked at, where only some paths should have been.
+    pub looked_at_all: Option<String>,
+}
+
+/// Which worktrees there are.
+#[derive(Debug)]
+pub(super) struct There {
+    /// Those that can be captured, the main one first.
+    pub worktrees: Vec<Worktree>,
+    /// What the coverage says of those whose folders are gone.
+    pub coverage: BTreeMap<String, Coverage>,
 }
 
 /// What captures of this repository leave out.
@@ -74,6 +85,25 @@ pub fn capture_all(ctx: &Context) -> Result<Captured> {
 
 /// As [`capture_all`], leaving out what `options` say.
 pub(super) fn capture_all_with(ctx: &Context, options: &CaptureOptions) -> Result<Captured> {
+    let There { worktrees, coverage } = there(ctx)?;
+    let mut captures = {
+        let still = Still::hold(ctx);
+        let captures = capture_in_parallel(&ctx.repo, &worktrees, options)?;
+        still.release();
+        captures
+    };
+    if let (Some(main), Some(capture)) = (worktrees.first(), captures.first_mut()) {
+        excluded::name_users_own(ctx, (main, &worktrees), &options.excluded, &mut capture.coverage)?;
+    }
+    let both = worktrees.into_iter().zip(captures);
+    together(ctx, both.map(|(worktree, capture)| (CapturedWorktree { worktree, capture }, None)).collect(), coverage)
+}
+
+/// Looks for the worktrees.
+///
+/// # Errors
+/// `WORKSPACE_BROKEN`, `FILE_UNREADABLE`, `GIT_FAILED`.
+pub(super) fn there(ctx: &Context) -> Result<There> {
     let main = ctx.repo.main_worktree()?;
     let mut worktrees = vec![main];
     let mut coverage = BTreeMap::new();
@@ -99,25 +129,29 @@ pub(super) fn capture_all_with(ctx: &Context, options: &CaptureOptions) -> Resul
         }
         coverage.insert(workspace.path.clone(), Coverage { missing: true, ..Coverage::default() });
     }
-    let captures = {
-        let still = Still::hold(ctx);
-        let captures = capture_in_parallel(&ctx.repo, &worktrees, options)?;
-        still.release();
-        captures
-    };
-    let mut captured = worktrees.into_iter().zip(captures).map(|(worktree, capture)| CapturedWorktree { worktree, capture });
-    let Some(mut main) = captured.next() else {
+    Ok(There { worktrees, coverage })
+}
+
+/// Makes one of captures, the main worktree's first; of linked worktrees with the commit where there is one already.
+///
+/// # Errors
+/// `IDENTITY_MISSING`, `DISK_FULL`, `GIT_FAILED`.
+pub(super) fn together(
+    ctx: &Context,
+    captured: Vec<(CapturedWorktree, Option<Oid>)>,
+    mut coverage: BTreeMap<String, Coverage>,
+) -> Result<Captured> {
+    let mut captured = captured.into_iter();
+    let Some((main, _)) = captured.next() else {
         return Err(Error::new(Code::Internal, "the main worktree was not captured"));
     };
-    let linked: Vec<CapturedWorktree> = captured.collect();
-    excluded::name_users_own(ctx, (&main.worktree, &known), &options.excluded, &mut main.capture.coverage)?;
     coverage.insert(main.worktree.path_text()?, main.capture.coverage.clone());
     let mut workspaces = Vec::new();
-    for one in linked {
+    for (one, commit) in captured {
         coverage.insert(one.worktree.path_text()?, one.capture.coverage.clone());
-        workspaces.push(with_commit(ctx, one)?);
+        workspaces.push(with_commit(ctx, one, commit)?);
     }
-    Ok(Captured { main, workspaces, refs: refs(ctx)?, coverage })
+    Ok(Captured { main, workspaces, refs: refs(ctx)?, coverage, looked_at_all: None })
 }
 
 fn gone(path: &Path) -> Result<bool> {
@@ -128,18 +162,21 @@ fn gone(path: &Path) -> Result<bool> {
     }
 }
 
-fn with_commit(ctx: &Context, captured: CapturedWorktree) -> Result<CapturedWorkspace> {
+fn with_commit(ctx: &Context, captured: CapturedWorktree, commit: Option<Oid>) -> Result<CapturedWorkspace> {
     let path = captured.worktree.path_text()?;
     let owner = owner(ctx.state(), captured.worktree.path());
     let head = &captured.capture.head;
-    let commit = ctx.repo.commit_capture(&captured.capture, &format!("capture of {path}"), &[])?;
+    let capture = match commit {
+        Some(commit) => commit,
+        None => ctx.repo.commit_capture(&captured.capture, &format!("capture of {path}"), &[])?.commit,
+    };
     let state = WorkspaceState {
         agent_id: owner.as_ref().map(|(_, workspace)| workspace.agent.clone()),
         task_id: owner.as_ref().map(|(task, _)| (*task).clone()),
         path,
         branch: head.branch().cloned(),
         head: head.commit().cloned(),
-        capture: commit.commit,
+        capture,
     };
     Ok(CapturedWorkspace { captured, state })
 }

@@ -1,6 +1,6 @@
 //! Tags and notes that got lost, and those that a deletion left: both follow from which capture refs there are.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use super::look::document_of;
@@ -41,32 +41,35 @@ impl Lost {
 /// `GIT_FAILED`.
 pub fn look(ctx: &Context, thorough: bool) -> Result<Lost> {
     let record = &ctx.state().record;
-    let captures = ctx.repo.refs_below(CAPTURES)?;
-    // Names below one place are compared without it: there may be many.
-    let captures: HashSet<&str> = captures.iter().filter_map(|found| found.name.as_str().strip_prefix(CAPTURES)).collect();
-    let tags = ctx.repo.refs_below(TAGS)?;
-    let tags: HashMap<&str, &Oid> =
-        tags.iter().filter_map(|tag| Some((tag.name.as_str().strip_prefix(TAGS)?, &tag.oid))).collect();
+    let [captures, tags] = ctx.repo.ref_listings([CAPTURES, TAGS])?;
     let notes = ctx.repo.notes()?;
     let newest = record.checkpoints.values().max_by_key(|one| one.seq).map(|one| &one.name);
     let mut lost = Lost::default();
-    for one in record.checkpoints.values().filter(|one| captures.contains(one.name.as_str())) {
-        let tagged = tags.contains_key(one.name.as_str());
+    // All three are ordered by name, and there may be many: they are gone through side by side.
+    let (mut known, mut tagged) = (record.checkpoints.values().peekable(), tags.iter().peekable());
+    for (name, _) in captures.iter() {
+        while known.next_if(|one| one.name.as_str() < name).is_some() {}
+        let Some(one) = known.next_if(|one| one.name.as_str() == name) else {
+            let unknown = CheckpointName::new(name).ok().filter(|name| Some(name) != record.checkpoint_intent.as_ref());
+            lost.unknown.extend(unknown);
+            continue;
+        };
+        while tagged.next_if(|(tag, _)| *tag < name).is_some() {}
+        let is_tagged = tagged.peek().is_some_and(|(tag, _)| *tag == name);
         let look_closer = thorough || Some(&one.name) == newest;
-        if !tagged || (look_closer && ctx.repo.note_of(&notes, &one.tag)?.is_none()) {
+        if !is_tagged || (look_closer && ctx.repo.note_of(&notes, &one.tag)?.is_none()) {
             lost.incomplete.push(one.name.clone());
         }
     }
-    let names = captures.iter().filter_map(|name| CheckpointName::new(*name).ok());
-    let intended = record.checkpoint_intent.as_ref();
-    lost.unknown = names.filter(|name| !record.checkpoints.contains_key(name) && Some(name) != intended).collect();
-    lost.unknown.sort();
-    let mut deleted = record.deleted_checkpoints.values();
-    lost.left_over = deleted.any(|gone| {
-        // The name may have been taken again since.
-        let again = record.checkpoints.contains_key(&gone.record.name);
-        !again && tags.get(gone.record.name.as_str()) == Some(&&gone.record.tag)
-    });
+    if !record.deleted_checkpoints.is_empty() {
+        let tags: HashMap<&str, &str> = tags.iter().collect();
+        let mut deleted = record.deleted_checkpoints.values();
+        lost.left_over = deleted.any(|gone| {
+            // The name may have been taken again since.
+            let again = record.checkpoints.contains_key(&gone.record.name);
+            !again && tags.get(gone.record.name.as_str()) == Some(&gone.record.tag.as_str())
+        });
+    }
     Ok(lost)
 }
 

@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::domain::checkpoint::{CheckpointDocument, CheckpointRecord, CheckpointType, Trigger};
 use crate::domain::ids::CheckpointName;
+use crate::domain::known_paths::OnlyCount;
 use crate::domain::names::{Oid, RefName};
 use crate::error::{Code, Error, Result};
 use crate::git::Repository;
@@ -41,6 +42,9 @@ pub struct Listed {
     pub commits_since: Option<u64>,
     /// How many bytes it added to the repository.
     pub size: Option<u64>,
+    /// Where only known paths were looked at: how many, and of which checkpoint the rest is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub only: Option<OnlyCount>,
 }
 
 /// A checkpoint with its document.
@@ -56,16 +60,22 @@ pub struct Shown {
     pub document: CheckpointDocument,
 }
 
-/// All checkpoints, oldest first.
+/// All checkpoints, or only the newest of them, oldest first.
 ///
 /// # Errors
 /// `GIT_FAILED`.
-pub fn list(ctx: &Context) -> Result<Vec<Listed>> {
+pub fn list(ctx: &Context, newest: Option<usize>) -> Result<Vec<Listed>> {
     let mut records: Vec<&CheckpointRecord> = ctx.state().record.checkpoints.values().collect();
-    records.sort_by_key(|record| (record.seq, &record.name));
+    let first = newest.map_or(0, |newest| records.len().saturating_sub(newest));
+    let age = |one: &&CheckpointRecord, other: &&CheckpointRecord| (one.seq, &one.name).cmp(&(other.seq, &other.name));
+    if 0 < first && first < records.len() {
+        records.select_nth_unstable_by(first, age);
+    }
+    let mut records = records.split_off(first);
+    records.sort_unstable_by(age);
     let since = commits_since(ctx, &records)?;
     let numbered = records.into_iter().enumerate();
-    Ok(numbered.map(|(index, record)| listed(ctx, index + 1, record, &since)).collect())
+    Ok(numbered.map(|(index, record)| listed(ctx, first + index + 1, record, &since)).collect())
 }
 
 /// How many commits the target has that each commit lacks, for the newest [`COUNTED`] checkpoints. A commit that is gone
@@ -98,6 +108,7 @@ fn listed(ctx: &Context, number: usize, record: &CheckpointRecord, since: &BTree
         tasks_since: ctx.state().record.tasks_completed.saturating_sub(record.tasks_completed),
         commits_since: record.git_commit.as_ref().and_then(|commit| since.get(commit)).copied(),
         size: record.size,
+        only: record.only.clone(),
     }
 }
 
@@ -130,7 +141,7 @@ pub fn find(ctx: &Context, text: &str) -> Result<CheckpointRecord> {
 pub fn show(ctx: &Context, text: &str) -> Result<Shown> {
     let record = find(ctx, text)?;
     let document = read_document(ctx, &record)?;
-    let all = list(ctx)?;
+    let all = list(ctx, None)?;
     match all.into_iter().find(|listed| listed.name == record.name) {
         Some(listed) => Ok(Shown { listed, capture: record.capture, document }),
         None => Err(Error::new(Code::Internal, "a checkpoint is not in the list of them")),

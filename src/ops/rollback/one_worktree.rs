@@ -45,7 +45,7 @@ pub(super) fn make(
     };
     let kind = OperationKind::RollbackCheckpoint { checkpoint: record.name.clone() };
     let mut operation = Operation::new(kind, format!("rollback of '{text}' to checkpoint {}", record.name));
-    let mut preview = Preview::of(record.name.clone());
+    let mut preview = Preview::of(record);
     if let Some(branch) = &both.branch {
         let value = Change::new(ctx.repo.read_ref(branch)?, both.commit.clone());
         if value.old != value.new {

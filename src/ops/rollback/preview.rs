@@ -4,7 +4,9 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use crate::domain::checkpoint::CheckpointRecord;
 use crate::domain::ids::{CaseId, CheckpointName};
+use crate::domain::known_paths::OnlyCount;
 use crate::domain::names::{Oid, RefName, RepoPath};
 use crate::domain::rollback::TaskChange;
 
@@ -73,15 +75,19 @@ pub struct Preview {
     pub workspaces: Vec<WorkspaceLine>,
     /// Branches that get a reverting commit, because an upstream has their commits.
     pub reverted: Vec<RefName>,
+    /// Where only known paths were looked at for the checkpoint: how many, and of which one all else is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub only: Option<OnlyCount>,
     /// What is in conflict: a rollback to a checkpoint has none.
     pub conflicts: Vec<String>,
 }
 
 impl Preview {
     /// Of a rollback that does nothing yet.
-    pub(super) fn of(checkpoint: CheckpointName) -> Self {
+    pub(super) fn of(record: &CheckpointRecord) -> Self {
         Self {
-            checkpoint,
+            checkpoint: record.name.clone(),
+            only: record.only.clone(),
             commits: Vec::new(),
             merges: Vec::new(),
             tasks: Vec::new(),

@@ -172,7 +172,7 @@ pub(super) fn work(ctx: &Context, wanted: &Wanted) -> Result<Work> {
         preview.files = changes.into_iter().map(|change| line(change.path)).collect();
         match (worktree, checked_out) {
             (Some(path), Some(place)) => {
-                nothing_in_progress(&place)?;
+                nothing_in_progress(ctx, &place)?;
                 let commit = Change::new(old, reverted.tip.clone());
                 operation.advances = vec![BranchAdvance { path, branch: target.clone(), commit }];
             }

@@ -110,7 +110,7 @@ pub(super) fn head(transaction: &Transaction, change: &WorktreeChange, now: &Hea
 pub(super) fn advances_are_clear(ctx: &Context, transaction: &Transaction) -> Result<()> {
     for advance in &transaction.advances {
         let Some(entry) = ctx.repo.worktree_at(Path::new(&advance.path))? else { continue };
-        if let Some(kind) = entry.worktree.in_progress().first() {
+        if let Some(kind) = ctx.repo.in_progress(&entry.worktree)?.first() {
             let what = format!("{} is in progress in '{}', on {}", kind.words(), advance.path, advance.branch.short());
             return Err(changed(&[what]).hint(format!("end it first ({}), then try again", kind.ways_out())));
         }
