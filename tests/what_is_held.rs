@@ -471,6 +471,42 @@ fn what_replaces_an_object_is_not_restored_in_its_place() {
 }
 
 #[test]
+fn show_says_how_much_is_at_what_is_not_held() {
+    let scratch = Scratch::new();
+    scratch.write(".gitignore", "out/\n");
+    scratch.write("out/a/x", &"x".repeat(2000));
+    scratch.write("out/y", &"y".repeat(1096));
+    scratch.axiom(&["checkpoint", "create", "c"]);
+    let shown = scratch.json(&["checkpoint", "show", "c"]);
+    let place = scratch.path().join("out");
+    assert_eq!(shown["checkpoint"]["sizesNow"][place.to_str().unwrap()], 3096, "{shown}");
+    let words = scratch.axiom(&["checkpoint", "show", "c"]);
+    assert!(words.contains(&format!("not held (1 ignored entry): {} (3.0 KiB)", place.display())), "{words}");
+}
+
+#[test]
+fn what_has_changed_is_told_of_the_worktree_one_stands_in() {
+    let scratch = Scratch::new();
+    let beside = scratch.path().with_file_name("beside");
+    scratch.git(&["worktree", "add", "-q", beside.to_str().unwrap()]);
+    scratch.axiom(&["checkpoint", "create", "c"]);
+    scratch.write("a.txt", "main\n");
+    std::fs::write(beside.join("sub/b.txt"), "beside\n").unwrap();
+    let names = |folder: &std::path::Path, more: &[&str]| -> Vec<String> {
+        let args = [&["-C", folder.to_str().unwrap(), "--json", "checkpoint", "diff", "c"], more].concat();
+        let told: serde_json::Value = serde_json::from_str(&scratch.axiom(&args)).unwrap();
+        told["files"].as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(&scratch.path(), &[]), ["a.txt"]);
+    assert_eq!(names(&beside.join("sub"), &[]), ["sub/b.txt"]);
+    scratch.axiom(&["checkpoint", "create", "d"]);
+    assert_eq!(names(&beside, &["d"]), ["sub/b.txt"]);
+    let later = scratch.path().with_file_name("later");
+    scratch.git(&["worktree", "add", "-q", later.to_str().unwrap()]);
+    scratch.refused(&["-C", later.to_str().unwrap(), "checkpoint", "diff", "c"], "INVALID_INPUT", 2);
+}
+
+#[test]
 fn the_users_own_files_beside_the_workspaces_are_named() {
     let scratch = Scratch::new();
     scratch.write(".worktrees/tracked", "tracked\n");

@@ -9,9 +9,7 @@
 //! | `capture`, `capture_parts`, `capture_extras`, `coverage` | saving a worktree as commits, reading them, what that leaves out |
 //! | `graft` | trees with some paths replaced |
 //! | `named_objects`, `raw_files`, `other_bytes` | kept beside: what an operation in progress names; bytes that git would convert |
-//! | `capture`, `capture_extras`, `coverage` | saving a worktree as commits, and what that leaves out |
 //! | `operation_refs` | refs that say what is in progress, where these are no files |
-//! | `named_objects`, `raw_files` | kept beside: what an operation in progress names; bytes that git would convert |
 //! | `carried_over` | flags, conflicts and operations that were begun after what is taken back |
 //! | `quick` | captures of plain worktrees without a call of git, and of known paths only |
 //! | `in_progress` | operations that wait for their user, and the branches that they will move |
@@ -58,6 +56,7 @@ mod index_file;
 mod index_install;
 mod index_lock;
 mod index_users;
+mod loose;
 mod merge;
 mod modes;
 mod named_objects;

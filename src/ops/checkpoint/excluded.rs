@@ -12,13 +12,13 @@ use crate::ops::context::Context;
 use crate::ops::workspaces;
 
 /// Adds the user's own files and folders there, the topmost ones that git does not track, to what is ignored. `known` are the
-/// repository's worktrees.
+/// repository's other worktrees.
 ///
 /// # Errors
 /// `IO_FAILED`, `GIT_FAILED`.
 pub(super) fn name_users_own(
     ctx: &Context,
-    (main, known): (&Worktree, &[Worktree]),
+    (main, known): (&Worktree, &[PathBuf]),
     excluded: &[RepoPath],
     coverage: &mut Coverage,
 ) -> Result<()> {
@@ -43,8 +43,8 @@ pub(super) fn name_users_own(
 }
 
 /// The entries of the folder that are neither worktrees of this repository, nor the trash or in it by a name of ours.
-fn not_ours(ctx: &Context, (main, known): (&Worktree, &[Worktree]), folder: &RepoPath) -> Result<Vec<RepoPath>> {
-    let known = known.iter().map(|worktree| worktree.path().to_owned());
+fn not_ours(ctx: &Context, (main, known): (&Worktree, &[PathBuf]), folder: &RepoPath) -> Result<Vec<RepoPath>> {
+    let known = known.iter().cloned();
     let recorded = ctx.state().restorable.workspaces.values().map(|workspace| PathBuf::from(&workspace.path));
     let known: BTreeSet<PathBuf> = known.chain(recorded).map(|path| path.canonicalize().unwrap_or(path)).collect();
     let (root, trash) = (main.path().join(folder.to_path()), workspaces::trash_root(ctx)?);
