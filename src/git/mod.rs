@@ -9,10 +9,8 @@
 //! | `objects`, `history`, `scan` | objects; questions about history and differences; whole histories with their marks |
 //! | `capture`, `capture_parts`, `capture_extras`, `coverage` | saving a worktree as commits, reading them, what that leaves out |
 //! | `graft` | trees with some paths replaced |
-//! | `capture`, `capture_extras`, `coverage` | saving a worktree as commits, and what that leaves out |
-//! | `operation_refs` | refs that say what is in progress, where these are no files |
-//! | `named_objects`, `raw_files` | kept beside: what an operation in progress names; bytes that git would convert |
 //! | `named_objects`, `raw_files`, `other_bytes` | kept beside: what an operation in progress names; bytes that git would convert |
+//! | `operation_refs` | refs that say what is in progress, where these are no files |
 //! | `carried_over` | flags, conflicts and operations that were begun after what is taken back |
 //! | `quick` | captures of plain worktrees without a call of git, and of known paths only |
 //! | `in_progress` | operations that wait for their user, and the branches that they will move |
