@@ -1,6 +1,6 @@
 //! Errors: stable codes, exit statuses, messages that say what happened to what, why, and what to do next.
 //!
-//! Lives here: [`Error`], [`Code`], [`Exit`]. Does not live here: printing (see `cli::report`).
+//! Lives here: [`Error`], [`Code`], [`Exit`], lists for messages. Does not live here: printing (see `cli::report`).
 
 use std::fmt;
 use std::path::Path;
@@ -92,7 +92,7 @@ codes! {
     ChangedMeanwhile "CHANGED_MEANWHILE" Conflict "A ref, file or case is no longer what the operation expects; nothing was changed.";
     MergeConflict "MERGE_CONFLICT" Conflict "The merge has conflicts; nothing was changed.";
     NotSettled "NOT_SETTLED" Conflict "The conflict of a rollback is being settled by hand, and something is missing; nothing was changed.";
-    BranchInUse "BRANCH_IN_USE" Conflict "A branch is checked out in a worktree that is not part of the operation.";
+    BranchInUse "BRANCH_IN_USE" Conflict "A branch is checked out, being rebased or being bisected in a worktree that is not part of the operation.";
     InTheWay "IN_THE_WAY" Conflict "Something of yours is in the way; nothing was changed.";
     Busy "BUSY" Busy "Another process holds the lock that is needed.";
     SupervisorRunning "SUPERVISOR_RUNNING" Busy "A supervisor runs in this repository already.";
@@ -223,6 +223,15 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+/// The first `limit` of `items` as a list for people, and how many more there are.
+pub fn some_of<T: fmt::Display>(items: &[T], limit: usize) -> String {
+    let shown: Vec<String> = items.iter().take(limit).map(ToString::to_string).collect();
+    match items.len() - shown.len() {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -234,6 +243,13 @@ mod tests {
             assert!(seen.insert(code.as_str()), "{code} stands twice");
             assert!(code.meaning().ends_with('.'), "{code} needs a sentence");
         }
+    }
+
+    #[test]
+    fn a_long_list_is_cut() {
+        assert_eq!(some_of(&["a", "b"], 2), "a, b");
+        assert_eq!(some_of(&["a", "b", "c"], 2), "a, b and 1 more");
+        assert_eq!(some_of::<&str>(&[], 2), "");
     }
 
     #[test]

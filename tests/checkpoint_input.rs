@@ -12,32 +12,10 @@
 mod common;
 
 use std::os::unix::fs::PermissionsExt;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 
-use common::TestEnv;
-
-/// A user who is not root, and no user of this machine.
-const NOBODY: u32 = 65_534;
-
-/// `git axiom` as a user whom permissions bind: root becomes [`NOBODY`], who may not see where the program was built.
-fn bound_by_permissions(env: &TestEnv, args: &[&str]) -> Command {
-    let prepared = env.axiom_command(&env.repo(), args);
-    if !is_root() {
-        return prepared;
-    }
-    let program = env.root().join("git-axiom");
-    std::fs::copy(prepared.get_program(), &program).unwrap();
-    let mut command = Command::new(program);
-    command.args(prepared.get_args()).current_dir(env.repo()).env_clear().uid(NOBODY).gid(NOBODY);
-    command.envs(prepared.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    command
-}
-
-fn is_root() -> bool {
-    std::fs::read_to_string("/proc/self/status").unwrap().lines().any(|line| line.starts_with("Uid:\t0\t"))
-}
+use common::{NOBODY, TestEnv, is_root};
 
 fn names(env: &TestEnv) -> Vec<String> {
     let list = env.json(&["checkpoint", "list"]);
@@ -134,7 +112,7 @@ fn an_unreadable_file_fails_the_checkpoint_unless_it_may_be_left_out() {
     set_mode(&env.repo().join("secret"), 0);
     set_mode(&env.repo().join("closed"), 0);
     let run = |args: &[&str]| {
-        let output = bound_by_permissions(&env, args).output().unwrap();
+        let output = env.bound_by_permissions(args).output().unwrap();
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         (output.status.code(), text(&output.stdout), text(&output.stderr))
     };
@@ -154,7 +132,7 @@ fn a_repository_that_cannot_be_written_has_a_code() {
     let env = TestEnv::new();
     set_mode(env.root(), 0o755);
     set_mode(&env.repo().join(".git"), 0o555);
-    let mut command = bound_by_permissions(&env, &["checkpoint", "create", "x"]);
+    let mut command = env.bound_by_permissions(&["checkpoint", "create", "x"]);
     command.env("GIT_CONFIG_COUNT", "1").env("GIT_CONFIG_KEY_0", "safe.directory").env("GIT_CONFIG_VALUE_0", "*");
     let output = command.output().unwrap();
     set_mode(&env.repo().join(".git"), 0o755);

@@ -16,6 +16,9 @@
     clippy::disallowed_methods
 )]
 
+#[path = "common/fixed.rs"]
+mod fixed;
+
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -49,18 +52,6 @@ impl Dice {
     }
 }
 
-const ENV: &[(&str, &str)] = &[
-    ("GIT_CONFIG_NOSYSTEM", "1"),
-    ("GIT_CONFIG_GLOBAL", "/dev/null"),
-    ("GIT_AUTHOR_NAME", "A U Thor"),
-    ("GIT_AUTHOR_EMAIL", "author@example.org"),
-    ("GIT_COMMITTER_NAME", "A U Thor"),
-    ("GIT_COMMITTER_EMAIL", "author@example.org"),
-    ("GIT_EDITOR", "true"),
-    ("HOME", "/nonexistent"),
-    ("LC_ALL", "C"),
-];
-
 #[test]
 fn whatever_state_a_worktree_is_in_comes_back() {
     let seeds: Vec<u64> = match std::env::var("AXIOM_PROPERTY_SEED") {
@@ -78,7 +69,8 @@ fn whatever_state_a_worktree_is_in_comes_back() {
         .map(|worker| {
             let mine: Vec<String> = seeds.iter().skip(worker).step_by(workers).map(u64::to_string).collect();
             let mut command = Command::new(std::env::current_exe().unwrap());
-            command.args(["--exact", "worker", "--ignored", "--nocapture"]).env_clear().envs(ENV.iter().copied());
+            command.args(["--exact", "worker", "--ignored", "--nocapture"]).env_clear();
+            command.envs(fixed::FIXED.iter().copied()).env("HOME", "/nonexistent");
             for name in ["PATH", "TMPDIR", "AXIOM_PROPERTY_KIND"] {
                 command.envs(std::env::var_os(name).map(|value| (name, value)));
             }

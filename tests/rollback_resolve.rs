@@ -90,6 +90,20 @@ fn a_conflict_is_settled_in_a_worktree_and_the_rollback_goes_on_and_can_be_undon
 }
 
 #[test]
+fn it_is_settled_where_refs_are_in_a_reftable_too() {
+    let scratch = in_conflict();
+    std::fs::remove_dir_all(scratch.path().join(".git/logs")).unwrap();
+    scratch.git(&["refs", "migrate", "--ref-format=reftable"]);
+    scratch.axiom(&RESOLVE[..4]);
+    assert!(!place(&scratch).join("three.txt").exists());
+    scratch.refused(&RESOLVE, "NOT_SETTLED", 4);
+    settle(&scratch);
+    scratch.axiom(&RESOLVE);
+    assert_eq!(scratch.read("a.txt"), "a, and more\n");
+    assert!(!scratch.has("one.txt") && !place(&scratch).exists());
+}
+
+#[test]
 fn what_is_not_settled_yet_is_said_and_nothing_is_changed() {
     let scratch = in_conflict();
     let head = scratch.head();

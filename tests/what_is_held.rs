@@ -172,6 +172,162 @@ fn a_bisection_comes_back_whole_and_goes_whole() {
     assert!(refs().lines().count() > in_it.lines().count(), "the one more that was good");
 }
 
+/// As [`with_conflict`], with refs in a reftable.
+fn with_conflict_in_reftable() -> Scratch {
+    let scratch = Scratch::empty();
+    std::fs::remove_dir_all(scratch.path().join(".git")).unwrap();
+    scratch.git(&["init", "-q", "-b", "main", "--ref-format=reftable"]);
+    for (path, text) in [("a.txt", "a\n"), ("sub/b.txt", "b\n")] {
+        scratch.write(path, text);
+    }
+    scratch.git(&["add", "-A"]);
+    scratch.git(&["commit", "-q", "-m", "first"]);
+    scratch.git(&["switch", "-q", "-c", "x"]);
+    scratch.write("a.txt", "x\n");
+    scratch.git(&["commit", "-q", "-a", "-m", "x"]);
+    scratch.git(&["switch", "-q", "main"]);
+    scratch.write("a.txt", "main\n");
+    scratch.git(&["commit", "-q", "-a", "-m", "main"]);
+    scratch
+}
+
+/// The refs that say what is in progress.
+fn root_refs(scratch: &Scratch) -> String {
+    let all = scratch.git(&["for-each-ref", "--include-root-refs", "--format=%(refname) %(objectname)"]);
+    let ours = |line: &&str| !line.starts_with("refs/") && !line.starts_with("HEAD") && !line.starts_with("ORIG_HEAD");
+    let in_it = |line: &&str| ours(line) || line.starts_with("refs/bisect") || line.starts_with("refs/rewritten");
+    all.lines().filter(in_it).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_cherry_pick_comes_back_into_a_reftable_and_goes_on() {
+    let scratch = with_conflict_in_reftable();
+    scratch.axiom(&["checkpoint", "create", "before"]);
+    scratch.try_git(&["cherry-pick", "x"]);
+    assert!(!scratch.has(".git/CHERRY_PICK_HEAD"), "it is in the reftable");
+    let in_it = root_refs(&scratch);
+    assert!(in_it.contains("CHERRY_PICK_HEAD") && in_it.contains("AUTO_MERGE"), "{in_it}");
+    scratch.axiom(&["checkpoint", "create", "within"]);
+    scratch.git(&["cherry-pick", "--abort"]);
+    scratch.git(&["branch", "-q", "-D", "x"]);
+    forget(&scratch);
+    assert_eq!(root_refs(&scratch), "");
+    scratch.axiom(&["rollback", "checkpoint", "within", "--yes"]);
+    assert_eq!(root_refs(&scratch), in_it);
+    scratch.axiom(&["undo", "--yes"]);
+    assert_eq!(root_refs(&scratch), "");
+    scratch.axiom(&["rollback", "checkpoint", "within", "--yes"]);
+    scratch.write("a.txt", "resolved\n");
+    scratch.git(&["add", "a.txt"]);
+    scratch.git(&["-c", "core.editor=true", "cherry-pick", "--continue"]);
+    assert_eq!(scratch.git(&["log", "-1", "--format=%s"]), "x");
+    assert_eq!(root_refs(&scratch), "");
+    scratch.axiom(&["rollback", "checkpoint", "before", "--yes"]);
+    assert_eq!(scratch.read("a.txt"), "main\n");
+    scratch.fsck();
+}
+
+#[test]
+fn refs_of_an_operation_survive_a_crash_of_the_rollback() {
+    for fault in ["git.before-operation-refs:1", "git.after-operation-refs:1", "git.before-operation-file:1"] {
+        let scratch = with_conflict_in_reftable();
+        scratch.try_git(&["cherry-pick", "x"]);
+        let in_it = root_refs(&scratch);
+        scratch.axiom(&["checkpoint", "create", "within"]);
+        scratch.git(&["cherry-pick", "--abort"]);
+        let rollback = ["rollback", "checkpoint", "within", "--yes"];
+        assert!(!scratch.axiom_with(&rollback, &[("AXIOM_TEST_FAULT", fault)]).status.success(), "{fault}");
+        scratch.axiom(&["rollback", "--continue"]);
+        assert_eq!(root_refs(&scratch), in_it, "{fault}");
+        scratch.write("a.txt", "resolved\n");
+        scratch.git(&["add", "a.txt"]);
+        scratch.git(&["-c", "core.editor=true", "cherry-pick", "--continue"]);
+        scratch.fsck();
+    }
+}
+
+#[test]
+fn a_revert_in_a_linked_worktree_comes_back_into_its_reftable() {
+    let scratch = with_conflict_in_reftable();
+    let linked = scratch.path().parent().unwrap().join("linked");
+    let linked = linked.to_str().unwrap();
+    scratch.git(&["worktree", "add", "-q", "--detach", linked]);
+    // The first commit's file was changed since: reverting that conflicts.
+    scratch.try_git(&["-C", linked, "revert", "--no-edit", "HEAD~1"]);
+    let head = || scratch.try_git(&["-C", linked, "rev-parse", "-q", "--verify", "REVERT_HEAD"]);
+    let reverting = head().stdout;
+    assert!(!reverting.is_empty());
+    scratch.axiom(&["checkpoint", "create", "within"]);
+    scratch.git(&["-C", linked, "revert", "--abort"]);
+    assert!(head().stdout.is_empty());
+    scratch.axiom(&["rollback", "checkpoint", "within", "--worktree", linked, "--yes"]);
+    assert_eq!(head().stdout, reverting);
+    assert_eq!(root_refs(&scratch), "", "those of the main worktree are its own");
+    scratch.git(&["-C", linked, "revert", "--abort"]);
+    assert_eq!(scratch.git(&["-C", linked, "status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_bisection_comes_back_into_a_reftable_and_an_autostash_too() {
+    let scratch = with_conflict_in_reftable();
+    for number in 0..6 {
+        scratch.git(&["commit", "-q", "--allow-empty", "-m", &format!("{number}")]);
+    }
+    scratch.git(&["bisect", "start", "HEAD", "HEAD~5"]);
+    let in_it = root_refs(&scratch);
+    assert!(in_it.contains("refs/bisect/bad") && in_it.contains("BISECT_EXPECTED_REV"), "{in_it}");
+    scratch.axiom(&["checkpoint", "create", "within"]);
+    scratch.git(&["bisect", "reset"]);
+    scratch.axiom(&["checkpoint", "create", "after"]);
+    scratch.axiom(&["rollback", "checkpoint", "within", "--yes"]);
+    assert_eq!(root_refs(&scratch), in_it);
+    assert!(scratch.git(&["bisect", "good"]).contains("Bisecting"));
+    scratch.axiom(&["rollback", "checkpoint", "after", "--yes"]);
+    assert_eq!(root_refs(&scratch), "");
+
+    scratch.write("sub/b.txt", "dirty\n");
+    scratch.try_git(&["merge", "--autostash", "x"]);
+    let in_it = root_refs(&scratch);
+    assert!(in_it.contains("MERGE_AUTOSTASH"), "{in_it}");
+    scratch.axiom(&["checkpoint", "create", "merging"]);
+    scratch.git(&["merge", "--abort"]);
+    scratch.git(&["checkout", "-q", "--", "."]);
+    forget(&scratch);
+    scratch.axiom(&["rollback", "checkpoint", "merging", "--yes"]);
+    assert_eq!(root_refs(&scratch), in_it);
+    scratch.write("a.txt", "resolved\n");
+    scratch.git(&["commit", "-q", "-a", "-m", "merged"]);
+    assert_eq!(scratch.read("sub/b.txt"), "dirty\n", "the stash was applied");
+    scratch.fsck();
+}
+
+#[test]
+fn a_merge_refuses_beside_a_cherry_pick_in_a_reftable() {
+    let scratch = with_conflict_in_reftable();
+    scratch.done_task("task-1");
+    scratch.try_git(&["cherry-pick", "x"]);
+    scratch.refused(&["merge", "task-1"], "IN_THE_WAY", 4);
+}
+
+#[test]
+fn a_file_that_changes_while_its_bytes_are_kept_is_named() {
+    let scratch = with_conversion(&[("core.autocrlf", "true")], "");
+    scratch.write("ends.txt", "one\ntwo\r\n");
+    // Whoever edits between the tree and its bytes: a filter may do that too.
+    scratch.git(&["config", "filter.odd.clean", "sh -c 'cat; if test -e .git/odd; then date +%N; fi'"]);
+    scratch.write(".git/odd", "");
+    scratch.write(".git/info/attributes", "odd.bin filter=odd\n");
+    scratch.write("odd.bin", "x\n");
+    assert_eq!(not_held(&scratch, "safe", "converted"), ["odd.bin"]);
+    assert!(scratch.axiom(&["checkpoint", "show", "safe"]).contains("(1 file only as git converts it, not its bytes)"));
+    scratch.remove(".git/odd");
+    scratch.write("ends.txt", "gone\n");
+    scratch.write("odd.bin", "later\n");
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    assert_eq!(scratch.read("ends.txt"), "one\ntwo\r\n", "these bytes are held");
+    assert!(scratch.read("odd.bin").starts_with("x\r\n"), "held as git converts it");
+}
+
 /// A worktree whose conversions would change these bytes on their way in and out.
 fn with_conversion(config: &[(&str, &str)], attributes: &str) -> Scratch {
     let scratch = Scratch::new();
@@ -270,4 +426,177 @@ fn a_namespace_of_the_caller_is_for_servers_only() {
     let output = scratch.axiom_with(&["checkpoint", "create", "safe"], &[("GIT_NAMESPACE", "ns")]);
     assert!(output.status.success(), "{output:?}");
     assert!(scratch.axiom(&["checkpoint", "list"]).contains("safe"));
+}
+
+#[test]
+fn attributes_that_git_ignores_hold_for_rollback_and_undo_too() {
+    for (config, attributes, text) in [
+        (&[("core.autocrlf", "input")][..], "* -text\n", "x\r\n"),
+        (&[], "* text eol=crlf\n", "x\r\n"),
+        (&[], "* text eol=crlf\n", "x\n"),
+        (&[("filter.up.clean", "tr a-z A-Z")], "* filter=up\n", "low\n"),
+    ] {
+        let scratch = with_conversion(config, "");
+        scratch.write(".git/info/exclude", "/.worktrees/\n.gitattributes\n");
+        scratch.write("u/.gitattributes", attributes);
+        scratch.write("u/f", text);
+        let before = contents(&scratch.path());
+        assert!(not_held(&scratch, "safe", "converted").is_empty());
+        scratch.remove("u/f");
+        for (verb, there) in [(&["rollback", "checkpoint", "safe"][..], true), (&["undo"], false), (&["redo"], true)] {
+            scratch.axiom(&[verb, &["--yes"]].concat());
+            assert_eq!(scratch.has("u/f"), there, "{verb:?} {attributes}");
+        }
+        assert_eq!(contents(&scratch.path()), before, "{attributes}");
+    }
+}
+
+#[test]
+fn what_replaces_an_object_is_not_restored_in_its_place() {
+    let scratch = Scratch::new();
+    scratch.write("replacement", "REPLACED\n");
+    let blob = scratch.git(&["hash-object", "-w", "replacement"]);
+    scratch.remove("replacement");
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    scratch.git(&["replace", &scratch.git(&["rev-parse", ":a.txt"]), &blob]);
+    scratch.axiom(&["checkpoint", "create", "replaced"]);
+    for name in ["safe", "replaced"] {
+        scratch.write("a.txt", name);
+        scratch.git(&["commit", "-q", "-a", "-m", "work"]);
+        scratch.axiom(&["rollback", "checkpoint", name, "--yes"]);
+        assert_eq!(scratch.read("a.txt"), "a\n", "{name}");
+        scratch.axiom(&["undo", "--yes"]);
+        assert_eq!(scratch.read("a.txt"), name);
+    }
+}
+
+#[test]
+fn show_says_how_much_is_at_what_is_not_held() {
+    let scratch = Scratch::new();
+    scratch.write(".gitignore", "out/\n");
+    scratch.write("out/a/x", &"x".repeat(2000));
+    scratch.write("out/y", &"y".repeat(1096));
+    scratch.axiom(&["checkpoint", "create", "c"]);
+    let shown = scratch.json(&["checkpoint", "show", "c"]);
+    let place = scratch.path().join("out");
+    assert_eq!(shown["checkpoint"]["sizesNow"][place.to_str().unwrap()], 3096, "{shown}");
+    let words = scratch.axiom(&["checkpoint", "show", "c"]);
+    assert!(words.contains(&format!("not held (1 ignored entry): {} (3.0 KiB)", place.display())), "{words}");
+}
+
+#[test]
+fn what_has_changed_is_told_of_the_worktree_one_stands_in() {
+    let scratch = Scratch::new();
+    let beside = scratch.path().with_file_name("beside");
+    scratch.git(&["worktree", "add", "-q", beside.to_str().unwrap()]);
+    scratch.axiom(&["checkpoint", "create", "c"]);
+    scratch.write("a.txt", "main\n");
+    std::fs::write(beside.join("sub/b.txt"), "beside\n").unwrap();
+    let names = |folder: &std::path::Path, more: &[&str]| -> Vec<String> {
+        let args = [&["-C", folder.to_str().unwrap(), "--json", "checkpoint", "diff", "c"], more].concat();
+        let told: serde_json::Value = serde_json::from_str(&scratch.axiom(&args)).unwrap();
+        told["files"].as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(&scratch.path(), &[]), ["a.txt"]);
+    assert_eq!(names(&beside.join("sub"), &[]), ["sub/b.txt"]);
+    scratch.axiom(&["checkpoint", "create", "d"]);
+    assert_eq!(names(&beside, &["d"]), ["sub/b.txt"]);
+    let later = scratch.path().with_file_name("later");
+    scratch.git(&["worktree", "add", "-q", later.to_str().unwrap()]);
+    scratch.refused(&["-C", later.to_str().unwrap(), "checkpoint", "diff", "c"], "INVALID_INPUT", 2);
+}
+
+#[test]
+fn the_users_own_files_beside_the_workspaces_are_named() {
+    let scratch = Scratch::new();
+    scratch.write(".worktrees/tracked", "tracked\n");
+    scratch.git(&["add", "-f", ".worktrees/tracked"]);
+    scratch.git(&["commit", "-q", "-m", "tracked"]);
+    scratch.open_task("t1");
+    scratch.axiom(&["checkpoint", "create", "first"]);
+    scratch.axiom(&["rollback", "checkpoint", "first", "--yes"]);
+    assert_eq!(not_held(&scratch, "ours", "ignored"), Vec::<String>::new());
+    scratch.write(".worktrees/mine", "mine\n");
+    scratch.write(".worktrees/notes/of/mine", "mine\n");
+    scratch.write(".worktrees/trash/mine", "mine\n");
+    scratch.git(&["init", "-q", ".worktrees/clone"]);
+    let named = [".worktrees/clone", ".worktrees/mine", ".worktrees/notes", ".worktrees/trash/mine"];
+    assert_eq!(not_held(&scratch, "theirs", "ignored"), named);
+    scratch.write(".worktrees/tracked", "changed\n");
+    scratch.axiom(&["rollback", "checkpoint", "theirs", "--yes"]);
+    assert!(named.iter().all(|path| scratch.path().join(path).exists()));
+    assert_eq!(scratch.read(".worktrees/tracked"), "tracked\n");
+    // A file in the place of the folder.
+    let other = Scratch::new();
+    other.write(".worktrees", "a file\n");
+    assert_eq!(not_held(&other, "theirs", "ignored"), [".worktrees"]);
+}
+
+#[test]
+fn files_of_which_only_the_line_ends_changed_go_back_too() {
+    for (config, attributes) in [(&[("core.autocrlf", "input")][..], ""), (&[], "* text=auto\n")] {
+        for (then, now) in [("l1\r\nl2\n", "l1\nl2\n"), ("l1\nl2\n", "l1\r\nl2\n"), ("l1\r\nl2\n", "l1\r\nl2\r\n")] {
+            let scratch = with_conversion(config, attributes);
+            // Tracked and changed, and not tracked.
+            for path in ["a.txt", "new.txt"] {
+                scratch.write(path, then);
+            }
+            // What git takes for unchanged is left as it is: nobody knows what it was.
+            scratch.write("sub/b.txt", "b\r\n");
+            let before = contents(&scratch.path());
+            scratch.axiom(&["checkpoint", "create", "safe"]);
+            for path in ["a.txt", "new.txt"] {
+                scratch.write(path, now);
+            }
+            let after = contents(&scratch.path());
+            let preview = scratch.axiom(&["rollback", "checkpoint", "safe", "--dry-run"]);
+            assert!(preview.contains("2 files with uncommitted content are replaced"), "{preview}");
+            for (verb, there) in [
+                (&["rollback", "checkpoint", "safe"][..], &before),
+                (&["undo"], &after),
+                (&["redo"], &before),
+                (&["undo"], &after),
+            ] {
+                scratch.axiom(&[verb, &["--yes"]].concat());
+                assert_eq!(contents(&scratch.path()), *there, "{verb:?} {then:?} {now:?}");
+            }
+            scratch.fsck();
+        }
+    }
+}
+
+#[test]
+fn line_ends_that_were_changed_since_stay_through_an_undo() {
+    let scratch = with_conversion(&[("core.autocrlf", "input")], "");
+    scratch.write("a.txt", "mine\n");
+    scratch.write("new.txt", "then\n");
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    scratch.write("new.txt", "now\n");
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    scratch.write("a.txt", "mine\r\n");
+    for (verb, text) in [("undo", "now\n"), ("redo", "then\n")] {
+        scratch.axiom(&[verb, "--yes"]);
+        assert_eq!((scratch.read("a.txt").as_str(), scratch.read("new.txt").as_str()), ("mine\r\n", text), "{verb}");
+    }
+}
+
+#[test]
+fn a_rollback_of_line_ends_alone_survives_a_crash() {
+    for fault in ["git.restore-begin:1", "git.restore-in-trash:1", "git.restore-before-sync:1", "journal.files-restored:1"] {
+        for (end, goes_back) in [("--continue", true), ("--abort", false)] {
+            let scratch = with_conversion(&[("core.autocrlf", "input")], "");
+            scratch.write("a.txt", "l1\r\nl2\n");
+            scratch.write("new.txt", "n1\nn2\n");
+            let before = contents(&scratch.path());
+            scratch.axiom(&["checkpoint", "create", "safe"]);
+            scratch.write("a.txt", "l1\nl2\n");
+            scratch.write("new.txt", "n1\r\nn2\n");
+            let wrecked = contents(&scratch.path());
+            let fault = [("AXIOM_TEST_FAULT", fault)];
+            let crashed = scratch.axiom_with(&["rollback", "checkpoint", "safe", "--yes"], &fault);
+            assert!(!crashed.status.success(), "{fault:?}");
+            scratch.axiom(&["rollback", end]);
+            assert_eq!(contents(&scratch.path()), if goes_back { before } else { wrecked }, "{fault:?} {end}");
+        }
+    }
 }

@@ -11,6 +11,7 @@ use crate::cli::words;
 use crate::domain::case::CaseEdit;
 use crate::domain::ids::{CaseId, CheckpointName, TxnId};
 use crate::domain::operation::RefChange;
+use crate::domain::text::Change;
 use crate::domain::transaction::{Progress, Transaction};
 use crate::error::{Exit, Result};
 use crate::ops::history;
@@ -53,7 +54,7 @@ struct View<'a> {
     state: Progress,
     undo_of: Option<&'a TxnId>,
     undone_by: Option<&'a TxnId>,
-    refs: &'a [RefChange],
+    refs: Vec<RefChange>,
     worktrees: Vec<&'a str>,
     added: &'a [CaseId],
     edits: &'a [CaseEdit],
@@ -71,12 +72,27 @@ fn view(transaction: &Transaction) -> View<'_> {
         state: transaction.progress,
         undo_of: transaction.undo_of.as_ref(),
         undone_by: transaction.undone_by.as_ref(),
-        refs: &transaction.refs,
-        worktrees: transaction.worktrees.iter().map(|worktree| worktree.path.as_str()).collect(),
+        refs: refs(transaction),
+        worktrees: worktrees(transaction),
         added: &transaction.added,
         edits: &transaction.edits,
         checkpoints: &transaction.checkpoints,
     }
+}
+
+/// Every ref that it moved, branches that are checked out somewhere among them.
+fn refs(transaction: &Transaction) -> Vec<RefChange> {
+    let advanced = transaction.advances.iter().map(|advance| RefChange {
+        name: advance.branch.clone(),
+        value: Change::new(Some(advance.commit.old.clone()), Some(advance.commit.new.clone())),
+    });
+    advanced.chain(transaction.refs.iter().cloned()).collect()
+}
+
+/// Every worktree whose files it changed.
+fn worktrees(transaction: &Transaction) -> Vec<&str> {
+    let advanced = transaction.advances.iter().map(|advance| advance.path.as_str());
+    advanced.chain(transaction.worktrees.iter().map(|worktree| worktree.path.as_str())).collect()
 }
 
 /// Lists transactions, newest first.

@@ -8,7 +8,7 @@ use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::domain::ids::CaseId;
 use crate::domain::names::RepoPath;
-use crate::error::{Code, Error, Exit, Result};
+use crate::error::{Code, Error, Exit, Result, some_of};
 use crate::ops::merge::{MergeOutcome, merge_task};
 
 /// Arguments of `merge`.
@@ -55,7 +55,7 @@ pub fn run(args: &Merge, global: &Global, screen: &mut Screen) -> Result<Exit> {
         }
         MergeOutcome::TouchesAxiom { files } => {
             return Err(Error::new(Code::InTheWay, format!("the work of '{task}' changes what git axiom itself reads"))
-                .why(names(files))
+                .why(some_of(files, 20))
                 .hint(format!("look at it, then: git axiom merge --allow-axiom {task}")));
         }
         MergeOutcome::TargetMissing { target } => {
@@ -78,12 +78,6 @@ pub fn run(args: &Merge, global: &Global, screen: &mut Screen) -> Result<Exit> {
 
 fn conflict(task: &CaseId, files: &[RepoPath], target: &str) -> Error {
     Error::new(Code::MergeConflict, format!("'{task}' conflicts with the target at {target}"))
-        .why(names(files))
+        .why(some_of(files, 20))
         .hint(format!("merge the target into axiom/{task} by hand, settle the conflict there, then run the command again"))
-}
-
-fn names(files: &[RepoPath]) -> String {
-    let shown: Vec<String> = files.iter().take(20).map(ToString::to_string).collect();
-    let more = files.len() - shown.len();
-    if more > 0 { format!("{} and {more} more", shown.join(", ")) } else { shown.join(", ") }
 }

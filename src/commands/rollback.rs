@@ -1,6 +1,7 @@
 //! `git axiom rollback …`.
 
 pub(in crate::commands) mod menu;
+mod parts;
 mod task;
 
 use std::path::{Path, PathBuf};
@@ -8,10 +9,11 @@ use std::path::{Path, PathBuf};
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
+use self::parts::Parts;
+use super::checkpoint::only_text;
 use super::{open_configured, working_dir};
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
-use crate::cli::words;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::Context;
 use crate::ops::journal::Ended as Closed;
@@ -164,32 +166,15 @@ fn checkpoint(context: &mut Context, screen: &mut Screen, wish: Wish<'_>, how: &
         undo: Some(undo.clone()),
         moved_aside,
     };
-    screen.answer(&answer, || {
-        let mut text = people(&done.preview, "Went");
-        for place in &answer.moved_aside {
-            text.push_str(&format!("moved out of the way: {place}\n"));
-        }
-        text.push_str(&format!("What was there before is in checkpoint {}.\nTo take it back: {undo}\n", done.safety));
-        text
-    })?;
+    screen
+        .answer(&answer, || people(&done.preview, "Went") + &parts::ending(&answer.moved_aside, done.safety.as_str(), &undo))?;
     Ok(Exit::Done)
 }
 
 fn people(preview: &Preview, goes: &str) -> String {
-    let mut text = format!("{goes} back to checkpoint {}:\n", preview.checkpoint);
-    let before = text.len();
-    let mut part = |one: &str, many: &str, lines: Vec<String>| {
-        if lines.is_empty() {
-            return;
-        }
-        text.push_str(&format!("  {} {}\n", lines.len(), words::verb(lines.len(), one, many)));
-        for line in lines.iter().take(20) {
-            text.push_str(&format!("    {line}\n"));
-        }
-        if lines.len() > 20 {
-            text.push_str(&format!("    and {} more\n", lines.len() - 20));
-        }
-    };
+    let only = preview.only.as_ref().map_or_else(String::new, |only| format!("\n  for it, {}", only_text(only)));
+    let mut parts = Parts::below(&format!("{goes} back to checkpoint {}:{only}", preview.checkpoint));
+    let mut part = |one: &str, many: &str, lines: Vec<String>| parts.add(one, many, lines);
     part(
         "commit leaves its branch",
         "commits leave their branches",
@@ -219,10 +204,10 @@ fn people(preview: &Preview, goes: &str) -> String {
         "other worktrees stay as they are, though the checkpoint has them otherwise (to go back there: --worktree PATH)",
     );
     part(left_alone.0, left_alone.1, preview.left_alone.clone());
-    if text.len() == before {
-        text.push_str("  nothing that is there now is lost\n");
+    if parts.is_empty() {
+        return format!("{}  nothing that is there now is lost\n", parts.into_text());
     }
-    text
+    parts.into_text()
 }
 
 /// What becomes of a workspace, in words; its key in JSON is one word.

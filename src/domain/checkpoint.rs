@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::case::Status;
 use super::ids::{AgentId, CaseId, CheckpointName};
+use super::known_paths::{OnlyCount, OnlyPaths};
 use super::names::{Oid, RefName, RepoPath};
 use super::state::Restorable;
 
@@ -101,6 +102,9 @@ pub struct CheckpointRecord {
     /// How many bytes it added to the repository; none where that was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
+    /// Where only known paths were looked at: how many, and of which checkpoint the rest is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub only: Option<OnlyCount>,
 }
 
 /// A checkpoint that was deleted and can still be brought back.
@@ -160,6 +164,13 @@ impl CheckpointDocument {
         let mut rest = self.coverage.iter().filter(|(path, coverage)| !coverage.missing && !is_linked(path));
         let (_, coverage) = rest.next()?;
         rest.next().is_none().then_some(coverage)
+    }
+
+    /// What was looked at, where that was not everything.
+    pub fn only(&self) -> Option<OnlyCount> {
+        let only = || self.coverage.values().filter_map(|coverage| coverage.only.as_ref());
+        let base = only().next()?.all_else_as_of.clone();
+        Some(OnlyCount { paths: only().map(|only| only.paths.len() as u64).sum(), all_else_as_of: base })
     }
 }
 
@@ -252,6 +263,9 @@ pub struct Coverage {
     /// The whole worktree: its folder is gone.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub missing: bool,
+    /// Everything but these paths, as it was when the checkpoint was made: of the rest, what an earlier one had is held.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub only: Option<OnlyPaths>,
 }
 
 impl PathSample {
@@ -275,7 +289,8 @@ impl Coverage {
     pub fn says_nothing_of(&self, path: &RepoPath) -> bool {
         let Self { ignored, nested_repositories, too_large, special, unreadable, refused_names, .. } = self;
         // Of the others something is held: a submodule's commit, a file as git converts it.
-        let Self { dirty_submodules: _, converted: _, missing: _, .. } = self;
+        // Nor is what was not looked at left alone: what the earlier checkpoint had is what this one has.
+        let Self { dirty_submodules: _, converted: _, missing: _, only: _, .. } = self;
         let others = [nested_repositories, too_large, special, unreadable, refused_names];
         ignored.covers(path) || others.into_iter().any(|sample| sample.is_cut() || sample.covers(path))
     }
@@ -285,11 +300,15 @@ impl Coverage {
         self.ignored.is_cut()
     }
 
-    /// Whether the capture holds everything that is in the worktree.
+    /// Whether the capture holds everything that was in the worktree when it was made.
     pub fn is_complete(&self) -> bool {
+        !self.missing && self.only.is_none() && self.samples().iter().all(|sample| sample.count == 0)
+    }
+
+    /// What is not held, or not as it was, of every kind.
+    pub fn samples(&self) -> [&PathSample; 8] {
         let Self { ignored, nested_repositories, dirty_submodules, too_large, special, .. } = self;
-        let Self { unreadable, refused_names, converted, missing, .. } = self;
-        let parts = [ignored, nested_repositories, dirty_submodules, too_large, special, unreadable, refused_names, converted];
-        !missing && parts.iter().all(|part| part.count == 0)
+        let Self { unreadable, refused_names, converted, missing: _, only: _, .. } = self;
+        [ignored, nested_repositories, dirty_submodules, too_large, special, unreadable, refused_names, converted]
     }
 }

@@ -143,6 +143,25 @@ impl RepoPath {
         &self.0
     }
 
+    /// The folder that it is in (empty: the topmost), and its name there.
+    pub fn split(&self) -> (&[u8], &[u8]) {
+        match self.0.iter().rposition(|byte| *byte == b'/') {
+            Some(at) => (&self.0[..at], &self.0[at + 1..]),
+            None => (b"", &self.0),
+        }
+    }
+
+    /// The folders that it is in, topmost first; without the topmost of all, which has no name.
+    pub fn folders_above(&self) -> impl Iterator<Item = RepoPath> {
+        let ends = self.0.iter().enumerate().filter(|(_, byte)| **byte == b'/');
+        ends.map(|(end, _)| Self::new(&self.0[..end]))
+    }
+
+    /// Its name in its folder.
+    pub fn file_name(&self) -> &[u8] {
+        self.split().1
+    }
+
     /// The path for the operating system, relative.
     pub fn to_path(&self) -> std::path::PathBuf {
         use std::os::unix::ffi::OsStrExt;
@@ -184,6 +203,14 @@ impl<'de> Deserialize<'de> for RepoPath {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_has_a_folder_and_a_name() {
+        assert_eq!(RepoPath::new("a/b/c").split(), (&b"a/b"[..], &b"c"[..]));
+        assert_eq!(RepoPath::new("c").split(), (&b""[..], &b"c"[..]));
+        let above: Vec<String> = RepoPath::new("a/b/c").folders_above().map(|folder| folder.to_string()).collect();
+        assert_eq!(above, ["a", "a/b"]);
+    }
 
     #[test]
     fn a_path_that_is_not_utf8_survives_json() {

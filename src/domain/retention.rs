@@ -30,7 +30,7 @@ pub struct Rules {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protection {
-    /// It is among the newest.
+    /// It is among the newest, or the newest complete one.
     Newest,
     /// A user named it.
     Named,
@@ -71,6 +71,8 @@ pub fn protections(state: &State, rules: &Rules, now: Timestamp) -> BTreeMap<Che
     };
     let records = newest_first(state);
     records.iter().take(NEWEST).for_each(|record| keep(&record.name, Protection::Newest));
+    // Those of known paths are built on it.
+    records.iter().find(|record| record.only.is_none()).into_iter().for_each(|record| keep(&record.name, Protection::Newest));
     for record in &records {
         if rules.protect_named && record.kind == CheckpointType::Named {
             keep(&record.name, Protection::Named);
@@ -154,6 +156,7 @@ fn age_in_days(record: &CheckpointRecord, now: Timestamp) -> i64 {
 #[cfg(test)]
 mod tests {
     use super::super::ids::{SessionId, TxnId};
+    use super::super::known_paths::OnlyCount;
     use super::super::names::{Oid, RefName};
     use super::super::operation::Operation;
     use super::super::session::{Session, SessionState};
@@ -186,10 +189,20 @@ mod tests {
                 seq: number as u64 + 1,
                 tasks_completed: 0,
                 size: None,
+                only: None,
             };
             state.record.checkpoints.insert(record.name.clone(), record);
         }
         state
+    }
+
+    #[test]
+    fn the_newest_complete_one_stays_below_many_of_known_paths() {
+        let mut state = state(&[(Trigger::Periodic, 0); 9]);
+        for record in state.record.checkpoints.values_mut().filter(|record| record.seq > 2) {
+            record.only = Some(OnlyCount { paths: 1, all_else_as_of: CheckpointName::new("c1").unwrap() });
+        }
+        assert_eq!(gone(&state, &RULES), "c0 c2 c3");
     }
 
     fn gone(state: &State, rules: &Rules) -> String {

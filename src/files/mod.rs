@@ -6,7 +6,9 @@
 mod append;
 mod durable;
 mod lock;
+mod look;
 mod scratch;
+mod size;
 
 pub use append::{AppendFile, append_public, open_append};
 pub use durable::{
@@ -15,4 +17,6 @@ pub use durable::{
     sync_dirs_if_there, sync_file, write_atomic, write_public, write_read_only, write_scratch, write_users_file,
 };
 pub use lock::{FileLock, LockAttempt, is_locked};
+pub use look::{list, metadata, open_optional};
 pub use scratch::{SCRATCH_PREFIX, is_trashed_name, remove_scratch, remove_trashed, write_stand_in};
+pub use size::size_below;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::domain::names::{Oid, RefName, RepoPath};
 use crate::env;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, some_of};
 
 use super::capture::is_below;
 use super::history::TreeChange;
@@ -174,17 +174,15 @@ impl Repository {
         if blocking.is_empty() {
             return Ok(());
         }
-        let shown = blocking.iter().take(10).map(String::as_str).collect::<Vec<_>>().join(", ");
-        let more = if blocking.len() > 10 { format!(" and {} more", blocking.len() - 10) } else { String::new() };
         Err(Error::new(Code::InTheWay, format!("changes of yours in '{}' are in the way", advance.worktree.path().display()))
-            .why(format!("{shown}{more}"))
+            .why(some_of(&blocking, 10))
             .hint("commit, stash or move them, and try again"))
     }
 }
 
 /// Whether one of the sorted paths is `path`, below it, or above it.
 fn touches(sorted: &[&RepoPath], path: &RepoPath) -> bool {
-    let above = super::place::folders_above(path).any(|folder| sorted.binary_search(&&folder).is_ok());
+    let above = path.folders_above().any(|folder| sorted.binary_search(&&folder).is_ok());
     // What is below `path` need not follow it directly: `a.b` stands between `a` and `a/b`.
     above
         || sorted

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::files;
 
 use super::durability::sync_file_system;
-use super::place::{Found, Trash, folders_above, look};
+use super::place::{Found, Trash, look};
 use super::worktree_list::Worktree;
 
 /// How the folders in a trash begin that hold one such thing each. Their names say how deep it was, so that one rename is
@@ -44,7 +44,7 @@ impl Trash<'_> {
         if std::fs::symlink_metadata(&from).is_err() {
             return Ok(None);
         }
-        let depth = folders_above(path).count() + 1;
+        let depth = path.folders_above().count() + 1;
         let to = self.folder().join(format!("{ASIDE}{depth}-{}", env::fresh_id())).join(path.to_path());
         if let Some(parent) = to.parent() {
             files::create_dir_all(parent)?;
@@ -110,7 +110,7 @@ fn merge_back(root: &Path, path: &RepoPath, from: &Path) -> Result<bool> {
     let place = root.join(path.to_path());
     match look(root, path)? {
         Found::Missing => {
-            folders_above(path).try_for_each(|folder| files::create_users_dir(&root.join(folder.to_path())))?;
+            path.folders_above().try_for_each(|folder| files::create_users_dir(&root.join(folder.to_path())))?;
             files::rename_no_replace(from, &place)
         }
         Found::Folder if meta.is_dir() && !is_repository(from) && !is_repository(&place) => {

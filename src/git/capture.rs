@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::names::{Oid, RepoPath};
 use crate::env;
 use crate::error::{Code, Error, Result};
+use crate::files;
 
 use super::capture_extras::CaptureExtras;
 use super::changed_paths::ChangedPaths;
@@ -121,7 +122,7 @@ impl Repository {
         } else {
             let index = if as_is { another("index")? } else { looked_at };
             let tree = self.files_tree(worktree, &index, &changed, &mut coverage)?;
-            let raw = self.raw_files(worktree, (&index, &tree), &changed, &mut coverage)?;
+            let raw = self.raw_files(worktree, &index, &changed, &mut coverage)?;
             (Some(tree), raw)
         };
         let mut extras = CaptureExtras::read(self, worktree, facts)?;
@@ -161,12 +162,11 @@ impl Repository {
                 }
                 StatusKind::Untracked => {
                     let place = worktree.path().join(path.to_path());
-                    match std::fs::symlink_metadata(&place) {
-                        Ok(meta) if meta.is_file() && meta.len() > options.max_file_size => coverage.too_large.add(path),
-                        Ok(_) => changed.push(path),
+                    match files::metadata(&place)? {
+                        Some(meta) if meta.is_file() && meta.len() > options.max_file_size => coverage.too_large.add(path),
+                        Some(_) => changed.push(path),
                         // Gone since.
-                        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
-                        Err(e) => return Err(Error::io("look at", &place, e)),
+                        None => {}
                     }
                 }
                 StatusKind::Unmerged => changed.push(path),

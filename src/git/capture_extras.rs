@@ -40,7 +40,7 @@ pub(super) const OPERATION: &[&str] = &[
     "rebase-merge",
     "rebase-apply",
     "sequencer",
-    // Refs of this worktree alone, which are never packed. The reftable has them elsewhere.
+    // Refs of this worktree alone, which are never packed. The reftable has them elsewhere: see `operation_refs`.
     "refs/bisect",
     "refs/rewritten",
 ];
@@ -104,6 +104,11 @@ impl CaptureExtras {
                 }
             }
         }
+        for one in r.operation_refs(worktree)? {
+            if !operation.iter().any(|file| file.path == one.path) {
+                operation.push(one);
+            }
+        }
         Ok(Self { index, operation, ..Self::default() })
     }
 
@@ -148,17 +153,16 @@ impl CaptureExtras {
     /// # Errors
     /// `CHECKPOINT_DAMAGED` where the capture has not the shape of one.
     pub fn of_capture(repository: &Repository, capture: &Oid) -> Result<Self> {
-        let damaged = || Error::new(Code::CheckpointDamaged, format!("{} is no capture", capture.short()));
-        let commit = repository.read_commit(capture)?;
-        let index = repository.read_commit(commit.parents.get(1).ok_or_else(damaged)?)?;
-        // Only the next parent can be it; the others keep refs and captures alive.
-        let Some(parent) = index.parents.get(1) else { return Ok(Self::default()) };
+        // Only the first can be it; the others keep refs and captures alive.
+        let further = repository.capture_parts(capture)?.further;
+        let Some(parent) = further.first() else { return Ok(Self::default()) };
         let tree = repository.read_commit(parent)?.tree;
         let Some(list) = repository.read_tree(&tree)?.into_iter().find(|entry| entry.name == LIST) else {
             return Ok(Self::default());
         };
         let json = repository.read_blob(&list.oid, LIMIT)?;
-        serde_json::from_slice(&json).map_err(|e| damaged().because(e))
+        let damaged = |e| Error::new(Code::CheckpointDamaged, format!("{} is no capture", capture.short())).because(e);
+        serde_json::from_slice(&json).map_err(damaged)
     }
 }
 

@@ -1,5 +1,5 @@
 //! Conflict stages, flags and operations in progress that the user began after a transaction which is now taken back: they
-//! stay, or stop it. Pure.
+//! stay, or stop it where the transaction changed the same. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,22 +8,10 @@ use crate::domain::names::{Oid, RepoPath};
 use super::capture_extras::{CaptureExtras, OperationFile};
 use super::history::TreeChange;
 use super::index_file::{ConflictStage, IndexExtras};
+use super::other_bytes::settled;
 
 /// Files of git's that outlive an operation, or come without one.
 const REMAINS: [&str; 4] = ["MERGE_MSG", "SQUASH_MSG", "MERGE_RR", "AUTO_MERGE"];
-
-/// What the beginning of a path in a git directory says is in progress.
-const WORDS: [(&str, &str); 9] = [
-    ("rebase-", "a rebase"),
-    ("REBASE_HEAD", "a rebase"),
-    ("MERGE_HEAD", "a merge"),
-    ("CHERRY_PICK_HEAD", "a cherry-pick"),
-    ("REVERT_HEAD", "a revert"),
-    ("sequencer", "a cherry-pick or revert"),
-    ("BISECT_", "a bisect"),
-    ("refs/bisect", "a bisect"),
-    ("refs/rewritten", "a rebase"),
-];
 
 /// What is said beside the trees, at three moments.
 #[derive(Debug, Clone, Copy)]
@@ -65,16 +53,21 @@ impl Moments<'_> {
             conflicts.extend(paths);
             IndexExtras::default()
         });
-        if conflicts.is_empty() { Ok(CaptureExtras { index, operation, ..self.back.clone() }) } else { Err(conflicts) }
+        let raw = settled([self.left, self.back, self.now]).unwrap_or_else(|paths| {
+            conflicts.extend(paths);
+            Vec::new()
+        });
+        if conflicts.is_empty() { Ok(CaptureExtras { index, operation, raw, ..self.back.clone() }) } else { Err(conflicts) }
     }
 
+    /// What the transaction did not change is as it is now, whatever was begun or ended since. What it may then do to the
+    /// paths and branches that this concerns is for the caller to find.
     fn operation(&self) -> Result<Vec<OperationFile>, String> {
-        let [left, back, now] = [self.left, self.back, self.now].map(|extras| files(extras, |_| true));
+        let [left, now] = [self.left, self.now].map(|extras| files(extras, |_| true));
         if left == now {
             return Ok(self.back.operation.clone());
         }
-        let itself = |extras| files(extras, |name| !REMAINS.contains(&name));
-        if left == back && itself(self.left) == itself(self.now) {
+        if self.left.has_operation_of(self.back) {
             return Ok(self.now.operation.clone());
         }
         Err(match (in_progress(self.left), in_progress(self.now)) {
@@ -131,6 +124,14 @@ fn settled_path<'s>([left, back, now]: [&'s Said; 3], entry: Option<&TreeChange>
     }
 }
 
+impl CaptureExtras {
+    /// Whether the same operation is in progress, or none, whatever an earlier one may have left.
+    pub fn has_operation_of(&self, other: &Self) -> bool {
+        let itself = |extras| files(extras, |name| !REMAINS.contains(&name));
+        itself(self) == itself(other)
+    }
+}
+
 fn files(extras: &CaptureExtras, wanted: impl Fn(&str) -> bool) -> BTreeMap<&RepoPath, &Oid> {
     let wanted = |file: &&OperationFile| wanted(&file.path.to_string());
     extras.operation.iter().filter(wanted).map(|file| (&file.path, &file.oid)).collect()
@@ -138,8 +139,7 @@ fn files(extras: &CaptureExtras, wanted: impl Fn(&str) -> bool) -> BTreeMap<&Rep
 
 /// The operation in progress, in words.
 fn in_progress(extras: &CaptureExtras) -> Option<&'static str> {
-    let is_there = |start: &str| extras.operation.iter().any(|file| file.path.as_bytes().starts_with(start.as_bytes()));
-    WORDS.iter().find(|(start, _)| is_there(start)).map(|(_, words)| *words)
+    extras.in_progress().first().map(|kind| kind.words())
 }
 
 fn by_path(index: &IndexExtras) -> BTreeMap<&RepoPath, Said> {
@@ -223,9 +223,12 @@ mod tests {
     }
 
     #[test]
-    fn an_operation_that_began_or_ended_since_stops_it_and_remains_do_not() {
+    fn an_operation_stays_where_the_transaction_left_it_alone() {
         let (none, merge, remains) = (doing(&[]), doing(&["MERGE_HEAD", "MERGE_MSG"]), doing(&["MERGE_RR"]));
-        assert_eq!(settle([&none, &none, &merge], &[]), Err(vec!["a merge is in progress".to_owned()]));
+        assert_eq!(settle([&none, &none, &merge], &[]).as_ref(), Ok(&merge));
+        assert_eq!(settle([&merge, &merge, &none], &[]).as_ref(), Ok(&none));
+        let rebase = doing(&["rebase-merge/done"]);
+        assert_eq!(settle([&none, &merge, &rebase], &[]), Err(vec!["a rebase is in progress".to_owned()]));
         assert_eq!(settle([&merge, &none, &none], &[]), Err(vec!["a merge has ended".to_owned()]));
         assert_eq!(settle([&none, &merge, &none], &[]).as_ref(), Ok(&merge));
         assert_eq!(settle([&merge, &none, &merge], &[]).as_ref(), Ok(&none));

@@ -158,7 +158,7 @@ fn unsettled(workspace: &Worktree, path: &RepoPath) -> Error {
 
 /// Whether a file is likely a secret, by its name: such a file is committed only by a human.
 pub fn looks_secret(path: &RepoPath) -> bool {
-    let name = path.as_bytes().rsplit(|b| *b == b'/').next().unwrap_or_default().to_ascii_lowercase();
+    let name = path.file_name().to_ascii_lowercase();
     let name = String::from_utf8_lossy(&name);
     let samples = ["example", "sample", "template", "dist"];
     if let Some(rest) = name.strip_prefix(".env") {

@@ -9,7 +9,7 @@ use crate::error::Result;
 
 use super::aside::{is_repository, something_stays};
 use super::history::{FileId, TreeChange};
-use super::place::{Found, folders_above, look};
+use super::place::{Found, look};
 use super::repository::Repository;
 use super::restore::{Attempt, Restore, executable, without_submodules};
 use super::restore_plan::Now;
@@ -23,7 +23,7 @@ pub(super) struct Foreign {
 impl Foreign {
     /// The one that a path is in.
     pub fn above(&self, path: &RepoPath) -> Option<RepoPath> {
-        if self.folders.is_empty() { None } else { folders_above(path).find(|folder| self.folders.contains(folder)) }
+        if self.folders.is_empty() { None } else { path.folders_above().find(|folder| self.folders.contains(folder)) }
     }
 }
 
@@ -41,7 +41,7 @@ impl Repository {
         };
         let mut seen: BTreeMap<RepoPath, bool> = BTreeMap::new();
         for change in changes.iter().filter(|change| appears(change)) {
-            for folder in folders_above(&change.path) {
+            for folder in change.path.folders_above() {
                 if let Entry::Vacant(unseen) = seen.entry(folder) {
                     let place = root.join(unseen.key().to_path());
                     let is_one = is_repository(&place) && !self.has_below(captured, unseen.key())?;

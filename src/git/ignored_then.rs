@@ -26,7 +26,7 @@ impl Repository {
         let here = worktree.with_files_in(&files);
         let git = || self.git_in(&here).index(&index).config("core.sparseCheckout=false");
         git().args(["read-tree", tree.as_str()]).run_ok()?;
-        let is_one = |path: &RepoPath| path.as_bytes().rsplit(|byte| *byte == b'/').next() == Some(b".gitignore");
+        let is_one = |path: &RepoPath| path.file_name() == b".gitignore";
         let all = self.files_of(tree)?;
         let rules: Vec<&RepoPath> = all.iter().map(|(path, _)| path).filter(|path| is_one(path)).collect();
         if !rules.is_empty() {

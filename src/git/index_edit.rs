@@ -4,6 +4,7 @@
 //! It takes only what it understands whole: versions 2 and 3, none but the common extensions. For everything else the
 //! answer is `None`, and git does it.
 
+mod entries;
 mod trees;
 
 use std::collections::BTreeMap;
@@ -11,7 +12,6 @@ use std::os::unix::fs::MetadataExt;
 
 use super::history::{FileId, TreeChange};
 use super::index_lock::IndexLock;
-use super::objects::gix_id;
 use super::place::Stamp;
 use super::repository::{HashKind, Repository};
 use super::restore::Placed;
@@ -20,18 +20,8 @@ use crate::domain::names::{Oid, RepoPath};
 use crate::error::{Error, Result};
 use crate::files;
 
+use entries::{ASSUME_VALID, EXTENDED, Entry, HEADER, STAGE, Writer, number, opened};
 pub(super) use trees::Trees;
-
-/// Length of the numbers at the start of an entry.
-const STAT: usize = 40;
-/// Where the seconds of the last change of the file are among them, and the mode.
-const SECONDS: usize = 8;
-const MODE: usize = 24;
-/// Flags of an entry.
-const ASSUME_VALID: u16 = 0x8000;
-const EXTENDED: u16 = 0x4000;
-const STAGE: u16 = 0x3000;
-const NAME: u16 = 0x0fff;
 
 /// What an entry becomes.
 #[derive(Debug, Clone)]
@@ -65,20 +55,12 @@ pub(super) struct Edited {
 /// The bytes of an index file with some entries replaced; `None` where git has to do it. `edits` are sorted by path, each
 /// path once. `modified` is when the index file was written, in seconds.
 pub(super) fn edit(bytes: &[u8], hash: HashKind, modified: i64, edits: &[Edit<'_>], trees: &Trees<'_>) -> Option<Edited> {
-    let width = match hash {
-        HashKind::Sha1 => 20,
-        HashKind::Sha256 => 32,
-    };
-    let body = bytes.get(..bytes.len().checked_sub(width)?)?;
-    let version = number(body, 4)?;
-    if body.get(..4)? != b"DIRC" || !(version == 2 || version == 3) {
-        return None;
-    }
-    let count = number(body, 8)?;
+    let width = hash.bytes();
+    let (body, count) = opened(bytes, width)?;
     let mut writer =
         Writer { out: Vec::with_capacity(bytes.len() + 200 * edits.len()), count: 0, width, modified, is_racy: false };
-    writer.out.extend_from_slice(&body[..12]);
-    let mut at = 12;
+    writer.out.extend_from_slice(&body[..HEADER]);
+    let mut at = HEADER;
     let mut open = edits.iter().peekable();
     for _ in 0..count {
         let entry = Entry::at(body, at, width)?;
@@ -111,16 +93,9 @@ pub(super) fn edit(bytes: &[u8], hash: HashKind, modified: i64, edits: &[Edit<'_
 
 /// The tree that an index is, where it says so itself and holds nothing that a tree cannot say.
 pub(super) fn tree_of(bytes: &[u8], hash: HashKind) -> Option<Oid> {
-    let width = match hash {
-        HashKind::Sha1 => 20,
-        HashKind::Sha256 => 32,
-    };
-    let body = bytes.get(..bytes.len().checked_sub(width)?)?;
-    let count = number(body, 8)?;
-    if body.get(..4)? != b"DIRC" || !(number(body, 4)? == 2 || number(body, 4)? == 3) {
-        return None;
-    }
-    let mut at = 12;
+    let width = hash.bytes();
+    let (body, count) = opened(bytes, width)?;
+    let mut at = HEADER;
     for _ in 0..count {
         let entry = Entry::at(body, at, width)?;
         if entry.flags & (ASSUME_VALID | EXTENDED | STAGE) != 0 {
@@ -140,124 +115,6 @@ pub(super) fn tree_of(bytes: &[u8], hash: HashKind) -> Option<Oid> {
     None
 }
 
-/// One entry of an index.
-struct Entry<'b> {
-    bytes: &'b [u8],
-    name: &'b [u8],
-    flags: u16,
-}
-
-impl<'b> Entry<'b> {
-    fn at(body: &'b [u8], at: usize, width: usize) -> Option<Self> {
-        let rest = body.get(at..)?;
-        let flags = u16::from_be_bytes(rest.get(STAT + width..STAT + width + 2)?.try_into().ok()?);
-        let start = STAT + width + if flags & EXTENDED == 0 { 2 } else { 4 };
-        let length = match flags & NAME {
-            NAME => rest.get(start..)?.iter().position(|byte| *byte == 0)?,
-            short => usize::from(short),
-        };
-        let whole = padded(start + length);
-        Some(Self { bytes: rest.get(..whole)?, name: rest.get(start..start + length)?, flags })
-    }
-
-    fn id(&self, width: usize) -> &'b [u8] {
-        &self.bytes[STAT..STAT + width]
-    }
-}
-
-/// An entry ends with one to eight zeros, at a multiple of eight.
-fn padded(length: usize) -> usize {
-    (length + 8) & !7
-}
-
-struct Writer {
-    out: Vec<u8>,
-    count: u32,
-    width: usize,
-    modified: i64,
-    is_racy: bool,
-}
-
-impl Writer {
-    fn copy(&mut self, entry: &Entry<'_>) -> Option<()> {
-        self.out.extend_from_slice(entry.bytes);
-        self.count += 1;
-        self.is_racy |= i64::from(number(entry.bytes, SECONDS)?) >= self.modified;
-        Some(())
-    }
-
-    fn add(&mut self, edit: &Edit<'_>) -> Option<()> {
-        match &edit.kind {
-            EditKind::Set(file, meta) => self.write(edit.path, file, meta.as_ref()),
-            EditKind::Remove | EditKind::Look(..) => Some(()),
-        }
-    }
-
-    fn replace(&mut self, entry: &Entry<'_>, edit: &Edit<'_>) -> Option<()> {
-        // Conflicts are git's to replace.
-        let plain = entry.flags & STAGE == 0;
-        match &edit.kind {
-            EditKind::Set(file, meta) if plain && entry.flags & ASSUME_VALID == 0 => self.write(edit.path, file, meta.as_ref()),
-            EditKind::Remove if plain => Some(()),
-            EditKind::Look(file, meta)
-                if plain
-                    && entry.id(self.width) == gix_id(&file.oid).ok()?.as_slice()
-                    && number(entry.bytes, MODE)? == file.mode =>
-            {
-                let start = self.out.len();
-                self.out.extend_from_slice(entry.bytes);
-                self.count += 1;
-                self.out[start..start + STAT].copy_from_slice(&stat(meta, file.mode));
-                Some(())
-            }
-            EditKind::Look(..) => self.copy(entry),
-            EditKind::Set(..) | EditKind::Remove => None,
-        }
-    }
-
-    fn write(&mut self, path: &RepoPath, file: &FileId, meta: Option<&std::fs::Metadata>) -> Option<()> {
-        let start = self.out.len();
-        let name = path.as_bytes();
-        match meta {
-            Some(meta) => self.out.extend_from_slice(&stat(meta, file.mode)),
-            // Without stat data git compares the content when it looks at the file next.
-            None => {
-                self.out.extend_from_slice(&[0; STAT]);
-                self.out[start + MODE..start + MODE + 4].copy_from_slice(&file.mode.to_be_bytes());
-            }
-        }
-        self.out.extend_from_slice(gix_id(&file.oid).ok().filter(|id| id.as_slice().len() == self.width)?.as_slice());
-        let length = u16::try_from(name.len()).unwrap_or(NAME).min(NAME);
-        self.out.extend_from_slice(&length.to_be_bytes());
-        self.out.extend_from_slice(name);
-        self.out.resize(start + padded(STAT + self.width + 2 + name.len()), 0);
-        self.count += 1;
-        Some(())
-    }
-}
-
-/// The numbers of an entry, each cut to 32 bits as git does.
-fn stat(meta: &std::fs::Metadata, mode: u32) -> [u8; STAT] {
-    let low = |wide: u64| (wide & 0xffff_ffff) as u32;
-    let numbers = [
-        low(meta.ctime() as u64),
-        low(meta.ctime_nsec() as u64),
-        low(meta.mtime() as u64),
-        low(meta.mtime_nsec() as u64),
-        low(meta.dev()),
-        low(meta.ino()),
-        mode,
-        meta.uid(),
-        meta.gid(),
-        low(meta.size()),
-    ];
-    let mut bytes = [0; STAT];
-    for (place, number) in bytes.chunks_exact_mut(4).zip(numbers) {
-        place.copy_from_slice(&number.to_be_bytes());
-    }
-    bytes
-}
-
 /// Whether no path is a file and a folder at once.
 fn fits(out: &[u8], count: u32, width: usize, edits: &[Edit<'_>]) -> Option<bool> {
     let is_added = |edit: &&Edit<'_>| edit.is_new && matches!(edit.kind, EditKind::Set(..));
@@ -266,14 +123,14 @@ fn fits(out: &[u8], count: u32, width: usize, edits: &[Edit<'_>]) -> Option<bool
         return Some(true);
     }
     let mut names = Vec::with_capacity(count as usize);
-    let mut at = 12;
+    let mut at = HEADER;
     for _ in 0..count {
         let entry = Entry::at(out, at, width)?;
         names.push(entry.name);
         at += entry.bytes.len();
     }
     let clashes = |path: &&RepoPath| {
-        let above = super::place::folders_above(path).any(|folder| names.binary_search(&folder.as_bytes()).is_ok());
+        let above = path.folders_above().any(|folder| names.binary_search(&folder.as_bytes()).is_ok());
         let below = [path.as_bytes(), b"/"].concat();
         let next = names.partition_point(|name| *name < below.as_slice());
         above || names.get(next).is_some_and(|name| name.starts_with(&below))
@@ -302,16 +159,8 @@ fn extensions(mut rest: &[u8], width: usize, edits: &[Edit<'_>], trees: &Trees<'
     Some(())
 }
 
-fn number(bytes: &[u8], at: usize) -> Option<u32> {
-    Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
-}
-
 fn checksum(bytes: &[u8], hash: HashKind) -> Option<Vec<u8>> {
-    let kind = match hash {
-        HashKind::Sha1 => gix::hash::Kind::Sha1,
-        HashKind::Sha256 => gix::hash::Kind::Sha256,
-    };
-    let mut hasher = gix::hash::hasher(kind);
+    let mut hasher = gix::hash::hasher(hash.gix());
     hasher.update(bytes);
     Some(hasher.try_finalize().ok()?.as_slice().to_vec())
 }

@@ -83,11 +83,7 @@ impl Repository {
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.
 pub(super) fn copy_index(from: &Path, to: &Path) -> Result<()> {
-    let mut file = match std::fs::File::open(from) {
-        Ok(file) => file,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        Err(e) => return Err(Error::io("open", from, e)),
-    };
+    let Some(mut file) = files::open_optional(from)? else { return Ok(()) };
     let mut bytes = Vec::new();
     let modified = file.metadata().and_then(|meta| meta.modified()).map_err(|e| Error::io("look at", from, e))?;
     file.read_to_end(&mut bytes).map_err(|e| Error::io("read", from, e))?;
@@ -116,7 +112,7 @@ pub(super) fn facts_by_gix(repository: &Repository, index: &Path) -> Option<Inde
     if !index.exists() {
         return Some(IndexFacts::default());
     }
-    let file = gix::index::File::at(index, repository.gix_hash(), true, Default::default()).ok()?;
+    let file = gix::index::File::at(index, repository.hash().gix(), true, Default::default()).ok()?;
     if file.link().is_some() || file.is_sparse() {
         return None;
     }
@@ -213,11 +209,6 @@ impl IndexInfo {
         self.lines.push(b'\t');
         self.lines.extend_from_slice(path.as_bytes());
         self.lines.push(0);
-    }
-
-    /// The lines themselves.
-    pub fn into_lines(self) -> Vec<u8> {
-        self.lines
     }
 
     /// Applies the lines to an index file of our own.

@@ -176,13 +176,13 @@ impl Repository {
         }
     }
 
-    /// Puts the files of an operation in progress (a merge, a rebase) back; those of another one go to the trash first.
+    /// Puts the files and refs of an operation in progress (a merge, a rebase) back; the files of another one go to the
+    /// trash first.
     /// Doing it again changes nothing more.
     ///
     /// # Errors
     /// `IO_FAILED`, `GIT_FAILED`; `INVALID_INPUT` where a path is none that git uses for operations.
     pub fn restore_operation(&self, worktree: &Worktree, extras: &CaptureExtras, trash: &Path) -> Result<()> {
-        let wanted: Vec<_> = extras.operation.iter().collect();
         let present = CaptureExtras::read(self, worktree, Default::default())?;
         if present.operation == extras.operation {
             return Ok(());
@@ -192,7 +192,7 @@ impl Repository {
             env::fault_point("git.before-operation-trash");
             trash.take(worktree.git_dir(), &RepoPath::new(name.as_bytes()))?;
         }
-        for file in wanted {
+        for file in self.restore_operation_refs(worktree, &extras.operation)? {
             let climbs = file.path.as_bytes().split(|b| *b == b'/').any(|part| part == b"..");
             if climbs || !OPERATION.iter().any(|name| is_below(&file.path, &RepoPath::new(name.as_bytes()))) {
                 return Err(Error::new(Code::InvalidInput, format!("'{}' is no file of a git operation", file.path)));

@@ -6,14 +6,21 @@
 //! | `repository` | finding the repository, its facts, the identity |
 //! | `refs`, `own_refs`, `packed_refs`, `head` | reading and changing refs by compare-and-swap; HEAD per worktree |
 //! | `objects`, `history`, `scan` | objects; questions about history and differences; whole histories with their marks |
+//! | `capture`, `capture_parts`, `capture_extras`, `coverage` | saving a worktree as commits, reading them, what that leaves out |
+//! | `graft` | trees with some paths replaced |
 //! | `capture`, `capture_extras`, `coverage` | saving a worktree as commits, and what that leaves out |
+//! | `operation_refs` | refs that say what is in progress, where these are no files |
 //! | `named_objects`, `raw_files` | kept beside: what an operation in progress names; bytes that git would convert |
+//! | `named_objects`, `raw_files`, `other_bytes` | kept beside: what an operation in progress names; bytes that git would convert |
 //! | `carried_over` | flags, conflicts and operations that were begun after what is taken back |
+//! | `quick` | captures of plain worktrees without a call of git, and of known paths only |
+//! | `in_progress` | operations that wait for their user, and the branches that they will move |
 //! | `quick` | captures of plain worktrees without a call of git |
 //! | `status`, `index_file`, `changed_paths` | what differs; private copies of the index; bringing an index up to date |
-//! | `restore`, `restore_plan`, `staging`, `place` | bringing files from one captured tree to another |
+//! | `restore`, `restore_plan`, `restore_moves`, `staging`, `place` | bringing files from one captured tree to another |
 //! | `foreign`, `aside` | repositories within that are not written into; what was in the way, and putting it back |
 //! | `modes`, `file_system` | permissions narrower than usual; file systems without links or execute bits |
+//! | `odd_names`, `attribute_files` | names that git may refuse; where attributes may be |
 //! | `sparse`, `ignored_then` | what a sparse checkout leaves out; what the rules of a tree ignore |
 //! | `index_lock`, `index_install`, `advance` | installing an index; moving a branch that is checked out |
 //! | `workspaces` | making, putting aside, bringing back and repairing linked worktrees |
@@ -27,8 +34,10 @@
 
 mod advance;
 mod aside;
+mod attribute_files;
 mod capture;
 mod capture_extras;
+mod capture_parts;
 mod carried_over;
 mod changed_paths;
 mod checkpoint_refs;
@@ -43,6 +52,7 @@ mod graft;
 mod head;
 mod history;
 mod ignored_then;
+mod in_progress;
 mod index_edit;
 mod index_file;
 mod index_install;
@@ -54,6 +64,9 @@ mod modes;
 mod named_objects;
 mod notes;
 mod objects;
+mod odd_names;
+mod operation_refs;
+mod other_bytes;
 mod own_refs;
 mod packed_refs;
 mod place;
@@ -66,6 +79,7 @@ mod refs;
 mod repository;
 mod restore;
 mod restore_back;
+mod restore_moves;
 mod restore_plan;
 mod scan;
 mod size;
@@ -82,19 +96,22 @@ pub use advance::Advance;
 pub use aside::{InTrash, in_trash, put_back, take_away_again};
 pub use capture::{CaptureCommit, CaptureOptions, WorktreeCapture};
 pub use capture_extras::{CaptureExtras, OperationFile};
+pub use capture_parts::CaptureParts;
 pub use carried_over::Moments;
 pub use checkpoint_refs::{CheckpointObjects, CheckpointRef, TagData};
 pub use commit::{CommittedLeftovers, Leftovers, Skipped, looks_secret};
 pub use coverage::{Coverage, PathSample};
 pub use head::{Head, HeadTarget};
 pub use history::{FileId, LoggedCommit, TreeChange};
+pub use in_progress::InProgress;
 pub use index_file::{ConflictStage, IndexExtras, ScratchFolder};
 pub use index_lock::IndexLock;
 pub use merge::MergeResult;
 pub use modes::NarrowMode;
 pub use notes::Notes;
-pub use objects::{CommitData, GITLINK as SUBMODULE, NewCommit, ObjectKind, Signature, TreeEntry};
+pub use objects::{CommitData, GITLINK as SUBMODULE, NewCommit, ObjectKind, Signature, TREE, TreeEntry};
 pub use program::{Git, Output};
+pub use quick::Earlier;
 pub use ref_listing::RefListing;
 pub use refs::{Expected, RefEdit, RefValue};
 pub use repository::{HashKind, HeldInChildren, Identity, RefFormat, Repository};

@@ -10,7 +10,7 @@ use crate::domain::names::RepoPath;
 use crate::error::{Error, Result};
 use crate::files;
 
-use super::place::{Found, folders_above, look};
+use super::place::{Found, look};
 use super::worktree_list::Worktree;
 
 /// Reading by group and others.
@@ -50,18 +50,13 @@ impl Usual {
     pub fn narrow_ones<'p>(self, root: &Path, paths: impl Iterator<Item = &'p RepoPath>) -> Result<Vec<NarrowMode>> {
         let mut all: BTreeSet<RepoPath> = BTreeSet::new();
         for path in paths {
-            all.extend(folders_above(path));
+            all.extend(path.folders_above());
             all.insert(path.clone());
         }
         let mut narrow = Vec::new();
         for path in all {
             let place = root.join(path.to_path());
-            let meta = match std::fs::symlink_metadata(&place) {
-                Ok(meta) => meta,
-                Err(e) if e.kind() == std::io::ErrorKind::NotFound => continue,
-                Err(e) if e.kind() == std::io::ErrorKind::NotADirectory => continue,
-                Err(e) => return Err(Error::io("look at", &place, e)),
-            };
+            let Some(meta) = files::metadata(&place)? else { continue };
             let mode = meta.permissions().mode() & 0o777;
             if !meta.is_symlink() && self.is_narrow(mode) {
                 narrow.push(NarrowMode { path, mode });
@@ -82,11 +77,7 @@ pub(super) fn recorded(modes: &[NarrowMode], path: &RepoPath) -> Option<u32> {
 /// # Errors
 /// `IO_FAILED`.
 pub(super) fn narrow_to(place: &Path, mode: u32) -> Result<()> {
-    let meta = match std::fs::symlink_metadata(place) {
-        Ok(meta) => meta,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-        Err(e) => return Err(Error::io("look at", place, e)),
-    };
+    let Some(meta) = files::metadata(place)? else { return Ok(()) };
     let now = meta.permissions().mode() & 0o777;
     // Who may not read may not do anything.
     let denied = [0o040, 0o004].iter().filter(|bit| mode & **bit == 0).map(|bit| bit | (bit >> 1) | (bit >> 2)).sum::<u32>();

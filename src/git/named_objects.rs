@@ -7,7 +7,7 @@ use crate::error::Result;
 
 use super::capture_extras::OperationFile;
 use super::objects::gix_id;
-use super::repository::{HashKind, Repository};
+use super::repository::Repository;
 
 /// The largest file in which names are looked for: all that git writes for an operation.
 const LIMIT: u64 = 256 * 1024 * 1024;
@@ -55,11 +55,8 @@ impl Repository {
     }
 
     fn add_names(&self, content: &[u8], ids: &mut BTreeSet<Oid>) -> Result<()> {
-        let width = match self.hash() {
-            HashKind::Sha1 => 40,
-            HashKind::Sha256 => 64,
-        };
-        let words = content.split(|byte| !byte.is_ascii_hexdigit()).filter(|word| word.len() == width);
+        let digits = 2 * self.hash().bytes();
+        let words = content.split(|byte| !byte.is_ascii_hexdigit()).filter(|word| word.len() == digits);
         for word in words.filter(|word| word.iter().any(|byte| *byte != b'0')) {
             ids.insert(Oid::new(String::from_utf8_lossy(word).to_ascii_lowercase())?);
         }

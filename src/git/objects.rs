@@ -7,7 +7,7 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 
 use super::loose;
-use super::repository::{HashKind, Repository};
+use super::repository::Repository;
 
 /// Who and when, as it stands in a commit or tag.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -333,10 +333,7 @@ impl Repository {
     pub fn read_tree(&self, oid: &Oid) -> Result<Vec<TreeEntry>> {
         let raw = self.read_raw_tree(oid)?;
         let damaged = || Error::new(Code::GitFailed, format!("tree {oid} is damaged"));
-        let width = match self.hash() {
-            HashKind::Sha1 => 20,
-            HashKind::Sha256 => 32,
-        };
+        let width = self.hash().bytes();
         let mut rest = raw.as_slice();
         let mut entries = Vec::new();
         while !rest.is_empty() {

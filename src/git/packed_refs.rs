@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::names::{Oid, RefName};
 use crate::env;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::files;
 
 use super::own_refs::{Locks, Move, PACKED_LIMIT, REF_LIMIT, is_as_expected, lock};
@@ -229,12 +229,7 @@ impl Packed {
 }
 
 fn names_in(folder: &Path) -> Result<BTreeSet<std::ffi::OsString>> {
-    let failed = |e: std::io::Error| Error::io("list", folder, e);
-    match std::fs::read_dir(folder) {
-        Ok(names) => names.map(|name| name.map(|name| name.file_name()).map_err(failed)).collect(),
-        Err(e) if e.kind() == ErrorKind::NotFound => Ok(BTreeSet::new()),
-        Err(e) => Err(failed(e)),
-    }
+    Ok(files::list(folder)?.into_iter().map(|entry| entry.file_name()).collect())
 }
 
 /// The packed refs without those that are to be deleted; `None` where one of them is not what is expected, or is neither

@@ -1,7 +1,6 @@
 //! Looking at one path of a worktree without following links, and moving things to the trash.
 
 use std::fs::Metadata;
-use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -50,26 +49,20 @@ impl Stamp {
     }
 }
 
-/// The folders above a path within the repository, topmost first.
-pub(super) fn folders_above(path: &RepoPath) -> impl Iterator<Item = RepoPath> {
-    let bytes = path.as_bytes();
-    bytes.iter().enumerate().filter(|(_, byte)| **byte == b'/').map(|(end, _)| RepoPath::new(&bytes[..end]))
-}
-
 /// Looks at `path` below `root`. No link on the way is followed.
 ///
 /// # Errors
 /// `IO_FAILED`.
 pub(super) fn look(root: &Path, path: &RepoPath) -> Result<Found> {
-    for above in folders_above(path) {
-        match metadata(&root.join(above.to_path()))? {
+    for above in path.folders_above() {
+        match files::metadata(&root.join(above.to_path()))? {
             None => return Ok(Found::Missing),
             Some(meta) if meta.is_dir() => {}
             Some(_) => return Ok(Found::Below(above)),
         }
     }
     let place = root.join(path.to_path());
-    let Some(meta) = metadata(&place)? else { return Ok(Found::Missing) };
+    let Some(meta) = files::metadata(&place)? else { return Ok(Found::Missing) };
     let kind = meta.file_type();
     if kind.is_dir() {
         Ok(Found::Folder)
@@ -80,14 +73,6 @@ pub(super) fn look(root: &Path, path: &RepoPath) -> Result<Found> {
         Ok(Found::Link(Box::new(meta), target.as_os_str().as_bytes().to_owned()))
     } else {
         Ok(Found::Special)
-    }
-}
-
-fn metadata(place: &Path) -> Result<Option<Metadata>> {
-    match std::fs::symlink_metadata(place) {
-        Ok(meta) => Ok(Some(meta)),
-        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
-        Err(e) => Err(Error::io("look at", place, e)),
     }
 }
 
@@ -165,7 +150,7 @@ impl<'a> Trash<'a> {
     /// `IO_FAILED`.
     pub fn take(&self, root: &Path, path: &RepoPath) -> Result<Option<PathBuf>> {
         let from = root.join(path.to_path());
-        if metadata(&from)?.is_none() {
+        if files::metadata(&from)?.is_none() {
             return Ok(None);
         }
         for number in 0..COPIES {

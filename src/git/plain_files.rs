@@ -2,7 +2,7 @@
 //! written here, without a process and without an index of the whole tree.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::domain::names::{Oid, RepoPath};
 use crate::env;
@@ -10,34 +10,24 @@ use crate::error::Result;
 use crate::files;
 
 use super::objects::TreeEntry;
-use super::place::folders_above;
-use super::repository::{HashKind, Repository};
+use super::repository::Repository;
 use super::worktree_list::Worktree;
 
 /// Larger files are git's: it does not hold them in memory.
 const LIMIT: u64 = 32 * 1024 * 1024;
-/// Where the machine's attributes may be, by how git was installed.
-const MACHINE: [&str; 4] =
-    ["/etc/gitattributes", "/usr/local/etc/gitattributes", "/opt/homebrew/etc/gitattributes", "/opt/local/etc/gitattributes"];
-/// Names that begin like git's own folder and are harmless.
-const HARMLESS: [&[u8]; 5] = [b".gitignore", b".gitkeep", b".github", b".gitlab", b".gitlab-ci.yml"];
-
-/// Trees by the folder's path, each read once.
+/// Trees by the folder, each read once.
 struct Folders<'r> {
     repository: &'r Repository,
-    known: BTreeMap<Vec<u8>, Option<Vec<TreeEntry>>>,
+    known: BTreeMap<RepoPath, Option<Vec<TreeEntry>>>,
 }
 
 impl Folders<'_> {
-    fn get(&mut self, folder: &[u8]) -> Option<&[TreeEntry]> {
+    fn get(&mut self, folder: &RepoPath) -> Option<&[TreeEntry]> {
         if !self.known.contains_key(folder) {
-            let (above, name) = match folder.iter().rposition(|byte| *byte == b'/') {
-                Some(at) => (&folder[..at], &folder[at + 1..]),
-                None => (&b""[..], folder),
-            };
-            let tree = self.get(above)?.iter().find(|entry| entry.name == name).map(|entry| entry.oid.clone())?;
+            let (above, name) = folder.split();
+            let tree = self.get(&RepoPath::new(above))?.iter().find(|entry| entry.name == name).map(|entry| entry.oid.clone())?;
             let entries = self.repository.read_tree(&tree).ok();
-            self.known.insert(folder.to_vec(), entries);
+            self.known.insert(folder.clone(), entries);
         }
         self.known.get(folder)?.as_deref()
     }
@@ -65,10 +55,7 @@ impl Repository {
     /// The blobs that files of a worktree would be by the attributes of a tree; `None` where git has to say it.
     pub(super) fn hash_plain(&self, worktree: &Worktree, tree: &Oid, paths: &[&RepoPath]) -> Option<Vec<Oid>> {
         self.plain(tree, paths.iter().copied())?;
-        let kind = match self.hash() {
-            HashKind::Sha1 => gix::hash::Kind::Sha1,
-            HashKind::Sha256 => gix::hash::Kind::Sha256,
-        };
+        let kind = self.hash().gix();
         let hash = |path: &&RepoPath| {
             let place = worktree.path().join(path.to_path());
             let meta = std::fs::symlink_metadata(&place).ok()?;
@@ -86,23 +73,19 @@ impl Repository {
         }
         let root = self.tree_of(tree).ok()?;
         let mut folders = Folders { repository: self, known: BTreeMap::new() };
-        folders.known.insert(Vec::new(), Some(self.read_tree(&root).ok()?));
+        folders.known.insert(RepoPath::new(Vec::new()), Some(self.read_tree(&root).ok()?));
         let mut found = Vec::new();
         for path in paths {
-            if !path.as_bytes().split(|byte| *byte == b'/').all(is_harmless) {
+            if path.is_odd() {
                 return None;
             }
-            for folder in std::iter::once(RepoPath::new(Vec::new())).chain(folders_above(path)) {
-                if folders.get(folder.as_bytes())?.iter().any(|entry| entry.name.eq_ignore_ascii_case(b".gitattributes")) {
+            for folder in std::iter::once(RepoPath::new(Vec::new())).chain(path.folders_above()) {
+                if folders.get(&folder)?.iter().any(|entry| entry.name.eq_ignore_ascii_case(b".gitattributes")) {
                     return None;
                 }
             }
-            let bytes = path.as_bytes();
-            let (folder, name) = match bytes.iter().rposition(|byte| *byte == b'/') {
-                Some(at) => (&bytes[..at], &bytes[at + 1..]),
-                None => (&b""[..], bytes),
-            };
-            let entry = folders.get(folder)?.iter().find(|entry| entry.name == name)?;
+            let (folder, name) = path.split();
+            let entry = folders.get(&RepoPath::new(folder))?.iter().find(|entry| entry.name == name)?;
             if entry.mode & 0o170_000 != 0o100_000 {
                 return None;
             }
@@ -125,28 +108,9 @@ impl Repository {
         {
             return false;
         }
-        let home = env::var("XDG_CONFIG_HOME")
-            .map(PathBuf::from)
-            .or_else(|| env::var("HOME").map(|home| PathBuf::from(home).join(".config")))
-            .map(|folder| folder.join("git/attributes"));
-        let more = [Some(self.common_dir().join("info/attributes")), home];
-        let mut places = MACHINE.iter().map(PathBuf::from).chain(more.into_iter().flatten());
-        places.all(|place| place.symlink_metadata().is_err()) && env::var("GIT_ATTR_SOURCE").is_none()
+        let Some(places) = self.attribute_files() else { return false };
+        places.iter().all(|place| place.symlink_metadata().is_err()) && env::var("GIT_ATTR_SOURCE").is_none()
     }
-}
-
-/// Whether a part of a path can be taken as it is. What might be git's own folder to some file system is git's to refuse.
-fn is_harmless(part: &[u8]) -> bool {
-    let lower = part.to_ascii_lowercase();
-    let like_git = lower.starts_with(b".git") && !HARMLESS.contains(&lower.as_slice());
-    let hidden = part.first() == Some(&b'.') && !part.is_ascii();
-    !(part.is_empty()
-        || part == b"."
-        || part == b".."
-        || like_git
-        || lower.starts_with(b"git~")
-        || hidden
-        || part.contains(&b'\\'))
 }
 
 #[cfg(test)]
@@ -207,8 +171,5 @@ mod tests {
         scratch.git(&["add", "-A"]);
         scratch.git(&["commit", "-qm", "attributes"]);
         assert!(is_plain("a.txt") && !is_plain("sub/b.txt") && !is_plain("link"));
-        for odd in [".git/config", "a/../b", "x/.GIT/hooks/y", ".gitmodules", "GIT~1/x", "a\\b", ".g\u{200c}it/x"] {
-            assert!(!path(odd).as_bytes().split(|byte| *byte == b'/').all(is_harmless), "{odd}");
-        }
     }
 }

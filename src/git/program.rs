@@ -162,6 +162,8 @@ impl<'r> Git<'r> {
             command.env_remove(name);
         }
         command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0");
+        // What was saved comes back, and not what 'git replace' shows in its place.
+        command.env("GIT_NO_REPLACE_OBJECTS", "1");
         let git_dir = self.worktree.map_or(repository.common_dir(), Worktree::git_dir);
         command.arg("--no-pager").arg(joined("--git-dir=", git_dir.as_os_str()));
         // A daemon started by our call would inherit the operation lock and keep it.

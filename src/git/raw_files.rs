@@ -1,5 +1,8 @@
 //! Files that git would not give back as they are: what a conversion (line ends, keywords, a filter, an encoding) makes of
 //! a file on its way into an object and out again may differ from the file. Then its bytes are kept beside the tree.
+//!
+//! Only trying it tells, so a changed file with a filter is smudged once in a folder of our own. The way around that would be
+//! to keep the bytes of each such file a second time, and those with filters are the large ones.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -16,7 +19,7 @@ use super::coverage::Coverage;
 use super::history::TreeChange;
 use super::index_file::nul_list;
 use super::repository::Repository;
-use super::staging::{hash_files, quote, same_bytes};
+use super::staging::{hash_here, quote, same_bytes};
 use super::worktree_list::Worktree;
 
 /// The largest file of which the bytes are kept: a restore holds them in memory.
@@ -70,7 +73,7 @@ struct LineEnds {
 }
 
 impl Repository {
-    /// The bytes of those changed files that a checkout of the tree, which is in `index` too, would not give back. What
+    /// The bytes of those changed files that a checkout of `index`, which has the tree of the files, would not give back. What
     /// cannot be kept is named in the coverage. Runs no filter where none is asked for.
     ///
     /// # Errors
@@ -78,7 +81,7 @@ impl Repository {
     pub(super) fn raw_files(
         &self,
         worktree: &Worktree,
-        (index, tree): (&Path, &Oid),
+        index: &Path,
         changed: &ChangedPaths,
         coverage: &mut Coverage,
     ) -> Result<Vec<RawFile>> {
@@ -93,7 +96,7 @@ impl Repository {
         let ids = self.write_raw(worktree, &kept)?;
         // Whoever edits at this moment: these bytes have to be those that the tree was made of.
         let all: Vec<&RepoPath> = kept.iter().collect();
-        let converted = hash_files(self, worktree, tree, &all).ok();
+        let converted = hash_here(self, worktree, &all).ok();
         let mut raw = Vec::new();
         for ((place, path), held_as) in kept.into_iter().enumerate().zip(wanted) {
             let converted = converted.as_ref().and_then(|hashes| hashes.get(place));
@@ -260,11 +263,7 @@ fn size(worktree: &Worktree, path: &RepoPath) -> Option<u64> {
 /// Whether there is a carriage return in a file.
 fn has_return(place: &Path) -> Result<bool> {
     let failed = |e| Error::io("read", place, e);
-    let file = match std::fs::File::open(place) {
-        Ok(file) => file,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(false),
-        Err(e) => return Err(Error::io("open", place, e)),
-    };
+    let Some(file) = files::open_optional(place)? else { return Ok(false) };
     let mut reader = std::io::BufReader::with_capacity(64 * 1024, file);
     loop {
         let part = reader.fill_buf().map_err(failed)?;

@@ -185,7 +185,7 @@ fn folders_up(file: &Path, top: &Path, folders: &mut BTreeSet<PathBuf>) {
 
 /// The input of `git update-ref --stdin -z`. With an explicit `commit`, an input that is cut short by our death changes
 /// nothing.
-fn update_script(edits: &[RefEdit]) -> Vec<u8> {
+pub(super) fn update_script(edits: &[RefEdit]) -> Vec<u8> {
     let mut script = b"start\0".to_vec();
     for RefEdit { name, expected, new } in edits {
         let line = match (expected, new) {

@@ -31,6 +31,21 @@ pub enum HashKind {
     Sha256,
 }
 
+impl HashKind {
+    /// How many bytes the name of an object has; twice as many digits.
+    pub(super) fn bytes(self) -> usize {
+        self.gix().len_in_bytes()
+    }
+
+    /// The same for gix.
+    pub(super) fn gix(self) -> gix::hash::Kind {
+        match self {
+            Self::Sha1 => gix::hash::Kind::Sha1,
+            Self::Sha256 => gix::hash::Kind::Sha256,
+        }
+    }
+}
+
 /// How refs are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefFormat {
@@ -179,14 +194,6 @@ impl Repository {
     /// How objects are named.
     pub fn hash(&self) -> HashKind {
         self.hash
-    }
-
-    /// How objects are named, for gix.
-    pub(super) fn gix_hash(&self) -> gix::hash::Kind {
-        match self.hash {
-            HashKind::Sha1 => gix::hash::Kind::Sha1,
-            HashKind::Sha256 => gix::hash::Kind::Sha256,
-        }
     }
 
     /// How refs are stored.
@@ -418,7 +425,8 @@ impl Repository {
         if let Some(open) = self.gix.get() {
             return Ok(everywhere(open));
         }
-        let options = gix::open::Options::default().bail_if_untrusted(true);
+        // As the git program is asked to.
+        let options = gix::open::Options::default().bail_if_untrusted(true).config_overrides(["core.useReplaceRefs=false"]);
         let opened = gix::ThreadSafeRepository::open_opts(&self.common_dir, options).map_err(|e| {
             Error::new(Code::RepositoryUnsupported, format!("cannot open '{}'", self.common_dir.display())).because(e)
         })?;

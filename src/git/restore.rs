@@ -12,22 +12,21 @@ use std::path::{Path, PathBuf};
 use crate::domain::names::{Oid, RepoPath};
 use crate::domain::text::Change;
 use crate::env;
-use crate::error::{Code, Error, Result};
-use crate::files;
+use crate::error::{Code, Error, Result, some_of};
 
-use super::aside::is_repository;
 use super::capture_extras::CaptureExtras;
 use super::durability::sync_file_system;
 use super::file_system::Keeps;
 use super::foreign::Foreign;
 use super::history::{FileId, TreeChange};
-use super::modes::{NarrowMode, execute_as, narrow_all, narrow_to, recorded};
+use super::modes::narrow_all;
 use super::objects::{GITLINK, SYMLINK};
-use super::place::{Found, Stamp, Trash, folders_above, look};
+use super::place::{Found, Stamp, Trash, look};
 use super::raw_files::wanted_bytes;
 use super::repository::Repository;
+use super::restore_moves::Work;
 use super::restore_plan::{Now, Step, decide};
-use super::staging::{Staged, hash_files, same_bytes};
+use super::staging::{Staged, hash_files, hash_here, same_bytes};
 use super::worktree_list::Worktree;
 
 /// The largest symbolic link's text that is compared.
@@ -129,7 +128,12 @@ impl Repository {
     /// finished or reversed. `DISK_FULL`, `GIT_FAILED` while staging: nothing was changed. `WORKSPACE_BROKEN`.
     /// [`Attempt::Back`] leaves such files alone in place of stopping.
     pub fn restore_files(&self, restore: &Restore<'_>) -> Result<RestoreReport> {
-        let changes = self.without_left_out(restore, self.diff_trees(restore.from, restore.to)?)?;
+        let mut changes = self.without_left_out(restore, self.diff_trees(restore.from, restore.to)?)?;
+        if let Some(Change { old, new }) = restore.beside {
+            changes.extend(self.other_bytes((restore.from, restore.to), (old, new))?);
+            changes.sort_by(|one, other| one.path.cmp(&other.path));
+            changes.dedup_by(|one, other| one.path == other.path);
+        }
         self.restore_changes(restore, &changes)
     }
 
@@ -201,20 +205,15 @@ impl Repository {
             };
             let (now, stamp) = self.recognise(change, &found, (staged, trash), restore, keeps)?;
             if now == Now::Unknown {
-                to_hash.push(&change.path);
+                to_hash.push(change);
             }
             seen.push((change, now, stamp));
         }
-        let mut hashes = hash_files(self, restore.worktree, restore.from, &to_hash)?.into_iter();
+        let mut olds = self.are_old(restore, &to_hash)?.into_iter();
         let needed: BTreeSet<RepoPath> = wanted_folders(changes);
         let (mut plan, mut conflicts) = (Vec::new(), Vec::new());
         for (change, now, stamp) in seen {
-            let now = if now == Now::Unknown {
-                let is_old = hashes.next().is_some_and(|hash| change.old.as_ref().is_some_and(|old| old.oid == hash));
-                if is_old { Now::Old } else { Now::Other }
-            } else {
-                now
-            };
+            let now = if now == Now::Unknown { if olds.next() == Some(true) { Now::Old } else { Now::Other } } else { now };
             let now = if now == Now::Folder && needed.contains(&change.path) { Now::NeededFolder } else { now };
             match decide(change.old.is_some(), change.new.is_some(), now) {
                 Step::Conflict => conflicts.push(change.path.to_string()),
@@ -224,6 +223,21 @@ impl Repository {
             }
         }
         if conflicts.is_empty() { Ok(plan) } else { Err(changed_meanwhile(root, &conflicts)) }
+    }
+
+    /// Whether the regular files at the paths of changes are what is old there.
+    fn are_old(&self, restore: &Restore<'_>, changes: &[&TreeChange]) -> Result<Vec<bool>> {
+        let paths: Vec<&RepoPath> = changes.iter().map(|change| &change.path).collect();
+        let is = |change: &TreeChange, hash: &Oid| change.old.as_ref().is_some_and(|old| old.oid == *hash);
+        let hashes = hash_files(self, restore.worktree, restore.from, &paths)?;
+        let mut olds: Vec<bool> = changes.iter().zip(&hashes).map(|(change, hash)| is(change, hash)).collect();
+        // What the capture went by may be in no tree.
+        let others: Vec<usize> = (0..olds.len()).filter(|place| !olds[*place]).collect();
+        let paths: Vec<&RepoPath> = others.iter().map(|place| paths[*place]).collect();
+        for (place, hash) in others.into_iter().zip(hash_here(self, restore.worktree, &paths)?) {
+            olds[place] = is(changes[place], &hash);
+        }
+        Ok(olds)
     }
 
     /// What is at a path in terms of the change; `Unknown` where only hashing tells.
@@ -275,172 +289,6 @@ impl Repository {
     }
 }
 
-/// The moves of one restore.
-struct Work<'a> {
-    root: &'a Path,
-    trash: Trash<'a>,
-    staged: &'a Staged,
-    foreign: Foreign,
-    /// The permissions that the target has.
-    modes: &'a [NarrowMode],
-    keeps: Keeps,
-    attempt: Attempt,
-    report: RestoreReport,
-}
-
-impl Work<'_> {
-    /// Moves away what the target lacks, then folders that became empty.
-    fn remove_all(&mut self, plan: &[Planned<'_>]) -> Result<()> {
-        let mut folders = BTreeSet::new();
-        if self.attempt != Attempt::First {
-            // What a crash came before: a file is gone, and its folder is not.
-            let gone = plan.iter().filter(|planned| planned.step == Step::Done && planned.stamp.is_none());
-            folders.extend(gone.flat_map(|planned| folders_above(planned.path)));
-        }
-        for planned in plan.iter().filter(|planned| planned.step == Step::Remove) {
-            if !self.take_away(planned)? {
-                self.somebody_was_here(planned.path)?;
-                continue;
-            }
-            self.report.removed.push(planned.path.clone());
-            folders.extend(folders_above(planned.path));
-        }
-        // Deepest first.
-        for folder in folders.iter().rev() {
-            if matches!(look(self.root, folder)?, Found::Folder) {
-                files::remove_empty_dir(&self.root.join(folder.to_path()))?;
-            }
-        }
-        Ok(())
-    }
-
-    fn place_all(&mut self, plan: &[Planned<'_>]) -> Result<()> {
-        for planned in plan {
-            let clear = match planned.step {
-                Step::Swap => {
-                    self.keep_mode(&self.root.join(planned.path.to_path()), planned.path)?;
-                    self.take_away(planned)?
-                }
-                Step::Place => {
-                    // An earlier try moved away what is replaced.
-                    if let Some(moved) = self.trash.find(planned.path)? {
-                        self.keep_mode(&moved, planned.path)?;
-                    }
-                    self.clear_the_way(planned.path)?
-                }
-                Step::Done | Step::Remove | Step::Conflict | Step::Leave => continue,
-            };
-            if let Some(mode) = recorded(self.modes, planned.path).filter(|_| clear) {
-                narrow_to(&self.staged.place(planned.path), mode)?;
-            }
-            let stamp = if clear { Some(Stamp::at(&self.staged.place(planned.path))?) } else { None };
-            if !clear || !self.place(planned.path)? {
-                self.somebody_was_here(planned.path)?;
-                continue;
-            }
-            if let (Some(file), Some(stamp)) = (planned.new, stamp) {
-                self.report.placed.push(Placed { path: planned.path.clone(), file: file.clone(), stamp });
-            }
-            env::fault_point("git.restore-placed");
-            self.report.written.push(planned.path.clone());
-        }
-        Ok(())
-    }
-
-    /// What replaces a file is no more open than that is; and where git looks at no execute bits, it has that file's.
-    fn keep_mode(&self, replaced: &Path, path: &RepoPath) -> Result<()> {
-        let meta = match std::fs::symlink_metadata(replaced) {
-            Ok(meta) if meta.is_file() => meta,
-            Ok(_) => return Ok(()),
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-            Err(e) => return Err(Error::io("look at", replaced, e)),
-        };
-        let (ready, mode) = (self.staged.place(path), meta.permissions().mode());
-        if !self.keeps.modes {
-            execute_as(&ready, mode)?;
-        }
-        narrow_to(&ready, mode)
-    }
-
-    /// Puts a new file into its place; says whether that was free.
-    fn place(&self, path: &RepoPath) -> Result<bool> {
-        self.make_folders(path)?;
-        files::rename_no_replace(&self.staged.place(path), &self.root.join(path.to_path()))
-    }
-
-    /// A path changed between look and move: that stops everything, unless an attempt is taken back.
-    fn somebody_was_here(&mut self, path: &RepoPath) -> Result<()> {
-        match self.attempt {
-            Attempt::First | Attempt::Again => Err(changed_meanwhile(self.root, &[path.to_string()])),
-            Attempt::Back => {
-                self.report.left.push(path.clone());
-                Ok(())
-            }
-        }
-    }
-
-    /// Moves a file that was recognised to the trash, and back if it turns out to be another one by now; says whether it
-    /// was the right one.
-    fn take_away(&mut self, planned: &Planned<'_>) -> Result<bool> {
-        env::fault_point("git.restore-before-trash");
-        let Some(moved) = self.trash.take(self.root, planned.path)? else { return Ok(false) };
-        env::fault_point("git.restore-in-trash");
-        if Some(Stamp::at(&moved)?) == planned.stamp {
-            return Ok(true);
-        }
-        if !files::rename_no_replace(&moved, &self.root.join(planned.path.to_path()))? {
-            self.report.moved_aside.push(MovedAside { path: planned.path.clone(), now_at: moved });
-        }
-        Ok(false)
-    }
-
-    /// Moves what no capture holds out of the way of a new file; says whether the way is clear.
-    fn clear_the_way(&mut self, path: &RepoPath) -> Result<bool> {
-        let foreign = self.foreign.above(path).filter(|folder| is_repository(&self.root.join(folder.to_path())));
-        let blocker = match (foreign, look(self.root, path)?) {
-            (Some(folder), _) => folder,
-            (None, Found::Missing) => return Ok(true),
-            (None, Found::Below(above)) => above,
-            (None, Found::File(_) | Found::Link(..) | Found::Folder | Found::Special) => path.clone(),
-        };
-        match self.attempt {
-            Attempt::First | Attempt::Again => {}
-            Attempt::Back => return Ok(false),
-        }
-        env::fault_point("git.restore-before-aside");
-        if let Some(now_at) = self.trash.take_aside(self.root, &blocker)? {
-            self.report.moved_aside.push(MovedAside { path: blocker, now_at });
-        }
-        Ok(true)
-    }
-
-    /// An empty folder stands for a submodule that is not there: it comes and goes with its entry, as in a checkout.
-    fn make_way_for_submodules(&self) -> Result<()> {
-        for Submodule { path, comes, goes } in &self.report.submodules {
-            match look(self.root, path)? {
-                Found::Folder if *goes => drop(files::remove_empty_dir(&self.root.join(path.to_path()))?),
-                Found::Missing if *comes => {
-                    self.make_folders(path)?;
-                    files::create_users_dir(&self.root.join(path.to_path()))?;
-                }
-                Found::Missing | Found::Below(_) | Found::File(_) | Found::Link(..) | Found::Folder | Found::Special => {}
-            }
-        }
-        Ok(())
-    }
-
-    fn make_folders(&self, path: &RepoPath) -> Result<()> {
-        for folder in folders_above(path) {
-            let place = self.root.join(folder.to_path());
-            files::create_users_dir(&place)?;
-            if let Some(mode) = recorded(self.modes, &folder) {
-                narrow_to(&place, mode)?;
-            }
-        }
-        Ok(())
-    }
-}
-
 /// The changes of files alone; those of submodules are put apart.
 pub(super) fn without_submodules(changes: &[TreeChange], submodules: &mut Vec<Submodule>) -> Vec<TreeChange> {
     let mut kept = Vec::new();
@@ -462,48 +310,13 @@ pub(super) fn without_submodules(changes: &[TreeChange], submodules: &mut Vec<Su
 
 /// The folders that the target needs.
 pub(super) fn wanted_folders(changes: &[TreeChange]) -> BTreeSet<RepoPath> {
-    changes.iter().filter(|change| change.new.is_some()).flat_map(|change| folders_above(&change.path)).collect()
+    changes.iter().filter(|change| change.new.is_some()).flat_map(|change| change.path.folders_above()).collect()
 }
 
 pub(super) fn executable(meta: &std::fs::Metadata) -> bool {
     meta.permissions().mode() & 0o100 != 0
 }
 
-fn changed_meanwhile(root: &Path, paths: &[String]) -> Error {
-    let shown: Vec<&str> = paths.iter().take(10).map(String::as_str).collect();
-    let more = if paths.len() > shown.len() { format!(" and {} more", paths.len() - shown.len()) } else { String::new() };
-    Error::new(Code::ChangedMeanwhile, format!("files in '{}' changed meanwhile", root.display()))
-        .why(format!("{}{more}", shown.join(", ")))
-}
-
-#[cfg(test)]
-mod tests {
-    #![allow(clippy::disallowed_methods)]
-
-    use super::*;
-
-    #[test]
-    fn a_file_that_was_edited_between_look_and_move_is_put_back() {
-        let dir = tempfile::tempdir().unwrap();
-        let root = dir.path().join("w");
-        std::fs::create_dir(&root).unwrap();
-        std::fs::write(root.join("x"), b"looked at").unwrap();
-        let stamp = Some(Stamp::at(&root.join("x")).unwrap());
-        std::fs::write(root.join("x"), b"edited since").unwrap();
-        let folder = dir.path().join("trash");
-        let trash = Trash::open(&folder, &root).unwrap();
-        let staged = Staged::empty(dir.path());
-        let path = RepoPath::new(&b"x"[..]);
-        let report = RestoreReport::default();
-        let foreign = Foreign::default();
-        let modes = &[][..];
-        let keeps = Keeps { links: true, modes: true };
-        let mut work = Work { root: &root, trash, staged: &staged, foreign, modes, keeps, attempt: Attempt::First, report };
-        let error = work.place_all(&[Planned { path: &path, step: Step::Swap, stamp, new: None }]).unwrap_err();
-        assert_eq!(error.code(), Code::ChangedMeanwhile);
-        work.attempt = Attempt::Back;
-        work.place_all(&[Planned { path: &path, step: Step::Swap, stamp, new: None }]).unwrap();
-        assert_eq!(work.report.left, [path]);
-        assert_eq!(std::fs::read(root.join("x")).unwrap(), b"edited since");
-    }
+pub(super) fn changed_meanwhile(root: &Path, paths: &[String]) -> Error {
+    Error::new(Code::ChangedMeanwhile, format!("files in '{}' changed meanwhile", root.display())).why(some_of(paths, 10))
 }

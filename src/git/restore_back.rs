@@ -3,13 +3,15 @@
 use crate::domain::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 
+use super::capture_extras::CaptureExtras;
 use super::history::{FileId, TreeChange};
 use super::objects::SYMLINK;
 use super::place::{Found, Stamp, Trash, look};
+use super::raw_files::{RAW_LIMIT, RawFile, wanted_bytes};
 use super::repository::Repository;
 use super::restore::{Attempt, LINK_LIMIT, Planned, Restore, executable, wanted_folders};
 use super::restore_plan::{Now, Step, decide_back};
-use super::staging::hash_files;
+use super::staging::{hash_files, hash_here};
 use super::worktree_list::Worktree;
 
 /// The execute bit of a mode.
@@ -55,12 +57,7 @@ impl Repository {
     ///
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`.
-    pub fn still_there(
-        &self,
-        worktree: &Worktree,
-        (from, to): (&Oid, &Oid),
-        changes: &[TreeChange],
-    ) -> Result<Vec<(RepoPath, FileId)>> {
+    pub fn still_there(&self, worktree: &Worktree, (from, to): (&Oid, &Oid), changes: &[TreeChange]) -> Result<Vec<TreeChange>> {
         if changes.is_empty() {
             return Ok(Vec::new());
         }
@@ -69,7 +66,7 @@ impl Repository {
         let restore = Restore { worktree, from, to, trash: &trash, attempt: Attempt::Back, beside: None };
         let plan = self.look_back(&restore, changes, &Trash::unopened(&trash))?;
         let there = changes.iter().zip(plan).filter(|(change, planned)| change.new.is_none() && planned.step == Step::Remove);
-        Ok(there.filter_map(|(change, _)| Some((change.path.clone(), change.old.clone()?))).collect())
+        Ok(there.map(|(change, _)| change.clone().reversed()).collect())
     }
 
     fn look_back<'c>(&self, restore: &Restore<'_>, changes: &'c [TreeChange], trash: &Trash<'_>) -> Result<Vec<Planned<'c>>> {
@@ -125,20 +122,55 @@ impl Repository {
         let paths: Vec<&RepoPath> = files.iter().map(|(change, _)| &change.path).collect();
         let as_new = hash_files(self, restore.worktree, restore.to, &paths)?;
         let as_old = hash_files(self, restore.worktree, restore.from, &paths)?;
+        let mut told = self.told(files, &as_new, &as_old);
+        // What the captures went by may be in no tree.
+        let others: Vec<usize> = (0..told.len()).filter(|place| told[*place] == Now::Other).collect();
+        let here = hash_here(self, restore.worktree, &others.iter().map(|place| paths[*place]).collect::<Vec<_>>())?;
+        let again: Vec<(&TreeChange, bool)> = others.iter().map(|place| files[*place]).collect();
+        for (place, now) in others.into_iter().zip(self.told(&again, &here, &here)) {
+            told[place] = now;
+        }
+        for (place, (change, _)) in files.iter().enumerate().filter(|(_, (change, _))| change.old == change.new) {
+            told[place] = self.told_by_bytes(restore, change, told[place])?;
+        }
+        Ok(told)
+    }
+
+    /// Which of two files it is that git takes for the same.
+    fn told_by_bytes(&self, restore: &Restore<'_>, change: &TreeChange, by_hash: Now) -> Result<Now> {
+        let Some(beside) = restore.beside.filter(|_| matches!(by_hash, Now::New | Now::Old)) else { return Ok(by_hash) };
+        let place = restore.worktree.path().join(change.path.to_path());
+        let is = |raw: &RawFile| -> Result<bool> {
+            let bytes = std::fs::read(&place).map_err(|e| Error::io("read", &place, e))?;
+            Ok(self.read_blob(&raw.oid, RAW_LIMIT)? == bytes)
+        };
+        let of = |extras: &CaptureExtras| wanted_bytes(&extras.raw, std::slice::from_ref(change)).pop();
+        Ok(match (of(beside.old), of(beside.new)) {
+            (_, Some(new)) if is(&new)? => Now::New,
+            (Some(old), _) if is(&old)? => Now::Old,
+            // One of them is what git gives back.
+            (Some(_), None) => Now::New,
+            (None, Some(_)) => Now::Old,
+            (Some(_), Some(_)) => Now::Other,
+            (None, None) => by_hash,
+        })
+    }
+
+    fn told(&self, files: &[(&TreeChange, bool)], as_new: &[Oid], as_old: &[Oid]) -> Vec<Now> {
         let keeps = self.keeps();
         let told = files.iter().zip(as_new).zip(as_old).map(|(((change, executes), as_new), as_old)| {
             let regular = |file: &&FileId| file.mode != SYMLINK || !keeps.links;
             let (old, new) = (change.old.as_ref().filter(regular), change.new.as_ref().filter(regular));
             let mode_tells = keeps.modes && old.zip(new).is_some_and(|(old, new)| old.oid == new.oid);
-            let is_new = new.is_some_and(|new| new.oid == as_new && (!mode_tells || (new.mode & EXECUTE != 0) == *executes));
+            let is_new = new.is_some_and(|new| new.oid == *as_new && (!mode_tells || (new.mode & EXECUTE != 0) == *executes));
             if is_new {
                 Now::New
-            } else if old.is_some_and(|old| old.oid == as_old) {
+            } else if old.is_some_and(|old| old.oid == *as_old) {
                 Now::Old
             } else {
                 Now::Other
             }
         });
-        Ok(told.collect())
+        told.collect()
     }
 }

@@ -40,9 +40,10 @@ impl Repository {
         }
         let mut size = self.on_disk(tree);
         let old = base.map(|base| self.read_raw_tree(base)).transpose()?.unwrap_or_default();
-        let mut before = gix::objs::TreeRefIter::from_bytes(&old, self.gix_hash()).filter_map(std::result::Result::ok).peekable();
+        let mut before =
+            gix::objs::TreeRefIter::from_bytes(&old, self.hash().gix()).filter_map(std::result::Result::ok).peekable();
         let new = self.read_raw_tree(tree)?;
-        for entry in gix::objs::TreeRefIter::from_bytes(&new, self.gix_hash()).filter_map(std::result::Result::ok) {
+        for entry in gix::objs::TreeRefIter::from_bytes(&new, self.hash().gix()).filter_map(std::result::Result::ok) {
             // Both are in the same order.
             while before.next_if(|old| *old < entry).is_some() {}
             let same_name = before.next_if(|old| old.filename == entry.filename && old.mode.is_tree() == entry.mode.is_tree());

@@ -8,6 +8,7 @@ use crate::files;
 
 use super::durability::sync_file_system;
 use super::index_file::{in_folder, nul_list};
+use super::program::Git;
 use super::raw_files::{RAW_LIMIT, RawFile};
 use super::repository::Repository;
 use super::restore::executable;
@@ -93,14 +94,26 @@ pub(super) fn hash_files(r: &Repository, worktree: &Worktree, tree: &Oid, paths:
     if let Some(hashes) = r.hash_plain(worktree, tree, paths) {
         return Ok(hashes);
     }
+    // The files on disk may have other attributes by now, where an earlier try got as far as .gitattributes.
+    hashes(r.git_in(worktree).env("GIT_ATTR_SOURCE", tree.as_str()), paths)
+}
+
+/// As [`hash_files`], by the attributes that are in force in the worktree: those too that no tree has, because git ignores
+/// their file.
+///
+/// # Errors
+/// As [`hash_files`].
+pub(super) fn hash_here(r: &Repository, worktree: &Worktree, paths: &[&RepoPath]) -> Result<Vec<Oid>> {
+    if paths.is_empty() { Ok(Vec::new()) } else { hashes(r.git_in(worktree), paths) }
+}
+
+fn hashes(git: Git<'_>, paths: &[&RepoPath]) -> Result<Vec<Oid>> {
     let mut input = Vec::new();
     for path in paths {
         quote(path, &mut input);
         input.push(b'\n');
     }
-    // The files on disk may have other attributes by now, where an earlier try got as far as .gitattributes.
-    let git = r.git_in(worktree).env("GIT_ATTR_SOURCE", tree.as_str()).args(["hash-object", "--stdin-paths"]);
-    git.stdin(input).text()?.lines().map(Oid::new).collect()
+    git.args(["hash-object", "--stdin-paths"]).stdin(input).text()?.lines().map(Oid::new).collect()
 }
 
 /// A path in double quotes, as git reads it from a line.

@@ -39,8 +39,6 @@ pub enum Owner {
     Dead,
     /// Perhaps somebody; why.
     Unclear(String),
-    /// It is too new to tell: to be asked again after this time.
-    TooNew(Duration),
 }
 
 impl Repository {
@@ -74,7 +72,7 @@ impl Repository {
     /// `IO_FAILED`.
     pub fn lock_owner(&self, lock: &GitLock, older_than: Duration) -> Result<Owner> {
         if lock.age < older_than {
-            return Ok(Owner::TooNew(older_than.saturating_sub(lock.age)));
+            return Ok(Owner::Unclear(format!("it is only {} s old", lock.age.as_secs())));
         }
         let mut places = vec![self.common_dir().to_owned()];
         places.extend(self.worktrees()?.into_iter().map(|entry| entry.worktree.path().to_owned()));
@@ -95,12 +93,7 @@ impl Repository {
     /// # Errors
     /// `GIT_LOCKED` where somebody may own it; `CHANGED_MEANWHILE` where it is another one by now; `IO_FAILED`.
     pub fn remove_dead_lock(&self, lock: &GitLock, older_than: Duration) -> Result<()> {
-        let why = match self.lock_owner(lock, older_than)? {
-            Owner::Dead => None,
-            Owner::Unclear(why) => Some(why),
-            Owner::TooNew(_) => Some(format!("it is only {} s old", lock.age.as_secs())),
-        };
-        if let Some(why) = why {
+        if let Owner::Unclear(why) = self.lock_owner(lock, older_than)? {
             let what = format!("'{}' may belong to a git command that runs", lock.path.display());
             return Err(Error::new(Code::GitLocked, what).why(why));
         }

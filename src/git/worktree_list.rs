@@ -48,6 +48,14 @@ impl Worktree {
         &self.path
     }
 
+    /// The folder as the log and checkpoints name it.
+    ///
+    /// # Errors
+    /// `REPOSITORY_UNSUPPORTED` where it is not UTF-8: what cannot be named cannot be gone back in either.
+    pub fn path_text(&self) -> Result<String> {
+        utf8(&self.path, if self.main { "mv" } else { "git worktree move" }).map(str::to_owned)
+    }
+
     /// The git directory of this worktree: HEAD and index are in it.
     pub fn git_dir(&self) -> &Path {
         &self.git_dir
@@ -98,11 +106,28 @@ impl Worktree {
     }
 }
 
+/// A path as text; `moves` is the command that moves what is there.
+fn utf8<'p>(path: &'p Path, moves: &str) -> Result<&'p str> {
+    path.to_str().ok_or_else(|| {
+        Error::new(Code::RepositoryUnsupported, format!("the path '{}' is not UTF-8", path.display()))
+            .why("git axiom could make checkpoints there, and not go back to them, so it makes none")
+            .hint(format!("{moves} '{}' to a place with a plain name", path.display()))
+    })
+}
+
 pub(super) fn trimmed(bytes: &[u8]) -> &[u8] {
     bytes.strip_suffix(b"\n").unwrap_or(bytes)
 }
 
 impl Repository {
+    /// Checks that what is written down of this repository can name it.
+    ///
+    /// # Errors
+    /// `REPOSITORY_UNSUPPORTED` where its path is not UTF-8.
+    pub fn require_plain_place(&self) -> Result<()> {
+        utf8(self.git_dir(), "mv").and_then(|_| utf8(self.common_dir(), "mv")).map(drop)
+    }
+
     /// The worktree at a folder, by its path; `None` where git knows none there.
     ///
     /// # Errors
@@ -164,13 +189,8 @@ impl Repository {
     pub(super) fn linked_git_dirs(&self) -> Result<BTreeMap<PathBuf, PathBuf>> {
         let parent = self.common_dir().join("worktrees");
         let mut found = BTreeMap::new();
-        let listing = match std::fs::read_dir(&parent) {
-            Ok(listing) => listing,
-            Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(found),
-            Err(e) => return Err(Error::io("list", &parent, e)),
-        };
-        for entry in listing {
-            let git_dir = entry.map_err(|e| Error::io("list", &parent, e))?.path();
+        for entry in files::list(&parent)? {
+            let git_dir = entry.path();
             let Some(content) = files::read_optional(&git_dir.join("gitdir"), POINTER_LIMIT)? else { continue };
             let pointer = git_dir.join(path_of(trimmed(&content)));
             let folder = pointer.parent().map(Path::to_owned).unwrap_or_default();

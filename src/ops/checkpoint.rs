@@ -5,11 +5,15 @@
 mod captures;
 mod compact;
 mod difference;
+mod excluded;
 mod heal;
+mod known;
 mod look;
 mod remove;
 mod still;
 mod verify;
+
+use std::path::PathBuf;
 
 use jiff::Timestamp;
 
@@ -46,12 +50,14 @@ pub struct Wanted {
     pub about: Option<CaseId>,
     /// Whether what cannot be read is named and left out, in place of failing the checkpoint.
     pub allow_unreadable: bool,
+    /// The absolute paths that may have changed, where only these shall be looked at; `None` to look at everything.
+    pub only: Option<Vec<PathBuf>>,
 }
 
 impl Wanted {
     /// An automatic checkpoint.
     pub fn by(trigger: Trigger) -> Self {
-        Self { name: None, trigger, about: None, allow_unreadable: false }
+        Self { name: None, trigger, about: None, allow_unreadable: false, only: None }
     }
 }
 
@@ -60,9 +66,17 @@ impl Wanted {
 ///
 /// # Errors
 /// `FILE_UNREADABLE`, `WORKSPACE_BROKEN`, `IDENTITY_MISSING`, `DUPLICATE_ID`, `DISK_FULL`, `BUSY`, `OPERATION_OPEN`: then
-/// there is no checkpoint.
+/// there is no checkpoint. `INVALID_INPUT` where a path that shall be looked at is in no worktree.
 pub fn create(ctx: &mut Context, wanted: &Wanted) -> Result<CheckpointRecord> {
-    ctx.with_operation_lock(|ctx| create_locked(ctx, wanted).map(|(record, _)| record))
+    create_and_tell(ctx, wanted).map(|(record, _)| record)
+}
+
+/// As [`create`]; says too why everything was looked at, where only some paths should have been.
+///
+/// # Errors
+/// As [`create`].
+pub fn create_and_tell(ctx: &mut Context, wanted: &Wanted) -> Result<(CheckpointRecord, Option<String>)> {
+    ctx.with_operation_lock(|ctx| create_locked(ctx, wanted).map(|(record, captured)| (record, captured.looked_at_all)))
 }
 
 /// As [`create`], for a caller that holds the operation lock; returns what was captured too.
@@ -139,7 +153,10 @@ fn automatic_name(wanted: &Wanted, now: Timestamp, is_taken: impl Fn(&str) -> bo
 
 fn make(ctx: &mut Context, name: &CheckpointName, wanted: &Wanted) -> Result<(CheckpointRecord, Captured)> {
     let options = CaptureOptions { allow_unreadable: wanted.allow_unreadable, ..capture_options(ctx) };
-    let captured = captures::capture_all_with(ctx, &options)?;
+    let captured = match &wanted.only {
+        Some(paths) => known::capture(ctx, &options, paths)?,
+        None => captures::capture_all_with(ctx, &options)?,
+    };
     env::fault_point("checkpoint.captured");
     let document = document(ctx, name, wanted, &captured)?;
     let json = to_json(&document)?;
@@ -219,6 +236,7 @@ fn record_of(ctx: &Context, document: &CheckpointDocument, capture: Oid, tag: Oi
         tag,
         seq: document.seq,
         tasks_completed: document.tasks_completed,
+        only: document.only(),
     }
 }
 

@@ -70,9 +70,10 @@ impl Context {
     /// Finds the repository around `cwd` and loads its state. Takes no lock and writes nothing.
     ///
     /// # Errors
-    /// `NOT_A_REPOSITORY` and what else the repository says; the codes of a damaged log.
+    /// `NOT_A_REPOSITORY` and what else the repository says, `REPOSITORY_UNSUPPORTED` where its path is not UTF-8; the codes of a damaged log.
     pub fn open(cwd: &Path) -> Result<Self> {
         let repo = Repository::discover(cwd)?;
+        repo.require_plain_place()?;
         let store = log_recovery::load(&repo)?;
         let by = calling_agent().map_or(By::User, By::Agent);
         let author = Author { txn: fresh_txn()?, by };

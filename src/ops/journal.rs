@@ -6,6 +6,7 @@
 //! The caller holds the operation lock.
 
 mod check;
+mod keep;
 mod steps;
 
 use crate::domain::case::{CaseChange, CaseEdit, Status};
@@ -55,6 +56,8 @@ pub fn run(ctx: &mut Context, operation: Operation) -> Result<Done> {
         ctx.repo.exclude_folder(&folder)?;
     }
     steps::make_trash(ctx, &operation, &ctx.txn().clone())?;
+    // Before the event that names it: a crash in between leaves a ref that is let go of with the others.
+    keep::keep(ctx, &operation, &ctx.txn().clone())?;
     env::fault_point("journal.before-begin");
     let kind = operation.kind.clone();
     ctx.append(Event::OperationBegan { operation: Box::new(operation.clone()) })?;

@@ -16,11 +16,12 @@ use crate::domain::text::Change;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::git::{Expected, Head, MergeResult, RefEdit, Worktree};
+use crate::git::{Expected, Head, InProgress, MergeResult, RefEdit, Worktree};
 use crate::ops::checkpoint::{self, Wanted, target_branch};
 use crate::ops::context::Context;
 use crate::ops::journal;
 use crate::ops::live::live_ref;
+use crate::ops::rollback::branches::branches_are_free;
 use crate::ops::workspaces;
 
 /// How often a merge is computed again because the target moved meanwhile.
@@ -62,7 +63,7 @@ pub enum MergeOutcome {
 ///
 /// # Errors
 /// `UNKNOWN_TASK`, `INVALID_TRANSITION` for a task that is not done, `OPERATION_OPEN`, `BUSY`, `IDENTITY_MISSING`,
-/// `CHANGED_MEANWHILE` where the target moves all the time; those of the before-merge checkpoint: then nothing is merged.
+/// `CHANGED_MEANWHILE` where the target moves all the time; `BRANCH_IN_USE` where it is being rebased or bisected; those of the before-merge checkpoint: then nothing is merged.
 pub fn merge_task(ctx: &mut Context, task: &CaseId, approved: bool) -> Result<MergeOutcome> {
     ctx.with_operation_lock(|ctx| {
         ctx.no_open_operation()?;
@@ -129,12 +130,13 @@ fn attempt(ctx: &mut Context, task: &CaseId, approved: bool) -> Result<MergeOutc
     operation.edits = vec![edit(&case, &merged)];
     match checked_out(ctx, &target)? {
         Some(worktree) => {
-            nothing_in_progress(&worktree)?;
-            let path = worktree.path().to_string_lossy().into_owned();
+            nothing_in_progress(ctx, &worktree)?;
+            let path = worktree.path_text()?;
             operation.advances = vec![BranchAdvance { path, branch: target, commit: Change::new(old, commit) }];
         }
         None => operation.refs = vec![RefChange { name: target, value: Change::new(Some(old), Some(commit)) }],
     }
+    branches_are_free(ctx, &operation)?;
     journal::check(ctx, &operation)?;
     if ctx.config.checkpoints.before_merge {
         let (record, _) = checkpoint::create_locked(ctx, &Wanted::by(Trigger::BeforeMerge))?;
@@ -192,14 +194,14 @@ pub(super) fn checked_out(ctx: &Context, branch: &RefName) -> Result<Option<Work
 }
 
 /// Refuses while the user is in the middle of a merge or the like: its outcome would be based on another commit.
-pub(super) fn nothing_in_progress(worktree: &Worktree) -> Result<()> {
-    let signs = ["MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"];
-    match signs.iter().find(|sign| worktree.git_dir().join(sign).exists()) {
-        Some(sign) => {
+pub(super) fn nothing_in_progress(ctx: &Context, worktree: &Worktree) -> Result<()> {
+    match ctx.repo.in_progress(worktree)?.first() {
+        // HEAD is on no branch then; where the user switched to one, nothing of it is lost.
+        Some(InProgress::Bisect) | None => Ok(()),
+        Some(kind) => {
             let what = format!("a git operation is in progress in '{}'", worktree.path().display());
-            Err(Error::new(Code::InTheWay, what).why((*sign).to_owned()).hint("finish or abort it, and try again"))
+            Err(Error::new(Code::InTheWay, what).why(kind.words()).hint(format!("end it ({}), and try again", kind.ways_out())))
         }
-        None => Ok(()),
     }
 }
 

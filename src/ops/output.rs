@@ -1,11 +1,11 @@
 //! Reading what agents printed, from the keepers' logs.
 
-use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use crate::domain::ids::CaseId;
 use crate::error::{Code, Error, Result};
+use crate::files;
 use crate::ops::context::Context;
 use crate::process::output::LogLine;
 
@@ -68,11 +68,7 @@ fn newest_log(folder: &Path) -> Option<CaseId> {
 /// `IO_FAILED` with the path.
 pub fn read(path: &Path, offset: u64) -> Result<Part> {
     let mut part = Part { next: offset, ..Part::default() };
-    let mut file = match File::open(path) {
-        Ok(file) => file,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(part),
-        Err(e) => return Err(Error::io("open", path, e)),
-    };
+    let Some(mut file) = files::open_optional(path)? else { return Ok(part) };
     let mut buffer = Vec::new();
     file.seek(SeekFrom::Start(offset))
         .and_then(|_| file.take(CHUNK).read_to_end(&mut buffer))

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::error::{Code, Result};
-use crate::git::Owner;
 use crate::ops::context::Context;
 use crate::ops::{checkpoint, journal, merge, rollback_task, tidy, workspaces};
 
@@ -41,9 +40,6 @@ pub fn repair(context: &mut Context) -> Result<Repaired> {
                 None => format!("checkpoint {name} was never made, and is forgotten"),
             });
         }
-        for name in checkpoint::heal(context, false)? {
-            report.done.push(format!("tag and note of checkpoint {name} were rebuilt"));
-        }
         mend_workspaces(context, &mut report)?;
         close_merged(context, &mut report);
         close_settled(context, &mut report);
@@ -76,18 +72,12 @@ fn clear_locks(context: &mut Context, report: &mut Repaired) -> Result<()> {
     Ok(())
 }
 
-/// Waits until git's locks that nobody holds, as far as can be seen, can be judged: what died a moment ago left new ones, and
-/// whatever follows would stumble over them.
+/// Waits until git's locks can be judged: what died a moment ago left new ones, and whatever follows would stumble over them.
 fn wait_for_new_locks(context: &Context) -> Result<()> {
     let started = Instant::now();
     loop {
-        let mut wait = Duration::ZERO;
-        for lock in context.repo.git_locks()? {
-            match context.repo.lock_owner(&lock, LOCK_AGE)? {
-                Owner::Dead | Owner::Unclear(_) => {}
-                Owner::TooNew(left) => wait = wait.max(left),
-            }
-        }
+        let locks = context.repo.git_locks()?;
+        let wait = locks.iter().map(|lock| LOCK_AGE.saturating_sub(lock.age)).max().unwrap_or_default();
         // New ones that come and go belong to somebody who works: those are not waited for without end.
         if wait.is_zero() || started.elapsed() > LOCK_AGE * 2 {
             return Ok(());
@@ -141,7 +131,8 @@ fn close_settled(context: &Context, report: &mut Repaired) {
     }
 }
 
-/// Takes up checkpoints that the state does not know, as after beginning anew. What fails is no reason not to go on.
+/// Rebuilds tags and notes that are missing, and takes up checkpoints that the state does not know, as after beginning anew.
+/// What fails is no reason not to go on.
 fn heal_checkpoints(context: &mut Context, report: &mut Repaired) {
     match checkpoint::heal(context, false) {
         Ok(healed) => report.done.extend(healed.iter().map(|name| format!("checkpoint {name} was taken up or completed"))),

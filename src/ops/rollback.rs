@@ -1,10 +1,14 @@
 //! Going back to a checkpoint: safety checkpoint, journal, worktrees, refs, workspaces, state.
 
+pub(super) mod branches;
 mod left_alone;
 mod one_worktree;
 pub(super) mod plan;
+mod preview;
 pub(super) mod quiet;
 pub(super) mod submodules;
+pub(super) mod workspace;
+pub(super) mod worktree;
 
 use std::path::Path;
 
@@ -20,7 +24,7 @@ use crate::ops::checkpoint::{self, Captured, Wanted};
 use crate::ops::context::Context;
 use crate::ops::journal;
 
-pub use plan::{CommitLine, FileLoss, Preview, WorkspaceLine};
+pub use preview::{CommitLine, FileLoss, Preview, WorkspaceLine};
 
 /// A rollback that was done.
 #[derive(Debug)]

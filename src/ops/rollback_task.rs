@@ -19,7 +19,7 @@ use crate::ops::checkpoint::{self, Wanted as Checkpoint};
 use crate::ops::context::Context;
 use crate::ops::interventions::{self, Ending};
 use crate::ops::journal;
-use crate::ops::rollback::plan::branches_are_free;
+use crate::ops::rollback::branches::branches_are_free;
 use crate::ops::rollback::quiet::{self, Paused};
 use crate::ops::supervise::Options;
 use crate::ops::supervise::notice::Watcher;

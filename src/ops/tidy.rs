@@ -1,5 +1,6 @@
 //! Ending what has had its time: the trash of transactions and the keepers' folders of iterations that are older than
-//! `keepDeletedDays`, and temporary files that a crash left. What is still of use to an undo is not here: that has its own rules in [`crate::domain::retention`].
+//! `keepDeletedDays`, and temporary files that a crash left. What is still of use to an undo is not here: that has its own
+//! rules in [`crate::domain::retention`].
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -8,7 +9,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::agent::Agent;
 use crate::env;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::files;
 use crate::ops::context::Context;
 use crate::ops::workspaces;
@@ -57,14 +58,8 @@ fn trashes(ctx: &Context) -> Result<Vec<PathBuf>> {
 }
 
 fn remove_old(folder: &Path, age: SignedDuration) -> Result<usize> {
-    let listing = match std::fs::read_dir(folder) {
-        Ok(listing) => listing,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(0),
-        Err(e) => return Err(Error::io("list", folder, e)),
-    };
     let mut gone = 0;
-    for entry in listing {
-        let entry = entry.map_err(|e| Error::io("list", folder, e))?;
+    for entry in files::list(folder)? {
         if !files::is_trashed_name(entry.file_name().as_encoded_bytes()) || !is_older(&entry.path(), age)? {
             continue;
         }
@@ -77,11 +72,7 @@ fn remove_old(folder: &Path, age: SignedDuration) -> Result<usize> {
 
 /// Whether something has been where it is, unchanged, for longer than `age`. What is gone is not.
 fn is_older(path: &Path, age: SignedDuration) -> Result<bool> {
-    let meta = match path.symlink_metadata() {
-        Ok(meta) => meta,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(false),
-        Err(e) => return Err(Error::io("look at", path, e)),
-    };
+    let Some(meta) = files::metadata(path)? else { return Ok(false) };
     // Moving a folder changes the time of its inode, not of its content: the later one is when it came here.
     let now = env::now();
     let since = Timestamp::from_second(meta.mtime().max(meta.ctime())).unwrap_or(now);

@@ -1,6 +1,8 @@
 //! Taking a transaction back: the recorded old → new of each ref, path and case field, inverted, each expecting the new
 //! value. What has changed since in the same places is a conflict, and nothing is touched; everything else stays.
 
+mod since;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -17,9 +19,11 @@ use crate::git::{CaptureExtras, Moments, MovedAside, TreeChange, Worktree, Workt
 use crate::ops::checkpoint::{self, Captured, CapturedWorktree, Wanted};
 use crate::ops::context::Context;
 use crate::ops::journal::{capture_with, extras_of};
-use crate::ops::rollback::plan::{branches_are_free, head_state, kept};
+use crate::ops::rollback::branches::branches_are_free;
+use crate::ops::rollback::plan::kept;
 use crate::ops::rollback::quiet::{self, Paused};
 use crate::ops::rollback::submodules::with_own_submodules;
+use crate::ops::rollback::worktree::head_state;
 use crate::ops::{history, journal};
 
 /// A transaction that was taken back.
@@ -57,7 +61,8 @@ pub fn changed_since(ctx: &Context, id: &TxnId) -> Result<Vec<Transaction>> {
 /// Finds out whether a transaction can be taken back now; changes nothing.
 ///
 /// # Errors
-/// `CHANGED_MEANWHILE` with what changed since, `IN_THE_WAY`, `BRANCH_IN_USE`, `OPERATION_OPEN`.
+/// `CHANGED_MEANWHILE` with what changed since, `IN_THE_WAY`, `BRANCH_IN_USE`, `OPERATION_OPEN`; `NOT_UNDOABLE` where what it
+/// needs is no longer kept.
 pub fn check(ctx: &Context, transaction: &Transaction) -> Result<()> {
     ctx.no_open_operation()?;
     let captured = if touches_files(transaction) { Some(checkpoint::capture_all(ctx)?) } else { None };
@@ -110,6 +115,7 @@ fn touches_files(transaction: &Transaction) -> bool {
 
 /// The operation that takes a transaction back, given what is in the worktrees now.
 fn operation(ctx: &Context, transaction: &Transaction, captured: Option<&Captured>) -> Result<Operation> {
+    needs_are_there(ctx, transaction)?;
     let kind = OperationKind::Undo { of: transaction.id.clone() };
     let mut forward = Operation::new(kind.clone(), transaction.what.clone());
     forward.refs.clone_from(&transaction.refs);
@@ -123,7 +129,7 @@ fn operation(ctx: &Context, transaction: &Transaction, captured: Option<&Capture
     operation.edits = undo::edits(transaction, ctx.state())?;
     if let Some(captured) = captured {
         for change in &mut operation.worktrees {
-            *change = rebased(ctx, change, captured)?;
+            *change = rebased(ctx, transaction, change, captured)?;
         }
         for change in operation.workspaces.iter_mut().filter(|change| change.way == Way::PutAside) {
             let Some(now) = captured.workspaces.iter().find(|now| now.state.path == change.workspace.path) else {
@@ -136,12 +142,33 @@ fn operation(ctx: &Context, transaction: &Transaction, captured: Option<&Capture
         }
         operation.kept = kept(ctx, &operation)?;
     }
+    since::advances_are_clear(ctx, transaction)?;
     branches_are_free(ctx, &operation)?;
     Ok(operation)
 }
 
+/// What an undo brings back is kept for `keepDeletedDays`, and then perhaps gone.
+///
+/// # Errors
+/// `NOT_UNDOABLE` where it is.
+fn needs_are_there(ctx: &Context, transaction: &Transaction) -> Result<()> {
+    let trees = transaction.worktrees.iter().flat_map(|change| [&change.files, &change.index]);
+    let trees = trees.flat_map(|trees| [&trees.old, &trees.new]);
+    let captures = transaction.worktrees.iter().flat_map(|change| [&change.captures.old, &change.captures.new]).flatten();
+    let refs = transaction.refs.iter().filter_map(|change| change.value.old.as_ref());
+    let advances = transaction.advances.iter().map(|change| &change.commit.old);
+    let Some(gone) = trees.chain(captures).chain(refs).chain(advances).find(|oid| !ctx.repo.has_object(oid)) else {
+        return Ok(());
+    };
+    let days = ctx.config.checkpoints.keep_deleted_days;
+    let what = format!("'{}' cannot be undone any more: {} is gone", transaction.id, gone.short());
+    Err(Error::new(Code::NotUndoable, what)
+        .why(format!("what an undo needs is kept for {days} days (checkpoints.keepDeletedDays), then git may forget it"))
+        .hint("git axiom checkpoint list    shows what can still be gone back to"))
+}
+
 /// A worktree's change on top of what is there now: the paths that the transaction changed go back, all others stay.
-fn rebased(ctx: &Context, change: &WorktreeChange, captured: &Captured) -> Result<WorktreeChange> {
+fn rebased(ctx: &Context, transaction: &Transaction, change: &WorktreeChange, captured: &Captured) -> Result<WorktreeChange> {
     let (worktree, now, commit) = capture_of(captured, &change.path)
         .ok_or_else(|| changed(&[format!("'{}' is no longer a worktree of this repository", change.path)]))?;
     let beside = beside(ctx, change, worktree, now)?;
@@ -151,6 +178,11 @@ fn rebased(ctx: &Context, change: &WorktreeChange, captured: &Captured) -> Resul
     let index = onto(ctx, &change.index, &now.index_tree)?;
     let changes = ctx.repo.diff_trees(&tree, &files)?;
     let (files, _) = with_own_submodules(ctx, Path::new(&change.path), files, &changes)?;
+    if !extras_of(ctx, change.captures.old.as_ref())?.has_operation_of(&now.extras) {
+        let (files, index) = (Change::new(&tree, &files), Change::new(&now.index_tree, &index));
+        let wanted = since::Wanted { worktree, now, files, index };
+        wanted.leaves_alone(ctx, transaction, &now.extras.in_progress())?;
+    }
     let capture = match &change.captures.new {
         Some(before) if beside == extras_of(ctx, Some(before))? => Some(before.clone()),
         None if beside.is_empty() => None,
@@ -160,7 +192,7 @@ fn rebased(ctx: &Context, change: &WorktreeChange, captured: &Captured) -> Resul
         path: change.path.clone(),
         files: Change::new(tree, files),
         index: Change::new(now.index_tree.clone(), index),
-        head: change.head.clone(),
+        head: since::head(transaction, change, &now.head),
         captures: Change::new(commit, capture),
     })
 }
@@ -169,7 +201,7 @@ fn rebased(ctx: &Context, change: &WorktreeChange, captured: &Captured) -> Resul
 /// everything else as it is now.
 ///
 /// # Errors
-/// `CHANGED_MEANWHILE` where an operation began or ended since, or somebody changed what it changed too.
+/// `CHANGED_MEANWHILE` where somebody changed what it changed too; an operation that it ended or began, for example.
 fn beside(ctx: &Context, change: &WorktreeChange, worktree: &Worktree, now: &WorktreeCapture) -> Result<CaptureExtras> {
     let left = extras_of(ctx, change.captures.old.as_ref())?;
     let back = ctx.repo.for_checkout_of_now(worktree, extras_of(ctx, change.captures.new.as_ref())?)?;
@@ -178,11 +210,9 @@ fn beside(ctx: &Context, change: &WorktreeChange, worktree: &Worktree, now: &Wor
     let moments = Moments { left: &left, back: &back, now: &now.extras, entries: &entries, since: &since };
     moments.settle().map_err(|what| {
         let error = changed(&what).context(format!("in '{}'", change.path));
-        let is_same = left.operation == now.extras.operation || now.extras.operation.is_empty();
-        if is_same {
-            error
-        } else {
-            error.hint("finish what git has in progress, or end it ('git status' says how), and try again")
+        match now.extras.in_progress().first().filter(|_| !left.has_operation_of(&now.extras)) {
+            Some(kind) => error.hint(format!("end it first ({}), then try again", kind.ways_out())),
+            None => error,
         }
     })
 }
@@ -240,27 +270,7 @@ fn onto(ctx: &Context, change: &Change<Oid>, now: &Oid) -> Result<Oid> {
     if !conflicts.is_empty() {
         return Err(changed(&conflicts));
     }
-    apply_changes(ctx, now, &wanted)
-}
-
-/// A tree with some paths replaced, by a scratch index.
-fn apply_changes(ctx: &Context, tree: &Oid, changes: &[TreeChange]) -> Result<Oid> {
-    let folder = ctx.repo.scratch_folder()?;
-    let index = folder.path().join("index");
-    let git = |args: &[&str]| ctx.repo.git().index(&index).writing().args(args);
-    git(&["read-tree", tree.as_str()]).run_ok()?;
-    let mut lines = Vec::new();
-    for change in changes {
-        let line = match &change.new {
-            Some(file) => format!("{:o} {}\t", file.mode, file.oid),
-            None => format!("0 {}\t", "0".repeat(tree.as_str().len())),
-        };
-        lines.extend_from_slice(line.as_bytes());
-        lines.extend_from_slice(change.path.as_bytes());
-        lines.push(0);
-    }
-    git(&["update-index", "-z", "--replace", "--index-info"]).stdin(lines).run_ok()?;
-    Oid::new(git(&["write-tree"]).text()?)
+    ctx.repo.graft(now, &wanted)
 }
 
 fn changed(what: &[String]) -> Error {

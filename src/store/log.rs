@@ -15,6 +15,7 @@ use super::line::{self, BadLine, SUM_LENGTH};
 use super::segments::{self, Segment};
 use crate::domain::event::{Envelope, Event};
 use crate::error::{Code, Error, Result};
+use crate::files;
 
 /// How much is read at once: little enough to stay in the processor's cache.
 const CHUNK: usize = 128 * 1024;
@@ -80,7 +81,7 @@ fn read_in_place<F: FnMut(Envelope) -> Result<()>>(
     reader: &mut Reader<F>,
 ) -> Result<Option<Tail>> {
     let path = layout.events();
-    let Some(file) = segments::open_optional(&path)? else {
+    let Some(file) = files::open_optional(&path)? else {
         // Just sealed, and nothing appended since: the usual case after a seal.
         let just_sealed = position.offset == 0
             && position.first == reader.expected

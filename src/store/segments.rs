@@ -39,7 +39,7 @@ impl Segment {
                 file.seek(SeekFrom::Start(0)).map_err(|e| Error::io("read", &self.path, e))?;
                 Ok(Some(file))
             }
-            None => open_optional(&self.path),
+            None => files::open_optional(&self.path),
         }
     }
 
@@ -50,7 +50,7 @@ impl Segment {
     pub fn begins_anew(&self) -> Result<bool> {
         let head = match &self.file {
             Some(file) => head_of(file, &self.path)?,
-            None => match open_optional(&self.path)? {
+            None => match files::open_optional(&self.path)? {
                 Some(file) => head_of(&file, &self.path)?,
                 None => return Ok(false),
             },
@@ -75,7 +75,7 @@ fn segment_number(path: &Path) -> Option<u64> {
 /// `IO_FAILED`; `EVENT_LOG_CORRUPTED`, `EVENT_LOG_TOO_NEW` where the first line of the active log has no number.
 pub fn list(layout: &Layout) -> Result<Vec<Segment>> {
     let path = layout.events();
-    let active = open_optional(&path)?;
+    let active = files::open_optional(&path)?;
     let mut all = sealed(layout)?;
     let first = match &active {
         Some(file) => first_number(file, &path)?,
@@ -95,13 +95,8 @@ pub fn list(layout: &Layout) -> Result<Vec<Segment>> {
 pub fn sealed(layout: &Layout) -> Result<Vec<Segment>> {
     let folder = layout.state_dir();
     let mut found = Vec::new();
-    let entries = match std::fs::read_dir(&folder) {
-        Ok(entries) => entries,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(found),
-        Err(e) => return Err(Error::io("list", &folder, e)),
-    };
-    for entry in entries {
-        let path = entry.map_err(|e| Error::io("list", &folder, e))?.path();
+    for entry in files::list(&folder)? {
+        let path = entry.path();
         if let Some(first) = segment_number(&path) {
             found.push(Segment { first: Some(first), path, file: None });
         }
@@ -123,18 +118,6 @@ pub fn beginning(all: &[Segment], expected: u64) -> Result<usize> {
         }
     }
     Ok(0)
-}
-
-/// Opens a file, or says that there is none.
-///
-/// # Errors
-/// `IO_FAILED`.
-pub fn open_optional(path: &Path) -> Result<Option<File>> {
-    match File::open(path) {
-        Ok(file) => Ok(Some(file)),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        Err(e) => Err(Error::io("open", path, e)),
-    }
 }
 
 fn head_of(mut file: &File, path: &Path) -> Result<Vec<u8>> {

@@ -6,27 +6,21 @@
 // Each test file uses a part of it; tests may start programs and may fail.
 #![allow(dead_code, clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod fixed;
 mod run;
 
 use std::cell::Cell;
 use std::ffi::OsStr;
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 pub use run::Run;
 
-/// Variables that every child gets; everything else of the machine's environment but `PATH` is left out.
-const FIXED: &[(&str, &str)] = &[
-    ("GIT_CONFIG_NOSYSTEM", "1"),
-    ("GIT_CONFIG_GLOBAL", "/dev/null"),
-    ("GIT_AUTHOR_NAME", "A U Thor"),
-    ("GIT_AUTHOR_EMAIL", "author@example.org"),
-    ("GIT_COMMITTER_NAME", "C O Mitter"),
-    ("GIT_COMMITTER_EMAIL", "committer@example.org"),
-    ("GIT_TERMINAL_PROMPT", "0"),
-    ("LC_ALL", "C"),
-    ("TZ", "UTC"),
-];
+use fixed::FIXED;
+
+/// A user who is not root, and no user of this machine.
+pub const NOBODY: u32 = 65_534;
 
 /// A folder with a home, perhaps a repository, and a way to call `git axiom` in it. Gone when dropped.
 pub struct TestEnv {
@@ -124,6 +118,21 @@ impl TestEnv {
         command
     }
 
+    /// `git-axiom` in the repository as a user whom permissions bind: root becomes [`NOBODY`], who may not see where the
+    /// program was built.
+    pub fn bound_by_permissions(&self, args: &[&str]) -> Command {
+        let prepared = self.axiom_command(&self.repo(), args);
+        if !is_root() {
+            return prepared;
+        }
+        let program = self.root.join("git-axiom");
+        std::fs::copy(prepared.get_program(), &program).unwrap();
+        let mut command = Command::new(program);
+        command.args(prepared.get_args()).current_dir(self.repo()).env_clear().uid(NOBODY).gid(NOBODY);
+        command.envs(prepared.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command
+    }
+
     /// Calls `git axiom` in the repository.
     pub fn axiom(&self, args: &[&str]) -> Run {
         self.axiom_in(&self.repo(), args)
@@ -184,4 +193,9 @@ impl TestEnv {
         assert_eq!(run.code, Some(0), "{run}");
         assert_eq!(run.stdout, "", "{run}");
     }
+}
+
+/// Whether permissions do not bind the user who runs the tests.
+pub fn is_root() -> bool {
+    std::fs::read_to_string("/proc/self/status").unwrap().lines().any(|line| line.starts_with("Uid:\t0\t"))
 }

@@ -128,3 +128,33 @@ fn an_editor_that_saves_all_the_time_loses_nothing_but_what_it_overwrote_itself(
     scratch.fsck();
     assert!(scratch.axiom(&["recover"]).contains("Nothing"), "no operation is open");
 }
+
+#[test]
+fn a_place_that_cannot_be_named_is_refused_before_anything_is_made() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    let scratch = Scratch::new();
+    let odd = scratch.path().parent().unwrap().join(OsStr::from_bytes(b"odd\xff"));
+    if !scratch.command("git").args(["init", "-q"]).arg(&odd).status().unwrap().success() {
+        return; // The file system knows UTF-8 only.
+    }
+    let refused = |folder: &std::path::Path, args: &[&str]| {
+        let output = scratch.command(env!("CARGO_BIN_EXE_git-axiom")).current_dir(folder).args(args).output().unwrap();
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(words.contains("error[REPOSITORY_UNSUPPORTED]") && words.contains("is not UTF-8"), "{words}");
+        words
+    };
+    for args in [&["checkpoint", "create", "safe"][..], &["status"], &["init"]] {
+        refused(&odd, args);
+    }
+    assert!(!odd.join(".git/axiom").exists());
+    // One worktree of several.
+    std::fs::remove_dir_all(&odd).unwrap();
+    assert!(scratch.command("git").args(["worktree", "add", "-q"]).arg(&odd).status().unwrap().success());
+    let words = refused(&scratch.path(), &["checkpoint", "create", "safe"]);
+    assert!(words.contains("hint: git worktree move"), "{words}");
+    assert_eq!(scratch.git(&["for-each-ref", "refs/axiom", "refs/tags"]), "");
+    std::fs::remove_dir_all(&odd).unwrap();
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+}

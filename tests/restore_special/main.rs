@@ -14,7 +14,9 @@ mod support;
 
 mod aside;
 mod circumstances;
+mod elsewhere;
 mod file_systems;
+mod kept;
 mod meanwhile;
 mod modes;
 mod repositories;

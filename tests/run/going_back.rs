@@ -71,3 +71,33 @@ fn an_undo_stops_the_agents_too_and_lets_the_session_go_on() {
     live.wait();
     world.all_is_well();
 }
+
+#[test]
+fn a_merge_that_was_undone_waits_for_a_human_in_autopilot_too() {
+    let world = World::new();
+    world.task("t", "echo 1 > t.txt", &[]);
+    world.task("u", "echo 1 > u.txt", &["--after", "t"]);
+    world.autopilot(&[]).code(0);
+    for merge in ["merge u", "merge t"] {
+        let log = world.env.json(&["log", "--undoable"]);
+        let all = log["transactions"].as_array().unwrap();
+        let one = all.iter().find(|one| one["what"].as_str().unwrap().starts_with(merge)).unwrap();
+        assert_eq!(one["refs"][0]["name"], "refs/heads/main", "{one}");
+        world.env.ok(&["undo", one["id"].as_str().unwrap(), "--yes"]);
+    }
+    assert!(!world.env.repo().join("t.txt").exists() && !world.env.repo().join("u.txt").exists());
+    // It takes the session up again, but not the merges: whoever took them back does not want them at once.
+    let ended = world.autopilot(&[]).code(1);
+    assert!(ended.stdout.contains("t waits at gate merge-t: its merge was taken back"), "{}", ended.stdout);
+    assert!(!world.env.repo().join("t.txt").exists() && !world.env.repo().join("u.txt").exists());
+    let mut live = world.start(&["--mode", "autopilot"]);
+    world.env.ok(&["gate", "approve", "merge-t"]);
+    wait_until("merged", || world.find_task("t")["merged"]["commit"].is_string());
+    assert_eq!(world.env.read("t.txt"), "1\n");
+    assert!(!world.env.repo().join("u.txt").exists() && live.runs());
+    world.env.ok(&["gate", "approve", "merge-u"]);
+    wait_until("merged", || world.env.repo().join("u.txt").exists());
+    world.env.ok(&["quit"]);
+    live.wait().code(0);
+    world.all_is_well();
+}

@@ -139,6 +139,7 @@ fn checkpoint(name: CheckpointName, state: &State, salt: u32) -> CheckpointRecor
         seq: state.seq,
         tasks_completed: state.record.tasks_completed,
         size: None,
+        only: None,
     }
 }
 

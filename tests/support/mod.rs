@@ -1,6 +1,9 @@
 //! A scratch repository with real git and the real binary, cut off from the machine's configuration.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::panic, dead_code, missing_docs)]
 
+#[path = "../common/fixed.rs"]
+mod fixed;
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -66,16 +69,7 @@ impl Scratch {
         let mut command = Command::new(program);
         command.env_clear().current_dir(self.path());
         command.env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", self.dir.path().join("home"));
-        for (name, value) in [
-            ("GIT_CONFIG_NOSYSTEM", "1"),
-            ("GIT_CONFIG_GLOBAL", "/dev/null"),
-            ("GIT_AUTHOR_NAME", "A U Thor"),
-            ("GIT_AUTHOR_EMAIL", "author@example.org"),
-            ("GIT_COMMITTER_NAME", "A U Thor"),
-            ("GIT_COMMITTER_EMAIL", "author@example.org"),
-        ] {
-            command.env(name, value);
-        }
+        command.envs(fixed::FIXED.iter().copied());
         command
     }
 

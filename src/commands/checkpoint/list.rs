@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use clap::Args;
 use serde::Serialize;
 
-use super::{left_out, size_text};
+use super::{left_out, only_text, size_text};
 use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
 use crate::cli::words;
@@ -77,13 +77,19 @@ pub(in crate::commands) fn rows(checkpoints: &[Listed]) -> Vec<Vec<Cow<'_, str>>
         vec![
             one.number.to_string().into(),
             words::time_in(&zone, one.created_at).into(),
-            one.kind.as_str().into(),
+            kind(one),
             one.name.as_str().into(),
             since.into(),
             size_text(one.size).into(),
         ]
     });
     std::iter::once(heading).chain(rows).collect()
+}
+
+/// Who wanted it, and whether all was looked at.
+fn kind(one: &Listed) -> Cow<'_, str> {
+    let kind = one.kind.as_str();
+    one.only.as_ref().map_or(kind.into(), |only| format!("{kind}, {}", words::count(only.paths, "path")).into())
 }
 
 /// Shows what a checkpoint holds, and what not.
@@ -123,8 +129,11 @@ fn people(shown: &Shown) -> String {
     rows.push(vec!["since".to_owned(), format!("{}, {commits}", words::count(shown.listed.tasks_since, "task"))]);
     rows.push(vec!["size".to_owned(), size_text(shown.listed.size)]);
     let mut text = table(&rows);
+    if let Some(only) = &shown.listed.only {
+        text.push_str(&format!("{}\n", only_text(only)));
+    }
     for (path, coverage) in &document.coverage {
-        for line in left_out(path, coverage) {
+        for line in left_out(path, coverage, &shown.sizes_now) {
             text.push_str(&line);
             text.push('\n');
         }

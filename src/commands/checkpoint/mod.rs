@@ -6,17 +6,19 @@ mod remove;
 mod verify;
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use super::open_configured;
+use super::{open_configured, working_dir};
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
+use crate::cli::words;
 use crate::domain::checkpoint::{CheckpointRecord, Coverage, PathSample, Trigger};
 use crate::domain::ids::CheckpointName;
-use crate::error::{Exit, Result};
+use crate::domain::known_paths::OnlyCount;
+use crate::error::{Code, Error, Exit, Result};
 use crate::ops::checkpoint::{self, Wanted};
 
 /// Verbs on checkpoints.
@@ -28,7 +30,7 @@ pub enum Checkpoint {
     List(list::List),
     /// Show what a checkpoint holds, and what it does not
     Show(list::Show),
-    /// Show what has changed since a checkpoint, untracked files too
+    /// Show what has changed since a checkpoint in the worktree you are in, untracked files too
     Diff(verify::Diff),
     /// Prove that checkpoints are whole
     Verify(verify::Verify),
@@ -47,13 +49,25 @@ pub enum Checkpoint {
 #[command(after_help = "\
 The files of a checkpoint can be read with plain git:
   git diff axiom/captures/NAME             what has changed since
-  git restore --source=axiom/captures/NAME --worktree -- :/")]
+  git restore --source=axiom/captures/NAME --worktree -- :/
+
+--only looks at the named files and folders, and at what was staged or committed since the newest
+complete checkpoint; all else is taken from that one, in the other worktrees too. It is quick in a
+large repository, for an editor or the hook that an agent calls after each edit. Such a checkpoint
+says what was looked at, and so does a rollback to it. Where there is nothing to build on, or git
+has to look at more, everything is looked at.")]
 pub struct Create {
     /// Its name: letters, digits, '-' and '_'; made up from the time where it is left out
     name: Option<CheckpointName>,
     /// Leave out what cannot be read, and say so, in place of failing
-    #[arg(long)]
+    #[arg(long, conflicts_with = "only")]
     allow_unreadable: bool,
+    /// Look only at these files and folders, and take all else from the newest complete checkpoint
+    #[arg(long, value_name = "PATH", num_args = 0..)]
+    only: Option<Vec<PathBuf>>,
+    /// The paths of --only
+    #[arg(last = true, value_name = "PATH", requires = "only")]
+    paths: Vec<PathBuf>,
 }
 
 #[derive(Serialize)]
@@ -62,6 +76,9 @@ struct Created<'a> {
     checkpoint: &'a CheckpointRecord,
     tag_name: String,
     coverage: &'a BTreeMap<String, Coverage>,
+    /// Why everything was looked at, where only some paths should have been.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    looked_at_all: Option<String>,
 }
 
 /// Runs a verb on checkpoints.
@@ -85,16 +102,42 @@ pub fn run(args: &Checkpoint, global: &Global, screen: &mut Screen) -> Result<Ex
 fn create(args: &Create, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut context = open_configured(global, Vec::new(), screen)?;
     context.repo.require_git_version()?;
-    let wanted = Wanted { name: args.name.clone(), allow_unreadable: args.allow_unreadable, ..Wanted::by(Trigger::Manual) };
-    let record = checkpoint::create(&mut context, &wanted)?;
+    let only = only(args, global)?;
+    let allow_unreadable = args.allow_unreadable;
+    let wanted = Wanted { name: args.name.clone(), allow_unreadable, only, ..Wanted::by(Trigger::Manual) };
+    let (record, looked_at_all) = checkpoint::create_and_tell(&mut context, &wanted)?;
     let document = checkpoint::read_document(&context, &record)?;
+    if let Some(why) = &looked_at_all {
+        screen.note(&format!("everything was looked at: {why}"));
+    }
+    if let Some(only) = &record.only {
+        screen.note(&only_text(only));
+    }
     if let Some(line) = summary(&document.coverage) {
         screen.note(&line);
     }
     let tag_name = format!("axiom/{}", record.name);
-    let answer = Created { checkpoint: &record, tag_name, coverage: &document.coverage };
+    let answer = Created { checkpoint: &record, tag_name, coverage: &document.coverage, looked_at_all };
     screen.answer(&answer, || format!("{}\n", record.name))?;
     Ok(Exit::Done)
+}
+
+/// The paths that shall be looked at, absolute; `None` for everything.
+fn only(args: &Create, global: &Global) -> Result<Option<Vec<PathBuf>>> {
+    let Some(only) = &args.only else { return Ok(None) };
+    let here = working_dir(global)?;
+    let all: Vec<PathBuf> = only.iter().chain(&args.paths).map(|path| here.join(path)).collect();
+    if all.is_empty() {
+        return Err(Error::new(Code::Usage, "--only names no path").hint("git axiom checkpoint create --only src/main.rs"));
+    }
+    Ok(Some(all))
+}
+
+/// What a checkpoint of known paths is, in one line.
+pub(in crate::commands) fn only_text(only: &OnlyCount) -> String {
+    let paths = words::count(only.paths, "path");
+    let were = if only.paths == 1 { "was" } else { "were" };
+    format!("only {paths} {were} looked at; all else is as of checkpoint {}", only.all_else_as_of)
 }
 
 /// What a checkpoint leaves out, in one line; `None` where it holds everything.
@@ -140,10 +183,18 @@ const KINDS: &[Kind] = &[
 ];
 
 /// What a capture leaves out, line by line, with paths.
-fn left_out(path: &str, coverage: &Coverage) -> Vec<String> {
+fn left_out(path_text: &str, coverage: &Coverage, sizes: &BTreeMap<String, u64>) -> Vec<String> {
     let mut lines = Vec::new();
+    if let Some(only) = &coverage.only {
+        let shown: Vec<String> =
+            only.paths.iter().take(5).map(|path| Path::new(path_text).join(path.to_path()).display().to_string()).collect();
+        let more = only.paths.len() - shown.len();
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let what = if shown.is_empty() { format!("nothing in '{path_text}'") } else { format!("{}{more}", shown.join(", ")) };
+        lines.push(format!("looked at: {what}; all else is as of checkpoint {}", only.all_else_as_of));
+    }
     if coverage.missing {
-        lines.push(format!("not held: '{path}', whose folder is gone"));
+        lines.push(format!("not held: '{path_text}', whose folder is gone"));
     }
     for kind in KINDS {
         let sample = (kind.of)(coverage);
@@ -151,7 +202,7 @@ fn left_out(path: &str, coverage: &Coverage) -> Vec<String> {
             continue;
         }
         let shown: Vec<String> =
-            sample.paths.iter().take(5).map(|inside| with_size(&Path::new(path).join(inside.to_path()))).collect();
+            sample.paths.iter().take(5).map(|inside| with_size(&Path::new(path_text).join(inside.to_path()), sizes)).collect();
         let more = sample.count - shown.len() as u64;
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let what = if sample.count == 1 { kind.one } else { kind.many };
@@ -160,11 +211,12 @@ fn left_out(path: &str, coverage: &Coverage) -> Vec<String> {
     lines
 }
 
-/// A path with the size of the file that is there now.
-fn with_size(path: &Path) -> String {
-    match path.symlink_metadata() {
-        Ok(meta) if meta.is_file() => format!("{} ({})", path.display(), size_text(Some(meta.len()))),
-        Ok(_) | Err(_) => path.display().to_string(),
+/// A path with the size of what is there now.
+fn with_size(path: &Path, sizes: &BTreeMap<String, u64>) -> String {
+    let path = path.to_string_lossy().into_owned();
+    match sizes.get(&path) {
+        Some(size) => format!("{path} ({})", size_text(Some(*size))),
+        None => path,
     }
 }
 

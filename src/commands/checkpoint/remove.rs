@@ -8,7 +8,7 @@ use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::commands::open_configured;
 use crate::domain::ids::CheckpointName;
-use crate::error::{Code, Error, Exit, Result};
+use crate::error::{Code, Error, Exit, Result, some_of};
 use crate::ops::checkpoint::{self, Deleted};
 use crate::ops::context::Context;
 
@@ -156,10 +156,7 @@ pub(super) fn tell(screen: &mut Screen, deleted: &Deleted) -> Result<()> {
 
 fn listed(names: &[CheckpointName]) -> String {
     let count = if names.len() == 1 { "1 checkpoint".to_owned() } else { format!("{} checkpoints", names.len()) };
-    let shown: Vec<&str> = names.iter().take(20).map(CheckpointName::as_str).collect();
-    let more = names.len() - shown.len();
-    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{count}: {}{more}", shown.join(", "))
+    format!("{count}: {}", some_of(names, 20))
 }
 
 #[cfg(test)]

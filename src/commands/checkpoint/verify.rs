@@ -3,7 +3,7 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::size_text;
+use super::{only_text, size_text};
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::commands::open_configured;
@@ -85,6 +85,12 @@ pub(super) fn verify(args: &Verify, global: &Global, screen: &mut Screen) -> Res
 pub(super) fn diff(args: &Diff, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let context = open_configured(global, Vec::new(), screen)?;
     let difference = checkpoint::difference(&context, &args.name, args.other.as_deref())?;
+    for name in std::iter::once(&args.name).chain(&args.other) {
+        let record = checkpoint::find(&context, name)?;
+        if let Some(only) = &record.only {
+            screen.note(&format!("for {}, {}", record.name, only_text(only)));
+        }
+    }
     if screen.wants_json() {
         screen.answer(&difference, String::new)?;
         return Ok(Exit::Done);

@@ -5,6 +5,7 @@ use std::path::Path;
 use clap::Args;
 use serde::Serialize;
 
+use super::parts::{self, Parts};
 use crate::cli::progress::Progress;
 use crate::cli::screen::Screen;
 use crate::cli::words;
@@ -110,14 +111,8 @@ pub(super) fn run(args: &Task, context: &mut Context, screen: &mut Screen) -> Re
         moved_aside: done.moved_aside.iter().map(|moved| moved.now_at.display().to_string()).collect(),
         ..Answer::of(&done.preview, false)
     };
-    screen.answer(&answer, || {
-        let mut text = people(&done.preview, "Took");
-        for place in &answer.moved_aside {
-            text.push_str(&format!("moved out of the way: {place}\n"));
-        }
-        text.push_str(&format!("What was there before is in checkpoint {}.\nTo take it back: {undo}\n", done.safety));
-        text
-    })?;
+    screen
+        .answer(&answer, || people(&done.preview, "Took") + &parts::ending(&answer.moved_aside, done.safety.as_str(), &undo))?;
     Ok(Exit::Done)
 }
 
@@ -156,19 +151,8 @@ fn conflict(screen: &mut Screen, preview: &Preview, dry_run: bool) -> Result<Exi
 }
 
 fn people(preview: &Preview, takes: &str) -> String {
-    let mut text = format!("{takes} '{}' back on {}:\n", preview.task_id, preview.target.short());
-    let mut part = |one: &str, many: &str, lines: Vec<String>| {
-        if lines.is_empty() {
-            return;
-        }
-        text.push_str(&format!("  {} {}\n", lines.len(), words::verb(lines.len(), one, many)));
-        for line in lines.iter().take(20) {
-            text.push_str(&format!("    {line}\n"));
-        }
-        if lines.len() > 20 {
-            text.push_str(&format!("    and {} more\n", lines.len() - 20));
-        }
-    };
+    let mut parts = Parts::below(&format!("{takes} '{}' back on {}:", preview.task_id, preview.target.short()));
+    let mut part = |one: &str, many: &str, lines: Vec<String>| parts.add(one, many, lines);
     let brings = |id: &crate::domain::names::Oid| {
         let merge = preview.merges.iter().find(|merge| merge.id == *id).filter(|merge| !merge.brings.is_empty());
         merge.map_or_else(String::new, |merge| format!(" (with {} that it took in)", words::count(merge.brings.len(), "commit")))
@@ -192,5 +176,5 @@ fn people(preview: &Preview, takes: &str) -> String {
         preview.branches.iter().map(|one| one.short().to_owned()).collect(),
     );
     part("file changes", "files change", preview.files.iter().map(|file| file.path.to_string()).collect());
-    text
+    parts.into_text()
 }

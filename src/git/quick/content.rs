@@ -81,7 +81,7 @@ impl Reading<'_> {
             let path = RepoPath::new(self.index.path(entry));
             match self.content(&path, u64::MAX, conversion)? {
                 Content::Gone => edits.push(Edit { path, new: None }),
-                Content::Present { mode: SYMLINK, .. } if has_odd_name(&path) => return Ok(None),
+                Content::Present { mode: SYMLINK, .. } if path.is_odd() => return Ok(None),
                 Content::Present { mode, bytes } => {
                     let blob = gix_id(&self.repository.write_blob(&bytes)?)?;
                     if mode != self.index.mode(entry) || *self.index.id(entry) != *blob {
@@ -93,7 +93,7 @@ impl Reading<'_> {
             }
         }
         for path in sorted.untracked {
-            if has_odd_name(&path) {
+            if path.is_odd() {
                 return Ok(None);
             }
             match self.content(&path, self.limit, conversion)? {
@@ -152,8 +152,7 @@ impl Reading<'_> {
     fn conversion(&self, attributes: &[RepoPath]) -> Result<Option<Conversion>> {
         let gix = self.repository.gix()?;
         let config = gix.config_snapshot();
-        let Ok(mut files) = gix.attribute_global_paths() else { return Ok(None) };
-        files.push(self.repository.common_dir().join("info/attributes"));
+        let Some(mut files) = self.repository.attribute_files() else { return Ok(None) };
         files.extend(attributes.iter().map(|path| self.worktree.path().join(path.to_path())));
         let autocrlf = config.string("core.autocrlf").filter(|value| value.as_slice() != b"false");
         let mut adds = autocrlf.as_ref().is_some_and(|value| value.as_slice() != b"input")
@@ -185,17 +184,4 @@ enum Conversion {
     Inwards,
     /// A checkout may put some in.
     BothWays,
-}
-
-/// Whether git may refuse a path.
-fn has_odd_name(path: &RepoPath) -> bool {
-    path.as_bytes().split(|byte| *byte == b'/').any(is_odd_name)
-}
-
-/// Whether git may refuse a file or folder of this name.
-fn is_odd_name(name: &[u8]) -> bool {
-    let lower = name.to_ascii_lowercase();
-    let known: [&[u8]; 6] = [b".gitignore", b".gitattributes", b".gitkeep", b".github", b".gitlab", b".gitlab-ci.yml"];
-    let like_git = lower.starts_with(b".git") && !known.contains(&lower.as_slice());
-    like_git || lower.starts_with(b"git~") || lower.starts_with(b"gi7") || lower.contains(&b'\\')
 }

@@ -24,7 +24,7 @@ pub(super) struct LiveIndex {
 impl LiveIndex {
     /// Reads the index; `None` where there is none, or where it holds more than plain entries.
     pub fn read(repository: &Repository, worktree: &Worktree) -> Option<Self> {
-        let hash = repository.gix_hash();
+        let hash = repository.hash().gix();
         let file = gix::index::File::at(worktree.index_file(), hash, true, Default::default()).ok()?;
         let special = Flags::ASSUME_VALID | Flags::SKIP_WORKTREE | Flags::STAGE_MASK | Flags::INTENT_TO_ADD | Flags::REMOVE;
         let is_plain = |entry: &gix::index::Entry| {
@@ -67,6 +67,19 @@ impl LiveIndex {
     pub fn run_end(&self, within: Range<usize>, prefix: &[u8]) -> usize {
         let entries = &self.file.entries()[within.clone()];
         within.start + entries.partition_point(|entry| entry.path(&self.file).starts_with(prefix))
+    }
+
+    /// The entry of exactly this path.
+    pub fn find(&self, path: &[u8]) -> Option<usize> {
+        self.file.entries().binary_search_by(|entry| entry.path(&self.file).cmp(path.into())).ok()
+    }
+
+    /// The entries below a path.
+    pub fn below(&self, path: &[u8]) -> Range<usize> {
+        let prefix = [path, b"/"].concat();
+        let entries = self.file.entries();
+        let start = entries.partition_point(|entry| entry.path(&self.file) < prefix.as_slice());
+        start..self.run_end(start..entries.len(), &prefix)
     }
 
     /// Whether one of the entries `within`, whose paths have `skip` bytes in common, goes on with exactly `name`.

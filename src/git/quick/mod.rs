@@ -9,11 +9,13 @@
 //! | `live_index` | the index at one moment, and whether stat data prove a file unchanged |
 //! | `walk` | one look at every folder with tracked files, by all processors |
 //! | `unknown` | what git does not track: ignored or content |
+//! | `named` | captures of known paths, with the rest from an earlier capture |
 //! | `content` | files read into blobs |
 //! | `tree_edit` | trees of the index and of the files, of which only the touched ones are written |
 
 mod content;
 mod live_index;
+mod named;
 mod tree_edit;
 mod unknown;
 mod walk;
@@ -33,9 +35,28 @@ use super::modes::Usual;
 use super::repository::Repository;
 use super::worktree_list::Worktree;
 
+pub use named::Earlier;
+
 use content::{Reading, Sorted};
 use live_index::LiveIndex;
-use walk::Walk;
+use tree_edit::Edit;
+use unknown::SortedUnknown;
+use walk::{Seen, Walk};
+
+/// Where is looked, and at what.
+struct Look<'a> {
+    worktree: &'a Worktree,
+    index: &'a LiveIndex,
+    options: &'a CaptureOptions,
+}
+
+/// What was found there.
+struct Looked {
+    /// What differs from the index, ordered by path.
+    edits: Vec<Edit>,
+    /// What is not held.
+    coverage: Coverage,
+}
 
 impl Repository {
     /// The capture of a worktree; `None` where git has to make it. A crash leaves unreferenced objects.
@@ -49,12 +70,29 @@ impl Repository {
         let head = self.head(worktree)?;
         let Some(index) = LiveIndex::read(self, worktree) else { return Ok(None) };
         let usual = Usual::of(worktree);
-        let Some(seen) = Walk::new(worktree.path(), &index, &options.excluded, usual).run() else { return Ok(None) };
-        let Some(unknown) = self.sort_unknown(worktree, seen.unknown, &options.excluded)? else { return Ok(None) };
+        let Some(mut seen) = Walk::new(worktree.path(), &index, &options.excluded, usual).run() else { return Ok(None) };
+        let unknown = std::mem::take(&mut seen.unknown);
+        let Some(unknown) = self.sort_unknown(worktree, unknown, &options.excluded)? else { return Ok(None) };
+        let narrow = seen.narrow.clone();
+        let look = Look { worktree, index: &index, options };
+        let Some(Looked { edits, coverage }) = self.differences(&look, seen, unknown)? else { return Ok(None) };
+        env::fault_point("git.capture-before-objects");
+        let Some(index_tree) = index.tree(self, &[])? else { return Ok(None) };
+        let tree = if edits.is_empty() { Some(index_tree.clone()) } else { index.tree(self, &edits)? };
+        let Some(tree) = tree else { return Ok(None) };
+        let mut extras = CaptureExtras::read(self, worktree, IndexFacts::default())?;
+        let there = edits.iter().filter(|edit| edit.new.is_some()).map(|edit| &edit.path).chain(&narrow);
+        extras.modes = usual.narrow_ones(worktree.path(), there)?;
+        Ok(Some(WorktreeCapture { head, tree, index_tree, extras, coverage }))
+    }
+
+    /// Reads what was seen; `None` where git has to do it.
+    fn differences(&self, look: &Look<'_>, seen: Seen, unknown: SortedUnknown) -> Result<Option<Looked>> {
+        let Look { worktree, index, options } = *look;
         let mut coverage = Coverage::default();
         let attributes: Vec<RepoPath> = seen.attributes.into_iter().chain(unknown.attributes).collect();
         let sorted = Sorted { unsure: seen.unsure, gone: seen.gone, untracked: unknown.untracked };
-        let reading = Reading { repository: self, worktree, index: &index, limit: options.max_file_size };
+        let reading = Reading { repository: self, worktree, index, limit: options.max_file_size };
         let Some(edits) = reading.read(sorted, &attributes, &mut coverage)? else { return Ok(None) };
         for path in unknown.ignored {
             coverage.ignored.add(path);
@@ -63,14 +101,7 @@ impl Repository {
         special.extend(unknown.special);
         special.sort();
         special.into_iter().for_each(|path| coverage.special.add(path));
-        env::fault_point("git.capture-before-objects");
-        let Some(index_tree) = index.tree(self, &[])? else { return Ok(None) };
-        let tree = if edits.is_empty() { Some(index_tree.clone()) } else { index.tree(self, &edits)? };
-        let Some(tree) = tree else { return Ok(None) };
-        let mut extras = CaptureExtras::read(self, worktree, IndexFacts::default())?;
-        let there = edits.iter().filter(|edit| edit.new.is_some()).map(|edit| &edit.path).chain(&seen.narrow);
-        extras.modes = usual.narrow_ones(worktree.path(), there)?;
-        Ok(Some(WorktreeCapture { head, tree, index_tree, extras, coverage }))
+        Ok(Some(Looked { edits, coverage }))
     }
 
     /// Whether nothing in the configuration changes what the files of a worktree mean, as far as this module knows.

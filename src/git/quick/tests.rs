@@ -1,12 +1,16 @@
 //! The quick capture beside the one that git makes, for random worktrees.
 #![allow(clippy::disallowed_methods)]
 
+use std::collections::BTreeMap;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use super::super::capture::CaptureOptions;
+use super::super::capture::{CaptureOptions, WorktreeCapture};
 use super::super::scratch::{Scratch, git_at};
+use super::Earlier;
+use crate::domain::ids::CheckpointName;
 use crate::domain::names::RepoPath;
+use crate::domain::path_set::PathSet;
 
 fn options() -> CaptureOptions {
     CaptureOptions { max_file_size: 1000, excluded: vec![RepoPath::new(&b".worktrees"[..])], allow_unreadable: false }
@@ -143,6 +147,154 @@ fn random_worktrees_are_captured_as_git_captures_them() {
     }
     println!("{quick} of {states} the quick way");
     assert!(quick * 10 > states * 8, "only {quick} of {states} were captured the quick way");
+}
+
+/// Everything in a worktree but git's own: kind, permissions and content of each path.
+fn everything(root: &Path) -> BTreeMap<RepoPath, (String, Vec<u8>)> {
+    use std::os::unix::ffi::OsStrExt;
+    let walk = walkdir::WalkDir::new(root).min_depth(1).into_iter().filter_entry(|entry| entry.file_name() != ".git");
+    let all = walk.map(|entry| {
+        let entry = entry.unwrap();
+        let (path, meta) = (entry.path(), entry.metadata().unwrap());
+        let content = match entry.file_type() {
+            kind if kind.is_file() => std::fs::read(path).unwrap(),
+            kind if kind.is_symlink() => std::fs::read_link(path).unwrap().as_os_str().as_bytes().to_owned(),
+            _ => Vec::new(),
+        };
+        let inside = RepoPath::new(path.strip_prefix(root).unwrap().as_os_str().as_bytes());
+        (inside, (format!("{:?} {:o}", entry.file_type(), meta.permissions().mode()), content))
+    });
+    all.collect()
+}
+
+fn named(scratch: &Scratch, then: &WorktreeCapture, paths: &[RepoPath]) -> Option<WorktreeCapture> {
+    let (repo, main) = (scratch.repo(), scratch.main());
+    let commit = repo.commit_capture(then, "then", &[]).unwrap().commit;
+    let checkpoint = CheckpointName::new("then").unwrap();
+    let earlier = Earlier { checkpoint: &checkpoint, capture: &commit, coverage: &then.coverage };
+    repo.capture_named(&main, &options(), earlier, paths).unwrap()
+}
+
+#[test]
+fn to_look_at_what_changed_is_to_look_at_everything() {
+    let rounds: u64 = std::env::var("AXIOM_QUICK_ROUNDS").map_or(12, |rounds| rounds.parse().unwrap());
+    let (mut quick, mut states) = (0, 0);
+    for seed in 0..rounds {
+        let mut dice = Dice(seed.wrapping_mul(104_729) + 5);
+        let kind: &[&str] = [&[][..], &["--object-format=sha256"], &["--ref-format=reftable"]][seed as usize % 3];
+        let scratch = Scratch::new(kind);
+        (0..dice.roll(12)).for_each(|_| change(&scratch, &mut dice));
+        let mut then = scratch.repo().capture_worktree(&scratch.main(), &options()).unwrap();
+        let mut before = everything(&scratch.path());
+        for step in 0..8 {
+            (0..dice.roll(5)).for_each(|_| change(&scratch, &mut dice));
+            if dice.roll(4) == 0 {
+                let place = scratch.path().join("a.txt");
+                scratch.write("a.txt", b"secret\n");
+                std::fs::set_permissions(place, std::fs::Permissions::from_mode([0o600, 0o644][step % 2])).unwrap();
+            }
+            let folder = scratch.path().join("sub");
+            if dice.roll(3) == 0 && folder.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
+                std::fs::set_permissions(folder, std::fs::Permissions::from_mode([0o700, 0o755][step % 2])).unwrap();
+                scratch.write("sub/b.txt", format!("{}\n", ["b", "c"][dice.roll(2) as usize]).as_bytes());
+            }
+            let after = everything(&scratch.path());
+            let differs = |path: &&RepoPath| before.get(*path) != after.get(*path);
+            let mut paths: Vec<RepoPath> = before.keys().chain(after.keys()).filter(differs).cloned().collect();
+            // Now and then the folder above in place of the path, as somebody may say it.
+            for path in paths.iter_mut().filter(|_| dice.roll(4) == 0) {
+                if let Some(end) = path.as_bytes().iter().rposition(|byte| *byte == b'/') {
+                    *path = RepoPath::new(&path.as_bytes()[..end]);
+                }
+            }
+            let full = scratch.repo().capture_worktree(&scratch.main(), &options()).unwrap();
+            states += 1;
+            if let Some(mut taken) = named(&scratch, &then, &paths) {
+                quick += 1;
+                let only = taken.coverage.only.take().unwrap();
+                assert!(paths.iter().all(|path| PathSet::new(only.paths.clone()).covers(path)), "{paths:?} {only:?}");
+                let differs = scratch.git(&["diff", "--stat", full.tree.as_str(), taken.tree.as_str()]);
+                let status = scratch.git(&["status", "--ignored", "-uall", "--short"]);
+                assert_eq!(taken, full, "seed {seed}, step {step}, {paths:?}: {differs}\n{status}");
+            }
+            // What is built on stays for a while.
+            if dice.roll(3) == 0 || !paths.is_empty() {
+                (then, before) = (full, after);
+            }
+        }
+    }
+    println!("{quick} of {states} by known paths");
+    assert!(quick * 10 > states * 6, "only {quick} of {states} were captured by known paths");
+}
+
+#[test]
+fn what_nobody_named_is_as_it_was_unless_it_was_staged() {
+    let scratch = Scratch::new(&[]);
+    for name in ["dirty", "a.txt", "gone/x", "new/y"] {
+        scratch.write(name, b"then\n");
+    }
+    let then = scratch.repo().capture_worktree(&scratch.main(), &options()).unwrap();
+    for name in ["dirty", "a.txt", "sub/b.txt", "new/y", "unheard-of"] {
+        scratch.write(name, b"now\n");
+    }
+    std::fs::remove_dir_all(scratch.path().join("gone")).unwrap();
+    let path = |text: &str| RepoPath::new(text.as_bytes());
+    let tree = |paths: &[&str]| {
+        let paths: Vec<RepoPath> = paths.iter().map(|text| path(text)).collect();
+        let taken = named(&scratch, &then, &paths).unwrap();
+        let list = scratch.git(&["ls-tree", "-r", "--name-only", taken.tree.as_str()]);
+        let now = |name: &&str| scratch.git(&["show", &format!("{}:{name}", taken.tree)]) == "now";
+        (list.replace('\n', " "), list.lines().filter(now).collect::<Vec<_>>().join(" "), taken.coverage.only.unwrap().paths)
+    };
+    let all = "a.txt dirty gone/x new/y sub/b.txt".to_owned();
+    assert_eq!(tree(&[]), (all.clone(), String::new(), vec![]));
+    assert_eq!(tree(&["dirty"]), (all.clone(), "dirty".into(), vec![path("dirty")]));
+    assert_eq!(tree(&["new"]), (all.clone(), "new/y".into(), vec![path("new")]));
+    // Of a folder that is gone nothing can be there.
+    assert_eq!(
+        tree(&["gone/x", "sub"]),
+        ("a.txt dirty new/y sub/b.txt".into(), "sub/b.txt".into(), vec![path("gone"), path("sub")])
+    );
+    scratch.git(&["add", "a.txt"]);
+    assert_eq!(tree(&[]), (all.clone(), "a.txt".into(), vec![path("a.txt")]));
+    scratch.git(&["commit", "-q", "-m", "second"]);
+    scratch.write("a.txt", b"later\n");
+    let (_, now, looked_at) = tree(&[]);
+    assert_eq!((now.as_str(), looked_at), ("", vec![path("a.txt")]), "what was committed since is looked at, as it is now");
+}
+
+#[test]
+fn where_paths_are_not_enough_everything_is_looked_at() {
+    let odd: &[Odd] = &[
+        (".gitignore", |scratch| scratch.write(".gitignore", b"x\n")),
+        ("sub/.gitattributes", |scratch| scratch.write("sub/.gitattributes", b"* -text\n")),
+        ("a.txt", |scratch| drop(scratch.git(&["update-index", "--assume-unchanged", "a.txt"]))),
+        ("nested/x", |scratch| {
+            git_at(&scratch.path(), &["init", "-q", "nested"]);
+            scratch.write("nested/x", b"");
+        }),
+        ("nested", |scratch| drop(git_at(&scratch.path(), &["init", "-q", "nested"]))),
+        ("git~1", |scratch| scratch.write("git~1", b"")),
+        ("", |_| ()),
+        ("hidden/x", |scratch| {
+            scratch.write("hidden/x", b"");
+            scratch.git(&["add", "-f", "hidden/x"]);
+        }),
+        ("crlf", |scratch| {
+            scratch.git(&["config", "core.autocrlf", "true"]);
+            scratch.write("crlf", b"1\r\n");
+        }),
+    ];
+    for (path, make) in odd {
+        let scratch = Scratch::new(&[]);
+        std::fs::create_dir_all(scratch.path().join(".git/info")).unwrap();
+        std::fs::write(scratch.path().join(".git/info/exclude"), "hidden/\n").unwrap();
+        scratch.write("hidden/y", b"");
+        let then = scratch.repo().capture_worktree(&scratch.main(), &options()).unwrap();
+        assert!(named(&scratch, &then, &[RepoPath::new(&b"a.txt"[..])]).is_some());
+        make(&scratch);
+        assert!(named(&scratch, &then, &[RepoPath::new(path.as_bytes())]).is_none(), "{path}");
+    }
 }
 
 /// What is odd, and what makes it.

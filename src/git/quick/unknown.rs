@@ -1,5 +1,6 @@
 //! What git does not track: ignored or content. git itself says which, in one call for most worktrees.
 
+use std::collections::HashMap;
 use std::fs::FileType;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -28,6 +29,23 @@ pub(super) struct SortedUnknown {
     pub attributes: Vec<RepoPath>,
 }
 
+/// A path that is not tracked, and that somebody named.
+#[derive(Debug)]
+pub(super) struct Named {
+    pub path: RepoPath,
+    pub kind: NamedKind,
+}
+
+/// What is at such a path.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum NamedKind {
+    /// A file or link.
+    File,
+    Folder,
+    /// A socket, fifo or device.
+    Special,
+}
+
 /// A path in question.
 #[derive(Debug)]
 struct Node {
@@ -48,6 +66,12 @@ enum NodeKind {
     Odd,
 }
 
+impl From<Unknown> for Node {
+    fn from(found: Unknown) -> Self {
+        Self { path: found.path, kind: if found.folder { NodeKind::Folder } else { NodeKind::File }, above: None }
+    }
+}
+
 impl Repository {
     /// Sorts what is not tracked; `None` where git has to look at the worktree itself. What is at or below `excluded` is
     /// left out.
@@ -60,10 +84,45 @@ impl Repository {
         unknown: Vec<Unknown>,
         excluded: &[RepoPath],
     ) -> Result<Option<SortedUnknown>> {
+        self.sort_nodes(worktree, unknown.into_iter().map(Node::from).collect(), excluded)
+    }
+
+    /// As [`Repository::sort_unknown`], with paths of which the folders above them may not be tracked either:
+    /// `is_tracked` says which folders are. Of those folders nothing but the path is looked at.
+    ///
+    /// # Errors
+    /// As [`Repository::sort_unknown`].
+    pub(super) fn sort_named(
+        &self,
+        worktree: &Worktree,
+        unknown: Vec<Unknown>,
+        named: Vec<Named>,
+        is_tracked: impl Fn(&RepoPath) -> bool,
+        excluded: &[RepoPath],
+    ) -> Result<Option<SortedUnknown>> {
+        let mut nodes: Vec<Node> = unknown.into_iter().map(Node::from).collect();
+        let mut places: HashMap<RepoPath, usize> = HashMap::new();
+        for Named { path, kind } in named {
+            let mut above = None;
+            for folder in path.folders_above().filter(|folder| !is_tracked(folder)) {
+                let place = *places.entry(folder.clone()).or_insert(nodes.len());
+                if place == nodes.len() {
+                    nodes.push(Node { path: folder, kind: NodeKind::Listed, above });
+                }
+                above = Some(place);
+            }
+            let kind = match kind {
+                NamedKind::File => NodeKind::File,
+                NamedKind::Folder => NodeKind::Folder,
+                NamedKind::Special => NodeKind::Special,
+            };
+            nodes.push(Node { path, kind, above });
+        }
+        self.sort_nodes(worktree, nodes, excluded)
+    }
+
+    fn sort_nodes(&self, worktree: &Worktree, mut nodes: Vec<Node>, excluded: &[RepoPath]) -> Result<Option<SortedUnknown>> {
         let mut sorted = SortedUnknown::default();
-        let kind = |folder| if folder { NodeKind::Folder } else { NodeKind::File };
-        let first = unknown.into_iter();
-        let mut nodes: Vec<Node> = first.map(|found| Node { path: found.path, kind: kind(found.folder), above: None }).collect();
         while !nodes.is_empty() {
             list_ahead(worktree.path(), excluded, &mut nodes);
             let Some(ignored) = self.are_ignored(worktree, &nodes)? else { return Ok(None) };
@@ -174,7 +233,7 @@ fn settle(nodes: Vec<Node>, ignored: &[bool], sorted: &mut SortedUnknown) -> Opt
         match kind {
             _ if ignored[number] => sorted.ignored.push(path),
             NodeKind::File => {
-                if path.as_bytes().rsplit(|byte| *byte == b'/').next() == Some(b".gitattributes") {
+                if path.file_name() == b".gitattributes" {
                     sorted.attributes.push(path.clone());
                 }
                 sorted.untracked.push(path);

@@ -39,6 +39,19 @@ pub(super) struct Seen {
     pub attributes: Vec<RepoPath>,
 }
 
+impl Seen {
+    /// Adds what was seen elsewhere.
+    pub fn add(&mut self, more: Self) {
+        let Self { unsure, narrow, gone, unknown, special, attributes } = more;
+        self.unsure.extend(unsure);
+        self.narrow.extend(narrow);
+        self.gone.extend(gone);
+        self.unknown.extend(unknown);
+        self.special.extend(special);
+        self.attributes.extend(attributes);
+    }
+}
+
 /// A folder to be looked at: an open folder above it, its name there, its path with a `/` at the end, its entries.
 struct Task {
     above: Option<Arc<Dir>>,
@@ -87,7 +100,30 @@ impl<'a> Walk<'a> {
     /// Walks; `None` where something is there that only git decides right, or that changes while we look.
     pub fn run(self) -> Option<Seen> {
         let root = Task { above: None, name: CString::default(), prefix: Vec::new(), entries: 0..self.index.len() };
-        self.lock().waiting.push(root);
+        self.run_from(vec![root])
+    }
+
+    /// As [`Walk::run`], of some folders only, none of them below another: their paths, and the entries below each.
+    pub fn run_in(self, folders: Vec<(RepoPath, Range<usize>)>) -> Option<Seen> {
+        if folders.is_empty() {
+            return Some(Seen::default());
+        }
+        let mut tasks = Vec::with_capacity(folders.len());
+        for (path, entries) in folders {
+            let (above, name) = match path.as_bytes().iter().rposition(|byte| *byte == b'/') {
+                Some(at) => (self.root.join(RepoPath::new(&path.as_bytes()[..at]).to_path()), &path.as_bytes()[at + 1..]),
+                None => (self.root.to_owned(), path.as_bytes()),
+            };
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let above = Dir::new(rustix::fs::open(above, flags, Mode::empty()).ok()?).ok()?;
+            let prefix = [path.as_bytes(), b"/"].concat();
+            tasks.push(Task { above: Some(Arc::new(above)), name: CString::new(name).ok()?, prefix, entries });
+        }
+        self.run_from(tasks)
+    }
+
+    fn run_from(self, tasks: Vec<Task>) -> Option<Seen> {
+        self.lock().waiting.extend(tasks);
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(4);
         let mut seen = std::thread::scope(|scope| {
             let threads: Vec<_> = (1..threads).map(|_| scope.spawn(|| self.work())).collect();
@@ -97,12 +133,7 @@ impl<'a> Walk<'a> {
                     self.lock().failed = true;
                     continue;
                 };
-                seen.unsure.extend(more.unsure);
-                seen.narrow.extend(more.narrow);
-                seen.gone.extend(more.gone);
-                seen.unknown.extend(more.unknown);
-                seen.special.extend(more.special);
-                seen.attributes.extend(more.attributes);
+                seen.add(more);
             }
             seen
         });

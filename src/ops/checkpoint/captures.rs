@@ -1,9 +1,10 @@
 //! Capturing all worktrees at one moment, in parallel.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use super::excluded;
 use super::still::Still;
 use crate::domain::checkpoint::{Coverage, WorkspaceState};
 use crate::domain::names::{Oid, RefName, RepoPath};
@@ -45,6 +46,19 @@ pub struct Captured {
     pub refs: BTreeMap<RefName, Oid>,
     /// What is not held, by the worktree's path.
     pub coverage: BTreeMap<String, Coverage>,
+    /// Why everything was looked at, where only some paths should have been.
+    pub looked_at_all: Option<String>,
+}
+
+/// Which worktrees there are.
+#[derive(Debug)]
+pub(super) struct There {
+    /// Those that can be captured, the main one first.
+    pub worktrees: Vec<Worktree>,
+    /// What the coverage says of those whose folders are gone.
+    pub coverage: BTreeMap<String, Coverage>,
+    /// Where linked worktrees are, or were.
+    pub linked: Vec<PathBuf>,
 }
 
 /// What captures of this repository leave out.
@@ -65,13 +79,33 @@ pub fn capture_options(ctx: &Context) -> CaptureOptions {
 /// Captures every worktree while the agents are held still.
 ///
 /// # Errors
-/// `FILE_UNREADABLE`, `WORKSPACE_BROKEN`, `DISK_FULL`, `GIT_FAILED`: then nothing is claimed to be captured.
+/// `FILE_UNREADABLE`, `WORKSPACE_BROKEN`, `DISK_FULL`, `GIT_FAILED`, `REPOSITORY_UNSUPPORTED` where the path of a worktree is not
+/// UTF-8: then nothing is claimed to be captured.
 pub fn capture_all(ctx: &Context) -> Result<Captured> {
     capture_all_with(ctx, &capture_options(ctx))
 }
 
 /// As [`capture_all`], leaving out what `options` say.
 pub(super) fn capture_all_with(ctx: &Context, options: &CaptureOptions) -> Result<Captured> {
+    let There { worktrees, coverage, linked } = there(ctx)?;
+    let mut captures = {
+        let still = Still::hold(ctx);
+        let captures = capture_in_parallel(&ctx.repo, &worktrees, options)?;
+        still.release();
+        captures
+    };
+    if let (Some(main), Some(capture)) = (worktrees.first(), captures.first_mut()) {
+        excluded::name_users_own(ctx, (main, &linked), &options.excluded, &mut capture.coverage)?;
+    }
+    let both = worktrees.into_iter().zip(captures);
+    together(ctx, both.map(|(worktree, capture)| (CapturedWorktree { worktree, capture }, None)).collect(), coverage)
+}
+
+/// Looks for the worktrees.
+///
+/// # Errors
+/// `WORKSPACE_BROKEN`, `FILE_UNREADABLE`, `GIT_FAILED`.
+pub(super) fn there(ctx: &Context) -> Result<There> {
     let main = ctx.repo.main_worktree()?;
     let mut worktrees = vec![main];
     let mut coverage = BTreeMap::new();
@@ -79,8 +113,10 @@ pub(super) fn capture_all_with(ctx: &Context, options: &CaptureOptions) -> Resul
     for entry in ctx.repo.worktrees()?.into_iter().filter(|entry| !entry.worktree.is_main()) {
         known.push(entry.worktree.path().to_owned());
         if gone(entry.worktree.path())? {
-            coverage.insert(path_text(entry.worktree.path()), Coverage { missing: true, ..Coverage::default() });
+            coverage.insert(entry.worktree.path().display().to_string(), Coverage { missing: true, ..Coverage::default() });
         } else {
+            // Before anything is captured.
+            entry.worktree.path_text()?;
             worktrees.push(entry.worktree);
         }
     }
@@ -95,24 +131,29 @@ pub(super) fn capture_all_with(ctx: &Context, options: &CaptureOptions) -> Resul
         }
         coverage.insert(workspace.path.clone(), Coverage { missing: true, ..Coverage::default() });
     }
-    let captures = {
-        let still = Still::hold(ctx);
-        let captures = capture_in_parallel(&ctx.repo, &worktrees, options)?;
-        still.release();
-        captures
-    };
-    let mut captured = worktrees.into_iter().zip(captures).map(|(worktree, capture)| CapturedWorktree { worktree, capture });
-    let Some(main) = captured.next() else {
+    Ok(There { worktrees, coverage, linked: known })
+}
+
+/// Makes one of captures, the main worktree's first; of linked worktrees with the commit where there is one already.
+///
+/// # Errors
+/// `IDENTITY_MISSING`, `DISK_FULL`, `GIT_FAILED`.
+pub(super) fn together(
+    ctx: &Context,
+    captured: Vec<(CapturedWorktree, Option<Oid>)>,
+    mut coverage: BTreeMap<String, Coverage>,
+) -> Result<Captured> {
+    let mut captured = captured.into_iter();
+    let Some((main, _)) = captured.next() else {
         return Err(Error::new(Code::Internal, "the main worktree was not captured"));
     };
-    let linked: Vec<CapturedWorktree> = captured.collect();
-    coverage.insert(path_text(main.worktree.path()), main.capture.coverage.clone());
+    coverage.insert(main.worktree.path_text()?, main.capture.coverage.clone());
     let mut workspaces = Vec::new();
-    for one in linked {
-        coverage.insert(path_text(one.worktree.path()), one.capture.coverage.clone());
-        workspaces.push(with_commit(ctx, one)?);
+    for (one, commit) in captured {
+        coverage.insert(one.worktree.path_text()?, one.capture.coverage.clone());
+        workspaces.push(with_commit(ctx, one, commit)?);
     }
-    Ok(Captured { main, workspaces, refs: refs(ctx)?, coverage })
+    Ok(Captured { main, workspaces, refs: refs(ctx)?, coverage, looked_at_all: None })
 }
 
 fn gone(path: &Path) -> Result<bool> {
@@ -123,22 +164,21 @@ fn gone(path: &Path) -> Result<bool> {
     }
 }
 
-fn path_text(path: &Path) -> String {
-    path.to_string_lossy().into_owned()
-}
-
-fn with_commit(ctx: &Context, captured: CapturedWorktree) -> Result<CapturedWorkspace> {
-    let path = path_text(captured.worktree.path());
+fn with_commit(ctx: &Context, captured: CapturedWorktree, commit: Option<Oid>) -> Result<CapturedWorkspace> {
+    let path = captured.worktree.path_text()?;
     let owner = owner(ctx.state(), captured.worktree.path());
     let head = &captured.capture.head;
-    let commit = ctx.repo.commit_capture(&captured.capture, &format!("capture of {path}"), &[])?;
+    let capture = match commit {
+        Some(commit) => commit,
+        None => ctx.repo.commit_capture(&captured.capture, &format!("capture of {path}"), &[])?.commit,
+    };
     let state = WorkspaceState {
         agent_id: owner.as_ref().map(|(_, workspace)| workspace.agent.clone()),
         task_id: owner.as_ref().map(|(task, _)| (*task).clone()),
         path,
         branch: head.branch().cloned(),
         head: head.commit().cloned(),
-        capture: commit.commit,
+        capture,
     };
     Ok(CapturedWorkspace { captured, state })
 }

@@ -1,17 +1,23 @@
 //! Looking at checkpoints.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::domain::checkpoint::{CheckpointDocument, CheckpointRecord, CheckpointType, Trigger};
 use crate::domain::ids::CheckpointName;
+use crate::domain::known_paths::OnlyCount;
 use crate::domain::names::{Oid, RefName};
 use crate::error::{Code, Error, Result};
+use crate::files;
 use crate::git::Repository;
 use crate::ops::checkpoint::{SCHEMA, target_branch};
 use crate::ops::context::Context;
+
+/// So many files are looked at for the sizes of what a checkpoint does not hold.
+const ENTRIES: u64 = 200_000;
 
 /// For how many of the newest checkpoints the commits since are counted: each opens a tag.
 const COUNTED: usize = 200;
@@ -41,6 +47,9 @@ pub struct Listed {
     pub commits_since: Option<u64>,
     /// How many bytes it added to the repository.
     pub size: Option<u64>,
+    /// Where only known paths were looked at: how many, and of which checkpoint the rest is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub only: Option<OnlyCount>,
 }
 
 /// A checkpoint with its document.
@@ -54,6 +63,9 @@ pub struct Shown {
     pub capture: Oid,
     /// The document.
     pub document: CheckpointDocument,
+    /// How many bytes there are now at each path that the coverage lists, by its absolute path; what is gone, and what is
+    /// more than can be counted in a moment, is not here.
+    pub sizes_now: BTreeMap<String, u64>,
 }
 
 /// All checkpoints, or only the newest of them, oldest first.
@@ -104,6 +116,7 @@ fn listed(ctx: &Context, number: usize, record: &CheckpointRecord, since: &BTree
         tasks_since: ctx.state().record.tasks_completed.saturating_sub(record.tasks_completed),
         commits_since: record.git_commit.as_ref().and_then(|commit| since.get(commit)).copied(),
         size: record.size,
+        only: record.only.clone(),
     }
 }
 
@@ -138,9 +151,26 @@ pub fn show(ctx: &Context, text: &str) -> Result<Shown> {
     let document = read_document(ctx, &record)?;
     let all = list(ctx, None)?;
     match all.into_iter().find(|listed| listed.name == record.name) {
-        Some(listed) => Ok(Shown { listed, capture: record.capture, document }),
+        Some(listed) => {
+            let sizes_now = sizes_now(&document);
+            Ok(Shown { listed, capture: record.capture, document, sizes_now })
+        }
         None => Err(Error::new(Code::Internal, "a checkpoint is not in the list of them")),
     }
+}
+
+fn sizes_now(document: &CheckpointDocument) -> BTreeMap<String, u64> {
+    let mut entries = ENTRIES;
+    let mut sizes = BTreeMap::new();
+    for (worktree, coverage) in &document.coverage {
+        for path in coverage.samples().into_iter().flat_map(|sample| &sample.paths) {
+            let place = Path::new(worktree).join(path.to_path());
+            if let Some(size) = files::size_below(&place, &mut entries) {
+                sizes.insert(place.to_string_lossy().into_owned(), size);
+            }
+        }
+    }
+    sizes
 }
 
 /// The document of a checkpoint, from its capture: neither tag nor note is needed.

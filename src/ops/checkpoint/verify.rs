@@ -119,6 +119,9 @@ fn disagreements(ctx: &Context, record: &CheckpointRecord, document: &Checkpoint
     if document.git_commit != record.git_commit {
         found.push("document and state name different commits".into());
     }
+    if document.only() != record.only {
+        found.push("document and state disagree on what was looked at".into());
+    }
     let base = ctx.repo.read_commit(&record.capture).ok().and_then(|commit| commit.parents.into_iter().next());
     if document.git_commit.is_some() && base != document.git_commit {
         found.push("the capture is not on top of the commit that the document names".into());

@@ -15,8 +15,8 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::git::{
-    self, Advance, Aside, Attempt, CaptureExtras, Expected, Head, HeadTarget, InTrash, IndexLock, MovedAside, RefEdit, Restore,
-    RestoreReport, WorkspaceBranch, Worktree, WorktreeCapture, take_away_again,
+    self, Advance, Aside, Attempt, CaptureExtras, CaptureParts, Expected, Head, HeadTarget, InTrash, IndexLock, MovedAside,
+    RefEdit, Restore, RestoreReport, WorkspaceBranch, Worktree, WorktreeCapture, take_away_again,
 };
 use crate::ops::context::Context;
 
@@ -50,7 +50,7 @@ impl Done {
 /// Those of the steps. What was done stays; doing it again goes on.
 pub(super) fn carry_out(ctx: &Context, operation: &Operation, txn: &TxnId, attempt: Attempt) -> Result<Done> {
     let mut done = Done::default();
-    keep(ctx, operation, txn)?;
+    super::keep::keep(ctx, operation, txn)?;
     // Also what an interrupted attempt put back already: it would be in the way of the files.
     let away = |change: &&AsideChange| change.way == Way::PutAside || attempt == Attempt::Again;
     for change in operation.asides.iter().filter(away) {
@@ -132,23 +132,6 @@ pub(super) fn put_back(ctx: &Context, asides: &[AsideChange]) -> Result<Vec<Move
     Ok(stay)
 }
 
-/// `refs/axiom/kept/<transaction>`: one commit whose parents are what would be lost.
-fn keep(ctx: &Context, operation: &Operation, txn: &TxnId) -> Result<()> {
-    if operation.kept.is_empty() {
-        return Ok(());
-    }
-    let name = RefName::new(format!("refs/axiom/kept/{txn}"));
-    if ctx.repo.read_ref(&name)?.is_some() {
-        return Ok(());
-    }
-    let tree = ctx.repo.empty_tree()?;
-    let commit = ctx.repo.commit_tree(&tree, &operation.kept, &format!("kept for undo: {}", operation.title))?;
-    let edit = RefEdit { name, expected: Expected::Absent, new: Some(commit) };
-    ctx.repo.update_refs(&[edit], &format!("git axiom: {}", operation.title))?;
-    env::fault_point("journal.kept");
-    Ok(())
-}
-
 /// Files, then the index and the operation in progress, then HEAD, while `index.lock` is held.
 fn restore_worktree(ctx: &Context, change: &WorktreeChange, txn: &TxnId, attempt: Attempt, done: &mut Done) -> Result<()> {
     let worktree = worktree(ctx, &change.path)?;
@@ -165,12 +148,19 @@ fn restore_worktree(ctx: &Context, change: &WorktreeChange, txn: &TxnId, attempt
     done.add(&worktree, report);
     env::fault_point("journal.files-restored");
     let index = &change.index;
+    // What stays is not touched: git keeps more in an index than a capture (how a conflict was settled, for one), and
+    // an operation may go on at this very moment.
+    let known = change.captures.old.is_some();
+    let index_stays = known && index.old == index.new && before.index == extras.index && !before.operation.is_empty();
     match attempt {
+        Attempt::First | Attempt::Again | Attempt::Back if index_stays => {}
         Attempt::First | Attempt::Again => ctx.repo.install_index_after(&worktree, &index.new, &extras.index, &lock, &placed)?,
         Attempt::Back => ctx.repo.take_index_back(&worktree, (&index.old, &index.new), &extras.index, &lock)?,
     }
     env::fault_point("journal.index-installed");
-    ctx.repo.restore_operation(&worktree, &extras, &trash)?;
+    if !known || before.operation != extras.operation {
+        ctx.repo.restore_operation(&worktree, &extras, &trash)?;
+    }
     lock.release()?;
     env::fault_point("journal.before-head");
     set_head(ctx, &worktree, change, attempt, done)
@@ -284,10 +274,8 @@ fn bring_back(ctx: &Context, change: &WorkspaceChange, txn: &TxnId) -> Result<()
 }
 
 fn make_again(ctx: &Context, change: &WorkspaceChange, worktree: &Worktree, txn: &TxnId) -> Result<()> {
-    let capture = ctx.repo.read_commit(&change.capture)?;
-    let damaged = || Error::new(Code::CheckpointDamaged, format!("{} is no capture", change.capture.short()));
-    let index = ctx.repo.read_commit(capture.parents.get(1).ok_or_else(damaged)?)?.tree;
-    let base = ctx.repo.read_commit(capture.parents.first().ok_or_else(damaged)?)?.tree;
+    let CaptureParts { base, files, index, further: _ } = ctx.repo.capture_parts(&change.capture)?;
+    let base = ctx.repo.read_commit(&base)?.tree;
     let trash = trash_of(ctx, worktree, txn)?;
     let lock = IndexLock::take(worktree, txn.as_str())?;
     let attempt = Attempt::Again;
@@ -295,7 +283,7 @@ fn make_again(ctx: &Context, change: &WorkspaceChange, worktree: &Worktree, txn:
     // A worktree made from a sparse one is sparse too.
     let now = CaptureExtras { index: ctx.repo.left_out_now(worktree)?, ..CaptureExtras::default() };
     let beside = Some(Change::new(&now, &extras));
-    ctx.repo.restore_files(&Restore { worktree, from: &base, to: &capture.tree, trash: &trash, attempt, beside })?;
+    ctx.repo.restore_files(&Restore { worktree, from: &base, to: &files, trash: &trash, attempt, beside })?;
     ctx.repo.install_index(worktree, &index, &extras.index, &lock)?;
     ctx.repo.restore_operation(worktree, &extras, &trash)?;
     lock.release()

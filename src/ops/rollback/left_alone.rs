@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::domain::checkpoint::{CheckpointDocument, WorkspaceState};
 use crate::domain::operation::Operation;
 use crate::error::{Code, Error, Result};
+use crate::git::WorktreeCapture;
 use crate::ops::checkpoint::{Captured, CapturedWorkspace};
 use crate::ops::context::Context;
 
@@ -74,11 +75,10 @@ fn part_of(operation: &Operation) -> BTreeSet<&str> {
 }
 
 fn is_same(ctx: &Context, then: &WorkspaceState, now: &CapturedWorkspace) -> Result<bool> {
-    let (head, capture) = (&now.captured.capture.head, ctx.repo.read_commit(&then.capture)?);
+    let WorktreeCapture { head, tree, index_tree, .. } = &now.captured.capture;
     if then.head.as_ref() != head.commit() || then.branch.as_ref() != head.branch() {
         return Ok(false);
     }
-    let damaged = || Error::new(Code::CheckpointDamaged, format!("{} is no capture", then.capture.short()));
-    let index = ctx.repo.read_commit(capture.parents.get(1).ok_or_else(damaged)?)?;
-    Ok(capture.tree == now.captured.capture.tree && index.tree == now.captured.capture.index_tree)
+    let then = ctx.repo.capture_parts(&then.capture)?;
+    Ok(then.files == *tree && then.index == *index_tree)
 }

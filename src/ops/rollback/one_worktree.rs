@@ -10,7 +10,10 @@ use crate::error::{Code, Error, Result};
 use crate::ops::checkpoint::{Captured, CapturedWorktree};
 use crate::ops::context::Context;
 
-use super::plan::{Plan, Preview, add_refs, add_worktree, branches_are_free, kept, worktree_change};
+use super::branches::{add_refs, branches_are_free};
+use super::plan::{Plan, kept};
+use super::preview::Preview;
+use super::worktree::{add_worktree, worktree_change};
 
 /// One worktree as it was and as it is.
 struct Both<'a> {
@@ -42,7 +45,7 @@ pub(super) fn make(
     };
     let kind = OperationKind::RollbackCheckpoint { checkpoint: record.name.clone() };
     let mut operation = Operation::new(kind, format!("rollback of '{text}' to checkpoint {}", record.name));
-    let mut preview = Preview::of(record.name.clone());
+    let mut preview = Preview::of(record);
     if let Some(branch) = &both.branch {
         let value = Change::new(ctx.repo.read_ref(branch)?, both.commit.clone());
         if value.old != value.new {

@@ -25,9 +25,10 @@ pub(in crate::ops) fn with_own_submodules(
         let Some(wanted) = change.new.as_ref().filter(is_submodule) else { continue };
         let Some(commit) = ctx.repo.head_of_nested(&root.join(change.path.to_path())) else { continue };
         if commit != wanted.oid {
-            own.push((change.path.clone(), FileId { mode: SUBMODULE, oid: commit }));
+            let own_one = Some(FileId { mode: SUBMODULE, oid: commit });
+            own.push(TreeChange { path: change.path.clone(), old: change.new.clone(), new: own_one });
         }
     }
     let tree = ctx.repo.graft(&then, &own)?;
-    Ok((tree, own.into_iter().map(|(path, _)| path).collect()))
+    Ok((tree, own.into_iter().map(|change| change.path).collect()))
 }

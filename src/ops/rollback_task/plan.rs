@@ -18,7 +18,10 @@ use crate::ops::checkpoint::Captured;
 use crate::ops::context::Context;
 use crate::ops::merge::{branch_of, checked_out, nothing_in_progress};
 use crate::ops::rollback::WorkspaceLine;
-use crate::ops::rollback::plan::{branches_are_free, head_state, kept, trash_places};
+use crate::ops::rollback::branches::branches_are_free;
+use crate::ops::rollback::plan::kept;
+use crate::ops::rollback::workspace::trash_places;
+use crate::ops::rollback::worktree::head_state;
 use crate::ops::{journal, workspaces};
 
 use super::reverts::{self, Reverted};
@@ -158,7 +161,7 @@ pub(super) fn work(ctx: &Context, wanted: &Wanted) -> Result<Work> {
     let mut preview = preview(wanted, target.clone(), &plan, &reverted);
     preview.tasks = operation.edits.iter().filter_map(|edit| task_line(ctx, edit)).collect();
     let checked_out = checked_out(ctx, &target)?;
-    let worktree = checked_out.as_ref().map(|worktree| worktree.path().to_string_lossy().into_owned());
+    let worktree = checked_out.as_ref().map(Worktree::path_text).transpose()?;
     if let Some((unit, files)) = &reverted.conflict {
         preview.conflicts = conflicts(ctx, unit, files, &old)?;
         return Ok(Work { tasks, preview, operation, plan, reverted, settled });
@@ -169,7 +172,7 @@ pub(super) fn work(ctx: &Context, wanted: &Wanted) -> Result<Work> {
         preview.files = changes.into_iter().map(|change| line(change.path)).collect();
         match (worktree, checked_out) {
             (Some(path), Some(place)) => {
-                nothing_in_progress(&place)?;
+                nothing_in_progress(ctx, &place)?;
                 let commit = Change::new(old, reverted.tip.clone());
                 operation.advances = vec![BranchAdvance { path, branch: target.clone(), commit }];
             }

@@ -15,7 +15,7 @@ use crate::domain::task_rollback::{self, Plan, Unit};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::git::{StatusKind, WorkspaceBranch, Worktree};
+use crate::git::{InProgress, StatusKind, WorkspaceBranch, Worktree};
 use crate::ops::context::Context;
 use crate::ops::merge::nothing_in_progress;
 use crate::ops::workspaces;
@@ -46,16 +46,10 @@ pub struct Settling {
 /// `IO_FAILED`.
 pub fn settling(ctx: &Context) -> Result<Vec<Settling>> {
     let folder = ctx.repo.common_dir().join("worktrees");
-    let entries = match std::fs::read_dir(&folder) {
-        Ok(entries) => entries,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-        Err(e) => return Err(Error::io("list", &folder, e)),
-    };
     let mut found = Vec::new();
-    for entry in entries {
-        let git_dir = entry.map_err(|e| Error::io("list", &folder, e))?.path();
+    for entry in files::list(&folder)? {
         // What cannot be read is no note of ours.
-        found.extend(read(&git_dir)?.filter(|note| Path::new(&note.path).is_dir()));
+        found.extend(read(&entry.path())?.filter(|note| Path::new(&note.path).is_dir()));
     }
     found.sort_by(|one, other| one.path.cmp(&other.path));
     Ok(found)
@@ -101,7 +95,7 @@ pub(super) fn set_up(ctx: &Context, task: &CaseId, target: &RefName, plan: &Plan
     let git = ctx.repo.git_in(&made).writing().config("commit.gpgSign=false").env("GIT_EDITOR", "true");
     let git = git.args(["revert", "--no-edit", "--mainline", "1"]).args(open.iter().map(|unit| unit.oid.as_str()));
     let output = git.run()?;
-    if !output.ok() && !made.git_dir().join("REVERT_HEAD").exists() {
+    if !output.ok() && !ctx.repo.in_progress(&made)?.contains(&InProgress::Revert) {
         return Err(output.error().hint(format!("git worktree remove --force '{}'", path.display())));
     }
     env::fault_point("resolve.reverting");
@@ -145,7 +139,7 @@ pub(in crate::ops) fn put_finished_aside(ctx: &Context) -> Result<Vec<String>> {
         let (head, target) = (ctx.repo.head(&worktree)?, ctx.repo.read_ref(&note.target)?);
         let (Some(commit), Some(target)) = (head.commit(), target) else { continue };
         let in_target = ctx.repo.is_ancestor(commit, &target)?;
-        if in_target && !in_progress(&worktree) && uncommitted(ctx, &worktree)?.is_empty() && is_all(ctx, &note, commit)? {
+        if in_target && !in_progress(ctx, &worktree) && uncommitted(ctx, &worktree)?.is_empty() && is_all(ctx, &note, commit)? {
             put_aside(ctx, &worktree)?;
             done.push(note.path);
         }
@@ -159,8 +153,8 @@ fn is_all(ctx: &Context, note: &Settling, commit: &Oid) -> Result<bool> {
 }
 
 /// Whether git is in the middle of something there.
-fn in_progress(worktree: &Worktree) -> bool {
-    nothing_in_progress(worktree).is_err() || worktree.git_dir().join("sequencer").exists()
+fn in_progress(ctx: &Context, worktree: &Worktree) -> bool {
+    nothing_in_progress(ctx, worktree).is_err()
 }
 
 fn uncommitted(ctx: &Context, worktree: &Worktree) -> Result<Vec<String>> {
@@ -184,7 +178,7 @@ pub(super) fn settled(
 ) -> Result<Oid> {
     let place = worktree.path().display();
     let open = |why: String| Error::new(Code::NotSettled, format!("the conflict in '{place}' is not settled yet")).why(why);
-    if in_progress(worktree) {
+    if in_progress(ctx, worktree) {
         return Err(open("git waits there for a revert to be finished".into())
             .hint(format!("in '{place}': edit the files in conflict, git add them, git revert --continue")));
     }

@@ -1,0 +1,44 @@
+//! Looking at what may not be there: what is missing is an answer, everything else an error with its path.
+
+use std::fs::{DirEntry, File, Metadata};
+use std::io::ErrorKind;
+use std::path::Path;
+
+use crate::error::{Error, Result};
+
+/// What is at a path, a link itself and not what it points to; `None` where nothing is.
+///
+/// # Errors
+/// `IO_FAILED` with the path.
+pub fn metadata(path: &Path) -> Result<Option<Metadata>> {
+    match std::fs::symlink_metadata(path) {
+        Ok(meta) => Ok(Some(meta)),
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(e) => Err(Error::io("look at", path, e)),
+    }
+}
+
+/// What is in a folder, in no order; nothing where there is no folder.
+///
+/// # Errors
+/// `IO_FAILED` with the path.
+pub fn list(folder: &Path) -> Result<Vec<DirEntry>> {
+    let failed = |e| Error::io("list", folder, e);
+    match std::fs::read_dir(folder) {
+        Ok(entries) => entries.map(|entry| entry.map_err(failed)).collect(),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        Err(e) => Err(failed(e)),
+    }
+}
+
+/// Opens a file for reading; `None` where there is none.
+///
+/// # Errors
+/// `IO_FAILED` with the path.
+pub fn open_optional(path: &Path) -> Result<Option<File>> {
+    match File::open(path) {
+        Ok(file) => Ok(Some(file)),
+        Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
+        Err(e) => Err(Error::io("open", path, e)),
+    }
+}

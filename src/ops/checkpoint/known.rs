@@ -1,0 +1,176 @@
+//! Captures of known paths: somebody says what may have changed, and only that is looked at.
+
+use std::collections::BTreeMap;
+use std::path::{Component, Path, PathBuf};
+
+use super::captures::{Captured, CapturedWorktree, There, capture_all_with, there, together};
+use super::look::document_of;
+use super::still::Still;
+use crate::domain::checkpoint::{CheckpointDocument, Coverage};
+use crate::domain::ids::CheckpointName;
+use crate::domain::known_paths;
+use crate::domain::names::{Oid, RepoPath};
+use crate::error::{Code, Error, Result};
+use crate::git::{CaptureOptions, Earlier, Repository, Worktree};
+use crate::ops::context::Context;
+
+/// The complete checkpoint that the rest is taken from.
+struct Complete {
+    name: CheckpointName,
+    capture: Oid,
+    document: CheckpointDocument,
+    /// By worktree, what was looked at since.
+    since: BTreeMap<String, Vec<RepoPath>>,
+}
+
+/// Captures with a look at `paths` only, in whichever worktrees they are; everything where that is not enough, and then
+/// says why. Of a worktree in which none is named only HEAD is looked at, and what another HEAD stages.
+///
+/// # Errors
+/// `INVALID_INPUT` where a path is in no worktree; those of a capture.
+pub(super) fn capture(ctx: &Context, options: &CaptureOptions, paths: &[PathBuf]) -> Result<Captured> {
+    let There { worktrees, coverage, linked: _ } = there(ctx)?;
+    let named = by_worktree(&worktrees, paths)?;
+    let why = match complete(ctx) {
+        Ok(complete) => match of_all(ctx, options, &complete, (worktrees, named))? {
+            Ok(captured) => return together(ctx, captured, coverage),
+            Err(why) => why,
+        },
+        Err(why) => why,
+    };
+    Ok(Captured { looked_at_all: Some(why), ..capture_all_with(ctx, options)? })
+}
+
+type Commits = Vec<(CapturedWorktree, Option<Oid>)>;
+
+/// One after the other: each costs next to nothing.
+fn of_all(
+    ctx: &Context,
+    options: &CaptureOptions,
+    complete: &Complete,
+    (worktrees, named): (Vec<Worktree>, Vec<Vec<RepoPath>>),
+) -> Result<std::result::Result<Commits, String>> {
+    let still = Still::hold(ctx);
+    let mut all = Vec::with_capacity(worktrees.len());
+    for (worktree, named) in worktrees.into_iter().zip(named) {
+        let Some((capture, coverage)) = complete.of(&worktree) else {
+            let (path, name) = (worktree.path().display(), &complete.name);
+            return Ok(Err(format!("the newest complete checkpoint, {name}, does not hold '{path}'")));
+        };
+        let earlier = Earlier { checkpoint: &complete.name, capture, coverage };
+        let mut paths = complete.since.get(&worktree.path_text()?).cloned().unwrap_or_default();
+        paths.extend(named);
+        let head = ctx.repo.head(&worktree)?;
+        if !worktree.is_main() && paths.is_empty() && complete.had(&worktree, &head) {
+            worktree.verify()?;
+            let capture_then = capture.clone();
+            let capture = ctx.repo.capture_again(head, earlier)?;
+            all.push((CapturedWorktree { worktree, capture }, Some(capture_then)));
+            continue;
+        }
+        match ctx.repo.capture_named(&worktree, options, earlier, &paths)? {
+            Some(capture) => all.push((CapturedWorktree { worktree, capture }, None)),
+            None => return Ok(Err(format!("git has to look at '{}' as a whole", worktree.path().display()))),
+        }
+    }
+    still.release();
+    Ok(Ok(all))
+}
+
+/// What to build on, read from its capture; in words why there is nothing.
+fn complete(ctx: &Context) -> std::result::Result<Complete, String> {
+    let base = known_paths::base(ctx.state())?;
+    let record = base.complete;
+    let unreadable = |error: Error| format!("checkpoint {} cannot be read: {error}", record.name);
+    let capture = ctx.repo.read_ref(&Repository::capture_ref(&record.name)).map_err(unreadable)?;
+    if capture.as_ref() != Some(&record.capture) {
+        return Err(format!("the files of the newest complete checkpoint, {}, are gone", record.name));
+    }
+    let (_, document) = document_of(ctx, &record.capture).map_err(unreadable)?;
+    let mut since = BTreeMap::new();
+    if let Some(last) = base.last {
+        let (_, document) = document_of(ctx, &last.capture).map_err(unreadable)?;
+        since = document.coverage.into_iter().filter_map(|(path, of)| Some((path, of.only?.paths))).collect();
+    }
+    Ok(Complete { name: record.name.clone(), capture: record.capture.clone(), document, since })
+}
+
+impl Complete {
+    /// The capture of a worktree, and what it does not hold.
+    fn of(&self, worktree: &Worktree) -> Option<(&Oid, &Coverage)> {
+        if worktree.is_main() {
+            return Some((&self.capture, self.document.main_coverage()?));
+        }
+        let path = worktree.path_text().ok()?;
+        let then = self.document.workspaces.iter().find(|then| then.path == path)?;
+        Some((&then.capture, self.document.coverage.get(&path)?))
+    }
+
+    /// Whether HEAD of a linked worktree was the same.
+    fn had(&self, worktree: &Worktree, head: &crate::git::Head) -> bool {
+        let Ok(path) = worktree.path_text() else { return false };
+        let then = self.document.workspaces.iter().find(|then| then.path == path);
+        then.is_some_and(|then| then.branch.as_ref() == head.branch() && then.head.as_ref() == head.commit())
+    }
+}
+
+/// The paths of each worktree, as they are below it.
+fn by_worktree(worktrees: &[Worktree], paths: &[PathBuf]) -> Result<Vec<Vec<RepoPath>>> {
+    let mut all = vec![Vec::new(); worktrees.len()];
+    for path in paths {
+        let plain = without_dots(path);
+        // A link on the way may lead to somewhere else in a worktree: then both are looked at.
+        let real = match path.file_name() {
+            Some(name) => path.parent().and_then(deepest).map(|above| above.join(name)),
+            None => deepest(path),
+        };
+        let mut found = false;
+        for place in std::iter::once(plain.clone()).chain(real.filter(|real| *real != plain)) {
+            if let Some((number, inside)) = inside(worktrees, &place) {
+                all[number].push(inside);
+                found = true;
+            }
+        }
+        if !found {
+            return Err(Error::new(Code::InvalidInput, format!("'{}' is in no worktree of this repository", path.display()))
+                .hint("git worktree list    shows them"));
+        }
+    }
+    Ok(all)
+}
+
+/// Which worktree a path is in, the innermost, and where; the worktree itself is the empty path.
+fn inside(worktrees: &[Worktree], place: &Path) -> Option<(usize, RepoPath)> {
+    use std::os::unix::ffi::OsStrExt;
+    let all = worktrees.iter().enumerate();
+    let within = all.filter_map(|(number, worktree)| Some((number, place.strip_prefix(worktree.path()).ok()?)));
+    let (number, inside) = within.min_by_key(|(_, inside)| inside.as_os_str().len())?;
+    let is_gits = inside.components().any(|part| part.as_os_str().eq_ignore_ascii_case(".git"));
+    (!is_gits).then(|| (number, RepoPath::new(inside.as_os_str().as_bytes())))
+}
+
+/// Takes `.` and `..` out of a path by its text alone.
+fn without_dots(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => drop(plain.pop()),
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => plain.push(part),
+        }
+    }
+    plain
+}
+
+/// A folder with its links followed, as far as it is there.
+fn deepest(folder: &Path) -> Option<PathBuf> {
+    let mut rest = Vec::new();
+    let mut place = folder;
+    loop {
+        if let Ok(real) = place.canonicalize() {
+            return Some(rest.iter().rev().fold(real, |real, name| real.join(name)));
+        }
+        rest.push(place.file_name()?);
+        place = place.parent()?;
+    }
+}

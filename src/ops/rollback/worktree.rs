@@ -1,0 +1,113 @@
+//! What changes in one worktree: files, index, HEAD, and what is said beside them.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::domain::checkpoint::Coverage;
+use crate::domain::names::{Oid, RepoPath};
+use crate::domain::operation::{HeadState, Operation, WorktreeChange};
+use crate::domain::text::Change;
+use crate::error::Result;
+use crate::git::{CaptureParts, Head, TreeChange, Worktree, WorktreeCapture};
+use crate::ops::checkpoint::CapturedWorktree;
+use crate::ops::context::Context;
+use crate::ops::journal::{capture_with, extras_of};
+
+use super::preview::{FileLoss, Preview};
+use super::submodules::with_own_submodules;
+
+/// What HEAD is, as an operation records it.
+pub(crate) fn head_state(head: &Head) -> HeadState {
+    match head {
+        Head::Branch { name, .. } => HeadState::Branch(name.clone()),
+        Head::Detached { commit } => HeadState::Detached(commit.clone()),
+    }
+}
+
+pub(super) fn worktree_change(
+    ctx: &Context,
+    path: String,
+    (now, now_commit): (&CapturedWorktree, Option<Oid>),
+    then: &Oid,
+    head: HeadState,
+    coverage: Option<&Coverage>,
+    preview: &mut Preview,
+) -> Result<WorktreeChange> {
+    let parts = ctx.repo.capture_parts(then)?;
+    let CaptureParts { files, index, .. } = parts.clone();
+    let CapturedWorktree { worktree, capture: now } = now;
+    let changes = ctx.repo.diff_trees(&now.tree, &files)?;
+    let files = with_spared(ctx, worktree, &changes, files, coverage)?;
+    let (files, kept) = with_own_submodules(ctx, Path::new(&path), files, &changes)?;
+    preview.submodules.extend(kept.into_iter().map(|inside| FileLoss { worktree: path.clone(), path: inside }));
+    let extras = extras_of(ctx, Some(then))?;
+    let mut fitting = ctx.repo.for_checkout_of_now(worktree, extras.clone())?;
+    fitting.raw.extend(ctx.repo.bytes_not_known_then(&now.extras, &extras, (&parts.files, &parts.index))?);
+    fitting.raw.sort_by(|one, other| one.path.cmp(&other.path));
+    let then = if fitting == extras { then.clone() } else { capture_with(ctx, now, (&files, &index), fitting)? };
+    Ok(WorktreeChange {
+        path,
+        files: Change::new(now.tree.clone(), files),
+        index: Change::new(now.index_tree.clone(), index),
+        head: Change::new(head_state(&now.head), head),
+        captures: Change::new(now_commit, Some(then)),
+    })
+}
+
+/// The tree to go back to, with the files of now that the checkpoint said nothing of (ignored or too large then, perhaps
+/// captured now): they stay, or a rewritten `.gitignore` would cost a `.env`. Where it is not known what the checkpoint left
+/// out, everything stays that it does not have.
+fn with_spared(
+    ctx: &Context,
+    worktree: &Worktree,
+    changes: &[TreeChange],
+    then: Oid,
+    coverage: Option<&Coverage>,
+) -> Result<Oid> {
+    if coverage.is_some_and(Coverage::is_complete) {
+        return Ok(then);
+    }
+    let gone: Vec<&TreeChange> = changes.iter().filter(|change| change.new.is_none()).collect();
+    let ignored = if coverage.is_some_and(Coverage::lists_not_all_ignored) {
+        ctx.repo.ignored_by(worktree, &then, &gone.iter().map(|change| &change.path).collect::<Vec<_>>())?
+    } else {
+        BTreeSet::new()
+    };
+    let says_nothing = |path: &RepoPath| coverage.is_none_or(|coverage| coverage.says_nothing_of(path)) || ignored.contains(path);
+    let appears = |path: &RepoPath| {
+        let above = |root: &RepoPath| path.as_bytes().strip_prefix(root.as_bytes()).is_some_and(|rest| rest.starts_with(b"/"));
+        changes.iter().any(|change| change.new.is_some() && above(&change.path))
+    };
+    let spared: Vec<_> = gone
+        .into_iter()
+        .filter(|change| says_nothing(&change.path) && !appears(&change.path))
+        .map(|change| change.clone().reversed())
+        .collect();
+    ctx.repo.graft(&then, &spared)
+}
+
+/// Adds a worktree, and names the uncommitted content that it replaces.
+pub(super) fn add_worktree(
+    ctx: &Context,
+    change: WorktreeChange,
+    now: &WorktreeCapture,
+    operation: &mut Operation,
+    preview: &mut Preview,
+) -> Result<()> {
+    let committed = match now.head.commit() {
+        Some(commit) => ctx.repo.read_commit(commit)?.tree,
+        None => ctx.repo.empty_tree()?,
+    };
+    let dirty: BTreeSet<RepoPath> = ctx.repo.diff_trees(&committed, &now.tree)?.into_iter().map(|change| change.path).collect();
+    for file in ctx.repo.diff_trees(&change.files.old, &change.files.new)? {
+        if dirty.contains(&file.path) && file.old.is_some() {
+            preview.files.push(FileLoss { worktree: change.path.clone(), path: file.path });
+        }
+    }
+    let then = extras_of(ctx, change.captures.new.as_ref())?;
+    for file in ctx.repo.other_bytes((&change.files.old, &change.files.new), (&now.extras, &then))? {
+        preview.files.push(FileLoss { worktree: change.path.clone(), path: file.path });
+    }
+    operation.worktrees.push(change);
+    Ok(())
+}

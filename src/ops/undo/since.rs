@@ -1,0 +1,119 @@
+//! An operation of git's (a merge, a rebase) that the user began since: an undo keeps it as it is, and does nothing that
+//! would become part of it or be lost with it.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::domain::names::{Oid, RefName, RepoPath};
+use crate::domain::operation::{HeadState, WorktreeChange};
+use crate::domain::text::Change;
+use crate::domain::transaction::Transaction;
+use crate::error::{Error, Result};
+use crate::git::{Head, InProgress, Worktree, WorktreeCapture};
+use crate::ops::context::Context;
+use crate::ops::rollback::worktree::head_state;
+
+use super::changed;
+
+/// One worktree as it is and as an undo would have it.
+pub(super) struct Wanted<'a> {
+    pub worktree: &'a Worktree,
+    pub now: &'a WorktreeCapture,
+    /// Trees of the files.
+    pub files: Change<&'a Oid>,
+    /// Trees of the index.
+    pub index: Change<&'a Oid>,
+}
+
+impl Wanted<'_> {
+    /// Whether an operation that began or went on since can stay as it is, whatever becomes of it: the undo moves no branch
+    /// that it is on, stages nothing, and changes no path that it concerns or that its end may write over.
+    ///
+    /// # Errors
+    /// `CHANGED_MEANWHILE` naming the operation, what stands against it, and the ways out.
+    pub fn leaves_alone(&self, ctx: &Context, transaction: &Transaction, kinds: &[InProgress]) -> Result<()> {
+        let Some(kind) = kinds.first().copied() else { return Ok(()) };
+        let claimed = ctx.repo.branches_in_progress(self.worktree)?.into_iter().map(|(name, _)| name);
+        let mut on: BTreeSet<RefName> = claimed.collect();
+        on.extend(self.now.head.branch().cloned());
+        let moved = moved(transaction).find(|name| on.contains(*name));
+        if let Some(name) = moved {
+            return Err(self.stands_against(kind, &[format!("it is on {}, which the undo would move", name.short())]));
+        }
+        let staged = ctx.repo.diff_trees(self.index.old, self.index.new)?;
+        if !staged.is_empty() {
+            let what = staged.iter().map(|change| format!("'{}' would be staged in the middle of it", change.path));
+            return Err(self.stands_against(kind, &what.collect::<Vec<_>>()));
+        }
+        let concerned = self.concerned(ctx, kinds)?;
+        let changes = ctx.repo.diff_trees(self.files.old, self.files.new)?;
+        let both = changes.iter().filter(|change| concerned.contains(&change.path));
+        let both: Vec<String> = both.map(|change| format!("it concerns '{}' too", change.path)).collect();
+        if both.is_empty() { Ok(()) } else { Err(self.stands_against(kind, &both)) }
+    }
+
+    /// What is unmerged or staged. And where the end of the operation may be a hard reset, which overwrites whatever git
+    /// tracks, all of that: as it is now, and as it will be then.
+    fn concerned(&self, ctx: &Context, kinds: &[InProgress]) -> Result<BTreeSet<RepoPath>> {
+        let committed = match self.now.head.commit() {
+            Some(commit) => ctx.repo.read_commit(commit)?.tree,
+            None => ctx.repo.empty_tree()?,
+        };
+        let mut paths: BTreeSet<RepoPath> = self.now.extras.index.unmerged.iter().map(|stage| stage.path.clone()).collect();
+        paths.extend(ctx.repo.diff_trees(&committed, self.index.old)?.into_iter().map(|change| change.path));
+        if kinds.contains(&InProgress::Rebase) {
+            let mut trees = vec![self.index.old.clone()];
+            for (name, _) in ctx.repo.branches_in_progress(self.worktree)? {
+                if let Some(commit) = ctx.repo.read_ref(&name)? {
+                    trees.push(ctx.repo.read_commit(&commit)?.tree);
+                }
+            }
+            let nothing = ctx.repo.empty_tree()?;
+            for tree in trees {
+                paths.extend(ctx.repo.diff_trees(&nothing, &tree)?.into_iter().map(|change| change.path));
+            }
+        }
+        Ok(paths)
+    }
+
+    fn stands_against(&self, kind: InProgress, what: &[String]) -> Error {
+        let mut lines = vec![format!("{} is in progress in '{}'", kind.words(), self.worktree.path().display())];
+        lines.extend_from_slice(what);
+        changed(&lines).hint(format!("end it first ({}), then try again", kind.ways_out()))
+    }
+}
+
+/// The branches that a transaction moved.
+fn moved(transaction: &Transaction) -> impl Iterator<Item = &RefName> {
+    let refs = transaction.refs.iter().map(|change| &change.name);
+    refs.chain(transaction.advances.iter().map(|change| &change.branch))
+}
+
+/// What becomes of HEAD. Where the transaction left it and its branch alone, it stays where it is by now: on another
+/// branch that the user switched to, or off it for an operation in progress.
+pub(super) fn head(transaction: &Transaction, change: &WorktreeChange, now: &Head) -> Change<HeadState> {
+    let now = head_state(now);
+    let is_moved = |head: &HeadState| match head {
+        HeadState::Branch(branch) => moved(transaction).any(|name| name == branch),
+        HeadState::Detached(_) => false,
+    };
+    if change.head.old != change.head.new || is_moved(&change.head.old) || is_moved(&now) {
+        return change.head.clone();
+    }
+    Change::new(now.clone(), now)
+}
+
+/// A branch that moves together with the worktree in which it is checked out must not move under an operation.
+///
+/// # Errors
+/// `CHANGED_MEANWHILE` as above.
+pub(super) fn advances_are_clear(ctx: &Context, transaction: &Transaction) -> Result<()> {
+    for advance in &transaction.advances {
+        let Some(entry) = ctx.repo.worktree_at(Path::new(&advance.path))? else { continue };
+        if let Some(kind) = ctx.repo.in_progress(&entry.worktree)?.first() {
+            let what = format!("{} is in progress in '{}', on {}", kind.words(), advance.path, advance.branch.short());
+            return Err(changed(&[what]).hint(format!("end it first ({}), then try again", kind.ways_out())));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,79 @@
+//! What undo and redo need outlives a `git gc --prune=now`; where it does not any more, they say so.
+
+use crate::support::{Scratch, contents};
+
+/// Forgets everything that nothing refers to.
+fn forget(scratch: &Scratch) {
+    scratch.git(&["reflog", "expire", "--expire=now", "--all"]);
+    scratch.git(&["gc", "-q", "--prune=now"]);
+    scratch.fsck();
+}
+
+/// After a rollback of `new` and of an edit, around which the user went on in the index and beside it.
+fn rolled_back() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    scratch.write("new", "new\n");
+    scratch.write("a.txt", "staged\n");
+    scratch.git(&["add", "a.txt"]);
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    scratch.write("since", "since\n");
+    scratch.write("since-staged", "since\n");
+    scratch.git(&["add", "since-staged"]);
+    scratch
+}
+
+#[test]
+fn what_was_composed_for_an_undo_outlives_a_gc() {
+    let scratch = rolled_back();
+    scratch.axiom(&["undo", "--yes"]);
+    let undone = (contents(&scratch.path()), scratch.git(&["ls-files", "--stage"]));
+    // So that the tree of now is none that the undo knew.
+    scratch.write("later", "later\n");
+    scratch.write("later-staged", "later\n");
+    scratch.git(&["add", "later-staged"]);
+    forget(&scratch);
+    scratch.axiom(&["redo", "--yes"]);
+    assert!(!scratch.has("new") && scratch.has("since") && scratch.has("later"));
+    scratch.write("last", "last\n");
+    forget(&scratch);
+    scratch.axiom(&["undo", "--yes"]);
+    for path in ["last", "later", "later-staged"] {
+        scratch.git(&["rm", "-q", "--cached", "--ignore-unmatch", path]);
+        scratch.remove(path);
+    }
+    assert_eq!((contents(&scratch.path()), scratch.git(&["ls-files", "--stage"])), undone);
+}
+
+#[test]
+fn a_merge_that_was_undone_is_kept_though_its_branch_and_checkpoints_are_gone() {
+    let scratch = Scratch::new();
+    scratch.git(&["config", "axiom.checkpoints.beforeMerge", "false"]);
+    scratch.done_task("t1");
+    scratch.axiom(&["merge", "t1"]);
+    let merged = scratch.head();
+    scratch.axiom(&["undo", "--yes"]);
+    let names = scratch.git(&["for-each-ref", "--format=%(refname)", "refs/axiom/captures", "refs/tags", "refs/notes"]);
+    for name in names.lines() {
+        scratch.git(&["update-ref", "-d", name]);
+    }
+    forget(&scratch);
+    scratch.axiom(&["redo", "--yes"]);
+    assert_eq!((scratch.head(), scratch.read("t1.txt")), (merged, "t1\n".into()));
+}
+
+#[test]
+fn what_was_let_go_of_is_not_undone_and_that_is_said() {
+    let scratch = rolled_back();
+    scratch.axiom(&["undo", "--yes"]);
+    scratch.write("later", "later\n");
+    for kept in scratch.git(&["for-each-ref", "--format=%(refname)", "refs/axiom/kept"]).lines() {
+        scratch.git(&["update-ref", "-d", kept]);
+    }
+    forget(&scratch);
+    let before = contents(&scratch.path());
+    scratch.refused(&["redo", "--yes"], "NOT_UNDOABLE", 1);
+    let words = scratch.axiom_with(&["redo", "--yes"], &[]);
+    assert!(String::from_utf8_lossy(&words.stderr).contains("checkpoints.keepDeletedDays"));
+    assert_eq!(contents(&scratch.path()), before);
+}
