@@ -6,7 +6,8 @@
 //! | `repository`, `main_worktree` | finding the repository, its facts, the worktree in which we were called |
 //! | `identity` | who commits |
 //! | `refs`, `own_refs`, `packed_refs`, `head` | reading and changing refs by compare-and-swap; HEAD per worktree |
-//! | `objects`, `history`, `scan` | objects; questions about history and differences; whole histories with their marks |
+//! | `objects`, `history` | objects; questions about history and differences |
+//! | `scan`, `history_walk` | whole histories with their marks |
 //! | `capture`, `capture_parts`, `capture_extras`, `coverage` | saving a worktree as commits, reading them, what that leaves out |
 //! | `graft` | trees with some paths replaced |
 //! | `named_objects`, `raw_files`, `other_bytes` | kept beside: what an operation in progress names; bytes that git would convert |
@@ -50,6 +51,7 @@ mod git_version;
 mod graft;
 mod head;
 mod history;
+mod history_walk;
 mod identity;
 mod ignored_then;
 mod in_progress;
