@@ -58,6 +58,7 @@ mod index_install;
 mod index_lock;
 mod index_users;
 mod merge;
+mod missing;
 mod modes;
 mod named_objects;
 mod notes;
