@@ -63,6 +63,7 @@ mod index_users;
 mod loose;
 mod main_worktree;
 mod merge;
+mod missing;
 mod modes;
 mod named_objects;
 mod notes;

@@ -31,10 +31,10 @@ use crate::ops::context::Context;
 pub use captures::{Captured, CapturedWorkspace, CapturedWorktree, capture_all, capture_options};
 pub use compact::{Compacted, Space, compact, space};
 pub use difference::{ChangedPath, Difference, difference};
-pub use heal::{Lost, at_once as heal_at_once, heal, look as look_for_lost};
+pub use heal::{Lost, at_once as heal_at_once, complete_all, heal, look as look_for_lost};
 pub use look::{Listed, Shown, find, list, read_document, show};
 pub use remove::{Deleted, chosen, clean_up, cleanup_plan, delete, rules};
-pub use verify::{Problem, Verified, repair, verify};
+pub use verify::{Problem, PutRight, Verified, repair, verify};
 
 /// The version of the checkpoint's JSON.
 pub const SCHEMA: u32 = 1;
