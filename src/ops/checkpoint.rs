@@ -110,7 +110,9 @@ fn intend(ctx: &mut Context, wanted: &Wanted) -> Result<CheckpointName> {
     let mut taken: Vec<String> = ctx.repo.checkpoints()?.iter().map(|checkpoint| checkpoint.name.folded()).collect();
     // A tag of the user's with such a name would be in the way of ours.
     let tags = ctx.repo.refs_below("refs/tags/axiom/")?.into_iter();
-    taken.extend(tags.filter_map(|tag| tag.name.short().strip_prefix("axiom/").map(str::to_ascii_lowercase)));
+    let tags = tags.filter_map(|tag| tag.name.short().strip_prefix("axiom/").map(str::to_owned));
+    let foreign: Vec<String> = tags.filter(|tag| !taken.contains(&tag.to_ascii_lowercase())).collect();
+    taken.extend(foreign.iter().map(|tag| tag.to_ascii_lowercase()));
     let now = env::now();
     let mut chosen = None;
     // Synced with the objects. Were it lost all the same, the capture ref would be taken up like one that is not known.
@@ -119,9 +121,14 @@ fn intend(ctx: &mut Context, wanted: &Wanted) -> Result<CheckpointName> {
         let name = match &wanted.name {
             Some(name) if is_taken(name.as_str()) => {
                 let error = Error::new(Code::DuplicateId, format!("the name '{name}' is taken"));
-                return Err(match state.restorable.cases.keys().find(|id| id.folded() == name.folded()) {
-                    Some(id) => error.hint(format!("a task is called '{id}', and tasks and checkpoints share their names")),
-                    None => error.hint("see 'git axiom checkpoint list', or choose another name"),
+                let tag = foreign.iter().find(|tag| tag.eq_ignore_ascii_case(name.as_str()));
+                let task = state.restorable.cases.keys().find(|id| id.folded() == name.folded());
+                return Err(match (task, tag.filter(|_| !state.is_taken(name.as_str()))) {
+                    (Some(id), _) => error.hint(format!("a task is called '{id}', and tasks and checkpoints share their names")),
+                    (None, Some(tag)) => error
+                        .why(format!("the tag axiom/{tag} is of no checkpoint here; a clone brings such tags along"))
+                        .hint(format!("git tag -d axiom/{tag}    if nobody needs it; or choose another name")),
+                    (None, None) => error.hint("see 'git axiom checkpoint list', or choose another name"),
                 });
             }
             Some(name) => name.clone(),
