@@ -124,6 +124,10 @@ fn an_unreadable_file_fails_the_checkpoint_unless_it_may_be_left_out() {
     let made: serde_json::Value = serde_json::from_str(&out).unwrap();
     let coverage = &made["coverage"][env.repo().to_str().unwrap()]["unreadable"];
     assert_eq!(coverage["count"], 2, "{out}");
+    // No rollback leaves out what it could not save, so it does not advise it.
+    let (code, _, words) = run(&["rollback", "checkpoint", "x", "--yes"]);
+    assert!(words.contains("error[FILE_UNREADABLE]") && words.contains("make it readable"), "{words}");
+    assert!(code == Some(1) && !words.contains("--allow-unreadable"), "{words}");
     set_mode(&env.repo().join("closed"), 0o755);
 }
 
@@ -423,4 +427,25 @@ fn a_list_of_the_newest_has_their_numbers_and_the_order_of_the_whole() {
     env.git(&["update-ref", "-d", "refs/axiom/captures/middle"]);
     assert_eq!(listed(&["checkpoint", "list", "-n", "1"]), all[2..]);
     assert_eq!(env.git(&["tag"]), "axiom/ant\naxiom/middle\naxiom/zebra");
+}
+
+#[test]
+fn a_name_that_a_foreign_tag_has_says_whose_it_is_and_what_to_do() {
+    let env = TestEnv::new();
+    env.git(&["tag", "axiom/zz"]);
+    let run = env.axiom(&["checkpoint", "create", "ZZ"]);
+    for wanted in ["error[DUPLICATE_ID]", "the tag axiom/zz", "git tag -d axiom/zz"] {
+        assert!(run.stderr.contains(wanted), "{wanted}: {}", run.stderr);
+    }
+    assert!(!run.stderr.contains("checkpoint list"), "{}", run.stderr);
+    env.git(&["tag", "-d", "axiom/zz"]);
+    env.ok(&["checkpoint", "create", "zz"]);
+    // One that is known says so as before.
+    let run = env.axiom(&["checkpoint", "create", "zz"]);
+    assert!(run.stderr.contains("DUPLICATE_ID") && run.stderr.contains("checkpoint list"), "{}", run.stderr);
+    // A tag where ours need a folder.
+    let env = TestEnv::new();
+    env.git(&["tag", "axiom"]);
+    let run = env.axiom(&["checkpoint", "create", "x"]);
+    assert!(run.stderr.contains("IN_THE_WAY") && run.stderr.contains("git tag -d"), "{}", run.stderr);
 }

@@ -37,6 +37,10 @@ fn fingerprint(scratch: &Scratch) -> String {
     }
     for (task, workspace) in &restorable.workspaces {
         let folder = std::path::Path::new(&workspace.path);
+        if !folder.exists() {
+            text.push_str(&format!("{task} is lost\n"));
+            continue;
+        }
         let at = |args: &[&str]| scratch.git(&[&["-C", workspace.path.as_str()], args].concat());
         text.push_str(&format!("{task} {:?}\n", contents(folder)));
         text.push_str(&format!("{} {}\n", at(&["branch", "--show-current"]), at(&["status", "--porcelain=v2", "-uall"])));
@@ -258,6 +262,29 @@ fn an_interrupted_rollback_of_one_worktree_is_reversed_by_abort_or_finished_by_c
     let scratch = gone_on();
     let workspace = scratch.workspace("t2").display().to_string();
     ended_either_way(&scratch, &["rollback", "checkpoint", "safe", "--worktree", &workspace, "--yes"]);
+}
+
+/// A task done since `safe`, whose workspace somebody removed.
+fn lost() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.done_task("t1");
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    scratch.done_task("t2");
+    std::fs::remove_dir_all(scratch.workspace("t2")).unwrap();
+    scratch
+}
+
+#[test]
+fn an_interrupted_rollback_that_forgets_a_lost_workspace_is_ended_either_way() {
+    ended_either_way(&lost(), &["rollback", "checkpoint", "safe", "--yes"]);
+}
+
+#[test]
+fn an_undo_that_knows_a_lost_workspace_again_is_done_or_not() {
+    let scratch = lost();
+    scratch.axiom(&["rollback", "task", "t2", "--yes"]);
+    let story = Story { scratch, args: args(&["undo", "--yes"]) };
+    survive(&story, &checkpoints_are_whole);
 }
 
 fn ended_either_way(scratch: &Scratch, rollback: &[&str]) {

@@ -88,7 +88,7 @@ fn a_tasks_rollback_lists_its_commits_and_asks() {
     for (answer, code) in [(ESCAPE_ENTER, 3), (&["n", "\r"], 3), (&["\r"], 3), (&["y", "\r"], 0)] {
         let mut question = at_terminal(&scratch, &["rollback", "task", "t1"]);
         let list = question.wait_for("Take it back?");
-        for wanted in ["Merge task t1", "1 commit is reverted", "t1: done → pending, no longer merged", "t1.txt"] {
+        for wanted in ["Merge task t1", "1 commit reverted", "t1: done → pending, no longer merged", "t1.txt"] {
             assert!(list.contains(wanted), "{wanted}: {list}");
         }
         question.keys(answer);

@@ -326,3 +326,21 @@ fn what_is_remembered_of_a_history_changes_no_answer() {
     std::fs::write(&memory, text.replace("\"lowest\":{", "\"lowest\":{\"t1\":999,")).unwrap();
     check("a memory that lies");
 }
+
+#[test]
+fn what_a_shallow_clone_may_lack_is_no_unknown_task() {
+    let scratch = Scratch::new();
+    commit(&scratch, "one", "1", "one #job-1 @claude");
+    commit(&scratch, "two", "2", "two");
+    let clone = scratch.path().join("../shallow");
+    let (from, to) = (format!("file://{}", scratch.path().display()), clone.display().to_string());
+    scratch.git(&["clone", "-q", "--depth", "1", &from, &to]);
+    let said = |folder: &str| {
+        let output = scratch.axiom_with(&["-C", folder, "rollback", "task", "job-9", "--dry-run"], &[]);
+        String::from_utf8_lossy(&output.stderr).into_owned()
+    };
+    let words = said(&to);
+    assert!(words.contains("HISTORY_MISSING") && words.contains("git fetch --unshallow"), "{words}");
+    let words = said(".");
+    assert!(words.contains("UNKNOWN_TASK") && words.contains("no commit of main names it"), "{words}");
+}

@@ -3,14 +3,14 @@
 pub(in crate::commands) mod menu;
 mod parts;
 mod task;
+mod words;
 
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use self::parts::Parts;
-use super::checkpoint::only_text;
+use self::words::people;
 use super::{open_configured, working_dir};
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
@@ -122,7 +122,15 @@ pub fn run(args: &Rollback, global: &Global, screen: &mut Screen) -> Result<Exit
 /// The top of the worktree that a user means.
 fn worktree_at(global: &Global, path: &Path) -> Result<PathBuf> {
     let place = working_dir(global)?.join(path);
-    place.canonicalize().map_err(|e| Error::io("find the worktree", &place, e))
+    match place.canonicalize() {
+        Ok(found) => Ok(found),
+        // One that is gone has a name all the same: a checkpoint may hold it.
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            let above = place.parent().and_then(|above| above.canonicalize().ok());
+            Ok(above.zip(place.file_name()).map_or(place.clone(), |(above, name)| above.join(name)))
+        }
+        Err(e) => Err(Error::io("find the worktree", &place, e)),
+    }
 }
 
 fn ended(screen: &mut Screen, ended: Option<Closed>, outcome: &'static str) -> Result<Exit> {
@@ -156,6 +164,9 @@ fn checkpoint(context: &mut Context, screen: &mut Screen, wish: Wish<'_>, how: &
         screen.note(people(&preview, "Would go").trim_end());
         screen.confirm("Go back?", false)?;
     }
+    if !how.no_stop {
+        words::say_who_is_stopped(screen, &rollback::agents_at_work(context)?);
+    }
     let done = rollback::to_checkpoint(context, wish, !how.no_stop)?;
     let undo = format!("git axiom undo {}", done.txn);
     let moved_aside = done.moved_aside.iter().map(|moved| moved.now_at.display().to_string()).collect();
@@ -169,52 +180,4 @@ fn checkpoint(context: &mut Context, screen: &mut Screen, wish: Wish<'_>, how: &
     screen
         .answer(&answer, || people(&done.preview, "Went") + &parts::ending(&answer.moved_aside, done.safety.as_str(), &undo))?;
     Ok(Exit::Done)
-}
-
-fn people(preview: &Preview, goes: &str) -> String {
-    let only = preview.only.as_ref().map_or_else(String::new, |only| format!("\n  for it, {}", only_text(only)));
-    let mut parts = Parts::below(&format!("{goes} back to checkpoint {}:{only}", preview.checkpoint));
-    let mut part = |one: &str, many: &str, lines: Vec<String>| parts.add(one, many, lines);
-    part(
-        "commit leaves its branch",
-        "commits leave their branches",
-        preview.commits.iter().map(|c| format!("{} {}", c.id.short(), c.subject)).collect(),
-    );
-    let reverted = preview.reverted.iter().map(|name| format!("{}: an upstream has them", name.short()));
-    part("branch gets a reverting commit instead", "branches get a reverting commit instead", reverted.collect());
-    let tasks = preview.tasks.iter().map(|task| {
-        let merged = if task.unmerged { ", no longer merged" } else { "" };
-        format!("{}: {} → {}{merged}", task.id, task.from, task.to)
-    });
-    part("task goes back", "tasks go back", tasks.collect());
-    let workspaces = preview.workspaces.iter().map(|w| format!("{}: {}", w.path, action(w.action)));
-    part("workspace", "workspaces", workspaces.collect());
-    let places = |files: &[FileLoss]| files.iter().map(FileLoss::place).collect::<Vec<_>>();
-    part("file with uncommitted content is replaced", "files with uncommitted content are replaced", places(&preview.files));
-    let aside =
-        ("thing that no checkpoint holds is moved out of the way", "things that no checkpoint holds are moved out of the way");
-    part(aside.0, aside.1, places(&preview.moves_aside));
-    let submodules = (
-        "submodule keeps its files and the commit that it is at",
-        "submodules keep their files and the commits that they are at",
-    );
-    part(submodules.0, submodules.1, places(&preview.submodules));
-    let left_alone = (
-        "other worktree stays as it is, though the checkpoint has it otherwise (to go back there: --worktree PATH)",
-        "other worktrees stay as they are, though the checkpoint has them otherwise (to go back there: --worktree PATH)",
-    );
-    part(left_alone.0, left_alone.1, preview.left_alone.clone());
-    if parts.is_empty() {
-        return format!("{}  nothing that is there now is lost\n", parts.into_text());
-    }
-    parts.into_text()
-}
-
-/// What becomes of a workspace, in words; its key in JSON is one word.
-fn action(key: &str) -> &str {
-    match key {
-        "putAside" => "put aside",
-        "madeAgain" => "made again",
-        other => other,
-    }
 }

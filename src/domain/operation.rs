@@ -152,6 +152,10 @@ pub struct WorkspaceChange {
     pub commit: Option<Oid>,
     /// The capture that it is made from again, where the trash was emptied.
     pub capture: Oid,
+    /// Whether it had lost its folder, or its folder the way back to git, before the operation: what is left of it moves,
+    /// and comes back no sounder than it was. `capture` is a commit of its branch then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lost: bool,
 }
 
 /// Something that no capture holds, and that goes to the trash or comes back from it.

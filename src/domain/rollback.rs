@@ -30,6 +30,13 @@ pub enum Fate {
         /// The workspace.
         workspace: Workspace,
     },
+    /// Its folder is gone and does not come back: git and the state forget it.
+    Forget {
+        /// The task.
+        task: CaseId,
+        /// The workspace.
+        workspace: Workspace,
+    },
     /// It stood then, and is made again.
     MakeAgain {
         /// The task.
@@ -51,8 +58,11 @@ pub fn workspaces(document: &CheckpointDocument, now: &Restorable, standing: &BT
     for (task, workspace) in &now.workspaces {
         let then = document.state_snapshot.workspaces.get(task);
         let stays = then.is_some_and(|then| then.path == workspace.path && held(task, then).is_some());
-        if standing.contains(&workspace.path) && !stays {
-            fates.push(Fate::PutAside { task: task.clone(), workspace: workspace.clone() });
+        let (task, workspace) = (task.clone(), workspace.clone());
+        match standing.contains(&workspace.path) {
+            _ if stays => {}
+            true => fates.push(Fate::PutAside { task, workspace }),
+            false => fates.push(Fate::Forget { task, workspace }),
         }
     }
     for (task, workspace) in &document.state_snapshot.workspaces {
@@ -102,7 +112,7 @@ pub fn restored(document: &CheckpointDocument, now: &Restorable, fates: &[Fate])
         .iter()
         .filter_map(|fate| match fate {
             Fate::Restore { task, .. } | Fate::MakeAgain { task, .. } => Some(task),
-            Fate::PutAside { .. } => None,
+            Fate::PutAside { .. } | Fate::Forget { .. } => None,
         })
         .collect();
     restored.workspaces.retain(|task, _| standing.contains(task));
@@ -202,10 +212,14 @@ mod tests {
             .map(|fate| match fate {
                 Fate::Restore { task, .. } => format!("restore {task}"),
                 Fate::PutAside { task, workspace } => format!("aside {task} {}", workspace.path),
+                Fate::Forget { task, workspace } => format!("forget {task} {}", workspace.path),
                 Fate::MakeAgain { task, workspace, .. } => format!("again {task} {}", workspace.path),
             })
             .collect();
-        assert_eq!(words, ["aside moved /c2", "aside new /d", "again gone /b", "again moved /c", "restore stays"]);
+        assert_eq!(
+            words,
+            ["forget lost /e", "aside moved /c2", "aside new /d", "again gone /b", "again moved /c", "restore stays"]
+        );
     }
 
     #[test]

@@ -270,7 +270,7 @@ fn unreadable_error(worktree: &Worktree, paths: &[RepoPath]) -> Error {
     let shown: Vec<String> = paths.iter().take(10).map(|p| worktree.path().join(p.to_path()).display().to_string()).collect();
     Error::new(Code::FileUnreadable, "a folder or file of the worktree cannot be read")
         .why(shown.join(", "))
-        .hint("make it readable, or add it to .gitignore; --allow-unreadable makes a checkpoint without it, and says so")
+        .hint("make it readable, or add it to .gitignore")
 }
 
 /// Whether `path` is `root` or below it.

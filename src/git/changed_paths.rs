@@ -111,7 +111,7 @@ fn unreadable_file(error: Error, stderr: &str) -> Error {
     if error.code() == Code::GitFailed && signs.iter().any(|sign| stderr.contains(sign)) {
         return Error::new(Code::FileUnreadable, "a file of the worktree cannot be read")
             .why(stderr.trim().replace('\n', "; "))
-            .hint("make it readable, or add it to .gitignore; --allow-unreadable makes a checkpoint without it, and says so");
+            .hint("make it readable, or add it to .gitignore");
     }
     error
 }

@@ -211,7 +211,9 @@ fn refused(output: &Output) -> Error {
         return Error::new(Code::ChangedMeanwhile, "a ref is no longer what it was").why(words.trim().replace('\n', "; "));
     }
     if words.contains("cannot create '") || words.contains("cannot process") {
-        return Error::new(Code::InTheWay, "a ref is in the way of another").why(words.trim().replace('\n', "; "));
+        return Error::new(Code::InTheWay, "a ref is in the way of another")
+            .why(words.trim().replace('\n', "; "))
+            .hint("rename or delete the one that exists: git tag -d NAME, git branch -m OLD NEW; then try again");
     }
     output.error()
 }

@@ -33,6 +33,11 @@ struct Memory {
 }
 
 impl Repository {
+    /// Whether the history ends before its beginning, as in `git clone --depth`.
+    pub fn is_shallow(&self) -> bool {
+        self.common_dir().join("shallow").exists()
+    }
+
     /// The part of a branch's history that matters for some tasks: as [`Repository::scan_history`], but without what came
     /// before the first commit that names one of them. What was scanned before is not scanned again.
     ///

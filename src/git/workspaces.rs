@@ -197,6 +197,24 @@ impl Repository {
         Ok(workspace)
     }
 
+    /// Brings back what was left of a workspace that had lost its folder, or its folder the way back to git: no sounder than
+    /// it was. What is in its place by now stays, and so does a branch that is checked out elsewhere by now. Doing it again
+    /// after a crash finishes it.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `GIT_FAILED`.
+    pub fn bring_back_lost(&self, aside: &Aside) -> Result<()> {
+        let has_branch = |entry: &WorktreeEntry| {
+            aside.head.branch().is_some() && entry.head.as_ref().and_then(Head::branch) == aside.head.branch()
+        };
+        let is_free = |place: &Path| place.symlink_metadata().is_err();
+        if is_free(&aside.git_dir) && !self.worktrees()?.iter().any(has_branch) {
+            move_once(&aside.git_dir_moved_to, &aside.git_dir)?;
+        }
+        env::fault_point("git.back-lost");
+        if is_free(&aside.path) { move_once(&aside.moved_to, &aside.path) } else { Ok(()) }
+    }
+
     /// Finds out what is wrong with the workspace at `path` and mends it: reconnected where git still knows it, put into
     /// `trash` (a fresh path beside the workspaces) where it is half-made or half-removed.
     ///

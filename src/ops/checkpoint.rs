@@ -15,6 +15,8 @@ mod verify;
 
 use std::path::PathBuf;
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 
 use crate::domain::checkpoint::{
@@ -112,7 +114,10 @@ pub fn create_locked(ctx: &mut Context, wanted: &Wanted) -> Result<(CheckpointRe
 fn intend(ctx: &mut Context, wanted: &Wanted) -> Result<CheckpointName> {
     let mut taken = ctx.repo.ref_names(CAPTURE_REFS)?;
     // A tag of the user's with such a name would be in the way of ours.
-    taken.extend(ctx.repo.ref_names("refs/tags/axiom/")?);
+    let folded: BTreeSet<String> = taken.iter().map(|name| name.to_ascii_lowercase()).collect();
+    let tags = ctx.repo.ref_names("refs/tags/axiom/")?.into_iter();
+    let foreign: Vec<String> = tags.filter(|tag| !folded.contains(&tag.to_ascii_lowercase())).collect();
+    taken.extend(foreign.iter().cloned());
     taken.iter_mut().for_each(|name| name.make_ascii_lowercase());
     let now = env::now();
     let mut chosen = None;
@@ -122,9 +127,14 @@ fn intend(ctx: &mut Context, wanted: &Wanted) -> Result<CheckpointName> {
         let name = match &wanted.name {
             Some(name) if is_taken(name.as_str()) => {
                 let error = Error::new(Code::DuplicateId, format!("the name '{name}' is taken"));
-                return Err(match state.restorable.cases.keys().find(|id| id.folded() == name.folded()) {
-                    Some(id) => error.hint(format!("a task is called '{id}', and tasks and checkpoints share their names")),
-                    None => error.hint("see 'git axiom checkpoint list', or choose another name"),
+                let tag = foreign.iter().find(|tag| tag.eq_ignore_ascii_case(name.as_str()));
+                let task = state.restorable.cases.keys().find(|id| id.folded() == name.folded());
+                return Err(match (task, tag.filter(|_| !state.is_taken(name.as_str()))) {
+                    (Some(id), _) => error.hint(format!("a task is called '{id}', and tasks and checkpoints share their names")),
+                    (None, Some(tag)) => error
+                        .why(format!("the tag axiom/{tag} is of no checkpoint here; a clone brings such tags along"))
+                        .hint(format!("git tag -d axiom/{tag}    if nobody needs it; or choose another name")),
+                    (None, None) => error.hint("see 'git axiom checkpoint list', or choose another name"),
                 });
             }
             Some(name) => name.clone(),

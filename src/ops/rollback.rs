@@ -12,10 +12,12 @@ pub(super) mod worktree;
 
 use std::path::Path;
 
+use crate::domain::case::Status;
 use crate::domain::checkpoint::{CheckpointDocument, CheckpointRecord, Trigger};
 use crate::domain::ids::{CheckpointName, TxnId};
 use crate::domain::names::Oid;
 use crate::domain::operation::WorktreeChange;
+use crate::domain::rollback::TaskChange;
 use crate::domain::text::Change;
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -24,7 +26,8 @@ use crate::ops::checkpoint::{self, Captured, Wanted};
 use crate::ops::context::Context;
 use crate::ops::journal;
 
-pub use preview::{CommitLine, FileLoss, Preview, WorkspaceLine};
+pub use preview::{CommitLine, FileFate, FileLine, FileLoss, GoneLine, HeadLine, OperationLine, Preview, WorkspaceLine};
+pub use quiet::AgentLine;
 
 /// A rollback that was done.
 #[derive(Debug)]
@@ -79,10 +82,19 @@ pub fn preview(ctx: &Context, wish: Wish<'_>) -> Result<Preview> {
     let captured = checkpoint::capture_all(ctx)?;
     let plan = wish.plan(ctx, (&record, &document), &captured)?;
     let mut preview = plan.preview;
+    preview.agents = quiet::at_work(ctx)?;
     for change in &plan.operation.worktrees {
         preview.moves_aside.extend(in_the_way(ctx, change, &captured)?);
     }
     Ok(preview)
+}
+
+/// The agents that a rollback would stop now.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub fn agents_at_work(ctx: &Context) -> Result<Vec<AgentLine>> {
+    quiet::at_work(ctx)
 }
 
 /// What no capture holds and will be moved to the trash.
@@ -106,6 +118,7 @@ fn in_the_way(ctx: &Context, change: &WorktreeChange, captured: &Captured) -> Re
 pub fn to_checkpoint(ctx: &mut Context, wish: Wish<'_>, stop: bool) -> Result<RolledBack> {
     ctx.no_open_operation()?;
     target(ctx, wish.name)?;
+    let agents = quiet::at_work(ctx)?;
     let paused = if stop { quiet::stop_agents(ctx)? } else { quiet::nobody_works(ctx)? };
     let outcome = ctx.with_operation_lock(|ctx| locked(ctx, wish));
     let resumed = match paused {
@@ -114,6 +127,18 @@ pub fn to_checkpoint(ctx: &mut Context, wish: Wish<'_>, stop: bool) -> Result<Ro
     };
     let mut done = outcome?;
     done.resumed = resumed?;
+    // Stopping was part of it.
+    for task in agents.iter().map(|agent| &agent.task_id).filter(|_| wish.only.is_none()) {
+        let to = ctx.state().restorable.cases.get(task).map(|case| case.status);
+        match (done.preview.tasks.iter_mut().find(|line| line.id == *task), to) {
+            (Some(line), _) => line.from = Status::Active,
+            (None, Some(to)) => {
+                done.preview.tasks.push(TaskChange { id: task.clone(), from: Status::Active, to, unmerged: false });
+            }
+            (None, None) => {}
+        }
+    }
+    done.preview.agents = agents;
     Ok(done)
 }
 

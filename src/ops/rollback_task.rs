@@ -19,6 +19,7 @@ use crate::ops::checkpoint::{self, Wanted as Checkpoint};
 use crate::ops::context::Context;
 use crate::ops::interventions::{self, Ending};
 use crate::ops::journal;
+use crate::ops::rollback::AgentLine;
 use crate::ops::rollback::branches::branches_are_free;
 use crate::ops::rollback::quiet::{self, Paused};
 use crate::ops::supervise::Options;
@@ -27,7 +28,7 @@ use crate::ops::supervise::notice::Watcher;
 pub(in crate::ops) use resolve::put_finished_aside;
 pub use resolve::{Settling, settling};
 
-pub use plan::{ConflictLine, FileLine, MergeLine, Preview, RevertLine, SkippedLine};
+pub use plan::{ConflictLine, MergeLine, Preview, RevertLine, SkippedLine};
 
 /// What is asked for.
 #[derive(Debug, Clone)]
@@ -75,10 +76,28 @@ pub fn preview(ctx: &Context, wanted: &Wanted) -> Result<Preview> {
     ctx.no_open_operation()?;
     let mut work = plan::work(ctx, wanted)?;
     if work.preview.conflicts.is_empty() {
+        work.preview.agents = stopped_for(ctx, &work.tasks)?;
         plan::put_workspaces_aside(ctx, &mut work, None)?;
         plan::check(ctx, &work)?;
     }
     Ok(work.preview)
+}
+
+/// The agents that [`run`] would stop now.
+///
+/// # Errors
+/// As [`run`] says of the tasks; `IO_FAILED`.
+pub fn to_stop(ctx: &Context, wanted: &Wanted) -> Result<Vec<AgentLine>> {
+    stopped_for(ctx, &find::tasks(ctx, wanted)?)
+}
+
+/// The agents that are stopped first: a living supervisor stops all of them, or it would claim the tasks again.
+fn stopped_for(ctx: &Context, tasks: &[CaseId]) -> Result<Vec<AgentLine>> {
+    if !may_be_worked_on(ctx, tasks)? {
+        return Ok(Vec::new());
+    }
+    let supervised = ctx.supervisor_alive()?;
+    Ok(quiet::at_work(ctx)?.into_iter().filter(|agent| supervised || tasks.contains(&agent.task_id)).collect())
 }
 
 /// Takes the task back. An agent that works on it is stopped first, by what `stop` says; without it the answer is `BUSY`.
@@ -91,19 +110,30 @@ pub fn run(ctx: &mut Context, wanted: &Wanted, stop: Option<Options>, watcher: &
     ctx.no_open_operation()?;
     let tasks = find::tasks(ctx, wanted)?;
     let mut paused = Paused::Nothing;
+    let (mut agents, mut before) = (Vec::new(), None);
     if may_be_worked_on(ctx, &tasks)? {
         // Everything that can be refused is, before any agent is stopped.
         let work = plan::work(ctx, wanted)?;
         if !work.preview.conflicts.is_empty() {
             return conflict(ctx, wanted);
         }
+        agents = stopped_for(ctx, &tasks)?;
         paused = stop_agents(ctx, &tasks, stop, watcher)?;
+        before = Some(work.preview.tasks);
     }
     let outcome = ctx.with_operation_lock(|ctx| locked(ctx, wanted));
     if paused == Paused::BySupervisor {
         quiet::resume(ctx)?;
     }
-    outcome
+    outcome.map(|outcome| match outcome {
+        Outcome::Done(mut done) => {
+            done.preview.agents = agents;
+            // Stopping was part of it.
+            done.preview.tasks = before.unwrap_or(done.preview.tasks);
+            Outcome::Done(done)
+        }
+        Outcome::Conflict(_) | Outcome::ToSettle(..) => outcome,
+    })
 }
 
 /// Whether an agent works on one of these tasks, or may begin to: a living supervisor would claim it once it is pending.
@@ -122,10 +152,18 @@ fn stop_agents(ctx: &mut Context, tasks: &[CaseId], stop: Option<Options>, watch
             .why(names.join(", "))
             .hint("without --no-stop they are stopped"));
     };
-    if ctx.supervisor_alive()? {
-        return quiet::stop_agents(ctx);
+    if ctx.supervisor_alive()?
+        && let Paused::BySupervisor = quiet::stop_agents(ctx)?
+    {
+        return Ok(Paused::BySupervisor);
     }
-    interventions::end_agents(ctx, &busy, Ending::Stop, options, watcher)?;
+    // Where the supervisor ended before it took up what became of its agents, that is done here.
+    if !ctx.supervisor_alive()? {
+        let busy: Vec<AgentId> = busy.into_iter().filter(|agent| ctx.state().busy_agents().any(|now| now.id == *agent)).collect();
+        if !busy.is_empty() {
+            interventions::end_agents(ctx, &busy, Ending::Stop, options, watcher)?;
+        }
+    }
     Ok(Paused::Nothing)
 }
 
@@ -157,7 +195,6 @@ fn locked(ctx: &mut Context, wanted: &Wanted) -> Result<Outcome> {
             return Err(Error::new(Code::Busy, format!("an agent works on '{task}'")).hint("git axiom stop AGENT"));
         }
     }
-    plan::forget_lost_workspaces(ctx, &work.tasks)?;
     journal::check(ctx, &work.operation)?;
     let (safety, captured) = checkpoint::create_locked(ctx, &Checkpoint::by(Trigger::BeforeRollback))?;
     env::fault_point("rollback-task.safe");

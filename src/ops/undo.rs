@@ -133,8 +133,12 @@ fn operation(ctx: &Context, transaction: &Transaction, captured: Option<&Capture
         }
         for change in operation.workspaces.iter_mut().filter(|change| change.way == Way::PutAside) {
             let Some(now) = captured.workspaces.iter().find(|now| now.state.path == change.workspace.path) else {
+                if change.lost {
+                    continue;
+                }
                 return Err(changed(&[format!("the workspace '{}' is gone", change.workspace.path)]));
             };
+            change.lost = false;
             let head = &now.captured.capture.head;
             change.head = head_state(head);
             change.commit = head.commit().cloned();

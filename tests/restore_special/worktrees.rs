@@ -116,3 +116,29 @@ fn worktrees_that_stay_otherwise_than_the_checkpoint_has_them_are_named() {
     scratch.git(&["worktree", "remove", "--force", &path]);
     assert_eq!(left(&["--dry-run"]), serde_json::json!([path]));
 }
+
+#[test]
+fn a_worktree_of_the_users_own_that_is_gone_comes_back_as_the_hint_says() {
+    let (scratch, side) = with_side();
+    std::fs::write(side.join("half.txt"), "half\n").unwrap();
+    scratch.axiom(&["checkpoint", "create", "held"]);
+    let before = contents(&side);
+    std::fs::remove_dir_all(&side).unwrap();
+    let path = side.display().to_string();
+    let dry = scratch.json(&["rollback", "checkpoint", "held", "--dry-run"]);
+    let made_by = dry["gone"][0]["madeBy"].as_str().unwrap().to_owned();
+    assert_eq!((&dry["leftAlone"][0], &dry["gone"][0]["path"]), (&path.as_str().into(), &path.as_str().into()), "{dry}");
+    let words = scratch.axiom(&["rollback", "checkpoint", "held", "--dry-run"]);
+    assert!(words.contains(&made_by) && !words.contains("left as it is"), "{words}");
+    let there = ["rollback", "checkpoint", "held", "--yes", "--worktree", "../side"];
+    let there: Vec<&str> = there.iter().map(|word| if *word == "../side" { path.as_str() } else { word }).collect();
+    let output = scratch.axiom_with(&there, &[]);
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(words.contains("WORKSPACE_BROKEN") && words.contains("is gone") && words.contains(&made_by), "{words}");
+    assert!(made_by.starts_with("git worktree prune; git worktree add "), "{made_by}");
+    assert!(scratch.command("sh").args(["-c", &made_by]).output().unwrap().status.success());
+    scratch.axiom(&there);
+    assert_eq!(contents(&side), before);
+    // What was never one is no worktree, there or not.
+    scratch.refused(&["rollback", "checkpoint", "held", "--worktree", "../nowhere"], "INVALID_INPUT", 2);
+}

@@ -101,3 +101,41 @@ fn a_merge_that_was_undone_waits_for_a_human_in_autopilot_too() {
     live.wait().code(0);
     world.all_is_well();
 }
+
+#[test]
+fn a_task_at_work_is_planned_as_after_the_stop_and_its_agent_is_named() {
+    let world = World::new();
+    let mut live = at_work(&world);
+    let dry = world.env.json(&["rollback", "task", "t", "--dry-run"]);
+    let agent = world.agents()[0]["id"].clone();
+    assert_eq!((&dry["agents"][0]["id"], &dry["agents"][0]["taskId"]), (&agent, &"t".into()), "{dry}");
+    assert_eq!((&dry["tasks"][0]["from"], &dry["tasks"][0]["to"]), (&"active".into(), &"pending".into()), "{dry}");
+    let whole = world.env.json(&["rollback", "checkpoint", "before", "--dry-run"]);
+    assert_eq!((&whole["agents"], &whole["tasks"]), (&dry["agents"], &dry["tasks"]), "{whole}");
+    let words = world.env.ok(&["rollback", "task", "t", "--dry-run"]);
+    assert!(words.contains("1 agent stopped") && words.contains(agent.as_str().unwrap()), "{words}");
+    assert!(live.runs() && world.agents()[0]["state"] == "running", "nothing was stopped");
+    world.env.ok(&["pause"]);
+    let done = world.env.json(&["rollback", "task", "t", "--yes"]);
+    assert_eq!((&done["agents"][0]["id"], &done["tasks"]), (&agent, &dry["tasks"]), "{done}");
+    assert_eq!(world.status_of("t"), "pending");
+    world.env.ok(&["quit"]);
+    live.wait();
+    world.all_is_well();
+}
+
+#[test]
+fn a_rollback_while_a_session_ends_waits_for_its_end_only() {
+    let world = World::new();
+    world.env.git(&["config", "axiom.agents.graceSeconds", "3"]);
+    let live = at_work(&world);
+    let begun = std::time::Instant::now();
+    std::fs::remove_file(world.beside("begun")).unwrap();
+    world.env.ok(&["quit"]);
+    let done = world.env.json(&["rollback", "checkpoint", "before", "--yes"]);
+    assert!(begun.elapsed().as_secs() < 40, "{:?}", begun.elapsed());
+    assert!(done["safety"].is_string(), "{done}");
+    live.wait();
+    assert_eq!(world.status_of("t"), "pending");
+    world.all_is_well();
+}

@@ -105,7 +105,12 @@ fn create(args: &Create, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let only = only(args, global)?;
     let allow_unreadable = args.allow_unreadable;
     let wanted = Wanted { name: args.name.clone(), allow_unreadable, only, ..Wanted::by(Trigger::Manual) };
-    let (record, looked_at_all) = checkpoint::create_and_tell(&mut context, &wanted)?;
+    let made = checkpoint::create_and_tell(&mut context, &wanted);
+    let (record, looked_at_all) = made.map_err(|error| {
+        let help =
+            (error.code() == Code::FileUnreadable).then_some("--allow-unreadable    makes a checkpoint without it, and says so");
+        error.hints_of(help.map(str::to_owned))
+    })?;
     let document = checkpoint::read_document(&context, &record)?;
     if let Some(why) = &looked_at_all {
         screen.note(&format!("everything was looked at: {why}"));

@@ -6,6 +6,7 @@ use clap::Args;
 use serde::Serialize;
 
 use super::parts::{self, Parts};
+use super::words::{agents, say_who_is_stopped};
 use crate::cli::progress::Progress;
 use crate::cli::screen::Screen;
 use crate::cli::words;
@@ -99,6 +100,9 @@ pub(super) fn run(args: &Task, context: &mut Context, screen: &mut Screen) -> Re
             Some(Options::attending(program))
         }
     };
+    if stop.is_some() {
+        say_who_is_stopped(screen, &op::to_stop(context, &wanted)?);
+    }
     let done = match op::run(context, &wanted, stop, &mut Progress::new(false))? {
         Outcome::Conflict(preview) => return conflict(screen, &preview, false),
         Outcome::ToSettle(preview, path) => return to_settle(screen, &preview, &path),
@@ -157,24 +161,30 @@ fn people(preview: &Preview, takes: &str) -> String {
         let merge = preview.merges.iter().find(|merge| merge.id == *id).filter(|merge| !merge.brings.is_empty());
         merge.map_or_else(String::new, |merge| format!(" (with {} that it took in)", words::count(merge.brings.len(), "commit")))
     };
+    part("agent stopped", "agents stopped", agents(&preview.agents));
     let commits = preview.commits.iter().map(|one| format!("{} {}{}", one.id.short(), one.subject, brings(&one.id)));
-    part("commit is reverted", "commits are reverted, in this order", commits.collect());
+    part("commit reverted", "commits reverted, in this order", commits.collect());
     part(
-        "commit needs no revert",
-        "commits need no revert",
+        "commit not to revert",
+        "commits not to revert",
         preview.skipped.iter().map(|one| format!("{} {}", one.id.short(), one.why)).collect(),
     );
     let tasks = preview.tasks.iter().map(|task| {
         let merged = if task.unmerged { ", no longer merged" } else { "" };
         format!("{}: {} → {}{merged}", task.id, task.from, task.to)
     });
-    part("task is to be done again", "tasks are to be done again", tasks.collect());
-    part("workspace is put aside", "workspaces are put aside", preview.workspaces.iter().map(|one| one.path.clone()).collect());
+    part("task to be done again", "tasks to be done again", tasks.collect());
+    let workspaces = |action: &str| {
+        let those = preview.workspaces.iter().filter(|one| one.action == action);
+        those.map(|one| one.path.clone()).collect()
+    };
+    part("workspace put aside", "workspaces put aside", workspaces("putAside"));
+    part("workspace forgotten, its folder is gone", "workspaces forgotten, their folders are gone", workspaces("forgotten"));
     part(
-        "branch is kept for undo and deleted",
-        "branches are kept for undo and deleted",
+        "branch kept for undo and deleted",
+        "branches kept for undo and deleted",
         preview.branches.iter().map(|one| one.short().to_owned()).collect(),
     );
-    part("file changes", "files change", preview.files.iter().map(|file| file.path.to_string()).collect());
+    part("file changed", "files changed", preview.files.iter().map(|file| file.path.to_string()).collect());
     parts.into_text()
 }

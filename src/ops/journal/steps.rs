@@ -256,6 +256,9 @@ pub(super) fn advance<T>(
 fn bring_back(ctx: &Context, change: &WorkspaceChange, txn: &TxnId) -> Result<()> {
     let path = Path::new(&change.workspace.path);
     let there = |path: &str| Path::new(path).symlink_metadata().is_ok();
+    if change.lost {
+        return ctx.repo.bring_back_lost(&aside(change)?);
+    }
     if there(&change.trash) || there(&change.git_dir_trash) {
         return ctx.repo.bring_back(&aside(change)?).map(drop);
     }
@@ -295,9 +298,13 @@ fn aside(change: &WorkspaceChange) -> Result<Aside> {
         (HeadState::Detached(commit), _) => Head::Detached { commit: commit.clone() },
     };
     // A workspace that was made again may be registered under another name than the one recorded.
-    let registered = match pointer(&change.workspace.path)? {
-        Some(git_dir) => Some(git_dir),
-        None => pointer(&change.trash)?,
+    let registered = match change.lost {
+        // What such a folder names, if anything, is not where it is registered.
+        true => None,
+        false => match pointer(&change.workspace.path)? {
+            Some(git_dir) => Some(git_dir),
+            None => pointer(&change.trash)?,
+        },
     };
     Ok(Aside {
         path: PathBuf::from(&change.workspace.path),

@@ -1,6 +1,7 @@
 //! Linked worktrees of the user's: a checkpoint holds them, and a rollback to it leaves them alone unless one is named.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use crate::domain::checkpoint::{CheckpointDocument, WorkspaceState};
 use crate::domain::operation::Operation;
@@ -9,8 +10,10 @@ use crate::git::WorktreeCapture;
 use crate::ops::checkpoint::{Captured, CapturedWorkspace};
 use crate::ops::context::Context;
 
-/// The paths of worktrees that the checkpoint has otherwise than they are, and that the operation leaves alone; those that
-/// are gone too.
+use super::preview::{GoneLine, Preview};
+
+/// Names the worktrees that the checkpoint has otherwise than they are, and that the operation leaves alone; those that are
+/// gone too, with what makes them again.
 ///
 /// # Errors
 /// `GIT_FAILED`, `CHECKPOINT_DAMAGED`.
@@ -19,20 +22,42 @@ pub(super) fn left_alone(
     document: &CheckpointDocument,
     captured: &Captured,
     operation: &Operation,
-) -> Result<Vec<String>> {
+    preview: &mut Preview,
+) -> Result<()> {
     let part = part_of(operation);
-    let mut paths = Vec::new();
     for then in document.workspaces.iter().filter(|then| !part.contains(then.path.as_str())) {
-        let differs = match captured.workspaces.iter().find(|now| now.state.path == then.path) {
-            Some(now) => !is_same(ctx, then, now)?,
+        match captured.workspaces.iter().find(|now| now.state.path == then.path) {
+            Some(now) if is_same(ctx, then, now)? => {}
+            Some(_) => preview.left_alone.push(then.path.clone()),
             // What becomes of a task's workspace is decided with the task.
-            None => then.task_id.is_none(),
-        };
-        if differs {
-            paths.push(then.path.clone());
+            None if then.task_id.is_some() => {}
+            None => {
+                preview.left_alone.push(then.path.clone());
+                preview.gone.push(GoneLine { path: then.path.clone(), made_by: made_by(ctx, then)? });
+            }
         }
     }
-    Ok(paths)
+    Ok(())
+}
+
+/// The command that makes a worktree again that is gone.
+///
+/// # Errors
+/// `GIT_FAILED`.
+pub(super) fn made_by(ctx: &Context, then: &WorkspaceState) -> Result<String> {
+    let path = &then.path;
+    let add = match (&then.branch, &then.head) {
+        (Some(branch), _) if ctx.repo.read_ref(branch)?.is_some() => format!("git worktree add '{path}' {}", branch.short()),
+        (Some(branch), Some(commit)) => format!("git worktree add -b {} '{path}' {}", branch.short(), commit.short()),
+        (Some(branch), None) => format!("git worktree add --orphan -b {} '{path}'", branch.short()),
+        (None, Some(commit)) => format!("git worktree add --detach '{path}' {}", commit.short()),
+        (None, None) => format!("git worktree add --detach '{path}'"),
+    };
+    Ok(match ctx.repo.worktree_at(Path::new(path))? {
+        Some(entry) if entry.locked.is_some() => format!("git worktree unlock '{path}'; git worktree prune; {add}"),
+        Some(_) => format!("git worktree prune; {add}"),
+        None => add,
+    })
 }
 
 /// Whoever calls from such a worktree may mean that one.

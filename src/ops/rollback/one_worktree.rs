@@ -10,7 +10,8 @@ use crate::error::{Code, Error, Result};
 use crate::ops::checkpoint::{Captured, CapturedWorktree};
 use crate::ops::context::Context;
 
-use super::branches::{add_refs, branches_are_free};
+use super::branches::{add_detached, add_refs, branches_are_free};
+use super::left_alone::made_by;
 use super::plan::{Plan, kept};
 use super::preview::Preview;
 use super::worktree::{add_worktree, worktree_change};
@@ -28,7 +29,8 @@ struct Both<'a> {
 /// there.
 ///
 /// # Errors
-/// `INVALID_INPUT` where there is no worktree, or the checkpoint holds none at that path; else as for the whole.
+/// `INVALID_INPUT` where there is no worktree, or the checkpoint holds none at that path; `WORKSPACE_BROKEN` where it is
+/// gone; else as for the whole.
 pub(super) fn make(
     ctx: &Context,
     record: &CheckpointRecord,
@@ -36,7 +38,7 @@ pub(super) fn make(
     captured: &Captured,
     path: &Path,
 ) -> Result<Plan> {
-    let both = find(record, document, captured, path)?;
+    let both = find(ctx, record, document, captured, path)?;
     let text = path.display().to_string();
     let head = match (&both.branch, &both.commit) {
         (Some(branch), _) => HeadState::Branch(branch.clone()),
@@ -46,6 +48,7 @@ pub(super) fn make(
     let kind = OperationKind::RollbackCheckpoint { checkpoint: record.name.clone() };
     let mut operation = Operation::new(kind, format!("rollback of '{text}' to checkpoint {}", record.name));
     let mut preview = Preview::of(record);
+    preview.worktree = Some(text.clone());
     if let Some(branch) = &both.branch {
         let value = Change::new(ctx.repo.read_ref(branch)?, both.commit.clone());
         if value.old != value.new {
@@ -60,17 +63,33 @@ pub(super) fn make(
     let now = (both.now, both.now_capture.clone());
     let change = worktree_change(ctx, text, now, &both.capture, head, coverage, &mut preview)?;
     add_worktree(ctx, change, &both.now.capture, &mut operation, &mut preview)?;
+    add_detached(ctx, &operation, &mut preview)?;
     operation.kept = kept(ctx, &operation)?;
     branches_are_free(ctx, &operation)?;
     Ok(Plan { operation, preview })
 }
 
-fn find<'a>(record: &CheckpointRecord, document: &CheckpointDocument, captured: &'a Captured, path: &Path) -> Result<Both<'a>> {
+fn find<'a>(
+    ctx: &Context,
+    record: &CheckpointRecord,
+    document: &CheckpointDocument,
+    captured: &'a Captured,
+    path: &Path,
+) -> Result<Both<'a>> {
     if captured.main.worktree.path() == path {
         let (branch, commit) = (document.branch.clone(), document.git_commit.clone());
         return Ok(Both { capture: record.capture.clone(), branch, commit, now: &captured.main, now_capture: None });
     }
     let Some(now) = captured.workspaces.iter().find(|one| one.captured.worktree.path() == path) else {
+        let held = document.workspaces.iter().find(|then| Path::new(&then.path) == path);
+        if let Some(then) = held.filter(|_| path.symlink_metadata().is_err()) {
+            return Err(Error::new(Code::WorkspaceBroken, format!("the worktree '{}' is gone", then.path))
+                .why(format!(
+                    "checkpoint '{}' holds what was in it, and that comes back into a worktree that is there",
+                    record.name
+                ))
+                .hint(format!("{}    makes it again; then give the same command", made_by(ctx, then)?)));
+        }
         return Err(Error::new(Code::InvalidInput, format!("'{}' is no worktree of this repository", path.display()))
             .hint("git worktree list    shows them"));
     };

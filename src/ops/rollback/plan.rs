@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::checkpoint::{CheckpointDocument, CheckpointRecord};
 use crate::domain::names::{Oid, RefName};
-use crate::domain::operation::{HeadState, Operation, OperationKind};
+use crate::domain::operation::{HeadState, Operation, OperationKind, WorkspaceChange};
 use crate::domain::rollback;
+use crate::domain::text::Change;
 use crate::error::{Code, Error, Result};
 use crate::ops::checkpoint::Captured;
 use crate::ops::context::Context;
 
-use super::branches::{add_refs, branches_are_free};
+use super::branches::{add_detached, add_refs, branches_are_free};
 use super::left_alone::left_alone;
 use super::preview::Preview;
 use super::workspace::add_workspace;
@@ -54,9 +55,11 @@ pub(super) fn make(ctx: &Context, record: &CheckpointRecord, document: &Checkpoi
     for fate in &fates {
         add_workspace(ctx, fate, document, captured, &mut operation, &mut preview)?;
     }
+    add_detached(ctx, &operation, &mut preview)?;
     operation.kept = kept(ctx, &operation)?;
+    preview.mode = (now.mode != restored.mode).then(|| Change::new(now.mode, restored.mode));
     operation.restored = Some(Box::new(restored));
-    preview.left_alone = left_alone(ctx, document, captured, &operation)?;
+    left_alone(ctx, document, captured, &operation, &mut preview)?;
     branches_are_free(ctx, &operation)?;
     Ok(Plan { operation, preview })
 }
@@ -79,6 +82,7 @@ pub(crate) fn kept(ctx: &Context, operation: &Operation) -> Result<Vec<Oid>> {
     for oid in operation.worktrees.iter().flat_map(|w| [&w.captures.old, &w.captures.new]).flatten() {
         kept.insert(oid.clone(), ());
     }
-    kept.extend(operation.workspaces.iter().map(|change| (change.capture.clone(), ())));
+    let is_there = |change: &&WorkspaceChange| !change.lost || ctx.repo.has_object(&change.capture);
+    kept.extend(operation.workspaces.iter().filter(is_there).map(|change| (change.capture.clone(), ())));
     Ok(kept.into_keys().collect())
 }

@@ -8,7 +8,13 @@ use crate::domain::checkpoint::CheckpointRecord;
 use crate::domain::ids::{CaseId, CheckpointName};
 use crate::domain::known_paths::OnlyCount;
 use crate::domain::names::{Oid, RefName, RepoPath};
+use crate::domain::operation::HeadState;
 use crate::domain::rollback::TaskChange;
+use crate::domain::session::Mode;
+use crate::domain::text::Change;
+use crate::git::TreeChange;
+
+use super::quiet::AgentLine;
 
 /// A commit that a rollback takes out of its branch.
 #[derive(Debug, Clone, Serialize)]
@@ -18,6 +24,85 @@ pub struct CommitLine {
     pub id: Oid,
     /// Its subject.
     pub subject: String,
+    /// The branch that had it; `None` where only a detached HEAD had it.
+    pub branch: Option<RefName>,
+}
+
+/// What becomes of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum FileFate {
+    /// It is not there yet.
+    Added,
+    /// It gets other content, or another kind or mode.
+    Replaced,
+    /// It goes.
+    Removed,
+}
+
+/// A file that changes.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FileLine {
+    /// The worktree; `None` where the branch that changes is checked out nowhere.
+    pub worktree: Option<String>,
+    /// The file.
+    pub path: RepoPath,
+    /// What becomes of it.
+    pub change: FileFate,
+    /// Whether its content, as it is now, is in no commit of the branch (the safety checkpoint holds it).
+    pub uncommitted: bool,
+}
+
+impl FileLine {
+    pub(in crate::ops) fn of(worktree: Option<String>, file: TreeChange, uncommitted: bool) -> Self {
+        let change = match (&file.old, &file.new) {
+            (None, _) => FileFate::Added,
+            (Some(_), Some(_)) => FileFate::Replaced,
+            (Some(_), None) => FileFate::Removed,
+        };
+        Self { worktree, path: file.path, change, uncommitted }
+    }
+
+    /// Its absolute path, or its path in the branch.
+    pub fn place(&self) -> String {
+        let inside = self.path.to_path();
+        self.worktree.as_ref().map_or(inside.clone(), |worktree| Path::new(worktree).join(inside)).display().to_string()
+    }
+}
+
+/// A HEAD that changes to another branch or commit.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HeadLine {
+    /// The worktree.
+    pub worktree: String,
+    /// What is checked out now.
+    pub from: HeadState,
+    /// What will be.
+    pub to: HeadState,
+}
+
+/// An operation of git's in a worktree that waits for its user, and does not stay as it is.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OperationLine {
+    /// The worktree.
+    pub worktree: String,
+    /// Which, in words.
+    pub what: &'static str,
+    /// `ended`, `replaced` (by another of its kind) or `broughtBack`.
+    pub action: &'static str,
+}
+
+/// A worktree of the user's own that the checkpoint holds and that is gone.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GoneLine {
+    /// Where it was.
+    pub path: String,
+    /// What makes it again, empty of what the checkpoint holds.
+    pub made_by: String,
 }
 
 /// Something in a worktree that a rollback touches.
@@ -43,7 +128,7 @@ impl FileLoss {
 pub struct WorkspaceLine {
     /// Its path.
     pub path: String,
-    /// `restored`, `putAside` or `madeAgain`.
+    /// `restored`, `putAside`, `madeAgain`, or `forgotten` where its folder is gone already.
     pub action: &'static str,
     /// The task.
     pub task_id: CaseId,
@@ -55,14 +140,35 @@ pub struct WorkspaceLine {
 pub struct Preview {
     /// The checkpoint.
     pub checkpoint: CheckpointName,
-    /// Commits that leave their branches, newest first.
+    /// The one worktree that goes back, everything else left alone.
+    pub worktree: Option<String>,
+    /// Agents that are stopped first.
+    pub agents: Vec<AgentLine>,
+    /// HEADs that change.
+    pub heads: Vec<HeadLine>,
+    /// Commits that leave their branches, newest first; those that only a detached HEAD has too.
     pub commits: Vec<CommitLine>,
     /// Those of them that are merges.
     pub merges: Vec<CommitLine>,
+    /// Branches that are kept for undo and deleted.
+    pub branches: Vec<RefName>,
+    /// Branches that get a reverting commit, because an upstream has commits that would leave them.
+    pub reverted: Vec<RefName>,
+    /// The commits that are reverted by that and stay, newest first.
+    pub reverted_commits: Vec<CommitLine>,
+    /// How many commits that are of each of them, and how many of these an upstream has.
+    #[serde(skip)]
+    pub on_upstream: Vec<(RefName, usize, usize)>,
     /// Tasks whose state goes back.
     pub tasks: Vec<TaskChange>,
-    /// Uncommitted content that is replaced (the safety checkpoint holds it).
-    pub files: Vec<FileLoss>,
+    /// The mode, where it goes back.
+    pub mode: Option<Change<Mode>>,
+    /// Files that change.
+    pub files: Vec<FileLine>,
+    /// What is staged and will not be, or otherwise (the safety checkpoint holds it).
+    pub staged: Vec<FileLoss>,
+    /// Operations of git's that end, or come back.
+    pub operations: Vec<OperationLine>,
     /// What no capture holds and will be in the way: it is moved to the trash, and undo puts it back. Found out only for a
     /// preview.
     #[serde(skip)]
@@ -71,10 +177,10 @@ pub struct Preview {
     pub submodules: Vec<FileLoss>,
     /// Worktrees of the user's that stay as they are, though the checkpoint has them otherwise: their paths.
     pub left_alone: Vec<String>,
+    /// Those of them that are gone.
+    pub gone: Vec<GoneLine>,
     /// Workspaces that change.
     pub workspaces: Vec<WorkspaceLine>,
-    /// Branches that get a reverting commit, because an upstream has their commits.
-    pub reverted: Vec<RefName>,
     /// Where only known paths were looked at for the checkpoint: how many, and of which one all else is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub only: Option<OnlyCount>,
@@ -88,15 +194,25 @@ impl Preview {
         Self {
             checkpoint: record.name.clone(),
             only: record.only.clone(),
+            worktree: None,
+            agents: Vec::new(),
+            heads: Vec::new(),
             commits: Vec::new(),
             merges: Vec::new(),
+            branches: Vec::new(),
+            reverted: Vec::new(),
+            reverted_commits: Vec::new(),
+            on_upstream: Vec::new(),
             tasks: Vec::new(),
+            mode: None,
             files: Vec::new(),
+            staged: Vec::new(),
+            operations: Vec::new(),
             moves_aside: Vec::new(),
             submodules: Vec::new(),
             left_alone: Vec::new(),
+            gone: Vec::new(),
             workspaces: Vec::new(),
-            reverted: Vec::new(),
             conflicts: Vec::new(),
         }
     }

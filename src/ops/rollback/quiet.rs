@@ -3,8 +3,10 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use serde::Serialize;
+
 use crate::domain::event::Event;
-use crate::domain::ids::RequestId;
+use crate::domain::ids::{AgentId, CaseId, RequestId};
 use crate::domain::session::{Request, SessionState};
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -25,26 +27,49 @@ pub(in crate::ops) enum Paused {
     BySupervisor,
 }
 
-/// Stops all agents: through the supervisor where one lives, else by asking their keepers.
+/// An agent that is stopped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentLine {
+    /// The agent.
+    pub id: AgentId,
+    /// What it works on.
+    pub task_id: CaseId,
+}
+
+/// The agents that [`stop_agents`] would stop: all that have work while a supervisor lives, else those whose keepers live.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub(in crate::ops) fn at_work(ctx: &Context) -> Result<Vec<AgentLine>> {
+    let supervised = ctx.supervisor_alive()?;
+    let mut lines = Vec::new();
+    for agent in ctx.state().busy_agents() {
+        let Some(work) = &agent.work else { continue };
+        let lives = match agent.token() {
+            Some(token) => match keeper_state(&ctx.layout().run_dir(&agent.id, token))? {
+                KeeperState::Alive(_) | KeeperState::Starting => true,
+                KeeperState::NotStarted | KeeperState::Ended(_) | KeeperState::Dead(_) => false,
+            },
+            None => false,
+        };
+        if supervised || lives {
+            lines.push(AgentLine { id: agent.id.clone(), task_id: work.task.clone() });
+        }
+    }
+    Ok(lines)
+}
+
+/// Stops all agents: through the supervisor where one lives, else by asking their keepers. A supervisor that ends meanwhile,
+/// as after `quit`, is waited for no longer than it lives.
 ///
 /// # Errors
 /// `BUSY` where they do not stop in time; `KEEPER_FAILED`.
 pub(in crate::ops) fn stop_agents(ctx: &mut Context) -> Result<Paused> {
-    if ctx.supervisor_alive()? {
-        let was_running = session_is(ctx, SessionState::Running);
-        request(ctx, Request::Pause { force: true })?;
-        // An agent between two iterations keeps its task while the session is paused, but nothing of it runs.
-        let stopped = wait(ctx, |ctx| {
-            let (living, starting) = living(ctx)?;
-            Ok(living.is_empty() && !starting && session_is(ctx, SessionState::Paused))
-        });
-        return match (stopped, was_running) {
-            (Ok(()), true) => Ok(Paused::BySupervisor),
-            // Somebody had paused it before: it stays paused.
-            (Ok(()), false) => Ok(Paused::Nothing),
-            (Err(error), true) => resume(ctx).and(Err(error)),
-            (Err(error), false) => Err(error),
-        };
+    if ctx.supervisor_alive()?
+        && let Some(paused) = pause_supervisor(ctx)?
+    {
+        return Ok(paused);
     }
     let mut asked = BTreeSet::new();
     wait(ctx, |ctx| {
@@ -57,6 +82,41 @@ pub(in crate::ops) fn stop_agents(ctx: &mut Context) -> Result<Paused> {
         Ok(living.is_empty() && !starting)
     })?;
     Ok(Paused::Nothing)
+}
+
+/// Asks the supervisor to pause and waits until it has; `None` where it has ended before it could.
+fn pause_supervisor(ctx: &mut Context) -> Result<Option<Paused>> {
+    let was_running = session_is(ctx, SessionState::Running);
+    let asked = request(ctx, Request::Pause { force: true })?;
+    // An agent between two iterations keeps its task while the session is paused, but nothing of it runs.
+    let mut has_ended = false;
+    let stopped = wait(ctx, |ctx| {
+        has_ended = !ctx.supervisor_alive()?;
+        let (living, starting) = living(ctx)?;
+        Ok(has_ended || living.is_empty() && !starting && session_is(ctx, SessionState::Paused))
+    });
+    if has_ended && stopped.is_ok() {
+        forget(ctx, &asked)?;
+        return Ok(None);
+    }
+    match (stopped, was_running) {
+        (Ok(()), true) => Ok(Some(Paused::BySupervisor)),
+        // Somebody had paused it before: it stays paused.
+        (Ok(()), false) => Ok(Some(Paused::Nothing)),
+        (Err(error), true) => resume(ctx).and(Err(error)),
+        (Err(error), false) => Err(error),
+    }
+}
+
+/// Nobody is left who would deal with the request.
+fn forget(ctx: &mut Context, asked: &RequestId) -> Result<()> {
+    let message = "the supervisor had ended".to_owned();
+    ctx.append_with(|state| {
+        let open = state.record.requests.contains_key(asked);
+        let handled = || Event::RequestHandled { id: asked.clone(), done: false, message };
+        Ok(open.then(handled).into_iter().collect())
+    })
+    .map(drop)
 }
 
 /// Makes sure that no agent is at work.
@@ -110,10 +170,11 @@ fn wait(ctx: &mut Context, mut is_over: impl FnMut(&Context) -> Result<bool>) ->
 
 /// Lets the supervisor go on.
 pub(in crate::ops) fn resume(ctx: &mut Context) -> Result<()> {
-    request(ctx, Request::Resume)
+    request(ctx, Request::Resume).map(drop)
 }
 
-fn request(ctx: &mut Context, request: Request) -> Result<()> {
+fn request(ctx: &mut Context, request: Request) -> Result<RequestId> {
     let id = RequestId::new(format!("r{}", env::fresh_id()))?;
-    ctx.append(Event::Requested { id, request }).map(drop)
+    ctx.append(Event::Requested { id: id.clone(), request })?;
+    Ok(id)
 }

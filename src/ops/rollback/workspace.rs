@@ -9,6 +9,7 @@ use crate::domain::operation::{HeadState, Operation, Way, WorkspaceChange};
 use crate::domain::rollback::Fate;
 use crate::env;
 use crate::error::{Code, Error, Result};
+use crate::git::{Head, WorktreeEntry};
 use crate::ops::checkpoint::{Captured, CapturedWorkspace};
 use crate::ops::context::Context;
 use crate::ops::workspaces;
@@ -55,6 +56,11 @@ pub(super) fn add_workspace(
             operation.workspaces.push(put_aside(ctx, task, workspace, present)?);
             (workspace.path.clone(), "putAside", task)
         }
+        Fate::Forget { task, workspace } => {
+            let Some(change) = forget(ctx, task, workspace)? else { return Ok(()) };
+            operation.workspaces.push(change);
+            (workspace.path.clone(), "forgotten", task)
+        }
         Fate::MakeAgain { task, workspace, then } => {
             let head = match (&then.branch, &then.head) {
                 (None, Some(commit)) => HeadState::Detached(commit.clone()),
@@ -72,6 +78,7 @@ pub(super) fn add_workspace(
                 head,
                 commit: then.head.clone(),
                 capture: then.capture.clone(),
+                lost: false,
             });
             (workspace.path.clone(), "madeAgain", task)
         }
@@ -94,7 +101,70 @@ fn put_aside(ctx: &Context, task: &CaseId, workspace: &Workspace, present: &Capt
         head: head_state(head),
         commit: head.commit().cloned(),
         capture: present.state.capture.clone(),
+        lost: false,
     })
+}
+
+/// What takes a workspace that lost its folder out of the state and out of git's list; `None` where it stands.
+///
+/// # Errors
+/// `IN_THE_WAY` where it is locked.
+fn forget(ctx: &Context, task: &CaseId, workspace: &Workspace) -> Result<Option<WorkspaceChange>> {
+    let entry = ctx.repo.worktree_at(Path::new(&workspace.path))?;
+    match entry.as_ref().is_some_and(|entry| entry.present) {
+        true => Ok(None),
+        false => lost(ctx, task, workspace, entry.as_ref()).map(Some),
+    }
+}
+
+/// The change that puts aside what is left of a workspace that is none any more; `entry` is what git knows of it.
+///
+/// # Errors
+/// `IN_THE_WAY` where it is locked.
+pub(in crate::ops) fn lost(
+    ctx: &Context,
+    task: &CaseId,
+    workspace: &Workspace,
+    entry: Option<&WorktreeEntry>,
+) -> Result<WorkspaceChange> {
+    not_locked(workspace, entry.and_then(|entry| entry.locked.as_deref()))?;
+    let unknown = Head::Branch { name: workspace.branch.clone(), commit: None };
+    let head = entry.and_then(|entry| entry.head.clone()).unwrap_or(unknown);
+    let name = Path::new(&workspace.path).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let (trash, git_dir_trash) = trash_places(ctx, &name)?;
+    let git_dir = match entry {
+        Some(entry) => entry.worktree.git_dir().display().to_string(),
+        // Another worktree may have the name by now: nothing is registered, so nothing moves.
+        None => format!("{git_dir_trash}-none"),
+    };
+    Ok(WorkspaceChange {
+        task: task.clone(),
+        workspace: workspace.clone(),
+        trash,
+        git_dir,
+        git_dir_trash,
+        way: Way::PutAside,
+        head: head_state(&head),
+        commit: head.commit().cloned(),
+        capture: head.commit().unwrap_or(&workspace.base).clone(),
+        lost: true,
+    })
+}
+
+/// A lock says that somebody wants it to stay, or that its disk is elsewhere.
+///
+/// # Errors
+/// `IN_THE_WAY` with the lock's reason.
+pub(in crate::ops) fn not_locked(workspace: &Workspace, locked: Option<&str>) -> Result<()> {
+    match locked {
+        // As a killed `git worktree add` leaves it.
+        None | Some("initializing") => Ok(()),
+        Some(reason) => {
+            let error = Error::new(Code::InTheWay, format!("the workspace '{}' is locked", workspace.path))
+                .hint(format!("git worktree unlock '{}'", workspace.path));
+            Err(if reason.is_empty() { error } else { error.why(reason.to_owned()) })
+        }
+    }
 }
 
 pub(in crate::ops) fn trash_places(ctx: &Context, name: &str) -> Result<(String, String)> {

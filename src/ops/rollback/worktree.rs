@@ -8,12 +8,12 @@ use crate::domain::names::{Oid, RepoPath};
 use crate::domain::operation::{HeadState, Operation, WorktreeChange};
 use crate::domain::text::Change;
 use crate::error::Result;
-use crate::git::{CaptureParts, Head, TreeChange, Worktree, WorktreeCapture};
+use crate::git::{CaptureExtras, CaptureParts, Head, InProgress, TreeChange, Worktree, WorktreeCapture};
 use crate::ops::checkpoint::CapturedWorktree;
 use crate::ops::context::Context;
 use crate::ops::journal::{capture_with, extras_of};
 
-use super::preview::{FileLoss, Preview};
+use super::preview::{FileLine, FileLoss, HeadLine, OperationLine, Preview};
 use super::submodules::with_own_submodules;
 
 /// What HEAD is, as an operation records it.
@@ -41,6 +41,7 @@ pub(super) fn worktree_change(
     let (files, kept) = with_own_submodules(ctx, Path::new(&path), files, &changes)?;
     preview.submodules.extend(kept.into_iter().map(|inside| FileLoss { worktree: path.clone(), path: inside }));
     let extras = extras_of(ctx, Some(then))?;
+    preview.operations.extend(operations(&path, &now.extras, &extras));
     let mut fitting = ctx.repo.for_checkout_of_now(worktree, extras.clone())?;
     fitting.raw.extend(ctx.repo.bytes_not_known_then(&now.extras, &extras, (&parts.files, &parts.index))?);
     fitting.raw.sort_by(|one, other| one.path.cmp(&other.path));
@@ -86,7 +87,7 @@ fn with_spared(
     ctx.repo.graft(&then, &spared)
 }
 
-/// Adds a worktree, and names the uncommitted content that it replaces.
+/// Adds a worktree, and names what changes in it.
 pub(super) fn add_worktree(
     ctx: &Context,
     change: WorktreeChange,
@@ -98,16 +99,41 @@ pub(super) fn add_worktree(
         Some(commit) => ctx.repo.read_commit(commit)?.tree,
         None => ctx.repo.empty_tree()?,
     };
-    let dirty: BTreeSet<RepoPath> = ctx.repo.diff_trees(&committed, &now.tree)?.into_iter().map(|change| change.path).collect();
+    let dirty = paths(ctx.repo.diff_trees(&committed, &now.tree)?);
     for file in ctx.repo.diff_trees(&change.files.old, &change.files.new)? {
-        if dirty.contains(&file.path) && file.old.is_some() {
-            preview.files.push(FileLoss { worktree: change.path.clone(), path: file.path });
-        }
+        let uncommitted = file.old.is_some() && dirty.contains(&file.path);
+        preview.files.push(FileLine::of(Some(change.path.clone()), file, uncommitted));
+    }
+    if committed != now.index_tree && change.index.old != change.index.new {
+        let staged = paths(ctx.repo.diff_trees(&committed, &now.index_tree)?);
+        let changes = ctx.repo.diff_trees(&change.index.old, &change.index.new)?;
+        let lost = changes.into_iter().filter(|file| staged.contains(&file.path));
+        preview.staged.extend(lost.map(|file| FileLoss { worktree: change.path.clone(), path: file.path }));
+    }
+    if change.head.old != change.head.new {
+        let (from, to) = (change.head.old.clone(), change.head.new.clone());
+        preview.heads.push(HeadLine { worktree: change.path.clone(), from, to });
     }
     let then = extras_of(ctx, change.captures.new.as_ref())?;
     for file in ctx.repo.other_bytes((&change.files.old, &change.files.new), (&now.extras, &then))? {
-        preview.files.push(FileLoss { worktree: change.path.clone(), path: file.path });
+        preview.files.push(FileLine::of(Some(change.path.clone()), file, true));
     }
     operation.worktrees.push(change);
     Ok(())
+}
+
+fn paths(changes: Vec<TreeChange>) -> BTreeSet<RepoPath> {
+    changes.into_iter().map(|change| change.path).collect()
+}
+
+/// What becomes of the operations of git's that are in progress now, and those that were then.
+fn operations(worktree: &str, now: &CaptureExtras, then: &CaptureExtras) -> Vec<OperationLine> {
+    if then.has_operation_of(now) {
+        return Vec::new();
+    }
+    let (now, then) = (now.in_progress(), then.in_progress());
+    let line = |kind: &InProgress, action| OperationLine { worktree: worktree.to_owned(), what: kind.words(), action };
+    let ends = now.iter().map(|kind| line(kind, if then.contains(kind) { "replaced" } else { "ended" }));
+    let back = then.iter().filter(|kind| !now.contains(kind)).map(|kind| line(kind, "broughtBack"));
+    ends.chain(back).collect()
 }

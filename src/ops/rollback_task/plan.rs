@@ -5,7 +5,6 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::domain::case::{CaseEdit, Status};
-use crate::domain::event::Event;
 use crate::domain::ids::CaseId;
 use crate::domain::names::{Oid, RefName, RepoPath};
 use crate::domain::operation::{BranchAdvance, Operation, OperationKind, RefChange, Way, WorkspaceChange};
@@ -16,13 +15,13 @@ use crate::error::{Code, Error, Result};
 use crate::git::Worktree;
 use crate::ops::checkpoint::Captured;
 use crate::ops::context::Context;
+use crate::ops::journal;
 use crate::ops::merge::{branch_of, checked_out, nothing_in_progress};
-use crate::ops::rollback::WorkspaceLine;
 use crate::ops::rollback::branches::branches_are_free;
 use crate::ops::rollback::plan::kept;
-use crate::ops::rollback::workspace::trash_places;
+use crate::ops::rollback::workspace::{lost, not_locked, trash_places};
 use crate::ops::rollback::worktree::head_state;
-use crate::ops::{journal, workspaces};
+use crate::ops::rollback::{AgentLine, FileLine, WorkspaceLine};
 
 use super::reverts::{self, Reverted};
 use super::{Wanted, find, resolve};
@@ -66,16 +65,6 @@ pub struct SkippedLine {
     pub subject: String,
     /// Why.
     pub why: String,
-}
-
-/// A file that changes.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct FileLine {
-    /// The worktree in which the target is checked out.
-    pub worktree: Option<String>,
-    /// The file.
-    pub path: RepoPath,
 }
 
 /// A file in conflict.
@@ -124,6 +113,8 @@ pub struct Preview {
     pub workspaces: Vec<WorkspaceLine>,
     /// Branches that are kept for undo and deleted.
     pub branches: Vec<RefName>,
+    /// Agents that are stopped first.
+    pub agents: Vec<AgentLine>,
 }
 
 /// All that is to be done.
@@ -168,8 +159,7 @@ pub(super) fn work(ctx: &Context, wanted: &Wanted) -> Result<Work> {
     }
     if reverted.tip != old {
         let changes = ctx.repo.diff_trees(&old, &reverted.tip)?;
-        let line = |path| FileLine { worktree: worktree.clone(), path };
-        preview.files = changes.into_iter().map(|change| line(change.path)).collect();
+        preview.files = changes.into_iter().map(|change| FileLine::of(worktree.clone(), change, false)).collect();
         match (worktree, checked_out) {
             (Some(path), Some(place)) => {
                 nothing_in_progress(ctx, &place)?;
@@ -238,6 +228,7 @@ fn preview(wanted: &Wanted, target: RefName, plan: &Plan, reverted: &Reverted) -
         conflicts: Vec::new(),
         workspaces: Vec::new(),
         branches: Vec::new(),
+        agents: Vec::new(),
     }
 }
 
@@ -258,6 +249,9 @@ fn conflicts(ctx: &Context, unit: &Unit, files: &[RepoPath], tip: &Oid) -> Resul
 }
 
 /// Says clearly why there is nothing to take back.
+///
+/// # Errors
+/// `NO_TASK_COMMITS`, `UNKNOWN_TASK`; `HISTORY_MISSING` where a shallow clone may lack the commits.
 fn refuse_nothing(ctx: &Context, wanted: &Wanted, work: &Work) -> Result<()> {
     let Work { operation, preview, .. } = work;
     let has_workspace = work.tasks.iter().any(|task| ctx.state().restorable.workspaces.contains_key(task));
@@ -278,34 +272,26 @@ fn refuse_nothing(ctx: &Context, wanted: &Wanted, work: &Work) -> Result<()> {
             .why(format!("they are on {}", elsewhere.join(", ")))
             .hint(format!("git axiom rollback task {task} --target {branch}")));
     }
-    ctx.state().case(task)?;
+    if !ctx.state().restorable.cases.contains_key(task) && ctx.repo.is_shallow() {
+        return Err(Error::new(Code::HistoryMissing, format!("no commit of {target} that this clone has names '{task}'"))
+            .why("the clone is shallow, and there is no case of that id")
+            .hint("git fetch --unshallow"));
+    }
+    ctx.state().case(task).map_err(|error| error.why(format!("and no commit of {target} names it")))?;
     Err(Error::new(Code::NoTaskCommits, format!("{target} has no commit of '{task}', and nothing else is left of it"))
         .hint("see 'git axiom task show'"))
 }
 
-/// Checks that everything is as the operation expects, and no branch in use elsewhere; changes nothing.
+/// Checks that everything is as the operation expects, and no branch in use elsewhere; changes nothing. What an agent works
+/// on is planned as it will be when the agent has been stopped.
 ///
 /// # Errors
 /// As [`journal::check`]; `BRANCH_IN_USE`.
 pub(super) fn check(ctx: &Context, work: &Work) -> Result<()> {
-    journal::check(ctx, &work.operation)?;
+    let mut operation = work.operation.clone();
+    operation.edits.retain(|edit| ctx.state().agent_on(&edit.id).is_none());
+    journal::check(ctx, &operation)?;
     branches_are_free(ctx, &work.operation)
-}
-
-/// Workspaces whose folder is gone are forgotten by git and by the state: nothing of them can be put aside.
-///
-/// # Errors
-/// `IO_FAILED`; those of an append.
-pub(super) fn forget_lost_workspaces(ctx: &mut Context, tasks: &[CaseId]) -> Result<()> {
-    for task in tasks {
-        let Some(workspace) = ctx.state().restorable.workspaces.get(task).cloned() else { continue };
-        let path = Path::new(&workspace.path);
-        if !ctx.repo.worktree_at(path)?.is_some_and(|entry| entry.present) {
-            ctx.repo.repair_workspace(path, &workspaces::trash(ctx, "half-made")?)?;
-            ctx.append(Event::WorkspaceClosed { task: task.clone(), trash: None })?;
-        }
-    }
-    Ok(())
 }
 
 /// Adds the tasks' workspaces, which go to the trash, and what has to be kept. Without captures it is for a preview only.
@@ -315,12 +301,14 @@ pub(super) fn forget_lost_workspaces(ctx: &mut Context, tasks: &[CaseId]) -> Res
 pub(super) fn put_workspaces_aside(ctx: &Context, work: &mut Work, captured: Option<&Captured>) -> Result<()> {
     for task in &work.tasks {
         let Some(workspace) = ctx.state().restorable.workspaces.get(task).cloned() else { continue };
-        let Some(entry) = ctx.repo.worktree_at(Path::new(&workspace.path))?.filter(|entry| entry.present) else { continue };
-        if let Some(reason) = entry.locked {
-            return Err(Error::new(Code::InTheWay, format!("the workspace '{}' is locked", workspace.path))
-                .why(reason)
-                .hint(format!("git worktree unlock '{}'", workspace.path)));
-        }
+        let entry = ctx.repo.worktree_at(Path::new(&workspace.path))?;
+        let Some(entry) = entry.as_ref().filter(|entry| entry.present) else {
+            let path = workspace.path.clone();
+            work.operation.workspaces.push(lost(ctx, task, &workspace, entry.as_ref())?);
+            work.preview.workspaces.push(WorkspaceLine { path, action: "forgotten", task_id: task.clone() });
+            continue;
+        };
+        not_locked(&workspace, entry.locked.as_deref())?;
         let head = ctx.repo.head(&entry.worktree)?;
         let capture = match captured {
             Some(captured) => {
@@ -345,6 +333,7 @@ pub(super) fn put_workspaces_aside(ctx: &Context, work: &mut Work, captured: Opt
             head: head_state(&head),
             commit: head.commit().cloned(),
             capture,
+            lost: false,
         });
     }
     work.operation.kept = kept(ctx, &work.operation)?;

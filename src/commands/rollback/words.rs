@@ -1,0 +1,131 @@
+//! A rollback to a checkpoint in words: what will be, and afterwards what was done.
+
+use super::parts::Parts;
+use crate::cli::screen::Screen;
+use crate::commands::checkpoint::only_text;
+use crate::domain::operation::HeadState;
+use crate::ops::rollback::{AgentLine, CommitLine, FileFate, FileLine, FileLoss, Preview};
+
+/// The text; `goes` is what it begins with: `Would go`, `Went`.
+pub(super) fn people(preview: &Preview, goes: &str) -> String {
+    let only = preview.only.as_ref().map_or_else(String::new, |only| format!("\n  for it, {}", only_text(only)));
+    let place = preview.worktree.as_ref().map_or_else(String::new, |path| format!(" in '{path}' only"));
+    let mut parts = Parts::below(&format!("{goes} back to checkpoint {}{place}:{only}", preview.checkpoint));
+    parts.add("agent stopped", "agents stopped", agents(&preview.agents));
+    add_history(preview, &mut parts);
+    add_state(preview, &mut parts);
+    add_files(preview, &mut parts);
+    add_left_alone(preview, &mut parts);
+    if parts.is_empty() {
+        return format!("{}  nothing that is there now is lost\n", parts.into_text());
+    }
+    parts.into_text()
+}
+
+/// Tells who sits at a terminal what is waited for.
+pub(super) fn say_who_is_stopped(screen: &mut Screen, agents: &[AgentLine]) {
+    if !agents.is_empty() {
+        let names: Vec<&str> = agents.iter().map(|agent| agent.id.as_str()).collect();
+        screen.note(&format!("At work, and stopped first: {}", names.join(", ")));
+    }
+}
+
+/// Agents with what they work on.
+pub(super) fn agents(agents: &[AgentLine]) -> Vec<String> {
+    agents.iter().map(|agent| format!("{}, which works on {}", agent.id, agent.task_id)).collect()
+}
+
+fn add_history(preview: &Preview, parts: &mut Parts) {
+    let heads = preview.heads.iter().map(|line| format!("{}: {} → {}", line.worktree, head(&line.from), head(&line.to)));
+    parts.add("HEAD moved to another branch or commit", "HEADs moved to other branches or commits", heads.collect());
+    let of = |line: &CommitLine| match &line.branch {
+        Some(branch) => format!("{} {} ({})", line.id.short(), line.subject, branch.short()),
+        None => format!("{} {}", line.id.short(), line.subject),
+    };
+    let (on_branch, on_none): (Vec<&CommitLine>, Vec<&CommitLine>) =
+        preview.commits.iter().partition(|line| line.branch.is_some());
+    parts.add("commit taken off its branch", "commits taken off their branches", on_branch.into_iter().map(of).collect());
+    parts.add("commit on no branch left behind", "commits on no branch left behind", on_none.into_iter().map(of).collect());
+    let reverted = preview.on_upstream.iter().map(|(branch, all, there)| {
+        let commits = preview.reverted_commits.iter().filter(|line| line.branch.as_ref() == Some(branch));
+        let named: Vec<&str> = commits.take(5).map(|line| line.id.short()).collect();
+        let more = if *all > named.len() { ", …" } else { "" };
+        format!("{}: {} ({there} of {all} on an upstream)", branch.short(), named.join(", ") + more)
+    });
+    let words = (
+        "branch with a reverting commit, its commits since kept",
+        "branches with a reverting commit each, their commits since kept",
+    );
+    parts.add(words.0, words.1, reverted.collect());
+    let branches = preview.branches.iter().map(|name| name.short().to_owned());
+    parts.add("branch kept for undo and deleted", "branches kept for undo and deleted", branches.collect());
+}
+
+fn add_state(preview: &Preview, parts: &mut Parts) {
+    let tasks = preview.tasks.iter().map(|task| {
+        let merged = if task.unmerged { ", no longer merged" } else { "" };
+        format!("{}: {} → {}{merged}", task.id, task.from, task.to)
+    });
+    parts.add("task taken back", "tasks taken back", tasks.collect());
+    let mode = preview.mode.iter().map(|mode| format!("{} → {}", mode.old.as_str(), mode.new.as_str()));
+    parts.add("mode changed", "modes changed", mode.collect());
+    let workspaces = preview.workspaces.iter().map(|w| format!("{}: {}", w.path, action(w.action)));
+    parts.add("workspace", "workspaces", workspaces.collect());
+}
+
+fn add_files(preview: &Preview, parts: &mut Parts) {
+    let operations = preview.operations.iter().map(|line| format!("{} in {}: {}", line.what, line.worktree, action(line.action)));
+    parts.add("operation in progress", "operations in progress", operations.collect());
+    let places = |wanted: &dyn Fn(&&FileLine) -> bool| preview.files.iter().filter(wanted).map(FileLine::place).collect();
+    parts.add(
+        "file with uncommitted content replaced",
+        "files with uncommitted content replaced",
+        places(&|file| file.uncommitted && file.change != FileFate::Removed),
+    );
+    parts.add(
+        "file with uncommitted content removed",
+        "files with uncommitted content removed",
+        places(&|file| file.uncommitted && file.change == FileFate::Removed),
+    );
+    parts.add("other file changed", "other files changed", places(&|file| !file.uncommitted));
+    let places = |files: &[FileLoss]| files.iter().map(FileLoss::place).collect::<Vec<_>>();
+    parts.add("file no longer staged as it was", "files no longer staged as they were", places(&preview.staged));
+    let aside = ("thing that no checkpoint holds moved out of the way", "things that no checkpoint holds moved out of the way");
+    parts.add(aside.0, aside.1, places(&preview.moves_aside));
+    let submodules = ("submodule left with its files and its commit", "submodules left with their files and their commits");
+    parts.add(submodules.0, submodules.1, places(&preview.submodules));
+}
+
+fn add_left_alone(preview: &Preview, parts: &mut Parts) {
+    let is_gone = |path: &&String| preview.gone.iter().any(|gone| gone.path == **path);
+    let words = (
+        "other worktree left as it is, though the checkpoint has it otherwise (to go back there: --worktree PATH)",
+        "other worktrees left as they are, though the checkpoint has them otherwise (to go back there: --worktree PATH)",
+    );
+    let standing = preview.left_alone.iter().filter(|path| !is_gone(path)).cloned();
+    parts.add(words.0, words.1, standing.collect());
+    let words = (
+        "other worktree that is gone, though the checkpoint has it (made again by this, then --worktree PATH)",
+        "other worktrees that are gone, though the checkpoint has them (made again by this, then --worktree PATH)",
+    );
+    parts.add(words.0, words.1, preview.gone.iter().map(|gone| gone.made_by.clone()).collect());
+}
+
+fn head(state: &HeadState) -> String {
+    match state {
+        HeadState::Branch(name) => name.short().to_owned(),
+        HeadState::Detached(commit) => format!("detached at {}", commit.short()),
+    }
+}
+
+/// What becomes of something, in words; its key in JSON is one word.
+fn action(key: &str) -> &str {
+    match key {
+        "putAside" => "put aside",
+        "madeAgain" => "made again",
+        "forgotten" => "forgotten, its folder is gone",
+        "broughtBack" => "brought back",
+        "replaced" => "replaced by another",
+        other => other,
+    }
+}
