@@ -550,7 +550,7 @@ fn files_of_which_only_the_line_ends_changed_go_back_too() {
             }
             let after = contents(&scratch.path());
             let preview = scratch.axiom(&["rollback", "checkpoint", "safe", "--dry-run"]);
-            assert!(preview.contains("2 files with uncommitted content are replaced"), "{preview}");
+            assert!(preview.contains("2 files with uncommitted content replaced"), "{preview}");
             for (verb, there) in [
                 (&["rollback", "checkpoint", "safe"][..], &before),
                 (&["undo"], &after),
