@@ -51,11 +51,11 @@ The files of a checkpoint can be read with plain git:
   git diff axiom/captures/NAME             what has changed since
   git restore --source=axiom/captures/NAME --worktree -- :/
 
---only looks at the named files and folders, and at what was staged or committed since the newest
-complete checkpoint; all else is taken from that one, in the other worktrees too. It is quick in a
-large repository, for an editor or the hook that an agent calls after each edit. Such a checkpoint
-says what was looked at, and so does a rollback to it. Where there is nothing to build on, or git
-has to look at more, everything is looked at.")]
+--only looks at the named files and folders, and at what was staged or committed since the
+newest complete checkpoint; all else is taken from that one, in the other worktrees too. It is
+quick in a large repository, for an editor or the hook that an agent calls after each edit. Such
+a checkpoint says what was looked at, and so does a rollback to it. Where there is nothing to
+build on, or git has to look at more, everything is looked at.")]
 pub struct Create {
     /// Its name: letters, digits, '-' and '_'; made up from the time where it is left out
     name: Option<CheckpointName>,
