@@ -45,7 +45,7 @@ fn it_counts_and_escape_changes_nothing_anywhere() {
     command.args(["checkpoint", "manage"]);
     let mut terminal = Terminal::start(command);
     let seen = terminal.wait_for(WHAT_NEXT);
-    assert!(seen.contains("2 checkpoints (2 named, 0 automatic)"), "{seen}");
+    assert!(seen.contains("2/50 checkpoints (2 named, 0 automatic)"), "{seen}");
     // Each action is left again.
     terminal.keys(&["\r"]);
     terminal.wait_for("Space selects");
@@ -77,7 +77,7 @@ fn it_deletes_what_was_selected_and_that_can_be_undone() {
     terminal.wait_for("Space selects");
     // The oldest two. Named ones are asked about twice.
     terminal.keys(&[" ", DOWN, " ", "\r"]);
-    terminal.wait_for("Delete protected ones too?");
+    terminal.wait_for("Delete the protected ones too?");
     terminal.keys(&["y", "\r"]);
     let seen = terminal.wait_for("Delete?");
     assert!(seen.contains("Deletes a, b"), "{seen}");
@@ -87,18 +87,42 @@ fn it_deletes_what_was_selected_and_that_can_be_undone() {
     terminal.keys(&["\r"]);
     terminal.wait_for("Space selects");
     terminal.keys(&[" ", DOWN, " ", "\r"]);
-    terminal.wait_for("Delete protected ones too?");
+    terminal.wait_for("Delete the protected ones too?");
     terminal.keys(&["y", "\r"]);
     terminal.wait_for("Delete?");
     terminal.keys(&["y", "\r"]);
     let seen = terminal.wait_for(WHAT_NEXT);
-    assert!(seen.contains("3 checkpoints"), "{seen}");
+    assert!(seen.contains("3/50 checkpoints"), "{seen}");
     terminal.keys(&[ESCAPE]);
     assert!(terminal.end().0.success());
     assert_eq!(names(&scratch), ["c", "d", "e"]);
     scratch.axiom(&["undo", "--yes"]);
     let names = names(&scratch);
     assert!(["a", "b"].iter().all(|name| names.iter().any(|one| one == name)), "{names:?}");
+}
+
+#[test]
+fn what_is_protected_stays_and_the_rest_goes() {
+    let scratch = Scratch::new();
+    scratch.axiom(&["checkpoint", "create"]);
+    for name in ["a", "b"] {
+        scratch.axiom(&["checkpoint", "create", name]);
+    }
+    let mut terminal = manager(&scratch);
+    terminal.keys(&["\r"]);
+    terminal.wait_for("Space selects");
+    terminal.keys(&[" ", DOWN, " ", "\r"]);
+    let seen = terminal.wait_for("Delete the protected ones too?");
+    assert!(seen.contains("Protected: a\r\n"), "{seen}");
+    terminal.keys(&["n", "\r"]);
+    terminal.wait_for("Deletes manual-");
+    terminal.wait_for("Delete?");
+    terminal.keys(&["y", "\r"]);
+    terminal.wait_for("2/50 checkpoints");
+    terminal.wait_for(WHAT_NEXT);
+    terminal.keys(&[ESCAPE]);
+    assert!(terminal.end().0.success());
+    assert_eq!(names(&scratch), ["a", "b"]);
 }
 
 #[test]

@@ -14,7 +14,7 @@ use crate::commands::open_configured;
 use crate::commands::rollback::menu;
 use crate::domain::checkpoint::CheckpointType;
 use crate::domain::ids::CheckpointName;
-use crate::error::{Code, Error, Exit, Result};
+use crate::error::{Code, Error, Exit, Result, some_of};
 use crate::ops::checkpoint::{self, Listed};
 use crate::ops::context::Context;
 
@@ -83,8 +83,9 @@ fn overview(context: &Context, all: &[Listed]) -> Result<String> {
     let space = checkpoint::space(context)?;
     let table = if all.is_empty() { String::new() } else { table(&rows(all)) };
     Ok(format!(
-        "{table}{} ({named} named, {} automatic), which added {}; the repository takes {}, with {}",
-        words::count(all.len(), "checkpoint"),
+        "{table}{}/{} checkpoints ({named} named, {} automatic), which added {}; the repository takes {}, with {}",
+        all.len(),
+        context.config.checkpoints.max_count,
         all.len() - named,
         size_text(Some(added)),
         size_text(Some(space.bytes)),
@@ -107,18 +108,22 @@ fn delete(context: &mut Context, screen: &mut Screen, all: &[Listed]) -> Result<
         return Ok(());
     };
     let names: Vec<String> = chosen.iter().filter_map(|place| all.get(*place)).map(|one| one.name.to_string()).collect();
-    let allowed = match checkpoint::chosen(context, &names, false) {
-        Err(error) if error.code() == Code::Protected => {
-            screen.note(&error.to_string());
-            screen.confirm("Delete protected ones too?", false).is_ok()
+    let mut records = Vec::new();
+    let mut protected = Vec::new();
+    for name in names {
+        match checkpoint::chosen(context, std::slice::from_ref(&name), false) {
+            Ok(found) => records.extend(found),
+            Err(error) if error.code() == Code::Protected => protected.push(name),
+            Err(error) => return Err(error),
         }
-        Ok(_) | Err(_) => false,
-    };
-    match checkpoint::chosen(context, &names, allowed) {
-        Ok(records) => remove(context, screen, records.into_iter().map(|record| record.name).collect()),
-        Err(error) if error.code() == Code::Protected => Ok(()),
-        Err(error) => Err(error),
     }
+    if !protected.is_empty() {
+        screen.note(&format!("Protected: {}", some_of(&protected, 20)));
+        if screen.confirm("Delete the protected ones too?", false).is_ok() {
+            records.extend(checkpoint::chosen(context, &protected, true)?);
+        }
+    }
+    remove(context, screen, records.into_iter().map(|record| record.name).collect())
 }
 
 fn delete_old(context: &mut Context, screen: &mut Screen) -> Result<()> {
@@ -145,8 +150,7 @@ fn remove(context: &mut Context, screen: &mut Screen, names: Vec<CheckpointName>
         screen.note("There is nothing to delete.");
         return Ok(());
     }
-    let shown: Vec<&str> = names.iter().map(CheckpointName::as_str).collect();
-    screen.note(&format!("Deletes {}", shown.join(", ")));
+    screen.note(&format!("Deletes {}", some_of(&names, 50)));
     if screen.confirm("Delete?", false).is_err() {
         return Ok(());
     }
