@@ -206,6 +206,93 @@ fn tags_and_notes_that_a_fetch_pruned_come_back_with_the_next_list() {
 }
 
 #[test]
+fn lost_notes_come_back_for_all_by_themselves() {
+    let env = TestEnv::new();
+    for name in ["one", "two", "three"] {
+        env.ok(&["checkpoint", "create", name]);
+    }
+    let notes = || env.git(&["notes", "--ref=axiom", "list"]);
+    let before = notes();
+    env.git(&["update-ref", "-d", "refs/notes/axiom"]);
+    env.ok(&["checkpoint", "list"]);
+    assert_eq!(notes(), before);
+    env.ok(&["checkpoint", "verify"]);
+    // Made anew by the next checkpoint, before anybody looks.
+    env.git(&["update-ref", "-d", "refs/notes/axiom"]);
+    env.ok(&["checkpoint", "create", "four"]);
+    env.ok(&["checkpoint", "list"]);
+    assert_eq!(notes().lines().count(), 4);
+    env.ok(&["checkpoint", "verify"]);
+}
+
+#[test]
+fn what_others_wrote_into_a_note_of_ours_stays() {
+    let env = TestEnv::new();
+    env.ok(&["checkpoint", "create", "one"]);
+    env.ok(&["checkpoint", "create", "two"]);
+    let note = |name: &str| env.git(&["notes", "--ref=axiom", "show", &format!("axiom/{name}")]);
+    env.git(&["notes", "--ref=axiom", "append", "-m", "and mine too", "axiom/one"]);
+    let appended = note("one");
+    env.ok(&["checkpoint", "verify"]);
+    assert!(!env.ok(&["checkpoint", "verify", "--repair"]).contains("repaired"));
+    assert_eq!(note("one"), appended);
+    // Also where the tag is made again.
+    env.git(&["tag", "-d", "axiom/one"]);
+    env.ok(&["checkpoint", "list"]);
+    assert_eq!(note("one"), appended);
+    // In the place of ours: ours comes back, theirs stays below it, and that is said.
+    env.git(&["notes", "--ref=axiom", "add", "-f", "-m", "somebody's words", "axiom/two"]);
+    assert_eq!(env.axiom(&["checkpoint", "verify"]).code, Some(1));
+    let repaired = env.json(&["checkpoint", "verify", "--repair"]);
+    assert_eq!((&repaired["whole"], &repaired["repaired"][0]["name"]), (&true.into(), &"two".into()));
+    assert!(repaired["repaired"][0]["what"].as_str().unwrap().contains("its note is not its document"));
+    assert!(note("two").starts_with('{') && note("two").ends_with("somebody's words"), "{}", note("two"));
+    env.git(&["tag", "-d", "axiom/two"]);
+    let words = env.ok(&["checkpoint", "verify", "--repair"]);
+    assert!(words.contains("repaired two: its tag axiom/two is gone"), "{words}");
+    env.fsck();
+}
+
+#[test]
+fn in_a_partial_clone_verify_fetches_nothing_and_tells_damage_from_what_is_owed() {
+    let env = TestEnv::new();
+    env.git(&["config", "uploadpack.allowFilter", "true"]);
+    env.write("old", "only in the second commit");
+    env.git(&["add", "-A"]);
+    env.git(&["commit", "-q", "-m", "second"]);
+    env.git(&["rm", "-q", "old"]);
+    env.write("README", "third\n");
+    env.git(&["commit", "-q", "-a", "-m", "third"]);
+    let source = format!("file://{}", env.repo().display());
+    env.git_in(env.root(), &["clone", "-q", "--filter=blob:none", "--no-checkout", &source, "partial"]);
+    let partial = env.root().join("partial");
+    env.git_in(&partial, &["sparse-checkout", "set", "--no-cone", "/README"]);
+    env.git_in(&partial, &["checkout", "-q", "main"]);
+    std::fs::write(partial.join("new"), "new").unwrap();
+    env.axiom_in(&partial, &["checkpoint", "create", "x"]).success();
+    let missing = || {
+        let all = env.git_in(&partial, &["rev-list", "--objects", "--all", "--missing=print"]);
+        all.lines().filter(|line| line.starts_with('?')).count()
+    };
+    let before = missing();
+    assert!(before > 0, "the clone is not partial");
+    for url in [source.as_str(), "file:///nowhere"] {
+        env.git_in(&partial, &["remote", "set-url", "origin", url]);
+        let run = env.axiom_in(&partial, &["checkpoint", "verify"]).success();
+        assert!(run.stdout.contains("is whole") && run.stdout.contains("still at the remote"), "{}", run.stdout);
+        assert_eq!(missing(), before, "objects were fetched");
+    }
+    let owed = env.axiom_in(&partial, &["checkpoint", "verify", "--json"]).json();
+    assert_eq!(owed["checkpoints"][0]["owed"], 1, "src/lib.txt, and nothing of the history: {owed}");
+    // What only this repository has is owed by nobody.
+    let blob = env.git_in(&partial, &["rev-parse", "axiom/captures/x:new"]);
+    std::fs::remove_file(partial.join(".git/objects").join(&blob[..2]).join(&blob[2..])).unwrap();
+    let run = env.axiom_in(&partial, &["checkpoint", "verify"]);
+    assert_eq!(run.code, Some(1), "{}", run.stdout);
+    assert!(run.stdout.contains("objects are missing") && run.stdout.contains(&blob), "{}", run.stdout);
+}
+
+#[test]
 fn the_recipe_with_plain_git_brings_files_back() {
     let env = TestEnv::new();
     env.write("untracked", "u");

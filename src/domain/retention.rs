@@ -1,6 +1,6 @@
 //! Which checkpoints are kept, and why: pure.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
@@ -26,7 +26,7 @@ pub struct Rules {
     pub keep_deleted_days: u32,
 }
 
-/// Why a checkpoint is not removed by itself. Ordered: the weightiest reason is told.
+/// Why a checkpoint is not removed by itself. Ordered: the weightiest reason is the last, and is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protection {
@@ -62,12 +62,11 @@ pub fn newest_first(state: &State) -> Vec<&CheckpointRecord> {
     records
 }
 
-/// What protects which checkpoint.
-pub fn protections(state: &State, rules: &Rules, now: Timestamp) -> BTreeMap<CheckpointName, Protection> {
-    let mut kept: BTreeMap<CheckpointName, Protection> = BTreeMap::new();
+/// What protects which checkpoint: every reason, for one may fall and another stand.
+pub fn protections(state: &State, rules: &Rules, now: Timestamp) -> BTreeMap<CheckpointName, BTreeSet<Protection>> {
+    let mut kept: BTreeMap<CheckpointName, BTreeSet<Protection>> = BTreeMap::new();
     let mut keep = |name: &CheckpointName, why: Protection| {
-        let known = kept.entry(name.clone()).or_insert(why);
-        *known = (*known).max(why);
+        kept.entry(name.clone()).or_default().insert(why);
     };
     let records = newest_first(state);
     records.iter().take(NEWEST).for_each(|record| keep(&record.name, Protection::Newest));
@@ -119,11 +118,11 @@ pub fn cleanup(
     named: bool,
 ) -> Vec<CheckpointName> {
     let kept = protections(state, rules, now);
-    let is_protected = |name: &CheckpointName| match kept.get(name) {
-        None => false,
-        Some(Protection::Named) => !named,
-        Some(Protection::Newest | Protection::Undo | Protection::SessionStart | Protection::OpenOperation) => true,
+    let stands = |why: &Protection| match why {
+        Protection::Named => !named,
+        Protection::Newest | Protection::Undo | Protection::SessionStart | Protection::OpenOperation => true,
     };
+    let is_protected = |name: &CheckpointName| kept.get(name).is_some_and(|reasons| reasons.iter().any(stands));
     let old = newest_first(state).into_iter().skip(keep).filter(|record| now.duration_since(record.created_at) >= older_than);
     let mut gone: Vec<CheckpointName> = old.filter(|r| !is_protected(&r.name)).map(|record| record.name.clone()).collect();
     gone.reverse();
@@ -263,22 +262,32 @@ mod tests {
         operation.safety = Some(name("c1"));
         state.record.open = Some(OpenOperation { txn: TxnId::new("t1").unwrap(), operation, reversing: false });
         let kept = protections(&state, &RULES, now());
-        assert_eq!(kept[&name("c0")], Protection::OpenOperation);
-        assert_eq!(kept[&name("c1")], Protection::OpenOperation);
+        assert_eq!(kept[&name("c0")].last(), Some(&Protection::OpenOperation));
+        assert_eq!(kept[&name("c1")].last(), Some(&Protection::OpenOperation));
     }
 
     #[test]
     fn cleaning_up_spares_the_newest_and_the_protected() {
-        use Trigger::{Manual as N, Periodic as P};
-        let state = state(&[(P, 9), (N, 9), (P, 8), (P, 6), (P, 1), (P, 1), (P, 1)]);
-        let gone = |age, keep, named| {
-            let gone = cleanup(&state, &RULES, now(), days(age), keep, named);
-            gone.iter().map(CheckpointName::as_str).collect::<Vec<_>>().join(" ")
-        };
-        assert_eq!(gone(7, 0, false), "c0 c2");
-        assert_eq!(gone(7, 0, true), "c0 c1 c2");
-        assert_eq!(gone(7, 5, true), "c0 c1");
-        assert_eq!(gone(0, 0, false), "c0 c2 c3");
-        assert_eq!(gone(0, 100, true), "");
+        use Trigger::{BeforeRollback as R, Manual as N, Periodic as P, SessionStart as S};
+        let mixed: &[(Trigger, i64)] = &[(P, 9), (N, 9), (P, 8), (P, 6), (P, 1), (P, 1), (P, 1)];
+        // What it shows; checkpoints; the least age, the count, whether named ones go too; the names that go.
+        type Row<'a> = (&'a str, &'a [(Trigger, i64)], (i64, usize, bool), &'a str);
+        let table: &[Row] = &[
+            ("named ones stay", mixed, (7, 0, false), "c0 c2"),
+            ("named ones go where that is asked", mixed, (7, 0, true), "c0 c1 c2"),
+            ("so many newest stay", mixed, (7, 5, true), "c0 c1"),
+            ("at any age", mixed, (0, 0, false), "c0 c2 c3"),
+            ("more newest than there are", mixed, (0, 100, true), ""),
+            ("the last three stay though they are named", &[(N, 1); 6], (0, 0, true), "c0 c1 c2"),
+            ("and whichever of them are", &[(N, 9), (P, 9), (N, 1), (P, 1), (N, 1)], (0, 0, true), "c0 c1"),
+            ("and named ones before them only where asked", &[(N, 9), (P, 9), (N, 1), (P, 1), (N, 1)], (0, 0, false), "c1"),
+            ("safety stays, though named ones go", &[(R, 1), (N, 1), (P, 1), (P, 1), (P, 1)], (0, 0, true), "c1"),
+            ("a session's start is like others", &[(S, 1), (N, 1), (N, 1), (N, 1)], (0, 0, true), "c0"),
+        ];
+        for (what, all, (age, keep, named), expected) in table {
+            let gone = cleanup(&state(all), &RULES, now(), days(*age), *keep, *named);
+            let gone = gone.iter().map(CheckpointName::as_str).collect::<Vec<_>>().join(" ");
+            assert_eq!(gone, *expected, "{what}");
+        }
     }
 }

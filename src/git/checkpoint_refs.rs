@@ -23,6 +23,8 @@ const JSON: &[u8] = b"checkpoint.json";
 const SCRATCH_NOTES: &str = "refs/notes/axiom-tmp/";
 /// The largest checkpoint JSON.
 const JSON_LIMIT: u64 = 64 * 1024 * 1024;
+/// The largest note: our document, and what others wrote below it.
+const NOTE_LIMIT: u64 = 2 * JSON_LIMIT;
 /// The largest tag that is read.
 const TAG_LIMIT: u64 = 1024 * 1024;
 
@@ -134,7 +136,8 @@ impl Repository {
         !edits.iter().any(|edit| edit.name.as_str() != NOTES && lock(&edit.name))
     }
 
-    /// Makes note and tag of a checkpoint where they are missing; a tag comes out byte for byte as it was.
+    /// Makes note and tag of a checkpoint where they are missing; a tag comes out byte for byte as it was, and what others
+    /// wrote into the note stays, below our document.
     ///
     /// # Errors
     /// `IN_THE_WAY` where another object has the tag's name; as [`Repository::update_refs`].
@@ -150,7 +153,42 @@ impl Repository {
                 env::fault_point("git.checkpoint-tagged");
             }
         }
-        self.set_notes(&BTreeMap::from([(object, Some(json.clone()))]))
+        let note = match self.note_of(&self.notes()?, &object)? {
+            Some(there) => self.note_with_ours(&there, json)?,
+            None => json.clone(),
+        };
+        self.set_notes(&BTreeMap::from([(object, Some(note))]))
+    }
+
+    /// Whether a note is the document of a checkpoint, perhaps with something of others below it.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where a blob is missing.
+    pub fn note_begins_with(&self, note: &Oid, json: &Oid) -> Result<bool> {
+        Ok(note == json || self.read_blob(note, NOTE_LIMIT)?.starts_with(&self.read_blob(json, JSON_LIMIT)?))
+    }
+
+    /// The note that has our document first, and below it what others wrote into the note that is there. A note of which
+    /// nothing can be read gives way to ours.
+    fn note_with_ours(&self, there: &Oid, json: &Oid) -> Result<Oid> {
+        if there == json {
+            return Ok(json.clone());
+        }
+        let theirs = match self.read_blob(there, NOTE_LIMIT) {
+            Ok(theirs) => theirs,
+            Err(e) if e.code() == Code::TooLarge => return Ok(there.clone()),
+            Err(_) => return Ok(json.clone()),
+        };
+        let mut ours = self.read_blob(json, JSON_LIMIT)?;
+        if theirs.starts_with(&ours) {
+            return Ok(there.clone());
+        }
+        if !theirs.is_empty() {
+            // As 'git notes append' does it.
+            ours.push(b'\n');
+            ours.extend_from_slice(&theirs);
+        }
+        self.write_blob(&ours)
     }
 
     /// Sets or removes notes; the notes of others stay.

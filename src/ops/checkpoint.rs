@@ -5,6 +5,7 @@
 mod captures;
 mod compact;
 mod difference;
+mod excluded;
 mod heal;
 mod known;
 mod look;
@@ -14,9 +15,13 @@ mod verify;
 
 use std::path::PathBuf;
 
+use std::collections::BTreeSet;
+
 use jiff::Timestamp;
 
-use crate::domain::checkpoint::{AgentState, CheckpointDocument, CheckpointRecord, CheckpointType, Tagger, Trigger};
+use crate::domain::checkpoint::{
+    AgentState, CAPTURE_REFS, CheckpointDocument, CheckpointRecord, CheckpointType, Tagger, Trigger,
+};
 use crate::domain::event::Event;
 use crate::domain::ids::{CaseId, CheckpointName};
 use crate::domain::names::{Oid, RefName};
@@ -28,10 +33,10 @@ use crate::ops::context::Context;
 pub use captures::{Captured, CapturedWorkspace, CapturedWorktree, capture_all, capture_options};
 pub use compact::{Compacted, Space, compact, space};
 pub use difference::{ChangedPath, Difference, difference};
-pub use heal::{Lost, at_once as heal_at_once, heal, look as look_for_lost};
+pub use heal::{Lost, at_once as heal_at_once, complete_all, heal, look as look_for_lost};
 pub use look::{Listed, Shown, find, list, read_document, show};
 pub use remove::{Deleted, chosen, clean_up, cleanup_plan, delete, rules};
-pub use verify::{Problem, Verified, repair, verify};
+pub use verify::{Problem, PutRight, Verified, repair, verify};
 
 /// The version of the checkpoint's JSON.
 pub const SCHEMA: u32 = 1;
@@ -107,12 +112,13 @@ pub fn create_locked(ctx: &mut Context, wanted: &Wanted) -> Result<(CheckpointRe
 }
 
 fn intend(ctx: &mut Context, wanted: &Wanted) -> Result<CheckpointName> {
-    let mut taken: Vec<String> = ctx.repo.checkpoints()?.iter().map(|checkpoint| checkpoint.name.folded()).collect();
+    let mut taken = ctx.repo.ref_names(CAPTURE_REFS)?;
     // A tag of the user's with such a name would be in the way of ours.
-    let tags = ctx.repo.refs_below("refs/tags/axiom/")?.into_iter();
-    let tags = tags.filter_map(|tag| tag.name.short().strip_prefix("axiom/").map(str::to_owned));
-    let foreign: Vec<String> = tags.filter(|tag| !taken.contains(&tag.to_ascii_lowercase())).collect();
-    taken.extend(foreign.iter().map(|tag| tag.to_ascii_lowercase()));
+    let folded: BTreeSet<String> = taken.iter().map(|name| name.to_ascii_lowercase()).collect();
+    let tags = ctx.repo.ref_names("refs/tags/axiom/")?.into_iter();
+    let foreign: Vec<String> = tags.filter(|tag| !folded.contains(&tag.to_ascii_lowercase())).collect();
+    taken.extend(foreign.iter().cloned());
+    taken.iter_mut().for_each(|name| name.make_ascii_lowercase());
     let now = env::now();
     let mut chosen = None;
     // Synced with the objects. Were it lost all the same, the capture ref would be taken up like one that is not known.

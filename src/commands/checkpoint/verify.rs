@@ -6,9 +6,10 @@ use serde::Serialize;
 use super::{only_text, size_text};
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
+use crate::cli::words;
 use crate::commands::open_configured;
 use crate::error::{Code, Error, Exit, Result};
-use crate::ops::checkpoint::{self, Compacted, Difference, Verified};
+use crate::ops::checkpoint::{self, Compacted, Difference, PutRight, Verified};
 
 /// Arguments of `checkpoint verify`.
 #[derive(Debug, Args)]
@@ -39,6 +40,7 @@ pub struct Diff {
 #[serde(rename_all = "camelCase")]
 struct Answer {
     checkpoints: Vec<Verified>,
+    repaired: Vec<PutRight>,
     whole: bool,
 }
 
@@ -49,23 +51,33 @@ struct Answer {
 pub(super) fn verify(args: &Verify, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut context = open_configured(global, Vec::new(), screen)?;
     let name = args.name.as_deref();
-    let found = if args.repair { checkpoint::repair(&mut context, name)? } else { checkpoint::verify(&context, name)? };
+    let (found, repaired) =
+        if args.repair { checkpoint::repair(&mut context, name)? } else { (checkpoint::verify(&context, name)?, Vec::new()) };
     let damaged: Vec<&Verified> = found.iter().filter(|one| !one.problems.is_empty()).collect();
     let repairable = damaged.iter().any(|one| one.problems.iter().any(|problem| problem.repairable));
     let names: Vec<&str> = damaged.iter().take(20).map(|one| one.name.as_str()).collect();
     let names = names.join(", ");
     let mut lines = String::new();
+    repaired.iter().for_each(|one| lines.push_str(&format!("repaired {}: {}\n", one.name, one.what)));
     for one in &damaged {
         one.problems.iter().for_each(|problem| lines.push_str(&format!("{}: {}\n", one.name, problem.what)));
     }
-    let (total, bad) = (found.len(), damaged.len());
-    let answer = Answer { whole: bad == 0, checkpoints: found };
-    screen.answer(&answer, || match (total, bad) {
-        (0, _) => "There is no checkpoint yet.\n".to_owned(),
-        (1, 0) => "The checkpoint is whole.\n".to_owned(),
-        (total, 0) => format!("All {total} checkpoints are whole.\n"),
-        (_, _) => lines,
-    })?;
+    let (total, bad, owed) = (found.len(), damaged.len(), found.iter().filter(|one| one.owed > 0).count());
+    match (total, bad) {
+        (0, _) => lines.push_str("There is no checkpoint yet.\n"),
+        (1, 0) => lines.push_str("The checkpoint is whole.\n"),
+        (total, 0) => lines.push_str(&format!("All {total} checkpoints are whole.\n")),
+        (_, _) => {}
+    }
+    if owed > 0 {
+        let most = words::count(found.iter().map(|one| one.owed).max().unwrap_or_default(), "object");
+        let whose = words::count(owed, "checkpoint");
+        lines.push_str(&format!(
+            "Of {whose}, up to {most} are still at the remote of this partial clone: git gets them when needed.\n"
+        ));
+    }
+    let answer = Answer { whole: bad == 0, repaired, checkpoints: found };
+    screen.answer(&answer, || lines)?;
     if bad == 0 {
         return Ok(Exit::Done);
     }

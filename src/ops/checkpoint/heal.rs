@@ -35,7 +35,8 @@ impl Lost {
     }
 }
 
-/// Looks for what got lost. A quick look reads the names of refs and one note; a thorough one reads every note.
+/// Looks for what got lost. A quick look reads the names of refs, and the notes of the newest and the oldest checkpoint:
+/// whoever lost the notes lost one of these, and then it reads every note, as a thorough one does.
 ///
 /// # Errors
 /// `GIT_FAILED`.
@@ -43,7 +44,12 @@ pub fn look(ctx: &Context, thorough: bool) -> Result<Lost> {
     let record = &ctx.state().record;
     let [captures, tags] = ctx.repo.ref_listings([CAPTURES, TAGS])?;
     let notes = ctx.repo.notes()?;
-    let newest = record.checkpoints.values().max_by_key(|one| one.seq).map(|one| &one.name);
+    let by_age = |one: &&CheckpointRecord| one.seq;
+    let ends = [record.checkpoints.values().max_by_key(by_age), record.checkpoints.values().min_by_key(by_age)];
+    let mut thorough = thorough;
+    for end in ends.into_iter().flatten() {
+        thorough = thorough || ctx.repo.note_of(&notes, &end.tag)?.is_none();
+    }
     let mut lost = Lost::default();
     // All three are ordered by name, and there may be many: they are gone through side by side.
     let (mut known, mut tagged) = (record.checkpoints.values().peekable(), tags.iter().peekable());
@@ -56,8 +62,7 @@ pub fn look(ctx: &Context, thorough: bool) -> Result<Lost> {
         };
         while tagged.next_if(|(tag, _)| *tag < name).is_some() {}
         let is_tagged = tagged.peek().is_some_and(|(tag, _)| *tag == name);
-        let look_closer = thorough || Some(&one.name) == newest;
-        if !is_tagged || (look_closer && ctx.repo.note_of(&notes, &one.tag)?.is_none()) {
+        if !is_tagged || (thorough && ctx.repo.note_of(&notes, &one.tag)?.is_none()) {
             lost.incomplete.push(one.name.clone());
         }
     }
@@ -123,6 +128,21 @@ pub fn heal(ctx: &mut Context, thorough: bool) -> Result<Vec<CheckpointName>> {
     }
     clear_deleted(ctx)?;
     Ok(healed)
+}
+
+/// Makes tags and notes of these checkpoints where they are missing, takes up those that the state does not know, and
+/// removes tags and notes of checkpoints that are gone. The caller holds the operation lock. Safe to repeat.
+///
+/// # Errors
+/// `CHECKPOINT_DAMAGED`, `IN_THE_WAY`; as a change of refs.
+pub fn complete_all(ctx: &mut Context, names: &[CheckpointName]) -> Result<()> {
+    for name in names {
+        match ctx.state().record.checkpoints.get(name).cloned() {
+            Some(record) => complete(ctx, &record)?,
+            None => take_up(ctx, name)?,
+        }
+    }
+    clear_deleted(ctx)
 }
 
 /// Makes tag and note of a checkpoint again.

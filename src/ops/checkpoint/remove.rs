@@ -52,16 +52,18 @@ pub fn chosen(ctx: &Context, names: &[String], protected: bool) -> Result<Vec<Ch
     let mut chosen: BTreeMap<(u64, CheckpointName), CheckpointRecord> = BTreeMap::new();
     for name in names {
         let record = checkpoint::find(ctx, name)?;
-        match kept.get(&record.name) {
-            // That it is new protects it from retention, not from its owner.
-            None | Some(Protection::Newest) => {}
-            Some(Protection::OpenOperation) => ctx.no_open_operation()?,
-            Some(why @ (Protection::Named | Protection::Undo | Protection::SessionStart)) if !protected => {
-                return Err(Error::new(Code::Protected, format!("checkpoint '{}' is protected", record.name))
-                    .why(why.why())
-                    .hint("--protected deletes it all the same"));
+        for why in kept.get(&record.name).into_iter().flatten().rev() {
+            match why {
+                // That it is new protects it from retention, not from its owner.
+                Protection::Newest => {}
+                Protection::OpenOperation => ctx.no_open_operation()?,
+                Protection::Named | Protection::Undo | Protection::SessionStart if !protected => {
+                    return Err(Error::new(Code::Protected, format!("checkpoint '{}' is protected", record.name))
+                        .why(why.why())
+                        .hint("--protected deletes it all the same"));
+                }
+                Protection::Named | Protection::Undo | Protection::SessionStart => {}
             }
-            Some(Protection::Named | Protection::Undo | Protection::SessionStart) => {}
         }
         chosen.insert((record.seq, record.name.clone()), record);
     }

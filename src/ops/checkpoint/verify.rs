@@ -31,6 +31,19 @@ pub struct Verified {
     pub name: CheckpointName,
     /// What is wrong; nothing where it is whole.
     pub problems: Vec<Problem>,
+    /// How many of the objects that it holds a promisor remote owes: this is a partial clone, and git gets them when it
+    /// needs them.
+    pub owed: usize,
+}
+
+/// Something that was put right.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PutRight {
+    /// Of which checkpoint.
+    pub name: CheckpointName,
+    /// What had been wrong, in words.
+    pub what: String,
 }
 
 /// Looks at one checkpoint, or at all of them, oldest first. Changes nothing that a user sees.
@@ -45,18 +58,43 @@ pub fn verify(ctx: &Context, name: Option<&str>) -> Result<Vec<Verified>> {
     records.sort_by(|a, b| (a.seq, &a.name).cmp(&(b.seq, &b.name)));
     // One walk for all: only where it fails is each walked alone, to tell which it is.
     let all: Vec<Oid> = records.iter().map(|record| record.capture.clone()).collect();
-    let whole = missing(ctx, &all)?.is_none();
-    records.iter().map(|record| Ok(Verified { name: record.name.clone(), problems: problems(ctx, record, whole)? })).collect()
+    let whole = ctx.repo.missing_below(&all)?.is_none();
+    let verified = |record: &CheckpointRecord| {
+        let problems = problems(ctx, record, whole)?;
+        let owed = if problems.is_empty() { owed(ctx, record)? } else { 0 };
+        Ok(Verified { name: record.name.clone(), problems, owed })
+    };
+    records.iter().map(verified).collect()
 }
 
-/// Rebuilds what [`verify`] says can be rebuilt, then looks again.
+/// How many objects of its trees are not here, in a partial clone.
+fn owed(ctx: &Context, record: &CheckpointRecord) -> Result<usize> {
+    if !ctx.repo.is_partial() {
+        return Ok(0);
+    }
+    let (_, document) = document_of(ctx, &record.capture)?;
+    let captures = std::iter::once(&record.capture).chain(document.workspaces.iter().map(|workspace| &workspace.capture));
+    let mut trees = Vec::new();
+    for capture in captures {
+        let commit = ctx.repo.read_commit(capture)?;
+        if let Some(index) = commit.parents.get(1) {
+            trees.push(ctx.repo.read_commit(index)?.tree);
+        }
+        trees.push(commit.tree);
+    }
+    ctx.repo.owed_below(&trees)
+}
+
+/// Rebuilds what [`verify`] says can be rebuilt, then looks again; says too what was put right. What others wrote into a
+/// note stays, below the document.
 ///
 /// # Errors
 /// As [`verify`]; `OPERATION_OPEN`, `BUSY`, `DISK_FULL`.
-pub fn repair(ctx: &mut Context, name: Option<&str>) -> Result<Vec<Verified>> {
+pub fn repair(ctx: &mut Context, name: Option<&str>) -> Result<(Vec<Verified>, Vec<PutRight>)> {
     ctx.with_operation_lock(|ctx| {
         ctx.no_open_operation()?;
-        for found in verify(ctx, name)?.into_iter().filter(|found| found.problems.iter().any(|problem| problem.repairable)) {
+        let before = verify(ctx, name)?;
+        for found in before.iter().filter(|found| found.problems.iter().any(|problem| problem.repairable)) {
             let Some(record) = ctx.state().record.checkpoints.get(&found.name).cloned() else { continue };
             let capture = Repository::capture_ref(&record.name);
             if ctx.repo.read_ref(&capture)?.is_none() {
@@ -67,21 +105,38 @@ pub fn repair(ctx: &mut Context, name: Option<&str>) -> Result<Vec<Verified>> {
                 tracing::warn!(name = %record.name, %error, "not repaired");
             }
         }
-        heal::heal(ctx, true)?;
-        verify(ctx, name)
+        let healed = heal::heal(ctx, true)?;
+        let after = verify(ctx, name)?;
+        let repaired = put_right(before, &after, healed);
+        Ok((after, repaired))
     })
+}
+
+/// What was wrong and is not any more, and what else was completed.
+fn put_right(before: Vec<Verified>, after: &[Verified], healed: Vec<CheckpointName>) -> Vec<PutRight> {
+    let mut repaired = Vec::new();
+    for Verified { name, problems, .. } in before {
+        let left = after.iter().find(|found| found.name == name);
+        let gone = problems.into_iter().filter(|problem| left.is_some_and(|left| !left.problems.contains(problem)));
+        repaired.extend(gone.map(|problem| PutRight { name: name.clone(), what: problem.what }));
+    }
+    let others = healed.into_iter().filter(|name| !repaired.iter().any(|one| one.name == *name));
+    let others: Vec<PutRight> =
+        others.map(|name| PutRight { name, what: "its tag or note, or our record of it, was gone".into() }).collect();
+    repaired.extend(others);
+    repaired
 }
 
 fn problems(ctx: &Context, record: &CheckpointRecord, whole: bool) -> Result<Vec<Problem>> {
     let mut problems = Vec::new();
     let mut add = |what: String, repairable: bool| problems.push(Problem { what, repairable });
-    let present = whole || missing(ctx, std::slice::from_ref(&record.capture))?.is_none();
+    let present = whole || ctx.repo.missing_below(std::slice::from_ref(&record.capture))?.is_none();
     match ctx.repo.read_ref(&Repository::capture_ref(&record.name))? {
         Some(capture) if capture == record.capture => {}
         Some(other) => add(format!("its capture ref names {} in place of {}", other.short(), record.capture.short()), false),
         None => add("its capture ref is gone".into(), present),
     }
-    if let Some(words) = if present { None } else { missing(ctx, std::slice::from_ref(&record.capture))? } {
+    if let Some(words) = if present { None } else { ctx.repo.missing_below(std::slice::from_ref(&record.capture))? } {
         add(format!("objects are missing or damaged: {words}"), false);
     }
     let (json, document) = match document_of(ctx, &record.capture) {
@@ -100,8 +155,11 @@ fn problems(ctx: &Context, record: &CheckpointRecord, whole: bool) -> Result<Vec
         (Ok(expected), Some(_)) => {
             let note = ctx.repo.notes().and_then(|notes| ctx.repo.note_of(&notes, &expected));
             match note {
-                Ok(Some(note)) if note == json => {}
-                Ok(Some(_)) => add("its note is not its document".into(), true),
+                Ok(Some(note)) => match ctx.repo.note_begins_with(&note, &json) {
+                    Ok(true) => {}
+                    Ok(false) => add("its note is not its document (what others wrote into it stays)".into(), true),
+                    Err(error) => add(format!("its note cannot be read: {error}"), true),
+                },
                 Ok(None) => add("its note is gone".into(), true),
                 Err(error) => add(format!("its note cannot be read: {error}"), false),
             }
@@ -132,15 +190,4 @@ fn disagreements(ctx: &Context, record: &CheckpointRecord, document: &Checkpoint
         found.push(format!("{} is named and not kept", oid.short()));
     }
     found
-}
-
-/// What git says is missing of everything that these commits reach; `None` where all is there.
-fn missing(ctx: &Context, commits: &[Oid]) -> Result<Option<String>> {
-    if commits.is_empty() {
-        return Ok(None);
-    }
-    let mut input = String::new();
-    commits.iter().for_each(|commit| input.extend([commit.as_str(), "\n"]));
-    let output = ctx.repo.git().args(["rev-list", "--objects", "--quiet", "--stdin"]).stdin(input).run()?;
-    Ok((!output.ok()).then(|| output.stderr.trim().replace('\n', "; ")))
 }
