@@ -153,6 +153,9 @@ fn ended(screen: &mut Screen, ended: Option<Closed>, outcome: &'static str) -> R
 }
 
 fn checkpoint(context: &mut Context, screen: &mut Screen, wish: Wish<'_>, how: &How) -> Result<Exit> {
+    if how.no_stop {
+        rollback::nobody_works(context)?;
+    }
     if how.dry_run || !how.yes {
         let preview = rollback::preview(context, wish)?;
         if how.dry_run {

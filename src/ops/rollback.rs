@@ -97,6 +97,14 @@ pub fn agents_at_work(ctx: &Context) -> Result<Vec<AgentLine>> {
     quiet::at_work(ctx)
 }
 
+/// Makes sure that no agent has to be stopped.
+///
+/// # Errors
+/// `BUSY` where one is at work, or where a session runs, which may start one at any moment.
+pub fn nobody_works(ctx: &mut Context) -> Result<()> {
+    quiet::nobody_works(ctx).map(drop)
+}
+
 /// What no capture holds and will be moved to the trash.
 fn in_the_way(ctx: &Context, change: &WorktreeChange, captured: &Captured) -> Result<Vec<FileLoss>> {
     let all = std::iter::once(&captured.main).chain(captured.workspaces.iter().map(|workspace| &workspace.captured));

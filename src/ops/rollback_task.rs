@@ -143,15 +143,29 @@ fn may_be_worked_on(ctx: &Context, tasks: &[CaseId]) -> Result<bool> {
     Ok(busy || has_workspace && ctx.supervisor_alive()?)
 }
 
+/// Makes sure that no agent has to be stopped.
+///
+/// # Errors
+/// `BUSY` where one works on the tasks, or may begin to; as [`run`] says of the tasks.
+pub fn nobody_works(ctx: &Context, wanted: &Wanted) -> Result<()> {
+    let tasks = find::tasks(ctx, wanted)?;
+    if may_be_worked_on(ctx, &tasks)? { Err(at_work(&busy_on(ctx, &tasks))) } else { Ok(()) }
+}
+
+fn busy_on(ctx: &Context, tasks: &[CaseId]) -> Vec<AgentId> {
+    tasks.iter().filter_map(|task| ctx.state().agent_on(task)).map(|agent| agent.id.clone()).collect()
+}
+
+fn at_work(busy: &[AgentId]) -> Error {
+    let error = Error::new(Code::Busy, "agents may be at work on what is to be taken back")
+        .hint("without --no-stop they are stopped; 'git axiom quit' ends a session");
+    if busy.is_empty() { error } else { error.why(busy.iter().map(AgentId::as_str).collect::<Vec<_>>().join(", ")) }
+}
+
 /// Sees to it that no agent works on these tasks, and that none begins to while it counts.
 fn stop_agents(ctx: &mut Context, tasks: &[CaseId], stop: Option<Options>, watcher: &mut dyn Watcher) -> Result<Paused> {
-    let busy: Vec<AgentId> = tasks.iter().filter_map(|task| ctx.state().agent_on(task)).map(|agent| agent.id.clone()).collect();
-    let Some(options) = stop else {
-        let names: Vec<&str> = busy.iter().map(AgentId::as_str).collect();
-        return Err(Error::new(Code::Busy, "agents may be at work on what is to be taken back")
-            .why(names.join(", "))
-            .hint("without --no-stop they are stopped"));
-    };
+    let busy = busy_on(ctx, tasks);
+    let Some(options) = stop else { return Err(at_work(&busy)) };
     if ctx.supervisor_alive()?
         && let Paused::BySupervisor = quiet::stop_agents(ctx)?
     {

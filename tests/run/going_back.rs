@@ -114,6 +114,10 @@ fn a_task_at_work_is_planned_as_after_the_stop_and_its_agent_is_named() {
     assert_eq!((&whole["agents"], &whole["tasks"]), (&dry["agents"], &dry["tasks"]), "{whole}");
     let words = world.env.ok(&["rollback", "task", "t", "--dry-run"]);
     assert!(words.contains("1 agent stopped") && words.contains(agent.as_str().unwrap()), "{words}");
+    for what in [&["checkpoint", "before"][..], &["task", "t"]] {
+        let args = [&["rollback"], what, &["--dry-run", "--no-stop"]].concat();
+        world.env.axiom(&args).fails_with(Code::Busy);
+    }
     assert!(live.runs() && world.agents()[0]["state"] == "running", "nothing was stopped");
     world.env.ok(&["pause"]);
     let done = world.env.json(&["rollback", "task", "t", "--yes"]);

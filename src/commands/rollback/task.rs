@@ -77,6 +77,9 @@ impl<'a> Answer<'a> {
 pub(super) fn run(args: &Task, context: &mut Context, screen: &mut Screen) -> Result<Exit> {
     let Task { task, cascade, target, resolve, .. } = args;
     let wanted = Wanted { task: task.clone(), cascade: *cascade, target: target.clone(), resolve: *resolve };
+    if args.no_stop {
+        op::nobody_works(context, &wanted)?;
+    }
     if args.dry_run || !args.yes {
         let preview = op::preview(context, &wanted)?;
         // Setting up a worktree to settle it in changes nothing that is there.
