@@ -177,12 +177,15 @@ fn arguments_that_are_not_utf8() {
     let title = std::ffi::OsStr::from_bytes(b"caf\xe9");
     let run = env.run(env.axiom_command(&env.repo(), [std::ffi::OsStr::new("task"), "add".as_ref(), title]), None);
     run.fails_with(Code::Usage);
-    // A folder's name may be anything.
+    // What could not be gone back to is not begun.
     let odd = env.root().join(title);
     std::fs::rename(env.repo(), &odd).unwrap();
-    env.axiom_in(&odd, &["task", "add", "x", "--body", &"y".repeat(3000)]).success();
-    let run = env.axiom_command(env.root(), [std::ffi::OsStr::new("-C"), title, "task".as_ref(), "list".as_ref()]);
-    assert!(env.run(run, None).success().stdout.contains("task-001"));
+    env.axiom_in(&odd, &["task", "add", "x"]).fails_with(Code::RepositoryUnsupported);
+    let folder = std::ffi::OsStr::from_bytes(b"repo/caf\xe9");
+    std::fs::rename(&odd, env.repo()).unwrap();
+    std::fs::create_dir(env.root().join(folder)).unwrap();
+    let run = env.axiom_command(env.root(), ["-C".as_ref(), folder, "task".as_ref(), "add".as_ref(), "x".as_ref()]);
+    env.run(run, None).success();
 }
 
 #[test]

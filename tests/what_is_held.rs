@@ -469,3 +469,134 @@ fn what_replaces_an_object_is_not_restored_in_its_place() {
         assert_eq!(scratch.read("a.txt"), name);
     }
 }
+
+#[test]
+fn show_says_how_much_is_at_what_is_not_held() {
+    let scratch = Scratch::new();
+    scratch.write(".gitignore", "out/\n");
+    scratch.write("out/a/x", &"x".repeat(2000));
+    scratch.write("out/y", &"y".repeat(1096));
+    scratch.axiom(&["checkpoint", "create", "c"]);
+    let shown = scratch.json(&["checkpoint", "show", "c"]);
+    let place = scratch.path().join("out");
+    assert_eq!(shown["checkpoint"]["sizesNow"][place.to_str().unwrap()], 3096, "{shown}");
+    let words = scratch.axiom(&["checkpoint", "show", "c"]);
+    assert!(words.contains(&format!("not held (1 ignored entry): {} (3.0 KiB)", place.display())), "{words}");
+}
+
+#[test]
+fn what_has_changed_is_told_of_the_worktree_one_stands_in() {
+    let scratch = Scratch::new();
+    let beside = scratch.path().with_file_name("beside");
+    scratch.git(&["worktree", "add", "-q", beside.to_str().unwrap()]);
+    scratch.axiom(&["checkpoint", "create", "c"]);
+    scratch.write("a.txt", "main\n");
+    std::fs::write(beside.join("sub/b.txt"), "beside\n").unwrap();
+    let names = |folder: &std::path::Path, more: &[&str]| -> Vec<String> {
+        let args = [&["-C", folder.to_str().unwrap(), "--json", "checkpoint", "diff", "c"], more].concat();
+        let told: serde_json::Value = serde_json::from_str(&scratch.axiom(&args)).unwrap();
+        told["files"].as_array().unwrap().iter().map(|file| file["path"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(&scratch.path(), &[]), ["a.txt"]);
+    assert_eq!(names(&beside.join("sub"), &[]), ["sub/b.txt"]);
+    scratch.axiom(&["checkpoint", "create", "d"]);
+    assert_eq!(names(&beside, &["d"]), ["sub/b.txt"]);
+    let later = scratch.path().with_file_name("later");
+    scratch.git(&["worktree", "add", "-q", later.to_str().unwrap()]);
+    scratch.refused(&["-C", later.to_str().unwrap(), "checkpoint", "diff", "c"], "INVALID_INPUT", 2);
+}
+
+#[test]
+fn the_users_own_files_beside_the_workspaces_are_named() {
+    let scratch = Scratch::new();
+    scratch.write(".worktrees/tracked", "tracked\n");
+    scratch.git(&["add", "-f", ".worktrees/tracked"]);
+    scratch.git(&["commit", "-q", "-m", "tracked"]);
+    scratch.open_task("t1");
+    scratch.axiom(&["checkpoint", "create", "first"]);
+    scratch.axiom(&["rollback", "checkpoint", "first", "--yes"]);
+    assert_eq!(not_held(&scratch, "ours", "ignored"), Vec::<String>::new());
+    scratch.write(".worktrees/mine", "mine\n");
+    scratch.write(".worktrees/notes/of/mine", "mine\n");
+    scratch.write(".worktrees/trash/mine", "mine\n");
+    scratch.git(&["init", "-q", ".worktrees/clone"]);
+    let named = [".worktrees/clone", ".worktrees/mine", ".worktrees/notes", ".worktrees/trash/mine"];
+    assert_eq!(not_held(&scratch, "theirs", "ignored"), named);
+    scratch.write(".worktrees/tracked", "changed\n");
+    scratch.axiom(&["rollback", "checkpoint", "theirs", "--yes"]);
+    assert!(named.iter().all(|path| scratch.path().join(path).exists()));
+    assert_eq!(scratch.read(".worktrees/tracked"), "tracked\n");
+    // A file in the place of the folder.
+    let other = Scratch::new();
+    other.write(".worktrees", "a file\n");
+    assert_eq!(not_held(&other, "theirs", "ignored"), [".worktrees"]);
+}
+
+#[test]
+fn files_of_which_only_the_line_ends_changed_go_back_too() {
+    for (config, attributes) in [(&[("core.autocrlf", "input")][..], ""), (&[], "* text=auto\n")] {
+        for (then, now) in [("l1\r\nl2\n", "l1\nl2\n"), ("l1\nl2\n", "l1\r\nl2\n"), ("l1\r\nl2\n", "l1\r\nl2\r\n")] {
+            let scratch = with_conversion(config, attributes);
+            // Tracked and changed, and not tracked.
+            for path in ["a.txt", "new.txt"] {
+                scratch.write(path, then);
+            }
+            // What git takes for unchanged is left as it is: nobody knows what it was.
+            scratch.write("sub/b.txt", "b\r\n");
+            let before = contents(&scratch.path());
+            scratch.axiom(&["checkpoint", "create", "safe"]);
+            for path in ["a.txt", "new.txt"] {
+                scratch.write(path, now);
+            }
+            let after = contents(&scratch.path());
+            let preview = scratch.axiom(&["rollback", "checkpoint", "safe", "--dry-run"]);
+            assert!(preview.contains("2 files with uncommitted content are replaced"), "{preview}");
+            for (verb, there) in [
+                (&["rollback", "checkpoint", "safe"][..], &before),
+                (&["undo"], &after),
+                (&["redo"], &before),
+                (&["undo"], &after),
+            ] {
+                scratch.axiom(&[verb, &["--yes"]].concat());
+                assert_eq!(contents(&scratch.path()), *there, "{verb:?} {then:?} {now:?}");
+            }
+            scratch.fsck();
+        }
+    }
+}
+
+#[test]
+fn line_ends_that_were_changed_since_stay_through_an_undo() {
+    let scratch = with_conversion(&[("core.autocrlf", "input")], "");
+    scratch.write("a.txt", "mine\n");
+    scratch.write("new.txt", "then\n");
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    scratch.write("new.txt", "now\n");
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    scratch.write("a.txt", "mine\r\n");
+    for (verb, text) in [("undo", "now\n"), ("redo", "then\n")] {
+        scratch.axiom(&[verb, "--yes"]);
+        assert_eq!((scratch.read("a.txt").as_str(), scratch.read("new.txt").as_str()), ("mine\r\n", text), "{verb}");
+    }
+}
+
+#[test]
+fn a_rollback_of_line_ends_alone_survives_a_crash() {
+    for fault in ["git.restore-begin:1", "git.restore-in-trash:1", "git.restore-before-sync:1", "journal.files-restored:1"] {
+        for (end, goes_back) in [("--continue", true), ("--abort", false)] {
+            let scratch = with_conversion(&[("core.autocrlf", "input")], "");
+            scratch.write("a.txt", "l1\r\nl2\n");
+            scratch.write("new.txt", "n1\nn2\n");
+            let before = contents(&scratch.path());
+            scratch.axiom(&["checkpoint", "create", "safe"]);
+            scratch.write("a.txt", "l1\nl2\n");
+            scratch.write("new.txt", "n1\r\nn2\n");
+            let wrecked = contents(&scratch.path());
+            let fault = [("AXIOM_TEST_FAULT", fault)];
+            let crashed = scratch.axiom_with(&["rollback", "checkpoint", "safe", "--yes"], &fault);
+            assert!(!crashed.status.success(), "{fault:?}");
+            scratch.axiom(&["rollback", end]);
+            assert_eq!(contents(&scratch.path()), if goes_back { before } else { wrecked }, "{fault:?} {end}");
+        }
+    }
+}

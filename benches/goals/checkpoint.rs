@@ -43,6 +43,8 @@ fn create(scratch: &Scratch) {
 }
 
 fn row(what: &str, beside: &str, goal: f64, rounds: usize, ours: &mut dyn FnMut(), theirs: &mut dyn FnMut()) -> Row {
+    // Some take minutes to set up.
+    eprintln!("  {what} …");
     let (ours, theirs) = in_turns(rounds, ours, theirs);
     Row { what: what.into(), beside: beside.into(), ours: median(&ours), theirs: median(&theirs), goal }
 }

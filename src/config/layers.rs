@@ -106,7 +106,7 @@ pub fn load(layers: &Layers) -> Result<Loaded> {
         settings.insert(found.path, Setting { value, source: Source::CommandLine });
     }
     let config = build(defaults, &settings)?;
-    let order = |path: &str| KEYS.iter().position(|key| format!("{}.{}", key.section, key.name) == path).unwrap_or(KEYS.len());
+    let order = |path: &str| KEYS.iter().position(|key| is_called(key, path, str::eq)).unwrap_or(KEYS.len());
     let mut settings: Vec<(String, Setting)> = settings.into_iter().collect();
     // Cached, because the order of one is found by looking through all.
     settings.sort_by_cached_key(|(path, _)| order(path));
@@ -148,14 +148,21 @@ fn put_git(settings: &mut BTreeMap<String, Setting>, entries: &[GitEntry]) -> Re
 
 /// The key of this name. git keeps no case in the last part, so its names are compared without.
 fn find(name: &str, ignore_case: bool) -> Option<Found> {
-    let same = |a: &str, b: &str| if ignore_case { a.eq_ignore_ascii_case(b) } else { a == b };
-    if let Some(key) = KEYS.iter().find(|key| same(&format!("{}.{}", key.section, key.name), name)) {
+    let same = if ignore_case { str::eq_ignore_ascii_case } else { str::eq };
+    if let Some(key) = KEYS.iter().find(|key| is_called(key, name, same)) {
         return Some(Found { path: format!("{}.{}", key.section, key.name), key, adapter: None });
     }
     let (section, last) = name.rsplit_once('.')?;
     let (agents, adapter) = section.split_once('.')?;
     let key = ADAPTER_KEYS.iter().find(|key| same(key.name, last)).filter(|_| same(agents, "agents"))?;
     Some(Found { path: format!("agents.{adapter}.{}", key.name), key, adapter: Some(adapter.to_owned()) })
+}
+
+/// Whether `path` is section and name of a key. Every verb asks this a thousand times: no text is put together for it.
+fn is_called(key: &Key, path: &str, same: fn(&str, &str) -> bool) -> bool {
+    let section = key.section.len();
+    let (Some(before), Some(after)) = (path.get(..section), path.get(section..)) else { return false };
+    after.strip_prefix('.').is_some_and(|name| same(name, key.name)) && same(before, key.section)
 }
 
 fn unknown(name: &str, at: &str) -> Error {
@@ -240,6 +247,19 @@ mod tests {
     #[test]
     fn without_layers_the_defaults_apply() {
         assert_eq!(load(&Layers::default()).unwrap().config, Config::default());
+    }
+
+    #[test]
+    fn keys_are_listed_in_their_order_and_found_by_their_whole_names() {
+        let paths: Vec<String> = load(&Layers::default()).unwrap().settings.into_iter().map(|(path, _)| path).collect();
+        let keys: Vec<String> = KEYS.iter().map(|key| format!("{}.{}", key.section, key.name)).collect();
+        assert_eq!(paths, keys);
+        assert!(keys.iter().all(|path| find(path, false).is_some_and(|found| found.path == *path)));
+        assert_eq!(find("AGENTS.COUNT", true).map(|found| found.path).as_deref(), Some("agents.count"));
+        for none in ["", "agents", "agents.", "agents.count.", "agents.counts", "agentscount", "agent.count", "AGENTS.count"] {
+            assert!(find(none, false).is_none(), "{none}");
+        }
+        assert!(find("\u{e4}gents.count", true).is_none());
     }
 
     #[test]

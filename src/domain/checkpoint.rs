@@ -302,9 +302,13 @@ impl Coverage {
 
     /// Whether the capture holds everything that was in the worktree when it was made.
     pub fn is_complete(&self) -> bool {
+        !self.missing && self.only.is_none() && self.samples().iter().all(|sample| sample.count == 0)
+    }
+
+    /// What is not held, or not as it was, of every kind.
+    pub fn samples(&self) -> [&PathSample; 8] {
         let Self { ignored, nested_repositories, dirty_submodules, too_large, special, .. } = self;
-        let Self { unreadable, refused_names, converted, missing, only, .. } = self;
-        let parts = [ignored, nested_repositories, dirty_submodules, too_large, special, unreadable, refused_names, converted];
-        !missing && only.is_none() && parts.iter().all(|part| part.count == 0)
+        let Self { unreadable, refused_names, converted, missing: _, only: _, .. } = self;
+        [ignored, nested_repositories, dirty_submodules, too_large, special, unreadable, refused_names, converted]
     }
 }

@@ -10,6 +10,9 @@ use std::path::{Path, PathBuf};
 use crate::env;
 use crate::error::{Code, Error, Result};
 
+/// How many folders are synced at once beside the first.
+const AT_ONCE: usize = 4;
+
 /// Reads a file of at most `limit` bytes.
 ///
 /// # Errors
@@ -80,6 +83,19 @@ fn write_new(path: &Path, bytes: &[u8]) -> Result<()> {
 /// `IO_FAILED` with the path.
 pub fn write_scratch(path: &Path, bytes: &[u8]) -> Result<()> {
     std::fs::write(path, bytes).map_err(|e| Error::io("write", path, e))
+}
+
+/// Creates a file that nobody is to change, readable by whom the user's umask lets. Nothing is synced.
+///
+/// # Errors
+/// `IO_FAILED` or `DISK_FULL` with the path, also where something is there. What was written of it is removed again.
+pub fn write_read_only(path: &Path, bytes: &[u8]) -> Result<()> {
+    let opened = OpenOptions::new().write(true).create_new(true).mode(0o444).open(path);
+    let mut file = opened.map_err(|e| Error::io("create", path, e))?;
+    file.write_all(bytes).map_err(|e| {
+        let _ = std::fs::remove_file(path);
+        Error::io("write", path, e)
+    })
 }
 
 /// Creates one of the user's own files, with the permissions that the user's umask gives. Nothing is synced.
@@ -249,6 +265,36 @@ pub fn sync_dir_if_there(path: &Path) -> Result<bool> {
     }
 }
 
+/// Syncs several folders, and says `false` where one of them is not there (any more).
+///
+/// All at once: a journal is written once for all who wait, while each who comes after the other waits for a write, and
+/// for the disk's cache, of his own.
+///
+/// # Errors
+/// As [`sync_dir`].
+pub fn sync_dirs_if_there(folders: &[&Path]) -> Result<bool> {
+    let Some((first, rest)) = folders.split_first() else { return Ok(true) };
+    std::thread::scope(|scope| {
+        let part = rest.len().div_ceil(AT_ONCE).max(1);
+        let sync = |folders: &[&Path]| -> Result<bool> {
+            let mut all_there = true;
+            for folder in folders {
+                all_there &= sync_dir_if_there(folder)?;
+            }
+            Ok(all_there)
+        };
+        let begin = |part| (part, std::thread::Builder::new().spawn_scoped(scope, move || sync(part)));
+        let begun: Vec<_> = rest.chunks(part).map(begin).collect();
+        let mut all_there = sync_dir_if_there(first);
+        for (part, thread) in begun {
+            // A thread that could not be started, or came to no end, has synced nothing.
+            let outcome = thread.ok().and_then(|thread| thread.join().ok()).unwrap_or_else(|| sync(part));
+            all_there = all_there.and_then(|so_far| Ok(so_far & outcome?));
+        }
+        all_there
+    })
+}
+
 /// Syncs a file that somebody else wrote.
 ///
 /// # Errors
@@ -268,6 +314,31 @@ fn parent(path: &Path) -> Result<&Path> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn folders_are_synced_together_and_one_that_is_gone_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let folders: Vec<PathBuf> = (0..9).map(|number| dir.path().join(number.to_string())).collect();
+        folders.iter().for_each(|folder| std::fs::create_dir(folder).unwrap());
+        let mut paths: Vec<&Path> = folders.iter().map(PathBuf::as_path).collect();
+        for count in 0..=paths.len() {
+            assert!(sync_dirs_if_there(&paths[..count]).unwrap(), "{count}");
+        }
+        let gone = dir.path().join("gone");
+        for place in 0..paths.len() {
+            let there = std::mem::replace(&mut paths[place], &gone);
+            assert!(!sync_dirs_if_there(&paths).unwrap(), "{place}");
+            paths[place] = there;
+        }
+        // No folder at all: opening it fails.
+        let file = dir.path().join("0/loop");
+        std::os::unix::fs::symlink("loop", &file).unwrap();
+        for place in 0..paths.len() {
+            let there = std::mem::replace(&mut paths[place], &file);
+            assert_eq!(sync_dirs_if_there(&paths).unwrap_err().code(), Code::IoFailed, "{place}");
+            paths[place] = there;
+        }
+    }
 
     #[test]
     fn write_atomic_replaces_and_leaves_no_temporary_file() {

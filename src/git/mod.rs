@@ -3,14 +3,15 @@
 //! | file | what lives there |
 //! | --- | --- |
 //! | `program` | running git: environment, explicit git directory, captured output, the inherited lock |
-//! | `repository` | finding the repository, its facts, the identity |
+//! | `repository`, `main_worktree` | finding the repository, its facts, the worktree in which we were called |
+//! | `identity` | who commits |
 //! | `refs`, `own_refs`, `packed_refs`, `head` | reading and changing refs by compare-and-swap; HEAD per worktree |
-//! | `objects`, `history`, `scan` | objects; questions about history and differences; whole histories with their marks |
+//! | `objects`, `history` | objects; questions about history and differences |
+//! | `scan`, `history_walk` | whole histories with their marks |
 //! | `capture`, `capture_parts`, `capture_extras`, `coverage` | saving a worktree as commits, reading them, what that leaves out |
 //! | `graft` | trees with some paths replaced |
-//! | `capture`, `capture_extras`, `coverage` | saving a worktree as commits, and what that leaves out |
+//! | `named_objects`, `raw_files`, `other_bytes` | kept beside: what an operation in progress names; bytes that git would convert |
 //! | `operation_refs` | refs that say what is in progress, where these are no files |
-//! | `named_objects`, `raw_files` | kept beside: what an operation in progress names; bytes that git would convert |
 //! | `carried_over` | flags, conflicts and operations that were begun after what is taken back |
 //! | `quick` | captures of plain worktrees without a call of git, and of known paths only |
 //! | `in_progress` | operations that wait for their user, and the branches that they will move |
@@ -50,6 +51,8 @@ mod git_version;
 mod graft;
 mod head;
 mod history;
+mod history_walk;
+mod identity;
 mod ignored_then;
 mod in_progress;
 mod index_edit;
@@ -57,6 +60,8 @@ mod index_file;
 mod index_install;
 mod index_lock;
 mod index_users;
+mod loose;
+mod main_worktree;
 mod merge;
 mod missing;
 mod modes;
@@ -65,6 +70,7 @@ mod notes;
 mod objects;
 mod odd_names;
 mod operation_refs;
+mod other_bytes;
 mod own_refs;
 mod packed_refs;
 mod place;
@@ -101,6 +107,7 @@ pub use commit::{CommittedLeftovers, Leftovers, Skipped, looks_secret};
 pub use coverage::{Coverage, PathSample};
 pub use head::{Head, HeadTarget};
 pub use history::{FileId, LoggedCommit, TreeChange};
+pub use identity::Identity;
 pub use in_progress::InProgress;
 pub use index_file::{ConflictStage, IndexExtras, ScratchFolder};
 pub use index_lock::IndexLock;
@@ -112,7 +119,7 @@ pub use program::{Git, Output};
 pub use quick::Earlier;
 pub use ref_listing::RefListing;
 pub use refs::{Expected, RefEdit, RefValue};
-pub use repository::{HashKind, HeldInChildren, Identity, RefFormat, Repository};
+pub use repository::{HashKind, HeldInChildren, RefFormat, Repository};
 pub use restore::{Attempt, MovedAside, Placed, Restore, RestoreReport};
 pub use stale_locks::{GitLock, Owner};
 pub use status::{StatusEntry, StatusKind};

@@ -6,6 +6,7 @@ use crate::domain::names::Oid;
 use crate::env;
 use crate::error::{Code, Error, Result};
 
+use super::loose;
 use super::repository::Repository;
 
 /// Who and when, as it stands in a commit or tag.
@@ -140,7 +141,7 @@ impl Repository {
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`, `GIT_FAILED`.
     pub fn write_object(&self, kind: ObjectKind, content: impl AsRef<[u8]>) -> Result<Oid> {
-        use gix::objs::{Exists, Write};
+        use gix::objs::Write;
         let content = content.as_ref();
         let gix = self.gix()?;
         if gix.config_snapshot().string("core.sharedRepository").is_some() {
@@ -150,9 +151,15 @@ impl Repository {
         }
         let failed = |e: gix::Error| object_error(self, kind, &e);
         let id = gix::objs::compute_hash(gix.object_hash(), kind.in_gix(), content).map_err(failed)?;
-        // Of the repository gix says that the empty tree is there when it is not.
-        if !gix.objects.exists(&id) {
-            gix.objects.write_buf_with_known_id(kind.in_gix(), content, id).map_err(failed)?;
+        // Of the repository gix says that the empty tree is there when it is not. A pack that came this very moment is not
+        // looked for: nearly everything that is written is new, and at worst it is there twice.
+        if !gix.objects.exists_without_refresh(&id) {
+            let header = format!("{} {}\0", kind.as_str(), content.len());
+            if header.len() + content.len() <= loose::SMALL {
+                loose::write(&self.common_dir().join("objects"), &id.to_string(), &[header.as_bytes(), content].concat())?;
+            } else {
+                gix.objects.write_buf_with_known_id(kind.in_gix(), content, id).map_err(failed)?;
+            }
         }
         Oid::new(id.to_string())
     }

@@ -120,11 +120,8 @@ impl Repository {
     /// # Errors
     /// `IO_FAILED`.
     pub(super) fn sync_ref_folders<'f>(&self, folders: impl IntoIterator<Item = &'f Path>) -> Result<()> {
-        let mut all_there = true;
-        for folder in folders {
-            all_there &= files::sync_dir_if_there(folder)?;
-        }
-        if all_there {
+        let folders: Vec<&Path> = folders.into_iter().collect();
+        if files::sync_dirs_if_there(&folders)? {
             return Ok(());
         }
         let packed = self.common_dir().join("packed-refs");

@@ -1,5 +1,8 @@
 //! Files that git would not give back as they are: what a conversion (line ends, keywords, a filter, an encoding) makes of
 //! a file on its way into an object and out again may differ from the file. Then its bytes are kept beside the tree.
+//!
+//! Only trying it tells, so a changed file with a filter is smudged once in a folder of our own. The way around that would be
+//! to keep the bytes of each such file a second time, and those with filters are the large ones.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;

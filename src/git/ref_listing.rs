@@ -1,6 +1,8 @@
 //! The refs below a place, many of them, looked through without a string for each.
 
 use std::cmp::Ordering;
+use std::io::ErrorKind;
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::error::Result;
@@ -71,10 +73,29 @@ impl Repository {
         all.try_into().map_err(|_| crate::error::Error::new(crate::error::Code::Internal, "a listing of refs is missing"))
     }
 
+    /// The names of the refs below a prefix that ends in `/`, without it and in no order; what they name is not read.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn ref_names(&self, prefix: &str) -> Result<Vec<String>> {
+        if is_shared(prefix) && self.ref_format() == RefFormat::Files {
+            let mut names = Vec::new();
+            let packed = self.common_dir().join("packed-refs");
+            if add_loose_names(&self.common_dir().join(prefix), "", &mut names).is_some()
+                && let Some(packed) = Packed::read(&packed, self.hash())
+                && let Some(lines) = packed.below(prefix)
+            {
+                names.extend(packed.values(lines).filter_map(|(name, _)| name.strip_prefix(prefix).map(str::to_owned)));
+                return Ok(names);
+            }
+        }
+        let all = self.refs_below(prefix)?.into_iter();
+        Ok(all.filter_map(|one| one.name.as_str().strip_prefix(prefix).map(str::to_owned)).collect())
+    }
+
     /// What the files say; `None` where git or gix has to read them.
     pub(super) fn listings_of_files(&self, prefixes: &[&str]) -> Option<Vec<RefListing>> {
-        let shared = |prefix: &&str| ["refs/axiom/", "refs/tags/", "refs/heads/"].iter().any(|known| prefix.starts_with(known));
-        if self.ref_format() == RefFormat::Reftable || !prefixes.iter().all(|prefix| shared(prefix) && prefix.ends_with('/')) {
+        if self.ref_format() == RefFormat::Reftable || !prefixes.iter().all(|prefix| is_shared(prefix)) {
             return None;
         }
         // Loose ones first: what is packed meanwhile is found among the packed ones, and a loose one is the newer.
@@ -85,5 +106,66 @@ impl Repository {
             Some(RefListing { lines: packed.below(&prefix)?, packed, others, prefix })
         };
         prefixes.iter().zip(loose?).map(listing).collect()
+    }
+}
+
+/// Whether what is below a prefix is one for all worktrees, and in files where refs are.
+fn is_shared(prefix: &str) -> bool {
+    ["refs/axiom/", "refs/tags/", "refs/heads/"].iter().any(|known| prefix.starts_with(known)) && prefix.ends_with('/')
+}
+
+/// The names of loose refs; `None` where something else is among them.
+fn add_loose_names(folder: &Path, above: &str, names: &mut Vec<String>) -> Option<()> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Some(()),
+        Err(_) => return None,
+    };
+    for entry in entries {
+        let entry = entry.ok()?;
+        let (kind, name) = (entry.file_type().ok()?, format!("{above}{}", entry.file_name().to_str()?));
+        if kind.is_dir() {
+            add_loose_names(&entry.path(), &format!("{name}/"), names)?;
+        } else if !kind.is_file() {
+            return None;
+        } else if !name.ends_with(".lock") {
+            names.push(name);
+        }
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scratch::Scratch;
+
+    #[test]
+    fn names_are_those_of_the_refs_loose_packed_or_both() {
+        for kind in [&[][..], &["--ref-format=reftable"]] {
+            let scratch = Scratch::new(kind);
+            let repo = scratch.repo();
+            let same = |expected: usize| {
+                for prefix in ["refs/tags/axiom/", "refs/tags/", "refs/heads/", "refs/axiom/captures/"] {
+                    let mut names = repo.ref_names(prefix).unwrap();
+                    names.sort();
+                    names.dedup();
+                    let by_git = repo.list_refs(&[prefix]).unwrap();
+                    let by_git: Vec<&str> = by_git.iter().filter_map(|one| one.name.as_str().strip_prefix(prefix)).collect();
+                    assert_eq!(names, by_git, "{prefix}");
+                }
+                assert_eq!(repo.ref_names("refs/tags/").unwrap().len(), expected);
+            };
+            scratch.git(&["tag", "-a", "-m", "x", "axiom/annotated"]);
+            scratch.git(&["tag", "axiom/deep/er"]);
+            scratch.git(&["tag", "b"]);
+            same(3);
+            scratch.git(&["pack-refs", "--all"]);
+            same(3);
+            scratch.git(&["commit", "-q", "--allow-empty", "-m", "second"]);
+            scratch.git(&["tag", "-f", "b"]);
+            same(if kind.is_empty() { 4 } else { 3 });
+            scratch.git(&["symbolic-ref", "refs/tags/axiom/link", "refs/heads/main"]);
+            assert!(repo.ref_names("refs/tags/axiom/").unwrap().contains(&"link".to_owned()));
+        }
     }
 }

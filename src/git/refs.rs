@@ -173,7 +173,8 @@ impl Repository {
             }
         }
         // A folder that git removed because it became empty needs no sync of its own: its parent gets one.
-        folders.iter().filter(|folder| folder.is_dir()).try_for_each(|folder| files::sync_dir(folder))
+        let folders: Vec<&Path> = folders.iter().map(PathBuf::as_path).collect();
+        files::sync_dirs_if_there(&folders).map(drop)
     }
 }
 

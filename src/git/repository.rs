@@ -16,6 +16,7 @@ use crate::process::command::{IN_OPERATION, command_with_callers_repository};
 
 use super::discovery;
 use super::history::Diffs;
+use super::identity::Identity;
 use super::program::{Git, run_captured};
 use super::worktree_list::Worktree;
 
@@ -55,31 +56,22 @@ pub enum RefFormat {
     Reftable,
 }
 
-/// Who commits.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Identity {
-    /// The name.
-    pub name: String,
-    /// The mail address.
-    pub email: String,
-}
-
 /// A repository that was found. Cheap to make: one call of git at most.
 #[derive(Debug)]
 pub struct Repository {
-    git_dir: PathBuf,
-    common_dir: PathBuf,
-    bare: bool,
+    pub(super) git_dir: PathBuf,
+    pub(super) common_dir: PathBuf,
+    pub(super) bare: bool,
     hash: HashKind,
     ref_format: RefFormat,
-    cwd: PathBuf,
-    config: Vec<(OsString, OsString)>,
+    pub(super) cwd: PathBuf,
+    pub(super) config: Vec<(OsString, OsString)>,
     lock: Mutex<Option<OwnedFd>>,
-    main: OnceLock<PathBuf>,
-    identity: OnceLock<Identity>,
+    pub(super) main: OnceLock<PathBuf>,
+    pub(super) identity: OnceLock<Identity>,
     knows_ref_formats: bool,
     /// The top folder of the worktree in which we were called, where it was found without git.
-    top: Option<PathBuf>,
+    pub(super) top: Option<PathBuf>,
     pub(super) diffs: Diffs,
     gix: OnceLock<gix::ThreadSafeRepository>,
 }
@@ -216,151 +208,11 @@ impl Repository {
         self.knows_ref_formats
     }
 
-    /// The main worktree.
-    ///
-    /// # Errors
-    /// `BARE_REPOSITORY` where there is none; `REPOSITORY_UNSUPPORTED` where git keeps no record of where it is (a
-    /// separate git directory seen from a linked worktree).
-    pub fn main_worktree(&self) -> Result<Worktree> {
-        if let Some(path) = self.main.get() {
-            return Ok(Worktree::main(path.clone(), self.common_dir.clone()));
-        }
-        let path = self.find_main()?;
-        Ok(Worktree::main(self.main.get_or_init(|| path).clone(), self.common_dir.clone()))
-    }
-
-    fn find_main(&self) -> Result<PathBuf> {
-        if self.git_dir == self.common_dir
-            && let Some(top) = &self.top
-        {
-            return Ok(top.clone());
-        }
-        if self.git_dir == self.common_dir
-            && !self.bare
-            && self.config.is_empty()
-            && env::var("GIT_WORK_TREE").is_none()
-            && self.common_dir.file_name() == Some(OsStr::new(".git"))
-            && let (Ok(gix), Some(above)) = (self.gix(), self.common_dir.parent())
-            && gix.config_snapshot().string("core.worktree").is_none()
-            && !gix.config_snapshot().boolean("extensions.worktreeConfig").unwrap_or(false)
-        {
-            return Ok(above.to_owned());
-        }
-        if self.git_dir == self.common_dir
-            && !self.bare
-            && let Some(path) = self.top_level()?
-        {
-            return Ok(path);
-        }
-        let output = self.git().args(["config", "--null", "--get-regexp", r"^core\.(bare|worktree)$"]).run()?;
-        for entry in output.stdout.split(|b| *b == 0) {
-            let mut parts = entry.splitn(2, |b| *b == b'\n');
-            let value = |part: Option<&[u8]>| part.unwrap_or(b"true").to_owned();
-            match parts.next() {
-                Some(b"core.worktree") => {
-                    let path = self.common_dir.join(path_of(&value(parts.next())));
-                    return path.canonicalize().map_err(|e| Error::io("find the worktree", &path, e));
-                }
-                Some(b"core.bare") if [&b"true"[..], b"yes", b"on", b"1"].contains(&&value(parts.next())[..]) => {
-                    return Err(Error::new(
-                        Code::BareRepository,
-                        format!("'{}' has no main worktree", self.common_dir.display()),
-                    )
-                    .hint("work in a clone that is not bare"));
-                }
-                Some(_) | None => {}
-            }
-        }
-        match self.common_dir.parent() {
-            Some(above) if self.common_dir.file_name() == Some(OsStr::new(".git")) => Ok(above.to_owned()),
-            Some(_) | None => {
-                let what = format!("git does not say where the main worktree of '{}' is", self.common_dir.display());
-                Err(Error::new(Code::RepositoryUnsupported, what).hint("run the command in the main worktree"))
-            }
-        }
-    }
-
-    fn top_level(&self) -> Result<Option<PathBuf>> {
-        if let Some(top) = &self.top {
-            return Ok(Some(top.clone()));
-        }
-        let mut command = command_with_callers_repository("git");
-        command.current_dir(&self.cwd).env("LC_ALL", "C").stdin(Stdio::null());
-        command.args(["rev-parse", "--path-format=absolute", "--show-toplevel"]);
-        let output = run_captured(&mut command, None, "'git rev-parse'".to_owned())?;
-        Ok(output.ok().then(|| path_of(output.stdout.strip_suffix(b"\n").unwrap_or(&output.stdout))))
-    }
-
-    /// The worktree in which we were called; the main one when called from inside the git directory.
-    ///
-    /// # Errors
-    /// As [`Repository::main_worktree`].
-    pub fn current_worktree(&self) -> Result<Worktree> {
-        if self.git_dir == self.common_dir {
-            return self.main_worktree();
-        }
-        match self.top_level()? {
-            Some(path) => Ok(Worktree::linked(path, self.git_dir.clone())),
-            None => self.main_worktree(),
-        }
-    }
-
     /// Whether it is certain, without a call of git, that no configuration file has a section; the caller's `git -c`
     /// counts as one that may.
     pub fn config_lacks_section(&self, name: &str) -> bool {
         let sections = |gix: gix::Repository| gix.config_snapshot().plumbing().sections_by_name(name).is_none();
         self.config.is_empty() && self.gix().is_ok_and(sections)
-    }
-
-    /// Who commits, from the configuration or the environment; never guessed from the machine's name.
-    ///
-    /// # Errors
-    /// `IDENTITY_MISSING` with what to do.
-    pub fn identity(&self) -> Result<Identity> {
-        if let Some(known) = self.identity.get() {
-            return Ok(known.clone());
-        }
-        let found = match self.plain_identity() {
-            Some(found) => found,
-            None => self.identity_by_git()?,
-        };
-        Ok(self.identity.get_or_init(|| found).clone())
-    }
-
-    /// The identity where it is plain to see, without a call of git: variables, or the configuration.
-    fn plain_identity(&self) -> Option<Identity> {
-        let variable = |name: &str| env::var(name).and_then(|value| value.into_string().ok());
-        let found = match (variable("GIT_COMMITTER_NAME"), variable("GIT_COMMITTER_EMAIL")) {
-            (Some(name), Some(email)) => Identity { name, email },
-            (None, None) if self.config.is_empty() => {
-                let gix = self.gix().ok()?;
-                let config = gix.config_snapshot();
-                let value = |key: &str| config.string(key).map(|value| value.to_string());
-                // Keys that are rare are git's to weigh.
-                if value("committer.name").is_some() || value("committer.email").is_some() {
-                    return None;
-                }
-                Identity { name: value("user.name")?, email: value("user.email")? }
-            }
-            (_, _) => return None,
-        };
-        let plain = |text: &str, more: &[char]| {
-            let fits = |c: char| c.is_alphanumeric() || more.contains(&c);
-            text.starts_with(char::is_alphanumeric) && text.ends_with(char::is_alphanumeric) && text.chars().all(fits)
-        };
-        (plain(&found.name, &[' ', '-']) && plain(&found.email, &['.', '-', '_', '+', '@'])).then_some(found)
-    }
-
-    fn identity_by_git(&self) -> Result<Identity> {
-        let output = self.git().config("user.useConfigOnly=true").args(["var", "GIT_COMMITTER_IDENT"]).run()?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        let parsed = text.rsplit_once('>').and_then(|(who, _)| who.split_once('<'));
-        match parsed {
-            Some((name, email)) if output.ok() => Ok(Identity { name: name.trim().to_owned(), email: email.to_owned() }),
-            Some(_) | None => Err(Error::new(Code::IdentityMissing, "git does not know who you are")
-                .hint("git config --global user.name 'Your Name'")
-                .hint("git config --global user.email you@example.org")),
-        }
     }
 
     /// From now on until the result is dropped, our git children hold `lock` too: a killed parent frees it only when
@@ -454,59 +306,9 @@ fn is_config(name: &OsStr) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scratch::{Scratch, git_at};
+    use super::super::scratch::Scratch;
     use super::*;
     use crate::files::{LockAttempt, is_locked};
-
-    #[test]
-    fn the_main_worktree_is_found_from_everywhere() {
-        let scratch = Scratch::new(&[]);
-        let linked = scratch.path().with_file_name("linked");
-        scratch.git(&["worktree", "add", "-q", linked.to_str().unwrap()]);
-        for from in [scratch.path(), scratch.path().join("sub"), scratch.path().join(".git"), linked.clone()] {
-            let repo = Repository::discover(&from).unwrap();
-            assert_eq!(repo.main_worktree().unwrap().path(), scratch.path(), "{}", from.display());
-            assert_eq!(repo.common_dir(), scratch.path().join(".git"));
-        }
-        let repo = Repository::discover(&linked).unwrap();
-        assert_eq!(repo.current_worktree().unwrap().path(), linked);
-        assert_eq!(repo.worktrees().unwrap().len(), 2);
-    }
-
-    #[test]
-    fn a_bare_repository_and_no_repository_have_their_own_errors() {
-        let dir = tempfile::tempdir().unwrap();
-        let error = Repository::discover(dir.path()).unwrap_err();
-        assert_eq!(error.code(), Code::NotARepository);
-        git_at(dir.path(), &["init", "-q", "--bare", "b"]);
-        let repo = Repository::discover(&dir.path().join("b")).unwrap().isolated();
-        assert!(repo.is_bare());
-        assert_eq!(repo.main_worktree().unwrap_err().code(), Code::BareRepository);
-    }
-
-    #[test]
-    fn a_bare_repository_asked_from_a_linked_worktree_has_no_main_worktree() {
-        let scratch = Scratch::new(&[]);
-        let dir = tempfile::tempdir().unwrap();
-        let bare = dir.path().join("b.git");
-        scratch.git(&["clone", "-q", "--bare", ".", bare.to_str().unwrap()]);
-        git_at(&bare, &["worktree", "add", "-q", "../w", "main"]);
-        let repo = Repository::discover(&dir.path().join("w")).unwrap().isolated();
-        assert_eq!(repo.main_worktree().unwrap_err().code(), Code::BareRepository);
-        let entries = repo.worktrees().unwrap();
-        assert_eq!(entries.len(), 1);
-        assert!(entries[0].present && !entries[0].worktree.is_main());
-    }
-
-    #[test]
-    fn a_missing_identity_says_what_to_do() {
-        let scratch = Scratch::empty(&[]);
-        assert_eq!(scratch.repo().identity().unwrap().email, "author@example.org");
-        scratch.git(&["config", "--unset", "user.email"]);
-        let error = scratch.repo().identity().unwrap_err();
-        assert_eq!(error.code(), Code::IdentityMissing);
-        assert_eq!(error.hints().len(), 2);
-    }
 
     #[test]
     fn git_children_keep_the_lock_that_their_parent_lost() {

@@ -128,8 +128,8 @@ impl Repository {
         }
     }
 
-    /// All commits that `to` reaches, newest first, each before its parents, read as they were made (grafts and
-    /// replacements left aside). Memory grows with the length of the messages.
+    /// All commits that `to` reaches, newest first, each before its parents, read as they were made (replacements left
+    /// aside). Memory grows with the length of the messages.
     ///
     /// # Errors
     /// `GIT_FAILED` where a commit is missing.
@@ -140,14 +140,18 @@ impl Repository {
     /// The commits that `to` reaches and `from` does not; without `from`, all of them.
     fn scan(&self, to: &Oid, from: Option<&Oid>) -> Result<Vec<Logged>> {
         // By date, parents come after their children unless a clock was wrong; git need not know all commits first for it.
-        let by_date = self.scan_in_order(to, from, None)?;
+        let here = if from.is_none() { self.walk_history(to) } else { None };
+        let by_date = match here {
+            Some(log) => log,
+            None => self.scan_in_order(to, from, None)?,
+        };
         match parents_follow(&by_date) {
             true => Ok(by_date),
             false => self.scan_in_order(to, from, Some("--topo-order")),
         }
     }
 
-    fn scan_in_order(&self, to: &Oid, from: Option<&Oid>, order: Option<&str>) -> Result<Vec<Logged>> {
+    pub(super) fn scan_in_order(&self, to: &Oid, from: Option<&Oid>, order: Option<&str>) -> Result<Vec<Logged>> {
         let git = self.git().env("GIT_NO_REPLACE_OBJECTS", "1");
         let git = git.args(["log", "-z", "--no-show-signature", "--no-notes", "--no-color", "--no-decorate"]);
         let git = git.args(order).args(["--encoding=UTF-8", "--format=%H %P%n%B", to.as_str()]);

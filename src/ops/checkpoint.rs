@@ -5,6 +5,7 @@
 mod captures;
 mod compact;
 mod difference;
+mod excluded;
 mod heal;
 mod known;
 mod look;
@@ -16,7 +17,9 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 
-use crate::domain::checkpoint::{AgentState, CheckpointDocument, CheckpointRecord, CheckpointType, Tagger, Trigger};
+use crate::domain::checkpoint::{
+    AgentState, CAPTURE_REFS, CheckpointDocument, CheckpointRecord, CheckpointType, Tagger, Trigger,
+};
 use crate::domain::event::Event;
 use crate::domain::ids::{CaseId, CheckpointName};
 use crate::domain::names::{Oid, RefName};
@@ -107,10 +110,10 @@ pub fn create_locked(ctx: &mut Context, wanted: &Wanted) -> Result<(CheckpointRe
 }
 
 fn intend(ctx: &mut Context, wanted: &Wanted) -> Result<CheckpointName> {
-    let mut taken: Vec<String> = ctx.repo.checkpoints()?.iter().map(|checkpoint| checkpoint.name.folded()).collect();
+    let mut taken = ctx.repo.ref_names(CAPTURE_REFS)?;
     // A tag of the user's with such a name would be in the way of ours.
-    let tags = ctx.repo.refs_below("refs/tags/axiom/")?.into_iter();
-    taken.extend(tags.filter_map(|tag| tag.name.short().strip_prefix("axiom/").map(str::to_ascii_lowercase)));
+    taken.extend(ctx.repo.ref_names("refs/tags/axiom/")?);
+    taken.iter_mut().for_each(|name| name.make_ascii_lowercase());
     let now = env::now();
     let mut chosen = None;
     // Synced with the objects. Were it lost all the same, the capture ref would be taken up like one that is not known.

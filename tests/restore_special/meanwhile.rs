@@ -223,3 +223,19 @@ fn a_conflict_without_an_operation_stays_too() {
     assert_eq!((scratch.git(&["ls-files", "-u"]), scratch.read("new")), (stages, "new\n".to_owned()));
     assert!(scratch.read("a.txt").contains("<<<<<<<"));
 }
+
+#[test]
+fn a_merge_stays_through_a_crash_of_the_undo_whichever_way_that_ends() {
+    for fault in ["journal.begun:1", "git.restore-before-sync:1", "journal.files-restored:1", "journal.before-end:1"] {
+        for (end, there) in [("--continue", true), ("--abort", false)] {
+            let scratch = rolled_back();
+            merge(&scratch);
+            let merging = gits_own(&scratch);
+            let crashed = scratch.axiom_with(&["undo", "--yes"], &[("AXIOM_TEST_FAULT", fault)]);
+            assert!(!crashed.status.success(), "{fault}");
+            scratch.axiom(&["rollback", end]);
+            assert_eq!(scratch.has("new"), there, "{fault} {end}");
+            assert!(gits_own(&scratch) == merging && scratch.read("a.txt").contains("<<<<<<<"), "{fault} {end}");
+        }
+    }
+}

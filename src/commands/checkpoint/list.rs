@@ -133,7 +133,7 @@ fn people(shown: &Shown) -> String {
         text.push_str(&format!("{}\n", only_text(only)));
     }
     for (path, coverage) in &document.coverage {
-        for line in left_out(path, coverage) {
+        for line in left_out(path, coverage, &shown.sizes_now) {
             text.push_str(&line);
             text.push('\n');
         }

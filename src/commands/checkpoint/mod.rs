@@ -30,7 +30,7 @@ pub enum Checkpoint {
     List(list::List),
     /// Show what a checkpoint holds, and what it does not
     Show(list::Show),
-    /// Show what has changed since a checkpoint, untracked files too
+    /// Show what has changed since a checkpoint in the worktree you are in, untracked files too
     Diff(verify::Diff),
     /// Prove that checkpoints are whole
     Verify(verify::Verify),
@@ -183,7 +183,7 @@ const KINDS: &[Kind] = &[
 ];
 
 /// What a capture leaves out, line by line, with paths.
-fn left_out(path_text: &str, coverage: &Coverage) -> Vec<String> {
+fn left_out(path_text: &str, coverage: &Coverage, sizes: &BTreeMap<String, u64>) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(only) = &coverage.only {
         let shown: Vec<String> =
@@ -202,7 +202,7 @@ fn left_out(path_text: &str, coverage: &Coverage) -> Vec<String> {
             continue;
         }
         let shown: Vec<String> =
-            sample.paths.iter().take(5).map(|inside| with_size(&Path::new(path_text).join(inside.to_path()))).collect();
+            sample.paths.iter().take(5).map(|inside| with_size(&Path::new(path_text).join(inside.to_path()), sizes)).collect();
         let more = sample.count - shown.len() as u64;
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let what = if sample.count == 1 { kind.one } else { kind.many };
@@ -211,11 +211,12 @@ fn left_out(path_text: &str, coverage: &Coverage) -> Vec<String> {
     lines
 }
 
-/// A path with the size of the file that is there now.
-fn with_size(path: &Path) -> String {
-    match path.symlink_metadata() {
-        Ok(meta) if meta.is_file() => format!("{} ({})", path.display(), size_text(Some(meta.len()))),
-        Ok(_) | Err(_) => path.display().to_string(),
+/// A path with the size of what is there now.
+fn with_size(path: &Path, sizes: &BTreeMap<String, u64>) -> String {
+    let path = path.to_string_lossy().into_owned();
+    match sizes.get(&path) {
+        Some(size) => format!("{path} ({})", size_text(Some(*size))),
+        None => path,
     }
 }
 

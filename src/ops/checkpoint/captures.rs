@@ -1,9 +1,10 @@
 //! Capturing all worktrees at one moment, in parallel.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
+use super::excluded;
 use super::still::Still;
 use crate::domain::checkpoint::{Coverage, WorkspaceState};
 use crate::domain::names::{Oid, RefName, RepoPath};
@@ -56,6 +57,8 @@ pub(super) struct There {
     pub worktrees: Vec<Worktree>,
     /// What the coverage says of those whose folders are gone.
     pub coverage: BTreeMap<String, Coverage>,
+    /// Where linked worktrees are, or were.
+    pub linked: Vec<PathBuf>,
 }
 
 /// What captures of this repository leave out.
@@ -84,13 +87,16 @@ pub fn capture_all(ctx: &Context) -> Result<Captured> {
 
 /// As [`capture_all`], leaving out what `options` say.
 pub(super) fn capture_all_with(ctx: &Context, options: &CaptureOptions) -> Result<Captured> {
-    let There { worktrees, coverage } = there(ctx)?;
-    let captures = {
+    let There { worktrees, coverage, linked } = there(ctx)?;
+    let mut captures = {
         let still = Still::hold(ctx);
         let captures = capture_in_parallel(&ctx.repo, &worktrees, options)?;
         still.release();
         captures
     };
+    if let (Some(main), Some(capture)) = (worktrees.first(), captures.first_mut()) {
+        excluded::name_users_own(ctx, (main, &linked), &options.excluded, &mut capture.coverage)?;
+    }
     let both = worktrees.into_iter().zip(captures);
     together(ctx, both.map(|(worktree, capture)| (CapturedWorktree { worktree, capture }, None)).collect(), coverage)
 }
@@ -125,7 +131,7 @@ pub(super) fn there(ctx: &Context) -> Result<There> {
         }
         coverage.insert(workspace.path.clone(), Coverage { missing: true, ..Coverage::default() });
     }
-    Ok(There { worktrees, coverage })
+    Ok(There { worktrees, coverage, linked: known })
 }
 
 /// Makes one of captures, the main worktree's first; of linked worktrees with the commit where there is one already.

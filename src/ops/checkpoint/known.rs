@@ -29,7 +29,7 @@ struct Complete {
 /// # Errors
 /// `INVALID_INPUT` where a path is in no worktree; those of a capture.
 pub(super) fn capture(ctx: &Context, options: &CaptureOptions, paths: &[PathBuf]) -> Result<Captured> {
-    let There { worktrees, coverage } = there(ctx)?;
+    let There { worktrees, coverage, linked: _ } = there(ctx)?;
     let named = by_worktree(&worktrees, paths)?;
     let why = match complete(ctx) {
         Ok(complete) => match of_all(ctx, options, &complete, (worktrees, named))? {

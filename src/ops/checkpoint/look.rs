@@ -1,6 +1,7 @@
 //! Looking at checkpoints.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -10,9 +11,13 @@ use crate::domain::ids::CheckpointName;
 use crate::domain::known_paths::OnlyCount;
 use crate::domain::names::{Oid, RefName};
 use crate::error::{Code, Error, Result};
+use crate::files;
 use crate::git::Repository;
 use crate::ops::checkpoint::{SCHEMA, target_branch};
 use crate::ops::context::Context;
+
+/// So many files are looked at for the sizes of what a checkpoint does not hold.
+const ENTRIES: u64 = 200_000;
 
 /// For how many of the newest checkpoints the commits since are counted: each opens a tag.
 const COUNTED: usize = 200;
@@ -58,6 +63,9 @@ pub struct Shown {
     pub capture: Oid,
     /// The document.
     pub document: CheckpointDocument,
+    /// How many bytes there are now at each path that the coverage lists, by its absolute path; what is gone, and what is
+    /// more than can be counted in a moment, is not here.
+    pub sizes_now: BTreeMap<String, u64>,
 }
 
 /// All checkpoints, or only the newest of them, oldest first.
@@ -143,9 +151,26 @@ pub fn show(ctx: &Context, text: &str) -> Result<Shown> {
     let document = read_document(ctx, &record)?;
     let all = list(ctx, None)?;
     match all.into_iter().find(|listed| listed.name == record.name) {
-        Some(listed) => Ok(Shown { listed, capture: record.capture, document }),
+        Some(listed) => {
+            let sizes_now = sizes_now(&document);
+            Ok(Shown { listed, capture: record.capture, document, sizes_now })
+        }
         None => Err(Error::new(Code::Internal, "a checkpoint is not in the list of them")),
     }
+}
+
+fn sizes_now(document: &CheckpointDocument) -> BTreeMap<String, u64> {
+    let mut entries = ENTRIES;
+    let mut sizes = BTreeMap::new();
+    for (worktree, coverage) in &document.coverage {
+        for path in coverage.samples().into_iter().flat_map(|sample| &sample.paths) {
+            let place = Path::new(worktree).join(path.to_path());
+            if let Some(size) = files::size_below(&place, &mut entries) {
+                sizes.insert(place.to_string_lossy().into_owned(), size);
+            }
+        }
+    }
+    sizes
 }
 
 /// The document of a checkpoint, from its capture: neither tag nor note is needed.

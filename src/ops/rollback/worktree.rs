@@ -33,14 +33,17 @@ pub(super) fn worktree_change(
     coverage: Option<&Coverage>,
     preview: &mut Preview,
 ) -> Result<WorktreeChange> {
-    let CaptureParts { files, index, .. } = ctx.repo.capture_parts(then)?;
+    let parts = ctx.repo.capture_parts(then)?;
+    let CaptureParts { files, index, .. } = parts.clone();
     let CapturedWorktree { worktree, capture: now } = now;
     let changes = ctx.repo.diff_trees(&now.tree, &files)?;
     let files = with_spared(ctx, worktree, &changes, files, coverage)?;
     let (files, kept) = with_own_submodules(ctx, Path::new(&path), files, &changes)?;
     preview.submodules.extend(kept.into_iter().map(|inside| FileLoss { worktree: path.clone(), path: inside }));
     let extras = extras_of(ctx, Some(then))?;
-    let fitting = ctx.repo.for_checkout_of_now(worktree, extras.clone())?;
+    let mut fitting = ctx.repo.for_checkout_of_now(worktree, extras.clone())?;
+    fitting.raw.extend(ctx.repo.bytes_not_known_then(&now.extras, &extras, (&parts.files, &parts.index))?);
+    fitting.raw.sort_by(|one, other| one.path.cmp(&other.path));
     let then = if fitting == extras { then.clone() } else { capture_with(ctx, now, (&files, &index), fitting)? };
     Ok(WorktreeChange {
         path,
@@ -100,6 +103,10 @@ pub(super) fn add_worktree(
         if dirty.contains(&file.path) && file.old.is_some() {
             preview.files.push(FileLoss { worktree: change.path.clone(), path: file.path });
         }
+    }
+    let then = extras_of(ctx, change.captures.new.as_ref())?;
+    for file in ctx.repo.other_bytes((&change.files.old, &change.files.new), (&now.extras, &then))? {
+        preview.files.push(FileLoss { worktree: change.path.clone(), path: file.path });
     }
     operation.worktrees.push(change);
     Ok(())

@@ -1,0 +1,67 @@
+//! What is in the folder of the workspaces and is none: captures leave that folder out, so it is named.
+
+use std::collections::BTreeSet;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use crate::domain::names::RepoPath;
+use crate::error::{Error, Result};
+use crate::files;
+use crate::git::{Coverage, Worktree};
+use crate::ops::context::Context;
+use crate::ops::workspaces;
+
+/// Adds the user's own files and folders there, the topmost ones that git does not track, to what is ignored. `known` are the
+/// repository's other worktrees.
+///
+/// # Errors
+/// `IO_FAILED`, `GIT_FAILED`.
+pub(super) fn name_users_own(
+    ctx: &Context,
+    (main, known): (&Worktree, &[PathBuf]),
+    excluded: &[RepoPath],
+    coverage: &mut Coverage,
+) -> Result<()> {
+    let mut theirs = Vec::new();
+    for folder in excluded {
+        match main.path().join(folder.to_path()).symlink_metadata() {
+            Ok(meta) if meta.is_dir() => theirs.extend(not_ours(ctx, (main, known), folder)?),
+            Ok(_) => theirs.push(folder.clone()),
+            Err(_) => {}
+        }
+    }
+    if theirs.is_empty() {
+        return Ok(());
+    }
+    let git = ctx.repo.git_in(main).arg("--literal-pathspecs").args(["ls-files", "--others", "--directory", "-z", "--"]);
+    let output = git.args(theirs.iter().map(RepoPath::to_path)).run_ok()?;
+    let paths = output.stdout.split(|byte| *byte == 0).map(|path| path.strip_suffix(b"/").unwrap_or(path));
+    for path in paths.filter(|path| !path.is_empty()) {
+        coverage.ignored.add(RepoPath::new(path));
+    }
+    Ok(())
+}
+
+/// The entries of the folder that are neither worktrees of this repository, nor the trash or in it by a name of ours.
+fn not_ours(ctx: &Context, (main, known): (&Worktree, &[PathBuf]), folder: &RepoPath) -> Result<Vec<RepoPath>> {
+    let known = known.iter().cloned();
+    let recorded = ctx.state().restorable.workspaces.values().map(|workspace| PathBuf::from(&workspace.path));
+    let known: BTreeSet<PathBuf> = known.chain(recorded).map(|path| path.canonicalize().unwrap_or(path)).collect();
+    let (root, trash) = (main.path().join(folder.to_path()), workspaces::trash_root(ctx)?);
+    let is_ours = |place: &PathBuf| known.contains(&place.canonicalize().unwrap_or_else(|_| place.clone()));
+    let mut theirs: Vec<PathBuf> = listed(&root)?.into_iter().filter(|place| *place != trash && !is_ours(place)).collect();
+    let is_trashed = |place: &PathBuf| place.file_name().is_some_and(|name| files::is_trashed_name(name.as_bytes()));
+    theirs.extend(listed(&trash)?.into_iter().filter(|place| place.starts_with(&root) && !is_trashed(place)));
+    let inside = |place: &PathBuf| place.strip_prefix(main.path()).ok().map(|path| RepoPath::new(path.as_os_str().as_bytes()));
+    Ok(theirs.iter().filter_map(inside).collect())
+}
+
+fn listed(folder: &Path) -> Result<Vec<PathBuf>> {
+    let listing = match std::fs::read_dir(folder) {
+        Ok(listing) => listing,
+        Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => return Ok(Vec::new()),
+        Err(e) => return Err(Error::io("list", folder, e)),
+    };
+    let places = listing.map(|entry| entry.map(|entry| entry.path()).map_err(|e| Error::io("list", folder, e)));
+    places.collect()
+}
