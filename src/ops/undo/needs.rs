@@ -92,14 +92,27 @@ impl<'t> Needs<'t> {
         self.commits.is_empty() && self.trees.is_empty()
     }
 
-    /// Whether the commit that was made to keep them has all of them: then git has forgotten nothing that they reach.
+    /// Whether the commit that was made to keep them has all of them, but for what a branch that only went on has anyway:
+    /// then git has forgotten nothing that they reach.
     fn are_kept(&self, ctx: &Context, transaction: &Transaction) -> Result<bool> {
-        let Some(kept) = ctx.repo.read_ref(&name_of(&transaction.id))? else { return Ok(false) };
-        let (Ok(commit), true) = (ctx.repo.read_commit(&kept), ctx.repo.holds(&kept)) else { return Ok(false) };
-        let Ok(trees) = ctx.repo.read_tree(&commit.tree) else { return Ok(false) };
-        let trees: BTreeSet<&Oid> = trees.iter().map(|entry| &entry.oid).collect();
-        let commits: BTreeSet<&Oid> = commit.parents.iter().collect();
-        let all_there = self.commits.iter().chain(&self.trees).all(|oid| ctx.repo.holds(oid));
-        Ok(all_there && self.commits.is_subset(&commits) && self.trees.is_subset(&trees))
+        if !self.commits.iter().chain(&self.trees).all(|oid| ctx.repo.holds(oid)) {
+            return Ok(false);
+        }
+        let (mut commits, mut trees) = (BTreeSet::new(), BTreeSet::new());
+        if let Some(kept) = ctx.repo.read_ref(&name_of(&transaction.id))?.filter(|kept| ctx.repo.holds(kept)) {
+            let Ok(commit) = ctx.repo.read_commit(&kept) else { return Ok(false) };
+            let Ok(entries) = ctx.repo.read_tree(&commit.tree) else { return Ok(false) };
+            trees.extend(entries.into_iter().map(|entry| entry.oid));
+            commits.extend(commit.parents);
+        }
+        // Were the branch elsewhere by now, there would be no undo.
+        let advances = transaction.advances.iter().map(|change| (&change.commit.old, &change.commit.new));
+        let refs = transaction.refs.iter().filter_map(|change| change.value.old.as_ref().zip(change.value.new.as_ref()));
+        for (old, new) in advances.chain(refs) {
+            if !commits.contains(old) && ctx.repo.holds(new) && ctx.repo.is_ancestor(old, new)? {
+                commits.insert(old.clone());
+            }
+        }
+        Ok(self.commits.iter().all(|oid| commits.contains(*oid)) && self.trees.iter().all(|oid| trees.contains(*oid)))
     }
 }
