@@ -240,6 +240,12 @@ fn what_others_wrote_into_a_note_of_ours_stays() {
     env.git(&["tag", "-d", "axiom/one"]);
     env.ok(&["checkpoint", "list"]);
     assert_eq!(note("one"), appended);
+    // And where it is deleted, and that is undone.
+    let others = env.git(&["notes", "--ref=axiom", "list"]).lines().count();
+    env.ok(&["checkpoint", "delete", "one", "two", "--protected", "--yes"]);
+    assert_eq!(env.git(&["notes", "--ref=axiom", "list"]).lines().count(), others - 1, "ours alone is gone");
+    env.ok(&["undo", "--yes"]);
+    assert_eq!(note("one"), appended);
     // In the place of ours: ours comes back, theirs stays below it, and that is said.
     env.git(&["notes", "--ref=axiom", "add", "-f", "-m", "somebody's words", "axiom/two"]);
     assert_eq!(env.axiom(&["checkpoint", "verify"]).code, Some(1));

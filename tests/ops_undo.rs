@@ -146,3 +146,164 @@ fn a_merge_that_was_taken_back_waits_for_a_human() {
     scratch.axiom(&["merge", "t1"]);
     assert_eq!(gates().as_array().unwrap().len(), 0);
 }
+
+#[test]
+fn an_undone_deletion_brings_checkpoints_back_whole() {
+    let scratch = Scratch::new();
+    let refs = || scratch.git(&["for-each-ref", "refs/axiom/captures", "refs/tags"]);
+    let notes = || scratch.git(&["notes", "--ref=axiom", "list"]);
+    // Nothing is compared that the safety checkpoints add.
+    let ours = |text: String| text.lines().filter(|line| !line.contains("before-undo")).collect::<Vec<_>>().join("\n");
+    let size = || {
+        let list = scratch.json(&["checkpoint", "list"]);
+        list["checkpoints"].as_array().unwrap().iter().find(|one| one["name"] == "one").unwrap()["size"].as_u64().unwrap()
+    };
+    scratch.write("new", "only in one\n");
+    scratch.axiom(&["checkpoint", "create", "one"]);
+    scratch.remove("new");
+    scratch.axiom(&["checkpoint", "create", "two"]);
+    let (before, noted, was) = (ours(refs()), notes(), size());
+    scratch.axiom(&["checkpoint", "delete", "one", "two", "--protected", "--yes"]);
+    assert_eq!((ours(refs()), notes()), (String::new(), String::new()));
+    scratch.axiom(&["checkpoint", "compact"]);
+    // What the state remembers of it is forgotten by now; what it needs is still there.
+    scratch.git(&["config", "axiom.checkpoints.keepDeletedDays", "0"]);
+    scratch.axiom(&["undo", "--yes"]);
+    assert_eq!(ours(refs()), before);
+    assert!(noted.lines().all(|note| notes().lines().any(|now| now == note)), "{noted} {}", notes());
+    assert!(scratch.axiom(&["checkpoint", "verify"]).contains("are whole"));
+    assert_eq!(size(), was);
+    // And they go again with tag and note.
+    scratch.axiom(&["redo", "--yes"]);
+    assert_eq!(ours(refs()), "");
+    assert!(noted.lines().all(|note| !notes().lines().any(|now| now == note)));
+    scratch.fsck();
+}
+
+#[test]
+fn what_was_forgotten_of_a_deleted_checkpoint_is_in_the_log() {
+    let scratch = Scratch::new();
+    scratch.git(&["config", "axiom.checkpoints.keepDeletedDays", "0"]);
+    scratch.write("new", "only in one\n");
+    scratch.axiom(&["checkpoint", "create", "one"]);
+    let before = scratch.json(&["checkpoint", "show", "one"])["checkpoint"].clone();
+    scratch.axiom(&["checkpoint", "delete", "one", "--protected", "--yes"]);
+    scratch.axiom(&["checkpoint", "compact"]);
+    scratch.axiom(&["undo", "--yes"]);
+    let after = scratch.json(&["checkpoint", "show", "one"])["checkpoint"].clone();
+    for key in ["name", "type", "size", "capture", "createdAt"] {
+        assert!(!before[key].is_null(), "{before}");
+        assert_eq!(after[key], before[key], "{key}");
+    }
+}
+
+#[test]
+fn a_deletion_is_not_undone_where_the_name_is_taken_in_any_spelling() {
+    let deleted = || {
+        let scratch = Scratch::new();
+        scratch.axiom(&["checkpoint", "create", "good"]);
+        scratch.axiom(&["checkpoint", "delete", "good", "--protected", "--yes"]);
+        let deletion = undoable(&scratch, "delete");
+        (scratch, deletion)
+    };
+    let refused = |scratch: &Scratch, deletion: &str| {
+        let refs = scratch.git(&["for-each-ref"]);
+        for how in ["--dry-run", "--yes"] {
+            scratch.refused(&["undo", deletion, how], "CHANGED_MEANWHILE", 4);
+        }
+        assert_eq!(scratch.git(&["for-each-ref"]), refs);
+    };
+    let (scratch, deletion) = deleted();
+    scratch.axiom(&["checkpoint", "create", "Good"]);
+    refused(&scratch, &deletion);
+    let (scratch, deletion) = deleted();
+    scratch.axiom(&["task", "add", "x", "--id", "GOOD"]);
+    refused(&scratch, &deletion);
+    scratch.axiom(&["task", "archive", "GOOD"]);
+    refused(&scratch, &deletion);
+    let (scratch, deletion) = deleted();
+    scratch.git(&["tag", "axiom/good", "HEAD"]);
+    refused(&scratch, &deletion);
+    scratch.git(&["tag", "-d", "axiom/good"]);
+    scratch.axiom(&["undo", &deletion, "--yes"]);
+}
+
+#[test]
+fn the_preview_names_refs_files_and_cases_and_a_redo_is_called_one() {
+    let scratch = Scratch::new();
+    scratch.done_task("t1");
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    scratch.axiom(&["merge", "t1"]);
+    let (merged, words) = (scratch.head(), scratch.axiom(&["undo", "--dry-run"]));
+    for part in
+        ["Would take back", "1 ref changes\n    main: ", "1 file changes\n    t1.txt: goes\n", "1 task changes\n    t1: merged"]
+    {
+        assert!(words.contains(part), "{part}: {words}");
+    }
+    let plan = scratch.json(&["undo", "--dry-run"]);
+    assert_eq!((&plan["redo"], &plan["dryRun"]), (&false.into(), &true.into()));
+    assert_eq!(
+        (&plan["refs"][0]["name"], &plan["refs"][0]["value"]["old"]),
+        (&"refs/heads/main".into(), &merged.as_str().into())
+    );
+    assert_eq!((&plan["files"][0]["path"], &plan["files"][0]["action"]), (&"t1.txt".into(), &"removed".into()));
+    assert_eq!(plan["cases"][0]["id"], "t1");
+    let done = scratch.json(&["undo", "--yes"]);
+    for key in ["refs", "files", "cases"] {
+        assert_eq!(done[key], plan[key], "{key}");
+    }
+    // Also whichever way it is asked for.
+    let undo = done["undo"].as_str().unwrap().strip_prefix("git axiom undo ").unwrap().to_owned();
+    for args in [&["redo", "--dry-run"][..], &["undo", &undo, "--dry-run"]] {
+        let words = scratch.axiom(args);
+        assert!(words.starts_with("Would do again ") && words.contains("t1.txt: comes back"), "{words}");
+    }
+    let words = scratch.axiom(&["redo", "--yes"]);
+    assert!(words.starts_with("Did again ") && words.contains("To take it back again: git axiom undo"), "{words}");
+    scratch.axiom(&["undo", "--yes"]);
+    let log = scratch.axiom(&["log"]);
+    assert!(!log.contains("undo of 'undo of") && log.contains("redo of 'merge") && !log.contains("redo of 'undo"), "{log}");
+    // A rollback: a file that is only staged otherwise, a workspace, a branch.
+    scratch.axiom(&["redo", "--yes"]);
+    scratch.write("a.txt", "changed\n");
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    let plan = scratch.json(&["undo", "--dry-run"]);
+    let actions: Vec<_> =
+        plan["files"].as_array().unwrap().iter().map(|file| (file["path"].clone(), file["action"].clone())).collect();
+    assert!(actions.contains(&("a.txt".into(), "changed".into())), "{plan}");
+    assert!(actions.contains(&("t1.txt".into(), "created".into())), "{plan}");
+}
+
+#[test]
+fn an_open_operation_is_told_of_before_there_is_nothing_to_undo() {
+    let scratch = Scratch::new();
+    scratch.axiom(&["checkpoint", "create", "base"]);
+    scratch.write("a.txt", "changed\n");
+    scratch.axiom_with(&["rollback", "checkpoint", "base", "--yes"], &[("AXIOM_TEST_FAULT", "journal.begun:1")]);
+    assert!(scratch.store().state().record.open.is_some(), "it was not killed in the middle");
+    for args in [&["undo", "--yes"][..], &["undo", "--dry-run"], &["redo", "--yes"]] {
+        scratch.refused(args, "OPERATION_OPEN", 6);
+        let words = scratch.axiom_with(args, &[]);
+        let words = String::from_utf8_lossy(&words.stderr);
+        assert!(words.contains("rollback --continue") && words.contains("rollback --abort"), "{words}");
+    }
+    scratch.axiom(&["rollback", "--abort"]);
+    scratch.refused(&["undo", "--yes"], "NOTHING_TO_UNDO", 1);
+}
+
+#[test]
+fn an_undo_of_a_deletion_that_was_killed_before_the_tags_is_completed_by_the_next_look() {
+    for point in ["undo.before-tags:1", "checkpoint.healing:1", "git.checkpoint-tagged:1"] {
+        let scratch = Scratch::new();
+        scratch.axiom(&["checkpoint", "create", "one"]);
+        scratch.axiom(&["checkpoint", "create", "two"]);
+        scratch.axiom(&["checkpoint", "delete", "one", "two", "--protected", "--yes"]);
+        let killed = scratch.axiom_with(&["undo", "--yes"], &[("AXIOM_TEST_FAULT", point)]);
+        assert!(!killed.status.success(), "{point}");
+        let found = scratch.axiom_with(&["checkpoint", "verify"], &[]);
+        assert_eq!(found.status.code(), Some(1), "{point}: it was killed too late");
+        scratch.axiom(&["checkpoint", "list"]);
+        assert!(scratch.axiom(&["checkpoint", "verify"]).contains("All 3 checkpoints are whole"), "{point}");
+        scratch.fsck();
+    }
+}

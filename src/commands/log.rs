@@ -1,5 +1,7 @@
 //! `git axiom log`.
 
+use std::collections::BTreeMap;
+
 use clap::Args;
 use jiff::Timestamp;
 use serde::Serialize;
@@ -14,7 +16,7 @@ use crate::domain::operation::RefChange;
 use crate::domain::text::Change;
 use crate::domain::transaction::{Progress, Transaction};
 use crate::error::{Exit, Result};
-use crate::ops::history;
+use crate::ops::{history, undo};
 
 /// Arguments of `log`.
 #[derive(Debug, Args)]
@@ -24,7 +26,8 @@ people and agents asked for, merges, rollbacks, undos, checkpoints and where ses
 ended; the steps in between (claims, iterations, gates) only with --all.
 
 'git axiom undo ID' takes one back where UNDO says yes; a unique beginning of the id will do.
-Those that cannot be taken back say why with --json, under 'obstacle'.")]
+Those that cannot be taken back say why with --json, under 'obstacle'; those that say gone were
+kept for checkpoints.keepDeletedDays, and what they need is there no more.")]
 pub struct Log {
     /// Show at most this many
     #[arg(short = 'n', long = "max-count", value_name = "NUMBER")]
@@ -50,7 +53,7 @@ struct View<'a> {
     by: String,
     what: &'a str,
     undoable: bool,
-    obstacle: Option<&'static str>,
+    obstacle: Option<&'a str>,
     state: Progress,
     undo_of: Option<&'a TxnId>,
     undone_by: Option<&'a TxnId>,
@@ -61,14 +64,14 @@ struct View<'a> {
     checkpoints: &'a [CheckpointName],
 }
 
-fn view(transaction: &Transaction) -> View<'_> {
+fn view<'a>(transaction: &'a Transaction, lost: &'a Lost<'_>) -> View<'a> {
     View {
         id: &transaction.id,
         at: transaction.at,
         by: transaction.by.to_string(),
         what: &transaction.what,
-        undoable: transaction.undoable(),
-        obstacle: transaction.obstacle(),
+        undoable: can_be_undone(transaction, lost),
+        obstacle: transaction.obstacle().or_else(|| lost.get(&transaction.id).map(String::as_str)),
         state: transaction.progress,
         undo_of: transaction.undo_of.as_ref(),
         undone_by: transaction.undone_by.as_ref(),
@@ -78,6 +81,13 @@ fn view(transaction: &Transaction) -> View<'_> {
         edits: &transaction.edits,
         checkpoints: &transaction.checkpoints,
     }
+}
+
+/// What an undo needs and is gone, by transaction.
+type Lost<'t> = BTreeMap<&'t TxnId, String>;
+
+fn can_be_undone(transaction: &Transaction, lost: &Lost<'_>) -> bool {
+    transaction.undoable() && !lost.contains_key(&transaction.id)
 }
 
 /// Every ref that it moved, branches that are checked out somewhere among them.
@@ -100,12 +110,17 @@ fn worktrees(transaction: &Transaction) -> Vec<&str> {
 /// # Errors
 /// As [`history::transactions`].
 pub fn run(args: &Log, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let context = open(global)?;
+    let mut context = open(global)?;
+    // Looking back works with a configuration that does not: it says only for how long things were kept.
+    if let Err(error) = context.load_config(Vec::new()) {
+        tracing::debug!(%error, "the configuration was not read");
+    }
     let all = history::transactions(&context)?;
-    let listed = |one: &&Transaction| (args.all || one.matters()) && (!args.undoable || one.undoable());
+    let lost = undo::lost(&context, all.iter())?;
+    let listed = |one: &&Transaction| (args.all || one.matters()) && (!args.undoable || can_be_undone(one, &lost));
     let shown: Vec<&Transaction> = all.iter().rev().filter(listed).take(args.count.unwrap_or(usize::MAX)).collect();
-    let answer = Answer { transactions: shown.iter().map(|transaction| view(transaction)).collect() };
-    screen.answer(&answer, || if shown.is_empty() { String::new() } else { in_words(&shown) })?;
+    let answer = Answer { transactions: shown.iter().map(|transaction| view(transaction, &lost)).collect() };
+    screen.answer(&answer, || if shown.is_empty() { String::new() } else { in_words(&shown, &lost) })?;
     let steps = all.iter().filter(|one| !one.matters()).count();
     if all.is_empty() {
         screen.note("Nothing was done yet.");
@@ -117,7 +132,7 @@ pub fn run(args: &Log, global: &Global, screen: &mut Screen) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn in_words(shown: &[&Transaction]) -> String {
+fn in_words(shown: &[&Transaction], lost: &Lost<'_>) -> String {
     let mut rows = vec![["ID", "TIME", "BY", "UNDO", "WHAT"].map(String::from).to_vec()];
     for transaction in shown {
         let Transaction { id, at, by, what, .. } = transaction;
@@ -128,7 +143,8 @@ fn in_words(shown: &[&Transaction]) -> String {
         };
         let undo = match &transaction.undone_by {
             Some(_) => "undone",
-            None if transaction.undoable() => "yes",
+            None if can_be_undone(transaction, lost) => "yes",
+            None if transaction.undoable() => "gone",
             None => "-",
         };
         rows.push(vec![id.to_string(), words::time(*at), by.to_string(), undo.to_owned(), format!("{what}{note}")]);

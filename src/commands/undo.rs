@@ -1,15 +1,14 @@
 //! `git axiom undo` and `git axiom redo`.
 
-use std::path::Path;
+mod told;
 
 use clap::Args;
-use serde::Serialize;
 
+use self::told::Answer;
 use super::open_configured;
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::cli::words;
-use crate::domain::operation::AsideChange;
 use crate::domain::transaction::Transaction;
 use crate::domain::undo::Asked;
 use crate::error::{Code, Error, Exit, Result};
@@ -42,25 +41,12 @@ pub struct Redo {
 
 #[derive(Debug, Args)]
 struct How {
-    /// Show what would be undone, and change nothing
+    /// Show exactly what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
     /// Do not ask
     #[arg(long, short)]
     yes: bool,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Answer<'a> {
-    undid: &'a str,
-    what: &'a str,
-    dry_run: bool,
-    safety: Option<String>,
-    undo: Option<String>,
-    moved_aside: Vec<String>,
-    brought_back: Vec<String>,
-    still_aside: Vec<String>,
 }
 
 /// Takes a transaction back.
@@ -83,58 +69,22 @@ pub fn redo(args: &Redo, global: &Global, screen: &mut Screen) -> Result<Exit> {
 fn run(asked: &Asked, verb: &str, how: &How, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut context = open_configured(global, Vec::new(), screen)?;
     context.for_humans_only(verb)?;
-    let transaction = op::choose(&context, asked)?;
-    let Transaction { id, at, by, what, .. } = &transaction;
-    let which = format!("{id}: {what} ({}, {by})", words::time(*at));
+    context.no_open_operation()?;
+    let chosen = op::choose(&context, asked)?;
     if how.dry_run || !how.yes {
-        op::check(&context, &transaction).map_err(|error| explain(&context, &transaction, error))?;
+        let preview = op::check(&context, &chosen).map_err(|error| explain(&context, &chosen.transaction, error))?;
+        let (answer, main) = (Answer::before(&chosen, &preview), context.repo.main_worktree()?);
+        let plan = || answer.plan(&chosen, main.path());
+        if how.dry_run {
+            screen.answer(&answer, plan)?;
+            return Ok(Exit::Done);
+        }
+        screen.note(plan().trim_end());
     }
-    if how.dry_run {
-        let (undid, moved_aside) = (id.as_str(), Vec::new());
-        // Where they come back to, if nothing else is there by then.
-        let place = |change: &AsideChange| Path::new(&change.worktree).join(change.path.to_path()).display().to_string();
-        let brought_back = transaction.asides.iter().map(place).collect();
-        let (safety, undo, still_aside) = (None, None, Vec::new());
-        let answer = Answer { undid, what, dry_run: true, safety, undo, moved_aside, brought_back, still_aside };
-        screen.answer(&answer, || {
-            let back = answer.brought_back.iter().map(|place| format!("  would put back what was out of the way: {place}\n"));
-            format!("Would take back {which}\n{}", back.collect::<String>())
-        })?;
-        return Ok(Exit::Done);
-    }
-    if !how.yes {
-        screen.note(&format!("Would take back {which}"));
-    }
-    screen.confirm("Take it back?", how.yes)?;
-    let done = op::undo(&mut context, &transaction).map_err(|error| explain(&context, &transaction, error))?;
-    let undo = format!("git axiom undo {}", done.txn);
-    let answer = Answer {
-        undid: id.as_str(),
-        what,
-        dry_run: false,
-        safety: done.safety.map(|name| name.to_string()),
-        undo: Some(undo.clone()),
-        moved_aside: done.moved_aside.iter().map(|moved| moved.now_at.display().to_string()).collect(),
-        brought_back: done.brought_back.iter().map(|place| place.display().to_string()).collect(),
-        still_aside: done.still_aside.iter().map(|moved| moved.now_at.display().to_string()).collect(),
-    };
-    screen.answer(&answer, || {
-        let mut text = format!("Took back {which}\n");
-        for place in &answer.moved_aside {
-            text.push_str(&format!("moved out of the way: {place}\n"));
-        }
-        for place in &answer.brought_back {
-            text.push_str(&format!("put back what was out of the way: {place}\n"));
-        }
-        for place in &answer.still_aside {
-            text.push_str(&format!("still out of the way, for its place is taken: {place}\n"));
-        }
-        if let Some(name) = &answer.safety {
-            text.push_str(&format!("What was there before is in checkpoint {name}.\n"));
-        }
-        text.push_str(&format!("To take the undo back: {undo}\n"));
-        text
-    })?;
+    screen.confirm(if chosen.redo { "Do it again?" } else { "Take it back?" }, how.yes)?;
+    let done = op::undo(&mut context, &chosen).map_err(|error| explain(&context, &chosen.transaction, error))?;
+    let answer = Answer::after(&chosen, &done);
+    screen.answer(&answer, || answer.outcome(&chosen))?;
     Ok(Exit::Done)
 }
 

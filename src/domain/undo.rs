@@ -28,10 +28,7 @@ pub enum Asked {
 /// # Errors
 /// `NOTHING_TO_UNDO`, `UNKNOWN_TRANSACTION`, `AMBIGUOUS_NAME`, `NOT_UNDOABLE` with the reason.
 pub fn choose<'t>(all: &'t [Transaction], asked: &Asked) -> Result<&'t Transaction> {
-    let depth = |transaction: &Transaction| {
-        let up = |id: &TxnId| all.iter().find(|other| other.id == *id);
-        std::iter::successors(transaction.undo_of.as_ref(), |id| up(id)?.undo_of.as_ref()).take(all.len()).count()
-    };
+    let depth = |transaction: &Transaction| taken_back(all, transaction).count();
     let nothing = |what: &str| Error::new(Code::NothingToUndo, what.to_owned()).hint("see 'git axiom log'");
     match asked {
         Asked::Undo => {
@@ -63,6 +60,19 @@ pub fn choose<'t>(all: &'t [Transaction], asked: &Asked) -> Result<&'t Transacti
             }
         }
     }
+}
+
+/// What a transaction took back, what that took back, and so on.
+fn taken_back<'t>(all: &'t [Transaction], transaction: &'t Transaction) -> impl Iterator<Item = &'t TxnId> {
+    let up = |id: &TxnId| all.iter().find(|other| other.id == *id);
+    std::iter::successors(transaction.undo_of.as_ref(), move |id| up(id)?.undo_of.as_ref()).take(all.len())
+}
+
+/// What was done in the first place, and whether taking this transaction back does that again: it is an undo.
+pub fn subject<'t>(all: &'t [Transaction], transaction: &'t Transaction) -> (&'t str, bool) {
+    let chain: Vec<&TxnId> = taken_back(all, transaction).collect();
+    let first = chain.last().and_then(|id| all.iter().find(|other| other.id == **id));
+    (first.map_or(transaction.what.as_str(), |first| first.what.as_str()), chain.len() % 2 == 1)
 }
 
 /// The later transactions that changed what this one changed and still stand, newest first: why it cannot be taken back.

@@ -161,6 +161,10 @@ impl Repository {
 
     fn prepare(&self, folder: &ScratchFolder, number: usize, edit: &RefEdit) -> Result<Option<Move>> {
         let (file, Some(new)) = (self.common_dir().join(edit.name.as_str()), &edit.new) else { return Ok(None) };
+        // git refuses to point a ref at what is not there, and says so.
+        if !self.holds(new) {
+            return Ok(None);
+        }
         // Folders of others in the way, and logs that are kept although nothing asks for them, are git's.
         let is_notes = edit.name.as_str() == NOTES;
         if file.is_dir() || (!is_notes && self.common_dir().join("logs").join(edit.name.as_str()).exists()) {
@@ -319,6 +323,9 @@ mod tests {
         scratch.write(".git/refs/axiom/captures/z.lock", b"");
         assert!(!own(&[edit("refs/axiom/captures/z", Expected::Absent, &first)]));
         assert!(scratch.path().join(".git/refs/axiom/captures/z.lock").exists());
+        let gone = Oid::new("1".repeat(40)).unwrap();
+        assert!(!own(&[edit("refs/axiom/captures/v", Expected::Absent, &gone)]), "points at nothing");
+        assert!(repo.update_refs(&[edit("refs/axiom/captures/v", Expected::Absent, &gone)], "why").is_err());
         scratch.git(&["config", "core.hooksPath", "hooks"]);
         let hooked = edit("refs/axiom/captures/w", Expected::Absent, &first);
         assert!(!scratch.repo().update_own_refs(&[hooked], "why").unwrap());

@@ -211,7 +211,7 @@ impl Context {
     pub fn no_open_operation(&self) -> Result<()> {
         match &self.state().record.open {
             Some(open) => Err(Error::new(Code::OperationOpen, format!("'{}' was interrupted", open.operation.title))
-                .hint("git axiom recover --yes    finishes it")
+                .hint("git axiom rollback --continue    finishes it")
                 .hint("git axiom rollback --abort    reverses it")),
             None => Ok(()),
         }

@@ -1,6 +1,9 @@
 //! Taking a transaction back: the recorded old → new of each ref, path and case field, inverted, each expecting the new
 //! value. What has changed since in the same places is a conflict, and nothing is touched; everything else stays.
 
+mod checkpoints;
+mod needs;
+mod preview;
 mod since;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -26,9 +29,24 @@ use crate::ops::rollback::submodules::with_own_submodules;
 use crate::ops::rollback::worktree::head_state;
 use crate::ops::{history, journal};
 
+pub use preview::{FileAction, Preview};
+
+/// A transaction that is to be taken back.
+#[derive(Debug, Clone)]
+pub struct Chosen {
+    /// Which.
+    pub transaction: Transaction,
+    /// What was done in the first place: where the transaction is an undo, what that took back.
+    pub what: String,
+    /// Whether taking it back does that again: it is an undo itself.
+    pub redo: bool,
+}
+
 /// A transaction that was taken back.
 #[derive(Debug)]
 pub struct Undone {
+    /// What changed; old is what was there before the undo.
+    pub preview: Preview,
     /// The transaction that does it: it can be undone in turn.
     pub txn: TxnId,
     /// The checkpoint made before it, where files or refs changed.
@@ -45,8 +63,11 @@ pub struct Undone {
 ///
 /// # Errors
 /// As [`undo::choose`]; the codes of a damaged log.
-pub fn choose(ctx: &Context, asked: &Asked) -> Result<Transaction> {
-    undo::choose(&history::transactions(ctx)?, asked).cloned()
+pub fn choose(ctx: &Context, asked: &Asked) -> Result<Chosen> {
+    let all = history::transactions(ctx)?;
+    let transaction = undo::choose(&all, asked)?.clone();
+    let (what, redo) = undo::subject(&all, &transaction);
+    Ok(Chosen { what: what.to_owned(), redo, transaction })
 }
 
 /// What changed since in the same places, newest first: why a transaction cannot be taken back.
@@ -58,15 +79,26 @@ pub fn changed_since(ctx: &Context, id: &TxnId) -> Result<Vec<Transaction>> {
     Ok(undo::changed_since(&all, id).into_iter().cloned().collect())
 }
 
-/// Finds out whether a transaction can be taken back now; changes nothing.
+/// The transactions of which something that an undo needs is gone, though the log says that they can be undone; with what
+/// there is to say of it. A quick look, for lists: [`check`] proves it.
+///
+/// # Errors
+/// `GIT_FAILED` where refs cannot be read.
+pub fn lost<'t>(ctx: &Context, all: impl Iterator<Item = &'t Transaction>) -> Result<BTreeMap<&'t TxnId, String>> {
+    Ok(needs::lost(ctx, all)?.into_iter().collect())
+}
+
+/// Finds out whether a transaction can be taken back now, and what that changes; changes nothing.
 ///
 /// # Errors
 /// `CHANGED_MEANWHILE` with what changed since, `IN_THE_WAY`, `BRANCH_IN_USE`, `OPERATION_OPEN`; `NOT_UNDOABLE` where what it
 /// needs is no longer kept.
-pub fn check(ctx: &Context, transaction: &Transaction) -> Result<()> {
+pub fn check(ctx: &Context, chosen: &Chosen) -> Result<Preview> {
     ctx.no_open_operation()?;
-    let captured = if touches_files(transaction) { Some(checkpoint::capture_all(ctx)?) } else { None };
-    journal::check(ctx, &operation(ctx, transaction, captured.as_ref())?)
+    let captured = if touches_files(&chosen.transaction) { Some(checkpoint::capture_all(ctx)?) } else { None };
+    let operation = operation(ctx, chosen, captured.as_ref())?;
+    journal::check(ctx, &operation)?;
+    preview::preview(ctx, &operation)
 }
 
 /// Takes a transaction back. Agents are stopped where their workspaces change. When it returns, all of it survives a power
@@ -74,8 +106,9 @@ pub fn check(ctx: &Context, transaction: &Transaction) -> Result<()> {
 ///
 /// # Errors
 /// As [`check`]; those of the safety checkpoint.
-pub fn undo(ctx: &mut Context, transaction: &Transaction) -> Result<Undone> {
-    check(ctx, transaction)?;
+pub fn undo(ctx: &mut Context, chosen: &Chosen) -> Result<Undone> {
+    check(ctx, chosen)?;
+    let transaction = &chosen.transaction;
     let in_workspaces = !transaction.worktrees.is_empty() || !transaction.workspaces.is_empty();
     let paused = if in_workspaces { quiet::stop_agents(ctx)? } else { Paused::Nothing };
     let outcome = ctx.with_operation_lock(|ctx| locked(ctx, &transaction.id));
@@ -88,24 +121,27 @@ pub fn undo(ctx: &mut Context, transaction: &Transaction) -> Result<Undone> {
 fn locked(ctx: &mut Context, id: &TxnId) -> Result<Undone> {
     ctx.no_open_operation()?;
     // Somebody may have taken it back while we waited for the lock.
-    let transaction = choose(ctx, &Asked::Named(id.to_string()))?;
+    let chosen = choose(ctx, &Asked::Named(id.to_string()))?;
     let mut safety = None;
     let mut captured = None;
-    if touches_files(&transaction) {
+    if touches_files(&chosen.transaction) {
         let (record, taken) = checkpoint::create_locked(ctx, &Wanted::by(Trigger::BeforeUndo))?;
         (safety, captured) = (Some(record), Some(taken));
         env::fault_point("undo.safe");
     }
-    let mut operation = operation(ctx, &transaction, captured.as_ref())?;
+    let mut operation = operation(ctx, &chosen, captured.as_ref())?;
     operation.safety = safety.as_ref().map(|record| record.name.clone());
     let main = ctx.repo.main_worktree()?;
     for worktree in operation.worktrees.iter_mut().filter(|worktree| Path::new(&worktree.path) == main.path()) {
         worktree.captures.old = safety.as_ref().map(|record| record.capture.clone());
     }
-    let done = journal::run(ctx, operation)?;
+    let preview = preview::preview(ctx, &operation)?;
+    let done = journal::run(ctx, operation.clone())?;
+    env::fault_point("undo.before-tags");
+    checkpoints::follow(ctx, &operation)?;
     let journal::Done { moved_aside, brought_back, still_aside, files: _, left: _ } = done;
     let (txn, safety) = (ctx.txn().clone(), safety.map(|record| record.name));
-    Ok(Undone { txn, safety, moved_aside, brought_back, still_aside })
+    Ok(Undone { preview, txn, safety, moved_aside, brought_back, still_aside })
 }
 
 fn touches_files(transaction: &Transaction) -> bool {
@@ -114,8 +150,9 @@ fn touches_files(transaction: &Transaction) -> bool {
 }
 
 /// The operation that takes a transaction back, given what is in the worktrees now.
-fn operation(ctx: &Context, transaction: &Transaction, captured: Option<&Captured>) -> Result<Operation> {
-    needs_are_there(ctx, transaction)?;
+fn operation(ctx: &Context, chosen: &Chosen, captured: Option<&Captured>) -> Result<Operation> {
+    let Chosen { transaction, what, redo } = chosen;
+    needs::are_there(ctx, transaction)?;
     let kind = OperationKind::Undo { of: transaction.id.clone() };
     let mut forward = Operation::new(kind.clone(), transaction.what.clone());
     forward.refs.clone_from(&transaction.refs);
@@ -125,7 +162,7 @@ fn operation(ctx: &Context, transaction: &Transaction, captured: Option<&Capture
     // What the trash was emptied of cannot come back.
     let in_trash = |change: &&AsideChange| Path::new(&change.trash).join(change.path.to_path()).symlink_metadata().is_ok();
     forward.asides = transaction.asides.iter().filter(in_trash).cloned().collect();
-    let mut operation = forward.inverse(kind, format!("undo of '{}'", transaction.what));
+    let mut operation = forward.inverse(kind, format!("{} of '{what}'", if *redo { "redo" } else { "undo" }));
     operation.edits = undo::edits(transaction, ctx.state())?;
     if let Some(captured) = captured {
         for change in &mut operation.worktrees {
@@ -148,27 +185,8 @@ fn operation(ctx: &Context, transaction: &Transaction, captured: Option<&Capture
     }
     since::advances_are_clear(ctx, transaction)?;
     branches_are_free(ctx, &operation)?;
+    checkpoints::names_are_free(ctx, &operation)?;
     Ok(operation)
-}
-
-/// What an undo brings back is kept for `keepDeletedDays`, and then perhaps gone.
-///
-/// # Errors
-/// `NOT_UNDOABLE` where it is.
-fn needs_are_there(ctx: &Context, transaction: &Transaction) -> Result<()> {
-    let trees = transaction.worktrees.iter().flat_map(|change| [&change.files, &change.index]);
-    let trees = trees.flat_map(|trees| [&trees.old, &trees.new]);
-    let captures = transaction.worktrees.iter().flat_map(|change| [&change.captures.old, &change.captures.new]).flatten();
-    let refs = transaction.refs.iter().filter_map(|change| change.value.old.as_ref());
-    let advances = transaction.advances.iter().map(|change| &change.commit.old);
-    let Some(gone) = trees.chain(captures).chain(refs).chain(advances).find(|oid| !ctx.repo.has_object(oid)) else {
-        return Ok(());
-    };
-    let days = ctx.config.checkpoints.keep_deleted_days;
-    let what = format!("'{}' cannot be undone any more: {} is gone", transaction.id, gone.short());
-    Err(Error::new(Code::NotUndoable, what)
-        .why(format!("what an undo needs is kept for {days} days (checkpoints.keepDeletedDays), then git may forget it"))
-        .hint("git axiom checkpoint list    shows what can still be gone back to"))
 }
 
 /// A worktree's change on top of what is there now: the paths that the transaction changed go back, all others stay.

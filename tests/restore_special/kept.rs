@@ -77,3 +77,48 @@ fn what_was_let_go_of_is_not_undone_and_that_is_said() {
     assert!(String::from_utf8_lossy(&words.stderr).contains("checkpoints.keepDeletedDays"));
     assert_eq!(contents(&scratch.path()), before);
 }
+
+/// After a deletion of `c`, which alone holds the file `new`, that nothing keeps any more.
+fn deleted_and_let_go_of() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.write("new", "only in the checkpoint\n");
+    scratch.axiom(&["checkpoint", "create", "c"]);
+    scratch.axiom(&["checkpoint", "delete", "c", "--protected", "--yes"]);
+    for kept in scratch.git(&["for-each-ref", "--format=%(refname)", "refs/axiom/kept"]).lines() {
+        scratch.git(&["update-ref", "-d", kept]);
+    }
+    scratch
+}
+
+#[test]
+fn a_checkpoint_of_which_anything_is_gone_does_not_come_back() {
+    let words = |scratch: &Scratch| String::from_utf8_lossy(&scratch.axiom_with(&["undo", "--dry-run"], &[]).stderr).into_owned();
+    // One blob of many objects: only the proof finds it.
+    let scratch = deleted_and_let_go_of();
+    let blob = scratch.git(&["hash-object", "new"]);
+    scratch.remove("new");
+    std::fs::remove_file(scratch.path().join(".git/objects").join(&blob[..2]).join(&blob[2..])).unwrap();
+    let before = scratch.git(&["for-each-ref"]);
+    for args in [&["undo", "--yes"][..], &["undo", "--dry-run"]] {
+        scratch.refused(args, "NOT_UNDOABLE", 1);
+    }
+    assert!(
+        words(&scratch).contains(&blob) && words(&scratch).contains("7 days: checkpoints.keepDeletedDays"),
+        "{}",
+        words(&scratch)
+    );
+    assert_eq!(scratch.git(&["for-each-ref"]), before);
+    // All of it: the log knows, too.
+    let scratch = deleted_and_let_go_of();
+    assert_eq!(scratch.json(&["log", "--undoable"])["transactions"].as_array().unwrap().len(), 1);
+    forget(&scratch);
+    scratch.refused(&["undo", "--yes"], "NOT_UNDOABLE", 1);
+    assert!(words(&scratch).contains("it was kept until 20"), "{}", words(&scratch));
+    let log = scratch.json(&["log"]);
+    let deletion = &log["transactions"][0];
+    assert_eq!((&deletion["what"], &deletion["undoable"]), (&"delete checkpoint c".into(), &false.into()));
+    assert!(deletion["obstacle"].as_str().unwrap().contains("checkpoints.keepDeletedDays"), "{deletion}");
+    assert!(scratch.axiom(&["log"]).lines().any(|line| line.contains("gone") && line.contains("delete checkpoint c")));
+    assert_eq!(scratch.axiom(&["log", "--undoable"]), "");
+    scratch.fsck();
+}

@@ -11,7 +11,7 @@ use crate::domain::ids::CheckpointName;
 use crate::domain::names::{Oid, RefName};
 use crate::env;
 use crate::error::{Code, Result};
-use crate::git::{Expected, RefEdit, Repository};
+use crate::git::{Expected, Notes, RefEdit, Repository};
 use crate::ops::context::Context;
 
 /// The tags of checkpoints.
@@ -166,6 +166,14 @@ fn take_up(ctx: &mut Context, name: &CheckpointName) -> Result<()> {
     ctx.append(Event::CheckpointCreated { checkpoint: record }).map(drop)
 }
 
+/// Whether others wrote something into the note of a checkpoint that is deleted: then it stays, and is there again when the
+/// deletion is undone.
+fn is_written_in(ctx: &Context, notes: &Notes, gone: &CheckpointRecord) -> bool {
+    let Ok(Some(note)) = ctx.repo.note_of(notes, &gone.tag) else { return false };
+    // Where the document is gone, what else than ours is in the note cannot be told.
+    ctx.repo.checkpoint_json(&gone.capture).map_or(true, |(json, _)| json != note)
+}
+
 /// Removes tags and notes of checkpoints that were deleted: those of ours only, and together.
 ///
 /// # Errors
@@ -179,9 +187,12 @@ pub(super) fn clear_deleted(ctx: &Context) -> Result<()> {
     let kept: BTreeSet<&Oid> = record.checkpoints.values().map(|one| &one.tag).collect();
     let gone = record.deleted_checkpoints.values().map(|gone| &gone.record).filter(|gone| !kept.contains(&gone.tag));
     let (mut edits, mut notes) = (Vec::new(), BTreeMap::new());
+    let there = ctx.repo.notes()?;
     for gone in gone {
         let name = Repository::checkpoint_tag(&gone.name);
-        notes.insert(gone.tag.clone(), None);
+        if !is_written_in(ctx, &there, gone) {
+            notes.insert(gone.tag.clone(), None);
+        }
         if tags.get(&name) == Some(&gone.tag) {
             edits.push(RefEdit { name, expected: Expected::Value(gone.tag.clone()), new: None });
         }

@@ -1,0 +1,172 @@
+//! How an undo is told: in words and as JSON.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::cli::words;
+use crate::domain::audit::change_text;
+use crate::domain::checkpoint::CAPTURE_REFS;
+use crate::domain::operation::{AsideChange, HeadState, RefChange, Way};
+use crate::ops::undo::{Chosen, FileAction, Preview, Undone};
+
+/// So many lines of each part are shown.
+const SHOWN: usize = 20;
+
+/// The answer as JSON.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Answer<'a> {
+    undid: &'a str,
+    what: &'a str,
+    redo: bool,
+    dry_run: bool,
+    #[serde(flatten)]
+    preview: &'a Preview,
+    safety: Option<String>,
+    undo: Option<String>,
+    moved_aside: Vec<String>,
+    brought_back: Vec<String>,
+    still_aside: Vec<String>,
+}
+
+impl<'a> Answer<'a> {
+    /// What would happen.
+    pub fn before(chosen: &'a Chosen, preview: &'a Preview) -> Self {
+        // Where they come back to, if nothing else is there by then.
+        let place = |change: &AsideChange| Path::new(&change.worktree).join(change.path.to_path()).display().to_string();
+        Self {
+            undid: chosen.transaction.id.as_str(),
+            what: &chosen.what,
+            redo: chosen.redo,
+            dry_run: true,
+            preview,
+            safety: None,
+            undo: None,
+            moved_aside: Vec::new(),
+            brought_back: preview.asides.iter().map(place).collect(),
+            still_aside: Vec::new(),
+        }
+    }
+
+    /// What happened.
+    pub fn after(chosen: &'a Chosen, done: &'a Undone) -> Self {
+        Self {
+            undid: chosen.transaction.id.as_str(),
+            what: &chosen.what,
+            redo: chosen.redo,
+            dry_run: false,
+            preview: &done.preview,
+            safety: done.safety.as_ref().map(ToString::to_string),
+            undo: Some(format!("git axiom undo {}", done.txn)),
+            moved_aside: done.moved_aside.iter().map(|moved| moved.now_at.display().to_string()).collect(),
+            brought_back: done.brought_back.iter().map(|place| place.display().to_string()).collect(),
+            still_aside: done.still_aside.iter().map(|moved| moved.now_at.display().to_string()).collect(),
+        }
+    }
+
+    /// In words, what would happen.
+    pub fn plan(&self, chosen: &Chosen, main: &Path) -> String {
+        let mut text = format!("{} {}\n", if self.redo { "Would do again" } else { "Would take back" }, which(chosen));
+        text.push_str(&changes(self.preview, main));
+        for place in &self.brought_back {
+            text.push_str(&format!("  would put back what was out of the way: {place}\n"));
+        }
+        text
+    }
+
+    /// In words, what happened.
+    pub fn outcome(&self, chosen: &Chosen) -> String {
+        let mut text = format!("{} {}\n", if self.redo { "Did again" } else { "Took back" }, which(chosen));
+        for place in &self.moved_aside {
+            text.push_str(&format!("moved out of the way: {place}\n"));
+        }
+        for place in &self.brought_back {
+            text.push_str(&format!("put back what was out of the way: {place}\n"));
+        }
+        for place in &self.still_aside {
+            text.push_str(&format!("still out of the way, for its place is taken: {place}\n"));
+        }
+        if let Some(name) = &self.safety {
+            text.push_str(&format!("What was there before is in checkpoint {name}.\n"));
+        }
+        let again = if self.redo { "To take it back again" } else { "To take the undo back" };
+        if let Some(undo) = &self.undo {
+            text.push_str(&format!("{again}: {undo}\n"));
+        }
+        text
+    }
+}
+
+fn which(chosen: &Chosen) -> String {
+    let id = &chosen.transaction.id;
+    let (at, by) = (words::time(chosen.transaction.at), &chosen.transaction.by);
+    let Chosen { what, redo, .. } = chosen;
+    if *redo { format!("{what} (taken back by {id}, {at}, {by})") } else { format!("{id}: {what} ({at}, {by})") }
+}
+
+fn changes(preview: &Preview, main: &Path) -> String {
+    let mut text = String::new();
+    let mut part = |one: &str, many: &str, lines: Vec<String>| {
+        if lines.is_empty() {
+            return;
+        }
+        text.push_str(&format!("  {} {}\n", lines.len(), words::verb(lines.len(), one, many)));
+        lines.iter().take(SHOWN).for_each(|line| text.push_str(&format!("    {line}\n")));
+        if lines.len() > SHOWN {
+            text.push_str(&format!("    and {} more\n", lines.len() - SHOWN));
+        }
+    };
+    part("ref changes", "refs change", preview.refs.iter().map(ref_text).collect());
+    let heads = preview.heads.iter().map(|change| {
+        let (old, new) = (head_text(&change.head.old), head_text(&change.head.new));
+        format!("{}: {old} → {new}", change.worktree)
+    });
+    part("worktree gets another branch", "worktrees get another branch", heads.collect());
+    let files = preview.files.iter().map(|file| {
+        let place = Path::new(&file.worktree).join(file.path.to_path());
+        let place = place.strip_prefix(main).unwrap_or(&place).display();
+        let action = match file.action {
+            FileAction::Created => "comes back",
+            FileAction::Changed => "changes",
+            FileAction::Removed => "goes",
+            FileAction::Staged => "stays, and is staged otherwise",
+        };
+        format!("{place}: {action}")
+    });
+    part("file changes", "files change", files.collect());
+    let workspaces = preview.workspaces.iter().map(|workspace| match workspace.way {
+        Way::PutAside => format!("{}: put aside", workspace.path),
+        Way::BringBack => format!("{}: comes back", workspace.path),
+    });
+    part("workspace", "workspaces", workspaces.collect());
+    let cases = preview.cases.iter().map(|edit| {
+        let changes: Vec<String> = edit.changes.iter().map(change_text).collect();
+        format!("{}: {}", edit.id, changes.join("; "))
+    });
+    part("task changes", "tasks change", cases.collect());
+    if text.is_empty() {
+        text.push_str("  nothing that is there now changes\n");
+    }
+    text
+}
+
+fn ref_text(change: &RefChange) -> String {
+    let name = match change.name.as_str().strip_prefix(CAPTURE_REFS) {
+        Some(checkpoint) => format!("checkpoint {checkpoint}"),
+        None => change.name.short().to_owned(),
+    };
+    match (&change.value.old, &change.value.new) {
+        (Some(old), Some(new)) => format!("{name}: {} → {}", old.short(), new.short()),
+        (None, Some(new)) => format!("{name}: comes back at {}", new.short()),
+        (Some(old), None) => format!("{name}: goes (is at {})", old.short()),
+        (None, None) => format!("{name}: stays away"),
+    }
+}
+
+fn head_text(head: &HeadState) -> String {
+    match head {
+        HeadState::Branch(name) => name.short().to_owned(),
+        HeadState::Detached(commit) => format!("detached at {}", commit.short()),
+    }
+}

@@ -1,0 +1,99 @@
+//! Checkpoints whose deletion is taken back: their names must still be free, and they come back whole.
+
+use std::collections::BTreeMap;
+
+use crate::domain::checkpoint::{CAPTURE_REFS, CheckpointRecord};
+use crate::domain::event::Event;
+use crate::domain::ids::{CaseId, CheckpointName};
+use crate::domain::names::Oid;
+use crate::domain::operation::Operation;
+use crate::error::{Code, Error, Result};
+use crate::git::Repository;
+use crate::ops::context::Context;
+use crate::ops::{checkpoint, history};
+
+/// Whether the names of the checkpoints that come back are free: of other checkpoints and of cases in any spelling, archived
+/// ones too, and of tags that are not theirs.
+///
+/// # Errors
+/// `CHANGED_MEANWHILE` naming what has the name by now.
+pub(super) fn names_are_free(ctx: &Context, operation: &Operation) -> Result<()> {
+    let state = ctx.state();
+    for (name, capture) in coming(operation) {
+        let folded = name.folded();
+        let other = state.record.checkpoints.keys().find(|other| **other != name && other.folded() == folded);
+        if let Some(other) = other {
+            let free = format!("git axiom checkpoint delete {other}    frees the name, and can be undone in turn");
+            return Err(taken(&name, format!("a checkpoint is called '{other}' by now")).hint(free));
+        }
+        if let Some(case) = state.restorable.cases.keys().map(CaseId::as_str).find(|id| id.to_ascii_lowercase() == folded) {
+            let why = format!("a task is called '{case}' by now, and tasks and checkpoints share their names, archived ones too");
+            return Err(taken(&name, why));
+        }
+        let tag = Repository::checkpoint_tag(&name);
+        let own = state.record.deleted_checkpoints.get(&capture).map(|gone| &gone.record.tag);
+        if let Some(there) = ctx.repo.read_ref(&tag)?
+            && Some(&there) != own
+            && !ctx.repo.is_tag_of_ours(&name, &there)?
+        {
+            let free = format!("rename it: git tag new-name {0} && git tag -d {0}", tag.short());
+            return Err(taken(&name, format!("another tag has the name {}", tag.short())).hint(free));
+        }
+    }
+    Ok(())
+}
+
+fn taken(name: &CheckpointName, why: String) -> Error {
+    Error::new(Code::ChangedMeanwhile, format!("checkpoint '{name}' cannot come back; nothing was touched")).why(why)
+}
+
+/// The checkpoints that an operation brings back, with their captures.
+fn coming(operation: &Operation) -> Vec<(CheckpointName, Oid)> {
+    let back = operation.refs.iter().filter_map(|change| match (&change.value.old, &change.value.new) {
+        (None, Some(capture)) => {
+            let name = CheckpointName::new(change.name.as_str().strip_prefix(CAPTURE_REFS)?).ok()?;
+            Some((name, capture.clone()))
+        }
+        (Some(_), Some(_) | None) | (None, None) => None,
+    });
+    back.collect()
+}
+
+/// Makes tags and notes again of checkpoints that came back, and removes those of checkpoints that went. What the state
+/// forgot of one (the time for that is over) is taken from the log. A crash in between leaves what the next look completes.
+///
+/// # Errors
+/// `GIT_FAILED`, `DISK_FULL`, naming what is missing; the undo itself is done.
+pub(super) fn follow(ctx: &mut Context, operation: &Operation) -> Result<()> {
+    let back = coming(operation);
+    if back.is_empty() && !operation.refs.iter().any(|change| change.name.as_str().starts_with(CAPTURE_REFS)) {
+        return Ok(());
+    }
+    let forgotten: Vec<&(CheckpointName, Oid)> =
+        back.iter().filter(|(name, _)| !ctx.state().record.checkpoints.contains_key(name)).collect();
+    if !forgotten.is_empty() {
+        let records = records_of(ctx, &forgotten)?;
+        for record in records.into_values() {
+            ctx.append(Event::CheckpointCreated { checkpoint: record })?;
+        }
+    }
+    let names: Vec<CheckpointName> = back.into_iter().map(|(name, _)| name).collect();
+    checkpoint::complete_all(ctx, &names).map_err(|error| {
+        let what = "the undo is done, but not every tag and note of the checkpoints";
+        error.context(what).hint("git axiom checkpoint verify --repair    makes them")
+    })
+}
+
+/// What the log says of checkpoints when they were made.
+fn records_of(ctx: &Context, wanted: &[&(CheckpointName, Oid)]) -> Result<BTreeMap<CheckpointName, CheckpointRecord>> {
+    let mut found = BTreeMap::new();
+    history::each_event(ctx.layout(), |envelope| {
+        if let Event::CheckpointCreated { checkpoint: record } = envelope.event
+            && wanted.iter().any(|(name, capture)| *name == record.name && *capture == record.capture)
+        {
+            found.insert(record.name.clone(), record);
+        }
+        Ok(())
+    })?;
+    Ok(found)
+}
