@@ -5,6 +5,7 @@ use dialoguer::{Input, Select};
 
 use super::{checkpoint, people};
 use crate::cli::screen::{Screen, table};
+use crate::cli::words;
 use crate::commands::checkpoint::list::rows;
 use crate::domain::case::{Kind, Status};
 use crate::domain::checkpoint::Trigger;
@@ -81,7 +82,7 @@ pub(in crate::commands) fn offer(context: &mut Context, screen: &mut Screen, one
 /// Shows the details of a checkpoint and what going back to it reverts, and asks.
 fn agreed(context: &mut Context, screen: &mut Screen, one: &Listed) -> Result<bool> {
     let preview = rollback::preview(context, rollback::Wish { name: one.name.as_str(), only: None })?;
-    screen.note(&format!("Time: {}\nType: {} ({})", one.created_at, one.kind.as_str(), one.trigger.as_str()));
+    screen.note(&format!("Time: {}\nType: {} ({})", words::time(one.created_at), one.kind.as_str(), one.trigger.as_str()));
     screen.note(people(&preview, "Would go").trim_end());
     screen.note("What is there now is kept in a checkpoint: it can be taken back with 'git axiom undo'.");
     match screen.confirm("Go back?", false) {
