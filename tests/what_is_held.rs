@@ -532,71 +532,71 @@ fn the_users_own_files_beside_the_workspaces_are_named() {
     assert_eq!(not_held(&other, "theirs", "ignored"), [".worktrees"]);
 }
 
+/// Rolls back to a checkpoint, then undoes, redoes and undoes; each step has to leave what is said of `path`, each way back
+/// the same.
+fn there_and_back(scratch: &Scratch, checkpoint: &str, [there, back]: [Option<&[u8]>; 2], path: &str) {
+    for (verb, wanted) in
+        [(&["rollback", "checkpoint", checkpoint][..], there), (&["undo"], back), (&["redo"], there), (&["undo"], back)]
+    {
+        scratch.axiom(&[verb, &["--yes"]].concat());
+        let is = std::fs::read(scratch.path().join(path)).ok();
+        assert_eq!(is.as_deref().map(String::from_utf8_lossy), wanted.map(String::from_utf8_lossy), "{verb:?}");
+    }
+    scratch.fsck();
+}
+
+const SECRETS: &[(&str, &str)] = &[("filter.s.clean", "sed s/SECRET=.*/SECRET=/"), ("filter.s.smudge", "cat")];
+
 #[test]
-fn files_of_which_only_the_line_ends_changed_go_back_too() {
-    for (config, attributes) in [(&[("core.autocrlf", "input")][..], ""), (&[], "* text=auto\n")] {
-        for (then, now) in [("l1\r\nl2\n", "l1\nl2\n"), ("l1\nl2\n", "l1\r\nl2\n"), ("l1\r\nl2\n", "l1\r\nl2\r\n")] {
-            let scratch = with_conversion(config, attributes);
-            // Tracked and changed, and not tracked.
-            for path in ["a.txt", "new.txt"] {
-                scratch.write(path, then);
-            }
-            // What git takes for unchanged is left as it is: nobody knows what it was.
-            scratch.write("sub/b.txt", "b\r\n");
-            let before = contents(&scratch.path());
-            scratch.axiom(&["checkpoint", "create", "safe"]);
-            for path in ["a.txt", "new.txt"] {
-                scratch.write(path, now);
-            }
-            let after = contents(&scratch.path());
-            let preview = scratch.axiom(&["rollback", "checkpoint", "safe", "--dry-run"]);
-            assert!(preview.contains("2 files with uncommitted content replaced"), "{preview}");
-            for (verb, there) in [
-                (&["rollback", "checkpoint", "safe"][..], &before),
-                (&["undo"], &after),
-                (&["redo"], &before),
-                (&["undo"], &after),
-            ] {
-                scratch.axiom(&[verb, &["--yes"]].concat());
-                assert_eq!(contents(&scratch.path()), *there, "{verb:?} {then:?} {now:?}");
-            }
-            scratch.fsck();
-        }
+fn bytes_of_a_file_that_came_since_survive_a_rollback_and_its_undo() {
+    for (config, attributes, path, bytes) in
+        [(SECRETS, "*.env filter=s\n", "u.env", "SECRET=hunter2\n"), (&[("core.autocrlf", "input")], "", "f", "two\r\n")]
+    {
+        let scratch = with_conversion(config, attributes);
+        scratch.axiom(&["checkpoint", "create", "c"]);
+        scratch.write(path, bytes);
+        there_and_back(&scratch, "c", [None, Some(bytes.as_bytes())], path);
     }
 }
 
 #[test]
-fn line_ends_that_were_changed_since_stay_through_an_undo() {
+fn bytes_of_a_file_that_was_unchanged_then_survive_a_rollback_and_its_undo() {
     let scratch = with_conversion(&[("core.autocrlf", "input")], "");
-    scratch.write("a.txt", "mine\n");
-    scratch.write("new.txt", "then\n");
-    scratch.axiom(&["checkpoint", "create", "safe"]);
-    scratch.write("new.txt", "now\n");
-    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
-    scratch.write("a.txt", "mine\r\n");
-    for (verb, text) in [("undo", "now\n"), ("redo", "then\n")] {
-        scratch.axiom(&[verb, "--yes"]);
-        assert_eq!((scratch.read("a.txt").as_str(), scratch.read("new.txt").as_str()), ("mine\r\n", text), "{verb}");
+    scratch.write("f", "one\r\n");
+    scratch.git(&["add", "f"]);
+    scratch.git(&["commit", "-q", "-m", "f"]);
+    scratch.axiom(&["checkpoint", "create", "c"]);
+    scratch.write("f", "two\r\n");
+    // Of what git took for unchanged it keeps the blob alone.
+    there_and_back(&scratch, "c", [Some(b"one\n"), Some(b"two\r\n")], "f");
+}
+
+#[test]
+fn a_file_that_git_takes_for_unchanged_keeps_its_bytes_through_a_rollback_and_its_undo() {
+    for (config, attributes, path, then, now) in [
+        (&[("core.autocrlf", "input")][..], "", "f", "1\r\n", "1\r\n"),
+        (&[("core.autocrlf", "input")], "", "f", "1\r\n", "1\n"),
+        (SECRETS, "*.env filter=s\n", "u.env", "SECRET=old\n", "SECRET=new\n"),
+    ] {
+        let scratch = with_conversion(config, attributes);
+        scratch.write(path, then);
+        scratch.axiom(&["checkpoint", "create", "c"]);
+        scratch.write(path, now);
+        scratch.git(&["add", path]);
+        scratch.git(&["commit", "-q", "-m", "now"]);
+        let preview = scratch.axiom(&["rollback", "checkpoint", "c", "--dry-run"]);
+        assert!(!preview.contains("uncommitted content replaced"), "{preview}");
+        there_and_back(&scratch, "c", [Some(now.as_bytes()); 2], path);
     }
 }
 
 #[test]
-fn a_rollback_of_line_ends_alone_survives_a_crash() {
-    for fault in ["git.restore-begin:1", "git.restore-in-trash:1", "git.restore-before-sync:1", "journal.files-restored:1"] {
-        for (end, goes_back) in [("--continue", true), ("--abort", false)] {
-            let scratch = with_conversion(&[("core.autocrlf", "input")], "");
-            scratch.write("a.txt", "l1\r\nl2\n");
-            scratch.write("new.txt", "n1\nn2\n");
-            let before = contents(&scratch.path());
-            scratch.axiom(&["checkpoint", "create", "safe"]);
-            scratch.write("a.txt", "l1\nl2\n");
-            scratch.write("new.txt", "n1\r\nn2\n");
-            let wrecked = contents(&scratch.path());
-            let fault = [("AXIOM_TEST_FAULT", fault)];
-            let crashed = scratch.axiom_with(&["rollback", "checkpoint", "safe", "--yes"], &fault);
-            assert!(!crashed.status.success(), "{fault:?}");
-            scratch.axiom(&["rollback", end]);
-            assert_eq!(contents(&scratch.path()), if goes_back { before } else { wrecked }, "{fault:?} {end}");
-        }
+fn a_file_of_which_only_the_line_ends_differ_is_left_as_it_is() {
+    for (then, now) in [("l1\r\nl2\n", "l1\nl2\n"), ("l1\nl2\n", "l1\r\nl2\n"), ("l1\r\nl2\n", "l1\r\nl2\r\n")] {
+        let scratch = with_conversion(&[("core.autocrlf", "input")], "");
+        scratch.write("new.txt", then);
+        scratch.axiom(&["checkpoint", "create", "c"]);
+        scratch.write("new.txt", now);
+        there_and_back(&scratch, "c", [Some(now.as_bytes()); 2], "new.txt");
     }
 }

@@ -8,7 +8,6 @@ use crate::domain::names::{Oid, RepoPath};
 use super::capture_extras::{CaptureExtras, OperationFile};
 use super::history::TreeChange;
 use super::index_file::{ConflictStage, IndexExtras};
-use super::other_bytes::settled;
 
 /// Files of git's that outlive an operation, or come without one.
 const REMAINS: [&str; 4] = ["MERGE_MSG", "SQUASH_MSG", "MERGE_RR", "AUTO_MERGE"];
@@ -53,11 +52,7 @@ impl Moments<'_> {
             conflicts.extend(paths);
             IndexExtras::default()
         });
-        let raw = settled([self.left, self.back, self.now]).unwrap_or_else(|paths| {
-            conflicts.extend(paths);
-            Vec::new()
-        });
-        if conflicts.is_empty() { Ok(CaptureExtras { index, operation, raw, ..self.back.clone() }) } else { Err(conflicts) }
+        if conflicts.is_empty() { Ok(CaptureExtras { index, operation, ..self.back.clone() }) } else { Err(conflicts) }
     }
 
     /// What the transaction did not change is as it is now, whatever was begun or ended since. What it may then do to the

@@ -10,7 +10,7 @@
 //! | `scan`, `history_walk` | whole histories with their marks |
 //! | `capture`, `capture_parts`, `capture_extras`, `coverage` | saving a worktree as commits, reading them, what that leaves out |
 //! | `graft` | trees with some paths replaced |
-//! | `named_objects`, `raw_files`, `other_bytes` | kept beside: what an operation in progress names; bytes that git would convert |
+//! | `named_objects`, `raw_files` | kept beside: what an operation in progress names; bytes that git would convert |
 //! | `operation_refs` | refs that say what is in progress, where these are no files |
 //! | `carried_over` | flags, conflicts and operations that were begun after what is taken back |
 //! | `quick` | captures of plain worktrees without a call of git, and of known paths only |
@@ -70,7 +70,6 @@ mod notes;
 mod objects;
 mod odd_names;
 mod operation_refs;
-mod other_bytes;
 mod own_refs;
 mod packed_refs;
 mod place;

@@ -128,12 +128,7 @@ impl Repository {
     /// finished or reversed. `DISK_FULL`, `GIT_FAILED` while staging: nothing was changed. `WORKSPACE_BROKEN`.
     /// [`Attempt::Back`] leaves such files alone in place of stopping.
     pub fn restore_files(&self, restore: &Restore<'_>) -> Result<RestoreReport> {
-        let mut changes = self.without_left_out(restore, self.diff_trees(restore.from, restore.to)?)?;
-        if let Some(Change { old, new }) = restore.beside {
-            changes.extend(self.other_bytes((restore.from, restore.to), (old, new))?);
-            changes.sort_by(|one, other| one.path.cmp(&other.path));
-            changes.dedup_by(|one, other| one.path == other.path);
-        }
+        let changes = self.without_left_out(restore, self.diff_trees(restore.from, restore.to)?)?;
         self.restore_changes(restore, &changes)
     }
 

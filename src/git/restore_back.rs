@@ -3,11 +3,9 @@
 use crate::domain::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 
-use super::capture_extras::CaptureExtras;
 use super::history::{FileId, TreeChange};
 use super::objects::SYMLINK;
 use super::place::{Found, Stamp, Trash, look};
-use super::raw_files::{RAW_LIMIT, RawFile, wanted_bytes};
 use super::repository::Repository;
 use super::restore::{Attempt, LINK_LIMIT, Planned, Restore, executable, wanted_folders};
 use super::restore_plan::{Now, Step, decide_back};
@@ -130,30 +128,7 @@ impl Repository {
         for (place, now) in others.into_iter().zip(self.told(&again, &here, &here)) {
             told[place] = now;
         }
-        for (place, (change, _)) in files.iter().enumerate().filter(|(_, (change, _))| change.old == change.new) {
-            told[place] = self.told_by_bytes(restore, change, told[place])?;
-        }
         Ok(told)
-    }
-
-    /// Which of two files it is that git takes for the same.
-    fn told_by_bytes(&self, restore: &Restore<'_>, change: &TreeChange, by_hash: Now) -> Result<Now> {
-        let Some(beside) = restore.beside.filter(|_| matches!(by_hash, Now::New | Now::Old)) else { return Ok(by_hash) };
-        let place = restore.worktree.path().join(change.path.to_path());
-        let is = |raw: &RawFile| -> Result<bool> {
-            let bytes = std::fs::read(&place).map_err(|e| Error::io("read", &place, e))?;
-            Ok(self.read_blob(&raw.oid, RAW_LIMIT)? == bytes)
-        };
-        let of = |extras: &CaptureExtras| wanted_bytes(&extras.raw, std::slice::from_ref(change)).pop();
-        Ok(match (of(beside.old), of(beside.new)) {
-            (_, Some(new)) if is(&new)? => Now::New,
-            (Some(old), _) if is(&old)? => Now::Old,
-            // One of them is what git gives back.
-            (Some(_), None) => Now::New,
-            (None, Some(_)) => Now::Old,
-            (Some(_), Some(_)) => Now::Other,
-            (None, None) => by_hash,
-        })
     }
 
     fn told(&self, files: &[(&TreeChange, bool)], as_new: &[Oid], as_old: &[Oid]) -> Vec<Now> {

@@ -33,8 +33,7 @@ pub(super) fn worktree_change(
     coverage: Option<&Coverage>,
     preview: &mut Preview,
 ) -> Result<WorktreeChange> {
-    let parts = ctx.repo.capture_parts(then)?;
-    let CaptureParts { files, index, .. } = parts.clone();
+    let CaptureParts { files, index, .. } = ctx.repo.capture_parts(then)?;
     let CapturedWorktree { worktree, capture: now } = now;
     let changes = ctx.repo.diff_trees(&now.tree, &files)?;
     let files = with_spared(ctx, worktree, &changes, files, coverage)?;
@@ -42,9 +41,7 @@ pub(super) fn worktree_change(
     preview.submodules.extend(kept.into_iter().map(|inside| FileLoss { worktree: path.clone(), path: inside }));
     let extras = extras_of(ctx, Some(then))?;
     preview.operations.extend(operations(&path, &now.extras, &extras));
-    let mut fitting = ctx.repo.for_checkout_of_now(worktree, extras.clone())?;
-    fitting.raw.extend(ctx.repo.bytes_not_known_then(&now.extras, &extras, (&parts.files, &parts.index))?);
-    fitting.raw.sort_by(|one, other| one.path.cmp(&other.path));
+    let fitting = ctx.repo.for_checkout_of_now(worktree, extras.clone())?;
     let then = if fitting == extras { then.clone() } else { capture_with(ctx, now, (&files, &index), fitting)? };
     Ok(WorktreeChange {
         path,
@@ -113,10 +110,6 @@ pub(super) fn add_worktree(
     if change.head.old != change.head.new {
         let (from, to) = (change.head.old.clone(), change.head.new.clone());
         preview.heads.push(HeadLine { worktree: change.path.clone(), from, to });
-    }
-    let then = extras_of(ctx, change.captures.new.as_ref())?;
-    for file in ctx.repo.other_bytes((&change.files.old, &change.files.new), (&now.extras, &then))? {
-        preview.files.push(FileLine::of(Some(change.path.clone()), file, true));
     }
     operation.worktrees.push(change);
     Ok(())
