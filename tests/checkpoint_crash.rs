@@ -151,3 +151,16 @@ fn what_somebody_prunes_beside_a_checkpoint_is_captured_again() {
     scratch.axiom(&["checkpoint", "verify"]);
     scratch.fsck();
 }
+
+#[test]
+fn a_tag_without_object_that_a_checkpoint_left_stops_no_other() {
+    let scratch = Scratch::new();
+    let killed = scratch.axiom_with(&["checkpoint", "create", "c"], &[("AXIOM_TEST_FAULT", "checkpoint.objects:1")]);
+    assert!(!killed.status.success());
+    let tag = scratch.path().join(".git/refs/tags/axiom/c");
+    std::fs::create_dir_all(tag.parent().unwrap()).unwrap();
+    std::fs::write(&tag, format!("{}\n", "1".repeat(40))).unwrap();
+    scratch.axiom(&["checkpoint", "create", "d"]);
+    assert!(!tag.exists());
+    scratch.fsck();
+}

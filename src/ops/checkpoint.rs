@@ -306,7 +306,8 @@ pub fn complete_intent(ctx: &mut Context) -> Result<Option<CheckpointRecord>> {
 fn clear_abandoned(ctx: &Context, name: &CheckpointName) -> Result<()> {
     let tag_name = Repository::checkpoint_tag(name);
     let Some(tag) = ctx.repo.read_ref(&tag_name)? else { return Ok(()) };
-    if !ctx.repo.is_tag_of_ours(name, &tag)? {
+    // The name was free when it was intended; a tag whose object is gone holds nothing, and must not stop what comes next.
+    if ctx.repo.has_object(&tag) && !ctx.repo.is_tag_of_ours(name, &tag)? {
         return Ok(());
     }
     ctx.repo.set_notes(&std::collections::BTreeMap::from([(tag.clone(), None)]))?;
