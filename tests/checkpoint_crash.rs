@@ -119,3 +119,48 @@ fn cleaning_up_killed_anywhere_deletes_all_or_none() {
 fn compacting_killed_anywhere_loses_nothing() {
     survive(&["checkpoint", "compact"], &|names| assert_eq!(names, ["five", "four", "one", "three", "two"]));
 }
+
+#[test]
+fn what_somebody_prunes_beside_a_checkpoint_is_captured_again() {
+    use std::io::Read;
+    let scratch = Scratch::new();
+    scratch.write("new.txt", "precious\n");
+    let blob = scratch.git(&["hash-object", "new.txt"]);
+    let (folder, rest) = blob.split_at(2);
+    let object = scratch.path().join(".git/objects").join(folder).join(rest);
+    // The program waits at the next of its places until somebody reads.
+    let dir = tempfile::tempdir().unwrap();
+    let places = dir.path().join("places");
+    assert!(std::process::Command::new("mkfifo").arg(&places).status().unwrap().success());
+    let mut command = scratch.command(env!("CARGO_BIN_EXE_git-axiom"));
+    let mut child = command.args(["checkpoint", "create", "c"]).env("AXIOM_TEST_FAULT_LOG", &places).spawn().unwrap();
+    loop {
+        let mut seen = [0; 1000];
+        let mut reading = std::fs::File::open(&places).unwrap();
+        let length = reading.read(&mut seen).unwrap();
+        if String::from_utf8_lossy(&seen[..length]).contains("git.before-refs") {
+            break;
+        }
+    }
+    std::fs::remove_file(&object).unwrap();
+    // Nobody waits any more.
+    let open = std::fs::File::options().read(true).write(true).open(&places).unwrap();
+    assert!(child.wait().unwrap().success());
+    drop(open);
+    assert_eq!(scratch.git(&["show", "refs/axiom/captures/c:new.txt"]), "precious");
+    scratch.axiom(&["checkpoint", "verify"]);
+    scratch.fsck();
+}
+
+#[test]
+fn a_tag_without_object_that_a_checkpoint_left_stops_no_other() {
+    let scratch = Scratch::new();
+    let killed = scratch.axiom_with(&["checkpoint", "create", "c"], &[("AXIOM_TEST_FAULT", "checkpoint.objects:1")]);
+    assert!(!killed.status.success());
+    let tag = scratch.path().join(".git/refs/tags/axiom/c");
+    std::fs::create_dir_all(tag.parent().unwrap()).unwrap();
+    std::fs::write(&tag, format!("{}\n", "1".repeat(40))).unwrap();
+    scratch.axiom(&["checkpoint", "create", "d"]);
+    assert!(!tag.exists());
+    scratch.fsck();
+}

@@ -157,6 +157,24 @@ fn a_required_filter_that_fails_fails_the_checkpoint() {
 }
 
 #[test]
+fn damaged_notes_stop_nothing_and_are_rebuilt() {
+    for what in ["refs/notes/axiom", "refs/notes/axiom^{tree}"] {
+        let env = TestEnv::new();
+        env.ok(&["checkpoint", "create", "one"]);
+        let gone = env.git(&["rev-parse", what]);
+        let (folder, rest) = gone.split_at(2);
+        std::fs::remove_file(env.repo().join(".git/objects").join(folder).join(rest)).unwrap();
+        env.write("a.txt", "changed");
+        env.ok(&["checkpoint", "create", "two"]);
+        env.ok(&["rollback", "checkpoint", "one", "--yes"]);
+        env.ok(&["checkpoint", "verify", "--repair"]);
+        env.ok(&["recover", "--yes"]);
+        env.ok(&["checkpoint", "verify"]);
+        assert_eq!(env.git(&["notes", "--ref=axiom", "list"]).lines().count(), 3);
+    }
+}
+
+#[test]
 fn damage_is_told_and_what_can_be_rebuilt_is_rebuilt() {
     let env = TestEnv::new();
     env.ok(&["checkpoint", "create", "one"]);

@@ -14,7 +14,7 @@ pub use append::{AppendFile, append_public, open_append};
 pub use durable::{
     create_dir_all, create_dirs_unsynced, create_new, create_public_dir, create_users_dir, hard_link, read, read_optional,
     remove_empty_dir, remove_file, rename, rename_no_replace, replace_unsynced, set_mode, sync_dir, sync_dir_if_there,
-    sync_dirs_if_there, sync_file, write_atomic, write_public, write_read_only, write_scratch, write_users_file,
+    sync_dirs_if_there, sync_file, touch, write_atomic, write_public, write_read_only, write_scratch, write_users_file,
 };
 pub use lock::{FileLock, LockAttempt, is_locked};
 pub use look::{list, metadata, open_optional};

@@ -16,7 +16,7 @@ use super::coverage::{Coverage, Unmentioned, find_unmentioned};
 use super::head::Head;
 use super::index_file::{IndexInfo, copy_index, in_folder, index_facts, mark};
 use super::modes::Usual;
-use super::objects::NewCommit;
+use super::objects::{NewCommit, gix_id};
 use super::repository::Repository;
 use super::status::{StatusEntry, StatusKind};
 use super::worktree_list::Worktree;
@@ -224,6 +224,10 @@ impl Repository {
     /// `IDENTITY_MISSING`, `DISK_FULL`, `GIT_FAILED`.
     pub fn commit_capture(&self, capture: &WorktreeCapture, message: &str, further: &[Oid]) -> Result<CaptureCommit> {
         let who = self.signature()?;
+        // git may have written these.
+        for tree in [&capture.tree, &capture.index_tree] {
+            self.note_written(gix_id(tree)?);
+        }
         let base = match capture.head.commit() {
             Some(commit) => commit.clone(),
             None => self.root_commit()?,

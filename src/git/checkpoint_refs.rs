@@ -197,8 +197,8 @@ impl Repository {
     /// `BUSY` where others are always first; as [`Repository::update_refs`].
     pub fn set_notes(&self, notes: &BTreeMap<Oid, Option<Oid>>) -> Result<()> {
         for _ in 0..TRIES {
-            let Some(edit) = self.edit_notes(&self.notes()?, notes)? else { return Ok(()) };
-            match self.update_refs(&[edit], "git axiom: notes") {
+            let edits = self.edit_notes(&self.notes()?, notes)?;
+            match self.update_refs(&edits, "git axiom: notes") {
                 Ok(()) => return Ok(()),
                 Err(e) if matches!(e.code(), Code::ChangedMeanwhile | Code::GitLocked) => wait_a_little(),
                 Err(e) => return Err(e),

@@ -28,6 +28,7 @@
 //! | `checkpoint_refs`, `notes`, `texts` | captures, tags and notes of checkpoints; long texts |
 //! | `stale_locks` | git's lock files that a killed git left |
 //! | `durability`, `size` | syncing what git wrote; how much it is |
+//! | `freshen` | objects that are there already made as new as written ones, and whether they still are |
 //! | `worktree_list` | which worktrees there are |
 //!
 //! Nothing here decides what should happen, and nothing appends events.
@@ -47,6 +48,7 @@ mod discovery;
 mod durability;
 mod file_system;
 mod foreign;
+mod freshen;
 mod git_version;
 mod graft;
 mod head;

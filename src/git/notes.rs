@@ -2,11 +2,16 @@
 //!
 //! git spreads notes over folders of two digits each as it sees fit, and reads any mixture; so what is there is kept,
 //! and only a folder that grows too long is split.
+//!
+//! Notes are a copy of what the captures hold. Where a commit or tree of them is missing or damaged, they count as lost and are
+//! begun anew with what can still be read of them, and without a parent: nothing may fail for a copy's sake. The old value stays
+//! in the log of the ref, and below [`LOST`] where there is such an object.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use crate::domain::names::{Oid, RefName};
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 
 use super::objects::{NewCommit, TREE, TreeEntry};
 use super::refs::{Expected, RefEdit};
@@ -14,6 +19,9 @@ use super::repository::Repository;
 
 /// The notes.
 pub(super) const NOTES: &str = "refs/notes/axiom";
+
+/// Where commits of notes are kept that cannot be read to their end.
+const LOST: &str = "refs/axiom/lost-notes/";
 
 /// How many notes lie in one folder before it is split.
 const FOLDER: usize = 256;
@@ -27,29 +35,56 @@ pub struct Notes {
     commit: Option<Oid>,
     tree: Option<Oid>,
     has_history: bool,
+    /// Whether there is a ref, but no commit that could be read.
+    unreadable: bool,
+}
+
+impl Notes {
+    /// Whether the ref names a commit that is missing or damaged: then no note is left.
+    pub fn are_lost(&self) -> bool {
+        self.unreadable
+    }
+}
+
+/// What one change of the notes came upon.
+struct Editing {
+    /// Whether a tree of the notes is missing or damaged.
+    damaged: Cell<bool>,
 }
 
 impl Repository {
-    /// The notes as they are now.
+    /// The notes as they are now: none where the commit that the ref names is missing or damaged.
     ///
     /// # Errors
-    /// `GIT_FAILED` where the commit that the ref names is damaged.
+    /// `GIT_FAILED` where the ref cannot be read.
     pub fn notes(&self) -> Result<Notes> {
         let Some(commit) = self.read_ref(&RefName::new(NOTES))? else {
-            return Ok(Notes { commit: None, tree: None, has_history: false });
+            return Ok(Notes { commit: None, tree: None, has_history: false, unreadable: false });
         };
-        let data = self.read_commit(&commit).map_err(|e| e.context(format!("the notes in {NOTES} are damaged")))?;
-        Ok(Notes { commit: Some(commit), tree: Some(data.tree), has_history: !data.parents.is_empty() })
+        match self.read_commit(&commit) {
+            Ok(data) => {
+                let (tree, has_history) = (Some(data.tree), !data.parents.is_empty());
+                Ok(Notes { commit: Some(commit), tree, has_history, unreadable: false })
+            }
+            Err(error) if is_damage(&error) => {
+                Ok(Notes { commit: Some(commit), tree: None, has_history: false, unreadable: true })
+            }
+            Err(error) => Err(error),
+        }
     }
 
-    /// The note of an object, a blob.
+    /// The note of an object, a blob; `None` too where the tree that would name it is missing or damaged.
     ///
     /// # Errors
-    /// `GIT_FAILED` where the tree of the notes is damaged.
+    /// Those of starting git.
     pub fn note_of(&self, notes: &Notes, object: &Oid) -> Result<Option<Oid>> {
         let (mut tree, mut rest) = (notes.tree.clone(), object.as_str());
         while let Some(folder) = tree {
-            let entries = self.read_tree(&folder)?;
+            let entries = match self.read_tree(&folder) {
+                Ok(entries) => entries,
+                Err(error) if is_damage(&error) => break,
+                Err(error) => return Err(error),
+            };
             if let Some(note) = entries.iter().find(|entry| entry.mode != TREE && entry.name == rest.as_bytes()) {
                 return Ok(Some(note.oid.clone()));
             }
@@ -63,27 +98,49 @@ impl Repository {
         Ok(None)
     }
 
-    /// The change of the ref that sets (or with `None` removes) the notes of objects; `None` where nothing changes.
+    /// The changes of refs that set (or with `None` remove) the notes of objects; none where nothing changes. Notes that are
+    /// damaged are begun anew, and what is left of the old ones is kept.
     ///
     /// # Errors
-    /// As [`Repository::note_of`]; `IDENTITY_MISSING`, `DISK_FULL`.
-    pub fn edit_notes(&self, notes: &Notes, changes: &BTreeMap<Oid, Option<Oid>>) -> Result<Option<RefEdit>> {
+    /// `IDENTITY_MISSING`, `DISK_FULL`; those of starting git.
+    pub fn edit_notes(&self, notes: &Notes, changes: &BTreeMap<Oid, Option<Oid>>) -> Result<Vec<RefEdit>> {
         let edits: Edits<'_> = changes.iter().map(|(object, note)| (object.as_str(), note.as_ref())).collect();
         if edits.is_empty() {
-            return Ok(None);
+            return Ok(Vec::new());
         }
-        let tree = match self.edit_folder(notes.tree.as_ref(), edits)? {
+        let editing = Editing { damaged: Cell::new(notes.unreadable) };
+        let tree = match self.edit_folder(&editing, notes.tree.as_ref(), edits)? {
             Some(tree) => tree,
             None => self.empty_tree()?,
         };
         let is_empty = notes.tree.is_none() && tree == self.empty_tree()?;
-        if notes.tree.as_ref() == Some(&tree) || is_empty {
-            return Ok(None);
+        let begun_anew = editing.damaged.get();
+        if is_empty || (notes.tree.as_ref() == Some(&tree) && !begun_anew) {
+            return Ok(Vec::new());
         }
-        let parents = notes.commit.iter().cloned().collect();
+        let mut refs = Vec::new();
+        let mut parents: Vec<Oid> = notes.commit.iter().cloned().collect();
+        if begun_anew {
+            for old in parents.drain(..) {
+                tracing::warn!(%old, "the notes in {NOTES} are damaged, and are begun anew");
+                if !notes.unreadable {
+                    refs.extend(self.keep_lost(old)?);
+                }
+            }
+        }
         let who = self.signature()?;
-        let new = self.write_commit(&NewCommit { tree: &tree, parents, who: &who, message: "git axiom: notes" })?;
-        Ok(Some(RefEdit { name: RefName::new(NOTES), expected: Expected::from_old(notes.commit.clone()), new: Some(new) }))
+        let message = if begun_anew { "git axiom: notes, begun anew" } else { "git axiom: notes" };
+        let new = self.write_commit(&NewCommit { tree: &tree, parents, who: &who, message })?;
+        let expected = Expected::from_old(notes.commit.clone());
+        refs.push(RefEdit { name: RefName::new(NOTES), expected, new: Some(new) });
+        Ok(refs)
+    }
+
+    /// The change of a ref that keeps a commit of damaged notes, for whoever wants to look for more in it.
+    fn keep_lost(&self, old: Oid) -> Result<Option<RefEdit>> {
+        let name = RefName::new(format!("{LOST}{old}"));
+        let edit = RefEdit { name, expected: Expected::Absent, new: Some(old) };
+        Ok(self.read_ref(&edit.name)?.is_none().then_some(edit))
     }
 
     /// The change of the ref that leaves the notes as they are and cuts off how they came to be; `None` where there is
@@ -100,11 +157,16 @@ impl Repository {
     }
 
     /// The folder with the edits made; `None` where nothing is left in it.
-    fn edit_folder(&self, tree: Option<&Oid>, edits: Edits<'_>) -> Result<Option<Oid>> {
-        let mut entries: BTreeMap<Vec<u8>, TreeEntry> = match tree {
-            Some(tree) => self.read_tree(tree)?.into_iter().map(|entry| (entry.name.clone(), entry)).collect(),
-            None => BTreeMap::new(),
+    fn edit_folder(&self, editing: &Editing, tree: Option<&Oid>, edits: Edits<'_>) -> Result<Option<Oid>> {
+        let there = match tree.map(|tree| self.read_tree(tree)).transpose() {
+            Ok(there) => there.unwrap_or_default(),
+            Err(error) if is_damage(&error) => {
+                editing.damaged.set(true);
+                Vec::new()
+            }
+            Err(error) => return Err(error),
         };
+        let mut entries: BTreeMap<Vec<u8>, TreeEntry> = there.into_iter().map(|entry| (entry.name.clone(), entry)).collect();
         let mut below: BTreeMap<&str, Edits<'_>> = BTreeMap::new();
         let length = edits.first().map_or(0, |(rest, _)| rest.len());
         for (rest, note) in edits {
@@ -126,19 +188,25 @@ impl Repository {
             }
         }
         for (folder, edits) in below {
-            self.edit_below(&mut entries, folder, edits)?;
+            self.edit_below(editing, &mut entries, folder, edits)?;
         }
-        self.split(&mut entries, length)?;
+        self.split(editing, &mut entries, length)?;
         if entries.is_empty() {
             return Ok(None);
         }
         self.write_tree(&entries.into_values().collect::<Vec<_>>()).map(Some)
     }
 
-    fn edit_below(&self, entries: &mut BTreeMap<Vec<u8>, TreeEntry>, folder: &str, edits: Edits<'_>) -> Result<()> {
+    fn edit_below(
+        &self,
+        editing: &Editing,
+        entries: &mut BTreeMap<Vec<u8>, TreeEntry>,
+        folder: &str,
+        edits: Edits<'_>,
+    ) -> Result<()> {
         let name = folder.as_bytes().to_vec();
         let old = entries.get(&name).map(|entry| entry.oid.clone());
-        match self.edit_folder(old.as_ref(), edits)? {
+        match self.edit_folder(editing, old.as_ref(), edits)? {
             Some(oid) => drop(entries.insert(name.clone(), TreeEntry { mode: TREE, oid, name })),
             None => drop(entries.remove(&name)),
         }
@@ -146,7 +214,7 @@ impl Repository {
     }
 
     /// Spreads the notes of a folder that has grown too long.
-    fn split(&self, entries: &mut BTreeMap<Vec<u8>, TreeEntry>, length: usize) -> Result<()> {
+    fn split(&self, editing: &Editing, entries: &mut BTreeMap<Vec<u8>, TreeEntry>, length: usize) -> Result<()> {
         let is_note = |entry: &TreeEntry| {
             entry.mode == 0o100_644 && entry.name.len() == length && entry.name.iter().all(u8::is_ascii_hexdigit)
         };
@@ -160,8 +228,13 @@ impl Repository {
         for (name, entry) in names.iter().zip(&flat) {
             below.entry(&name[..2]).or_default().push((&name[2..], Some(&entry.oid)));
         }
-        below.into_iter().try_for_each(|(folder, edits)| self.edit_below(entries, folder, edits))
+        below.into_iter().try_for_each(|(folder, edits)| self.edit_below(editing, entries, folder, edits))
     }
+}
+
+/// Whether an error says that an object is missing or not what it should be.
+fn is_damage(error: &Error) -> bool {
+    matches!(error.code(), Code::GitFailed | Code::InvalidInput)
 }
 
 #[cfg(test)]
@@ -181,7 +254,7 @@ mod tests {
             let set = |changes: &[Oid], note: Option<&Oid>| {
                 let changes = changes.iter().map(|object| (object.clone(), note.cloned())).collect();
                 let edit = repo.edit_notes(&repo.notes().unwrap(), &changes).unwrap();
-                repo.update_refs(&edit.into_iter().collect::<Vec<_>>(), "test").unwrap();
+                repo.update_refs(&edit, "test").unwrap();
             };
             let count = || scratch.git(&["notes", "--ref=axiom", "list"]).lines().count();
             set(&objects[..3], Some(&note));
@@ -205,6 +278,39 @@ mod tests {
             set(std::slice::from_ref(&head), None);
             assert_eq!(count(), 0);
             scratch.git(&["fsck", "--strict"]);
+        }
+    }
+
+    #[test]
+    fn lost_objects_of_the_notes_are_lost_notes_and_no_error() {
+        for kind in [&[][..], &["--ref-format=reftable"]] {
+            for (what, is_kept) in [("refs/notes/axiom", false), ("refs/notes/axiom^{tree}", true)] {
+                let scratch = Scratch::new(kind);
+                let set = |object: &Oid, note: &str| {
+                    let repo = scratch.repo();
+                    let note = repo.write_blob(note.as_bytes()).unwrap();
+                    repo.set_notes(&BTreeMap::from([(object.clone(), Some(note))])).unwrap();
+                };
+                let object = |spec: &str| Oid::new(scratch.git(&["rev-parse", spec])).unwrap();
+                let (commit, tree) = (object("HEAD"), object("HEAD^{tree}"));
+                set(&commit, "first");
+                let old = object("refs/notes/axiom");
+                let gone = object(what);
+                let (folder, rest) = gone.as_str().split_at(2);
+                crate::files::remove_file(&scratch.path().join(".git/objects").join(folder).join(rest)).unwrap();
+                let repo = scratch.repo();
+                let notes = repo.notes().unwrap();
+                assert_eq!(notes.are_lost(), !is_kept);
+                assert_eq!(repo.note_of(&notes, &commit).unwrap(), None);
+                set(&tree, "second");
+                assert_eq!(scratch.git(&["notes", "--ref=axiom", "show", tree.as_str()]), "second");
+                assert_eq!(scratch.git(&["rev-list", "--count", "refs/notes/axiom"]), "1");
+                let log = scratch.git(&["reflog", "show", "--format=%H", "refs/notes/axiom"]);
+                assert!(is_kept || kind.len() == 1 || !log.is_empty(), "{log}");
+                let kept = repo.read_ref(&RefName::new(format!("{LOST}{old}"))).unwrap();
+                assert_eq!(kept, is_kept.then_some(old));
+                assert!(!repo.notes().unwrap().are_lost());
+            }
         }
     }
 }

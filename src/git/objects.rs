@@ -136,7 +136,8 @@ impl Repository {
         Ok(Signature { name: who.name, email: who.email, seconds: env::now().as_second() })
     }
 
-    /// Writes raw object content, which has to be well formed. An object that is there already is not written again.
+    /// Writes raw object content, which has to be well formed. An object that is there already is not written again,
+    /// but becomes as new as if it were: `git gc` spares what is new.
     ///
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`, `GIT_FAILED`.
@@ -147,13 +148,15 @@ impl Repository {
         if gix.config_snapshot().string("core.sharedRepository").is_some() {
             // gix gives files the modes of this user alone.
             let git = self.git().writing().args(["hash-object", "-w", "--stdin", "-t", kind.as_str()]);
-            return Oid::new(git.stdin(content).text()?);
+            let written = Oid::new(git.stdin(content).text()?)?;
+            self.note_written(gix_id(&written)?);
+            return Ok(written);
         }
         let failed = |e: gix::Error| object_error(self, kind, &e);
         let id = gix::objs::compute_hash(gix.object_hash(), kind.in_gix(), content).map_err(failed)?;
         // Of the repository gix says that the empty tree is there when it is not. A pack that came this very moment is not
         // looked for: nearly everything that is written is new, and at worst it is there twice.
-        if !gix.objects.exists_without_refresh(&id) {
+        if !(gix.objects.exists_without_refresh(&id) && self.freshen(&id)) {
             let header = format!("{} {}\0", kind.as_str(), content.len());
             if header.len() + content.len() <= loose::SMALL {
                 loose::write(&self.common_dir().join("objects"), &id.to_string(), &[header.as_bytes(), content].concat())?;
@@ -161,6 +164,7 @@ impl Repository {
                 gix.objects.write_buf_with_known_id(kind.in_gix(), content, id).map_err(failed)?;
             }
         }
+        self.note_written(id);
         Oid::new(id.to_string())
     }
 

@@ -14,6 +14,7 @@ use crate::files::{self, FileLock, LockAttempt};
 
 use super::index_file::ScratchFolder;
 use super::notes::NOTES;
+use super::objects::gix_id;
 use super::refs::{Expected, RefEdit};
 use super::repository::{RefFormat, Repository};
 
@@ -91,6 +92,14 @@ impl Repository {
         let packed = files::read_optional(&self.common_dir().join("packed-refs"), PACKED_LIMIT)?.unwrap_or_default();
         for (one, edit) in moves.iter().zip(edits) {
             if !is_as_expected(one, edit, &packed)? {
+                return Ok(false);
+            }
+        }
+        // Since they were written somebody may have removed what nothing refers to.
+        for edit in edits {
+            if let Some(new) = &edit.new
+                && !self.is_there_now(&gix_id(new)?)?
+            {
                 return Ok(false);
             }
         }
@@ -333,6 +342,23 @@ mod tests {
         let left = scratch.repo().git_locks().unwrap();
         assert!(left.is_empty(), "{left:?}");
         scratch.git(&["fsck", "--strict"]);
+    }
+
+    #[test]
+    fn a_ref_is_refused_where_its_object_has_gone_with_its_pack() {
+        let scratch = Scratch::new(&[]);
+        let repo = scratch.repo();
+        let (first, second) = two_commits(&scratch);
+        scratch.git(&["repack", "-q", "-a", "-d"]);
+        assert!(repo.holds(&second), "and the pack is open from now on");
+        scratch.git(&["reset", "-q", "--hard", first.as_str()]);
+        scratch.git(&["reflog", "expire", "--expire=now", "--expire-unreachable=now", "--all"]);
+        scratch.git(&["update-ref", "-d", "ORIG_HEAD"]);
+        scratch.git(&["gc", "-q", "--prune=now"]);
+        let points_at_nothing = edit("refs/axiom/captures/x", Expected::Absent, &second);
+        assert!(!repo.update_own_refs(std::slice::from_ref(&points_at_nothing), "why").unwrap());
+        assert!(repo.update_refs(&[points_at_nothing], "why").is_err());
+        assert!(repo.refs_below("refs/axiom/captures/").unwrap().is_empty());
     }
 
     #[test]

@@ -15,6 +15,7 @@ use crate::files::FileLock;
 use crate::process::command::{IN_OPERATION, command_with_callers_repository};
 
 use super::discovery;
+use super::freshen::Written;
 use super::history::Diffs;
 use super::identity::Identity;
 use super::program::{Git, run_captured};
@@ -74,6 +75,8 @@ pub struct Repository {
     pub(super) top: Option<PathBuf>,
     pub(super) diffs: Diffs,
     gix: OnceLock<gix::ThreadSafeRepository>,
+    /// Which packs there are, and which objects were written.
+    pub(super) written: Written,
 }
 
 /// While this lives, git children hold the operation lock too.
@@ -113,6 +116,7 @@ impl Repository {
             top: Some(found.top),
             diffs: Diffs::default(),
             gix: OnceLock::new(),
+            written: Written::default(),
         })
     }
 
@@ -165,6 +169,7 @@ impl Repository {
             top: None,
             diffs: Diffs::default(),
             gix: OnceLock::new(),
+            written: Written::default(),
         })
     }
 

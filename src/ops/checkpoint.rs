@@ -41,6 +41,9 @@ pub use verify::{Problem, PutRight, Verified, repair, verify};
 /// The version of the checkpoint's JSON.
 pub const SCHEMA: u32 = 1;
 
+/// How often a capture is made whose objects somebody removes.
+const TRIES: usize = 3;
+
 /// What kind of checkpoint is wanted.
 #[derive(Debug, Clone)]
 pub struct Wanted {
@@ -161,7 +164,40 @@ fn automatic_name(wanted: &Wanted, now: Timestamp, is_taken: impl Fn(&str) -> bo
     }
 }
 
+/// Captures, and proves that what was written is still there once a ref holds it: `git gc --prune=now` beside us removes what
+/// was unreferenced a moment ago. Then all is captured again.
 fn make(ctx: &mut Context, name: &CheckpointName, wanted: &Wanted) -> Result<(CheckpointRecord, Captured)> {
+    for _ in 0..TRIES {
+        ctx.repo.note_writes();
+        let published = publish(ctx, name, wanted);
+        match (ctx.repo.gone_of_noted()?, published) {
+            (0, Ok((document, capture, captured))) => {
+                env::fault_point("checkpoint.published");
+                let record = outcome(ctx, &document, capture)?;
+                return Ok((record, captured));
+            }
+            (0, Err(error)) => return Err(error),
+            (gone, Ok((_, capture, _))) => {
+                tracing::warn!(gone, %name, "what was captured was removed at once, and is captured again");
+                take_back(ctx, name, capture)?;
+            }
+            (gone, Err(error)) => tracing::warn!(gone, %name, %error, "what was captured was removed at once"),
+        }
+    }
+    let what = "objects of the capture are removed as soon as they are written";
+    Err(Error::new(Code::Busy, what).hint("try again when 'git gc' or 'git prune' has ended"))
+}
+
+/// Removes the refs of a checkpoint that is not whole and that nobody was told of: the capture ref first, so that after a crash
+/// there is none.
+fn take_back(ctx: &Context, name: &CheckpointName, capture: Oid) -> Result<()> {
+    let edit = RefEdit { name: Repository::capture_ref(name), expected: Expected::Value(capture), new: None };
+    ctx.repo.update_refs(&[edit], "git axiom: checkpoint is not whole")?;
+    env::fault_point("checkpoint.taken-back");
+    clear_abandoned(ctx, name)
+}
+
+fn publish(ctx: &mut Context, name: &CheckpointName, wanted: &Wanted) -> Result<(CheckpointDocument, Oid, Captured)> {
     let options = CaptureOptions { allow_unreadable: wanted.allow_unreadable, ..capture_options(ctx) };
     let captured = match &wanted.only {
         Some(paths) => known::capture(ctx, &options, paths)?,
@@ -175,9 +211,7 @@ fn make(ctx: &mut Context, name: &CheckpointName, wanted: &Wanted) -> Result<(Ch
     let objects = ctx.repo.checkpoint_objects(name, &captured.main.capture, &json, &kept)?;
     env::fault_point("checkpoint.objects");
     ctx.repo.publish_checkpoint(name, &objects, &tag_data(&document))?;
-    env::fault_point("checkpoint.published");
-    let record = outcome(ctx, &document, objects.capture)?;
-    Ok((record, captured))
+    Ok((document, objects.capture, captured))
 }
 
 /// The outcome event of a checkpoint whose refs are all there.
@@ -272,7 +306,8 @@ pub fn complete_intent(ctx: &mut Context) -> Result<Option<CheckpointRecord>> {
 fn clear_abandoned(ctx: &Context, name: &CheckpointName) -> Result<()> {
     let tag_name = Repository::checkpoint_tag(name);
     let Some(tag) = ctx.repo.read_ref(&tag_name)? else { return Ok(()) };
-    if !ctx.repo.is_tag_of_ours(name, &tag)? {
+    // The name was free when it was intended; a tag whose object is gone holds nothing, and must not stop what comes next.
+    if ctx.repo.has_object(&tag) && !ctx.repo.is_tag_of_ours(name, &tag)? {
         return Ok(());
     }
     ctx.repo.set_notes(&std::collections::BTreeMap::from([(tag.clone(), None)]))?;

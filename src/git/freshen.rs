@@ -1,0 +1,220 @@
+//! Objects that are there already and become part of something new.
+//!
+//! `git gc` removes what nothing refers to and what is old. So, as git does it, an object that would be written and is there
+//! already is made new again: its loose file, or the pack that it is in. Where that cannot be (a cruft pack, which keeps the
+//! age of each object; files of somebody else) the object is written once more. And whoever has just referred to new objects can
+//! ask whether they are still there: somebody may have removed all that was unreferenced a moment before, however new.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+use gix::odb::pack::index::File as PackIndex;
+
+use crate::error::Result;
+use crate::files;
+
+use super::repository::Repository;
+
+/// The packs of a folder of packs, as they were when it was last changed.
+#[derive(Default)]
+struct Folder {
+    packs: PathBuf,
+    changed: Option<SystemTime>,
+    known: Vec<Pack>,
+}
+
+struct Pack {
+    /// The `.pack`.
+    file: PathBuf,
+    index: PackIndex,
+    /// Whether the age of its objects is written in it.
+    is_cruft: bool,
+}
+
+/// What a repository knows of its packs, and what was written since somebody asked for that to be noted.
+#[derive(Default)]
+pub(super) struct Written {
+    folders: Mutex<Vec<Folder>>,
+    noted: Mutex<Option<Vec<gix::ObjectId>>>,
+}
+
+impl std::fmt::Debug for Written {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Written")
+    }
+}
+
+impl Repository {
+    /// Notes from now on which objects are written, or would have been if they were not there; forgets what was noted.
+    pub fn note_writes(&self) {
+        *self.written.noted.lock().unwrap_or_else(PoisonError::into_inner) = Some(Vec::new());
+    }
+
+    /// How many of the objects noted since [`Repository::note_writes`] are gone; nothing more is noted. No process is started.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn gone_of_noted(&self) -> Result<usize> {
+        let noted = self.written.noted.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let mut noted = noted.unwrap_or_default();
+        noted.sort_unstable();
+        noted.dedup();
+        let mut gone = 0;
+        for id in noted {
+            gone += usize::from(!self.is_there_now(&id)?);
+        }
+        Ok(gone)
+    }
+
+    /// Notes an object that is written, or there already, while somebody wants to know.
+    pub(super) fn note_written(&self, id: gix::ObjectId) {
+        let mut noted = self.written.noted.lock().unwrap_or_else(PoisonError::into_inner);
+        noted.iter_mut().for_each(|noted| noted.push(id));
+    }
+
+    /// Makes an object that is there as new as one that is written now; `false` where it has to be written instead.
+    pub(super) fn freshen(&self, id: &gix::oid) -> bool {
+        let loose = |objects: &Path| files::touch(&loose_file(objects, id));
+        loose(&self.common_dir().join("objects"))
+            || self.with_packs(|pack| !pack.is_cruft && pack.has(id) && files::touch(&pack.file)).unwrap_or(false)
+            || self.alternates().iter().any(|objects| loose(objects))
+    }
+
+    /// Whether an object is there at this moment, whatever was known of it before.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub(super) fn is_there_now(&self, id: &gix::oid) -> Result<bool> {
+        let loose = |objects: &Path| loose_file(objects, id).is_file();
+        // What is loose may be packed between two looks.
+        let found = loose(&self.common_dir().join("objects"))
+            || self.with_packs(|pack| pack.has(id) && pack.file.is_file())?
+            || self.alternates().iter().any(|objects| loose(objects));
+        Ok(found || self.with_packs(|pack| pack.has(id) && pack.file.is_file())?)
+    }
+
+    fn alternates(&self) -> Vec<PathBuf> {
+        self.gix().ok().and_then(|gix| gix.objects.store_ref().alternate_db_paths().ok()).unwrap_or_default()
+    }
+
+    /// Whether it holds of one of the packs that there are now.
+    fn with_packs(&self, mut holds: impl FnMut(&Pack) -> bool) -> Result<bool> {
+        let mut folders = self.written.folders.lock().unwrap_or_else(PoisonError::into_inner);
+        if folders.is_empty() {
+            let own = self.common_dir().join("objects");
+            let all = std::iter::once(own).chain(self.alternates());
+            folders.extend(all.map(|objects| Folder { packs: objects.join("pack"), ..Folder::default() }));
+        }
+        for folder in folders.iter_mut() {
+            folder.look(self.hash().gix())?;
+            if folder.known.iter().any(&mut holds) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl Folder {
+    /// Lists the packs again where something came or went.
+    fn look(&mut self, hash: gix::hash::Kind) -> Result<()> {
+        let changed = files::metadata(&self.packs)?.and_then(|meta| meta.modified().ok());
+        if changed == self.changed {
+            return Ok(());
+        }
+        let mut known = Vec::new();
+        for entry in files::list(&self.packs)? {
+            let path = entry.path();
+            if path.extension().is_none_or(|kind| kind != "idx") {
+                continue;
+            }
+            // One that cannot be read holds nothing that could be relied on.
+            if let Ok(index) = PackIndex::at(&path, hash) {
+                let is_cruft = path.with_extension("mtimes").exists();
+                known.push(Pack { file: path.with_extension("pack"), index, is_cruft });
+            }
+        }
+        (self.known, self.changed) = (known, changed);
+        Ok(())
+    }
+}
+
+impl Pack {
+    fn has(&self, id: &gix::oid) -> bool {
+        self.index.lookup(id).is_some()
+    }
+}
+
+fn loose_file(objects: &Path, id: &gix::oid) -> PathBuf {
+    let name = id.to_string();
+    let (folder, rest) = name.split_at(2);
+    objects.join(folder).join(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::objects::gix_id;
+    use super::super::scratch::Scratch;
+    use super::*;
+    use crate::domain::names::Oid;
+
+    fn age(file: &Path) -> Duration {
+        file.metadata().unwrap().modified().unwrap().elapsed().unwrap_or_default()
+    }
+
+    fn make_old(file: &Path) {
+        let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+        std::fs::File::open(file).unwrap().set_modified(time).unwrap();
+        assert!(age(file) > Duration::from_secs(1_000_000));
+    }
+
+    fn packs(scratch: &Scratch, kind: &str) -> Vec<PathBuf> {
+        let all = std::fs::read_dir(scratch.path().join(".git/objects/pack")).unwrap();
+        all.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some_and(|end| end == kind)).collect()
+    }
+
+    #[test]
+    fn what_is_written_again_is_new_again_wherever_it_is() {
+        let scratch = Scratch::new(&[]);
+        let content = b"the same again".as_slice();
+        let id = scratch.repo().write_blob(content).unwrap();
+        let loose = loose_file(&scratch.path().join(".git/objects"), &gix_id(&id).unwrap());
+        make_old(&loose);
+        scratch.repo().write_blob(content).unwrap();
+        assert!(age(&loose) < Duration::from_secs(600), "the loose file");
+        // In a pack: the pack.
+        scratch.git(&["update-ref", "refs/test/keep", id.as_str()]);
+        scratch.git(&["repack", "-q", "-a", "-d"]);
+        assert!(!loose.exists());
+        let pack = packs(&scratch, "pack").remove(0);
+        make_old(&pack);
+        scratch.repo().write_blob(content).unwrap();
+        assert!(age(&pack) < Duration::from_secs(600), "the pack");
+        assert!(!loose.exists(), "it is not there twice");
+        // In a cruft pack alone: written.
+        scratch.git(&["update-ref", "-d", "refs/test/keep"]);
+        scratch.git(&["repack", "-q", "-a", "-d", "--cruft"]);
+        assert_eq!(packs(&scratch, "mtimes").len(), 1);
+        assert!(!loose.exists());
+        scratch.repo().write_blob(content).unwrap();
+        assert!(loose.exists(), "out of the cruft pack");
+    }
+
+    #[test]
+    fn what_went_away_after_it_was_written_is_told() {
+        let scratch = Scratch::new(&[]);
+        let repo = scratch.repo();
+        repo.note_writes();
+        let written: Vec<Oid> = (0..3).map(|n| repo.write_blob(format!("object {n}").as_bytes()).unwrap()).collect();
+        assert_eq!(repo.gone_of_noted().unwrap(), 0);
+        assert_eq!(repo.gone_of_noted().unwrap(), 0, "nothing is noted any more");
+        repo.note_writes();
+        written.iter().enumerate().for_each(|(n, _)| drop(repo.write_blob(format!("object {n}").as_bytes()).unwrap()));
+        scratch.git(&["update-ref", "refs/test/keep", written[0].as_str()]);
+        scratch.git(&["gc", "-q", "--prune=now"]);
+        assert_eq!(repo.gone_of_noted().unwrap(), 2, "one is packed");
+    }
+}
