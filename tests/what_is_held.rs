@@ -600,3 +600,21 @@ fn a_file_of_which_only_the_line_ends_differ_is_left_as_it_is() {
         there_and_back(&scratch, "c", [Some(now.as_bytes()); 2], "new.txt");
     }
 }
+
+#[test]
+fn bytes_of_a_file_that_git_takes_for_unchanged_come_back_by_undo() {
+    for (config, attributes, path, bytes) in
+        [(SECRETS, "*.env filter=s\n", "u.env", "SECRET=new\n"), (&[("core.autocrlf", "input")], "", "f", "two\r\n")]
+    {
+        for before in [None, Some("other\n")] {
+            let scratch = with_conversion(config, attributes);
+            before.into_iter().for_each(|text| scratch.write(path, text));
+            scratch.axiom(&["checkpoint", "create", "c"]);
+            scratch.write(path, bytes);
+            scratch.git(&["add", path]);
+            scratch.git(&["commit", "-q", "-m", "now"]);
+            there_and_back(&scratch, "c", [before.map(str::as_bytes), Some(bytes.as_bytes())], path);
+            assert_eq!(scratch.git(&["status", "--porcelain"]), "");
+        }
+    }
+}

@@ -67,7 +67,7 @@ impl Repository {
 
     /// The entries of paths in a tree, if git would take all of them for what they are: regular files with harmless names,
     /// and no attributes anywhere.
-    fn plain<'p>(&self, tree: &Oid, paths: impl Iterator<Item = &'p RepoPath>) -> Option<Vec<TreeEntry>> {
+    pub(super) fn plain<'p>(&self, tree: &Oid, paths: impl Iterator<Item = &'p RepoPath>) -> Option<Vec<TreeEntry>> {
         if !self.has_no_attributes_of_its_own() {
             return None;
         }

@@ -17,7 +17,7 @@ use crate::files;
 use super::changed_paths::ChangedPaths;
 use super::coverage::Coverage;
 use super::history::TreeChange;
-use super::index_file::nul_list;
+use super::index_file::{in_folder, nul_list};
 use super::repository::Repository;
 use super::staging::{hash_here, quote, same_bytes};
 use super::worktree_list::Worktree;
@@ -109,6 +109,31 @@ impl Repository {
                 (Some(_), _) => coverage.converted.add(path),
             }
         }
+        raw.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(raw)
+    }
+
+    /// The bytes of files that a restore from one tree to another would replace or remove, that the tree `from` has, and that
+    /// it would not give back: of what git takes for unchanged a capture keeps none. Ordered by path, with those `known`.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `IO_FAILED`, `DISK_FULL`.
+    pub fn with_bytes_replaced(&self, worktree: &Worktree, (from, to): (&Oid, &Oid), known: &[RawFile]) -> Result<Vec<RawFile>> {
+        let is_known = |path: &RepoPath| known.binary_search_by(|one| one.path.cmp(path)).is_ok();
+        let goes = |change: TreeChange| change.old.filter(|old| old.mode & 0o170_000 == 0o100_000).map(|_| change.path);
+        let paths = self.diff_trees(from, to)?.into_iter().filter_map(goes);
+        let paths: Vec<RepoPath> = paths.filter(|path| size(worktree, path).is_some() && !is_known(path)).collect();
+        if paths.is_empty() || self.plain(from, paths.iter()).is_some() {
+            return Ok(known.to_vec());
+        }
+        let scratch = self.scratch_folder()?;
+        let index = in_folder(&scratch, "index");
+        let git = self.git_in(worktree).index(&index).config("core.sparseCheckout=false").config("core.splitIndex=false");
+        git.args(["read-tree", from.as_str()]).run_ok()?;
+        // What cannot be kept is too large, or somebody edits it at this moment, which the restore finds.
+        let changed = ChangedPaths::sort(worktree, paths)?;
+        let mut raw = self.raw_files(worktree, &index, &changed, &mut Coverage::default())?;
+        raw.extend_from_slice(known);
         raw.sort_by(|one, other| one.path.cmp(&other.path));
         Ok(raw)
     }

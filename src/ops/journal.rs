@@ -5,6 +5,7 @@
 //! and refs move; workspaces come back; the outcome event. Each step finds out by itself whether it was done already.
 //! The caller holds the operation lock.
 
+mod bytes;
 mod check;
 mod keep;
 mod steps;
@@ -21,6 +22,7 @@ use crate::git::Attempt;
 use crate::ops::checkpoint;
 use crate::ops::context::Context;
 
+pub(in crate::ops) use bytes::keep_bytes_replaced;
 pub use steps::Done;
 pub(in crate::ops) use steps::{capture_with, extras_of};
 

@@ -163,6 +163,7 @@ fn locked(ctx: &mut Context, wish: Wish<'_>) -> Result<RolledBack> {
             worktree.captures.old = Some(safety.capture.clone());
         }
     }
+    journal::keep_bytes_replaced(ctx, &mut plan.operation, &captured)?;
     let done = journal::run(ctx, plan.operation)?;
     let txn = ctx.txn().clone();
     Ok(RolledBack { preview: plan.preview, safety: safety.name, txn, moved_aside: done.moved_aside, resumed: false })

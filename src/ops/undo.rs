@@ -135,6 +135,9 @@ fn locked(ctx: &mut Context, id: &TxnId) -> Result<Undone> {
     for worktree in operation.worktrees.iter_mut().filter(|worktree| Path::new(&worktree.path) == main.path()) {
         worktree.captures.old = safety.as_ref().map(|record| record.capture.clone());
     }
+    if let Some(captured) = &captured {
+        journal::keep_bytes_replaced(ctx, &mut operation, captured)?;
+    }
     let preview = preview::preview(ctx, &operation)?;
     let done = journal::run(ctx, operation.clone())?;
     env::fault_point("undo.before-tags");
