@@ -41,14 +41,18 @@ pub(super) fn worktree_change(
     let (files, kept) = with_own_submodules(ctx, Path::new(&path), files, &changes)?;
     preview.submodules.extend(kept.into_iter().map(|inside| FileLoss { worktree: path.clone(), path: inside }));
     let extras = extras_of(ctx, Some(then))?;
+    // What git ignores and is there just as the checkpoint has it stays, and stays when this is taken back.
+    let there = ctx.repo.there_already(worktree, (&now.tree, &parts.files), &changes, &extras.raw)?;
+    let was = ctx.repo.graft(&now.tree, &there)?;
     preview.operations.extend(operations(&path, &now.extras, &extras));
     let mut fitting = ctx.repo.for_checkout_of_now(worktree, extras.clone())?;
     fitting.raw.extend(ctx.repo.bytes_not_known_then(&now.extras, &extras, (&parts.files, &parts.index))?);
+    fitting.raw.retain(|raw| !there.iter().any(|change| change.path == raw.path));
     fitting.raw.sort_by(|one, other| one.path.cmp(&other.path));
     let then = if fitting == extras { then.clone() } else { capture_with(ctx, now, (&files, &index), fitting)? };
     Ok(WorktreeChange {
         path,
-        files: Change::new(now.tree.clone(), files),
+        files: Change::new(was, files),
         index: Change::new(now.index_tree.clone(), index),
         head: Change::new(head_state(&now.head), head),
         captures: Change::new(now_commit, Some(then)),
