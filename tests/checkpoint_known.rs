@@ -181,3 +181,19 @@ fn merges_look_at_everything_before_and_after() {
     }
     assert!(list.iter().any(|one| one["trigger"] == "before-merge"), "{list:?}");
 }
+
+#[test]
+fn what_is_named_in_the_folder_of_the_workspaces_is_named_as_not_held() {
+    let scratch = Scratch::new();
+    scratch.write(".worktrees/earlier", "e\n");
+    scratch.write(".worktrees/gone", "g\n");
+    scratch.axiom(&["checkpoint", "create", "full"]);
+    scratch.remove(".worktrees/gone");
+    scratch.write(".worktrees/mine", "m\n");
+    scratch.write("a.txt", "now\n");
+    let made = scratch.json(&["checkpoint", "create", "some", "--only", ".worktrees/mine", "a.txt"]);
+    let coverage = &made["coverage"][scratch.path().to_str().unwrap()];
+    assert_eq!(coverage["only"]["paths"], serde_json::json!(["a.txt"]));
+    assert_eq!(coverage["ignored"], serde_json::json!({"count": 2, "paths": [".worktrees/earlier", ".worktrees/mine"]}));
+    assert_eq!(scratch.git(&["show", &at("some", "a.txt")]), "now");
+}

@@ -221,7 +221,9 @@ impl Places {
                 return Ok(None);
             }
         }
-        places.paths = paths;
+        // Of what captures leave out nothing was seen.
+        let is_left_out = |path: &&RepoPath| options.excluded.iter().any(|root| is_below(path, root));
+        places.paths = PathSet::new(paths.iter().filter(|path| !is_left_out(path)).cloned());
         Ok(Some(places))
     }
 

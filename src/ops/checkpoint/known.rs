@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use super::captures::{Captured, CapturedWorktree, There, capture_all_with, there, together};
+use super::excluded;
 use super::look::document_of;
 use super::still::Still;
 use crate::domain::checkpoint::{CheckpointDocument, Coverage};
@@ -29,11 +30,17 @@ struct Complete {
 /// # Errors
 /// `INVALID_INPUT` where a path is in no worktree; those of a capture.
 pub(super) fn capture(ctx: &Context, options: &CaptureOptions, paths: &[PathBuf]) -> Result<Captured> {
-    let There { worktrees, coverage, linked: _ } = there(ctx)?;
+    let There { worktrees, coverage, linked } = there(ctx)?;
     let named = by_worktree(&worktrees, paths)?;
     let why = match complete(ctx) {
         Ok(complete) => match of_all(ctx, options, &complete, (worktrees, named))? {
-            Ok(captured) => return together(ctx, captured, coverage),
+            Ok(mut captured) => {
+                if let Some((main, _)) = captured.first_mut() {
+                    let coverage = &mut main.capture.coverage;
+                    excluded::name_again(ctx, (&main.worktree, &linked), &options.excluded, coverage)?;
+                }
+                return together(ctx, captured, coverage);
+            }
             Err(why) => why,
         },
         Err(why) => why,
