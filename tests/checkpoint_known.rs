@@ -43,7 +43,9 @@ fn only_what_is_named_is_looked_at_and_every_verb_says_so() {
     let only = &shown["checkpoint"]["document"]["coverage"][scratch.path().to_str().unwrap()]["only"];
     assert_eq!(only["allElseAsOf"], "full");
     assert_eq!(only["paths"], serde_json::json!(["a.txt", "new", "sub"]), "a folder that is gone is one path");
-    assert_eq!(shown["checkpoint"]["only"], serde_json::json!({"paths": 3, "allElseAsOf": "full"}));
+    let capture = scratch.git(&["rev-parse", "refs/axiom/captures/full"]);
+    let short = serde_json::json!({"paths": 3, "allElseAsOf": "full", "allElseCapture": capture});
+    assert_eq!(shown["checkpoint"]["only"], short);
     let people = scratch.axiom(&["checkpoint", "show", "some"]);
     assert!(people.contains(line) && people.contains("looked at: "), "{people}");
     let list = scratch.axiom(&["checkpoint", "list"]);
@@ -196,4 +198,26 @@ fn what_is_named_in_the_folder_of_the_workspaces_is_named_as_not_held() {
     assert_eq!(coverage["only"]["paths"], serde_json::json!(["a.txt"]));
     assert_eq!(coverage["ignored"], serde_json::json!({"count": 2, "paths": [".worktrees/earlier", ".worktrees/mine"]}));
     assert_eq!(scratch.git(&["show", &at("some", "a.txt")]), "now");
+}
+
+#[test]
+fn a_checkpoint_that_gets_the_name_again_is_not_what_all_else_is_as_of() {
+    let scratch = Scratch::new();
+    scratch.write("u", "big\n");
+    scratch.axiom(&["checkpoint", "create", "b"]);
+    scratch.write("a.txt", "now\n");
+    scratch.axiom(&["checkpoint", "create", "q", "--only", "a.txt"]);
+    scratch.axiom(&["checkpoint", "delete", "b", "--yes", "--protected"]);
+    let line = "all else is as of checkpoint b, which was deleted since";
+    for again in [false, true] {
+        if again {
+            scratch.write("u", "small\n");
+            scratch.axiom(&["checkpoint", "create", "b"]);
+        }
+        let shown = scratch.axiom(&["checkpoint", "show", "q"]);
+        assert_eq!(shown.matches(line).count(), 2, "{shown}");
+        assert!(scratch.axiom(&["rollback", "checkpoint", "q", "--dry-run"]).contains(line));
+        assert!(told(&scratch, &["checkpoint", "diff", "q"]).contains(line));
+        assert_eq!(scratch.json(&["checkpoint", "show", "q"])["checkpoint"]["only"]["allElseGone"], true);
+    }
 }

@@ -204,7 +204,12 @@ mod tests {
         for (complete, expected) in [(1, "c1 c2 c3"), (2, "c2 c3"), (5, ""), (7, "c0 c1")] {
             let mut state = state(&[(Trigger::Periodic, 0); 9]);
             for record in state.record.checkpoints.values_mut().filter(|record| record.seq > complete) {
-                record.only = Some(OnlyCount { paths: 1, all_else_as_of: CheckpointName::new("c0").unwrap() });
+                record.only = Some(OnlyCount {
+                    paths: 1,
+                    all_else_as_of: CheckpointName::new("c0").unwrap(),
+                    all_else_capture: None,
+                    all_else_gone: false,
+                });
             }
             assert_eq!(gone(&state, &RULES), expected, "{complete} complete ones");
         }

@@ -142,7 +142,13 @@ fn only(args: &Create, global: &Global) -> Result<Option<Vec<PathBuf>>> {
 pub(in crate::commands) fn only_text(only: &OnlyCount) -> String {
     let paths = words::count(only.paths, "path");
     let were = if only.paths == 1 { "was" } else { "were" };
-    format!("only {paths} {were} looked at; all else is as of checkpoint {}", only.all_else_as_of)
+    let since = since_deleted(only.all_else_gone);
+    format!("only {paths} {were} looked at; all else is as of checkpoint {}{since}", only.all_else_as_of)
+}
+
+/// What follows the name of the checkpoint that one of known paths is built on.
+fn since_deleted(gone: bool) -> &'static str {
+    if gone { ", which was deleted since" } else { "" }
 }
 
 /// What a checkpoint leaves out, in one line; `None` where it holds everything.
@@ -188,7 +194,7 @@ const KINDS: &[Kind] = &[
 ];
 
 /// What a capture leaves out, line by line, with paths.
-fn left_out(path_text: &str, coverage: &Coverage, sizes: &BTreeMap<String, u64>) -> Vec<String> {
+fn left_out(path_text: &str, coverage: &Coverage, sizes: &BTreeMap<String, u64>, base_gone: bool) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(only) = &coverage.only {
         let shown: Vec<String> =
@@ -196,7 +202,8 @@ fn left_out(path_text: &str, coverage: &Coverage, sizes: &BTreeMap<String, u64>)
         let more = only.paths.len() - shown.len();
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let what = if shown.is_empty() { format!("nothing in '{path_text}'") } else { format!("{}{more}", shown.join(", ")) };
-        lines.push(format!("looked at: {what}; all else is as of checkpoint {}", only.all_else_as_of));
+        let since = since_deleted(base_gone);
+        lines.push(format!("looked at: {what}; all else is as of checkpoint {}{since}", only.all_else_as_of));
     }
     if coverage.missing {
         lines.push(format!("not held: '{path_text}', whose folder is gone"));

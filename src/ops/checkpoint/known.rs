@@ -64,7 +64,7 @@ fn of_all(
             let (path, name) = (worktree.path().display(), &complete.name);
             return Ok(Err(format!("the newest complete checkpoint, {name}, does not hold '{path}'")));
         };
-        let earlier = Earlier { checkpoint: &complete.name, capture, coverage };
+        let earlier = Earlier { checkpoint: &complete.name, main: &complete.capture, capture, coverage };
         let mut paths = complete.since.get(&worktree.path_text()?).cloned().unwrap_or_default();
         paths.extend(named);
         let head = ctx.repo.head(&worktree)?;
