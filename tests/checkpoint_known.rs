@@ -221,3 +221,26 @@ fn a_checkpoint_that_gets_the_name_again_is_not_what_all_else_is_as_of() {
         assert_eq!(scratch.json(&["checkpoint", "show", "q"])["checkpoint"]["only"]["allElseGone"], true);
     }
 }
+
+#[test]
+fn named_paths_that_are_nowhere_are_told_of() {
+    let scratch = Scratch::new();
+    scratch.write("untracked", "u\n");
+    scratch.axiom(&["checkpoint", "create", "full"]);
+    scratch.write("new", "n\n");
+    scratch.git(&["add", "new"]);
+    for gone in ["untracked", "new", "a.txt", "sub/b.txt"] {
+        scratch.remove(gone);
+    }
+    scratch.write("fresh", "f\n");
+    let args =
+        ["checkpoint", "create", "some", "--only", "a.txt", "q2", "untracked", "new", "sub", "sub/*", "fresh", "staged.txt"];
+    let made = scratch.json(&args);
+    let place = |path: &str| scratch.path().join(path).display().to_string();
+    assert_eq!(made["nowhere"], serde_json::json!([place("q2"), place("sub/*")]));
+    let said = told(&scratch, &["checkpoint", "create", "--only", "a.txt", "q2"]);
+    let line =
+        format!("there is no '{}', and the checkpoint that this is built on has none; a name goes before --only", place("q2"));
+    assert!(said.contains(&line) && said.matches("there is no").count() == 1, "{said}");
+    assert!(scratch.json(&["checkpoint", "create", "--only", "fresh"]).get("nowhere").is_none());
+}

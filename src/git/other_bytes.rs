@@ -67,6 +67,24 @@ impl Repository {
         Ok(unknown)
     }
 
+    /// Whether a tree has a file or a folder at a path.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn is_in_tree(&self, tree: &Oid, path: &RepoPath) -> Result<bool> {
+        let mut folder = tree.clone();
+        let mut parts = path.as_bytes().split(|byte| *byte == b'/').peekable();
+        while let Some(part) = parts.next() {
+            let Some(entry) = self.read_tree(&folder)?.into_iter().find(|entry| entry.name == part) else { return Ok(false) };
+            match (parts.peek().is_some(), entry.mode == TREE) {
+                (true, true) => folder = entry.oid,
+                (true, false) => return Ok(false),
+                (false, _) => return Ok(true),
+            }
+        }
+        Ok(false)
+    }
+
     /// What a tree has at a path that is no folder.
     fn file_at(&self, tree: &Oid, path: &RepoPath) -> Result<Option<FileId>> {
         let mut folder = tree.clone();

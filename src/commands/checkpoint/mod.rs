@@ -79,6 +79,9 @@ struct Created<'a> {
     /// Why everything was looked at, where only some paths should have been.
     #[serde(skip_serializing_if = "Option::is_none")]
     looked_at_all: Option<String>,
+    /// Named paths that are neither there, nor staged, nor in the checkpoint that is built on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    nowhere: Vec<String>,
 }
 
 /// Runs a verb on checkpoints.
@@ -106,7 +109,7 @@ fn create(args: &Create, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let allow_unreadable = args.allow_unreadable;
     let wanted = Wanted { name: args.name.clone(), allow_unreadable, only, ..Wanted::by(Trigger::Manual) };
     let made = checkpoint::create_and_tell(&mut context, &wanted);
-    let (record, looked_at_all) = made.map_err(|error| {
+    let (record, checkpoint::Told { looked_at_all, nowhere }) = made.map_err(|error| {
         let help =
             (error.code() == Code::FileUnreadable).then_some("--allow-unreadable    makes a checkpoint without it, and says so");
         error.hints_of(help.map(str::to_owned))
@@ -118,11 +121,16 @@ fn create(args: &Create, global: &Global, screen: &mut Screen) -> Result<Exit> {
     if let Some(only) = &record.only {
         screen.note(&only_text(only));
     }
+    let nowhere: Vec<String> = nowhere.iter().map(|path| path.display().to_string()).collect();
+    for path in &nowhere {
+        screen
+            .note(&format!("there is no '{path}', and the checkpoint that this is built on has none; a name goes before --only"));
+    }
     if let Some(line) = summary(&document.coverage) {
         screen.note(&line);
     }
     let tag_name = format!("axiom/{}", record.name);
-    let answer = Created { checkpoint: &record, tag_name, coverage: &document.coverage, looked_at_all };
+    let answer = Created { checkpoint: &record, tag_name, coverage: &document.coverage, looked_at_all, nowhere };
     screen.answer(&answer, || format!("{}\n", record.name))?;
     Ok(Exit::Done)
 }

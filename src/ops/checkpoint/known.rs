@@ -32,6 +32,7 @@ struct Complete {
 pub(super) fn capture(ctx: &Context, options: &CaptureOptions, paths: &[PathBuf]) -> Result<Captured> {
     let There { worktrees, coverage, linked } = there(ctx)?;
     let named = by_worktree(&worktrees, paths)?;
+    let asked = named.clone();
     let why = match complete(ctx) {
         Ok(complete) => match of_all(ctx, options, &complete, (worktrees, named))? {
             Ok(mut captured) => {
@@ -39,7 +40,8 @@ pub(super) fn capture(ctx: &Context, options: &CaptureOptions, paths: &[PathBuf]
                     let coverage = &mut main.capture.coverage;
                     excluded::name_again(ctx, (&main.worktree, &linked), &options.excluded, coverage)?;
                 }
-                return together(ctx, captured, coverage);
+                let nowhere = nowhere(ctx, &complete, &captured, &asked)?;
+                return Ok(Captured { nowhere, ..together(ctx, captured, coverage)? });
             }
             Err(why) => why,
         },
@@ -82,6 +84,24 @@ fn of_all(
     }
     still.release();
     Ok(Ok(all))
+}
+
+/// The named paths at which there is nothing: not now, not staged, and not then. A name was mistyped perhaps.
+fn nowhere(ctx: &Context, complete: &Complete, captured: &Commits, asked: &[Vec<RepoPath>]) -> Result<Vec<PathBuf>> {
+    let mut nowhere = Vec::new();
+    for ((CapturedWorktree { worktree, capture }, _), paths) in captured.iter().zip(asked) {
+        for path in paths {
+            let place = worktree.path().join(path.to_path());
+            if place.symlink_metadata().is_ok() || ctx.repo.is_in_tree(&capture.index_tree, path)? {
+                continue;
+            }
+            let then = complete.of(worktree).map(|(then, _)| ctx.repo.read_commit(then)).transpose()?;
+            if !then.is_some_and(|then| ctx.repo.is_in_tree(&then.tree, path).unwrap_or(true)) {
+                nowhere.push(place);
+            }
+        }
+    }
+    Ok(nowhere)
 }
 
 /// What to build on, read from its capture; in words why there is nothing.
