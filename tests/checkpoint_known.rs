@@ -43,7 +43,9 @@ fn only_what_is_named_is_looked_at_and_every_verb_says_so() {
     let only = &shown["checkpoint"]["document"]["coverage"][scratch.path().to_str().unwrap()]["only"];
     assert_eq!(only["allElseAsOf"], "full");
     assert_eq!(only["paths"], serde_json::json!(["a.txt", "new", "sub"]), "a folder that is gone is one path");
-    assert_eq!(shown["checkpoint"]["only"], serde_json::json!({"paths": 3, "allElseAsOf": "full"}));
+    let capture = scratch.git(&["rev-parse", "refs/axiom/captures/full"]);
+    let short = serde_json::json!({"paths": 3, "allElseAsOf": "full", "allElseCapture": capture});
+    assert_eq!(shown["checkpoint"]["only"], short);
     let people = scratch.axiom(&["checkpoint", "show", "some"]);
     assert!(people.contains(line) && people.contains("looked at: "), "{people}");
     let list = scratch.axiom(&["checkpoint", "list"]);
@@ -180,4 +182,65 @@ fn merges_look_at_everything_before_and_after() {
         assert_eq!(scratch.git(&["show", &at(one["name"].as_str().unwrap(), "unnamed")]), "x");
     }
     assert!(list.iter().any(|one| one["trigger"] == "before-merge"), "{list:?}");
+}
+
+#[test]
+fn what_is_named_in_the_folder_of_the_workspaces_is_named_as_not_held() {
+    let scratch = Scratch::new();
+    scratch.write(".worktrees/earlier", "e\n");
+    scratch.write(".worktrees/gone", "g\n");
+    scratch.axiom(&["checkpoint", "create", "full"]);
+    scratch.remove(".worktrees/gone");
+    scratch.write(".worktrees/mine", "m\n");
+    scratch.write("a.txt", "now\n");
+    let made = scratch.json(&["checkpoint", "create", "some", "--only", ".worktrees/mine", "a.txt"]);
+    let coverage = &made["coverage"][scratch.path().to_str().unwrap()];
+    assert_eq!(coverage["only"]["paths"], serde_json::json!(["a.txt"]));
+    assert_eq!(coverage["ignored"], serde_json::json!({"count": 2, "paths": [".worktrees/earlier", ".worktrees/mine"]}));
+    assert_eq!(scratch.git(&["show", &at("some", "a.txt")]), "now");
+}
+
+#[test]
+fn a_checkpoint_that_gets_the_name_again_is_not_what_all_else_is_as_of() {
+    let scratch = Scratch::new();
+    scratch.write("u", "big\n");
+    scratch.axiom(&["checkpoint", "create", "b"]);
+    scratch.write("a.txt", "now\n");
+    scratch.axiom(&["checkpoint", "create", "q", "--only", "a.txt"]);
+    scratch.axiom(&["checkpoint", "delete", "b", "--yes", "--protected"]);
+    let line = "all else is as of checkpoint b, which was deleted since";
+    for again in [false, true] {
+        if again {
+            scratch.write("u", "small\n");
+            scratch.axiom(&["checkpoint", "create", "b"]);
+        }
+        let shown = scratch.axiom(&["checkpoint", "show", "q"]);
+        assert_eq!(shown.matches(line).count(), 2, "{shown}");
+        assert!(scratch.axiom(&["rollback", "checkpoint", "q", "--dry-run"]).contains(line));
+        assert!(told(&scratch, &["checkpoint", "diff", "q"]).contains(line));
+        assert_eq!(scratch.json(&["checkpoint", "show", "q"])["checkpoint"]["only"]["allElseGone"], true);
+    }
+}
+
+#[test]
+fn named_paths_that_are_nowhere_are_told_of() {
+    let scratch = Scratch::new();
+    scratch.write("untracked", "u\n");
+    scratch.axiom(&["checkpoint", "create", "full"]);
+    scratch.write("new", "n\n");
+    scratch.git(&["add", "new"]);
+    for gone in ["untracked", "new", "a.txt", "sub/b.txt"] {
+        scratch.remove(gone);
+    }
+    scratch.write("fresh", "f\n");
+    let args =
+        ["checkpoint", "create", "some", "--only", "a.txt", "q2", "untracked", "new", "sub", "sub/*", "fresh", "staged.txt"];
+    let made = scratch.json(&args);
+    let place = |path: &str| scratch.path().join(path).display().to_string();
+    assert_eq!(made["nowhere"], serde_json::json!([place("q2"), place("sub/*")]));
+    let said = told(&scratch, &["checkpoint", "create", "--only", "a.txt", "q2"]);
+    let line =
+        format!("there is no '{}', and the checkpoint that this is built on has none; a name goes before --only", place("q2"));
+    assert!(said.contains(&line) && said.matches("there is no").count() == 1, "{said}");
+    assert!(scratch.json(&["checkpoint", "create", "--only", "fresh"]).get("nowhere").is_none());
 }

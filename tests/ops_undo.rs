@@ -307,3 +307,37 @@ fn an_undo_of_a_deletion_that_was_killed_before_the_tags_is_completed_by_the_nex
         scratch.fsck();
     }
 }
+
+#[test]
+fn ignored_files_that_a_rollback_found_as_the_checkpoint_has_them_stay_when_it_is_undone() {
+    let scratch = Scratch::new();
+    scratch.git(&["config", "core.autocrlf", "input"]);
+    scratch.write(".env", "KEY=1\n");
+    scratch.write("lines.env", "1\r\n2\r\n");
+    scratch.write("cfg/k", "k\n");
+    scratch.write("cfg/other", "then\n");
+    std::os::unix::fs::symlink("k", scratch.path().join("cfg/link")).unwrap();
+    scratch.axiom(&["checkpoint", "create", "c"]);
+    scratch.write(".gitignore", ".env\nlines.env\ncfg/\n");
+    scratch.git(&["add", ".gitignore"]);
+    scratch.git(&["commit", "-q", "-m", "ignore"]);
+    scratch.write("cfg/other", "now\n");
+    let before = contents(&scratch.path());
+    let preview = scratch.axiom(&["rollback", "checkpoint", "c", "--dry-run"]);
+    assert!(preview.contains("cfg/other") && !preview.contains(".env"), "{preview}");
+    let mut after = None;
+    for _ in 0..2 {
+        scratch.axiom(&["rollback", "checkpoint", "c", "--yes"]);
+        assert_eq!(scratch.read("cfg/other"), "then\n");
+        let there = contents(&scratch.path());
+        assert_eq!(after.get_or_insert_with(|| there.clone()), &there);
+        scratch.axiom(&["undo", "--yes"]);
+        assert_eq!(contents(&scratch.path()), before);
+        scratch.axiom(&["redo", "--yes"]);
+        assert_eq!(contents(&scratch.path()), there);
+        scratch.axiom(&["undo", "--yes"]);
+        assert_eq!(contents(&scratch.path()), before);
+    }
+    assert_eq!(std::fs::read_link(scratch.path().join("cfg/link")).unwrap().to_str(), Some("k"));
+    scratch.fsck();
+}

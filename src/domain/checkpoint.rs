@@ -169,8 +169,13 @@ impl CheckpointDocument {
     /// What was looked at, where that was not everything.
     pub fn only(&self) -> Option<OnlyCount> {
         let only = || self.coverage.values().filter_map(|coverage| coverage.only.as_ref());
-        let base = only().next()?.all_else_as_of.clone();
-        Some(OnlyCount { paths: only().map(|only| only.paths.len() as u64).sum(), all_else_as_of: base })
+        let base = only().next()?.clone();
+        Some(OnlyCount {
+            paths: only().map(|only| only.paths.len() as u64).sum(),
+            all_else_as_of: base.all_else_as_of,
+            all_else_capture: base.all_else_capture,
+            all_else_gone: false,
+        })
     }
 }
 

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::checkpoint::{CheckpointRecord, Coverage, LISTED, PathSample, Trigger};
 use super::ids::CheckpointName;
-use super::names::RepoPath;
+use super::names::{Oid, RepoPath};
 use super::path_set::PathSet;
 use super::state::State;
 
@@ -18,6 +18,9 @@ pub struct OnlyPaths {
     pub paths: Vec<RepoPath>,
     /// The checkpoint of which all else is.
     pub all_else_as_of: CheckpointName,
+    /// Its capture: a name may be given again. None in what was made before this was written down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub all_else_capture: Option<Oid>,
 }
 
 /// The same in short, as the state records it.
@@ -28,6 +31,27 @@ pub struct OnlyCount {
     pub paths: u64,
     /// The checkpoint of which all else is.
     pub all_else_as_of: CheckpointName,
+    /// Its capture: a name may be given again. None in what was made before this was written down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub all_else_capture: Option<Oid>,
+    /// Whether that checkpoint was deleted since: only where it is shown, never recorded.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub all_else_gone: bool,
+}
+
+impl OnlyCount {
+    /// Whether all else is as of this checkpoint, and not of an earlier one of its name.
+    pub fn is_on(&self, record: &CheckpointRecord) -> bool {
+        let same = self.all_else_capture.as_ref().is_none_or(|capture| *capture == record.capture);
+        same && self.all_else_as_of == record.name
+    }
+
+    /// As it is shown: with whether that checkpoint is still there.
+    #[must_use]
+    pub fn shown(&self, state: &State) -> Self {
+        let is_there = state.record.checkpoints.get(&self.all_else_as_of).is_some_and(|record| self.is_on(record));
+        Self { all_else_gone: !is_there, ..self.clone() }
+    }
 }
 
 /// What a checkpoint of known paths can be built on.
@@ -54,7 +78,7 @@ pub fn base(state: &State) -> Result<Base<'_>, String> {
     if changes_files_next(complete.trigger) {
         return Err(format!("files were changed by git axiom itself after the newest complete checkpoint, {}", complete.name));
     }
-    let on_it = |record: &CheckpointRecord| record.only.as_ref().is_some_and(|only| only.all_else_as_of == complete.name);
+    let on_it = |record: &CheckpointRecord| record.only.as_ref().is_some_and(|only| only.is_on(complete));
     Ok(Base { complete, last: newest(&on_it) })
 }
 
@@ -118,7 +142,6 @@ pub fn held_else(then: &Coverage, looked_at: &PathSet, seen: Coverage, is_there:
 #[cfg(test)]
 mod tests {
     use super::super::checkpoint::CheckpointType;
-    use super::super::names::Oid;
     use super::*;
 
     fn name(text: &str) -> CheckpointName {
@@ -140,7 +163,7 @@ mod tests {
                 seq: number as u64,
                 tasks_completed: 0,
                 size: None,
-                only: on.map(|on| OnlyCount { paths: 1, all_else_as_of: name(on) }),
+                only: on.map(|on| OnlyCount { paths: 1, all_else_as_of: name(on), all_else_capture: None, all_else_gone: false }),
             };
             state.record.checkpoints.insert(record.name.clone(), record);
         }
@@ -170,6 +193,22 @@ mod tests {
             let found = base(&state).map(|base| (base.complete.name.as_str(), base.last.map(|last| last.name.as_str())));
             assert_eq!(found.map_err(drop), *expected, "{checkpoints:?}");
         }
+    }
+
+    #[test]
+    fn another_checkpoint_of_the_name_is_not_what_it_was_built_on() {
+        let mut state = state(&[("b", Trigger::Manual, None), ("q", Trigger::Manual, Some("b"))]);
+        let capture = |digit: &str| Oid::new(digit.repeat(40)).ok();
+        for (of, same) in [(None, true), (capture("1"), true), (capture("3"), false)] {
+            let mut only = state.record.checkpoints[&name("q")].only.clone().unwrap();
+            only.all_else_capture = of.clone();
+            assert_eq!(only.shown(&state).all_else_gone, !same, "{of:?}");
+            state.record.checkpoints.get_mut(&name("q")).unwrap().only = Some(only);
+            assert_eq!(base(&state).unwrap().last.is_some(), same, "{of:?}");
+        }
+        let only = state.record.checkpoints[&name("q")].only.clone().unwrap();
+        state.record.checkpoints.remove(&name("b"));
+        assert!(only.shown(&state).all_else_gone);
     }
 
     #[test]

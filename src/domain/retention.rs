@@ -92,12 +92,16 @@ pub fn protections(state: &State, rules: &Rules, now: Timestamp) -> BTreeMap<Che
     kept
 }
 
-/// The checkpoints that have had their time, oldest first: over the age, or over the count.
+/// The checkpoints that have had their time, oldest first: over the age, or over the count. Complete ones and those of known
+/// paths are counted each by themselves: one is made after every edit of an agent's, and they are built on complete ones.
 pub fn expired(state: &State, rules: &Rules, now: Timestamp) -> Vec<CheckpointName> {
     let kept = protections(state, rules, now);
     let mut gone = Vec::new();
-    for (place, record) in newest_first(state).into_iter().enumerate() {
-        let over_count = place >= rules.max_count as usize;
+    let (mut complete, mut of_paths) = (0, 0);
+    for record in newest_first(state) {
+        let counted = if record.only.is_none() { &mut complete } else { &mut of_paths };
+        *counted += 1;
+        let over_count = *counted > rules.max_count;
         let over_age = age_in_days(record, now) >= i64::from(rules.max_age_days);
         if (over_count || over_age) && !kept.contains_key(&record.name) {
             gone.push(record.name.clone());
@@ -196,12 +200,19 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_complete_one_stays_below_many_of_known_paths() {
-        let mut state = state(&[(Trigger::Periodic, 0); 9]);
-        for record in state.record.checkpoints.values_mut().filter(|record| record.seq > 2) {
-            record.only = Some(OnlyCount { paths: 1, all_else_as_of: CheckpointName::new("c1").unwrap() });
+    fn complete_ones_and_those_of_known_paths_do_not_push_each_other_out() {
+        for (complete, expected) in [(1, "c1 c2 c3"), (2, "c2 c3"), (5, ""), (7, "c0 c1")] {
+            let mut state = state(&[(Trigger::Periodic, 0); 9]);
+            for record in state.record.checkpoints.values_mut().filter(|record| record.seq > complete) {
+                record.only = Some(OnlyCount {
+                    paths: 1,
+                    all_else_as_of: CheckpointName::new("c0").unwrap(),
+                    all_else_capture: None,
+                    all_else_gone: false,
+                });
+            }
+            assert_eq!(gone(&state, &RULES), expected, "{complete} complete ones");
         }
-        assert_eq!(gone(&state, &RULES), "c0 c2 c3");
     }
 
     fn gone(state: &State, rules: &Rules) -> String {

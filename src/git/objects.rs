@@ -2,7 +2,7 @@
 //!
 //! What is written here is on disk only after [`Repository::sync_objects`]; changing a ref does that by itself.
 
-use crate::domain::names::Oid;
+use crate::domain::names::{Oid, RepoPath};
 use crate::env;
 use crate::error::{Code, Error, Result};
 
@@ -328,6 +328,24 @@ impl Repository {
     /// As [`Repository::read_object`].
     pub(super) fn read_raw_tree(&self, oid: &Oid) -> Result<Vec<u8>> {
         self.read_object("tree", oid, STRUCTURE_LIMIT)
+    }
+
+    /// Whether a tree has a file or a folder at a path.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn is_in_tree(&self, tree: &Oid, path: &RepoPath) -> Result<bool> {
+        let mut folder = tree.clone();
+        let mut parts = path.as_bytes().split(|byte| *byte == b'/').peekable();
+        while let Some(part) = parts.next() {
+            let Some(entry) = self.read_tree(&folder)?.into_iter().find(|entry| entry.name == part) else { return Ok(false) };
+            match (parts.peek().is_some(), entry.mode == TREE) {
+                (true, true) => folder = entry.oid,
+                (true, false) => return Ok(false),
+                (false, _) => return Ok(true),
+            }
+        }
+        Ok(false)
     }
 
     /// The entries of one tree, not recursive.

@@ -1,11 +1,15 @@
 //! The plan for taking an attempt at a restore back. Nothing is written for it: each file is told by its hash.
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::Metadata;
+
 use crate::domain::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 
 use super::history::{FileId, TreeChange};
 use super::objects::SYMLINK;
 use super::place::{Found, Stamp, Trash, look};
+use super::raw_files::{RAW_LIMIT, RawFile, wanted_bytes};
 use super::repository::Repository;
 use super::restore::{Attempt, LINK_LIMIT, Planned, Restore, executable, wanted_folders};
 use super::restore_plan::{Now, Step, decide_back};
@@ -65,6 +69,57 @@ impl Repository {
         let plan = self.look_back(&restore, changes, &Trash::unopened(&trash))?;
         let there = changes.iter().zip(plan).filter(|(change, planned)| change.new.is_none() && planned.step == Step::Remove);
         Ok(there.map(|(change, _)| change.clone().reversed()).collect())
+    }
+
+    /// The files that only the second of two trees has, and that are on disk just as it says: the first cannot name them
+    /// where git ignores them, and they were there before all the same. `raw` is what is kept of the second one's bytes.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `IO_FAILED`.
+    pub fn there_already(
+        &self,
+        worktree: &Worktree,
+        (from, to): (&Oid, &Oid),
+        changes: &[TreeChange],
+        raw: &[RawFile],
+    ) -> Result<Vec<TreeChange>> {
+        let is_file = |meta: &Metadata| meta.is_file() || meta.is_symlink();
+        let place = |path: &RepoPath| worktree.path().join(path.to_path());
+        let known: BTreeSet<RepoPath> = changes.iter().filter(|one| one.old.is_some()).map(|one| one.path.clone()).collect();
+        let mut seen = Vec::new();
+        for change in changes.iter().filter(|change| change.old.is_none()) {
+            // Where a file is known to be, nothing is below it.
+            let is_below = || change.path.folders_above().any(|above| known.contains(&above));
+            match place(&change.path).symlink_metadata() {
+                Ok(meta) if is_file(&meta) && !is_below() => seen.push((change.clone().reversed(), meta)),
+                Ok(_) | Err(_) => {}
+            }
+        }
+        let (reversed, metas): (Vec<TreeChange>, Vec<Metadata>) = seen.into_iter().unzip();
+        let metas: BTreeMap<&RepoPath, &Metadata> = reversed.iter().map(|change| &change.path).zip(&metas).collect();
+        let keeps = self.keeps();
+        let mut there = self.still_there(worktree, (to, from), &reversed)?;
+        there.retain(|change| {
+            let Some((file, meta)) = change.new.as_ref().zip(metas.get(&change.path)) else { return false };
+            !keeps.modes || file.mode == SYMLINK || (file.mode & EXECUTE != 0) == executable(meta)
+        });
+        let mut same = Vec::with_capacity(there.len());
+        for change in there {
+            // git may take other bytes for the same.
+            let wanted = wanted_bytes(raw, std::slice::from_ref(&change)).pop();
+            let differs = match wanted {
+                Some(raw) => {
+                    let place = place(&change.path);
+                    let bytes = std::fs::read(&place).map_err(|e| Error::io("read", &place, e))?;
+                    self.read_blob(&raw.oid, RAW_LIMIT)? != bytes
+                }
+                None => false,
+            };
+            if !differs {
+                same.push(change);
+            }
+        }
+        Ok(same)
     }
 
     fn look_back<'c>(&self, restore: &Restore<'_>, changes: &'c [TreeChange], trash: &Trash<'_>) -> Result<Vec<Planned<'c>>> {

@@ -76,12 +76,24 @@ pub fn create(ctx: &mut Context, wanted: &Wanted) -> Result<CheckpointRecord> {
     create_and_tell(ctx, wanted).map(|(record, _)| record)
 }
 
-/// As [`create`]; says too why everything was looked at, where only some paths should have been.
+/// What there is to say of a checkpoint for which only some paths should be looked at.
+#[derive(Debug)]
+pub struct Told {
+    /// Why everything was looked at all the same.
+    pub looked_at_all: Option<String>,
+    /// The named paths that are nowhere: neither there, nor staged, nor in the checkpoint that is built on.
+    pub nowhere: Vec<PathBuf>,
+}
+
+/// As [`create`]; tells too what became of the paths that should be looked at.
 ///
 /// # Errors
 /// As [`create`].
-pub fn create_and_tell(ctx: &mut Context, wanted: &Wanted) -> Result<(CheckpointRecord, Option<String>)> {
-    ctx.with_operation_lock(|ctx| create_locked(ctx, wanted).map(|(record, captured)| (record, captured.looked_at_all)))
+pub fn create_and_tell(ctx: &mut Context, wanted: &Wanted) -> Result<(CheckpointRecord, Told)> {
+    ctx.with_operation_lock(|ctx| {
+        let (record, Captured { looked_at_all, nowhere, .. }) = create_locked(ctx, wanted)?;
+        Ok((record, Told { looked_at_all, nowhere }))
+    })
 }
 
 /// As [`create`], for a caller that holds the operation lock; returns what was captured too.

@@ -133,7 +133,8 @@ fn people(shown: &Shown) -> String {
         text.push_str(&format!("{}\n", only_text(only)));
     }
     for (path, coverage) in &document.coverage {
-        for line in left_out(path, coverage, &shown.sizes_now) {
+        let gone = shown.listed.only.as_ref().is_some_and(|only| only.all_else_gone);
+        for line in left_out(path, coverage, &shown.sizes_now, gone) {
             text.push_str(&line);
             text.push('\n');
         }

@@ -82,10 +82,11 @@ fn overview(context: &Context, all: &[Listed]) -> Result<String> {
     let added: u64 = all.iter().filter_map(|one| one.size).sum();
     let space = checkpoint::space(context)?;
     let table = if all.is_empty() { String::new() } else { table(&rows(all)) };
+    let (limit, of_paths) = (context.config.checkpoints.max_count, all.iter().filter(|one| one.only.is_some()).count());
+    let of_paths_text = if of_paths == 0 { String::new() } else { format!(" and {of_paths}/{limit} of known paths") };
     Ok(format!(
-        "{table}{}/{} checkpoints ({named} named, {} automatic), which added {}; the repository takes {}, with {}",
-        all.len(),
-        context.config.checkpoints.max_count,
+        "{table}{}/{limit} checkpoints{of_paths_text} ({named} named, {} automatic), which added {}; the repository takes {}, with {}",
+        all.len() - of_paths,
         all.len() - named,
         size_text(Some(added)),
         size_text(Some(space.bytes)),

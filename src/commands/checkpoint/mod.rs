@@ -79,6 +79,9 @@ struct Created<'a> {
     /// Why everything was looked at, where only some paths should have been.
     #[serde(skip_serializing_if = "Option::is_none")]
     looked_at_all: Option<String>,
+    /// Named paths that are neither there, nor staged, nor in the checkpoint that is built on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    nowhere: Vec<String>,
 }
 
 /// Runs a verb on checkpoints.
@@ -106,7 +109,7 @@ fn create(args: &Create, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let allow_unreadable = args.allow_unreadable;
     let wanted = Wanted { name: args.name.clone(), allow_unreadable, only, ..Wanted::by(Trigger::Manual) };
     let made = checkpoint::create_and_tell(&mut context, &wanted);
-    let (record, looked_at_all) = made.map_err(|error| {
+    let (record, checkpoint::Told { looked_at_all, nowhere }) = made.map_err(|error| {
         let help =
             (error.code() == Code::FileUnreadable).then_some("--allow-unreadable    makes a checkpoint without it, and says so");
         error.hints_of(help.map(str::to_owned))
@@ -118,11 +121,16 @@ fn create(args: &Create, global: &Global, screen: &mut Screen) -> Result<Exit> {
     if let Some(only) = &record.only {
         screen.note(&only_text(only));
     }
+    let nowhere: Vec<String> = nowhere.iter().map(|path| path.display().to_string()).collect();
+    for path in &nowhere {
+        screen
+            .note(&format!("there is no '{path}', and the checkpoint that this is built on has none; a name goes before --only"));
+    }
     if let Some(line) = summary(&document.coverage) {
         screen.note(&line);
     }
     let tag_name = format!("axiom/{}", record.name);
-    let answer = Created { checkpoint: &record, tag_name, coverage: &document.coverage, looked_at_all };
+    let answer = Created { checkpoint: &record, tag_name, coverage: &document.coverage, looked_at_all, nowhere };
     screen.answer(&answer, || format!("{}\n", record.name))?;
     Ok(Exit::Done)
 }
@@ -142,7 +150,13 @@ fn only(args: &Create, global: &Global) -> Result<Option<Vec<PathBuf>>> {
 pub(in crate::commands) fn only_text(only: &OnlyCount) -> String {
     let paths = words::count(only.paths, "path");
     let were = if only.paths == 1 { "was" } else { "were" };
-    format!("only {paths} {were} looked at; all else is as of checkpoint {}", only.all_else_as_of)
+    let since = since_deleted(only.all_else_gone);
+    format!("only {paths} {were} looked at; all else is as of checkpoint {}{since}", only.all_else_as_of)
+}
+
+/// What follows the name of the checkpoint that one of known paths is built on.
+fn since_deleted(gone: bool) -> &'static str {
+    if gone { ", which was deleted since" } else { "" }
 }
 
 /// What a checkpoint leaves out, in one line; `None` where it holds everything.
@@ -188,7 +202,7 @@ const KINDS: &[Kind] = &[
 ];
 
 /// What a capture leaves out, line by line, with paths.
-fn left_out(path_text: &str, coverage: &Coverage, sizes: &BTreeMap<String, u64>) -> Vec<String> {
+fn left_out(path_text: &str, coverage: &Coverage, sizes: &BTreeMap<String, u64>, base_gone: bool) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(only) = &coverage.only {
         let shown: Vec<String> =
@@ -196,7 +210,8 @@ fn left_out(path_text: &str, coverage: &Coverage, sizes: &BTreeMap<String, u64>)
         let more = only.paths.len() - shown.len();
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
         let what = if shown.is_empty() { format!("nothing in '{path_text}'") } else { format!("{}{more}", shown.join(", ")) };
-        lines.push(format!("looked at: {what}; all else is as of checkpoint {}", only.all_else_as_of));
+        let since = since_deleted(base_gone);
+        lines.push(format!("looked at: {what}; all else is as of checkpoint {}{since}", only.all_else_as_of));
     }
     if coverage.missing {
         lines.push(format!("not held: '{path_text}', whose folder is gone"));

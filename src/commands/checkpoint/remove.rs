@@ -42,7 +42,8 @@ pub struct Delete {
 /// Arguments of `checkpoint cleanup`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without options: what checkpoints.maxCount and maxAgeDays say. Never deleted are the newest
+Without options: what checkpoints.maxCount and maxAgeDays say; complete ones and those of
+known paths (create --only) are counted each by themselves. Never deleted are the newest
 three, the session's start, and what undo or an interrupted operation needs; named ones only
 with --protected.")]
 pub struct Cleanup {

@@ -100,7 +100,7 @@ pub(super) fn diff(args: &Diff, global: &Global, screen: &mut Screen) -> Result<
     for name in std::iter::once(&args.name).chain(&args.other) {
         let record = checkpoint::find(&context, name)?;
         if let Some(only) = &record.only {
-            screen.note(&format!("for {}, {}", record.name, only_text(only)));
+            screen.note(&format!("for {}, {}", record.name, only_text(&only.shown(context.state()))));
         }
     }
     if screen.wants_json() {

@@ -39,6 +39,8 @@ const MANY: usize = 1000;
 pub struct Earlier<'a> {
     /// The checkpoint that it belongs to.
     pub checkpoint: &'a CheckpointName,
+    /// What that checkpoint's ref names: the capture of the main worktree.
+    pub main: &'a Oid,
     /// Its commit.
     pub capture: &'a Oid,
     /// What it does not hold.
@@ -119,7 +121,7 @@ impl Repository {
         let is_there = |path: &RepoPath| std::fs::symlink_metadata(worktree.path().join(path.to_path())).is_ok();
         let mut coverage = held_else(earlier.coverage, &looked_at, coverage, is_there);
         let paths = looked_at.iter().cloned().collect();
-        coverage.only = Some(OnlyPaths { paths, all_else_as_of: earlier.checkpoint.clone() });
+        coverage.only = Some(earlier.with(paths));
         Ok(Some(WorktreeCapture { head, tree, index_tree, extras, coverage }))
     }
 
@@ -129,7 +131,7 @@ impl Repository {
     /// `CHECKPOINT_DAMAGED`, `GIT_FAILED`.
     pub fn capture_again(&self, head: crate::git::Head, earlier: Earlier<'_>) -> Result<WorktreeCapture> {
         let Then { tree, index_tree, extras } = self.then(earlier)?;
-        let only = Some(OnlyPaths { paths: Vec::new(), all_else_as_of: earlier.checkpoint.clone() });
+        let only = Some(earlier.with(Vec::new()));
         Ok(WorktreeCapture { head, tree, index_tree, extras, coverage: Coverage { only, ..earlier.coverage.clone() } })
     }
 
@@ -144,6 +146,11 @@ impl Repository {
 }
 
 impl Earlier<'_> {
+    /// What the coverage says where only `paths` were looked at.
+    fn with(&self, paths: Vec<RepoPath>) -> OnlyPaths {
+        OnlyPaths { paths, all_else_as_of: self.checkpoint.clone(), all_else_capture: Some(self.main.clone()) }
+    }
+
     /// Whether something is tracked now in a folder of which nothing was held: then what is beside it has to be seen.
     fn hides_tracked(&self, index: &LiveIndex, looked_at: &PathSet) -> bool {
         let Coverage { ignored, nested_repositories, unreadable, .. } = self.coverage;
@@ -221,7 +228,9 @@ impl Places {
                 return Ok(None);
             }
         }
-        places.paths = paths;
+        // Of what captures leave out nothing was seen.
+        let is_left_out = |path: &&RepoPath| options.excluded.iter().any(|root| is_below(path, root));
+        places.paths = PathSet::new(paths.iter().filter(|path| !is_left_out(path)).cloned());
         Ok(Some(places))
     }
 

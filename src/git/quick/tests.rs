@@ -171,7 +171,7 @@ fn named(scratch: &Scratch, then: &WorktreeCapture, paths: &[RepoPath]) -> Optio
     let (repo, main) = (scratch.repo(), scratch.main());
     let commit = repo.commit_capture(then, "then", &[]).unwrap().commit;
     let checkpoint = CheckpointName::new("then").unwrap();
-    let earlier = Earlier { checkpoint: &checkpoint, capture: &commit, coverage: &then.coverage };
+    let earlier = Earlier { checkpoint: &checkpoint, main: &commit, capture: &commit, coverage: &then.coverage };
     repo.capture_named(&main, &options(), earlier, paths).unwrap()
 }
 

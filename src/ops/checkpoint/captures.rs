@@ -48,6 +48,8 @@ pub struct Captured {
     pub coverage: BTreeMap<String, Coverage>,
     /// Why everything was looked at, where only some paths should have been.
     pub looked_at_all: Option<String>,
+    /// Paths that shall be looked at and are nowhere: neither there, nor staged, nor in the checkpoint that is built on.
+    pub nowhere: Vec<PathBuf>,
 }
 
 /// Which worktrees there are.
@@ -153,7 +155,7 @@ pub(super) fn together(
         coverage.insert(one.worktree.path_text()?, one.capture.coverage.clone());
         workspaces.push(with_commit(ctx, one, commit)?);
     }
-    Ok(Captured { main, workspaces, refs: refs(ctx)?, coverage, looked_at_all: None })
+    Ok(Captured { main, workspaces, refs: refs(ctx)?, coverage, looked_at_all: None, nowhere: Vec::new() })
 }
 
 fn gone(path: &Path) -> Result<bool> {

@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::domain::names::RepoPath;
+use crate::domain::path_set::PathSet;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::git::{Coverage, Worktree};
@@ -40,6 +41,24 @@ pub(super) fn name_users_own(
         coverage.ignored.add(RepoPath::new(path));
     }
     Ok(())
+}
+
+/// As [`name_users_own`], where the coverage has what was there at an earlier moment.
+///
+/// # Errors
+/// As [`name_users_own`].
+pub(super) fn name_again(
+    ctx: &Context,
+    both: (&Worktree, &[PathBuf]),
+    excluded: &[RepoPath],
+    coverage: &mut Coverage,
+) -> Result<()> {
+    let left_out = PathSet::new(excluded.iter().cloned());
+    let ignored = &mut coverage.ignored;
+    let listed = ignored.paths.len();
+    ignored.paths.retain(|path| !left_out.covers(path));
+    ignored.count = ignored.count.saturating_sub((listed - ignored.paths.len()) as u64);
+    name_users_own(ctx, both, excluded, coverage)
 }
 
 /// The entries of the folder that are neither worktrees of this repository, nor the trash or in it by a name of ours.

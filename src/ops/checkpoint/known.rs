@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
 use super::captures::{Captured, CapturedWorktree, There, capture_all_with, there, together};
+use super::excluded;
 use super::look::document_of;
 use super::still::Still;
 use crate::domain::checkpoint::{CheckpointDocument, Coverage};
@@ -29,11 +30,19 @@ struct Complete {
 /// # Errors
 /// `INVALID_INPUT` where a path is in no worktree; those of a capture.
 pub(super) fn capture(ctx: &Context, options: &CaptureOptions, paths: &[PathBuf]) -> Result<Captured> {
-    let There { worktrees, coverage, linked: _ } = there(ctx)?;
+    let There { worktrees, coverage, linked } = there(ctx)?;
     let named = by_worktree(&worktrees, paths)?;
+    let asked = named.clone();
     let why = match complete(ctx) {
         Ok(complete) => match of_all(ctx, options, &complete, (worktrees, named))? {
-            Ok(captured) => return together(ctx, captured, coverage),
+            Ok(mut captured) => {
+                if let Some((main, _)) = captured.first_mut() {
+                    let coverage = &mut main.capture.coverage;
+                    excluded::name_again(ctx, (&main.worktree, &linked), &options.excluded, coverage)?;
+                }
+                let nowhere = nowhere(ctx, &complete, &captured, &asked)?;
+                return Ok(Captured { nowhere, ..together(ctx, captured, coverage)? });
+            }
             Err(why) => why,
         },
         Err(why) => why,
@@ -57,7 +66,7 @@ fn of_all(
             let (path, name) = (worktree.path().display(), &complete.name);
             return Ok(Err(format!("the newest complete checkpoint, {name}, does not hold '{path}'")));
         };
-        let earlier = Earlier { checkpoint: &complete.name, capture, coverage };
+        let earlier = Earlier { checkpoint: &complete.name, main: &complete.capture, capture, coverage };
         let mut paths = complete.since.get(&worktree.path_text()?).cloned().unwrap_or_default();
         paths.extend(named);
         let head = ctx.repo.head(&worktree)?;
@@ -75,6 +84,24 @@ fn of_all(
     }
     still.release();
     Ok(Ok(all))
+}
+
+/// The named paths at which there is nothing: not now, not staged, and not then. A name was mistyped perhaps.
+fn nowhere(ctx: &Context, complete: &Complete, captured: &Commits, asked: &[Vec<RepoPath>]) -> Result<Vec<PathBuf>> {
+    let mut nowhere = Vec::new();
+    for ((CapturedWorktree { worktree, capture }, _), paths) in captured.iter().zip(asked) {
+        for path in paths {
+            let place = worktree.path().join(path.to_path());
+            if place.symlink_metadata().is_ok() || ctx.repo.is_in_tree(&capture.index_tree, path)? {
+                continue;
+            }
+            let then = complete.of(worktree).map(|(then, _)| ctx.repo.read_commit(then)).transpose()?;
+            if !then.is_some_and(|then| ctx.repo.is_in_tree(&then.tree, path).unwrap_or(true)) {
+                nowhere.push(place);
+            }
+        }
+    }
+    Ok(nowhere)
 }
 
 /// What to build on, read from its capture; in words why there is nothing.

@@ -116,7 +116,7 @@ fn listed(ctx: &Context, number: usize, record: &CheckpointRecord, since: &BTree
         tasks_since: ctx.state().record.tasks_completed.saturating_sub(record.tasks_completed),
         commits_since: record.git_commit.as_ref().and_then(|commit| since.get(commit)).copied(),
         size: record.size,
-        only: record.only.clone(),
+        only: record.only.as_ref().map(|only| only.shown(ctx.state())),
     }
 }
 

@@ -11,6 +11,7 @@ use crate::domain::names::{Oid, RefName, RepoPath};
 use crate::domain::operation::HeadState;
 use crate::domain::rollback::TaskChange;
 use crate::domain::session::Mode;
+use crate::domain::state::State;
 use crate::domain::text::Change;
 use crate::git::TreeChange;
 
@@ -190,10 +191,10 @@ pub struct Preview {
 
 impl Preview {
     /// Of a rollback that does nothing yet.
-    pub(super) fn of(record: &CheckpointRecord) -> Self {
+    pub(super) fn of(state: &State, record: &CheckpointRecord) -> Self {
         Self {
             checkpoint: record.name.clone(),
-            only: record.only.clone(),
+            only: record.only.as_ref().map(|only| only.shown(state)),
             worktree: None,
             agents: Vec::new(),
             heads: Vec::new(),

@@ -33,19 +33,23 @@ pub(super) fn worktree_change(
     coverage: Option<&Coverage>,
     preview: &mut Preview,
 ) -> Result<WorktreeChange> {
-    let CaptureParts { files, index, .. } = ctx.repo.capture_parts(then)?;
+    let CaptureParts { files: held, index, .. } = ctx.repo.capture_parts(then)?;
     let CapturedWorktree { worktree, capture: now } = now;
-    let changes = ctx.repo.diff_trees(&now.tree, &files)?;
-    let files = with_spared(ctx, worktree, &changes, files, coverage)?;
+    let changes = ctx.repo.diff_trees(&now.tree, &held)?;
+    let files = with_spared(ctx, worktree, &changes, held.clone(), coverage)?;
     let (files, kept) = with_own_submodules(ctx, Path::new(&path), files, &changes)?;
     preview.submodules.extend(kept.into_iter().map(|inside| FileLoss { worktree: path.clone(), path: inside }));
     let extras = extras_of(ctx, Some(then))?;
+    // What git ignores and is there just as the checkpoint has it stays, and stays when this is taken back.
+    let there = ctx.repo.there_already(worktree, (&now.tree, &held), &changes, &extras.raw)?;
+    let was = ctx.repo.graft(&now.tree, &there)?;
     preview.operations.extend(operations(&path, &now.extras, &extras));
-    let fitting = ctx.repo.for_checkout_of_now(worktree, extras.clone())?;
+    let mut fitting = ctx.repo.for_checkout_of_now(worktree, extras.clone())?;
+    fitting.raw.retain(|raw| !there.iter().any(|change| change.path == raw.path));
     let then = if fitting == extras { then.clone() } else { capture_with(ctx, now, (&files, &index), fitting)? };
     Ok(WorktreeChange {
         path,
-        files: Change::new(now.tree.clone(), files),
+        files: Change::new(was, files),
         index: Change::new(now.index_tree.clone(), index),
         head: Change::new(head_state(&now.head), head),
         captures: Change::new(now_commit, Some(then)),
