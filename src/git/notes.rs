@@ -5,7 +5,7 @@
 //!
 //! Notes are a copy of what the captures hold. Where a commit or tree of them is missing or damaged, they count as lost and are
 //! begun anew with what can still be read of them, and without a parent: nothing may fail for a copy's sake. The old value stays
-//! in the log of the ref, and below [`LOST`] where there is such an object.
+//! in the log of the ref.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -19,9 +19,6 @@ use super::repository::Repository;
 
 /// The notes.
 pub(super) const NOTES: &str = "refs/notes/axiom";
-
-/// Where commits of notes are kept that cannot be read to their end.
-const LOST: &str = "refs/axiom/lost-notes/";
 
 /// How many notes lie in one folder before it is split.
 const FOLDER: usize = 256;
@@ -99,7 +96,7 @@ impl Repository {
     }
 
     /// The changes of refs that set (or with `None` remove) the notes of objects; none where nothing changes. Notes that are
-    /// damaged are begun anew, and what is left of the old ones is kept.
+    /// damaged are begun anew, with what can still be read of them.
     ///
     /// # Errors
     /// `IDENTITY_MISSING`, `DISK_FULL`; those of starting git.
@@ -118,29 +115,18 @@ impl Repository {
         if is_empty || (notes.tree.as_ref() == Some(&tree) && !begun_anew) {
             return Ok(Vec::new());
         }
-        let mut refs = Vec::new();
         let mut parents: Vec<Oid> = notes.commit.iter().cloned().collect();
         if begun_anew {
+            // No ref keeps the old commit: `git gc` fails on whatever is named and not whole.
             for old in parents.drain(..) {
                 tracing::warn!(%old, "the notes in {NOTES} are damaged, and are begun anew");
-                if !notes.unreadable {
-                    refs.extend(self.keep_lost(old)?);
-                }
             }
         }
         let who = self.signature()?;
         let message = if begun_anew { "git axiom: notes, begun anew" } else { "git axiom: notes" };
         let new = self.write_commit(&NewCommit { tree: &tree, parents, who: &who, message })?;
         let expected = Expected::from_old(notes.commit.clone());
-        refs.push(RefEdit { name: RefName::new(NOTES), expected, new: Some(new) });
-        Ok(refs)
-    }
-
-    /// The change of a ref that keeps a commit of damaged notes, for whoever wants to look for more in it.
-    fn keep_lost(&self, old: Oid) -> Result<Option<RefEdit>> {
-        let name = RefName::new(format!("{LOST}{old}"));
-        let edit = RefEdit { name, expected: Expected::Absent, new: Some(old) };
-        Ok(self.read_ref(&edit.name)?.is_none().then_some(edit))
+        Ok(vec![RefEdit { name: RefName::new(NOTES), expected, new: Some(new) }])
     }
 
     /// The change of the ref that leaves the notes as they are and cuts off how they came to be; `None` where there is
@@ -284,7 +270,7 @@ mod tests {
     #[test]
     fn lost_objects_of_the_notes_are_lost_notes_and_no_error() {
         for kind in [&[][..], &["--ref-format=reftable"]] {
-            for (what, is_kept) in [("refs/notes/axiom", false), ("refs/notes/axiom^{tree}", true)] {
+            for (what, has_commit) in [("refs/notes/axiom", false), ("refs/notes/axiom^{tree}", true)] {
                 let scratch = Scratch::new(kind);
                 let set = |object: &Oid, note: &str| {
                     let repo = scratch.repo();
@@ -294,21 +280,18 @@ mod tests {
                 let object = |spec: &str| Oid::new(scratch.git(&["rev-parse", spec])).unwrap();
                 let (commit, tree) = (object("HEAD"), object("HEAD^{tree}"));
                 set(&commit, "first");
-                let old = object("refs/notes/axiom");
                 let gone = object(what);
                 let (folder, rest) = gone.as_str().split_at(2);
                 crate::files::remove_file(&scratch.path().join(".git/objects").join(folder).join(rest)).unwrap();
                 let repo = scratch.repo();
                 let notes = repo.notes().unwrap();
-                assert_eq!(notes.are_lost(), !is_kept);
+                assert_eq!(notes.are_lost(), !has_commit);
                 assert_eq!(repo.note_of(&notes, &commit).unwrap(), None);
                 set(&tree, "second");
                 assert_eq!(scratch.git(&["notes", "--ref=axiom", "show", tree.as_str()]), "second");
                 assert_eq!(scratch.git(&["rev-list", "--count", "refs/notes/axiom"]), "1");
                 let log = scratch.git(&["reflog", "show", "--format=%H", "refs/notes/axiom"]);
-                assert!(is_kept || kind.len() == 1 || !log.is_empty(), "{log}");
-                let kept = repo.read_ref(&RefName::new(format!("{LOST}{old}"))).unwrap();
-                assert_eq!(kept, is_kept.then_some(old));
+                assert!(has_commit || kind.len() == 1 || !log.is_empty(), "{log}");
                 assert!(!repo.notes().unwrap().are_lost());
             }
         }
