@@ -286,25 +286,39 @@ impl Repository {
     /// # Errors
     /// `CHECKPOINT_DAMAGED`.
     pub fn checkpoint_json(&self, capture: &Oid) -> Result<(Oid, Vec<u8>)> {
-        let damaged = || Error::new(Code::CheckpointDamaged, format!("capture {} has no checkpoint.json", capture.short()));
-        let read = || -> Result<Option<(Oid, Vec<u8>)>> {
+        let id = self.checkpoint_json_id(capture)?;
+        match self.read_blob(&id, JSON_LIMIT) {
+            Ok(bytes) => Ok((id, bytes)),
+            Err(e) => Err(no_json(capture).because(e)),
+        }
+    }
+
+    /// The id of a checkpoint's document alone.
+    ///
+    /// # Errors
+    /// `CHECKPOINT_DAMAGED`.
+    pub fn checkpoint_json_id(&self, capture: &Oid) -> Result<Oid> {
+        let find = || -> Result<Option<Oid>> {
             let Some(index) = self.read_commit(capture)?.parents.into_iter().nth(1) else { return Ok(None) };
             // The record is among the first further parents: after the commit, and the extras where there are any.
             for parent in self.read_commit(&index)?.parents.iter().skip(1).take(2) {
                 let tree = self.read_commit(parent)?.tree;
                 if let Some(entry) = self.read_tree(&tree)?.into_iter().find(|entry| entry.name == JSON) {
-                    let bytes = self.read_blob(&entry.oid, JSON_LIMIT)?;
-                    return Ok(Some((entry.oid, bytes)));
+                    return Ok(Some(entry.oid));
                 }
             }
             Ok(None)
         };
-        match read() {
+        match find() {
             Ok(Some(found)) => Ok(found),
-            Ok(None) => Err(damaged()),
-            Err(e) => Err(damaged().because(e)),
+            Ok(None) => Err(no_json(capture)),
+            Err(e) => Err(no_json(capture).because(e)),
         }
     }
+}
+
+fn no_json(capture: &Oid) -> Error {
+    Error::new(Code::CheckpointDamaged, format!("capture {} has no checkpoint.json", capture.short()))
 }
 
 fn tag_message(name: &CheckpointName, capture: &Oid) -> String {

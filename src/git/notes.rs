@@ -95,6 +95,31 @@ impl Repository {
         Ok(None)
     }
 
+    /// All notes by their objects, each tree read once; what is below a missing or damaged tree is left out.
+    ///
+    /// # Errors
+    /// Those of starting git.
+    pub fn all_notes(&self, notes: &Notes) -> Result<BTreeMap<Oid, Oid>> {
+        let mut all = BTreeMap::new();
+        let mut folders: Vec<(String, Oid)> = notes.tree.iter().map(|tree| (String::new(), tree.clone())).collect();
+        while let Some((above, folder)) = folders.pop() {
+            let entries = match self.read_tree(&folder) {
+                Ok(entries) => entries,
+                Err(error) if is_damage(&error) => continue,
+                Err(error) => return Err(error),
+            };
+            for entry in entries {
+                let name = format!("{above}{}", String::from_utf8_lossy(&entry.name));
+                if entry.mode == TREE {
+                    folders.push((name, entry.oid));
+                } else if let Ok(object) = Oid::new(name) {
+                    all.insert(object, entry.oid);
+                }
+            }
+        }
+        Ok(all)
+    }
+
     /// The changes of refs that set (or with `None` remove) the notes of objects; none where nothing changes. Notes that are
     /// damaged are begun anew, with what can still be read of them.
     ///
@@ -254,6 +279,8 @@ mod tests {
             assert_eq!(repo.note_of(&notes, &objects[0]).unwrap(), Some(note.clone()));
             assert_ne!(repo.note_of(&notes, &objects[5]).unwrap(), Some(note.clone()));
             assert_eq!(repo.note_of(&notes, &objects[600]).unwrap(), None);
+            let all = repo.all_notes(&notes).unwrap();
+            assert!(objects.iter().all(|object| all.get(object).cloned() == repo.note_of(&notes, object).unwrap()));
             assert_eq!(scratch.git(&["notes", "--ref=axiom", "show", objects[1].as_str()]), "ours");
             let cut = repo.cut_notes(&notes).unwrap().unwrap();
             repo.update_refs(&[cut], "test").unwrap();

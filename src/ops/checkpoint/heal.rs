@@ -11,8 +11,11 @@ use crate::domain::ids::CheckpointName;
 use crate::domain::names::{Oid, RefName};
 use crate::env;
 use crate::error::{Code, Result};
-use crate::git::{Expected, Notes, RefEdit, Repository};
+use crate::git::{Expected, RefEdit, Repository};
 use crate::ops::context::Context;
+
+/// So many notes are compared before another thread is worth its start.
+const MANY: usize = 256;
 
 /// The tags of checkpoints.
 const TAGS: &str = "refs/tags/axiom/";
@@ -166,12 +169,25 @@ fn take_up(ctx: &mut Context, name: &CheckpointName) -> Result<()> {
     ctx.append(Event::CheckpointCreated { checkpoint: record }).map(drop)
 }
 
-/// Whether others wrote something into the note of a checkpoint that is deleted: then it stays, and is there again when the
-/// deletion is undone.
-fn is_written_in(ctx: &Context, notes: &Notes, gone: &CheckpointRecord) -> bool {
-    let Ok(Some(note)) = ctx.repo.note_of(notes, &gone.tag) else { return false };
-    // Where the document is gone, what else than ours is in the note cannot be told.
-    ctx.repo.checkpoint_json(&gone.capture).map_or(true, |(json, _)| json != note)
+/// Those whose notes are as we wrote them, by several threads where there are many. Where others wrote something into one it
+/// stays, and is there again when the deletion is undone; where the document is gone, what else than ours is in the note cannot
+/// be told.
+fn not_written_in<'r>(ctx: &Context, noted: &[(&'r CheckpointRecord, &Oid)]) -> Vec<&'r CheckpointRecord> {
+    let repo = &ctx.repo;
+    let is_ours =
+        |(gone, note): &&(&CheckpointRecord, &Oid)| repo.checkpoint_json_id(&gone.capture).is_ok_and(|json| json == **note);
+    let ours = |part: &[(&'r CheckpointRecord, &Oid)]| part.iter().filter(is_ours).map(|(gone, _)| *gone).collect::<Vec<_>>();
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let part = noted.len().div_ceil(threads).max(MANY);
+    std::thread::scope(|scope| {
+        let begin = |part| (part, std::thread::Builder::new().spawn_scoped(scope, move || ours(part)));
+        let begun: Vec<_> = noted.chunks(part).skip(1).map(begin).collect();
+        let mut all = noted.chunks(part).next().map_or_else(Vec::new, ours);
+        for (part, thread) in begun {
+            all.extend(thread.ok().and_then(|thread| thread.join().ok()).unwrap_or_else(|| ours(part)));
+        }
+        all
+    })
 }
 
 /// Removes tags and notes of checkpoints that were deleted: those of ours only, and together.
@@ -186,13 +202,9 @@ pub(super) fn clear_deleted(ctx: &Context) -> Result<()> {
     let tags: BTreeMap<RefName, Oid> = ctx.repo.refs_below(TAGS)?.into_iter().map(|tag| (tag.name, tag.oid)).collect();
     let kept: BTreeSet<&Oid> = record.checkpoints.values().map(|one| &one.tag).collect();
     let gone = record.deleted_checkpoints.values().map(|gone| &gone.record).filter(|gone| !kept.contains(&gone.tag));
-    let (mut edits, mut notes) = (Vec::new(), BTreeMap::new());
-    let there = ctx.repo.notes()?;
-    for gone in gone {
+    let mut edits = Vec::new();
+    for gone in gone.clone() {
         let name = Repository::checkpoint_tag(&gone.name);
-        if !is_written_in(ctx, &there, gone) {
-            notes.insert(gone.tag.clone(), None);
-        }
         if tags.get(&name) == Some(&gone.tag) {
             edits.push(RefEdit { name, expected: Expected::Value(gone.tag.clone()), new: None });
         }
@@ -200,6 +212,9 @@ pub(super) fn clear_deleted(ctx: &Context) -> Result<()> {
     if edits.is_empty() {
         return Ok(());
     }
+    let there = ctx.repo.all_notes(&ctx.repo.notes()?)?;
+    let noted: Vec<_> = gone.filter_map(|gone| Some((gone, there.get(&gone.tag)?))).collect();
+    let notes: BTreeMap<_, _> = not_written_in(ctx, &noted).into_iter().map(|gone| (gone.tag.clone(), None)).collect();
     // Notes first: a tag that is left tells the next look that there is something to do.
     ctx.repo.set_notes(&notes)?;
     env::fault_point("checkpoint.notes-gone");
