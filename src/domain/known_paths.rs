@@ -7,6 +7,7 @@ use super::checkpoint::{CheckpointRecord, Coverage, LISTED, PathSample, Trigger}
 use super::ids::CheckpointName;
 use super::names::{Oid, RepoPath};
 use super::path_set::PathSet;
+use super::retention;
 use super::state::State;
 
 /// What was looked at in a worktree of which the rest was taken over.
@@ -84,21 +85,8 @@ pub fn base(state: &State) -> Result<Base<'_>, String> {
 
 /// Whether what follows such a checkpoint writes files that nobody names. (A merge stages what it writes: that is seen.)
 fn changes_files_next(trigger: Trigger) -> bool {
-    match trigger {
-        Trigger::BeforeRollback
-        | Trigger::BeforeUndo
-        | Trigger::BeforeRedirect
-        | Trigger::BeforeAbandon
-        | Trigger::BeforeDeinit
-        | Trigger::BeforeRecovery => true,
-        Trigger::Manual
-        | Trigger::Periodic
-        | Trigger::BeforeAutopilot
-        | Trigger::BeforeMerge
-        | Trigger::AfterMerge
-        | Trigger::SessionStart
-        | Trigger::BeforeCleanup => false,
-    }
+    // A cleanup removes checkpoints, and no file.
+    retention::is_safety(trigger) && trigger != Trigger::BeforeCleanup
 }
 
 /// What differs from the index: what was seen where somebody looked, and elsewhere what differed in the capture that the

@@ -2,7 +2,6 @@
 //! file for each. Only git axiom changes these refs, and one of its operations at a time.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use crate::domain::names::{Oid, RefName};
@@ -11,6 +10,7 @@ use crate::error::Result;
 use crate::files;
 
 use super::own_refs::{Locks, Move, PACKED_LIMIT, REF_LIMIT, is_as_expected, lock};
+use super::ref_listing::loose_names;
 use super::refs::{Expected, RefEdit, RefValue};
 use super::repository::{HashKind, Repository};
 
@@ -136,25 +136,11 @@ pub(super) fn loose_below(common_dir: &Path, prefix: &str) -> Option<Vec<RefValu
 
 fn add_loose(common_dir: &Path, prefix: &str, loose: &mut BTreeMap<RefName, Oid>) -> Option<()> {
     let folder = common_dir.join(prefix);
-    let names = match std::fs::read_dir(&folder) {
-        Ok(names) => names,
-        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Some(()),
-        Err(_) => return None,
-    };
-    for entry in names {
-        let entry = entry.ok()?;
-        let name = format!("{prefix}{}", entry.file_name().to_str()?);
-        let kind = entry.file_type().ok()?;
-        if kind.is_dir() {
-            add_loose(common_dir, &format!("{name}/"), loose)?;
-        } else if !kind.is_file() {
-            return None;
-        } else if !name.ends_with(".lock") {
-            // One that was deleted or packed right now is not there any more.
-            if let Some(content) = files::read_optional(&entry.path(), REF_LIMIT).ok()? {
-                let oid = Oid::new(std::str::from_utf8(&content).ok()?.trim_end()).ok()?;
-                loose.insert(RefName::new(name), oid);
-            }
+    for name in loose_names(&folder)? {
+        // One that was deleted or packed right now is not there any more.
+        if let Some(content) = files::read_optional(&folder.join(&name), REF_LIMIT).ok()? {
+            let oid = Oid::new(std::str::from_utf8(&content).ok()?.trim_end()).ok()?;
+            loose.insert(RefName::new(format!("{prefix}{name}")), oid);
         }
     }
     Some(())

@@ -79,9 +79,8 @@ impl Repository {
     /// `GIT_FAILED`.
     pub fn ref_names(&self, prefix: &str) -> Result<Vec<String>> {
         if is_shared(prefix) && self.ref_format() == RefFormat::Files {
-            let mut names = Vec::new();
             let packed = self.common_dir().join("packed-refs");
-            if add_loose_names(&self.common_dir().join(prefix), "", &mut names).is_some()
+            if let Some(mut names) = loose_names(&self.common_dir().join(prefix))
                 && let Some(packed) = Packed::read(&packed, self.hash())
                 && let Some(lines) = packed.below(prefix)
             {
@@ -114,7 +113,13 @@ fn is_shared(prefix: &str) -> bool {
     ["refs/axiom/", "refs/tags/", "refs/heads/"].iter().any(|known| prefix.starts_with(known)) && prefix.ends_with('/')
 }
 
-/// The names of loose refs; `None` where something else is among them.
+/// The names of the loose refs below a folder, in no order; `None` where something else is among them.
+pub(super) fn loose_names(folder: &Path) -> Option<Vec<String>> {
+    let mut names = Vec::new();
+    add_loose_names(folder, "", &mut names)?;
+    Some(names)
+}
+
 fn add_loose_names(folder: &Path, above: &str, names: &mut Vec<String>) -> Option<()> {
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,

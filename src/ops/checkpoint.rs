@@ -13,9 +13,8 @@ mod remove;
 mod still;
 mod verify;
 
-use std::path::PathBuf;
-
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use jiff::Timestamp;
 

@@ -63,7 +63,8 @@ pub enum MergeOutcome {
 ///
 /// # Errors
 /// `UNKNOWN_TASK`, `INVALID_TRANSITION` for a task that is not done, `OPERATION_OPEN`, `BUSY`, `IDENTITY_MISSING`,
-/// `CHANGED_MEANWHILE` where the target moves all the time; `BRANCH_IN_USE` where it is being rebased or bisected; those of the before-merge checkpoint: then nothing is merged.
+/// `CHANGED_MEANWHILE` where the target moves all the time; `BRANCH_IN_USE` where it is being rebased or bisected; those of the
+/// before-merge checkpoint: then nothing is merged.
 pub fn merge_task(ctx: &mut Context, task: &CaseId, approved: bool) -> Result<MergeOutcome> {
     ctx.with_operation_lock(|ctx| {
         ctx.no_open_operation()?;
