@@ -92,6 +92,15 @@ pub fn fresh_id() -> String {
     format!("{:016x}", nanos ^ (u64::from(std::process::id()) << 40) ^ count)
 }
 
+/// Which start of the machine this is: two answers that differ are of two of them. Empty where the system does not tell.
+/// `AXIOM_TEST_BOOT` (debug builds) says another one.
+pub fn boot_id() -> String {
+    if let Some(text) = test_var("AXIOM_TEST_BOOT") {
+        return text.to_string_lossy().into_owned();
+    }
+    std::fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
+}
+
 fn getrandom(bytes: &mut [u8; 8]) -> bool {
     use std::io::Read;
     std::fs::File::open("/dev/urandom").and_then(|mut file| file.read_exact(bytes)).is_ok()
@@ -112,15 +121,10 @@ pub fn fault_point(name: &'static str) {
 }
 
 fn reached(name: &str) {
-    use std::io::Write;
     static PLAN: OnceLock<Option<(String, u64)>> = OnceLock::new();
     static HITS: AtomicU64 = AtomicU64::new(0);
     static LOG: OnceLock<Option<OsString>> = OnceLock::new();
-    if let Some(path) = LOG.get_or_init(|| var("AXIOM_TEST_FAULT_LOG"))
-        && let Ok(mut file) = std::fs::OpenOptions::new().create(true).append(true).open(path)
-    {
-        let _ = file.write_all(format!("{name}\n").as_bytes());
-    }
+    append_name(LOG.get_or_init(|| var("AXIOM_TEST_FAULT_LOG")).as_ref(), name);
     let plan = PLAN.get_or_init(|| {
         let text = var("AXIOM_TEST_FAULT")?.into_string().ok()?;
         let (name, count) = text.rsplit_once(':')?;
@@ -132,6 +136,77 @@ fn reached(name: &str) {
     {
         let _ = rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL);
     }
+}
+
+fn append_name(log: Option<&OsString>, name: &str) {
+    use std::io::Write;
+    if let Some(path) = log
+        && let Ok(mut file) = std::fs::OpenOptions::new().create(true).append(true).open(path)
+    {
+        let _ = file.write_all(format!("{name}\n").as_bytes());
+    }
+}
+
+/// A named place at which a test lets the operating system refuse: a file system that cannot be had on every machine, or a
+/// disk that fails at one call.
+///
+/// In debug builds, `AXIOM_TEST_REFUSE=name:errno` is what every call of `name` ends with; `name:errno:n` only the n-th one
+/// (from 1), `name:errno:n+` that one and all after it; several such are separated by commas. `AXIOM_TEST_REFUSE_LOG=file`
+/// appends each name that is reached. Does nothing in release builds.
+///
+/// # Errors
+/// The one that is asked for.
+pub fn refusal_point(name: &'static str) -> std::io::Result<()> {
+    if cfg!(debug_assertions) { refused(name) } else { Ok(()) }
+}
+
+/// What is refused: calls, counted from 1, of one name.
+struct Refusal {
+    name: String,
+    errno: i32,
+    calls: std::ops::RangeInclusive<u64>,
+    hits: AtomicU64,
+}
+
+impl Refusal {
+    fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split(':');
+        let (name, errno) = (parts.next()?.to_owned(), parts.next()?.parse().ok()?);
+        let calls = match parts.next() {
+            None => 1..=u64::MAX,
+            Some(from) => match from.strip_suffix('+') {
+                Some(first) => first.parse().ok()?..=u64::MAX,
+                None => from.parse().ok()?..=from.parse().ok()?,
+            },
+        };
+        Some(Self { name, errno, calls, hits: AtomicU64::new(0) })
+    }
+}
+
+fn refused(name: &str) -> std::io::Result<()> {
+    static PLAN: OnceLock<Vec<Refusal>> = OnceLock::new();
+    static LOG: OnceLock<Option<OsString>> = OnceLock::new();
+    append_name(LOG.get_or_init(|| var("AXIOM_TEST_REFUSE_LOG")).as_ref(), name);
+    let plan = PLAN.get_or_init(|| {
+        let text = var("AXIOM_TEST_REFUSE").and_then(|text| text.into_string().ok()).unwrap_or_default();
+        text.split(',').filter_map(Refusal::parse).collect()
+    });
+    let mut named = plan.iter().filter(|refusal| refusal.name == name);
+    match named.find(|refusal| refusal.calls.contains(&(refusal.hits.fetch_add(1, Ordering::Relaxed) + 1))) {
+        Some(refusal) => Err(std::io::Error::from_raw_os_error(refusal.errno)),
+        None => Ok(()),
+    }
+}
+
+/// The time now, to be compared with the times of files: it is never fixed.
+pub fn file_clock() -> std::time::SystemTime {
+    std::time::SystemTime::now()
+}
+
+/// The name of this machine, where the system tells it in a file.
+pub fn host_name() -> Option<String> {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
+    Some(name.trim().to_owned()).filter(|name| !name.is_empty())
 }
 
 /// The command line, the program's name first.

@@ -92,8 +92,12 @@ codes! {
     ChangedMeanwhile "CHANGED_MEANWHILE" Conflict "A ref, file or case is no longer what the operation expects; nothing was changed.";
     MergeConflict "MERGE_CONFLICT" Conflict "The merge has conflicts; nothing was changed.";
     NotSettled "NOT_SETTLED" Conflict "The conflict of a rollback is being settled by hand, and something is missing; nothing was changed.";
+    NotTheOwner "NOT_THE_OWNER" Refused "Root would make files in the repository of another user, who could not read them.";
+    BranchNotOurs "BRANCH_NOT_OURS" Failed "A branch has the name of a task's branch, and git axiom did not make it.";
     BranchInUse "BRANCH_IN_USE" Conflict "A branch is checked out, being rebased or being bisected in a worktree that is not part of the operation.";
+    PermissionsLost "PERMISSIONS_LOST" Conflict "The permissions, ACL or attributes of a file cannot be kept where a restore replaces it; nothing was changed.";
     InTheWay "IN_THE_WAY" Conflict "Something of yours is in the way; nothing was changed.";
+    HoldsMount "HOLDS_MOUNT" Conflict "Something is mounted in what would be moved or deleted; it stays as it is.";
     Busy "BUSY" Busy "Another process holds the lock that is needed.";
     SupervisorRunning "SUPERVISOR_RUNNING" Busy "A supervisor runs in this repository already.";
     NoSupervisor "NO_SUPERVISOR" Failed "No supervisor runs in this repository.";
@@ -103,6 +107,7 @@ codes! {
     AgentFailed "AGENT_FAILED" Failed "An agent program did not complete its task.";
     KeeperFailed "KEEPER_FAILED" Failed "A keeper could not be started or does not answer.";
     WorkspaceInTheWay "WORKSPACE_IN_THE_WAY" Failed "The folder of a workspace exists and is not ours.";
+    WorkspaceNotOurs "WORKSPACE_NOT_OURS" Failed "A folder is a worktree of another repository, and was left alone.";
     WorkspaceBroken "WORKSPACE_BROKEN" Failed "A workspace lost its connection to the repository.";
     NotIdle "NOT_IDLE" Failed "The run ended while tasks are left.";
     CheckpointDamaged "CHECKPOINT_DAMAGED" Failed "A checkpoint's objects, note or tag are damaged.";
@@ -193,6 +198,17 @@ impl Error {
     /// The stable code.
     pub fn code(&self) -> Code {
         self.code
+    }
+
+    /// Whether something was looked for that is not there (any more).
+    pub fn is_of_something_gone(&self) -> bool {
+        let io = self.cause.as_ref().and_then(|cause| cause.downcast_ref::<std::io::Error>());
+        io.is_some_and(|cause| cause.kind() == std::io::ErrorKind::NotFound)
+    }
+
+    /// Whether what failed may work a moment later with nothing done about it but waiting, or making room.
+    pub fn passes(&self) -> bool {
+        matches!(self.code, Code::GitLocked | Code::DiskFull | Code::Busy)
     }
 
     /// What happened, without the cause.

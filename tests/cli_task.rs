@@ -93,8 +93,8 @@ fn a_first_use() {
     insta::assert_snapshot!(env.axiom(&["log", "-n", "3"]), @r"
     ID                 TIME                 BY    UNDO  WHAT
     t00000000000a0001  2026-01-13 12:00:10  user  yes   archive 2 cases
-    t0000000000090001  2026-01-13 12:00:09  user  yes   unblock task-002
-    t0000000000080001  2026-01-13 12:00:08  user  yes   block task-002
+    t0000000000090001  2026-01-13 12:00:09  user  no    unblock task-002
+    t0000000000080001  2026-01-13 12:00:08  user  no    block task-002
     --- exit 0
     ");
     insta::assert_snapshot!(env.axiom(&["status"]), @r"
@@ -305,7 +305,7 @@ fn the_log_tells_what_can_be_taken_back() {
     env.ok(&["task", "edit", "a", "--title", "z"]);
     insta::assert_snapshot!(env.axiom(&["undo", "--yes", "t0000000000030001"]), @r"
     --- stderr
-    error[CHANGED_MEANWHILE]: what the operation expects has changed: task a was changed
+    error[CHANGED_MEANWHILE]: what the undo would put back was changed since; nothing was touched: task a was changed
     hint: since then: edit a: title (2026-01-13 12:00:05, user); to take that back first: git axiom undo t0000000000050001
     hint: git axiom log --undoable    lists what can be taken back; git axiom undo ID    takes one of it back
     --- exit 4

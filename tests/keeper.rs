@@ -175,14 +175,16 @@ impl Run {
         match keeper_state(&spec.dir).unwrap() {
             KeeperState::Alive(record) => record,
             KeeperState::Ended(_) => serde_json::from_slice(&std::fs::read(spec.dir.join("keeper.json")).unwrap()).unwrap(),
-            other @ (KeeperState::NotStarted | KeeperState::Starting | KeeperState::Dead(_)) => panic!("{other:?}"),
+            other @ (KeeperState::NotStarted | KeeperState::Starting | KeeperState::Dead(_) | KeeperState::Unproved(_)) => {
+                panic!("{other:?}")
+            }
         }
     }
 
     fn end(&self, spec: &KeeperSpec) -> ExitRecord {
         wait_for("the end", || match keeper_state(&spec.dir).unwrap() {
             KeeperState::Ended(exit) => Some(exit),
-            KeeperState::Dead(record) => panic!("dead: {record:?}"),
+            dead @ (KeeperState::Dead(_) | KeeperState::Unproved(_)) => panic!("{dead:?}"),
             KeeperState::Alive(_) | KeeperState::Starting | KeeperState::NotStarted => None,
         })
     }
@@ -484,7 +486,9 @@ fn a_killed_keeper_leaves_nothing_after_the_clean_up(run: &Run) {
     let dead = wait_for("death", || match keeper_state(&spec.dir).unwrap() {
         KeeperState::Dead(record) => Some(record),
         KeeperState::Alive(_) => None,
-        other @ (KeeperState::NotStarted | KeeperState::Starting | KeeperState::Ended(_)) => panic!("{other:?}"),
+        other @ (KeeperState::NotStarted | KeeperState::Starting | KeeperState::Ended(_) | KeeperState::Unproved(_)) => {
+            panic!("{other:?}")
+        }
     });
     assert!(dead.program.is_some());
     let ended = end_leftovers(&dead).unwrap();

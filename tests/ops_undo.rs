@@ -27,7 +27,8 @@ fn a_merge_is_undone_and_redone_and_what_changed_meanwhile_stays() {
     assert_eq!(scratch.head(), old);
     assert!(!scratch.has("t1.txt") && scratch.case("t1").merged.is_none());
     assert_eq!(scratch.git(&["diff", "--cached", "--name-only"]), "later.txt\nstaged.txt");
-    scratch.refused(&["undo", "--yes"], "NOTHING_TO_UNDO", 1);
+    // What was done before it was not done by the user.
+    scratch.refused(&["undo", "--yes"], "NEEDS_CONFIRMATION", 3);
     scratch.axiom(&["redo", "--yes"]);
     assert_eq!((scratch.head(), scratch.read("t1.txt")), (merged, "t1\n".into()));
     assert!(scratch.case("t1").merged.is_some());
@@ -340,4 +341,141 @@ fn ignored_files_that_a_rollback_found_as_the_checkpoint_has_them_stay_when_it_i
     }
     assert_eq!(std::fs::read_link(scratch.path().join("cfg/link")).unwrap().to_str(), Some("k"));
     scratch.fsck();
+}
+
+fn mode(scratch: &Scratch) -> String {
+    scratch.axiom(&["mode"]).trim().to_owned()
+}
+
+#[test]
+fn an_undo_of_a_rollback_brings_the_mode_back() {
+    let scratch = Scratch::new();
+    scratch.axiom(&["checkpoint", "create", "careful"]);
+    scratch.axiom(&["mode", "autopilot"]);
+    scratch.write("a.txt", "two\n");
+    scratch.axiom(&["rollback", "checkpoint", "careful", "--yes"]);
+    assert_eq!(mode(&scratch), "semi-auto");
+    let preview = scratch.json(&["undo", "--dry-run"]);
+    assert_eq!(preview["mode"], serde_json::json!({"old": "semi-auto", "new": "autopilot"}));
+    let undone = scratch.axiom(&["undo", "--yes"]);
+    assert_eq!((mode(&scratch).as_str(), scratch.read("a.txt").as_str()), ("autopilot", "two\n"), "{undone}");
+    scratch.axiom(&["redo", "--yes"]);
+    assert_eq!((mode(&scratch).as_str(), scratch.read("a.txt").as_str()), ("semi-auto", "a\n"));
+    // Somebody has changed it back already.
+    scratch.axiom(&["mode", "autopilot"]);
+    assert_eq!(scratch.json(&["undo", "--dry-run"])["mode"], serde_json::Value::Null);
+    scratch.axiom(&["undo", "--yes"]);
+    assert_eq!(mode(&scratch), "autopilot");
+    // A rollback that changes nothing else.
+    scratch.axiom(&["checkpoint", "create", "bold"]);
+    scratch.axiom(&["mode", "semi-auto"]);
+    scratch.axiom(&["rollback", "checkpoint", "bold", "--yes"]);
+    assert_eq!(mode(&scratch), "autopilot");
+    scratch.axiom(&["undo", "--yes"]);
+    assert_eq!(mode(&scratch), "semi-auto");
+    scratch.axiom(&["redo", "--yes"]);
+    assert_eq!(mode(&scratch), "autopilot");
+}
+
+#[test]
+fn an_import_of_done_cases_is_undone_as_long_as_nobody_worked_on_them() {
+    let scratch = Scratch::new();
+    let lines = ["done", "failed", "pending", "archived"]
+        .map(|status| format!("{{\"id\":\"{status}-one\",\"title\":\"x\",\"status\":\"{status}\"}}"));
+    scratch.write(".git/cases", &lines.join("\n"));
+    scratch.axiom(&["task", "import", ".git/cases"]);
+    let statuses = || ["done-one", "failed-one", "pending-one", "archived-one"].map(|id| scratch.case(id).status.as_str());
+    assert_eq!(statuses(), ["done", "failed", "pending", "archived"]);
+    scratch.axiom(&["undo", "--yes"]);
+    assert_eq!(statuses(), ["archived"; 4]);
+    scratch.axiom(&["redo", "--yes"]);
+    assert_eq!(statuses(), ["done", "failed", "pending", "archived"]);
+    // It failed when it was added; since then it was tried again, and failed again it is another failure.
+    scratch.axiom(&["task", "unblock", "failed-one"]);
+    scratch.axiom(&["undo", "--yes", &undoable(&scratch, "import")]);
+    assert_eq!(statuses(), ["archived"; 4]);
+    scratch.axiom(&["redo", "--yes"]);
+    scratch.reopen_task("pending-one");
+    scratch.finish_task("pending-one");
+    let log = scratch.json(&["log"]);
+    let import = log["transactions"].as_array().unwrap().iter().find(|one| one["what"] == "import 4 cases").unwrap();
+    assert_eq!(import["undoable"], false);
+    scratch.refused(&["undo", "--yes", import["id"].as_str().unwrap()], "CHANGED_MEANWHILE", 4);
+    assert_eq!(statuses(), ["done", "pending", "done", "archived"]);
+}
+
+/// Whatever happened since: `log` and a dry run of the undo say the same of every transaction.
+#[track_caller]
+fn log_is_right(scratch: &Scratch, when: &str) -> usize {
+    let log = scratch.json(&["log"]);
+    let mut possible = 0;
+    for one in log["transactions"].as_array().unwrap() {
+        let tried = scratch.axiom_with(&["undo", one["id"].as_str().unwrap(), "--dry-run"], &[]);
+        let said = String::from_utf8_lossy(&tried.stderr).into_owned();
+        assert_eq!(one["undoable"], tried.status.success(), "{when}: {one}\n{said}");
+        assert_eq!(one["obstacle"].is_null(), tried.status.success(), "{when}: {one}");
+        possible += usize::from(tried.status.success());
+    }
+    let listed = scratch.json(&["log", "--undoable"]);
+    assert_eq!(listed["transactions"].as_array().unwrap().len(), possible, "{when}");
+    possible
+}
+
+#[test]
+fn log_says_yes_for_what_undo_does_and_for_nothing_else() {
+    let scratch = Scratch::new();
+    scratch.done_task("t1");
+    scratch.done_task("t2");
+    scratch.axiom(&["task", "add", "later", "--id", "t3"]);
+    scratch.axiom(&["task", "edit", "t3", "--title", "even later"]);
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    scratch.axiom(&["merge", "t1"]);
+    scratch.axiom(&["merge", "t2"]);
+    assert_eq!(log_is_right(&scratch, "merged"), 3, "the last merge, and what concerns t3");
+    scratch.write("t2.txt", "mine\n");
+    assert_eq!(log_is_right(&scratch, "a file of the merge was changed"), 2);
+    scratch.write("t2.txt", "t2\n");
+    scratch.axiom(&["checkpoint", "delete", "safe", "--protected", "--yes"]);
+    scratch.axiom(&["undo", "--yes"]);
+    scratch.write("a.txt", "before\n");
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    assert!(log_is_right(&scratch, "rolled back") >= 2);
+    scratch.write("a.txt", "after\n");
+    log_is_right(&scratch, "a restored file was changed");
+    scratch.write("a.txt", "a\n");
+    scratch.axiom(&["undo", "--yes"]);
+    scratch.git(&["checkout", "-q", "-b", "elsewhere"]);
+    log_is_right(&scratch, "on another branch");
+    let text = scratch.axiom(&["log"]);
+    assert!(text.lines().any(|line| line.contains("  no  ")), "{text}");
+}
+
+#[test]
+fn undo_without_an_id_means_what_was_done_last_whoever_did_it() {
+    let scratch = Scratch::new();
+    scratch.axiom(&["task", "add", "mine", "--id", "mine"]);
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    // As the supervisor would: a claim, an iteration, a gate are no change of their own.
+    scratch.done_task("t1");
+    let refused = scratch.axiom_with(&["undo", "--yes"], &[]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    let log = scratch.json(&["log"]);
+    let all = log["transactions"].as_array().unwrap();
+    let id = all.iter().find(|one| one["what"] == "add t1: do t1").unwrap()["id"].as_str().unwrap();
+    assert_eq!(refused.status.code(), Some(3), "{said}");
+    assert!(said.contains("by supervisor: add t1"), "{said}");
+    assert!(said.contains(&format!("git axiom undo {id} --yes")), "{said}");
+    // What a human did last is meant, and the plan names what --yes takes back.
+    scratch.axiom(&["merge", "t1"]);
+    let planned = scratch.json(&["undo", "--dry-run"])["undid"].clone();
+    assert_eq!(scratch.json(&["undo", "--yes"])["undid"], planned);
+    // What cannot be taken back is not passed over: it says why, and what can.
+    scratch.axiom(&["redo", "--yes"]);
+    scratch.git(&["commit", "-q", "--allow-empty", "-m", "on top"]);
+    let head = scratch.head();
+    let refused = scratch.axiom_with(&["undo", "--yes"], &[]);
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert_eq!(refused.status.code(), Some(4), "{said}");
+    assert!(said.contains("takes back: add mine: mine"), "{said}");
+    assert_eq!((scratch.head(), scratch.case("mine").status.as_str()), (head, "pending"));
 }

@@ -100,3 +100,42 @@ fn a_tasks_rollback_lists_its_commits_and_asks() {
     }
     assert!(!scratch.has("t1.txt"));
 }
+
+/// README's first use, line by line, as somebody types it.
+#[test]
+fn the_first_use_that_readme_shows_works_as_written() {
+    let scratch = Scratch::new();
+    let readme = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/README.md")).unwrap();
+    let (_, part) = readme.split_once("## The first real use").unwrap();
+    let blocks: Vec<&str> = part.split("```sh\n").skip(1).map(|block| block.split("```").next().unwrap()).collect();
+    // The second shows other agents, which are not installed here.
+    let lines = [blocks[0], blocks[2]].into_iter().flat_map(str::lines);
+    let lines: Vec<&str> = lines.map(|line| line.split("  #").next().unwrap().trim_end()).collect();
+    assert!(lines.len() == 9 && lines.contains(&"git axiom undo"), "{lines:?}");
+    let path = std::path::Path::new(env!("CARGO_BIN_EXE_git-axiom")).parent().unwrap();
+    let path = format!("{}:{}", path.display(), std::env::var("PATH").unwrap());
+    // One that watches for ever is seen once.
+    for line in lines.iter().map(|line| line.replace(" --watch", "")) {
+        let mut command = scratch.command("sh");
+        command.args(["-c", &line]).env("PATH", &path).env("GIT_PAGER", "cat");
+        let mut terminal = Terminal::start(command);
+        if line == "git axiom undo" {
+            let plan = terminal.wait_for("Take it back?");
+            assert!(plan.contains("merge task-002 into main") && plan.contains("loud.txt: goes"), "{plan}");
+            assert!(plan.contains("[y/N]") || !plan.contains("[Y/n]"), "{plan}");
+            terminal.keys(&["y", "\r"]);
+        }
+        let (status, seen) = terminal.end();
+        assert!(status.success(), "{line}: {seen}");
+    }
+    assert!(scratch.has("hello.txt") && !scratch.has("loud.txt"));
+    // Again goes further back; no is what Enter means.
+    for (answer, code) in [(&["\r"][..], 3), (&["y", "\r"], 0)] {
+        let mut question = at_terminal(&scratch, &["undo"]);
+        assert!(question.wait_for("Take it back?").contains("merge task-001 into main"));
+        question.keys(answer);
+        let (status, seen) = question.end();
+        assert_eq!(status.code(), Some(code), "{seen}");
+    }
+    assert!(!scratch.has("hello.txt"));
+}

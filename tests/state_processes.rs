@@ -245,8 +245,66 @@ fn killed_at_every_fault_point_the_log_holds_before_or_after() {
         store.save_snapshot().unwrap();
         assert_eq!(Store::load(layout.clone()).unwrap().state(), store.state(), "{fault}");
         assert_eq!(&replayed(&layout), store.state(), "{fault}");
+        assert_eq!(cases::load(&layout).unwrap().cases, store.state().restorable.cases, "{fault}");
     }
     assert!(acknowledgements > 3, "the later points come after the acknowledgement");
+}
+
+/// What `cases.jsonl` could not take is in it again after whatever comes next: another change of a case, an event that has
+/// nothing to do with it, a snapshot; by the same process or another; without its file, with a torn end, with an old one.
+#[test]
+fn cases_that_could_not_be_recorded_are_caught_up() {
+    type Harm = fn(&Layout);
+    let harms: [(&str, Harm); 3] = [
+        ("a file that is gone", |layout| std::fs::remove_file(layout.cases()).unwrap()),
+        ("a torn end", |layout| {
+            let bytes = std::fs::read(layout.cases()).unwrap();
+            std::fs::write(layout.cases(), &bytes[..bytes.len() - 9]).unwrap();
+        }),
+        ("a write that failed", |_| {}),
+    ];
+    let audit = || Event::Audited { id: task("a").id, text: "seen".into() };
+    type Next = fn(&mut Store, Event);
+    let nexts: [(&str, Next); 4] = [
+        ("an append", |store, _| drop(store.append(&author(), vec![add("c")]).unwrap())),
+        ("another event", |store, audit| drop(store.append(&author(), vec![audit]).unwrap())),
+        ("a snapshot", |store, _| store.save_snapshot().unwrap()),
+        ("another process", |store, audit| {
+            drop(Store::load(store.layout().clone()).unwrap().append(&author(), vec![audit]).unwrap());
+            store.refresh().unwrap();
+        }),
+    ];
+    for (harm, harmed) in harms {
+        for (next, come) in nexts {
+            for with_snapshot in [false, true] {
+                let what = format!("{harm}, then {next}, snapshot before: {with_snapshot}");
+                let dir = tempfile::tempdir().unwrap();
+                let layout = Layout::new(dir.path());
+                let mut store = Store::load(layout.clone()).unwrap();
+                store.append(&author(), vec![add("a")]).unwrap();
+                if harm == "a write that failed" {
+                    let aside = dir.path().join("aside");
+                    std::fs::rename(layout.cases(), &aside).unwrap();
+                    std::fs::create_dir(layout.cases()).unwrap();
+                    store.append(&author(), vec![add("b")]).unwrap();
+                    if with_snapshot {
+                        store.save_snapshot().unwrap();
+                    }
+                    std::fs::remove_dir(layout.cases()).unwrap();
+                    std::fs::rename(&aside, layout.cases()).unwrap();
+                } else {
+                    store.append(&author(), vec![add("b")]).unwrap();
+                    if with_snapshot {
+                        store.save_snapshot().unwrap();
+                    }
+                    harmed(&layout);
+                }
+                let mut store = Store::load(layout.clone()).unwrap();
+                come(&mut store, audit());
+                assert_eq!(cases::load(&layout).unwrap().cases, store.state().restorable.cases, "{what}");
+            }
+        }
+    }
 }
 
 /// A log with one event and the beginning of a second, so that cutting it off is among the steps.

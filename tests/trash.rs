@@ -1,4 +1,5 @@
-//! What operations put aside is kept for `keepDeletedDays`, and no longer; nothing else is ever emptied.
+//! What operations put aside is kept for `keepDeletedDays`, and no longer; nothing else is ever emptied, and what holds a
+//! mount neither moves nor goes.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
 mod common;
@@ -41,4 +42,133 @@ fn the_trash_is_emptied_of_ours_after_its_time_and_of_nothing_else() {
         assert_eq!(env.read(&format!(".worktrees/trash/{users}/keep")), "mine");
     }
     assert_eq!(env.read("f"), "before\n");
+}
+
+/// Runs a script in a namespace of its own, where it may mount; `$AXIOM` is the program, `$LATER` a time after the trash's.
+fn with_mounts(env: &TestEnv, script: &str) {
+    let mut command = env.program("unshare", &env.repo());
+    let later = jiff::Timestamp::now() + jiff::SignedDuration::from_hours(24 * 8);
+    command.args(["-Urm", "sh", "-euc", script]).env("LATER", later.to_string());
+    command.env("AXIOM", env!("CARGO_BIN_EXE_git-axiom"));
+    let output = command.output().expect("unshare is needed for this test");
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{:?}\n{out}{err}", output.status.code());
+}
+
+#[test]
+fn the_trash_is_emptied_of_nothing_that_is_mounted_in_it_or_lies_behind_a_link() {
+    let env = TestEnv::new();
+    env.write("f", "before\n");
+    env.ok(&["checkpoint", "create", "c"]);
+    std::fs::remove_file(env.repo().join("f")).unwrap();
+    env.write(".git/info/exclude", "/.worktrees/\n*.ign\n");
+    env.write("f/data/x.ign", "x\n");
+    env.ok(&["rollback", "checkpoint", "c", "--yes"]);
+    with_mounts(
+        &env,
+        r#"
+        mkdir ../precious && echo mine > ../precious/mine
+        data=$(dirname "$(find .worktrees/trash -name x.ign)")
+        mount --bind ../precious "$data"
+        AXIOM_TEST_NOW=$LATER "$AXIOM" recover --yes > ../out 2>&1 || true
+        grep -q mine ../precious/mine || exit 10
+        grep -q "$data" ../out || { cat ../out; exit 11; }
+        umount "$data"
+        # Somebody's own trash, with names like ours.
+        mv .worktrees/trash ../theirs && ln -s ../../theirs .worktrees/trash
+        AXIOM_TEST_NOW=$LATER "$AXIOM" recover --yes > ../out 2>&1 || true
+        test -n "$(find ../theirs -name x.ign)" || exit 12
+        grep -q 'symbolic link' ../out || { cat ../out; exit 13; }
+        rm .worktrees/trash && mv ../theirs .worktrees/trash
+        # The workspaces may be on a disk of their own: the user mounted that to be used.
+        mkdir ../disk && mv .worktrees/trash ../disk/ && mount --bind ../disk .worktrees
+        AXIOM_TEST_NOW=$LATER "$AXIOM" recover --yes > ../out 2>&1
+        test -z "$(find .worktrees/trash -name x.ign)" || { cat ../out; exit 14; }
+        "#,
+    );
+}
+
+#[test]
+fn what_holds_a_mount_is_not_moved_and_that_is_said_before_anything_changes() {
+    let env = TestEnv::new();
+    env.write("f", "before\n");
+    env.write("d/in", "before\n");
+    env.ok(&["checkpoint", "create", "c"]);
+    std::fs::remove_file(env.repo().join("f")).unwrap();
+    env.write(".git/info/exclude", "/.worktrees/\n*.ign\n");
+    env.write("f/data/x.ign", "x\n");
+    env.write("d/in", "after\n");
+    with_mounts(
+        &env,
+        r#"
+        mkdir ../precious && echo mine > ../precious/mine && echo in > ../precious/in
+        refused() {
+            for way in --dry-run --yes; do
+                status=0; "$AXIOM" $1 $2 $3 $way > ../out 2>&1 || status=$?
+                [ $status = 4 ] || { cat ../out; echo "$*: $status"; exit 10; }
+                grep -q 'HOLDS_MOUNT\|IN_THE_WAY' ../out && grep -q "$4" ../out || { cat ../out; exit 11; }
+                grep -q after d/in && test -d f/data || exit 12
+                ! "$AXIOM" rollback --abort 2>&1 | grep -q 'put back' || exit 13
+            done
+        }
+        # An ignored folder that is in the way.
+        mount --bind ../precious f/data
+        refused rollback checkpoint c f/data
+        umount f/data
+        # A file that would be replaced, alone and in a folder.
+        echo after > ../precious/in
+        mount --bind ../precious/in d/in
+        refused rollback checkpoint c d/in
+        umount d/in
+        mount --bind ../precious d
+        refused rollback checkpoint c d
+        umount d
+        grep -q mine ../precious/mine
+        # What is mounted elsewhere is in nobody's way, and what is gone neither.
+        mkdir elsewhere && mount --bind ../precious elsewhere && echo elsewhere/ >> .git/info/exclude
+        "$AXIOM" rollback checkpoint c --yes > ../out 2>&1 || { cat ../out; exit 14; }
+        grep -q before d/in && grep -q before f && test -f elsewhere/mine
+        # And what is put back.
+        data=$(dirname "$(find .worktrees/trash -name x.ign)")
+        mount --bind ../precious "$data"
+        status=0; "$AXIOM" undo --yes > ../out 2>&1 || status=$?
+        [ $status = 4 ] && grep -q HOLDS_MOUNT ../out && grep -q before f || { cat ../out; exit 15; }
+        umount "$data"
+        "$AXIOM" undo --yes > ../out 2>&1 || { cat ../out; exit 16; }
+        grep -q x f/data/x.ign
+        "#,
+    );
+}
+
+#[test]
+fn a_workspace_that_holds_a_mount_stays_where_it_is() {
+    let env = TestEnv::new();
+    env.write(".git/info/exclude", "*.ign\n");
+    env.ok(&["task", "add", "one", "--id", "t1", "--body", "mkdir data.ign; echo one > one.txt; git add .; git commit -qm one"]);
+    env.ok(&["checkpoint", "create", "c"]);
+    env.axiom(&["run", "--until-idle", "--agents", "1"]);
+    env.ok(&["gate", "approve", "claim-t1"]);
+    let run = env.axiom(&["run", "--until-idle", "--agents", "1"]);
+    let workspace = env.repo().join(".worktrees").join("agent-001-t1");
+    assert!(workspace.join("data.ign").is_dir(), "{run}");
+    with_mounts(
+        &env,
+        r#"
+        mkdir ../precious && echo mine > ../precious/mine
+        data=.worktrees/agent-001-t1/data.ign
+        mount --bind ../precious $data
+        for verb in 'merge t1' 'rollback checkpoint c --yes' 'rollback checkpoint c --dry-run'; do
+            before=$(git for-each-ref refs/heads)
+            status=0; "$AXIOM" $verb > ../out 2>&1 || status=$?
+            [ $status = 4 ] || { cat ../out; echo "$verb: $status"; exit 10; }
+            grep -q data.ign ../out || { cat ../out; exit 11; }
+            [ "$before" = "$(git for-each-ref refs/heads)" ] && test -f $data/mine || exit 12
+        done
+        umount $data
+        "$AXIOM" merge t1 > ../out 2>&1 || { cat ../out; exit 13; }
+        test ! -e .worktrees/agent-001-t1
+        AXIOM_TEST_NOW=$LATER "$AXIOM" recover --yes > ../out 2>&1 || { cat ../out; exit 14; }
+        [ "$(cat ../precious/mine)" = mine ] && test -z "$(find .worktrees/trash -name data.ign)"
+        "#,
+    );
 }

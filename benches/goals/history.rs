@@ -84,7 +84,7 @@ impl Writer {
         let body = self.buffer.strip_suffix(b"\n").unwrap_or_default();
         let last = body.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
         let position = Position { first: self.first, offset: self.buffer.len() as u64, sum: line::sum_of(last) };
-        snapshot::save(&self.layout, &self.state, position).unwrap();
+        snapshot::save(&self.layout, &self.state, position, Some(0)).unwrap();
     }
 
     pub fn finish(&self) {
@@ -97,7 +97,7 @@ pub fn iteration(writer: &mut Writer, number: u64) {
     let agent = AgentId::new(format!("ed-{:03}", number % 8 + 1)).unwrap();
     let task = case(number % 1000).id;
     let token = Token::new(format!("k{number:015x}")).unwrap();
-    writer.push(Event::TaskClaimed { agent: agent.clone(), task: task.clone() });
+    writer.push(Event::TaskClaimed { agent: agent.clone(), task: task.clone(), complete: false });
     writer.push(Event::IterationIntended {
         agent: agent.clone(),
         iteration: 1,
@@ -127,7 +127,7 @@ pub fn iteration(writer: &mut Writer, number: u64) {
         cost_usd: Some(0.25),
     };
     writer.push(Event::IterationEnded { agent: agent.clone(), token, report: Box::new(report) });
-    writer.push(Event::WorkReleased { agent, status: Status::Pending, reason: "next".into(), retry: false });
+    writer.push(Event::WorkReleased { agent, status: Status::Pending, reason: "next".into(), retry: false, complete: None });
     for text in ["looked at the failing test", "the build needs a newer compiler"] {
         writer.push(Event::Audited { id: task.clone(), text: text.into() });
     }

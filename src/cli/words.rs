@@ -42,6 +42,11 @@ pub fn count(number: impl TryInto<u64>, one: &str) -> String {
     if number == 1 { format!("1 {one}") } else { format!("{number} {one}s") }
 }
 
+/// As [`count`], where more than one is another word.
+pub fn count_of(number: u64, one: &str, many: &str) -> String {
+    if number == 1 { format!("1 {one}") } else { format!("{number} {many}") }
+}
+
 /// The form of a verb that fits the number.
 pub fn verb<'a>(number: usize, one: &'a str, many: &'a str) -> &'a str {
     if number == 1 { one } else { many }

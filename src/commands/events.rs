@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use serde::Serialize;
 
-use super::open;
+use super::look;
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::cli::words;
@@ -67,7 +67,7 @@ fn in_words(envelope: &Envelope) -> String {
 /// # Errors
 /// As [`history::each_event`].
 pub fn run(args: &Events, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let context = open(global)?;
+    let context = look(global, screen)?;
     let mut found = Vec::new();
     let mut last = args.after;
     history::each_event(context.layout(), |envelope| {

@@ -3,7 +3,7 @@
 use clap::Subcommand;
 use serde::Serialize;
 
-use super::open;
+use super::open_for;
 use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
 use crate::cli::words;
@@ -12,6 +12,7 @@ use crate::domain::ids::GateId;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::Context;
 use crate::ops::interventions;
+use crate::ops::placement::Purpose;
 
 /// Verbs on gates.
 #[derive(Debug, Subcommand)]
@@ -79,7 +80,8 @@ struct Decided {
 /// # Errors
 /// `NOT_FOR_AGENTS`; `INVALID_INPUT` where a question would be approved; as [`interventions::decide`].
 pub fn run(verb: GateVerb, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut context = open(global)?;
+    let purpose = if matches!(verb, GateVerb::List) { Purpose::Look } else { Purpose::Write };
+    let mut context = open_for(purpose, global, screen)?;
     let (gates, decision) = match verb {
         GateVerb::List => {
             let gates: Vec<&Gate> = context.state().restorable.gates.values().collect();

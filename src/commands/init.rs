@@ -7,6 +7,7 @@ use super::open;
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::error::{Exit, Result};
+use crate::ops::{placement, workspaces};
 
 /// What may come next.
 const NEXT: &str = "\
@@ -34,14 +35,22 @@ struct Answer {
 /// # Errors
 /// `BARE_REPOSITORY`, `GIT_TOO_OLD`, `IO_FAILED`.
 pub fn run(_args: &Init, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let context = open(global)?;
+    let context = open(global, screen)?;
     context.repo.require_git_version()?;
     context.repo.main_worktree()?;
     let created = !context.layout().exists();
     context.layout().ensure()?;
+    placement::write_down(context.layout(), &context.repo)?;
     let path = context.layout().root().display().to_string();
     let answer = Answer { path, created };
     screen.answer(&answer, || format!("{} {}\n", if created { "Initialised" } else { "Already initialised:" }, answer.path))?;
+    if let Some(branch) = workspaces::in_the_way_of_all(&context)? {
+        let name = branch.short();
+        screen.note(&format!(
+            "note: the branch '{name}' is in the way of the branches of tasks, '{name}/TASK': no task can be started"
+        ));
+        screen.note(&format!("hint: git branch -m {name} ANOTHER    renames it"));
+    }
     if created {
         screen.note(NEXT);
     }

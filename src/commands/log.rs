@@ -1,12 +1,10 @@
 //! `git axiom log`.
 
-use std::collections::BTreeMap;
-
 use clap::Args;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::open;
+use super::look;
 use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
 use crate::cli::words;
@@ -16,7 +14,8 @@ use crate::domain::operation::RefChange;
 use crate::domain::text::Change;
 use crate::domain::transaction::{Progress, Transaction};
 use crate::error::{Exit, Result};
-use crate::ops::{history, undo};
+use crate::ops::history;
+use crate::ops::undo::Standing;
 
 /// Arguments of `log`.
 #[derive(Debug, Args)]
@@ -26,8 +25,9 @@ people and agents asked for, merges, rollbacks, undos, checkpoints and where ses
 ended; the steps in between (claims, iterations, gates) only with --all.
 
 'git axiom undo ID' takes one back where UNDO says yes; a unique beginning of the id will do.
-Those that cannot be taken back say why with --json, under 'obstacle'; those that say gone were
-kept for checkpoints.keepDeletedDays, and what they need is there no more.")]
+It says no where something was changed since, and - where there is nothing to take back; --json
+says why, under 'obstacle'. Those that say gone were kept for checkpoints.keepDeletedDays, and
+what they need is there no more.")]
 pub struct Log {
     /// Show at most this many
     #[arg(short = 'n', long = "max-count", value_name = "NUMBER")]
@@ -64,14 +64,21 @@ struct View<'a> {
     checkpoints: &'a [CheckpointName],
 }
 
-fn view<'a>(transaction: &'a Transaction, lost: &'a Lost<'_>) -> View<'a> {
+/// A transaction, and why undo would not take it back now.
+struct Shown<'a> {
+    transaction: &'a Transaction,
+    obstacle: Option<String>,
+}
+
+fn view<'a>(shown: &'a Shown<'_>) -> View<'a> {
+    let Shown { transaction, obstacle } = shown;
     View {
         id: &transaction.id,
         at: transaction.at,
         by: transaction.by.to_string(),
         what: &transaction.what,
-        undoable: can_be_undone(transaction, lost),
-        obstacle: transaction.obstacle().or_else(|| lost.get(&transaction.id).map(String::as_str)),
+        undoable: obstacle.is_none(),
+        obstacle: obstacle.as_deref(),
         state: transaction.progress,
         undo_of: transaction.undo_of.as_ref(),
         undone_by: transaction.undone_by.as_ref(),
@@ -81,13 +88,6 @@ fn view<'a>(transaction: &'a Transaction, lost: &'a Lost<'_>) -> View<'a> {
         edits: &transaction.edits,
         checkpoints: &transaction.checkpoints,
     }
-}
-
-/// What an undo needs and is gone, by transaction.
-type Lost<'t> = BTreeMap<&'t TxnId, String>;
-
-fn can_be_undone(transaction: &Transaction, lost: &Lost<'_>) -> bool {
-    transaction.undoable() && !lost.contains_key(&transaction.id)
 }
 
 /// Every ref that it moved, branches that are checked out somewhere among them.
@@ -110,17 +110,19 @@ fn worktrees(transaction: &Transaction) -> Vec<&str> {
 /// # Errors
 /// As [`history::transactions`].
 pub fn run(args: &Log, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut context = open(global)?;
+    let mut context = look(global, screen)?;
     // Looking back works with a configuration that does not: it says only for how long things were kept.
     if let Err(error) = context.load_config(Vec::new()) {
         tracing::debug!(%error, "the configuration was not read");
     }
     let all = history::transactions(&context)?;
-    let lost = undo::lost(&context, all.iter())?;
-    let listed = |one: &&Transaction| (args.all || one.matters()) && (!args.undoable || can_be_undone(one, &lost));
-    let shown: Vec<&Transaction> = all.iter().rev().filter(listed).take(args.count.unwrap_or(usize::MAX)).collect();
-    let answer = Answer { transactions: shown.iter().map(|transaction| view(transaction, &lost)).collect() };
-    screen.answer(&answer, || if shown.is_empty() { String::new() } else { in_words(&shown, &lost) })?;
+    let standing = Standing::new(&context, &all)?;
+    let candidates = all.iter().rev().filter(|one| (args.all || one.matters()) && (!args.undoable || one.undoable()));
+    let looked_at = candidates.map(|transaction| Shown { transaction, obstacle: standing.obstacle(transaction) });
+    let listed = looked_at.filter(|one| !args.undoable || one.obstacle.is_none());
+    let shown: Vec<Shown<'_>> = listed.take(args.count.unwrap_or(usize::MAX)).collect();
+    let answer = Answer { transactions: shown.iter().map(view).collect() };
+    screen.answer(&answer, || if shown.is_empty() { String::new() } else { in_words(&shown, &standing) })?;
     let steps = all.iter().filter(|one| !one.matters()).count();
     if all.is_empty() {
         screen.note("Nothing was done yet.");
@@ -132,9 +134,9 @@ pub fn run(args: &Log, global: &Global, screen: &mut Screen) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn in_words(shown: &[&Transaction], lost: &Lost<'_>) -> String {
+fn in_words(shown: &[Shown<'_>], standing: &Standing<'_>) -> String {
     let mut rows = vec![["ID", "TIME", "BY", "UNDO", "WHAT"].map(String::from).to_vec()];
-    for transaction in shown {
+    for Shown { transaction, obstacle } in shown {
         let Transaction { id, at, by, what, .. } = transaction;
         let note = match transaction.progress {
             Progress::Open => " (not finished)",
@@ -143,8 +145,9 @@ fn in_words(shown: &[&Transaction], lost: &Lost<'_>) -> String {
         };
         let undo = match &transaction.undone_by {
             Some(_) => "undone",
-            None if can_be_undone(transaction, lost) => "yes",
-            None if transaction.undoable() => "gone",
+            None if obstacle.is_none() => "yes",
+            None if standing.lost(transaction).is_some() => "gone",
+            None if transaction.undoable() => "no",
             None => "-",
         };
         rows.push(vec![id.to_string(), words::time(*at), by.to_string(), undo.to_owned(), format!("{what}{note}")]);

@@ -34,6 +34,7 @@ use crate::error::{Error, Exit, Result};
 use crate::git::Repository;
 use crate::ops::context::Context;
 use crate::ops::interventions::Ending;
+use crate::ops::placement::Purpose;
 
 /// Runs a verb.
 ///
@@ -83,12 +84,36 @@ pub fn working_dir(global: &Global) -> Result<PathBuf> {
     }
 }
 
-/// The repository and its state, as every verb needs them.
+/// The repository and its state, for verbs that may write.
+///
+/// # Errors
+/// As [`open_for`].
+pub fn open(global: &Global, screen: &mut Screen) -> Result<Context> {
+    open_for(Purpose::Write, global, screen)
+}
+
+/// The repository and its state, for verbs that only look.
+///
+/// # Errors
+/// As [`open_for`].
+pub fn look(global: &Global, screen: &mut Screen) -> Result<Context> {
+    open_for(Purpose::Look, global, screen)
+}
+
+/// What a verb is going to do that has a dry run.
+pub fn purpose(dry_run: bool) -> Purpose {
+    if dry_run { Purpose::Look } else { Purpose::Write }
+}
+
+/// The repository and its state, as every verb needs them. What a human should hear of the repository's place is said.
 ///
 /// # Errors
 /// As [`Context::open`]; `BARE_REPOSITORY`: where `init` refuses, so do all.
-pub fn open(global: &Global) -> Result<Context> {
-    let context = Context::open(&working_dir(global)?)?;
+pub fn open_for(purpose: Purpose, global: &Global, screen: &mut Screen) -> Result<Context> {
+    let mut context = Context::open(&working_dir(global)?, purpose)?;
+    for what in std::mem::take(&mut context.said) {
+        screen.note(&format!("note: {what}"));
+    }
     if context.repo.is_bare() {
         context.repo.main_worktree()?;
     }
@@ -126,7 +151,20 @@ pub fn open_repository(global: &Global) -> Result<Repository> {
 /// # Errors
 /// As [`Context::open`], and `CONFIG_INVALID`.
 pub fn open_configured(global: &Global, command_line: Vec<(String, String)>, screen: &mut Screen) -> Result<Context> {
-    let mut context = open(global)?;
+    open_configured_for(Purpose::Write, global, command_line, screen)
+}
+
+/// As [`open_for`], with the configuration that applies.
+///
+/// # Errors
+/// As [`open_configured`].
+pub fn open_configured_for(
+    purpose: Purpose,
+    global: &Global,
+    command_line: Vec<(String, String)>,
+    screen: &mut Screen,
+) -> Result<Context> {
+    let mut context = open_for(purpose, global, screen)?;
     for note in context.load_config(command_line)? {
         screen.note(&note);
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::open;
+use super::look;
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::domain::ids::CaseId;
@@ -36,7 +36,7 @@ pub struct Output {
 /// # Errors
 /// `UNKNOWN_TASK` where nothing of that name ever ran.
 pub fn run(args: &Output, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut context = open(global)?;
+    let mut context = look(global, screen)?;
     let task = output::find(&context, &args.of)?;
     let mut offsets = BTreeMap::new();
     loop {

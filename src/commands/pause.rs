@@ -36,7 +36,7 @@ struct Answer {
 }
 
 fn ask(request: Request, global: &Global, screen: &mut Screen, wait_paused: bool) -> Result<Exit> {
-    let mut context = open(global)?;
+    let mut context = open(global, screen)?;
     let handled = interventions::ask_supervisor(&mut context, request)?;
     while wait_paused && context.supervisor_alive()? {
         let pausing = context.state().record.session.as_ref().is_some_and(|session| session.state == SessionState::Pausing);

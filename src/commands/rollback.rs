@@ -11,13 +11,13 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use self::words::people;
-use super::{open_configured, working_dir};
+use super::{open_configured_for, purpose, working_dir};
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::Context;
-use crate::ops::journal::Ended as Closed;
-use crate::ops::rollback::{self, FileLoss, Preview, Wish};
+use crate::ops::journal::{Ended as Closed, put_back};
+use crate::ops::rollback::{self, FileLoss, LocalRefs, Preview, Wish};
 
 /// Arguments of `rollback`.
 #[derive(Debug, Args)]
@@ -54,7 +54,7 @@ struct Checkpoint {
     /// Its name, or a unique beginning of it
     name: String,
     /// Go back in this worktree only, and leave all others, their branches and the tasks alone
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["refs", "no_refs"])]
     worktree: Option<PathBuf>,
     #[command(flatten)]
     how: How,
@@ -71,6 +71,22 @@ struct How {
     /// Refuse where agents are at work, instead of stopping them
     #[arg(long)]
     no_stop: bool,
+    /// Move branches, tags and other local refs back too that moved since; deleted ones come back in any case
+    #[arg(long, conflicts_with = "no_refs")]
+    refs: bool,
+    /// Leave deleted branches, tags and stash entries deleted
+    #[arg(long)]
+    no_refs: bool,
+}
+
+impl How {
+    fn refs(&self) -> LocalRefs {
+        match (self.refs, self.no_refs) {
+            (true, _) => LocalRefs::MoveToo,
+            (false, true) => LocalRefs::Stay,
+            (false, false) => LocalRefs::ComeBack,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -90,6 +106,7 @@ struct Ended {
     operation: Option<String>,
     outcome: &'static str,
     left: Vec<String>,
+    not_put_back: Vec<String>,
 }
 
 /// Goes back.
@@ -97,13 +114,19 @@ struct Ended {
 /// # Errors
 /// `NEEDS_CONFIRMATION`, `DECLINED`, and whatever the operation says.
 pub fn run(args: &Rollback, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut context = open_configured(global, Vec::new(), screen)?;
+    let dry_run = match &args.to {
+        Some(To::Task(args)) => args.is_dry_run(),
+        Some(To::Checkpoint(to)) => to.how.dry_run,
+        Some(To::Session(how)) => how.dry_run,
+        None => false,
+    };
+    let mut context = open_configured_for(purpose(dry_run), global, Vec::new(), screen)?;
     context.for_humans_only("rollback")?;
     match &args.to {
         Some(To::Task(args)) => task::run(args, &mut context, screen),
         Some(To::Checkpoint(to)) => {
             let only = to.worktree.as_deref().map(|path| worktree_at(global, path)).transpose()?;
-            checkpoint(&mut context, screen, Wish { name: &to.name, only: only.as_deref() }, &to.how)
+            checkpoint(&mut context, screen, Wish { name: &to.name, only: only.as_deref(), refs: to.how.refs() }, &to.how)
         }
         Some(To::Session(how)) => {
             let session = context.state().record.session.as_ref();
@@ -111,7 +134,7 @@ pub fn run(args: &Rollback, global: &Global, screen: &mut Screen) -> Result<Exit
                 return Err(Error::new(Code::UnknownCheckpoint, "no session has made a checkpoint at its start")
                     .hint("see 'git axiom checkpoint list'"));
             };
-            checkpoint(&mut context, screen, Wish { name: name.as_str(), only: None }, how)
+            checkpoint(&mut context, screen, Wish { name: name.as_str(), only: None, refs: how.refs() }, how)
         }
         None if !args.abort && !args.go_on => menu::run(&mut context, screen),
         None if args.abort => ended(screen, rollback::abort(&mut context)?, "reversed"),
@@ -134,18 +157,25 @@ fn worktree_at(global: &Global, path: &Path) -> Result<PathBuf> {
 }
 
 fn ended(screen: &mut Screen, ended: Option<Closed>, outcome: &'static str) -> Result<Exit> {
-    let Some(Closed { open, left }) = ended else {
-        let none = Ended { operation: None, outcome: "none", left: Vec::new() };
+    let Some(mut closed) = ended else {
+        let none = Ended { operation: None, outcome: "none", left: Vec::new(), not_put_back: Vec::new() };
         screen.answer(&none, || "No operation is open.\n".to_owned())?;
         return Ok(Exit::Done);
     };
+    if let Some(error) = closed.turned_back.take() {
+        return Err(put_back(error, Some(&closed)));
+    }
+    let Closed { open, left, not_put_back, .. } = closed;
     // A reversal that had begun is not turned round again by --continue.
     let outcome = if open.reversing { "reversed" } else { outcome };
-    let answer = Ended { operation: Some(open.operation.title.clone()), outcome, left };
+    let answer = Ended { operation: Some(open.operation.title.clone()), outcome, left, not_put_back };
     screen.answer(&answer, || {
         let mut text = format!("'{}' was {outcome}.\n", open.operation.title);
         for what in &answer.left {
             text.push_str(&format!("changed by somebody else meanwhile, and left as it is: {what}\n"));
+        }
+        for what in &answer.not_put_back {
+            text.push_str(&format!("could not be put back: {what}\n"));
         }
         text
     })?;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::open;
+use super::look;
 use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
 use crate::cli::words;
@@ -34,7 +34,7 @@ pub struct Status {
 /// # Errors
 /// What opening says.
 pub fn run(args: &Status, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut context = open(global)?;
+    let mut context = look(global, screen)?;
     let mut last = None;
     loop {
         let report = status::status(&context, env::now())?;

@@ -7,9 +7,9 @@ use super::{configured_program, open_configured};
 use crate::cli::arguments::Global;
 use crate::cli::progress::Progress;
 use crate::cli::screen::Screen;
-use crate::domain::ids::AgentId;
+use crate::domain::ids::{AgentId, CaseId};
 use crate::error::{Code, Error, Exit, Result};
-use crate::ops::interventions::{self, Ending};
+use crate::ops::interventions::{self, Ended, Ending};
 use crate::ops::supervise::Options;
 
 /// Arguments of `stop` and `kill`.
@@ -17,7 +17,11 @@ use crate::ops::supervise::Options;
 #[command(after_help = "\
 What the agent left is committed on its branch; its workspace stays; its task is pending again,
 and where a supervisor runs, an agent takes it up again as soon as there is a free slot: 'git
-axiom task block TASK' keeps them from it. 'git axiom status' lists the agents.")]
+axiom task block TASK' keeps them from it. 'git axiom status' lists the agents.
+
+A task that its agent has completed by then stays complete when the agent is stopped: it is
+done, or goes on at its verification when it is taken up again. 'kill' discards what the agent
+said; what is in the workspace is captured first, in refs/axiom/live/TASK.")]
 pub struct Stop {
     /// The agents, as in 'git axiom status'
     #[arg(value_name = "AGENT")]
@@ -30,6 +34,7 @@ pub struct Stop {
 #[derive(Serialize)]
 struct Answer {
     stopped: Vec<AgentId>,
+    completed: Vec<CaseId>,
 }
 
 /// Ends agents and waits until their tasks are pending again.
@@ -48,16 +53,25 @@ pub fn run(args: &Stop, how: Ending, global: &Global, screen: &mut Screen) -> Re
     }
     let mut context = open_configured(global, Vec::new(), screen)?;
     let options = Options::attending(configured_program(&context)?);
-    let stopped = interventions::end_agents(&mut context, &args.agents, how, options, &mut Progress::new(false))?;
-    if let Some(idle) = args.agents.iter().find(|agent| !stopped.contains(agent)) {
+    let ended = interventions::end_agents(&mut context, &args.agents, how, options, &mut Progress::new(false))?;
+    if let Some(idle) = args.agents.iter().find(|agent| !ended.iter().any(|ended| ended.agent == **agent)) {
         return Err(
             Error::new(Code::InvalidTransition, format!("agent '{idle}' works on nothing")).hint("see 'git axiom status'")
         );
     }
-    let answer = Answer { stopped };
-    screen.answer(&answer, || match answer.stopped.as_slice() {
+    let completed = ended.iter().filter_map(|ended| ended.completed.clone()).collect();
+    let answer = Answer { stopped: ended.iter().map(|ended| ended.agent.clone()).collect(), completed };
+    screen.answer(&answer, || match ended.as_slice() {
         [] => "No agent was running.\n".to_owned(),
-        many => many.iter().map(|agent| format!("Stopped {agent}.\n")).collect(),
+        many => many.iter().map(in_words).collect(),
     })?;
     Ok(Exit::Done)
+}
+
+fn in_words(ended: &Ended) -> String {
+    let Ended { agent, completed } = ended;
+    match completed {
+        Some(task) => format!("Stopped {agent}. It had completed {task}, and that stands.\n"),
+        None => format!("Stopped {agent}.\n"),
+    }
 }

@@ -5,22 +5,28 @@ mod told;
 use clap::Args;
 
 use self::told::Answer;
-use super::open_configured;
+use super::{open_configured_for, purpose};
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::cli::words;
+use crate::domain::event::By;
 use crate::domain::transaction::Transaction;
 use crate::domain::undo::Asked;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::Context;
 use crate::ops::undo as op;
 
+/// So many transactions are named where the one that was done last cannot be taken back.
+const LISTED: usize = 5;
+
 /// Arguments of `undo`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without an id it is the last transaction of yours that can be undone and is no undo; again goes
-further back. Only what the transaction changed goes back, and only if nobody changed it since.
-'git axiom log --undoable' lists what can be undone; 'git axiom redo' takes an undo back.")]
+Without an id it is the last transaction that changed refs, files or tasks for good and was not
+taken back, whoever made it; again goes further back. Where it is not yours (a merge of the
+supervisor's), --yes needs its id. Only what the transaction changed goes back, and only if
+nobody changed it since. 'git axiom log --undoable' lists what can be undone; 'git axiom redo'
+takes an undo back.")]
 pub struct Undo {
     /// Which one: an id of 'git axiom log', or a unique beginning of it
     transaction: Option<String>,
@@ -67,12 +73,17 @@ pub fn redo(args: &Redo, global: &Global, screen: &mut Screen) -> Result<Exit> {
 }
 
 fn run(asked: &Asked, verb: &str, how: &How, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut context = open_configured(global, Vec::new(), screen)?;
+    let mut context = open_configured_for(purpose(how.dry_run), global, Vec::new(), screen)?;
     context.for_humans_only(verb)?;
     context.no_open_operation()?;
-    let chosen = op::choose(&context, asked)?;
+    let chosen = op::choose(&context, asked).map_err(|error| with_possible(&context, asked, error))?;
+    let others = *asked == Asked::Undo && chosen.transaction.by != By::User;
+    if others && how.yes && !how.dry_run {
+        return Err(not_yours(&chosen.transaction));
+    }
+    let explain = |context: &Context, error| with_possible(context, asked, explain(context, &chosen.transaction, error));
     if how.dry_run || !how.yes {
-        let preview = op::check(&context, &chosen).map_err(|error| explain(&context, &chosen.transaction, error))?;
+        let preview = op::check(&context, &chosen).map_err(|error| explain(&context, error))?;
         let (answer, main) = (Answer::before(&chosen, &preview), context.repo.main_worktree()?);
         let plan = || answer.plan(&chosen, main.path());
         if how.dry_run {
@@ -81,11 +92,35 @@ fn run(asked: &Asked, verb: &str, how: &How, global: &Global, screen: &mut Scree
         }
         screen.note(plan().trim_end());
     }
-    screen.confirm(if chosen.redo { "Do it again?" } else { "Take it back?" }, how.yes)?;
-    let done = op::undo(&mut context, &chosen).map_err(|error| explain(&context, &chosen.transaction, error))?;
+    screen.confirm(if chosen.redo { "Do it again?" } else { "Take it back?" }, how.yes).map_err(|error| {
+        if others && error.code() == Code::NeedsConfirmation { not_yours(&chosen.transaction) } else { error }
+    })?;
+    let done = op::undo(&mut context, &chosen).map_err(|error| explain(&context, error))?;
     let answer = Answer::after(&chosen, &done);
     screen.answer(&answer, || answer.outcome(&chosen))?;
     Ok(Exit::Done)
+}
+
+/// Without an id the newest change is meant; where somebody else made it, only an id says that this is known.
+fn not_yours(transaction: &Transaction) -> Error {
+    let Transaction { id, at, by, what, .. } = transaction;
+    Error::new(
+        Code::NeedsConfirmation,
+        format!("what was done last was not done by you, but by {by}: {what} ({})", words::time(*at)),
+    )
+    .hint(format!("git axiom undo {id} --yes    takes it back; with --dry-run in place of --yes, it shows what changes"))
+    .hint("git axiom log --undoable    lists what else can be taken back")
+}
+
+/// Where it is not said what to take back, and what was done last cannot be, the error lists what can.
+fn with_possible(context: &Context, asked: &Asked, error: Error) -> Error {
+    let impossible = [Code::NotUndoable, Code::ChangedMeanwhile, Code::InTheWay, Code::BranchInUse];
+    if *asked != Asked::Undo || !impossible.contains(&error.code()) {
+        return error;
+    }
+    // Where not even the log can be read, the error says enough.
+    let possible = op::possible(context, LISTED).unwrap_or_default();
+    possible.iter().fold(error, |error, one| error.hint(format!("git axiom undo {}    takes back: {}", one.id, one.what)))
 }
 
 /// Adds to a conflict what changed since by whom, and which ways on there are.

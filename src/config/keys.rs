@@ -23,6 +23,8 @@ pub enum Kind {
     Text,
     /// A list of texts.
     List,
+    /// A list of patterns of paths, as in a `.gitignore`.
+    Patterns,
 }
 
 /// One key.
@@ -50,6 +52,8 @@ pub const KEYS: &[Key] = &[
     key("checkpoints", "protectNamed", Kind::Switch),
     key("checkpoints", "maxFileSize", Kind::Megabytes),
     key("checkpoints", "keepDeletedDays", Kind::Days),
+    key("checkpoints", "include", Kind::Patterns),
+    key("checkpoints", "exclude", Kind::Patterns),
     key("state", "eventLogBackupInterval", Kind::Seconds),
     key("state", "eventLogBackupCount", Kind::Number(1, 100)),
     key("recovery", "auto", Kind::Switch),
@@ -98,6 +102,7 @@ impl Kind {
             Self::Days => "a number of days, or a text such as \"30d\" or \"4w\"".into(),
             Self::Text => "a text that is not empty".into(),
             Self::List => "a list of texts".into(),
+            Self::Patterns => "a list of patterns as in a .gitignore, such as [\".env*\", \"secrets/*.pem\"]".into(),
         }
     }
 
@@ -107,7 +112,7 @@ impl Kind {
             Self::Seconds => &[("s", 1), ("sec", 1), ("m", 60), ("min", 60), ("h", 3600), ("d", 86400)],
             Self::Hours => &[("h", 1), ("d", 24), ("w", 168)],
             Self::Days => &[("d", 1), ("w", 7)],
-            Self::Switch | Self::Number(..) | Self::Text | Self::List => &[],
+            Self::Switch | Self::Number(..) | Self::Text | Self::List | Self::Patterns => &[],
         }
     }
 
@@ -128,6 +133,7 @@ impl Kind {
             (Self::List, Value::Array(items)) if items.iter().all(|item| item.as_str().is_some_and(|s| !s.is_empty())) => {
                 Ok(value)
             }
+            (Self::Patterns, Value::Array(items)) if items.iter().all(|item| item.as_str().is_some_and(is_pattern)) => Ok(value),
             (Self::Number(..) | Self::Megabytes | Self::Seconds | Self::Hours | Self::Days, Value::Number(number)) => {
                 if number.as_u64().is_some_and(in_range) { Ok(value) } else { refuse() }
             }
@@ -158,10 +164,16 @@ impl Kind {
                 last.parse::<u64>().map_or_else(|_| Value::from(last), Value::from)
             }
             Self::Text => Value::from(last),
-            Self::List => Value::from(texts.to_vec()),
+            Self::List | Self::Patterns => Value::from(texts.to_vec()),
         };
         self.accept(name, value)
     }
+}
+
+/// Whether a text means paths, and is neither a comment nor a list that somebody put into one text.
+fn is_pattern(text: &str) -> bool {
+    let meant = text.trim_start_matches('!').trim_matches('/');
+    !meant.trim().is_empty() && !text.starts_with('#') && !text.contains('\n')
 }
 
 fn with_unit(text: &str, units: &[(&str, u64)]) -> Option<u64> {
@@ -199,6 +211,15 @@ mod tests {
             if !value.is_null() {
                 assert_eq!(kind.accept(name, value.clone()).unwrap(), value);
             }
+        }
+    }
+
+    #[test]
+    fn patterns_are_texts_that_mean_paths() {
+        for (text, accepted) in
+            [(".env*", true), ("!public", true), ("a b/", true), ("", false), ("#x", false), ("!/", false), ("a\nb", false)]
+        {
+            assert_eq!(Kind::Patterns.accept_text("x", &[text.to_owned()]).is_ok(), accepted, "{text:?}");
         }
     }
 

@@ -56,6 +56,10 @@ section! {
         max_file_size: u64 = 50,
         /// How many days deleted things can be brought back.
         keep_deleted_days: u32 = 7,
+        /// Ignored files that are captured and restored all the same.
+        include: Vec<String> = Vec::new(),
+        /// Untracked and ignored files that are not captured, and left alone by a rollback.
+        exclude: Vec<String> = Vec::new(),
     }
 }
 

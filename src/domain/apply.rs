@@ -5,11 +5,13 @@
 
 mod cases;
 mod operations;
+mod placed;
 mod session;
 mod work;
 
 use super::event::{Envelope, Event};
 use super::gate::Gate;
+use super::operation::Settled;
 use super::state::State;
 use crate::error::{Code, Error, Result};
 
@@ -49,9 +51,10 @@ impl State {
             Event::WorkspaceOpened { task, workspace } => {
                 self.case(task)?;
                 self.restorable.workspaces.insert(task.clone(), workspace.clone());
+                self.make_branch(&workspace.branch);
             }
             Event::WorkspaceClosed { task, .. } => drop(self.restorable.workspaces.remove(task)),
-            Event::TaskClaimed { agent, task } => self.claim(agent, task, at)?,
+            Event::TaskClaimed { agent, task, complete } => self.claim(agent, task, *complete, at)?,
             Event::IterationIntended { agent, iteration, token, from, exit_completes } => {
                 let work = self.intend(agent, *iteration, token, at)?;
                 work.from = Some(from.clone());
@@ -61,7 +64,9 @@ impl State {
             Event::Signalled { agent, token, signal } => self.signalled(agent, token, signal, at)?,
             Event::IterationEnded { agent, token, report } => self.end_iteration(agent, token, report, at)?,
             Event::VerificationFailed { agent, why } => self.fail_verification(agent, why, at)?,
-            Event::WorkReleased { agent, status, reason, retry } => self.release(agent, *status, reason, *retry)?,
+            Event::WorkReleased { agent, status, reason, retry, complete } => {
+                self.release(agent, *status, reason, *retry, complete.as_ref())?
+            }
             Event::GateOpened { gate } => drop(self.restorable.gates.insert(gate.id.clone(), Gate::clone(gate))),
             Event::GateDecided { id, decision } => self.decide_gate(id, decision)?,
             Event::GateClosed { id, .. } => drop(self.restorable.gates.remove(id)),
@@ -71,10 +76,15 @@ impl State {
             Event::CheckpointsDeleted { names } => self.record.checkpoints.retain(|name, _| !names.contains(name)),
             Event::OperationBegan { operation } => self.begin_operation(&envelope.txn, operation)?,
             Event::OperationReversed { .. } => self.reverse_operation()?,
-            Event::OperationEnded { end, edits, restored, moved: _ } => {
-                self.end_operation(*end, edits, restored.as_deref(), at)?
+            Event::OperationEnded { end, edits, restored, mode, moved: _ } => {
+                let settled = Settled { edits: edits.clone(), restored: restored.clone(), mode: *mode };
+                self.end_operation(*end, settled, at)?
             }
-            Event::StateAdopted { state, .. } => *self = (**state).clone(),
+            Event::StateAdopted { state, .. } => {
+                *self = (**state).clone();
+                self.take_branches_for_ours();
+            }
+            Event::RepositoryPlaced { placing } => self.place(placing, envelope.seq),
             Event::LogRepaired { .. } => {}
         }
         Ok(())

@@ -118,6 +118,7 @@ impl Audit {
             | Event::OperationReversed { .. }
             | Event::OperationEnded { .. }
             | Event::StateAdopted { .. }
+            | Event::RepositoryPlaced { .. }
             | Event::LogRepaired { .. } => false,
         }
     }
@@ -172,7 +173,8 @@ pub fn describe(event: &Event, state: &State) -> (u8, String) {
         Event::Requested { request, .. } => (5, request_text(request)),
         Event::OperationEnded { end: OperationEnd::Aborted, .. } => (4, "operation reversed".into()),
         Event::OperationEnded { end: OperationEnd::Done, .. } => (4, state.record.last_action.clone().unwrap_or_default()),
-        Event::TaskClaimed { agent, task } => (4, format!("{agent} claimed {task}")),
+        Event::TaskClaimed { agent, task, complete: false } => (4, format!("{agent} claimed {task}")),
+        Event::TaskClaimed { agent, task, complete: true } => (4, format!("{agent} claimed {task}, which is complete")),
         Event::WorkReleased { agent, status, reason, .. } => (4, released_text(agent, *status, reason)),
         Event::Audited { id, text } => (3, format!("{id}: {text}")),
         Event::VerificationFailed { agent: _, why } => (40, format!("verification failed: {why}")),
@@ -189,6 +191,7 @@ pub fn describe(event: &Event, state: &State) -> (u8, String) {
         Event::RequestHandled { message, .. } => (2, format!("request handled: {message}")),
         Event::CheckpointAbandoned { name, reason } => (2, format!("checkpoint {name} given up: {reason}")),
         Event::OperationReversed { reason } => (2, format!("reversed: {reason}")),
+        Event::RepositoryPlaced { placing } => (8, placing.words()),
         Event::LogRepaired { bytes, .. } => (1, format!("a torn end of {bytes} bytes was cut off the log")),
         Event::CheckpointIntended { name } => (1, format!("checkpoint {name} begins")),
     }

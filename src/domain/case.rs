@@ -200,6 +200,17 @@ impl CaseChange {
         }
     }
 
+    /// Whether work that was complete before the change still is what the case asks for. How it is verified is asked again
+    /// anyway.
+    pub fn leaves_complete(&self) -> bool {
+        let open = |status: Status| matches!(status, Status::Pending | Status::Blocked);
+        match self {
+            Self::Title(_) | Self::Body(_) | Self::Merged(_) => false,
+            Self::Status(change) => open(change.old) && open(change.new),
+            Self::Parent(_) | Self::After(_) | Self::Persona(_) | Self::Verify(_) | Self::Reason(_) => true,
+        }
+    }
+
     /// The changes that turn `old` into `new`, field by field. Id, kind and time of creation never change.
     pub fn between(old: &Case, new: &Case) -> Vec<Self> {
         fn differ<T: PartialEq + Clone>(a: &T, b: &T, wrap: fn(Change<T>) -> CaseChange) -> Option<CaseChange> {

@@ -152,6 +152,9 @@ pub struct CheckpointDocument {
     pub workspaces: Vec<WorkspaceState>,
     /// What the checkpoint does not hold, per worktree path.
     pub coverage: BTreeMap<String, Coverage>,
+    /// Local refs that are not held, since what they name is not here, or they are no refs that can be read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refs_not_held: Vec<RefName>,
     /// Who made the tag and when, so that a lost tag can be rebuilt to the byte.
     pub tagger: Tagger,
 }
@@ -265,6 +268,15 @@ pub struct Coverage {
     /// Files of which only what git's conversions (line ends, keywords, filters, encodings) give back is held, not the
     /// bytes themselves: larger than is kept beside the tree, or changed while they were read.
     pub converted: PathSample,
+    /// Untracked and ignored files and folders that `checkpoints.exclude` keeps out, the topmost ones.
+    #[serde(skip_serializing_if = "PathSample::is_empty")]
+    pub excluded: PathSample,
+    /// Ignored files that `checkpoints.include` names, beyond what it may hold.
+    #[serde(skip_serializing_if = "PathSample::is_empty")]
+    pub over_include_limit: PathSample,
+    /// Ignored files that are held, because `checkpoints.include` names them.
+    #[serde(skip_serializing_if = "PathSample::is_empty")]
+    pub included: PathSample,
     /// The whole worktree: its folder is gone.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub missing: bool,
@@ -274,6 +286,10 @@ pub struct Coverage {
 }
 
 impl PathSample {
+    fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
     /// Whether there are more than are listed.
     fn is_cut(&self) -> bool {
         self.count > self.paths.len() as u64
@@ -295,8 +311,8 @@ impl Coverage {
         let Self { ignored, nested_repositories, too_large, special, unreadable, refused_names, .. } = self;
         // Of the others something is held: a submodule's commit, a file as git converts it.
         // Nor is what was not looked at left alone: what the earlier checkpoint had is what this one has.
-        let Self { dirty_submodules: _, converted: _, missing: _, only: _, .. } = self;
-        let others = [nested_repositories, too_large, special, unreadable, refused_names];
+        let Self { dirty_submodules: _, converted: _, missing: _, only: _, included: _, excluded, over_include_limit, .. } = self;
+        let others = [nested_repositories, too_large, special, unreadable, refused_names, excluded, over_include_limit];
         ignored.covers(path) || others.into_iter().any(|sample| sample.is_cut() || sample.covers(path))
     }
 
@@ -311,9 +327,12 @@ impl Coverage {
     }
 
     /// What is not held, or not as it was, of every kind.
-    pub fn samples(&self) -> [&PathSample; 8] {
+    pub fn samples(&self) -> [&PathSample; 10] {
         let Self { ignored, nested_repositories, dirty_submodules, too_large, special, .. } = self;
-        let Self { unreadable, refused_names, converted, missing: _, only: _, .. } = self;
-        [ignored, nested_repositories, dirty_submodules, too_large, special, unreadable, refused_names, converted]
+        let Self { unreadable, refused_names, converted, excluded, over_include_limit, .. } = self;
+        let Self { missing: _, only: _, included: _, .. } = self;
+        let named = [unreadable, refused_names, converted, excluded, over_include_limit];
+        let [a, b, c, d, e] = named;
+        [ignored, nested_repositories, dirty_submodules, too_large, special, a, b, c, d, e]
     }
 }

@@ -16,6 +16,7 @@ use super::gate::{Decision, Gate};
 use super::ids::{AgentId, CaseId, CheckpointName, GateId, RequestId, SessionId, Token, TxnId};
 use super::names::Oid;
 use super::operation::{AsideChange, Operation};
+use super::place::Placing;
 use super::session::{Mode, Request, Session, SessionState};
 use super::state::{Restorable, State};
 use super::text::Change;
@@ -137,6 +138,9 @@ pub enum Event {
         agent: AgentId,
         /// The task.
         task: CaseId,
+        /// Whether its work is complete already, and goes on at its verification: see `workReleased`.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        complete: bool,
     },
     /// A keeper is about to be started.
     IterationIntended {
@@ -195,6 +199,9 @@ pub enum Event {
         reason: String,
         /// Whether this counts as a retry.
         retry: bool,
+        /// The branch's commit with which the agent said that the task is complete, where nobody has verified that yet.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        complete: Option<Oid>,
     },
     /// Something waits for a human.
     GateOpened {
@@ -257,6 +264,9 @@ pub enum Event {
         /// The restorable state that it restored.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         restored: Option<Box<Restorable>>,
+        /// The mode that it brought back.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mode: Option<Change<Mode>>,
         /// What no capture holds and was in its way: it is in the trash, for undo to put back.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         moved: Vec<AsideChange>,
@@ -267,6 +277,11 @@ pub enum Event {
         source: String,
         /// The state.
         state: Box<State>,
+    },
+    /// The repository was moved, restored or copied: what is recorded before this names another place.
+    RepositoryPlaced {
+        /// From where to where, and how.
+        placing: Box<Placing>,
     },
     /// A damaged end of the log was cut off and kept aside.
     LogRepaired {
@@ -319,6 +334,7 @@ impl Event {
             Self::OperationReversed { .. } => "operationReversed",
             Self::OperationEnded { .. } => "operationEnded",
             Self::StateAdopted { .. } => "stateAdopted",
+            Self::RepositoryPlaced { .. } => "repositoryPlaced",
             Self::LogRepaired { .. } => "logRepaired",
         }
     }

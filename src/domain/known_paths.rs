@@ -112,7 +112,7 @@ pub fn held_else(then: &Coverage, looked_at: &PathSet, seen: Coverage, is_there:
         PathSample { count, paths: paths.into_iter().take(LISTED).cloned().collect() }
     };
     let Coverage { ignored, nested_repositories, dirty_submodules, too_large, special, .. } = seen;
-    let Coverage { unreadable, refused_names, converted, missing, only, .. } = seen;
+    let Coverage { unreadable, refused_names, converted, excluded, over_include_limit, included, missing, only, .. } = seen;
     Coverage {
         ignored: join(&then.ignored, ignored),
         nested_repositories: join(&then.nested_repositories, nested_repositories),
@@ -122,6 +122,9 @@ pub fn held_else(then: &Coverage, looked_at: &PathSet, seen: Coverage, is_there:
         unreadable: join(&then.unreadable, unreadable),
         refused_names: join(&then.refused_names, refused_names),
         converted: join(&then.converted, converted),
+        excluded: join(&then.excluded, excluded),
+        over_include_limit: join(&then.over_include_limit, over_include_limit),
+        included: join(&then.included, included),
         missing,
         only,
     }

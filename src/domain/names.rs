@@ -106,6 +106,11 @@ impl RefName {
         &self.0
     }
 
+    /// Whether it is a ref of one linked worktree alone, as git calls it elsewhere: `worktrees/<name>/refs/…`.
+    pub fn is_of_a_linked_worktree(&self) -> bool {
+        self.0.starts_with("worktrees/")
+    }
+
     /// The name as people write it: without `refs/heads/` or `refs/tags/`.
     pub fn short(&self) -> &str {
         let name = self.0.as_str();

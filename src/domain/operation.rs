@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::agent::Workspace;
 use super::case::{CaseChange, CaseEdit, Status};
 use super::ids::{CaseId, CheckpointName, TxnId};
+use super::local_refs::StashEntry;
 use super::names::{Oid, RefName, RepoPath};
+use super::session::Mode;
 use super::state::{Restorable, State};
 use super::text::Change;
 
@@ -64,6 +66,9 @@ pub struct Operation {
     /// Refs that move, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refs: Vec<RefChange>,
+    /// Entries of the stash that come back or go, in this order, after the refs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stash: Vec<StashChange>,
     /// Worktrees whose files, index or HEAD change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub worktrees: Vec<WorktreeChange>,
@@ -79,6 +84,20 @@ pub struct Operation {
     /// The restorable state that it restores when it ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restored: Option<Box<Restorable>>,
+    /// The mode that it brings back when it ends, where it restores no whole state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Change<Mode>>,
+}
+
+/// What the end of an operation does to the state.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Settled {
+    /// Fields of cases that change.
+    pub edits: Vec<CaseEdit>,
+    /// The restorable state in place of the one there is.
+    pub restored: Option<Box<Restorable>>,
+    /// The mode.
+    pub mode: Option<Change<Mode>>,
 }
 
 /// A branch that moves together with the worktree in which it is checked out: only paths that differ between the two
@@ -102,6 +121,17 @@ pub struct RefChange {
     pub name: RefName,
     /// Its value before and after.
     pub value: Change<Option<Oid>>,
+}
+
+/// An entry of the stash that comes back or goes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StashChange {
+    /// Which.
+    #[serde(flatten)]
+    pub entry: StashEntry,
+    /// Which way it goes: [`Way::PutAside`] takes it out of the stash.
+    pub way: Way,
 }
 
 /// What a worktree has checked out.
@@ -172,7 +202,7 @@ pub struct AsideChange {
     pub way: Way,
 }
 
-/// Which way a workspace goes.
+/// Which way a workspace, or something else that can be put aside, goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Way {
@@ -192,15 +222,17 @@ impl Operation {
             kept: Vec::new(),
             advances: Vec::new(),
             refs: Vec::new(),
+            stash: Vec::new(),
             worktrees: Vec::new(),
             workspaces: Vec::new(),
             asides: Vec::new(),
             edits: Vec::new(),
             restored: None,
+            mode: None,
         }
     }
 
-    /// The operation's changes of refs, files, workspaces and case fields turned round, last first, for aborting and
+    /// The operation's changes of refs, files, workspaces, case fields and the mode turned round, last first, for aborting and
     /// undoing. What it restored of the state as a whole is not: that is undone field by field.
     #[must_use]
     pub fn inverse(self, kind: OperationKind, title: String) -> Self {
@@ -214,25 +246,32 @@ impl Operation {
             captures: w.captures.inverse(),
         });
         let workspaces = self.workspaces.into_iter().rev().map(|w| WorkspaceChange { way: w.way.opposite(), ..w });
+        let stash = self.stash.into_iter().rev().map(|s| StashChange { way: s.way.opposite(), ..s });
         let asides = self.asides.into_iter().rev().map(|a| AsideChange { way: a.way.opposite(), ..a });
         let mut inverse = Self::new(kind, title);
         inverse.asides = asides.collect();
         inverse.refs = refs.collect();
+        inverse.stash = stash.collect();
         inverse.advances = advances.collect();
         inverse.worktrees = worktrees.collect();
         inverse.workspaces = workspaces.collect();
         inverse.edits = inverse_edits(self.edits);
+        inverse.mode = self.mode.map(Change::inverse);
         inverse
     }
 
-    /// Whether no ref, file or workspace changes.
+    /// Whether no ref, stash entry, file or workspace changes.
     pub fn is_state_only(&self) -> bool {
-        self.refs.is_empty() && self.advances.is_empty() && self.worktrees.is_empty() && self.workspaces.is_empty()
+        self.refs.is_empty()
+            && self.stash.is_empty()
+            && self.advances.is_empty()
+            && self.worktrees.is_empty()
+            && self.workspaces.is_empty()
     }
 
     /// What its end does to the state as it is by then. A field that somebody changed since it began keeps that change;
     /// cases that were added since are archived by a rollback, never forgotten.
-    pub fn settle(&self, now: &State) -> (Vec<CaseEdit>, Option<Box<Restorable>>) {
+    pub fn settle(&self, now: &State) -> Settled {
         if let Some(restored) = &self.restored {
             let mut restored = restored.clone();
             for (id, case) in &now.restorable.cases {
@@ -242,10 +281,11 @@ impl Operation {
                     case
                 });
             }
-            return (Vec::new(), Some(restored));
+            return Settled { restored: Some(restored), ..Settled::default() };
         }
         let fits = |edit: &CaseEdit| now.restorable.cases.get(&edit.id).is_some_and(|case| edit_fits(edit, case));
-        (self.edits.iter().filter(|edit| fits(edit)).cloned().collect(), None)
+        let mode = self.mode.filter(|mode| mode.old == now.restorable.mode);
+        Settled { edits: self.edits.iter().filter(|edit| fits(edit)).cloned().collect(), restored: None, mode }
     }
 }
 

@@ -11,14 +11,18 @@ pub enum End {
     Exited(i32),
     /// A signal ended it that nobody of ours sent.
     Signalled(i32),
-    /// Somebody stopped or killed it.
+    /// Somebody stopped it.
     Stopped,
+    /// Somebody killed it: what it said counts no more.
+    Killed,
     /// It ran over a limit, named here.
     OverLimit(&'static str),
     /// It could not be started.
     NotStarted(String),
     /// Its keeper died.
     KeeperDied,
+    /// What it wrote is not known to be on disk, since the machine stopped: what it said cannot be believed.
+    Unproved,
 }
 
 /// How an iteration ended. `verdict` is the last signal or marker that decides (complete, blocked, waiting); `exit_completes`
@@ -40,6 +44,8 @@ pub fn classify(end: &End, verdict: Option<&Signal>, exit_completes: bool) -> Ou
         | Signal::ResponseReceived {} => None,
     });
     match (end, spoken) {
+        (End::Killed, _) => Outcome::Stopped,
+        (End::Unproved, _) => Outcome::Crashed,
         // What the agent said stands, however its program ended: the signal was acknowledged.
         (_, Some(outcome)) => outcome,
         (End::KeeperDied, None) => Outcome::Crashed,
@@ -105,6 +111,43 @@ pub fn after_iteration(outcome: &Outcome, limits: Limits) -> Next {
     }
 }
 
+/// How a human, or the end of a session, takes a task from an agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Halt {
+    /// What the agent said stands.
+    Stop,
+    /// What it said is discarded.
+    Kill,
+}
+
+/// What a halt leaves of an agent's work between two iterations: the task gets this status.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Left {
+    /// The status.
+    pub status: Status,
+    /// Why.
+    pub reason: String,
+    /// Whether the work is complete and goes on at its verification, whenever the task is taken up again.
+    pub complete: bool,
+}
+
+/// What a halt leaves, by the outcome of the last iteration. Completed work survives being stopped: done, where there is
+/// nothing to `verify`.
+pub fn after_halt(halt: Halt, last: Option<&Outcome>, verify: &[String]) -> Left {
+    let left = |status, reason: &str| Left { status, reason: reason.to_owned(), complete: false };
+    match (halt, last) {
+        (Halt::Kill, _) => left(Status::Pending, "killed"),
+        (Halt::Stop, Some(Outcome::Complete)) if verify.is_empty() => left(Status::Done, "complete"),
+        (Halt::Stop, Some(Outcome::Complete)) => {
+            Left { complete: true, ..left(Status::Pending, "complete, and stopped before it was verified") }
+        }
+        (Halt::Stop, Some(Outcome::Blocked { reason })) => left(Status::Blocked, reason),
+        (Halt::Stop, Some(Outcome::Waiting { .. } | Outcome::Unfinished { .. } | Outcome::Stopped | Outcome::Crashed) | None) => {
+            left(Status::Pending, "stopped")
+        }
+    }
+}
+
 /// What follows when the work is not good enough yet: another iteration while there is one left.
 fn another(why: &str, limits: Limits) -> Next {
     if limits.iteration < limits.max_iterations {
@@ -140,10 +183,34 @@ mod tests {
             (End::NotStarted("x".into()), None, true, "Unfinished"),
             (End::KeeperDied, None, true, "Crashed"),
             (End::KeeperDied, Some(&complete), false, "Complete"),
+            (End::Killed, None, true, "Stopped"),
+            (End::Killed, Some(&complete), true, "Stopped"),
+            (End::Unproved, None, true, "Crashed"),
+            (End::Unproved, Some(&complete), true, "Crashed"),
         ];
         for (end, verdict, exit_completes, expected) in table {
             let outcome = format!("{:?}", classify(&end, verdict, exit_completes));
             assert!(outcome.starts_with(expected), "{end:?} {verdict:?}: {outcome}");
+        }
+    }
+
+    #[test]
+    fn completed_work_survives_a_stop_and_no_kill() {
+        let (steps, none) = (vec!["make test".to_owned()], Vec::new());
+        let blocked = Outcome::Blocked { reason: "no key".into() };
+        let table = [
+            (Halt::Stop, Some(&Outcome::Complete), &none, (Status::Done, false)),
+            (Halt::Stop, Some(&Outcome::Complete), &steps, (Status::Pending, true)),
+            (Halt::Stop, Some(&blocked), &steps, (Status::Blocked, false)),
+            (Halt::Stop, Some(&Outcome::Stopped), &none, (Status::Pending, false)),
+            (Halt::Stop, None, &none, (Status::Pending, false)),
+            (Halt::Kill, Some(&Outcome::Complete), &none, (Status::Pending, false)),
+            (Halt::Kill, Some(&Outcome::Complete), &steps, (Status::Pending, false)),
+            (Halt::Kill, Some(&blocked), &steps, (Status::Pending, false)),
+        ];
+        for (halt, last, verify, expected) in table {
+            let left = after_halt(halt, last, verify);
+            assert_eq!((left.status, left.complete), expected, "{halt:?} {last:?} {verify:?}");
         }
     }
 

@@ -11,6 +11,7 @@ use super::ids::CaseId;
 use super::names::{Oid, RefName};
 use super::operation::RefChange;
 use super::state::{Restorable, State};
+use super::task_branches::task_of;
 use super::text::Change;
 
 /// What becomes of one workspace.
@@ -85,12 +86,11 @@ pub fn refs(document: &CheckpointDocument, now: &BTreeMap<RefName, Oid>, state: 
     if let Some(branch) = &document.branch {
         wanted.insert(branch.clone(), document.git_commit.clone());
     }
-    // A branch below axiom/ that belongs to no task is the user's.
-    let of_a_task = |name: &RefName| {
-        let id = name.as_str().strip_prefix("refs/heads/axiom/");
-        id.is_some_and(|id| state.restorable.cases.contains_key(id))
-    };
-    for name in now.keys().filter(|name| of_a_task(name)) {
+    // A branch below axiom/ that we did not make is the user's, whatever task has its name.
+    let is_below = |name: &RefName| name.as_str().starts_with("refs/heads/axiom/");
+    wanted.retain(|name, _| !is_below(name) || !now.contains_key(name) || state.made_branch(name));
+    let of_a_task = |name: &RefName| task_of(name).is_some_and(|id| state.restorable.cases.contains_key(&id));
+    for name in now.keys().filter(|name| of_a_task(name) && state.made_branch(name)) {
         wanted.entry(name.clone()).or_insert(None);
     }
     let changes = wanted.into_iter().map(|(name, new)| {
@@ -195,6 +195,7 @@ mod tests {
             agent_states: Vec::new(),
             workspaces: held,
             coverage: BTreeMap::new(),
+            refs_not_held: vec![],
             tagger: Tagger { name: String::new(), email: String::new(), seconds: 0 },
         }
     }
@@ -224,12 +225,19 @@ mod tests {
 
     #[test]
     fn refs_that_the_checkpoint_names_go_back_and_task_branches_of_later_go() {
-        let document = document(&[], &[("axiom/gone", "3")]);
+        let document = document(&[], &[("axiom/gone", "3"), ("axiom/held", "3")]);
         let mut state = State::default();
         let case =
             serde_json::json!({"id": "t", "kind": "task", "title": "t", "status": "active", "createdAt": "1970-01-01T00:00:00Z"});
         state.restorable.cases.insert(task("t"), serde_json::from_value(case).unwrap());
-        let names = ["main", "axiom/t", "axiom/users-own", "other"];
+        // The user's own have names of tasks, too.
+        for id in ["users", "held"] {
+            let mut case = state.restorable.cases["t"].clone();
+            case.id = task(id);
+            state.restorable.cases.insert(task(id), case);
+        }
+        state.record.made_branches = Some([RefName::branch("axiom/t")].into());
+        let names = ["main", "axiom/t", "axiom/users", "axiom/held", "axiom/users-own", "other"];
         let now = names.into_iter().map(|name| (RefName::branch(name), oid("4"))).collect();
         let changes: Vec<String> = refs(&document, &now, &state)
             .into_iter()

@@ -2,7 +2,7 @@
 //!
 //! The **restorable** part is what a rollback brings back; the **record** never goes back.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -15,8 +15,9 @@ use super::case::{Case, Kind, Status};
 use super::checkpoint::{CheckpointRecord, DeletedCheckpoint};
 use super::gate::Gate;
 use super::ids::{AgentId, CaseId, CheckpointName, GateId, RequestId, TxnId};
-use super::names::Oid;
+use super::names::{Oid, RefName};
 use super::operation::Operation;
+use super::place::PlacedAt;
 use super::session::{Mode, Request, Session};
 use crate::error::{Code, Error, Result};
 
@@ -79,6 +80,12 @@ pub struct Record {
     pub checkpoint_intent: Option<CheckpointName>,
     /// The operation that has begun and not ended.
     pub open: Option<OpenOperation>,
+    /// Where the repository was: what was recorded before each of these events names the place before it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub placings: Vec<PlacedAt>,
+    /// The branches below `axiom/` that we made; none where an older version kept no record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub made_branches: Option<BTreeSet<RefName>>,
     /// How many tasks were ever completed: every N-th makes a checkpoint.
     pub tasks_completed: u32,
     /// What happened last, in words.
@@ -131,6 +138,9 @@ pub struct CaseRecord {
     pub last_agent: Option<AgentId>,
     /// Whether the last attempt was ended by a crash.
     pub interrupted: bool,
+    /// The branch's commit with which the last attempt was complete, where it was stopped before it was verified.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub complete: Option<Oid>,
 }
 
 /// An operation that has begun and not ended.

@@ -7,10 +7,10 @@ use std::collections::{BTreeMap, HashMap};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::case::{Case, CaseChange, CaseEdit, Status};
+use super::case::{Case, CaseChange, CaseEdit, Merged, Status};
 use super::event::{By, Envelope, Event, OperationEnd};
 use super::ids::{CaseId, CheckpointName, TxnId};
-use super::operation::{AsideChange, BranchAdvance, OperationKind, RefChange, WorkspaceChange, WorktreeChange};
+use super::operation::{AsideChange, BranchAdvance, OperationKind, RefChange, StashChange, WorkspaceChange, WorktreeChange};
 use super::session::Mode;
 use super::state::State;
 use super::text::Change;
@@ -44,6 +44,8 @@ pub struct Transaction {
     pub progress: Progress,
     /// Refs that it moved.
     pub refs: Vec<RefChange>,
+    /// Entries of the stash that it took or brought back.
+    pub stash: Vec<StashChange>,
     /// Branches that it moved together with the worktree in which they are checked out.
     pub advances: Vec<BranchAdvance>,
     /// Worktrees that it changed.
@@ -54,10 +56,14 @@ pub struct Transaction {
     pub asides: Vec<AsideChange>,
     /// Cases that it added.
     pub added: Vec<CaseId>,
+    /// What those cases were when it had ended.
+    pub added_as: BTreeMap<CaseId, AddedAs>,
     /// Case fields that it changed, of cases that were there before.
     pub edits: Vec<CaseEdit>,
     /// The mode, where it changed it.
     pub mode: Option<Change<Mode>>,
+    /// The mode, where it went back or forth with everything else: an undo takes that along.
+    pub mode_restored: Option<Change<Mode>>,
     /// Checkpoints that it made.
     pub checkpoints: Vec<CheckpointName>,
     /// The transaction that it took back, where it is an undo.
@@ -72,7 +78,20 @@ pub struct Transaction {
     restores: bool,
     /// Whether a session began or ended in it.
     bounds_session: bool,
+    /// Whether it is retention: nobody asked for it.
+    retains: bool,
+    /// Whether the log begins anew with it.
+    begins_anew: bool,
     rank: u8,
+}
+
+/// What a case was when it was added.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AddedAs {
+    /// Its status.
+    pub status: Status,
+    /// Where its work was, where it was imported as done.
+    pub merged: Option<Merged>,
 }
 
 impl Transaction {
@@ -84,13 +103,16 @@ impl Transaction {
             what: String::new(),
             progress: Progress::Done,
             refs: Vec::new(),
+            stash: Vec::new(),
             advances: Vec::new(),
             worktrees: Vec::new(),
             workspaces: Vec::new(),
             asides: Vec::new(),
             added: Vec::new(),
+            added_as: BTreeMap::new(),
             edits: Vec::new(),
             mode: None,
+            mode_restored: None,
             checkpoints: Vec::new(),
             undo_of: None,
             undone_by: None,
@@ -98,6 +120,8 @@ impl Transaction {
             last_seq: envelope.seq,
             restores: false,
             bounds_session: false,
+            retains: false,
+            begins_anew: false,
             rank: 0,
         }
     }
@@ -112,24 +136,36 @@ impl Transaction {
         if self.undone_by.is_some() {
             return Some("it was undone already");
         }
-        let nothing = self.refs.is_empty()
-            && self.advances.is_empty()
-            && self.worktrees.is_empty()
-            && self.workspaces.is_empty()
-            && self.added.is_empty()
-            && self.edits.is_empty();
+        if self.begins_anew {
+            return Some("the log begins anew with it: what was before is kept beside it, see 'git axiom recover'");
+        }
+        let nothing = !self.moves() && self.added.is_empty() && self.edits.is_empty() && self.mode_restored.is_none();
         if nothing && self.mode.is_some() {
             return Some("it changed the mode: change that back with 'git axiom mode'");
         }
         if nothing {
             return Some("it changed no ref, file or case");
         }
-        let active =
-            |change: &CaseChange| matches!(change, CaseChange::Status(s) if s.old == Status::Active || s.new == Status::Active);
-        if self.edits.iter().any(|edit| edit.changes.iter().any(active)) {
+        if self.edits.iter().any(is_work) {
             return Some("it is an agent's work on a task: stop the agent, or roll the task back");
         }
         None
+    }
+
+    /// Whether it moved refs, stash entries, files or workspaces.
+    pub fn moves(&self) -> bool {
+        !(self.refs.is_empty()
+            && self.stash.is_empty()
+            && self.advances.is_empty()
+            && self.worktrees.is_empty()
+            && self.workspaces.is_empty())
+    }
+
+    /// Whether refs, files or cases are no longer what they were, for good and because somebody asked for it: no claim, no
+    /// iteration, no gate, no capture, and not what retention lets go.
+    pub fn changes_for_good(&self) -> bool {
+        let cases = !self.added.is_empty() || self.edits.iter().any(|edit| !is_work(edit));
+        self.progress == Progress::Done && !self.retains && (self.moves() || cases || self.mode_restored.is_some())
     }
 
     /// Whether it can be undone as far as the log tells.
@@ -144,11 +180,16 @@ impl Transaction {
             By::User | By::Agent(_) | By::Recovery => true,
             By::Supervisor => false,
         };
-        let operation = self.progress != Progress::Done
-            || self.restores
-            || !(self.refs.is_empty() && self.advances.is_empty() && self.worktrees.is_empty() && self.workspaces.is_empty());
+        let operation = self.progress != Progress::Done || self.restores || self.moves();
         asked || operation || self.bounds_session || !self.checkpoints.is_empty() || self.undoable()
     }
+}
+
+/// Whether an edit is an agent's work on a task: claimed by it, or given back.
+fn is_work(edit: &CaseEdit) -> bool {
+    let active =
+        |change: &CaseChange| matches!(change, CaseChange::Status(s) if s.old == Status::Active || s.new == Status::Active);
+    edit.changes.iter().any(active)
 }
 
 /// A case before and after a transaction; none where there was none.
@@ -192,18 +233,28 @@ impl Fold {
         if let Some(open) = &open {
             let transaction = &mut self.all[place];
             transaction.refs.extend(open.operation.refs.iter().cloned());
+            transaction.stash.extend(open.operation.stash.iter().cloned());
             transaction.advances.extend(open.operation.advances.iter().cloned());
             transaction.restores |= open.operation.restored.is_some();
             transaction.worktrees.extend(open.operation.worktrees.iter().cloned());
             transaction.workspaces.extend(open.operation.workspaces.iter().cloned());
+            let deletes = matches!(open.operation.kind, OperationKind::DeleteCheckpoints { .. });
+            transaction.retains = deletes && envelope.by == By::Supervisor;
         }
+        let mode = self.state.restorable.mode;
         self.state.apply(envelope)?;
+        if open.is_some() && self.state.restorable.mode != mode {
+            self.all[place].mode_restored = Some(Change::new(mode, self.state.restorable.mode));
+        }
         if let Some(touched) = self.touched.get_mut(&place) {
             for id in &ids {
                 if let Some(touched) = touched.get_mut(id) {
                     touched.after = self.state.restorable.cases.get(id).cloned();
                 }
             }
+        }
+        if let Event::RepositoryPlaced { placing } = &envelope.event {
+            self.all.iter_mut().for_each(|transaction| placing.transaction(transaction));
         }
         let transaction = &mut self.all[place];
         transaction.last_seq = envelope.seq;
@@ -244,7 +295,10 @@ impl Fold {
                             transaction.edits.push(CaseEdit { id, changes });
                         }
                     }
-                    (None, Some(_)) => transaction.added.push(id),
+                    (None, Some(Case { status, merged, .. })) => {
+                        transaction.added.push(id.clone());
+                        transaction.added_as.insert(id, AddedAs { status, merged });
+                    }
                     (Some(_) | None, None) => {}
                 }
             }
@@ -271,6 +325,7 @@ fn note(transaction: &mut Transaction, event: &Event, state: &State) {
     if let Event::SessionChanged { state, .. } = event {
         transaction.bounds_session |= !state.is_open();
     }
+    transaction.begins_anew |= matches!(event, Event::StateAdopted { .. });
     if let Event::ModeChanged { mode } = event {
         let old = transaction.mode.as_ref().map_or(mode.old, |first| first.old);
         transaction.mode = Some(Change::new(old, mode.new));
@@ -288,7 +343,7 @@ fn note(transaction: &mut Transaction, event: &Event, state: &State) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::case::{Kind, Merged};
+    use crate::domain::case::Kind;
     use crate::domain::names::{Oid, RefName};
     use crate::domain::operation::Operation;
 
@@ -330,7 +385,7 @@ mod tests {
     }
 
     fn ended(end: OperationEnd, edits: Vec<CaseEdit>) -> Event {
-        Event::OperationEnded { end, edits, restored: None, moved: vec![] }
+        Event::OperationEnded { end, edits, restored: None, mode: None, moved: vec![] }
     }
 
     fn fold(events: Vec<(&str, Event)>) -> Vec<Transaction> {
@@ -405,12 +460,54 @@ mod tests {
         pairs.take(count).collect()
     }
 
+    fn fold_by(events: Vec<(&str, By, Event)>) -> Vec<Transaction> {
+        let mut fold = Fold::default();
+        for (seq, (txn, by, event)) in (1..).zip(events) {
+            let txn = TxnId::new(txn).unwrap();
+            fold.push(&Envelope { seq, at: Timestamp::UNIX_EPOCH, txn, by, event }).unwrap();
+        }
+        fold.finish()
+    }
+
+    /// What plain undo may mean: what somebody did, and no step on the way.
+    #[test]
+    fn what_changes_things_for_good() {
+        let agent = || crate::domain::ids::AgentId::new("ed-001").unwrap();
+        let delete = || OperationKind::DeleteCheckpoints { until: Timestamp::UNIX_EPOCH };
+        let released =
+            Event::WorkReleased { agent: agent(), status: Status::Blocked, reason: "x".into(), retry: false, complete: None };
+        let mode = Event::ModeChanged { mode: Change::new(Mode::SemiAuto, Mode::Autopilot) };
+        let adopted = Event::StateAdopted { source: "backup".into(), state: Box::default() };
+        let all = fold_by(vec![
+            ("added", By::User, Event::CasesAdded { cases: vec![case("a")] }),
+            ("claim", By::Supervisor, Event::TaskClaimed { agent: agent(), task: id("a"), complete: false }),
+            ("release", By::Supervisor, released),
+            ("mode", By::User, mode),
+            ("deleted", By::User, operation(delete())),
+            ("deleted", By::User, ended(OperationEnd::Done, vec![])),
+            ("retention", By::Supervisor, operation(delete())),
+            ("retention", By::Supervisor, ended(OperationEnd::Done, vec![])),
+            ("merge", By::Supervisor, operation(OperationKind::Merge { task: id("a") })),
+            ("merge", By::Supervisor, ended(OperationEnd::Done, vec![])),
+            ("aborted", By::User, operation(undo("merge"))),
+            ("aborted", By::User, ended(OperationEnd::Aborted, vec![])),
+            ("edit", By::Supervisor, title("a", "title of a", "x")),
+        ]);
+        let for_good: Vec<&str> = all.iter().filter(|one| one.changes_for_good()).map(|one| one.id.as_str()).collect();
+        assert_eq!(for_good, ["added", "deleted", "merge", "edit"]);
+        let anew = fold_by(vec![("anew", By::Recovery, adopted)]);
+        assert!(anew[0].obstacle().unwrap().contains("begins anew"));
+    }
+
     #[test]
     fn what_changed_nothing_cannot_be_undone() {
         let all = fold(vec![
             ("t1", Event::CasesAdded { cases: vec![case("a")] }),
             ("t2", Event::Audited { id: id("a"), text: "seen".into() }),
-            ("t3", Event::TaskClaimed { agent: crate::domain::ids::AgentId::new("ed-001").unwrap(), task: id("a") }),
+            (
+                "t3",
+                Event::TaskClaimed { agent: crate::domain::ids::AgentId::new("ed-001").unwrap(), task: id("a"), complete: false },
+            ),
         ]);
         assert_eq!(all.iter().map(Transaction::undoable).collect::<Vec<_>>(), [true, false, false]);
         assert!(all[2].obstacle().unwrap().contains("an agent's work"));

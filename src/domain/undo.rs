@@ -6,7 +6,8 @@ use super::case::{CaseChange, CaseEdit, Status};
 use super::event::By;
 use super::ids::{CaseId, TxnId};
 use super::names::RefName;
-use super::operation::inverse_edits;
+use super::operation::{edit_fits, inverse_edits};
+use super::session::Mode;
 use super::state::State;
 use super::text::Change;
 use super::transaction::Transaction;
@@ -15,7 +16,7 @@ use crate::error::{Code, Error, Result};
 /// What is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Asked {
-    /// The last undoable transaction of a human's that is no undo.
+    /// The last transaction that changed refs, files or cases for good, that is no undo and that was not taken back.
     Undo,
     /// The last undo that stands.
     Redo,
@@ -31,9 +32,11 @@ pub fn choose<'t>(all: &'t [Transaction], asked: &Asked) -> Result<&'t Transacti
     let depth = |transaction: &Transaction| taken_back(all, transaction).count();
     let nothing = |what: &str| Error::new(Code::NothingToUndo, what.to_owned()).hint("see 'git axiom log'");
     match asked {
+        // Passing over what cannot be taken back would take back something else than what was done last.
         Asked::Undo => {
-            let mut newest = all.iter().rev().filter(|one| one.by == By::User && one.undo_of.is_none());
-            newest.find(|one| one.undoable()).ok_or_else(|| nothing("there is no transaction that can be undone"))
+            let stands = |one: &&Transaction| one.undo_of.is_none() && one.undone_by.is_none() && one.changes_for_good();
+            let newest = all.iter().rev().find(stands);
+            newest.ok_or_else(|| nothing("there is no transaction that can be undone")).and_then(possible)
         }
         // An undo of an undo is a redo: it is taken back by undoing the first transaction again.
         Asked::Redo => {
@@ -47,10 +50,7 @@ pub fn choose<'t>(all: &'t [Transaction], asked: &Asked) -> Result<&'t Transacti
                 None => all.iter().filter(|one| one.id.as_str().starts_with(text.as_str())).collect(),
             };
             match found.as_slice() {
-                [one] => match one.obstacle() {
-                    None => Ok(one),
-                    Some(why) => Err(Error::new(Code::NotUndoable, format!("'{}' cannot be undone", one.id)).why(why.to_owned())),
-                },
+                [one] => possible(one),
                 [] => {
                     let what = format!("there is no transaction '{text}'");
                     Err(Error::new(Code::UnknownTransaction, what).hint("see 'git axiom log'"))
@@ -58,6 +58,16 @@ pub fn choose<'t>(all: &'t [Transaction], asked: &Asked) -> Result<&'t Transacti
                 _ => Err(Error::new(Code::AmbiguousName, format!("'{text}' fits more than one transaction"))
                     .hint("write more of the id")),
             }
+        }
+    }
+}
+
+fn possible(one: &Transaction) -> Result<&Transaction> {
+    match one.obstacle() {
+        None => Ok(one),
+        Some(why) => {
+            let what = format!("'{}' cannot be undone: {}", one.id, one.what);
+            Err(Error::new(Code::NotUndoable, what).why(why.to_owned()))
         }
     }
 }
@@ -85,34 +95,60 @@ pub fn changed_since<'t>(all: &'t [Transaction], id: &TxnId) -> Vec<&'t Transact
     later.iter().rev().filter(|one| !cancelled(one) && !touched(one).is_disjoint(&mine)).collect()
 }
 
-/// The cases and refs that a transaction changed, and the worktrees.
+/// The cases, refs and stash entries that a transaction changed, and the worktrees.
 fn touched(transaction: &Transaction) -> BTreeSet<&str> {
     let cases = transaction.added.iter().chain(transaction.edits.iter().map(|edit| &edit.id)).map(CaseId::as_str);
     let refs = transaction.refs.iter().map(|change| &change.name);
     let refs = refs.chain(transaction.advances.iter().map(|change| &change.branch)).map(RefName::as_str);
     let worktrees = transaction.worktrees.iter().map(|change| change.path.as_str());
-    cases.chain(refs).chain(worktrees).collect()
+    let stash = transaction.stash.iter().map(|change| change.entry.id.as_str());
+    cases.chain(refs).chain(worktrees).chain(stash).collect()
 }
 
 /// The edits of cases that take a transaction back. Added cases are archived, never forgotten.
 ///
 /// # Errors
-/// `CHANGED_MEANWHILE` where an added case was worked on since.
+/// `CHANGED_MEANWHILE` where an added case was worked on since, or a field is something else by now.
 pub fn edits(transaction: &Transaction, now: &State) -> Result<Vec<CaseEdit>> {
     let mut edits = inverse_edits(transaction.edits.clone());
     for id in &transaction.added {
         let case = now.case(id)?;
+        let as_added = transaction.added_as.get(id).is_some_and(|then| then.status == case.status && then.merged == case.merged);
+        let open = matches!(case.status, Status::Pending | Status::Blocked);
         match case.status {
-            Status::Pending | Status::Blocked => {
+            Status::Archived => {}
+            Status::Pending | Status::Blocked | Status::Done | Status::Failed if open || as_added => {
                 let changes = vec![CaseChange::Status(Change::new(case.status, Status::Archived))];
                 edits.push(CaseEdit { id: id.clone(), changes });
             }
-            Status::Archived => {}
-            Status::Active | Status::Done | Status::Failed => {
+            Status::Pending | Status::Blocked | Status::Active | Status::Done | Status::Failed => {
                 return Err(Error::new(Code::ChangedMeanwhile, format!("'{id}' was worked on since it was added"))
                     .hint(format!("git axiom task archive {id}")));
             }
         }
     }
-    Ok(edits)
+    let fits = |edit: &&CaseEdit| now.restorable.cases.get(&edit.id).is_some_and(|case| edit_fits(edit, case));
+    let changed: Vec<&str> = edits.iter().filter(|edit| !fits(edit)).map(|edit| edit.id.as_str()).collect();
+    if changed.is_empty() { Ok(edits) } else { Err(changed_since_then(&changed)) }
+}
+
+fn changed_since_then(tasks: &[&str]) -> Error {
+    let (some, rest) = tasks.split_at(tasks.len().min(20));
+    let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+    let why = some.iter().map(|id| format!("task {id} was changed")).collect::<Vec<_>>().join(", ");
+    Error::new(Code::ChangedMeanwhile, "what the undo would put back was changed since; nothing was touched").why(why + &more)
+}
+
+/// The change of the mode that takes a transaction back; none where it is back already.
+///
+/// # Errors
+/// `CHANGED_MEANWHILE` where it was changed to something else since.
+pub fn mode(transaction: &Transaction, now: Mode) -> Result<Option<Change<Mode>>> {
+    match transaction.mode_restored {
+        None => Ok(None),
+        Some(change) if now == change.old => Ok(None),
+        Some(change) if now == change.new => Ok(Some(change.inverse())),
+        Some(_) => Err(Error::new(Code::ChangedMeanwhile, "the mode was changed since; nothing was touched")
+            .hint(format!("it is {} now: git axiom mode", now.as_str()))),
+    }
 }

@@ -58,6 +58,22 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<()> {
     sync_dir(folder)
 }
 
+/// As [`create_new`], but says `false` where something is at `path`. Nothing is synced. A crash may leave it without content.
+///
+/// # Errors
+/// `IO_FAILED` or `DISK_FULL` with the path. What was written of it is removed again.
+pub fn create_if_free(path: &Path, bytes: &[u8]) -> Result<bool> {
+    let mut file = match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Ok(file) => file,
+        Err(e) if e.kind() == ErrorKind::AlreadyExists => return Ok(false),
+        Err(e) => return Err(Error::io("create", path, e)),
+    };
+    file.write_all(bytes).map(|()| true).map_err(|e| {
+        let _ = std::fs::remove_file(path);
+        Error::io("write", path, e)
+    })
+}
+
 /// Creates `path` with `bytes`, synced, mode `0600`; the folder is synced too.
 ///
 /// # Errors
@@ -106,6 +122,14 @@ pub fn touch(path: &Path) -> bool {
     rustix::fs::utimensat(rustix::fs::CWD, path, &times, rustix::fs::AtFlags::empty()).is_ok()
 }
 
+/// Says of a file that it was last written at `time`. Nothing is synced.
+///
+/// # Errors
+/// `IO_FAILED` with the path.
+pub fn set_modified(path: &Path, time: std::time::SystemTime) -> Result<()> {
+    File::open(path).and_then(|file| file.set_modified(time)).map_err(|e| Error::io("set the time of", path, e))
+}
+
 /// Creates one of the user's own files, with the permissions that the user's umask gives. Nothing is synced.
 ///
 /// # Errors
@@ -122,6 +146,7 @@ pub fn write_users_file(path: &Path, bytes: &[u8], executable: bool) -> Result<(
 /// # Errors
 /// `IO_FAILED` with the path.
 pub fn create_dirs_unsynced(path: &Path) -> Result<()> {
+    refusable("create the folder", path)?;
     DirBuilder::new().mode(0o700).recursive(true).create(path).map_err(|e| Error::io("create the folder", path, e))
 }
 
@@ -169,9 +194,22 @@ pub fn create_dir_all(path: &Path) -> Result<()> {
 /// # Errors
 /// `IO_FAILED` with the path, also where something else is there.
 pub fn create_users_dir(path: &Path) -> Result<()> {
+    refusable("create the folder", path)?;
     match std::fs::create_dir(path) {
         Err(e) if e.kind() != ErrorKind::AlreadyExists || !path.is_dir() => Err(Error::io("create the folder", path, e)),
         _ => Ok(()),
+    }
+}
+
+/// Creates one folder that only its owner can use, and says whether it was not there. Nothing is synced.
+///
+/// # Errors
+/// `IO_FAILED` with the path.
+pub fn create_private_dir(path: &Path) -> Result<bool> {
+    match DirBuilder::new().mode(0o700).create(path) {
+        Ok(()) => Ok(true),
+        Err(e) if e.kind() == ErrorKind::AlreadyExists && path.is_dir() => Ok(false),
+        Err(e) => Err(Error::io("create the folder", path, e)),
     }
 }
 
@@ -181,6 +219,7 @@ pub fn create_users_dir(path: &Path) -> Result<()> {
 /// `IO_FAILED` with the path.
 pub fn set_mode(path: &Path, mode: u32) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
+    refusable("set the permissions of", path)?;
     let permissions = std::fs::Permissions::from_mode(mode);
     std::fs::set_permissions(path, permissions).map_err(|e| Error::io("set the permissions of", path, e))
 }
@@ -190,6 +229,7 @@ pub fn set_mode(path: &Path, mode: u32) -> Result<()> {
 /// # Errors
 /// `IO_FAILED` with both paths.
 pub fn rename(from: &Path, to: &Path) -> Result<()> {
+    refusable("replace", to)?;
     std::fs::rename(from, to).map_err(|e| Error::io(&format!("rename '{}' to", from.display()), to, e))?;
     sync_dir(parent(to)?)?;
     if parent(from)? == parent(to)? { Ok(()) } else { sync_dir(parent(from)?) }
@@ -203,30 +243,23 @@ pub fn replace_unsynced(from: &Path, to: &Path) -> Result<()> {
     std::fs::rename(from, to).map_err(|e| Error::io(&format!("rename '{}' to", from.display()), to, e))
 }
 
-/// Renames only if nothing is at `to`, and says whether it did. Neither folder is synced: a caller that moves many
-/// files syncs the folders once.
+/// Moves a file, replacing what is at `to`, also to another file system: then a synced copy takes its name there at once. No
+/// folder is synced.
 ///
 /// # Errors
-/// `IO_FAILED` with both paths.
-pub fn rename_no_replace(from: &Path, to: &Path) -> Result<bool> {
-    use rustix::fs::{CWD, RenameFlags, renameat_with};
-    match renameat_with(CWD, from, CWD, to, RenameFlags::NOREPLACE) {
-        Ok(()) => Ok(true),
-        Err(rustix::io::Errno::EXIST | rustix::io::Errno::NOTEMPTY) => Ok(false),
-        Err(e) => Err(Error::io(&format!("move '{}' to", from.display()), to, e)),
+/// `IO_FAILED` or `DISK_FULL` with both paths.
+pub fn move_unsynced(from: &Path, to: &Path) -> Result<()> {
+    match std::fs::rename(from, to) {
+        Err(e) if e.kind() == ErrorKind::CrossesDevices => {}
+        moved => return moved.map_err(|e| Error::io(&format!("rename '{}' to", from.display()), to, e)),
     }
-}
-
-/// Gives the file `existing` a second name, and says whether it did (`false`: the name is taken).
-///
-/// # Errors
-/// `IO_FAILED` with the path.
-pub fn hard_link(existing: &Path, name: &Path) -> Result<bool> {
-    match std::fs::hard_link(existing, name) {
-        Ok(()) => Ok(true),
-        Err(e) if e.kind() == ErrorKind::AlreadyExists => Ok(false),
-        Err(e) => Err(Error::io("link", name, e)),
+    let copy = parent(to)?.join(format!("tmp_obj_{}", env::fresh_id()));
+    let copied = std::fs::copy(from, &copy).and_then(|_| File::open(&copy)?.sync_all()).and_then(|()| std::fs::rename(&copy, to));
+    if let Err(e) = copied {
+        let _ = std::fs::remove_file(&copy);
+        return Err(Error::io(&format!("copy '{}' to", from.display()), to, e));
     }
+    remove_file(from)
 }
 
 /// Removes one file; it is no error if there is none. The folder is not synced: after a crash the file may be back.
@@ -234,6 +267,7 @@ pub fn hard_link(existing: &Path, name: &Path) -> Result<bool> {
 /// # Errors
 /// `IO_FAILED` with the path.
 pub fn remove_file(path: &Path) -> Result<()> {
+    refusable("remove", path)?;
     match std::fs::remove_file(path) {
         Err(e) if !matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Err(Error::io("remove", path, e)),
         _ => Ok(()),
@@ -245,6 +279,7 @@ pub fn remove_file(path: &Path) -> Result<()> {
 /// # Errors
 /// `IO_FAILED` with the path, for other reasons than content.
 pub fn remove_empty_dir(path: &Path) -> Result<bool> {
+    refusable("remove the folder", path)?;
     match std::fs::remove_dir(path) {
         Ok(()) => Ok(true),
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(true),
@@ -311,7 +346,12 @@ pub fn sync_file(path: &Path) -> Result<()> {
     File::open(path).and_then(|file| file.sync_all()).map_err(|e| Error::io("sync", path, e))
 }
 
-fn parent(path: &Path) -> Result<&Path> {
+/// Where a test lets a change fail.
+fn refusable(action: &str, path: &Path) -> Result<()> {
+    env::refusal_point("files.change").map_err(|e| Error::io(action, path, e))
+}
+
+pub(super) fn parent(path: &Path) -> Result<&Path> {
     match path.parent() {
         Some(folder) if folder.as_os_str().is_empty() => Ok(Path::new(".")),
         Some(folder) => Ok(folder),
@@ -364,7 +404,7 @@ mod tests {
         let (a, b) = (dir.path().join("a"), dir.path().join("b"));
         write_atomic(&a, b"a").unwrap();
         write_atomic(&b, b"b").unwrap();
-        assert!(!rename_no_replace(&a, &b).unwrap());
+        assert!(!crate::files::rename_no_replace(&a, &b).unwrap());
         assert_eq!(read(&b, 10).unwrap(), b"b");
         assert!(matches!(read(&b, 0), Err(e) if e.code() == Code::TooLarge));
     }

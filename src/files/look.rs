@@ -1,7 +1,7 @@
 //! Looking at what may not be there: what is missing is an answer, everything else an error with its path.
 
 use std::fs::{DirEntry, File, Metadata};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use crate::error::{Error, Result};
@@ -29,6 +29,20 @@ pub fn list(folder: &Path) -> Result<Vec<DirEntry>> {
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(Vec::new()),
         Err(e) => Err(failed(e)),
     }
+}
+
+/// The last bytes of a file, at most `limit`; `None` where there is none.
+///
+/// # Errors
+/// `IO_FAILED` with the path.
+pub fn read_end(path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
+    let Some(mut file) = open_optional(path)? else { return Ok(None) };
+    let failed = |e| Error::io("read", path, e);
+    let length = file.seek(SeekFrom::End(0)).map_err(failed)?;
+    file.seek(SeekFrom::Start(length.saturating_sub(limit))).map_err(failed)?;
+    let mut bytes = Vec::new();
+    file.take(limit).read_to_end(&mut bytes).map_err(failed)?;
+    Ok(Some(bytes))
 }
 
 /// Opens a file for reading; `None` where there is none.

@@ -4,19 +4,39 @@
 //! What the files mean is not known here.
 
 mod append;
+mod attributes;
+mod beneath;
+#[cfg(test)]
+mod beneath_tests;
 mod durable;
+mod git_files;
 mod lock;
 mod look;
+mod mounts;
+mod moves;
+mod own_folder;
 mod scratch;
 mod size;
+mod standing;
+mod step;
+mod whole;
 
 pub use append::{AppendFile, append_public, open_append};
+pub use attributes::{ACL, Attributes, DEFAULT_ACL, attribute, attributes, set_attributes};
+pub use beneath::Beneath;
 pub use durable::{
-    create_dir_all, create_dirs_unsynced, create_new, create_public_dir, create_users_dir, hard_link, read, read_optional,
-    remove_empty_dir, remove_file, rename, rename_no_replace, replace_unsynced, set_mode, sync_dir, sync_dir_if_there,
-    sync_dirs_if_there, sync_file, touch, write_atomic, write_public, write_read_only, write_scratch, write_users_file,
+    create_dir_all, create_dirs_unsynced, create_if_free, create_new, create_private_dir, create_public_dir, create_users_dir,
+    move_unsynced, read, read_optional, remove_empty_dir, remove_file, rename, replace_unsynced, set_mode, set_modified,
+    sync_dir, sync_dir_if_there, sync_dirs_if_there, sync_file, touch, write_atomic, write_public, write_read_only,
+    write_scratch, write_users_file,
 };
+pub use git_files::{append_keeping, look_like, replace_keeping, with_inode_of_its_own};
 pub use lock::{FileLock, LockAttempt, is_locked};
-pub use look::{list, metadata, open_optional};
+pub use look::{list, metadata, open_optional, read_end};
+pub use mounts::{holds_mount, holds_no_mount, mounts_within};
+pub use moves::{hard_link, move_whole, rename_no_replace};
+pub use own_folder::OwnFolder;
 pub use scratch::{SCRATCH_PREFIX, is_trashed_name, remove_scratch, remove_trashed, write_stand_in};
 pub use size::size_below;
+pub use standing::{Standing, refuses_changes, standing};
+pub use whole::{WholeFolder, sync_file_system};

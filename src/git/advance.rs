@@ -13,6 +13,7 @@ use super::index_lock::IndexLock;
 use super::refs::{Expected, RefEdit};
 use super::repository::Repository;
 use super::restore::{Attempt, Restore, RestoreReport};
+use super::staging::Staged;
 use super::status::StatusKind;
 use super::worktree_list::Worktree;
 
@@ -35,6 +36,13 @@ pub struct Advance<'a> {
     pub reflog: &'a str,
 }
 
+impl Advance<'_> {
+    /// What becomes of the files.
+    pub fn restore(&self, attempt: Attempt) -> Restore<'_> {
+        Restore { worktree: self.worktree, from: self.old, to: self.new, trash: self.trash, attempt, beside: None }
+    }
+}
+
 impl Repository {
     /// Checks that nothing of the user's is in the way; changes nothing. The caller journals, then calls
     /// [`Repository::apply_advance`].
@@ -45,7 +53,17 @@ impl Repository {
     pub fn prepare_advance(&self, advance: &Advance<'_>) -> Result<()> {
         self.check_branch(advance, &[advance.old])?;
         let changes = self.diff_trees(advance.old, advance.new)?;
-        self.check_the_way(advance, &changes)
+        self.check_the_way(advance, &changes)?;
+        self.check_obstacles_of(advance.worktree.path(), &self.of_files(advance.worktree, &changes)?)
+    }
+
+    /// Makes the contents of the files ready, as [`Repository::stage_restore`] does.
+    ///
+    /// # Errors
+    /// As [`Repository::stage_restore`].
+    pub fn stage_advance(&self, advance: &Advance<'_>) -> Result<Staged> {
+        let changes = self.diff_trees(advance.old, advance.new)?;
+        self.stage_changes(&advance.restore(Attempt::First), &self.of_files(advance.worktree, &changes)?)
     }
 
     /// Moves files, then the branch, then the index, while `index.lock` is held. After a crash it is called again: what
@@ -58,9 +76,17 @@ impl Repository {
     /// [`Attempt::Back`] leaves alone what somebody changed meanwhile: files, index entries, and a branch that is at
     /// neither commit any more.
     pub fn apply_advance(&self, advance: &Advance<'_>, attempt: Attempt) -> Result<RestoreReport> {
+        self.apply_staged(advance, attempt, None)
+    }
+
+    /// As [`Repository::apply_advance`], with what [`Repository::stage_advance`] made ready.
+    ///
+    /// # Errors
+    /// As [`Repository::apply_advance`].
+    pub fn apply_staged(&self, advance: &Advance<'_>, attempt: Attempt, staged: Option<&Staged>) -> Result<RestoreReport> {
         let lock = match attempt {
-            Attempt::First | Attempt::Again => IndexLock::take(advance.worktree, advance.tag)?,
-            Attempt::Back => IndexLock::take_patiently(advance.worktree, advance.tag)?,
+            Attempt::First => IndexLock::take(advance.worktree, advance.tag)?,
+            Attempt::Again | Attempt::Back => IndexLock::take_patiently(advance.worktree, advance.tag)?,
         };
         let mut changes = self.diff_trees(advance.old, advance.new)?;
         let mut passed_by = Vec::new();
@@ -73,10 +99,10 @@ impl Repository {
             Attempt::Again => self.check_branch(advance, &[advance.old, advance.new])?,
             Attempt::Back => (changes, passed_by) = self.still_to_take_back(advance, changes)?,
         }
-        let Advance { worktree, old, new, trash, .. } = *advance;
+        let Advance { worktree, old, new, .. } = *advance;
         env::fault_point("git.advance-before-files");
-        let restore = Restore { worktree, from: old, to: new, trash, attempt, beside: None };
-        let mut report = self.restore_changes(&restore, &self.of_files(worktree, &changes)?)?;
+        let restore = advance.restore(attempt);
+        let mut report = self.restore_changes(&restore, &self.of_files(worktree, &changes)?, staged)?;
         report.left.extend(passed_by);
         env::fault_point("git.advance-before-ref");
         let now = self.read_ref(advance.branch)?;
@@ -384,7 +410,7 @@ mod tests {
         scratch.write("announced", b"x");
         scratch.git(&["add", "-N", "announced"]);
         let (repo, main) = (scratch.repo(), scratch.main());
-        let options = super::super::CaptureOptions { max_file_size: 1000, excluded: Vec::new(), allow_unreadable: false };
+        let options = super::super::CaptureOptions { max_file_size: 1000, excluded: Vec::new(), ..Default::default() };
         let taken = repo.capture_worktree(&main, &options).unwrap();
         let before = (scratch.git(&["status", "--porcelain=v2"]), scratch.git(&["ls-files", "-v", "--stage"]));
         scratch.git(&["update-index", "--no-assume-unchanged", "quiet"]);

@@ -10,6 +10,7 @@ use crate::error::{Error, Result};
 use crate::files;
 
 use super::durability::sync_file_system;
+use super::nested::is_repository;
 use super::place::{Found, Trash, look};
 use super::worktree_list::Worktree;
 
@@ -44,12 +45,20 @@ impl Trash<'_> {
         if std::fs::symlink_metadata(&from).is_err() {
             return Ok(None);
         }
+        self.set_apart(&from, path)
+    }
+
+    /// Moves what was at `path` and is at `from` by now as [`Trash::take_aside`] does.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`.
+    pub(super) fn set_apart(&self, from: &Path, path: &RepoPath) -> Result<Option<PathBuf>> {
         let depth = path.folders_above().count() + 1;
         let to = self.folder().join(format!("{ASIDE}{depth}-{}", env::fresh_id())).join(path.to_path());
         if let Some(parent) = to.parent() {
             files::create_dir_all(parent)?;
         }
-        Ok(files::rename_no_replace(&from, &to)?.then_some(to))
+        Ok(files::move_whole(from, &to)?.then_some(to))
     }
 }
 
@@ -111,7 +120,12 @@ fn merge_back(root: &Path, path: &RepoPath, from: &Path) -> Result<bool> {
     match look(root, path)? {
         Found::Missing => {
             path.folders_above().try_for_each(|folder| files::create_users_dir(&root.join(folder.to_path())))?;
-            files::rename_no_replace(from, &place)
+            files::move_whole(from, &place)
+        }
+        // An empty folder holds nothing: it stands for a submodule, for one.
+        Found::Folder if meta.is_dir() && entries(&place)?.is_empty() => {
+            files::holds_no_mount(from)?;
+            Ok(files::remove_empty_dir(&place)? && files::move_whole(from, &place)?)
         }
         Found::Folder if meta.is_dir() && !is_repository(from) && !is_repository(&place) => {
             let mut all = true;
@@ -140,12 +154,7 @@ pub fn take_away_again(worktree: &Worktree, item: &InTrash) -> Result<()> {
         files::create_dir_all(parent)?;
     }
     env::fault_point("git.before-away-again");
-    files::rename_no_replace(&place, &now_at).map(drop)
-}
-
-/// Whether a folder has a git directory of its own.
-pub(super) fn is_repository(folder: &Path) -> bool {
-    std::fs::symlink_metadata(folder.join(".git")).is_ok()
+    files::move_whole(&place, &now_at).map(drop)
 }
 
 /// Whether anything but `gone` is in a folder, so that it does not vanish with them.

@@ -14,15 +14,17 @@ use super::capture_extras::CaptureExtras;
 use super::changed_paths::ChangedPaths;
 use super::coverage::{Coverage, Unmentioned, find_unmentioned};
 use super::head::Head;
+use super::ignored_held::{SortedIgnored, sort_ignored};
 use super::index_file::{IndexInfo, copy_index, in_folder, index_facts, mark};
 use super::modes::Usual;
 use super::objects::{NewCommit, gix_id};
+use super::path_patterns::PathPatterns;
 use super::repository::Repository;
 use super::status::{StatusEntry, StatusKind};
 use super::worktree_list::Worktree;
 
 /// What a capture leaves out.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct CaptureOptions {
     /// Untracked files over this many bytes are named, not held.
     pub max_file_size: u64,
@@ -30,6 +32,10 @@ pub struct CaptureOptions {
     pub excluded: Vec<RepoPath>,
     /// Whether what cannot be read is named and left out, in place of failing the capture.
     pub allow_unreadable: bool,
+    /// Ignored files that are held like untracked ones.
+    pub include: PathPatterns,
+    /// Untracked and ignored files that are named, not held.
+    pub exclude: PathPatterns,
 }
 
 /// What was in a worktree.
@@ -46,6 +52,9 @@ pub struct WorktreeCapture {
     pub extras: CaptureExtras,
     /// What is not held.
     pub coverage: Coverage,
+    /// The ignored files that are held, where everything was looked at.
+    #[serde(default)]
+    pub included: Vec<RepoPath>,
 }
 
 /// The commits of a capture.
@@ -55,6 +64,16 @@ pub struct CaptureCommit {
     pub commit: Oid,
     /// The index.
     pub index: Oid,
+}
+
+/// What a worktree has that its index has not.
+struct Content {
+    /// What differs.
+    changed: ChangedPaths,
+    /// Files that fewer may read than usual, tracked or not.
+    narrow: Vec<RepoPath>,
+    /// Ignored files that are held.
+    included: Vec<RepoPath>,
 }
 
 impl Repository {
@@ -104,6 +123,7 @@ impl Repository {
             return Err(unreadable_error(worktree, &unreadable));
         }
         unreadable.into_iter().for_each(|path| coverage.unreadable.add(path));
+        entries.extend(self.hidden_by_case(worktree, &looked_at, &entries)?);
         // What is tracked there is the user's like anything else.
         entries.retain(|entry| {
             let tracked = match entry.kind {
@@ -112,7 +132,10 @@ impl Repository {
             };
             tracked || !options.excluded.iter().any(|root| is_below(&entry.path, root))
         });
-        let changed = self.content_of(worktree, entries, &facts.gitlinks, options, &mut coverage)?;
+        let usual = Usual::of(worktree);
+        let excluded = self.take_excluded(worktree, (&staged, options), &mut entries)?;
+        let found = (entries, excluded, facts.gitlinks.as_slice());
+        let Content { changed, narrow, included } = self.content_of(worktree, found, options, &mut coverage)?;
         env::fault_point("git.capture-before-objects");
         let known = facts.tree.clone();
         let settled = facts.unmerged.is_empty();
@@ -130,45 +153,34 @@ impl Repository {
         if sparse {
             (extras.index.sparse, extras.index.present) = (true, present);
         }
-        extras.modes = Usual::of(worktree).narrow_ones(worktree.path(), changed.there())?;
+        let narrow = self.tracked_ones(worktree, &staged, narrow)?;
+        extras.modes = usual.unusual_ones(self, worktree.path(), changed.there().chain(&narrow))?;
         let index_tree = match known.filter(|tree| settled && self.has_object(tree)) {
             Some(tree) => tree,
             None => self.staged_tree(worktree, &staged, &extras)?,
         };
         let tree = files.unwrap_or_else(|| index_tree.clone());
-        Ok(WorktreeCapture { head, tree, index_tree, extras, coverage })
+        Ok(WorktreeCapture { head, tree, index_tree, extras, coverage, included })
     }
 
     /// Sorts what differs into paths to be read and what is only named.
     fn content_of(
         &self,
         worktree: &Worktree,
-        entries: Vec<StatusEntry>,
-        submodules: &[RepoPath],
+        (entries, mut excluded, submodules): (Vec<StatusEntry>, BTreeSet<RepoPath>, &[RepoPath]),
         options: &CaptureOptions,
         coverage: &mut Coverage,
-    ) -> Result<ChangedPaths> {
+    ) -> Result<Content> {
         let mut skipped: BTreeSet<RepoPath> = options.excluded.iter().cloned().collect();
-        let mut changed = Vec::new();
+        let (mut changed, mut untracked, mut ignored) = (Vec::new(), Vec::new(), Vec::new());
         for StatusEntry { path, kind } in entries {
             match kind {
-                StatusKind::Ignored => {
-                    skipped.insert(path.clone());
-                    coverage.ignored.add(path);
-                }
+                StatusKind::Ignored => ignored.push(path),
                 StatusKind::NestedRepository => {
                     skipped.insert(path.clone());
                     coverage.nested_repositories.add(path);
                 }
-                StatusKind::Untracked => {
-                    let place = worktree.path().join(path.to_path());
-                    match files::metadata(&place)? {
-                        Some(meta) if meta.is_file() && meta.len() > options.max_file_size => coverage.too_large.add(path),
-                        Some(_) => changed.push(path),
-                        // Gone since.
-                        None => {}
-                    }
-                }
+                StatusKind::Untracked => untracked.push(path),
                 StatusKind::Unmerged => changed.push(path),
                 StatusKind::Tracked { worktree: letter, dirty_submodule, .. } => {
                     if dirty_submodule {
@@ -180,8 +192,18 @@ impl Repository {
                 }
             }
         }
-        let Unmentioned { special, with_git } =
-            find_unmentioned(worktree.path(), &skipped, &mut *coverage, options.allow_unreadable)?;
+        let SortedIgnored { held, rest, excluded: more, over_limit, special: _ } =
+            sort_ignored(worktree.path(), ignored, options)?;
+        excluded.extend(more);
+        skipped.extend(excluded.iter().chain(&rest).cloned());
+        excluded.into_iter().for_each(|path| coverage.excluded.add(path));
+        rest.into_iter().for_each(|path| coverage.ignored.add(path));
+        over_limit.into_iter().for_each(|path| coverage.over_include_limit.add(path));
+        changed.extend(not_too_large(worktree, untracked, options, coverage)?);
+        let included = not_too_large(worktree, held, options, coverage)?;
+        changed.extend(included.iter().cloned());
+        let Unmentioned { special, with_git, narrow } =
+            find_unmentioned(worktree, &skipped, &mut *coverage, options.allow_unreadable)?;
         name_repositories(with_git, submodules, &changed, coverage);
         if options.allow_unreadable {
             changed.retain(|path| {
@@ -194,13 +216,27 @@ impl Repository {
         }
         let sorted = ChangedPaths::sort(worktree, changed)?;
         special.into_iter().for_each(|path| coverage.special.add(path));
-        Ok(sorted)
+        let there: BTreeSet<&RepoPath> = sorted.there().collect();
+        let included: Vec<RepoPath> = included.into_iter().filter(|path| there.contains(path)).collect();
+        included.iter().for_each(|path| coverage.included.add(path.clone()));
+        Ok(Content { changed: sorted, narrow, included })
+    }
+
+    /// Those of the paths that an index has.
+    fn tracked_ones(&self, worktree: &Worktree, index: &Path, paths: Vec<RepoPath>) -> Result<BTreeSet<RepoPath>> {
+        if paths.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        let output = self.git_in(worktree).index(index).args(["ls-files", "-z"]).run_ok()?;
+        let paths: BTreeSet<RepoPath> = paths.into_iter().collect();
+        let tracked = output.stdout.split(|byte| *byte == 0).map(RepoPath::new);
+        Ok(tracked.filter(|path| paths.contains(path)).collect())
     }
 
     fn files_tree(&self, worktree: &Worktree, index: &Path, changed: &ChangedPaths, coverage: &mut Coverage) -> Result<Oid> {
         let refused = changed.stage(self, worktree, Some(index))?;
         refused.into_iter().for_each(|path| coverage.refused_names.add(path));
-        let git = self.git_in(worktree).index(index).config("core.splitIndex=false").config("core.fsync=none");
+        let git = self.git_in(worktree).index(index).config("core.splitIndex=false").making_objects();
         Oid::new(git.arg("write-tree").text()?)
     }
 
@@ -213,7 +249,7 @@ impl Repository {
             info.set(&stage.path, stage.mode, &stage.oid, 0);
         }
         info.apply(self, worktree, staged)?;
-        let git = self.git_in(worktree).index(staged).config("core.splitIndex=false").config("core.fsync=none");
+        let git = self.git_in(worktree).index(staged).config("core.splitIndex=false").making_objects();
         Oid::new(git.arg("write-tree").text()?)
     }
 
@@ -224,9 +260,9 @@ impl Repository {
     /// `IDENTITY_MISSING`, `DISK_FULL`, `GIT_FAILED`.
     pub fn commit_capture(&self, capture: &WorktreeCapture, message: &str, further: &[Oid]) -> Result<CaptureCommit> {
         let who = self.signature()?;
-        // git may have written these.
-        for tree in [&capture.tree, &capture.index_tree] {
-            self.note_written(gix_id(tree)?);
+        // git may have written these, and nothing else may refer to what is checked out.
+        for oid in [&capture.tree, &capture.index_tree].into_iter().chain(capture.head.commit()) {
+            self.note_written(gix_id(oid)?);
         }
         let base = match capture.head.commit() {
             Some(commit) => commit.clone(),
@@ -241,6 +277,25 @@ impl Repository {
         let commit = self.write_commit(&NewCommit { tree: &capture.tree, parents, who: &who, message })?;
         Ok(CaptureCommit { commit, index })
     }
+}
+
+/// The files that are there and not over the limit; the others are named.
+fn not_too_large(
+    worktree: &Worktree,
+    paths: Vec<RepoPath>,
+    options: &CaptureOptions,
+    coverage: &mut Coverage,
+) -> Result<Vec<RepoPath>> {
+    let mut kept = Vec::with_capacity(paths.len());
+    for path in paths {
+        match files::metadata(&worktree.path().join(path.to_path()))? {
+            Some(meta) if meta.is_file() && meta.len() > options.max_file_size => coverage.too_large.add(path),
+            Some(_) => kept.push(path),
+            // Gone since.
+            None => {}
+        }
+    }
+    Ok(kept)
 }
 
 /// Names the repositories of which git says nothing because it tracks, or tracked, what is in their place.

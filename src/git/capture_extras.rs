@@ -1,5 +1,6 @@
 //! What a stash cannot say: conflict stages, flags, an operation in progress. Kept as a commit beside the index.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -10,7 +11,8 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 
 use super::index_file::{IndexExtras, IndexFacts};
-use super::modes::NarrowMode;
+use super::limits;
+use super::modes::Permissions;
 use super::objects::{GITLINK, NewCommit, Signature, TREE, TreeEntry};
 use super::raw_files::RawFile;
 use super::repository::Repository;
@@ -48,9 +50,6 @@ pub(super) const OPERATION: &[&str] = &[
 /// The name of the list in the tree of an extras commit.
 const LIST: &[u8] = b"extras.json";
 
-/// The largest file of an operation in progress, and the largest list.
-const LIMIT: u64 = 256 * 1024 * 1024;
-
 /// One file of an operation in progress.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OperationFile {
@@ -68,9 +67,9 @@ pub struct CaptureExtras {
     pub index: IndexExtras,
     /// The operation in progress.
     pub operation: Vec<OperationFile>,
-    /// Files and folders whose permissions are narrower than usual, and that is all that is kept of permissions.
+    /// Files and folders whose permissions are not as usual, or that have an ACL or attributes of the user's; ordered by path.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub modes: Vec<NarrowMode>,
+    pub modes: Vec<Permissions>,
     /// The bytes of files that git would not give back as they were, ordered by path.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub raw: Vec<RawFile>,
@@ -127,6 +126,7 @@ impl CaptureExtras {
             return Ok(None);
         }
         let json = serde_json::to_vec_pretty(self).map_err(|e| Error::new(Code::Internal, "cannot write extras").because(e))?;
+        limits::fits("the list of flags, conflicts and files beside a capture", &json, limits::EXTRAS)?;
         let file = |name: String, oid: &Oid| TreeEntry { mode: 0o100_644, oid: oid.clone(), name: name.into_bytes() };
         // Numbers as names: the paths may be odd, and the list says which is which.
         let operation = self.operation.iter().enumerate().map(|(i, part)| file(format!("{i:06}"), &part.oid));
@@ -138,7 +138,11 @@ impl CaptureExtras {
         let tree = |(i, oid): (usize, &Oid)| TreeEntry { mode: TREE, oid: oid.clone(), name: format!("{i:06}").into_bytes() };
         let trees = named.trees.iter().enumerate().map(tree).collect();
         let mut entries = vec![file(String::from_utf8_lossy(LIST).into_owned(), &repository.write_blob(&json)?)];
-        for (name, part) in [("operation", operation), ("unmerged", sides), ("raw", raw), ("trees", trees)] {
+        let attributes: BTreeSet<&Oid> =
+            self.modes.iter().flat_map(|one| &one.attributes).flatten().map(|one| &one.oid).collect();
+        let attributes = attributes.into_iter().enumerate().map(|(i, oid)| file(format!("{i:06}"), oid)).collect();
+        let parts = [("operation", operation), ("unmerged", sides), ("raw", raw), ("trees", trees), ("attributes", attributes)];
+        for (name, part) in parts {
             if !part.is_empty() {
                 entries.push(TreeEntry { mode: TREE, oid: repository.write_tree(&part)?, name: name.into() });
             }
@@ -160,7 +164,7 @@ impl CaptureExtras {
         let Some(list) = repository.read_tree(&tree)?.into_iter().find(|entry| entry.name == LIST) else {
             return Ok(Self::default());
         };
-        let json = repository.read_blob(&list.oid, LIMIT)?;
+        let json = repository.read_blob(&list.oid, limits::EXTRAS)?;
         let damaged = |e| Error::new(Code::CheckpointDamaged, format!("{} is no capture", capture.short())).because(e);
         serde_json::from_slice(&json).map_err(damaged)
     }
@@ -168,7 +172,7 @@ impl CaptureExtras {
 
 fn operation_file(repository: &Repository, worktree: &Worktree, path: &Path) -> Result<OperationFile> {
     use std::os::unix::ffi::OsStrExt;
-    let oid = repository.write_blob(&files::read(path, LIMIT)?)?;
+    let oid = repository.write_blob(&files::read(path, limits::EXTRAS)?)?;
     let inside = path.strip_prefix(worktree.git_dir()).unwrap_or(path);
     Ok(OperationFile { path: RepoPath::new(inside.as_os_str().as_bytes()), oid })
 }

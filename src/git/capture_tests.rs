@@ -10,12 +10,12 @@ use crate::error::Code;
 use super::{CaptureExtras, CaptureOptions, WorktreeCapture};
 
 fn options() -> CaptureOptions {
-    CaptureOptions { max_file_size: 1000, excluded: vec![RepoPath::new(&b".worktrees"[..])], allow_unreadable: false }
+    CaptureOptions { max_file_size: 1000, excluded: vec![RepoPath::new(&b".worktrees"[..])], ..Default::default() }
 }
 
 fn capture(scratch: &Scratch) -> WorktreeCapture {
     let before = std::fs::read(scratch.path().join(".git/index")).ok();
-    let capture = scratch.repo().capture_worktree(&scratch.main(), &options()).unwrap();
+    let capture = scratch.landed(|repo| repo.capture_worktree(&scratch.main(), &options()).unwrap());
     assert_eq!(std::fs::read(scratch.path().join(".git/index")).ok(), before, "the user's index was touched");
     capture
 }
@@ -51,6 +51,7 @@ fn a_capture_holds_staged_unstaged_deleted_and_untracked_apart() {
         assert_eq!(taken.tree, plain(&scratch));
         assert!(taken.coverage.is_complete() && taken.extras.is_empty());
         let commit = repo.commit_capture(&taken, "capture", &[]).unwrap();
+        repo.sync_objects().unwrap();
         scratch.git(&["update-ref", "refs/axiom/captures/x", commit.commit.as_str()]);
         scratch.git(&["fsck", "--strict"]);
         // The way out with plain git.
@@ -93,6 +94,7 @@ fn an_unborn_branch_without_index_is_captured() {
     let taken = capture(&scratch);
     assert_eq!(taken.index_tree, repo.empty_tree().unwrap());
     let commit = repo.commit_capture(&taken, "capture", &[]).unwrap();
+    repo.sync_objects().unwrap();
     assert_eq!(repo.read_commit(&commit.commit).unwrap().parents[0], repo.root_commit().unwrap());
 }
 
@@ -133,6 +135,7 @@ fn conflicts_flags_and_a_merge_in_progress_are_kept() {
     assert_eq!(staged, "main", "our side of the conflict");
     let repo = scratch.repo();
     let commit = repo.commit_capture(&taken, "capture", &[]).unwrap();
+    repo.sync_objects().unwrap();
     assert_eq!(CaptureExtras::of_capture(&repo, &commit.commit).unwrap(), taken.extras);
 }
 

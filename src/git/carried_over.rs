@@ -8,6 +8,7 @@ use crate::domain::names::{Oid, RepoPath};
 use super::capture_extras::{CaptureExtras, OperationFile};
 use super::history::TreeChange;
 use super::index_file::{ConflictStage, IndexExtras};
+use super::modes::{Permissions, recorded};
 
 /// Files of git's that outlive an operation, or come without one.
 const REMAINS: [&str; 4] = ["MERGE_MSG", "SQUASH_MSG", "MERGE_RR", "AUTO_MERGE"];
@@ -52,7 +53,30 @@ impl Moments<'_> {
             conflicts.extend(paths);
             IndexExtras::default()
         });
-        if conflicts.is_empty() { Ok(CaptureExtras { index, operation, ..self.back.clone() }) } else { Err(conflicts) }
+        let modes = self.modes().unwrap_or_else(|paths| {
+            conflicts.extend(paths);
+            Vec::new()
+        });
+        if conflicts.is_empty() { Ok(CaptureExtras { index, operation, modes, ..self.back.clone() }) } else { Err(conflicts) }
+    }
+
+    /// Permissions that the transaction did not change are as they are now. Of what git takes for unchanged none are
+    /// recorded now: then nothing is known to have changed since.
+    fn modes(&self) -> Result<Vec<Permissions>, Vec<String>> {
+        let [left, back, now] = [self.left, self.back, self.now].map(|extras| &extras.modes[..]);
+        let paths: BTreeSet<&RepoPath> = back.iter().chain(now).map(|one| &one.path).collect();
+        let (mut settled, mut conflicts) = (Vec::new(), Vec::new());
+        for path in paths {
+            let [left, back, now] = [left, back, now].map(|modes| recorded(modes, path));
+            let is_both =
+                |now: &Permissions| left.is_some_and(|left| !left.is_as(now)) && back.is_none_or(|back| !back.is_as(now));
+            match now {
+                _ if left == back => settled.extend(now.cloned()),
+                Some(now) if is_both(now) => conflicts.push(format!("the permissions of {path}")),
+                Some(_) | None => settled.extend(back.cloned()),
+            }
+        }
+        if conflicts.is_empty() { Ok(settled) } else { Err(conflicts) }
     }
 
     /// What the transaction did not change is as it is now, whatever was begun or ended since. What it may then do to the
@@ -229,6 +253,22 @@ mod tests {
         assert_eq!(settle([&merge, &none, &merge], &[]).as_ref(), Ok(&none));
         assert_eq!(settle([&none, &none, &remains], &[]).as_ref(), Ok(&remains));
         assert_eq!(settle([&none, &merge, &remains], &[]), Err(vec!["'MERGE_RR' of git's".to_owned()]));
+    }
+
+    #[test]
+    fn permissions_that_the_transaction_did_not_touch_are_as_they_are_now() {
+        let with = |modes: &[(&str, u32)]| {
+            let one = |(name, mode): &(&str, u32)| Permissions { path: path(name), mode: *mode, attributes: Some(Vec::new()) };
+            CaptureExtras { modes: modes.iter().map(one).collect(), ..CaptureExtras::default() }
+        };
+        let (none, closed, open) = (with(&[]), with(&[("a", 0o600)]), with(&[("a", 0o644)]));
+        assert_eq!(settle([&none, &none, &closed], &[]).as_ref(), Ok(&closed));
+        assert_eq!(settle([&closed, &closed, &none], &[]).as_ref(), Ok(&none));
+        assert_eq!(settle([&closed, &open, &closed], &[]).as_ref(), Ok(&open));
+        assert_eq!(settle([&closed, &open, &none], &[]).as_ref(), Ok(&open));
+        assert_eq!(settle([&none, &closed, &open], &[]).as_ref(), Ok(&closed));
+        let other = with(&[("a", 0o640)]);
+        assert_eq!(settle([&closed, &open, &other], &[]), Err(vec!["the permissions of a".to_owned()]));
     }
 
     #[test]

@@ -56,8 +56,8 @@ impl ChangedPaths {
         let git = |arguments: &[&str]| {
             let git = repository.git_in(worktree).arg("update-index").args(arguments).args(["-z", "--stdin"]);
             match index {
-                // A private index is thrown away, and objects are synced together before a ref names them.
-                Some(index) => git.index(index).config("core.splitIndex=false").config("core.fsync=none"),
+                // A private index is thrown away.
+                Some(index) => git.index(index).config("core.splitIndex=false").making_objects(),
                 None => git.writing(),
             }
         };

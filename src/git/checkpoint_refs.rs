@@ -11,8 +11,10 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 
 use super::capture::{CaptureCommit, WorktreeCapture};
+use super::held_refs::{HeldRefs, REFS};
+use super::limits;
 use super::notes::NOTES;
-use super::objects::{NewCommit, ObjectKind, Signature, TreeEntry};
+use super::objects::{CommitData, NewCommit, ObjectKind, Signature, TREE, TreeEntry, gix_id};
 use super::refs::{Expected, RefEdit};
 use super::repository::Repository;
 use super::texts::{TRIES, wait_a_little};
@@ -21,12 +23,8 @@ use super::texts::{TRIES, wait_a_little};
 const JSON: &[u8] = b"checkpoint.json";
 /// Where git makes new notes for us; what a crash leaves there means nothing.
 const SCRATCH_NOTES: &str = "refs/notes/axiom-tmp/";
-/// The largest checkpoint JSON.
-const JSON_LIMIT: u64 = 64 * 1024 * 1024;
 /// The largest note: our document, and what others wrote below it.
-const NOTE_LIMIT: u64 = 2 * JSON_LIMIT;
-/// The largest tag that is read.
-const TAG_LIMIT: u64 = 1024 * 1024;
+const NOTE_LIMIT: u64 = 2 * limits::DOCUMENT;
 
 /// A checkpoint's objects, made but not yet referenced.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,22 +66,30 @@ impl Repository {
     }
 
     /// Makes the objects of a checkpoint: `main` is the main worktree's capture, `json` the document, `kept` every commit
-    /// that must stay alive (the captures of other worktrees, refs that the document names). Nothing refers to them yet.
+    /// that must stay alive (the captures of other worktrees, refs that the document names), `refs` the local refs. Nothing
+    /// refers to them yet.
     ///
     /// # Errors
-    /// `IDENTITY_MISSING`, `DISK_FULL`, `GIT_FAILED`.
+    /// `TOO_LARGE`, `IDENTITY_MISSING`, `DISK_FULL`, `GIT_FAILED`.
     pub fn checkpoint_objects(
         &self,
         name: &CheckpointName,
         main: &WorktreeCapture,
         json: &[u8],
         kept: &[Oid],
+        refs: &HeldRefs,
     ) -> Result<CheckpointObjects> {
+        limits::fits("the document of the checkpoint", json, limits::DOCUMENT)
+            .map_err(|error| error.hint("long bodies of tasks make it large; those over 1 KiB are kept beside it"))?;
         let who = self.signature()?;
         let blob = self.write_blob(json)?;
-        let tree = self.write_tree(&[TreeEntry { mode: 0o100_644, oid: blob.clone(), name: JSON.to_vec() }])?;
+        let document = TreeEntry { mode: 0o100_644, oid: blob.clone(), name: JSON.to_vec() };
+        let tree = self.write_tree(&[document, TreeEntry { mode: TREE, oid: refs.tree.clone(), name: REFS.to_vec() }])?;
+        for oid in kept {
+            self.note_written(gix_id(oid)?);
+        }
         let mut seen = BTreeSet::new();
-        let parents = kept.iter().filter(|oid| seen.insert(*oid)).cloned().collect();
+        let parents = kept.iter().chain(&refs.commits).filter(|oid| seen.insert(*oid)).cloned().collect();
         let message = format!("checkpoint {name}: its document, and what it keeps");
         let record = self.write_commit(&NewCommit { tree: &tree, parents, who: &who, message: &message })?;
         let CaptureCommit { commit, .. } = self.commit_capture(main, &format!("checkpoint {name}"), &[record])?;
@@ -157,7 +163,9 @@ impl Repository {
             Some(there) => self.note_with_ours(&there, json)?,
             None => json.clone(),
         };
-        self.set_notes(&BTreeMap::from([(object, Some(note))]))
+        self.set_notes(&BTreeMap::from([(object, Some(note))]))?;
+        // The tag's object may be all that was missing, or damaged.
+        self.land()
     }
 
     /// Whether a note is the document of a checkpoint, perhaps with something of others below it.
@@ -165,7 +173,7 @@ impl Repository {
     /// # Errors
     /// `GIT_FAILED` where a blob is missing.
     pub fn note_begins_with(&self, note: &Oid, json: &Oid) -> Result<bool> {
-        Ok(note == json || self.read_blob(note, NOTE_LIMIT)?.starts_with(&self.read_blob(json, JSON_LIMIT)?))
+        Ok(note == json || self.read_blob(note, NOTE_LIMIT)?.starts_with(&self.read_blob(json, limits::DOCUMENT)?))
     }
 
     /// The note that has our document first, and below it what others wrote into the note that is there. A note of which
@@ -179,7 +187,7 @@ impl Repository {
             Err(e) if e.code() == Code::TooLarge => return Ok(there.clone()),
             Err(_) => return Ok(json.clone()),
         };
-        let mut ours = self.read_blob(json, JSON_LIMIT)?;
+        let mut ours = self.read_blob(json, limits::DOCUMENT)?;
         if theirs.starts_with(&ours) {
             return Ok(there.clone());
         }
@@ -236,7 +244,7 @@ impl Repository {
     /// `GIT_FAILED` where it cannot be read.
     pub fn is_tag_of_ours(&self, name: &CheckpointName, tag: &Oid) -> Result<bool> {
         let begins = format!("checkpoint {name}\n\nThe files are in {CAPTURES}{name} (");
-        match self.read_object("tag", tag, TAG_LIMIT) {
+        match self.read_object("tag", tag, limits::TAG) {
             Ok(raw) => Ok(String::from_utf8_lossy(&raw).split_once("\n\n").is_some_and(|(_, text)| text.starts_with(&begins))),
             // A lightweight tag is not ours.
             Err(e) if e.code() == Code::GitFailed && self.has_object(tag) => Ok(false),
@@ -287,7 +295,7 @@ impl Repository {
     /// `CHECKPOINT_DAMAGED`.
     pub fn checkpoint_json(&self, capture: &Oid) -> Result<(Oid, Vec<u8>)> {
         let id = self.checkpoint_json_id(capture)?;
-        match self.read_blob(&id, JSON_LIMIT) {
+        match self.read_blob(&id, limits::DOCUMENT) {
             Ok(bytes) => Ok((id, bytes)),
             Err(e) => Err(no_json(capture).because(e)),
         }
@@ -298,22 +306,30 @@ impl Repository {
     /// # Errors
     /// `CHECKPOINT_DAMAGED`.
     pub fn checkpoint_json_id(&self, capture: &Oid) -> Result<Oid> {
-        let find = || -> Result<Option<Oid>> {
-            let Some(index) = self.read_commit(capture)?.parents.into_iter().nth(1) else { return Ok(None) };
-            // The record is among the first further parents: after the commit, and the extras where there are any.
-            for parent in self.read_commit(&index)?.parents.iter().skip(1).take(2) {
-                let tree = self.read_commit(parent)?.tree;
-                if let Some(entry) = self.read_tree(&tree)?.into_iter().find(|entry| entry.name == JSON) {
-                    return Ok(Some(entry.oid));
-                }
+        match self.record_of(capture) {
+            Ok(found) => {
+                let json = found.and_then(|(_, entries)| entries.into_iter().find(|entry| entry.name == JSON));
+                json.map(|entry| entry.oid).ok_or_else(|| no_json(capture))
             }
-            Ok(None)
-        };
-        match find() {
-            Ok(Some(found)) => Ok(found),
-            Ok(None) => Err(no_json(capture)),
             Err(e) => Err(no_json(capture).because(e)),
         }
+    }
+
+    /// The commit with a checkpoint's document, and what is in its tree.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where a commit or tree is missing.
+    pub(super) fn record_of(&self, capture: &Oid) -> Result<Option<(CommitData, Vec<TreeEntry>)>> {
+        let Some(index) = self.read_commit(capture)?.parents.into_iter().nth(1) else { return Ok(None) };
+        // It is among the first further parents: after the commit, and the extras where there are any.
+        for parent in self.read_commit(&index)?.parents.iter().skip(1).take(2) {
+            let record = self.read_commit(parent)?;
+            let entries = self.read_tree(&record.tree)?;
+            if entries.iter().any(|entry| entry.name == JSON) {
+                return Ok(Some((record, entries)));
+            }
+        }
+        Ok(None)
     }
 }
 
@@ -337,11 +353,11 @@ mod tests {
     use super::*;
 
     fn publish(scratch: &Scratch, repo: &Repository, name: &str, kept: &[Oid]) -> (CheckpointName, CheckpointObjects, TagData) {
-        let options = CaptureOptions { max_file_size: 1000, excluded: Vec::new(), allow_unreadable: false };
+        let options = CaptureOptions { max_file_size: 1000, excluded: Vec::new(), ..Default::default() };
         let taken = repo.capture_worktree(&scratch.main(), &options).unwrap();
         let name = CheckpointName::new(name).unwrap();
         let json = format!("{{\"name\":\"{name}\"}}\n");
-        let objects = repo.checkpoint_objects(&name, &taken, json.as_bytes(), kept).unwrap();
+        let objects = repo.checkpoint_objects(&name, &taken, json.as_bytes(), kept, &repo.hold_local_refs().unwrap()).unwrap();
         let tag = TagData { commit: taken.head.commit().cloned(), tagger: repo.signature().unwrap() };
         repo.publish_checkpoint(&name, &objects, &tag).unwrap();
         (name, objects, tag)

@@ -10,9 +10,13 @@ use super::changed_paths::ChangedPaths;
 use super::durability::sync_file_system;
 use super::head::{Head, HeadTarget};
 use super::index_file::nul_list;
+use super::refs::{Expected, RefEdit};
 use super::repository::Repository;
 use super::status::StatusKind;
 use super::worktree_list::Worktree;
+
+/// How often is committed what a `git gc` removes at once.
+const TRIES: usize = 3;
 
 /// What is committed and how.
 #[derive(Debug, Clone, Copy)]
@@ -51,6 +55,29 @@ pub struct CommittedLeftovers {
 }
 
 impl Repository {
+    /// Commits everything in a workspace onto its branch, as [`Repository::commit_once`] says. Where a `git gc` beside us removed
+    /// what was just committed it is taken back and done again: the files are as they were.
+    ///
+    /// # Errors
+    /// As [`Repository::commit_once`]; `BUSY` where a `git gc` is always faster.
+    pub fn commit_leftovers(&self, leftovers: &Leftovers<'_>) -> Result<CommittedLeftovers> {
+        let mut tries = 1;
+        loop {
+            let before = self.read_ref(leftovers.branch)?;
+            let outcome = self.commit_once(leftovers)?;
+            let (Some(commit), Some(old)) = (&outcome.commit, &before) else { return Ok(outcome) };
+            let (name, new) = (leftovers.branch.clone(), Some(commit.clone()));
+            let edit = RefEdit { name, expected: Expected::from_old(before.clone()), new };
+            let Err(error) = self.stands_beside_gc(&edit) else { return Ok(outcome) };
+            let git = self.git_in(leftovers.workspace).writing();
+            git.args(["reset", "--quiet", "--mixed", old.as_str()]).run_ok()?;
+            if tries >= TRIES {
+                return Err(error);
+            }
+            tries += 1;
+        }
+    }
+
     /// Commits everything in a workspace onto its branch, but for files over the limit and untracked ones that look like
     /// secrets. No hook runs and nothing is signed. Where the agent detached HEAD on top of the branch, the branch
     /// follows. A crash leaves files staged, or the commit made; doing it again finishes it.
@@ -58,7 +85,7 @@ impl Repository {
     /// # Errors
     /// `MERGE_CONFLICT` with unsettled conflicts; `CHANGED_MEANWHILE` where HEAD is somewhere else; `IDENTITY_MISSING`;
     /// `GIT_LOCKED`; `WORKSPACE_BROKEN`; `DISK_FULL`.
-    pub fn commit_leftovers(&self, leftovers: &Leftovers<'_>) -> Result<CommittedLeftovers> {
+    fn commit_once(&self, leftovers: &Leftovers<'_>) -> Result<CommittedLeftovers> {
         let Leftovers { workspace, branch, message, max_file_size } = *leftovers;
         workspace.verify()?;
         self.identity()?;
@@ -136,7 +163,6 @@ impl Repository {
                     return elsewhere(commit.short().to_owned());
                 }
                 if tip != *commit {
-                    use super::refs::{Expected, RefEdit};
                     let edit = RefEdit { name: branch.clone(), expected: Expected::Value(tip), new: Some(commit.clone()) };
                     self.update_refs(&[edit], "git axiom: take up a detached HEAD")?;
                 }

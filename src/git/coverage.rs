@@ -9,6 +9,9 @@ pub use crate::domain::checkpoint::{Coverage, PathSample};
 use crate::domain::names::RepoPath;
 use crate::error::{Code, Error, Result};
 
+use super::modes::Usual;
+use super::worktree_list::Worktree;
+
 /// What git does not mention.
 #[derive(Debug, Default)]
 pub(super) struct Unmentioned {
@@ -16,6 +19,8 @@ pub(super) struct Unmentioned {
     pub special: Vec<RepoPath>,
     /// Folders in which there is a `.git`; the worktree's own is none of them.
     pub with_git: Vec<RepoPath>,
+    /// Files that fewer may read than usual.
+    pub narrow: Vec<RepoPath>,
 }
 
 /// Finds what git does not mention, both ordered. `skipped` are folders (without `/` at the end) that are
@@ -24,14 +29,15 @@ pub(super) struct Unmentioned {
 /// # Errors
 /// `FILE_UNREADABLE` where a folder cannot be read.
 pub(super) fn find_unmentioned(
-    root: &Path,
+    worktree: &Worktree,
     skipped: &BTreeSet<RepoPath>,
     coverage: &mut Coverage,
     allow_unreadable: bool,
 ) -> Result<Unmentioned> {
     use std::os::unix::ffi::OsStrExt;
-    use std::os::unix::fs::FileTypeExt;
-    let (mut special, mut with_git) = (Vec::new(), Vec::new());
+    use std::os::unix::fs::{FileTypeExt, MetadataExt};
+    let (root, usual) = (worktree.path(), Usual::of(worktree));
+    let (mut special, mut with_git, mut narrow) = (Vec::new(), Vec::new(), Vec::new());
     let inside = |path: &Path| RepoPath::new(path.strip_prefix(root).unwrap_or(path).as_os_str().as_bytes());
     let walk = WalkDir::new(root).into_iter();
     let walk = walk.filter_entry(|entry| {
@@ -62,8 +68,12 @@ pub(super) fn find_unmentioned(
         if kind.is_socket() || kind.is_fifo() || kind.is_block_device() || kind.is_char_device() {
             special.push(inside(entry.path()));
         }
+        // Gone since where it cannot be looked at.
+        if kind.is_file() && entry.metadata().is_ok_and(|meta| usual.is_narrow(meta.mode())) {
+            narrow.push(inside(entry.path()));
+        }
     }
     special.sort();
     with_git.sort();
-    Ok(Unmentioned { special, with_git })
+    Ok(Unmentioned { special, with_git, narrow })
 }

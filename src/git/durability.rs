@@ -1,11 +1,18 @@
 //! Making what git wrote survive a power loss.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use gix::odb::pack::index::File as PackIndex;
 
 use crate::env;
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
+use crate::files;
+pub(super) use crate::files::sync_file_system;
 
 use super::repository::Repository;
+
+/// Larger packs are left as they are: joining them is `git gc`'s.
+const SMALL_PACK: u64 = 64 * 1024 * 1024;
 
 impl Repository {
     /// Packs loose objects that something refers to, durably, and removes them where they were loose. No other object is
@@ -21,46 +28,78 @@ impl Repository {
         self.git().args(["prune-packed", "-q"]).run_ok().map(drop)
     }
 
-    /// Syncs all objects, those that others wrote too, and the folders that name them.
-    ///
-    /// On Linux this is one `syncfs` of the git directory's file system; elsewhere every object file and folder is synced
-    /// by itself, which costs time in a repository with many loose objects.
+    /// Joins small packs, of which every operation beside a `git gc` leaves one: fifty of them would set off `git gc --auto`.
+    /// No object is lost, also of those that nothing refers to. Packs that somebody keeps, with times or promises, stay; beside a
+    /// `git gc`, and where git has an index over all packs, nothing is done. A crash leaves objects twice at worst. Returns
+    /// how many packs became one.
     ///
     /// # Errors
-    /// `IO_FAILED`; then nothing that was written may be claimed.
-    pub fn sync_objects(&self) -> Result<()> {
-        env::fault_point("git.before-object-sync");
-        sync_file_system(&self.common_dir().join("objects"))
-    }
-}
-
-/// Syncs everything below `folder`, by file system where that is possible.
-///
-/// # Errors
-/// `IO_FAILED`.
-#[cfg(target_os = "linux")]
-pub(super) fn sync_file_system(folder: &Path) -> Result<()> {
-    let file = std::fs::File::open(folder).map_err(|e| Error::io("open", folder, e))?;
-    rustix::fs::syncfs(&file).map_err(|e| Error::io("sync the file system of", folder, e))
-}
-
-/// Syncs every folder and regular file below `folder`, one by one.
-///
-/// # Errors
-/// `IO_FAILED`.
-#[cfg(not(target_os = "linux"))]
-pub(super) fn sync_file_system(folder: &Path) -> Result<()> {
-    for entry in walkdir::WalkDir::new(folder) {
-        let entry = match entry {
-            Ok(entry) => entry,
-            Err(e) if e.io_error().is_some_and(|e| e.kind() == std::io::ErrorKind::NotFound) => continue,
-            Err(e) => return Err(Error::io("list", folder, std::io::Error::other(e))),
-        };
-        if entry.file_type().is_dir() {
-            crate::files::sync_dir(entry.path())?;
-        } else if entry.file_type().is_file() {
-            crate::files::sync_file(entry.path())?;
+    /// `DISK_FULL`, `IO_FAILED`, `GIT_FAILED`.
+    pub fn join_small_packs(&self) -> Result<usize> {
+        let folder = self.common_dir().join("objects/pack");
+        if self.gc_lives() || self.is_partial() || folder.join("multi-pack-index").exists() {
+            return Ok(0);
         }
+        let Some(stage) = self.waiting_room()? else { return Ok(0) };
+        let small = |path: &Path| {
+            let apart = ["keep", "mtimes", "promisor", "bitmap"].iter().any(|kind| path.with_extension(kind).exists());
+            !apart && path.metadata().is_ok_and(|meta| meta.len() <= SMALL_PACK)
+        };
+        let packs: Vec<PathBuf> = files::list(&folder)?.iter().map(std::fs::DirEntry::path).collect();
+        let packs: Vec<PathBuf> =
+            packs.into_iter().filter(|path| path.extension().is_some_and(|kind| kind == "pack") && small(path)).collect();
+        if packs.len() < 2 {
+            return Ok(0);
+        }
+        let mut list = Vec::new();
+        for pack in &packs {
+            let index = PackIndex::at(pack.with_extension("idx"), self.hash().gix());
+            let index =
+                index.map_err(|e| Error::new(Code::GitFailed, format!("'{}' has no index", pack.display())).because(e))?;
+            index.iter().for_each(|entry| list.extend_from_slice(format!("{}\n", entry.oid).as_bytes()));
+        }
+        files::create_dirs_unsynced(&stage.objects().join("pack"))?;
+        let base = stage.objects().join("pack/pack");
+        let joined = self.git().making_objects().args(["pack-objects", "-q"]).arg(base).stdin(list).text()?;
+        self.sync_objects()?;
+        env::fault_point("git.packs-joined");
+        for pack in packs.iter().filter(|pack| pack.file_stem().is_some_and(|stem| *stem != *format!("pack-{joined}"))) {
+            // Without its index nobody looks for it.
+            ["idx", "rev", "pack"].iter().try_for_each(|kind| files::remove_file(&pack.with_extension(kind)))?;
+        }
+        files::sync_dir(&folder)?;
+        Ok(packs.len())
     }
-    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scratch::Scratch;
+
+    #[test]
+    fn small_packs_become_one_and_keep_what_nothing_refers_to() {
+        let scratch = Scratch::new(&[]);
+        let pack = || {
+            let all = scratch.git(&["cat-file", "--batch-all-objects", "--batch-check=%(objectname)"]);
+            let repo = scratch.repo();
+            let base = scratch.path().join(".git/objects/pack/pack");
+            repo.git().args(["pack-objects", "-q"]).arg(base).stdin(all).run_ok().unwrap();
+            scratch.git(&["prune-packed"]);
+        };
+        for number in 0..3 {
+            scratch.landed(|repo| repo.write_blob(format!("nothing refers to {number}").as_bytes()).unwrap());
+            pack();
+        }
+        let count = |what: &str| {
+            let text = scratch.git(&["count-objects", "-v"]);
+            text.lines().find_map(|line| line.strip_prefix(what)?.parse::<usize>().ok()).unwrap()
+        };
+        assert_eq!(count("packs: "), 3);
+        let objects = scratch.git(&["cat-file", "--batch-all-objects", "--batch-check"]);
+        assert_eq!(scratch.repo().join_small_packs().unwrap(), 3);
+        assert_eq!((count("packs: "), count("count: ")), (1, 0));
+        assert_eq!(scratch.git(&["cat-file", "--batch-all-objects", "--batch-check"]), objects);
+        assert_eq!(scratch.repo().join_small_packs().unwrap(), 0);
+        scratch.git(&["fsck", "--strict"]);
+    }
 }

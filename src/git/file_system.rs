@@ -14,13 +14,21 @@ pub(super) struct Keeps {
 impl Repository {
     /// What the files of this repository's worktrees can be, by `core.symlinks` and `core.fileMode`.
     pub(super) fn keeps(&self) -> Keeps {
-        let by_file = |key: &str| self.gix().ok()?.config_snapshot().boolean(key);
-        let by_git = |key: &str| {
-            let output = self.git().args(["config", "--type=bool", "--get", key]).run().ok()?;
-            output.text().ok().filter(|_| output.ok()).map(|value| value == "true")
-        };
+        let says = |key: &str| self.says(key).unwrap_or(true);
+        Keeps { links: says("core.symlinks"), modes: says("core.fileMode") }
+    }
+
+    /// Whether git takes names in another case for the same, by `core.ignoreCase`.
+    pub(super) fn ignores_case(&self) -> bool {
+        self.says("core.ignoreCase").unwrap_or(false)
+    }
+
+    fn says(&self, key: &str) -> Option<bool> {
         // What the caller gives beside the files is git's to read.
-        let says = |key: &str| if self.caller_configures() { by_git(key) } else { by_file(key) };
-        Keeps { links: says("core.symlinks").unwrap_or(true), modes: says("core.fileMode").unwrap_or(true) }
+        if !self.caller_configures() {
+            return self.gix().ok()?.config_snapshot().boolean(key);
+        }
+        let output = self.git().args(["config", "--type=bool", "--get", key]).run().ok()?;
+        output.text().ok().filter(|_| output.ok()).map(|value| value == "true")
     }
 }

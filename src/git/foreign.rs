@@ -7,8 +7,9 @@ use std::path::Path;
 use crate::domain::names::{Oid, RepoPath};
 use crate::error::Result;
 
-use super::aside::{is_repository, something_stays};
+use super::aside::something_stays;
 use super::history::{FileId, TreeChange};
+use super::nested::is_repository;
 use super::place::{Found, look};
 use super::repository::Repository;
 use super::restore::{Attempt, Restore, executable, without_submodules};

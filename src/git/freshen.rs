@@ -5,7 +5,9 @@
 //! age of each object; files of somebody else) the object is written once more. And whoever has just referred to new objects can
 //! ask whether they are still there: somebody may have removed all that was unreferenced a moment before, however new.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, PoisonError};
 use std::time::SystemTime;
 
@@ -15,6 +17,7 @@ use crate::error::Result;
 use crate::files;
 
 use super::repository::Repository;
+use super::stage::loose_file;
 
 /// The packs of a folder of packs, as they were when it was last changed.
 #[derive(Default)]
@@ -32,11 +35,15 @@ struct Pack {
     is_cruft: bool,
 }
 
-/// What a repository knows of its packs, and what was written since somebody asked for that to be noted.
+/// What a repository knows of its packs, and what was written since refs moved.
 #[derive(Default)]
 pub(super) struct Written {
     folders: Mutex<Vec<Folder>>,
-    noted: Mutex<Option<Vec<gix::ObjectId>>>,
+    noted: Mutex<BTreeSet<gix::ObjectId>>,
+    /// Whether a gc was faster the last time.
+    pub too_late: AtomicBool,
+    /// Whether the loose objects were looked at since the machine was started.
+    pub proved: AtomicBool,
 }
 
 impl std::fmt::Debug for Written {
@@ -46,20 +53,18 @@ impl std::fmt::Debug for Written {
 }
 
 impl Repository {
-    /// Notes from now on which objects are written, or would have been if they were not there; forgets what was noted.
-    pub fn note_writes(&self) {
-        *self.written.noted.lock().unwrap_or_else(PoisonError::into_inner) = Some(Vec::new());
+    /// Forgets what was written.
+    pub(super) fn forget_noted(&self) {
+        self.written.noted.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// How many of the objects noted since [`Repository::note_writes`] are gone; nothing more is noted. No process is started.
+    /// How many of the objects that were written, or would have been if they were not there, are gone; forgets them. No
+    /// process is started.
     ///
     /// # Errors
     /// `IO_FAILED`.
-    pub fn gone_of_noted(&self) -> Result<usize> {
-        let noted = self.written.noted.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let mut noted = noted.unwrap_or_default();
-        noted.sort_unstable();
-        noted.dedup();
+    pub(super) fn gone_of_noted(&self) -> Result<usize> {
+        let noted = std::mem::take(&mut *self.written.noted.lock().unwrap_or_else(PoisonError::into_inner));
         let mut gone = 0;
         for id in noted {
             gone += usize::from(!self.is_there_now(&id)?);
@@ -67,15 +72,19 @@ impl Repository {
         Ok(gone)
     }
 
-    /// Notes an object that is written, or there already, while somebody wants to know.
+    /// Notes an object that is written, or there already and is going to be referred to.
     pub(super) fn note_written(&self, id: gix::ObjectId) {
-        let mut noted = self.written.noted.lock().unwrap_or_else(PoisonError::into_inner);
-        noted.iter_mut().for_each(|noted| noted.push(id));
+        self.written.noted.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
     }
 
-    /// Makes an object that is there as new as one that is written now; `false` where it has to be written instead.
+    /// Makes an object that is there as new as one that is written now; `false` where it has to be written instead. A loose
+    /// one is read back before, unless all were since the machine was started: after a power loss a name may be all that is
+    /// left of it.
     pub(super) fn freshen(&self, id: &gix::oid) -> bool {
-        let loose = |objects: &Path| files::touch(&loose_file(objects, id));
+        let loose = |objects: &Path| {
+            let file = loose_file(objects, id);
+            file.is_file() && (self.objects_are_proved() || self.is_whole_at(objects, id)) && files::touch(&file)
+        };
         loose(&self.common_dir().join("objects"))
             || self.with_packs(|pack| !pack.is_cruft && pack.has(id) && files::touch(&pack.file)).unwrap_or(false)
             || self.alternates().iter().any(|objects| loose(objects))
@@ -88,14 +97,15 @@ impl Repository {
     pub(super) fn is_there_now(&self, id: &gix::oid) -> Result<bool> {
         let loose = |objects: &Path| loose_file(objects, id).is_file();
         // What is loose may be packed between two looks.
-        let found = loose(&self.common_dir().join("objects"))
+        let found = self.stage.get().is_some_and(|stage| stage.has(id))
+            || loose(&self.common_dir().join("objects"))
             || self.with_packs(|pack| pack.has(id) && pack.file.is_file())?
             || self.alternates().iter().any(|objects| loose(objects));
         Ok(found || self.with_packs(|pack| pack.has(id) && pack.file.is_file())?)
     }
 
     fn alternates(&self) -> Vec<PathBuf> {
-        self.gix().ok().and_then(|gix| gix.objects.store_ref().alternate_db_paths().ok()).unwrap_or_default()
+        self.opened().ok().and_then(|gix| gix.objects.alternate_db_paths().ok()).unwrap_or_default()
     }
 
     /// Whether it holds of one of the packs that there are now.
@@ -146,12 +156,6 @@ impl Pack {
     }
 }
 
-fn loose_file(objects: &Path, id: &gix::oid) -> PathBuf {
-    let name = id.to_string();
-    let (folder, rest) = name.split_at(2);
-    objects.join(folder).join(rest)
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -180,10 +184,10 @@ mod tests {
     fn what_is_written_again_is_new_again_wherever_it_is() {
         let scratch = Scratch::new(&[]);
         let content = b"the same again".as_slice();
-        let id = scratch.repo().write_blob(content).unwrap();
+        let id = scratch.landed(|repo| repo.write_blob(content).unwrap());
         let loose = loose_file(&scratch.path().join(".git/objects"), &gix_id(&id).unwrap());
         make_old(&loose);
-        scratch.repo().write_blob(content).unwrap();
+        scratch.landed(|repo| repo.write_blob(content).unwrap());
         assert!(age(&loose) < Duration::from_secs(600), "the loose file");
         // In a pack: the pack.
         scratch.git(&["update-ref", "refs/test/keep", id.as_str()]);
@@ -191,7 +195,7 @@ mod tests {
         assert!(!loose.exists());
         let pack = packs(&scratch, "pack").remove(0);
         make_old(&pack);
-        scratch.repo().write_blob(content).unwrap();
+        scratch.landed(|repo| repo.write_blob(content).unwrap());
         assert!(age(&pack) < Duration::from_secs(600), "the pack");
         assert!(!loose.exists(), "it is not there twice");
         // In a cruft pack alone: written.
@@ -199,7 +203,7 @@ mod tests {
         scratch.git(&["repack", "-q", "-a", "-d", "--cruft"]);
         assert_eq!(packs(&scratch, "mtimes").len(), 1);
         assert!(!loose.exists());
-        scratch.repo().write_blob(content).unwrap();
+        scratch.landed(|repo| repo.write_blob(content).unwrap());
         assert!(loose.exists(), "out of the cruft pack");
     }
 
@@ -207,11 +211,10 @@ mod tests {
     fn what_went_away_after_it_was_written_is_told() {
         let scratch = Scratch::new(&[]);
         let repo = scratch.repo();
-        repo.note_writes();
         let written: Vec<Oid> = (0..3).map(|n| repo.write_blob(format!("object {n}").as_bytes()).unwrap()).collect();
-        assert_eq!(repo.gone_of_noted().unwrap(), 0);
+        assert_eq!(repo.gone_of_noted().unwrap(), 0, "they wait for their names");
         assert_eq!(repo.gone_of_noted().unwrap(), 0, "nothing is noted any more");
-        repo.note_writes();
+        repo.sync_objects().unwrap();
         written.iter().enumerate().for_each(|(n, _)| drop(repo.write_blob(format!("object {n}").as_bytes()).unwrap()));
         scratch.git(&["update-ref", "refs/test/keep", written[0].as_str()]);
         scratch.git(&["gc", "-q", "--prune=now"]);

@@ -103,6 +103,7 @@ mod tests {
         let rest = [TreeChange { path: RepoPath::new(&b"a/b"[..]), old: None, new: None }];
         assert_eq!(repo.graft(&trees[0], &rest).unwrap(), trees[0], "nothing is below a file");
         // As git makes them.
+        repo.sync_objects().unwrap();
         assert_eq!(scratch.git(&["rev-parse", &format!("{}:d/deep", trees[0])]).len(), trees[0].as_str().len());
         scratch.git(&["read-tree", trees[0].as_str()]);
         assert_eq!(scratch.git(&["write-tree"]), trees[0].as_str());

@@ -44,6 +44,13 @@ impl TreeChange {
     pub fn reversed(self) -> Self {
         Self { path: self.path, old: self.new, new: self.old }
     }
+
+    /// Whether a file of a worktree comes, goes or changes: the files of a submodule or of a repository within never do, whatever
+    /// is said of its commit.
+    pub fn changes_a_file(&self) -> bool {
+        let is_file = |side: &Option<FileId>| side.as_ref().is_some_and(|file| file.mode != GITLINK);
+        is_file(&self.old) || is_file(&self.new)
+    }
 }
 
 /// A commit of a walk.

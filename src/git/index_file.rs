@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::names::{Oid, RepoPath};
-use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 
@@ -53,7 +52,7 @@ pub struct IndexExtras {
 /// A folder below our own that vanishes with this value; a crash leaves it for cleanup.
 #[derive(Debug)]
 pub struct ScratchFolder {
-    folder: tempfile::TempDir,
+    folder: files::OwnFolder,
 }
 
 impl ScratchFolder {
@@ -71,8 +70,7 @@ impl Repository {
     pub fn scratch_folder(&self) -> Result<ScratchFolder> {
         let parent = self.common_dir().join("axiom/tmp");
         files::create_dir_all(&parent)?;
-        let made = tempfile::Builder::new().prefix("git-").suffix(&format!("-{}", env::fresh_id())).tempdir_in(&parent);
-        Ok(ScratchFolder { folder: made.map_err(|e| Error::io("create a folder in", &parent, e))? })
+        Ok(ScratchFolder { folder: files::OwnFolder::make_in(&parent, "git-")? })
     }
 }
 

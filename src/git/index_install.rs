@@ -14,14 +14,12 @@ use super::history::TreeChange;
 use super::index_file::{IndexExtras, IndexInfo, copy_index, index_facts, mark, nul_list};
 use super::index_lock::IndexLock;
 use super::index_users::UsersEntries;
+use super::limits;
 use super::objects::SYMLINK;
 use super::place::Trash;
 use super::repository::Repository;
 use super::restore::Placed;
 use super::worktree_list::Worktree;
-
-/// The largest file of an operation in progress.
-const LIMIT: u64 = 256 * 1024 * 1024;
 
 impl Repository {
     /// Makes a worktree's index hold `tree` and `extras`; entries that stay keep their stat data, so unchanged files are
@@ -199,10 +197,11 @@ impl Repository {
             }
             let place = worktree.git_dir().join(file.path.to_path());
             if let Some(folder) = place.parent() {
-                files::create_dir_all(folder)?;
+                files::create_public_dir(folder)?;
             }
             env::fault_point("git.before-operation-file");
-            files::write_atomic(&place, &self.read_blob(&file.oid, LIMIT)?)?;
+            // git's own, which others of a group that shares the repository read.
+            files::replace_keeping(&place, &self.read_blob(&file.oid, limits::EXTRAS)?)?;
         }
         files::sync_dir(worktree.git_dir())
     }

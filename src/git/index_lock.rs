@@ -14,6 +14,9 @@ use super::worktree_list::Worktree;
 const TRIES: u32 = 40;
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// The largest lock file of ours.
+const MARK_LIMIT: u64 = 4096;
+
 fn held(lock: &Path) -> Error {
     Error::new(Code::GitLocked, format!("'{}' is held by another git command", lock.display()))
         .hint("wait until it has ended; 'git axiom recover' removes lock files of dead ones")
@@ -21,8 +24,8 @@ fn held(lock: &Path) -> Error {
 
 /// The held `index.lock` of a worktree. While it is held, git changes neither index nor files there.
 ///
-/// The lock file is a second name of a file of our own, named by a tag (a transaction's id): whoever finds the lock
-/// later compares the two. Dropping it gives it back.
+/// The lock file is a second name of a file of our own, named by a tag (a transaction's id), or has its content where files
+/// have one name only: whoever finds the lock later compares the two. Dropping it gives it back.
 #[derive(Debug)]
 pub struct IndexLock {
     lock: PathBuf,
@@ -40,11 +43,17 @@ impl IndexLock {
     pub fn take(worktree: &Worktree, tag: &str) -> Result<Self> {
         worktree.verify()?;
         let this = Self::named(worktree, tag);
+        let mark = format!("git axiom {tag}\n");
         if !this.own.exists() {
-            files::create_new(&this.own, format!("git axiom {tag}\n").as_bytes())?;
+            files::create_new(&this.own, mark.as_bytes())?;
         }
         env::fault_point("git.before-index-lock");
-        if files::hard_link(&this.own, &this.lock)? || this.is_ours() {
+        let taken = match files::hard_link(&this.own, &this.lock)? {
+            Some(taken) => taken,
+            // Files have one name here: then what is in the lock proves it ours. git's own holds an index.
+            None => files::create_if_free(&this.lock, mark.as_bytes())?,
+        };
+        if taken || this.is_ours() {
             env::fault_point("git.index-locked");
             return Ok(this);
         }
@@ -96,7 +105,9 @@ impl IndexLock {
 
     fn is_ours(&self) -> bool {
         let inode = |path: &Path| std::fs::symlink_metadata(path).map(|meta| (meta.dev(), meta.ino())).ok();
+        let content = |path: &Path| files::read_optional(path, MARK_LIMIT).ok().flatten().filter(|bytes| !bytes.is_empty());
         inode(&self.own).is_some_and(|own| inode(&self.lock) == Some(own))
+            || content(&self.own).is_some_and(|own| content(&self.lock) == Some(own))
     }
 
     /// Where the next index is built: beside the index, so that one rename installs it.
@@ -120,6 +131,7 @@ impl IndexLock {
     /// # Errors
     /// `IO_FAILED`.
     pub(super) fn install(&self) -> Result<()> {
+        files::look_like(&self.new_index, &self.index)?;
         files::sync_file(&self.new_index)?;
         env::fault_point("git.before-index");
         files::rename(&self.new_index, &self.index)?;

@@ -67,6 +67,8 @@ mod tests {
                 let content: Vec<u8> = (0..size).map(|place| (place * 7 % 251) as u8 | 0x80).collect();
                 let id = repo.write_object(ObjectKind::Blob, &content).unwrap();
                 assert_eq!(repo.read_blob(&id, 1 << 20).unwrap(), content, "{size}");
+                repo.sync_objects().unwrap();
+                assert_eq!(repo.read_blob(&id, 1 << 20).unwrap(), content, "{size}");
                 let file = scratch.path().join("content");
                 files::write_scratch(&file, &content).unwrap();
                 assert_eq!(scratch.git(&["hash-object", file.to_str().unwrap()]), id.as_str());

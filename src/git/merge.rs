@@ -34,7 +34,7 @@ impl Repository {
     }
 
     fn merge_tree(&self, arguments: &[&str]) -> Result<MergeResult> {
-        let git = self.git().writing().args(["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages"]);
+        let git = self.git().making_objects().args(["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages"]);
         let output = git.args(arguments).run()?;
         let mut fields = output.stdout.split(|b| *b == 0).filter(|field| !field.is_empty());
         let tree = fields.next().and_then(|tree| std::str::from_utf8(tree).ok()).map(Oid::new);

@@ -50,6 +50,14 @@ impl Repository {
         }
     }
 
+    /// As [`Repository::missing_below`], where what `base` reaches is taken for complete.
+    ///
+    /// # Errors
+    /// As [`Repository::missing_below`].
+    pub fn missing_since(&self, tip: &Oid, base: &Oid) -> Result<Option<String>> {
+        self.missing(std::slice::from_ref(tip), &["--not", base.as_str()])
+    }
+
     fn missing(&self, roots: &[Oid], but: &[&str]) -> Result<Option<String>> {
         if roots.is_empty() {
             return Ok(None);
@@ -72,7 +80,7 @@ impl Repository {
         Ok(output.stdout.split(|byte| *byte == b'\n').filter(|line| line.first() == Some(&b'?')).count())
     }
 
-    fn walk(&self, roots: &[Oid], how: &[&str]) -> Git<'_> {
+    pub(super) fn walk(&self, roots: &[Oid], how: &[&str]) -> Git<'_> {
         let git = self.git().env("GIT_NO_LAZY_FETCH", "1").args(["rev-list", "--objects"]).args(how);
         let git = if self.is_partial() { git.arg("--exclude-promisor-objects") } else { git };
         git.arg("--stdin").stdin(lines(roots))
@@ -83,7 +91,7 @@ fn lines(objects: &[Oid]) -> String {
     objects.iter().flat_map(|oid| [oid.as_str(), "\n"]).collect()
 }
 
-fn words_of(output: &Output) -> String {
+pub(super) fn words_of(output: &Output) -> String {
     let words = output.stderr.trim().replace('\n', "; ");
     if words.is_empty() { "git did not say what".to_owned() } else { words }
 }

@@ -11,6 +11,7 @@
 //! | `capture`, `capture_parts`, `capture_extras`, `coverage` | saving a worktree as commits, reading them, what that leaves out |
 //! | `graft` | trees with some paths replaced |
 //! | `named_objects`, `raw_files` | kept beside: what an operation in progress names; bytes that git would convert |
+//! | `local_refs`, `held_refs`, `tips`, `packed_memory`, `stash` | local refs: which there are, as objects in a checkpoint, what keeps alive what they name, what is remembered of packed ones |
 //! | `operation_refs` | refs that say what is in progress, where these are no files |
 //! | `carried_over` | flags, conflicts and operations that were begun after what is taken back |
 //! | `quick` | captures of plain worktrees without a call of git, and of known paths only |
@@ -27,8 +28,12 @@
 //! | `merge`, `commit` | merges in memory; committing what an agent left |
 //! | `checkpoint_refs`, `notes`, `texts` | captures, tags and notes of checkpoints; long texts |
 //! | `stale_locks` | git's lock files that a killed git left |
-//! | `durability`, `size` | syncing what git wrote; how much it is |
+//! | `stage` | objects on their way: synced before they get their names |
+//! | `durability`, `size` | packing and syncing what git wrote; how much it is |
+//! | `beside_gc` | packs that a `git gc` beside us leaves alone; refs that it made hollow |
 //! | `freshen` | objects that are there already made as new as written ones, and whether they still are |
+//! | `proof` | what loose objects are worth after the machine was started anew |
+//! | `missing`, `read_back` | whether objects are there, and whether they are what their names say |
 //! | `worktree_list` | which worktrees there are |
 //!
 //! Nothing here decides what should happen, and nothing appends events.
@@ -36,6 +41,7 @@
 mod advance;
 mod aside;
 mod attribute_files;
+mod beside_gc;
 mod capture;
 mod capture_extras;
 mod capture_parts;
@@ -52,9 +58,11 @@ mod freshen;
 mod git_version;
 mod graft;
 mod head;
+mod held_refs;
 mod history;
 mod history_walk;
 mod identity;
+mod ignored_held;
 mod ignored_then;
 mod in_progress;
 mod index_edit;
@@ -62,37 +70,52 @@ mod index_file;
 mod index_install;
 mod index_lock;
 mod index_users;
+pub mod limits;
+mod local_refs;
 mod loose;
 mod main_worktree;
+mod mend;
 mod merge;
 mod missing;
 mod modes;
 mod named_objects;
+mod nested;
 mod notes;
 mod objects;
+mod obstacles;
 mod odd_names;
 mod operation_refs;
 mod own_refs;
+mod ownership;
+mod packed_memory;
 mod packed_refs;
+mod path_patterns;
 mod place;
 mod plain_files;
 mod program;
+mod proof;
+mod proved;
 mod quick;
 mod raw_files;
+mod read_back;
 mod ref_listing;
 mod refs;
 mod repository;
 mod restore;
 mod restore_back;
 mod restore_moves;
+mod restore_permissions;
 mod restore_plan;
 mod scan;
 mod size;
 mod sparse;
+mod stage;
 mod staging;
 mod stale_locks;
+mod stash;
 mod status;
 mod texts;
+mod tips;
 mod tree_diff;
 mod workspaces;
 mod worktree_list;
@@ -107,21 +130,28 @@ pub use checkpoint_refs::{CheckpointObjects, CheckpointRef, TagData};
 pub use commit::{CommittedLeftovers, Leftovers, Skipped, looks_secret};
 pub use coverage::{Coverage, PathSample};
 pub use head::{Head, HeadTarget};
+pub use held_refs::HeldRefs;
 pub use history::{FileId, LoggedCommit, TreeChange};
 pub use identity::Identity;
 pub use in_progress::InProgress;
 pub use index_file::{ConflictStage, IndexExtras, ScratchFolder};
 pub use index_lock::IndexLock;
+pub use mend::MendedBranch;
 pub use merge::MergeResult;
-pub use modes::NarrowMode;
+pub use modes::{Attribute, AttributeName, Permissions};
 pub use notes::Notes;
 pub use objects::{CommitData, GITLINK as SUBMODULE, NewCommit, ObjectKind, Signature, TREE, TreeEntry};
+pub use ownership::{Other, Whose, named_by};
+pub use path_patterns::PathPatterns;
 pub use program::{Git, Output};
+pub use proof::Proof;
 pub use quick::Earlier;
+pub use read_back::ReadBack;
 pub use ref_listing::RefListing;
 pub use refs::{Expected, RefEdit, RefValue};
 pub use repository::{HashKind, HeldInChildren, RefFormat, Repository};
-pub use restore::{Attempt, MovedAside, Placed, Restore, RestoreReport};
+pub use restore::{Attempt, MovedAside, NotPutBack, Placed, Restore, RestoreReport};
+pub use staging::Staged;
 pub use stale_locks::{GitLock, Owner};
 pub use status::{StatusEntry, StatusKind};
 pub use texts::TEXT_LIMIT;

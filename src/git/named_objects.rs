@@ -6,11 +6,9 @@ use crate::domain::names::Oid;
 use crate::error::Result;
 
 use super::capture_extras::OperationFile;
+use super::limits;
 use super::objects::gix_id;
 use super::repository::Repository;
-
-/// The largest file in which names are looked for: all that git writes for an operation.
-const LIMIT: u64 = 256 * 1024 * 1024;
 
 /// Objects that are named, and are here.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -32,7 +30,7 @@ impl Repository {
         }
         let mut ids = BTreeSet::new();
         for file in files {
-            self.add_names(&self.read_blob(&file.oid, LIMIT)?, &mut ids)?;
+            self.add_names(&self.read_blob(&file.oid, limits::EXTRAS)?, &mut ids)?;
         }
         let gix = self.gix()?;
         let (mut commits, mut trees) = (BTreeSet::new(), Vec::new());

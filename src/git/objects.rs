@@ -1,13 +1,15 @@
 //! Reading and writing objects.
 //!
-//! What is written here is on disk only after [`Repository::sync_objects`]; changing a ref does that by itself.
+//! What is written here is on disk, and has its name where git looks, only after [`Repository::sync_objects`]; changing a ref
+//! does that by itself, and so does every call of git that writes.
 
 use crate::domain::names::{Oid, RepoPath};
 use crate::env;
 use crate::error::{Code, Error, Result};
 
+use super::limits;
 use super::loose;
-use super::repository::Repository;
+use super::repository::{Repository, for_this_thread};
 
 /// Who and when, as it stands in a commit or tag.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -85,6 +87,14 @@ impl ObjectKind {
         }
     }
 
+    /// The largest one that is read; of blobs and tags whoever reads them knows.
+    const fn limit(self) -> Option<u64> {
+        match self {
+            Self::Blob | Self::Tag => None,
+            Self::Tree | Self::Commit => Some(limits::STRUCTURE),
+        }
+    }
+
     const fn in_gix(self) -> gix::objs::Kind {
         match self {
             Self::Blob => gix::objs::Kind::Blob,
@@ -123,9 +133,6 @@ pub const TREE: u32 = 0o040_000;
 /// Mode of a symbolic link's entry.
 pub const SYMLINK: u32 = 0o120_000;
 
-/// The largest commit or tree that is read.
-const STRUCTURE_LIMIT: u64 = 256 * 1024 * 1024;
-
 impl Repository {
     /// The user's identity, now.
     ///
@@ -140,29 +147,32 @@ impl Repository {
     /// but becomes as new as if it were: `git gc` spares what is new.
     ///
     /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`, `GIT_FAILED`.
+    /// `TOO_LARGE`, `IO_FAILED`, `DISK_FULL`, `GIT_FAILED`.
     pub fn write_object(&self, kind: ObjectKind, content: impl AsRef<[u8]>) -> Result<Oid> {
         use gix::objs::Write;
         let content = content.as_ref();
-        let gix = self.gix()?;
-        if gix.config_snapshot().string("core.sharedRepository").is_some() {
-            // gix gives files the modes of this user alone.
+        if let Some(limit) = kind.limit() {
+            limits::fits(&format!("a {}", kind.as_str()), content, limit)?;
+        }
+        let Some(stage) = self.waiting_room()? else {
             let git = self.git().writing().args(["hash-object", "-w", "--stdin", "-t", kind.as_str()]);
             let written = Oid::new(git.stdin(content).text()?)?;
             self.note_written(gix_id(&written)?);
             return Ok(written);
-        }
+        };
+        let gix = for_this_thread(&stage.gix);
         let failed = |e: gix::Error| object_error(self, kind, &e);
         let id = gix::objs::compute_hash(gix.object_hash(), kind.in_gix(), content).map_err(failed)?;
         // Of the repository gix says that the empty tree is there when it is not. A pack that came this very moment is not
         // looked for: nearly everything that is written is new, and at worst it is there twice.
-        if !(gix.objects.exists_without_refresh(&id) && self.freshen(&id)) {
+        if !(stage.has(&id) || gix.objects.exists_without_refresh(&id) && self.freshen(&id)) {
             let header = format!("{} {}\0", kind.as_str(), content.len());
             if header.len() + content.len() <= loose::SMALL {
-                loose::write(&self.common_dir().join("objects"), &id.to_string(), &[header.as_bytes(), content].concat())?;
+                loose::write(stage.objects(), &id.to_string(), &[header.as_bytes(), content].concat())?;
             } else {
                 gix.objects.write_buf_with_known_id(kind.in_gix(), content, id).map_err(failed)?;
             }
+            stage.note(id);
         }
         self.note_written(id);
         Oid::new(id.to_string())
@@ -283,7 +293,7 @@ impl Repository {
     /// # Errors
     /// As [`Repository::read_object`].
     pub fn read_commit(&self, oid: &Oid) -> Result<CommitData> {
-        let raw = self.read_object("commit", oid, STRUCTURE_LIMIT)?;
+        let raw = self.read_object("commit", oid, limits::STRUCTURE)?;
         let text = String::from_utf8_lossy(&raw);
         let (header, message) = text.split_once("\n\n").unwrap_or((&text, ""));
         let mut tree = None;
@@ -315,7 +325,7 @@ impl Repository {
     /// # Errors
     /// As [`Repository::read_object`].
     pub fn commit_seconds(&self, oid: &Oid) -> Result<i64> {
-        let raw = self.read_object("commit", oid, STRUCTURE_LIMIT)?;
+        let raw = self.read_object("commit", oid, limits::STRUCTURE)?;
         let text = String::from_utf8_lossy(&raw);
         let line = text.lines().take_while(|line| !line.is_empty()).find(|line| line.starts_with("committer "));
         let seconds = line.and_then(|line| line.rsplit(' ').nth(1)).and_then(|seconds| seconds.parse().ok());
@@ -327,7 +337,7 @@ impl Repository {
     /// # Errors
     /// As [`Repository::read_object`].
     pub(super) fn read_raw_tree(&self, oid: &Oid) -> Result<Vec<u8>> {
-        self.read_object("tree", oid, STRUCTURE_LIMIT)
+        self.read_object("tree", oid, limits::STRUCTURE)
     }
 
     /// Whether a tree has a file or a folder at a path.

@@ -239,10 +239,10 @@ impl Move {
 pub(super) fn lock(one: &Move) -> Result<bool> {
     let take = || files::hard_link(&one.ready, &one.lock);
     match take() {
-        Ok(true) => Ok(true),
-        Ok(false) => Ok(break_dead(&one.lock)? && take().unwrap_or(false)),
+        Ok(Some(true)) => Ok(true),
+        Ok(Some(false)) => Ok(break_dead(&one.lock)? && matches!(take(), Ok(Some(true)))),
         // Its folder went away, or cannot be linked into.
-        Err(_) => Ok(false),
+        Ok(None) | Err(_) => Ok(false),
     }
 }
 

@@ -50,6 +50,7 @@ impl Repository {
         if rest.len() < packed.len() {
             let new = folder.path().join("packed-refs");
             files::write_scratch(&new, &rest)?;
+            files::look_like(&new, &packed_refs)?;
             files::sync_file(&new)?;
             files::replace_unsynced(&new, &packed_refs)?;
             env::fault_point("git.packed-refs-moved");

@@ -76,6 +76,24 @@ pub(super) fn look(root: &Path, path: &RepoPath) -> Result<Found> {
     }
 }
 
+/// What is kept apart in a trash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Set {
+    /// What an operation found: what comes back where it is taken back.
+    Found,
+    /// What it had put into place, where it is taken back.
+    PutThere,
+}
+
+impl Set {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Found => "files",
+            Self::PutThere => "taken-back",
+        }
+    }
+}
+
 /// How often one path can be put into one trash.
 const COPIES: u32 = 1000;
 
@@ -112,8 +130,8 @@ impl<'a> Trash<'a> {
         self.folder
     }
 
-    fn copy(&self, number: u32, path: &RepoPath) -> PathBuf {
-        self.folder.join(format!("files-{number}")).join(path.to_path())
+    fn copy(&self, set: Set, number: u32, path: &RepoPath) -> PathBuf {
+        self.folder.join(format!("{}-{number}", set.name())).join(path.to_path())
     }
 
     /// Whether something that was at `path` is here.
@@ -124,7 +142,7 @@ impl<'a> Trash<'a> {
         Ok(self.find(path)?.is_some())
     }
 
-    /// The first thing here that was at `path`.
+    /// The first thing here that an operation found at `path`.
     ///
     /// # Errors
     /// `IO_FAILED`.
@@ -137,7 +155,9 @@ impl<'a> Trash<'a> {
             // What was above the path may have been a link: it is here, and leads anywhere.
             match look(&copy, path)? {
                 Found::Missing | Found::Below(_) => {}
-                Found::File(_) | Found::Link(..) | Found::Folder | Found::Special => return Ok(Some(self.copy(number, path))),
+                Found::File(_) | Found::Link(..) | Found::Folder | Found::Special => {
+                    return Ok(Some(self.copy(Set::Found, number, path)));
+                }
             }
         }
         Ok(None)
@@ -149,12 +169,20 @@ impl<'a> Trash<'a> {
     /// # Errors
     /// `IO_FAILED`.
     pub fn take(&self, root: &Path, path: &RepoPath) -> Result<Option<PathBuf>> {
+        self.take_to(Set::Found, root, path)
+    }
+
+    /// As [`Trash::take`], to one of the two sets.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn take_to(&self, set: Set, root: &Path, path: &RepoPath) -> Result<Option<PathBuf>> {
         let from = root.join(path.to_path());
         if files::metadata(&from)?.is_none() {
             return Ok(None);
         }
         for number in 0..COPIES {
-            let to = self.copy(number, path);
+            let to = self.copy(set, number, path);
             // A file in this copy may stand where a folder is needed: then the next one.
             let made = to.parent().map_or(Ok(()), files::create_dirs_unsynced);
             if made.is_ok() && files::rename_no_replace(&from, &to)? {

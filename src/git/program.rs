@@ -5,6 +5,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -13,6 +14,7 @@ use crate::error::{Code, Error, Result};
 use crate::process::command::command;
 
 use super::repository::Repository;
+use super::stage::Stage;
 use super::worktree_list::Worktree;
 
 /// What a git call printed and how it ended.
@@ -71,6 +73,24 @@ const LITTLE: u64 = 64 * 1024;
 /// How much of what git prints is read at once.
 const PIPE: usize = 64 * 1024;
 
+/// What a call of git does to the repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    /// Nothing: it takes no optional locks, and sees the objects that have no names yet.
+    Reads,
+    /// It makes objects that nothing names yet.
+    MakesObjects,
+    /// It changes refs, an index, files or settings.
+    Writes,
+}
+
+/// Where a call of git reads and writes objects.
+enum Objects<'r> {
+    Repository,
+    AndThoseOf(Vec<u8>),
+    In(&'r Stage),
+}
+
 /// One call of git, being put together.
 #[derive(Debug)]
 pub struct Git<'r> {
@@ -81,7 +101,7 @@ pub struct Git<'r> {
     arguments: Vec<OsString>,
     variables: Vec<(OsString, OsString)>,
     stdin: Option<Vec<u8>>,
-    writes: bool,
+    effect: Effect,
 }
 
 impl<'r> Git<'r> {
@@ -94,7 +114,7 @@ impl<'r> Git<'r> {
             arguments: Vec::new(),
             variables: Vec::new(),
             stdin: None,
-            writes: false,
+            effect: Effect::Reads,
         }
     }
 
@@ -140,11 +160,29 @@ impl<'r> Git<'r> {
         self
     }
 
-    /// Marks a call that writes: what it writes is synced (`core.fsync=all`); other calls take no optional locks.
+    /// Marks a call that writes: each file that it writes is synced before it gets its name (`core.fsync=all`); other calls
+    /// take no optional locks. Objects that have no names yet get them before.
+    ///
+    /// Never `core.fsyncMethod=batch`: then git ends with 0 although it failed to move the objects that it had synced.
     #[must_use]
     pub fn writing(mut self) -> Self {
-        self.writes = true;
+        self.effect = Effect::Writes;
         self
+    }
+
+    /// Marks a call that makes objects and nothing else that lasts. They wait with ours for their names.
+    #[must_use]
+    pub fn making_objects(mut self) -> Self {
+        self.effect = Effect::MakesObjects;
+        self
+    }
+
+    fn objects(&self) -> Result<Objects<'r>> {
+        match self.effect {
+            Effect::Reads => Ok(self.repository.staged_for_readers().map_or(Objects::Repository, Objects::AndThoseOf)),
+            Effect::MakesObjects => Ok(self.repository.waiting_room()?.map_or(Objects::Repository, Objects::In)),
+            Effect::Writes => self.repository.land().map(|()| Objects::Repository),
+        }
     }
 
     fn name(&self) -> String {
@@ -152,7 +190,7 @@ impl<'r> Git<'r> {
         format!("'git {verb}'")
     }
 
-    fn build(&self) -> Command {
+    fn build(&self, objects: &Objects<'_>) -> Command {
         let mut command = command("git");
         let repository = self.repository;
         for (name, value) in repository.callers_config() {
@@ -168,10 +206,19 @@ impl<'r> Git<'r> {
         command.arg("--no-pager").arg(joined("--git-dir=", git_dir.as_os_str()));
         // A daemon started by our call would inherit the operation lock and keep it.
         command.args(["-c", "core.fsmonitor=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false"]);
-        if self.writes {
-            command.args(["-c", "core.fsync=all", "-c", "core.fsyncMethod=batch"]);
-        } else {
-            command.env("GIT_OPTIONAL_LOCKS", "0");
+        match self.effect {
+            Effect::Writes => drop(command.args(["-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync"])),
+            Effect::Reads | Effect::MakesObjects => drop(command.env("GIT_OPTIONAL_LOCKS", "0")),
+        }
+        match objects {
+            // Nothing syncs them later.
+            Objects::Repository if self.effect == Effect::MakesObjects => {
+                command.args(["-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync"]);
+            }
+            Objects::Repository => {}
+            Objects::AndThoseOf(stage) => drop(command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", OsStr::from_bytes(stage))),
+            // Synced together before they get their names.
+            Objects::In(stage) => drop(command.args(["-c", "core.fsync=none"]).env("GIT_OBJECT_DIRECTORY", stage.objects())),
         }
         for pair in &self.config {
             command.arg("-c").arg(pair);
@@ -204,10 +251,15 @@ impl<'r> Git<'r> {
     /// # Errors
     /// `GIT_MISSING` where git cannot be started; `IO_FAILED` where its output cannot be read. An exit code is no error.
     pub fn run(self) -> Result<Output> {
-        let mut command = self.build();
+        let objects = self.objects()?;
+        let mut command = self.build(&objects);
         let what = self.name();
         self.repository.lend_lock(&mut command, self.stdin.is_some())?;
-        let mut output = run_captured(&mut command, self.stdin.as_deref(), what)?;
+        let ended = run_captured(&mut command, self.stdin.as_deref(), what);
+        if let Objects::In(stage) = objects {
+            stage.note_git();
+        }
+        let mut output = ended?;
         // Not every message of git says why it could not write.
         output.full = !output.ok() && output.stderr.contains("write") && self.is_out_of_room();
         Ok(output)
@@ -236,7 +288,7 @@ impl<'r> Git<'r> {
     /// # Errors
     /// As [`Git::run_ok`], after some parts may have been handed on; what `each` says, which ends git.
     pub fn each_part(self, separator: u8, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
-        let (mut command, what) = (self.build(), self.name());
+        let (mut command, what) = (self.build(&self.objects()?), self.name());
         self.repository.lend_lock(&mut command, false)?;
         let mut child = started(&mut command)?;
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());

@@ -246,8 +246,7 @@ impl Repository {
             quote(path, &mut input);
             input.push(b'\n');
         }
-        // Synced with all other objects before a ref names them.
-        let git = self.git_in(worktree).config("core.fsync=none");
+        let git = self.git_in(worktree).making_objects();
         let output = git.args(["hash-object", "-w", "--no-filters", "--stdin-paths"]).stdin(input).run()?;
         if !output.ok() {
             let error = output.error();

@@ -10,6 +10,7 @@ use crate::files;
 
 use super::program::Output;
 use super::repository::{RefFormat, Repository};
+use super::worktree_list::Worktree;
 
 /// What a ref must be for a change to happen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,6 +70,9 @@ impl Repository {
         if let Some(found) = self.read_by_gix(names) {
             return Ok(found);
         }
+        if names.iter().any(RefName::is_of_a_linked_worktree) {
+            return self.read_one_by_one(names);
+        }
         let wanted: BTreeSet<&RefName> = names.iter().collect();
         // A command line has a limit.
         let patterns: Vec<&str> = if names.len() > 500 { Vec::new() } else { names.iter().map(RefName::as_str).collect() };
@@ -85,6 +89,25 @@ impl Repository {
             Some(found) => Ok(found),
             None => self.list_refs(&[prefix]),
         }
+    }
+
+    /// Refs that git lists for nobody: those of one linked worktree.
+    fn read_one_by_one(&self, names: &[RefName]) -> Result<BTreeMap<RefName, Oid>> {
+        let (linked, others): (Vec<RefName>, Vec<RefName>) = names.iter().cloned().partition(RefName::is_of_a_linked_worktree);
+        let mut found = self.read_refs(&others)?;
+        for name in linked {
+            let output = self.git().args(["rev-parse", "--verify", "-q", name.as_str()]).run()?;
+            if output.ok() {
+                found.insert(name, Oid::new(output.text()?)?);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether a ref can be where its name says: of a linked worktree only while git knows that worktree.
+    pub fn is_place_of_ref(&self, name: &RefName) -> bool {
+        let Some(rest) = name.as_str().strip_prefix("worktrees/") else { return true };
+        rest.split_once('/').is_some_and(|(worktree, _)| self.common_dir().join("worktrees").join(worktree).is_dir())
     }
 
     /// The refs as gix reads them, which starts no process; `None` where git has to be asked: with reftable, and where
@@ -136,10 +159,17 @@ impl Repository {
     ///
     /// # Errors
     /// `CHANGED_MEANWHILE` where a ref is not what is expected, `IN_THE_WAY` where a name is a folder of another,
-    /// `GIT_LOCKED`, `DISK_FULL`, `GIT_FAILED`; then nothing was changed.
+    /// `GIT_LOCKED`, `DISK_FULL`, `GIT_FAILED`, `BUSY` where a `git gc` removed what they should name; then nothing was changed.
     pub fn update_refs(&self, edits: &[RefEdit], reflog: &str) -> Result<()> {
         if edits.is_empty() {
             return Ok(());
+        }
+        self.beside_gc(edits, |edits| self.change_refs(edits, reflog))
+    }
+
+    fn change_refs(&self, edits: &[RefEdit], reflog: &str) -> Result<()> {
+        if edits.iter().any(|edit| edit.name.is_of_a_linked_worktree()) {
+            return self.update_refs_apart(edits, reflog);
         }
         if self.update_own_refs(edits, reflog)? || self.delete_own_refs(edits)? {
             return Ok(());
@@ -158,8 +188,77 @@ impl Repository {
         self.sync_refs(edits.iter().map(|edit| &edit.name))
     }
 
+    /// Finds out whether refs could be changed now: git locks and checks them, its hooks are asked, and all of it is given up
+    /// again. Changes nothing.
+    ///
+    /// # Errors
+    /// As [`Repository::update_refs`]; `GIT_FAILED` where a hook refuses.
+    pub fn try_refs(&self, edits: &[RefEdit]) -> Result<()> {
+        let is_ours = |edit: &&RefEdit| {
+            let name = edit.name.as_str();
+            name.starts_with("refs/axiom/") || name.starts_with("refs/tags/axiom/")
+        };
+        // Nobody is asked about refs of ours, and there may be thousands.
+        let plain = self.refs_are_plain();
+        let edits: Vec<RefEdit> = edits
+            .iter()
+            .filter(|edit| !plain || !is_ours(edit))
+            // git takes such a name only in its worktree.
+            .filter(|edit| !edit.name.is_of_a_linked_worktree())
+            .cloned()
+            .collect();
+        if edits.is_empty() {
+            return Ok(());
+        }
+        self.clear_own_locks(edits.iter().map(|edit| &edit.name))?;
+        let mut script = update_script(&edits);
+        script.truncate(script.len() - COMMIT.len());
+        script.extend_from_slice(b"abort\0");
+        let output = self.git().writing().args(["update-ref", "--stdin", "-z"]).stdin(script).run()?;
+        if output.ok() {
+            return Ok(());
+        }
+        let error = refused(&output);
+        let by_hook = output.stderr.contains("aborted by hook");
+        Err(if by_hook {
+            error.hint("the repository's hook 'reference-transaction' refuses this: see what it wants")
+        } else {
+            error
+        })
+    }
+
+    /// As [`Repository::update_refs`], where some are refs of linked worktrees: git deletes such a ref only there. Each worktree's
+    /// change all or none; those of the repository come last.
+    fn update_refs_apart(&self, edits: &[RefEdit], reflog: &str) -> Result<()> {
+        let (apart, shared): (Vec<&RefEdit>, Vec<&RefEdit>) = edits.iter().partition(|edit| edit.name.is_of_a_linked_worktree());
+        let mut by_worktree: BTreeMap<&str, Vec<RefEdit>> = BTreeMap::new();
+        for edit in &apart {
+            let inside = edit.name.as_str().strip_prefix("worktrees/").and_then(|rest| rest.split_once('/'));
+            if let Some((worktree, name)) = inside {
+                by_worktree.entry(worktree).or_default().push(RefEdit { name: RefName::new(name), ..(*edit).clone() });
+            }
+        }
+        self.sync_objects()?;
+        for (name, edits) in by_worktree {
+            env::fault_point("git.before-refs");
+            let git_dir = self.common_dir().join("worktrees").join(name);
+            let worktree = Worktree::linked(git_dir.clone(), git_dir.clone());
+            let git = self.git_in(&worktree).writing().args(["update-ref", "-m", reflog, "--stdin", "-z"]);
+            let output = git.stdin(update_script(&edits)).run()?;
+            if !output.ok() {
+                return Err(refused(&output));
+            }
+            if self.ref_format() == RefFormat::Reftable {
+                files::sync_dir(&git_dir.join("reftable"))?;
+            }
+        }
+        env::fault_point("git.after-refs");
+        self.sync_refs(apart.iter().map(|edit| &edit.name))?;
+        self.update_refs(&shared.into_iter().cloned().collect::<Vec<_>>(), reflog)
+    }
+
     /// Syncs the folders that hold these refs.
-    fn sync_refs<'a>(&self, names: impl Iterator<Item = &'a RefName>) -> Result<()> {
+    pub(super) fn sync_refs<'a>(&self, names: impl Iterator<Item = &'a RefName>) -> Result<()> {
         let mut folders = BTreeSet::from([self.common_dir().to_owned()]);
         match self.ref_format() {
             RefFormat::Reftable => {
@@ -177,6 +276,9 @@ impl Repository {
         files::sync_dirs_if_there(&folders).map(drop)
     }
 }
+
+/// How the input of a change of refs ends.
+const COMMIT: &[u8] = b"commit\0";
 
 fn folders_up(file: &Path, top: &Path, folders: &mut BTreeSet<PathBuf>) {
     let above = file.ancestors().skip(1).take_while(|folder| *folder != top);
@@ -200,7 +302,8 @@ pub(super) fn update_script(edits: &[RefEdit]) -> Vec<u8> {
         script.extend_from_slice(b"option no-deref\0");
         script.extend_from_slice(line.as_bytes());
     }
-    script.extend_from_slice(b"prepare\0commit\0");
+    script.extend_from_slice(b"prepare\0");
+    script.extend_from_slice(COMMIT);
     script
 }
 

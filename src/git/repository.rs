@@ -19,6 +19,7 @@ use super::freshen::Written;
 use super::history::Diffs;
 use super::identity::Identity;
 use super::program::{Git, run_captured};
+use super::stage::Stage;
 use super::worktree_list::Worktree;
 
 /// The descriptor number under which a git child that reads its standard input finds the operation lock.
@@ -77,6 +78,8 @@ pub struct Repository {
     gix: OnceLock<gix::ThreadSafeRepository>,
     /// Which packs there are, and which objects were written.
     pub(super) written: Written,
+    /// Where new objects wait for their names.
+    pub(super) stage: OnceLock<Stage>,
 }
 
 /// While this lives, git children hold the operation lock too.
@@ -117,6 +120,7 @@ impl Repository {
             diffs: Diffs::default(),
             gix: OnceLock::new(),
             written: Written::default(),
+            stage: OnceLock::new(),
         })
     }
 
@@ -170,6 +174,7 @@ impl Repository {
             diffs: Diffs::default(),
             gix: OnceLock::new(),
             written: Written::default(),
+            stage: OnceLock::new(),
         })
     }
 
@@ -271,24 +276,36 @@ impl Repository {
         self
     }
 
-    /// gix's view, opened when first needed. For objects only: refs go through git.
+    /// gix's view, opened when first needed, with the objects that have no names yet. For objects only: refs go through git.
     pub(super) fn gix(&self) -> Result<gix::Repository> {
-        // gix looks for every ref in the namespace of `GIT_NAMESPACE`; git does so for its servers alone.
-        let everywhere = |opened: &gix::ThreadSafeRepository| {
-            let mut gix = opened.to_thread_local();
-            gix.clear_namespace();
-            gix
+        // Where nothing waits its folder may be gone.
+        let opened = match self.stage.get().filter(|stage| !stage.is_empty()) {
+            Some(stage) => &stage.gix,
+            None => self.opened()?,
         };
+        Ok(for_this_thread(opened))
+    }
+
+    /// The repository as gix opened it, without what has no name yet.
+    pub(super) fn opened(&self) -> Result<&gix::ThreadSafeRepository> {
         if let Some(open) = self.gix.get() {
-            return Ok(everywhere(open));
+            return Ok(open);
         }
         // As the git program is asked to.
         let options = gix::open::Options::default().bail_if_untrusted(true).config_overrides(["core.useReplaceRefs=false"]);
         let opened = gix::ThreadSafeRepository::open_opts(&self.common_dir, options).map_err(|e| {
             Error::new(Code::RepositoryUnsupported, format!("cannot open '{}'", self.common_dir.display())).because(e)
         })?;
-        Ok(everywhere(self.gix.get_or_init(|| opened)))
+        Ok(self.gix.get_or_init(|| opened))
     }
+}
+
+/// A handle of its own.
+pub(super) fn for_this_thread(opened: &gix::ThreadSafeRepository) -> gix::Repository {
+    let mut gix = opened.to_thread_local();
+    // gix looks for every ref in the namespace of `GIT_NAMESPACE`; git does so for its servers alone.
+    gix.clear_namespace();
+    gix
 }
 
 /// The bytes as a path.

@@ -5,7 +5,7 @@
 //! A path that is as the second tree says is done: so what a crash interrupts is finished by doing it again, or
 //! reversed by doing it with the trees swapped.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ use super::durability::sync_file_system;
 use super::file_system::Keeps;
 use super::foreign::Foreign;
 use super::history::{FileId, TreeChange};
-use super::modes::narrow_all;
+use super::modes::{Known, Permissions};
 use super::objects::{GITLINK, SYMLINK};
 use super::place::{Found, Stamp, Trash, look};
 use super::raw_files::wanted_bytes;
@@ -94,8 +94,21 @@ pub struct RestoreReport {
     pub submodules: Vec<Submodule>,
     /// Paths that somebody changed meanwhile and that were left alone; only where an attempt is taken back.
     pub left: Vec<RepoPath>,
+    /// Paths that could not be put back, and why; only where an attempt is taken back.
+    pub failed: Vec<NotPutBack>,
     /// The files that were put into place.
     pub placed: Vec<Placed>,
+}
+
+/// Something that could not be put back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotPutBack {
+    /// Where it belongs.
+    pub path: RepoPath,
+    /// Why.
+    pub why: String,
+    /// Where it is, if it is in the trash.
+    pub now_at: Option<PathBuf>,
 }
 
 /// A file that was put into place, and what tells that it is still that one.
@@ -126,58 +139,117 @@ impl Repository {
     /// `CHANGED_MEANWHILE` where a file is neither what `from` nor what `to` says: found before the first change it
     /// changed nothing, found later (somebody edits at this very moment) the file is left as it is and the rest can be
     /// finished or reversed. `DISK_FULL`, `GIT_FAILED` while staging: nothing was changed. `WORKSPACE_BROKEN`.
-    /// [`Attempt::Back`] leaves such files alone in place of stopping.
+    /// [`Attempt::Back`] leaves such files alone in place of stopping, and names what cannot be put back; only what passes
+    /// by itself (a full disk) stops it.
     pub fn restore_files(&self, restore: &Restore<'_>) -> Result<RestoreReport> {
+        self.restore_staged(restore, None)
+    }
+
+    /// As [`Repository::restore_files`], with what [`Repository::stage_restore`] made ready for it.
+    ///
+    /// # Errors
+    /// As [`Repository::restore_files`].
+    pub fn restore_staged(&self, restore: &Restore<'_>, staged: Option<&Staged>) -> Result<RestoreReport> {
         let changes = self.without_left_out(restore, self.diff_trees(restore.from, restore.to)?)?;
-        self.restore_changes(restore, &changes)
+        self.restore_changes(restore, &changes, staged)
     }
 
     /// As [`Repository::restore_files`], for some of the changes between the two trees.
     ///
     /// # Errors
     /// As [`Repository::restore_files`].
-    pub(super) fn restore_changes(&self, restore: &Restore<'_>, changes: &[TreeChange]) -> Result<RestoreReport> {
+    pub(super) fn restore_changes(
+        &self,
+        restore: &Restore<'_>,
+        changes: &[TreeChange],
+        staged: Option<&Staged>,
+    ) -> Result<RestoreReport> {
         restore.worktree.verify()?;
         let mut report = RestoreReport::default();
         let changes = without_submodules(changes, &mut report.submodules);
-        if changes.is_empty() && report.submodules.is_empty() {
+        let (old_modes, new_modes) = match &restore.beside {
+            Some(beside) => (&beside.old.modes[..], &beside.new.modes[..]),
+            None => (&[][..], &[][..]),
+        };
+        if changes.is_empty() && report.submodules.is_empty() && old_modes == new_modes {
             return Ok(report);
         }
         let root = restore.worktree.path();
         let trash = Trash::open(restore.trash, root)?;
         let foreign = self.foreign(restore, &changes)?;
-        let raw = restore.beside.map_or_else(Vec::new, |beside| wanted_bytes(&beside.new.raw, &changes));
-        let stage = |paths: &[RepoPath]| Staged::write(self, restore.worktree, restore.to, paths, (restore.trash, &raw));
+        let mut not_made = None;
+        let made;
         let (staged, plan) = match restore.attempt {
             Attempt::First | Attempt::Again => {
-                let wanted: Vec<RepoPath> = changes.iter().filter(|c| c.new.is_some()).map(|c| c.path.clone()).collect();
-                let staged = stage(&wanted)?;
-                let plan = self.plan_restore(restore, &changes, &staged, &trash, &foreign)?;
+                let staged = match staged {
+                    Some(staged) => staged,
+                    None => {
+                        made = self.write_staged(restore, &changes, restore.trash)?;
+                        &made
+                    }
+                };
+                let plan = self.plan_restore(restore, &changes, staged, &trash, &foreign)?;
                 (staged, plan)
             }
-            // Only what was really touched is made ready: on a full disk there is no room for the rest.
+            // What was there is in the trash and comes back from it, by itself, with all that no tree holds of it: no filter
+            // runs, no object is read, no room is needed. Only what somebody took from there is made anew.
             Attempt::Back => {
                 let plan = self.plan_back(restore, &changes, &trash)?;
-                let touched = plan.iter().filter(|planned| matches!(planned.step, Step::Swap | Step::Place));
-                let touched: Vec<RepoPath> = touched.map(|planned| planned.path.clone()).collect();
-                (stage(&touched)?, plan)
+                let mut gone = Vec::new();
+                for planned in plan.iter().filter(|planned| matches!(planned.step, Step::Swap | Step::Place)) {
+                    if !trash.holds(planned.path)? {
+                        gone.push(planned.path);
+                    }
+                }
+                let gone: Vec<TreeChange> = changes.iter().filter(|change| gone.contains(&&change.path)).cloned().collect();
+                made = match self.write_staged(restore, &gone, restore.trash) {
+                    Err(error) if !error.passes() => {
+                        not_made = Some(error.to_string());
+                        self.write_staged(restore, &[], restore.trash)?
+                    }
+                    outcome => outcome?,
+                };
+                (&made, plan)
             }
         };
         report.left = plan.iter().filter(|p| p.step == Step::Leave).map(|p| p.path.clone()).collect();
-        let modes = restore.beside.map_or(&[][..], |beside| &beside.new.modes);
-        let keeps = self.keeps();
-        let mut work = Work { root, trash, staged: &staged, foreign, modes, keeps, attempt: restore.attempt, report };
+        let (wanted, keeps) = (self.all_known(new_modes)?, self.keeps());
+        let attempt = restore.attempt;
+        let mut work = Work { root, trash, staged, foreign, wanted, keeps, attempt, not_made, report };
+        work.ready_all(&plan).map_err(vanished)?;
         env::fault_point("git.restore-begin");
         work.remove_all(&plan)?;
         work.make_way_for_submodules()?;
         work.place_all(&plan)?;
-        if restore.attempt != Attempt::Back {
-            narrow_all(root, work.modes)?;
-        }
+        work.settle_permissions(old_modes, new_modes).map_err(vanished)?;
         env::fault_point("git.restore-before-sync");
         // The folders of files and trash alike: they are on one file system.
         sync_file_system(root)?;
         Ok(work.report)
+    }
+
+    /// The contents of what changes restore, ready in the trash of the restore.
+    ///
+    /// # Errors
+    /// As [`Repository::stage_restore`].
+    pub(super) fn stage_changes(&self, restore: &Restore<'_>, changes: &[TreeChange]) -> Result<Staged> {
+        Trash::open(restore.trash, restore.worktree.path())?;
+        self.write_staged(restore, &without_submodules(changes, &mut Vec::new()), restore.trash)
+    }
+
+    /// The contents of what changes restore, ready in a folder below `parent`.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `DISK_FULL`, `IO_FAILED`.
+    pub(super) fn write_staged(&self, restore: &Restore<'_>, changes: &[TreeChange], parent: &Path) -> Result<Staged> {
+        let changes = without_submodules(changes, &mut Vec::new());
+        let raw = restore.beside.map_or_else(Vec::new, |beside| wanted_bytes(&beside.new.raw, &changes));
+        let wanted: Vec<RepoPath> = changes.iter().filter(|c| c.new.is_some()).map(|c| c.path.clone()).collect();
+        Staged::write(self, restore.worktree, restore.to, &wanted, (parent, &raw))
+    }
+
+    fn all_known(&self, modes: &[Permissions]) -> Result<BTreeMap<RepoPath, Known>> {
+        modes.iter().map(|one| Ok((one.path.clone(), self.known(one)?))).collect()
     }
 
     /// Looks at every path and decides; nothing is changed.
@@ -310,6 +382,15 @@ pub(super) fn wanted_folders(changes: &[TreeChange]) -> BTreeSet<RepoPath> {
 
 pub(super) fn executable(meta: &std::fs::Metadata) -> bool {
     meta.permissions().mode() & 0o100 != 0
+}
+
+/// What vanishes between look and move is somebody's doing.
+pub(super) fn vanished(error: Error) -> Error {
+    if error.is_of_something_gone() {
+        Error::new(Code::ChangedMeanwhile, "something was moved or removed meanwhile").why(error.to_string())
+    } else {
+        error
+    }
 }
 
 pub(super) fn changed_meanwhile(root: &Path, paths: &[String]) -> Error {

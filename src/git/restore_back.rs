@@ -19,6 +19,20 @@ use super::worktree_list::Worktree;
 /// The execute bit of a mode.
 const EXECUTE: u32 = 0o100;
 
+/// Whether hashing failed because of one file: one that came and went, or one whose filter fails.
+fn may_be_one_file(error: &Error) -> bool {
+    matches!(error.code(), Code::GitFailed | Code::ChangedMeanwhile)
+}
+
+/// How files are hashed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Telling {
+    /// All at once: what fails with one fails with all.
+    Together,
+    /// Each by itself.
+    OneByOne,
+}
+
 /// How often the files are looked at again where one vanishes between look and hash.
 const LOOKS: u32 = 5;
 
@@ -26,22 +40,25 @@ impl Repository {
     /// Looks at every path and decides; nothing is changed, nothing is written.
     ///
     /// # Errors
-    /// `GIT_FAILED` where a filter fails, or files come and go all the time.
+    /// `GIT_FAILED` where trees cannot be read.
     pub(super) fn plan_back<'c>(
         &self,
         restore: &Restore<'_>,
         changes: &'c [TreeChange],
         trash: &Trash<'_>,
     ) -> Result<Vec<Planned<'c>>> {
-        let mut plan = self.look_back(restore, changes, trash);
+        let mut plan = self.look_back(restore, changes, trash, Telling::Together);
         for _ in 0..LOOKS {
-            if plan.as_ref().err().is_none_or(|error| error.code() != Code::GitFailed) {
+            if plan.as_ref().err().is_none_or(|error| !may_be_one_file(error)) {
                 break;
             }
             // A file that was seen may have vanished before it was read.
-            plan = self.look_back(restore, changes, trash);
+            plan = self.look_back(restore, changes, trash, Telling::Together);
         }
-        plan
+        match plan {
+            Err(error) if may_be_one_file(&error) => self.look_back(restore, changes, trash, Telling::OneByOne),
+            plan => plan,
+        }
     }
 
     /// The paths of which the worktree has neither what the first nor what the second tree says.
@@ -50,7 +67,7 @@ impl Repository {
     /// `GIT_FAILED`, `IO_FAILED`.
     pub(super) fn not_as_either(&self, restore: &Restore<'_>, changes: &[TreeChange]) -> Result<Vec<String>> {
         let trash = Trash::unopened(restore.trash);
-        let plan = self.look_back(restore, changes, &trash)?;
+        let plan = self.look_back(restore, changes, &trash, Telling::Together)?;
         let foreign = plan.iter().filter(|planned| planned.step == Step::Leave);
         Ok(foreign.map(|planned| planned.path.to_string()).collect())
     }
@@ -66,7 +83,7 @@ impl Repository {
         // Only looked at: there is no trash.
         let trash = worktree.git_dir().join("axiom-no-trash");
         let restore = Restore { worktree, from, to, trash: &trash, attempt: Attempt::Back, beside: None };
-        let plan = self.look_back(&restore, changes, &Trash::unopened(&trash))?;
+        let plan = self.look_back(&restore, changes, &Trash::unopened(&trash), Telling::Together)?;
         let there = changes.iter().zip(plan).filter(|(change, planned)| change.new.is_none() && planned.step == Step::Remove);
         Ok(there.map(|(change, _)| change.clone().reversed()).collect())
     }
@@ -122,7 +139,13 @@ impl Repository {
         Ok(same)
     }
 
-    fn look_back<'c>(&self, restore: &Restore<'_>, changes: &'c [TreeChange], trash: &Trash<'_>) -> Result<Vec<Planned<'c>>> {
+    fn look_back<'c>(
+        &self,
+        restore: &Restore<'_>,
+        changes: &'c [TreeChange],
+        trash: &Trash<'_>,
+        telling: Telling,
+    ) -> Result<Vec<Planned<'c>>> {
         let root = restore.worktree.path();
         let (mut seen, mut to_hash) = (Vec::with_capacity(changes.len()), Vec::new());
         let foreign = self.foreign(restore, changes)?;
@@ -144,7 +167,11 @@ impl Repository {
             };
             seen.push((change, now, stamp));
         }
-        let mut told = self.tell(restore, &to_hash)?.into_iter();
+        let told = match telling {
+            Telling::Together => self.tell(restore, &to_hash)?,
+            Telling::OneByOne => to_hash.iter().map(|file| self.tell_one(restore, *file)).collect::<Result<_>>()?,
+        };
+        let mut told = told.into_iter();
         let needed = wanted_folders(changes);
         let plan = seen.into_iter().map(|(change, now, stamp)| {
             let now = if now == Now::Unknown { told.next().unwrap_or(Now::Other) } else { now };
@@ -184,6 +211,14 @@ impl Repository {
             told[place] = now;
         }
         Ok(told)
+    }
+
+    /// As [`Repository::tell`] for one file. What no filter can be asked of (its program is gone) is nobody's but the user's.
+    fn tell_one(&self, restore: &Restore<'_>, file: (&TreeChange, bool)) -> Result<Now> {
+        match self.tell(restore, &[file]) {
+            Err(error) if may_be_one_file(&error) => Ok(Now::Other),
+            told => Ok(told?.pop().unwrap_or(Now::Other)),
+        }
     }
 
     fn told(&self, files: &[(&TreeChange, bool)], as_new: &[Oid], as_old: &[Oid]) -> Vec<Now> {

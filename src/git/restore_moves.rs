@@ -1,21 +1,21 @@
 //! The moves of one restore: what is replaced goes to the trash, what is new takes its place. What is to be moved was decided
 //! before; only what somebody does at this very moment is found here.
 
-use std::collections::BTreeSet;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
 use crate::domain::names::RepoPath;
 use crate::env;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 use crate::files;
 
-use super::aside::is_repository;
 use super::file_system::Keeps;
 use super::foreign::Foreign;
-use super::modes::{NarrowMode, execute_as, narrow_to, recorded};
-use super::place::{Found, Stamp, Trash, look};
-use super::restore::{Attempt, MovedAside, Placed, Planned, RestoreReport, Submodule, changed_meanwhile};
+use super::modes::Known;
+use super::nested::is_repository;
+use super::place::{Found, Set, Stamp, Trash, look};
+use super::restore::{Attempt, MovedAside, NotPutBack, Placed, Planned, RestoreReport, Submodule, changed_meanwhile, vanished};
+use super::restore_permissions::Given;
 use super::restore_plan::Step;
 use super::staging::Staged;
 
@@ -26,10 +26,28 @@ pub(super) struct Work<'a> {
     pub staged: &'a Staged,
     pub foreign: Foreign,
     /// The permissions that the target has.
-    pub modes: &'a [NarrowMode],
+    pub wanted: BTreeMap<RepoPath, Known>,
     pub keeps: Keeps,
     pub attempt: Attempt,
+    /// Why what is not in the trash could not be made anew.
+    pub not_made: Option<String>,
     pub report: RestoreReport,
+}
+
+/// A file that waits to be moved into its place.
+enum Ready {
+    /// Made for it.
+    Staged(PathBuf),
+    /// The one that was there.
+    Kept(PathBuf),
+}
+
+impl Ready {
+    fn place(&self) -> &Path {
+        match self {
+            Self::Staged(place) | Self::Kept(place) => place,
+        }
+    }
 }
 
 impl Work<'_> {
@@ -42,70 +60,90 @@ impl Work<'_> {
             folders.extend(gone.flat_map(|planned| planned.path.folders_above()));
         }
         for planned in plan.iter().filter(|planned| planned.step == Step::Remove) {
-            if !self.take_away(planned)? {
-                self.somebody_was_here(planned.path)?;
-                continue;
+            match self.take_away(planned) {
+                Ok(true) => {
+                    self.report.removed.push(planned.path.clone());
+                    folders.extend(planned.path.folders_above());
+                }
+                Ok(false) => self.somebody_was_here(planned.path)?,
+                Err(error) => self.failed(planned.path, error)?,
             }
-            self.report.removed.push(planned.path.clone());
-            folders.extend(planned.path.folders_above());
         }
         // Deepest first.
         for folder in folders.iter().rev() {
-            if matches!(look(self.root, folder)?, Found::Folder) {
-                files::remove_empty_dir(&self.root.join(folder.to_path()))?;
+            if let Err(error) = self.remove_if_empty(folder) {
+                self.failed(folder, error)?;
             }
         }
         Ok(())
+    }
+
+    fn remove_if_empty(&self, folder: &RepoPath) -> Result<()> {
+        match look(self.root, folder)? {
+            Found::Folder => files::remove_empty_dir(&self.root.join(folder.to_path())).map(drop),
+            Found::Missing | Found::Below(_) | Found::File(_) | Found::Link(..) | Found::Special => Ok(()),
+        }
     }
 
     /// Puts the new files into their places.
     pub fn place_all(&mut self, plan: &[Planned<'_>]) -> Result<()> {
         for planned in plan {
-            let clear = match planned.step {
-                Step::Swap => {
-                    self.keep_mode(&self.root.join(planned.path.to_path()), planned.path)?;
-                    self.take_away(planned)?
-                }
-                Step::Place => {
-                    // An earlier try moved away what is replaced.
-                    if let Some(moved) = self.trash.find(planned.path)? {
-                        self.keep_mode(&moved, planned.path)?;
-                    }
-                    self.clear_the_way(planned.path)?
-                }
+            match planned.step {
+                Step::Swap | Step::Place => {}
                 Step::Done | Step::Remove | Step::Conflict | Step::Leave => continue,
-            };
-            if let Some(mode) = recorded(self.modes, planned.path).filter(|_| clear) {
-                narrow_to(&self.staged.place(planned.path), mode)?;
             }
-            let stamp = if clear { Some(Stamp::at(&self.staged.place(planned.path))?) } else { None };
-            if !clear || !self.place(planned.path)? {
-                self.somebody_was_here(planned.path)?;
-                continue;
+            match self.place_one(planned) {
+                Ok(true) => self.report.written.push(planned.path.clone()),
+                Ok(false) => self.somebody_was_here(planned.path)?,
+                Err(error) => self.failed(planned.path, error)?,
             }
-            if let (Some(file), Some(stamp)) = (planned.new, stamp) {
-                self.report.placed.push(Placed { path: planned.path.clone(), file: file.clone(), stamp });
-            }
-            env::fault_point("git.restore-placed");
-            self.report.written.push(planned.path.clone());
         }
         Ok(())
     }
 
-    /// What replaces a file is no more open than that is; and where git looks at no execute bits, it has that file's.
-    fn keep_mode(&self, replaced: &Path, path: &RepoPath) -> Result<()> {
-        let Some(meta) = files::metadata(replaced)?.filter(std::fs::Metadata::is_file) else { return Ok(()) };
-        let (ready, mode) = (self.staged.place(path), meta.permissions().mode());
-        if !self.keeps.modes {
-            execute_as(&ready, mode)?;
+    /// Puts one file into its place; says whether that was free, or held what was recognised.
+    fn place_one(&mut self, planned: &Planned<'_>) -> Result<bool> {
+        let ready = self.ready(planned.path)?;
+        let given = match &ready {
+            Ready::Staged(_) => self.make_ready(planned.path)?,
+            // It has what it had.
+            Ready::Kept(_) => Given::Recorded,
+        };
+        let clear = match planned.step {
+            Step::Swap => self.take_away(planned)?,
+            Step::Place => self.clear_the_way(planned.path)?,
+            Step::Done | Step::Remove | Step::Conflict | Step::Leave => return Ok(true),
+        };
+        if !clear {
+            return Ok(false);
         }
-        narrow_to(&ready, mode)
+        let stamp = Stamp::at(ready.place())?;
+        self.make_folders(planned.path)?;
+        match given {
+            Given::New => self.as_made_there(planned.path)?,
+            Given::Nothing | Given::Recorded | Given::Replaced => {}
+        }
+        if !files::rename_no_replace(ready.place(), &self.root.join(planned.path.to_path()))? {
+            return Ok(false);
+        }
+        if let Some(file) = planned.new {
+            self.report.placed.push(Placed { path: planned.path.clone(), file: file.clone(), stamp });
+        }
+        env::fault_point("git.restore-placed");
+        Ok(true)
     }
 
-    /// Puts a new file into its place; says whether that was free.
-    fn place(&self, path: &RepoPath) -> Result<bool> {
-        self.make_folders(path)?;
-        files::rename_no_replace(&self.staged.place(path), &self.root.join(path.to_path()))
+    /// What shall be at a path, ready to be moved there: on the way back, the very file that was there.
+    fn ready(&self, path: &RepoPath) -> Result<Ready> {
+        let staged = || Ready::Staged(self.staged.place(path));
+        match self.attempt {
+            Attempt::First | Attempt::Again => Ok(staged()),
+            Attempt::Back => match (self.trash.find(path)?, &self.not_made) {
+                (Some(kept), _) => Ok(Ready::Kept(kept)),
+                (None, None) => Ok(staged()),
+                (None, Some(why)) => Err(Error::new(Code::GitFailed, "its content could not be made again").why(why.clone())),
+            },
+        }
     }
 
     /// A path changed between look and move: that stops everything, unless an attempt is taken back.
@@ -119,17 +157,38 @@ impl Work<'_> {
         }
     }
 
+    /// Something could not be done to a path: that stops everything, unless an attempt is taken back and waiting does not
+    /// help.
+    fn failed(&mut self, path: &RepoPath, error: Error) -> Result<()> {
+        match self.attempt {
+            Attempt::First | Attempt::Again => Err(vanished(error)),
+            Attempt::Back if error.passes() => Err(error),
+            Attempt::Back => {
+                let now_at = self.trash.find(path).unwrap_or_default();
+                self.report.failed.push(NotPutBack { path: path.clone(), why: error.to_string(), now_at });
+                Ok(())
+            }
+        }
+    }
+
     /// Moves a file that was recognised to the trash, and back if it turns out to be another one by now; says whether it
     /// was the right one.
     fn take_away(&mut self, planned: &Planned<'_>) -> Result<bool> {
         env::fault_point("git.restore-before-trash");
-        let Some(moved) = self.trash.take(self.root, planned.path)? else { return Ok(false) };
+        let set = match self.attempt {
+            Attempt::First | Attempt::Again => Set::Found,
+            Attempt::Back => Set::PutThere,
+        };
+        let Some(moved) = self.trash.take_to(set, self.root, planned.path)? else { return Ok(false) };
         env::fault_point("git.restore-in-trash");
         if Some(Stamp::at(&moved)?) == planned.stamp {
             return Ok(true);
         }
         if !files::rename_no_replace(&moved, &self.root.join(planned.path.to_path()))? {
-            self.report.moved_aside.push(MovedAside { path: planned.path.clone(), now_at: moved });
+            // Its place is taken again: kept where it is found, and put back when that is free.
+            if let Some(now_at) = self.trash.set_apart(&moved, planned.path)? {
+                self.report.moved_aside.push(MovedAside { path: planned.path.clone(), now_at });
+            }
         }
         Ok(false)
     }
@@ -155,37 +214,34 @@ impl Work<'_> {
     }
 
     /// An empty folder stands for a submodule that is not there: it comes and goes with its entry, as in a checkout.
-    pub fn make_way_for_submodules(&self) -> Result<()> {
-        for Submodule { path, comes, goes } in &self.report.submodules {
-            match look(self.root, path)? {
-                Found::Folder if *goes => drop(files::remove_empty_dir(&self.root.join(path.to_path()))?),
-                Found::Missing if *comes => {
-                    self.make_folders(path)?;
-                    files::create_users_dir(&self.root.join(path.to_path()))?;
-                }
-                Found::Missing | Found::Below(_) | Found::File(_) | Found::Link(..) | Found::Folder | Found::Special => {}
+    pub fn make_way_for_submodules(&mut self) -> Result<()> {
+        for submodule in self.report.submodules.clone() {
+            if let Err(error) = self.make_way_for(&submodule) {
+                self.failed(&submodule.path, error)?;
             }
         }
         Ok(())
     }
 
-    fn make_folders(&self, path: &RepoPath) -> Result<()> {
-        for folder in path.folders_above() {
-            let place = self.root.join(folder.to_path());
-            files::create_users_dir(&place)?;
-            if let Some(mode) = recorded(self.modes, &folder) {
-                narrow_to(&place, mode)?;
+    fn make_way_for(&self, Submodule { path, comes, goes }: &Submodule) -> Result<()> {
+        match look(self.root, path)? {
+            Found::Folder if *goes => files::remove_empty_dir(&self.root.join(path.to_path())).map(drop),
+            Found::Missing if *comes => {
+                self.make_folders(path)?;
+                files::create_users_dir(&self.root.join(path.to_path()))
             }
+            Found::Missing | Found::Below(_) | Found::File(_) | Found::Link(..) | Found::Folder | Found::Special => Ok(()),
         }
-        Ok(())
+    }
+
+    fn make_folders(&self, path: &RepoPath) -> Result<()> {
+        path.folders_above().try_for_each(|folder| self.make_folder(&folder))
     }
 }
 
 #[cfg(test)]
 mod tests {
     #![allow(clippy::disallowed_methods)]
-
-    use crate::error::Code;
 
     use super::*;
 
@@ -203,9 +259,18 @@ mod tests {
         let path = RepoPath::new(&b"x"[..]);
         let report = RestoreReport::default();
         let foreign = Foreign::default();
-        let modes = &[][..];
         let keeps = Keeps { links: true, modes: true };
-        let mut work = Work { root: &root, trash, staged: &staged, foreign, modes, keeps, attempt: Attempt::First, report };
+        let mut work = Work {
+            root: &root,
+            trash,
+            staged: &staged,
+            foreign,
+            wanted: BTreeMap::new(),
+            keeps,
+            attempt: Attempt::First,
+            not_made: None,
+            report,
+        };
         let error = work.place_all(&[Planned { path: &path, step: Step::Swap, stamp, new: None }]).unwrap_err();
         assert_eq!(error.code(), Code::ChangedMeanwhile);
         work.attempt = Attempt::Back;

@@ -11,7 +11,7 @@ use crate::domain::names::{Oid, RepoPath};
 use crate::error::Code;
 
 use super::scratch::{Scratch, git_at};
-use super::{Attempt, CaptureOptions, Repository, Restore, RestoreReport, Worktree};
+use super::{Attempt, CaptureExtras, CaptureOptions, Repository, Restore, RestoreReport, Worktree};
 
 #[derive(Debug, Clone)]
 enum Thing {
@@ -62,8 +62,10 @@ fn put(root: &Path, things: &[(Vec<u8>, Thing)]) {
 
 fn tree_of(repo: &Repository, worktree: &Worktree) -> Oid {
     let options =
-        CaptureOptions { max_file_size: 1 << 20, excluded: vec![RepoPath::new(&b".worktrees"[..])], allow_unreadable: false };
-    repo.capture_worktree(worktree, &options).unwrap().tree
+        CaptureOptions { max_file_size: 1 << 20, excluded: vec![RepoPath::new(&b".worktrees"[..])], ..Default::default() };
+    let tree = repo.capture_worktree(worktree, &options).unwrap().tree;
+    repo.sync_objects().unwrap();
+    tree
 }
 
 fn restore(scratch: &Scratch, from: &Oid, to: &Oid, trash: &Path) -> crate::error::Result<RestoreReport> {
@@ -295,4 +297,29 @@ fn a_crash_at_every_fault_point_is_finished_or_reversed() {
             assert_eq!(tree_of(&scratch.repo(), &scratch.main()), *to, "{point}, forwards: {forwards}");
         }
     }
+}
+
+#[test]
+fn permissions_that_cannot_be_kept_stop_a_restore_before_anything_moves_and_never_its_way_back() {
+    let scratch = Scratch::new(&[]);
+    let from = Oid::new(scratch.git(&["rev-parse", "HEAD^{tree}"])).unwrap();
+    scratch.write("a.txt", b"then\n");
+    scratch.git(&["add", "-A"]);
+    let to = Oid::new(scratch.git(&["write-tree"])).unwrap();
+    scratch.write("a.txt", b"a\n");
+    let blob = scratch.git(&["hash-object", "-w", "a.txt"]);
+    // A longer name than there can be.
+    let name = format!("user.{}", "x".repeat(300));
+    let attributes = serde_json::json!([{"name": name, "oid": blob}]);
+    let then = serde_json::json!({"modes": [{"path": "a.txt", "mode": 0o644, "attributes": attributes}]});
+    let (now, then): (_, CaptureExtras) = (CaptureExtras::default(), serde_json::from_value(then).unwrap());
+    let (repo, worktree, trash) = (scratch.repo(), scratch.main(), scratch.path().parent().unwrap().join("trash"));
+    let beside = Some(crate::domain::text::Change::new(&now, &then));
+    let restore = Restore { worktree: &worktree, from: &from, to: &to, trash: &trash, attempt: Attempt::First, beside };
+    let error = repo.restore_files(&restore).unwrap_err();
+    assert_eq!((error.code(), scratch.read("a.txt").as_str()), (Code::PermissionsLost, "a\n"), "{error}");
+    assert!(error.what().contains("a.txt") && !trash.join("files-0").exists());
+    repo.restore_files(&Restore { attempt: Attempt::Back, ..restore }).unwrap();
+    assert_eq!(scratch.read("a.txt"), "then\n");
+    assert_eq!(scratch.path().join("a.txt").metadata().unwrap().permissions().mode() & 0o777, 0o600, "its owner's alone");
 }

@@ -43,6 +43,14 @@ impl Scratch {
         Repository::discover(&self.path()).unwrap().isolated()
     }
 
+    /// What is made, its objects named.
+    pub fn landed<T>(&self, make: impl FnOnce(&Repository) -> T) -> T {
+        let repo = self.repo();
+        let made = make(&repo);
+        repo.sync_objects().unwrap();
+        made
+    }
+
     pub fn main(&self) -> Worktree {
         self.repo().main_worktree().unwrap()
     }

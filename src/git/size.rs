@@ -3,32 +3,34 @@
 use std::collections::BTreeSet;
 
 use crate::domain::names::Oid;
-use crate::error::Result;
+use crate::error::{Code, Error, Result};
 
+use super::objects::gix_id;
 use super::repository::Repository;
+use super::stage::loose_file;
 
 impl Repository {
     /// The bytes on disk of what a capture adds to the commit that was checked out: its own commits and trees, the files
     /// that differ, and what its index commit keeps beside them. What is packed already adds nothing.
     ///
     /// # Errors
-    /// `GIT_FAILED` where an object is missing.
+    /// `GIT_FAILED` where an object is missing: all that the capture adds is looked for.
     pub fn added_by_capture(&self, capture: &Oid) -> Result<u64> {
         let mut seen = BTreeSet::new();
         let commit = self.read_commit(capture)?;
-        let mut size = self.on_disk(capture);
+        let mut size = self.on_disk(capture)?;
         let base = match commit.parents.first() {
             Some(base) => Some(self.read_commit(base)?.tree),
             None => None,
         };
         size += self.added_by_tree(base.as_ref(), &commit.tree, &mut seen)?;
         let Some(index) = commit.parents.get(1) else { return Ok(size) };
-        size += self.on_disk(index);
+        size += self.on_disk(index)?;
         let index = self.read_commit(index)?;
         size += self.added_by_tree(base.as_ref(), &index.tree, &mut seen)?;
         // Extras and document; captures of other worktrees and refs are further parents of the document.
         for further in index.parents.iter().skip(1).take(2) {
-            size += self.on_disk(further);
+            size += self.on_disk(further)?;
             size += self.added_by_tree(None, &self.read_commit(further)?.tree, &mut seen)?;
         }
         Ok(size)
@@ -38,7 +40,7 @@ impl Repository {
         if base == Some(tree) || !seen.insert(tree.clone()) {
             return Ok(0);
         }
-        let mut size = self.on_disk(tree);
+        let mut size = self.on_disk(tree)?;
         let old = base.map(|base| self.read_raw_tree(base)).transpose()?.unwrap_or_default();
         let mut before =
             gix::objs::TreeRefIter::from_bytes(&old, self.hash().gix()).filter_map(std::result::Result::ok).peekable();
@@ -55,16 +57,20 @@ impl Repository {
                 let old = same_name.map(|old| Oid::new(old.oid.to_string())).transpose()?;
                 size += self.added_by_tree(old.as_ref(), &oid, seen)?;
             } else if seen.insert(oid.clone()) {
-                size += self.on_disk(&oid);
+                size += self.on_disk(&oid)?;
             }
         }
         Ok(size)
     }
 
     /// The size of a loose object; 0 for one in a pack.
-    fn on_disk(&self, oid: &Oid) -> u64 {
-        let (folder, name) = oid.as_str().split_at(2);
-        let path = self.common_dir().join("objects").join(folder).join(name);
-        path.metadata().map_or(0, |meta| meta.len())
+    fn on_disk(&self, oid: &Oid) -> Result<u64> {
+        let id = gix_id(oid)?;
+        match loose_file(&self.common_dir().join("objects"), &id).metadata() {
+            Ok(meta) => Ok(meta.len()),
+            // A partial clone has not all of its objects.
+            Err(_) if self.is_there_now(&id)? || self.is_partial() => Ok(0),
+            Err(_) => Err(Error::new(Code::GitFailed, format!("object {oid} is missing"))),
+        }
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::domain::names::{Oid, RepoPath};
-use crate::error::{Error, Result};
+use crate::error::{Code, Error, Result};
 use crate::files;
 
 use super::durability::sync_file_system;
@@ -16,8 +16,8 @@ use super::worktree_list::Worktree;
 
 /// Files of a tree, written out and synced, waiting to be moved into place.
 #[derive(Debug)]
-pub(super) struct Staged {
-    folder: tempfile::TempDir,
+pub struct Staged {
+    folder: files::OwnFolder,
 }
 
 impl Staged {
@@ -26,11 +26,15 @@ impl Staged {
     ///
     /// # Errors
     /// `DISK_FULL`, `GIT_FAILED` (a failing filter), `IO_FAILED`.
-    pub fn write(r: &Repository, worktree: &Worktree, tree: &Oid, paths: &[RepoPath], at: (&Path, &[RawFile])) -> Result<Self> {
+    pub(super) fn write(
+        r: &Repository,
+        worktree: &Worktree,
+        tree: &Oid,
+        paths: &[RepoPath],
+        at: (&Path, &[RawFile]),
+    ) -> Result<Self> {
         let (parent, raw) = at;
-        let made = tempfile::Builder::new().prefix(".staged-").tempdir_in(parent);
-        let folder = made.map_err(|e| Error::io("create a folder in", parent, e))?;
-        let staged = Self { folder };
+        let staged = Self { folder: files::OwnFolder::make_in(parent, ".staged-")? };
         if paths.is_empty() {
             return Ok(staged);
         }
@@ -68,17 +72,17 @@ impl Staged {
 
     /// Nothing staged.
     #[cfg(test)]
-    pub fn empty(parent: &Path) -> Self {
-        Self { folder: tempfile::tempdir_in(parent).unwrap() }
+    pub(super) fn empty(parent: &Path) -> Self {
+        Self { folder: files::OwnFolder::make_in(parent, ".staged-").unwrap() }
     }
 
     /// Where a path's content waits.
-    pub fn place(&self, path: &RepoPath) -> PathBuf {
+    pub(super) fn place(&self, path: &RepoPath) -> PathBuf {
         self.folder.path().join(path.to_path())
     }
 
     /// The folder itself, to be looked into.
-    pub fn root(&self) -> &Path {
+    pub(super) fn root(&self) -> &Path {
         self.folder.path()
     }
 }
@@ -113,7 +117,18 @@ fn hashes(git: Git<'_>, paths: &[&RepoPath]) -> Result<Vec<Oid>> {
         quote(path, &mut input);
         input.push(b'\n');
     }
-    git.args(["hash-object", "--stdin-paths"]).stdin(input).text()?.lines().map(Oid::new).collect()
+    let output = git.args(["hash-object", "--stdin-paths"]).stdin(input).run()?;
+    if !output.ok() {
+        let words = output.stderr.as_str();
+        // Somebody removed it since it was looked at.
+        let vanished = words.contains("could not open '") && words.contains("No such file or directory");
+        return Err(if vanished {
+            Error::new(Code::ChangedMeanwhile, "a file was removed meanwhile").why(words.trim().replace('\n', "; "))
+        } else {
+            output.error()
+        });
+    }
+    output.text()?.lines().map(Oid::new).collect()
 }
 
 /// A path in double quotes, as git reads it from a line.

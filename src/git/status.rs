@@ -1,5 +1,7 @@
 //! One `git status`, understood.
 
+use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use crate::domain::names::RepoPath;
@@ -62,7 +64,36 @@ impl Repository {
         worktree: &Worktree,
         index: Option<&Path>,
     ) -> Result<(Vec<StatusEntry>, Vec<RepoPath>)> {
-        let git = self.git_in(worktree).config("status.renames=false").args([
+        self.status_with(worktree, index, &[])
+    }
+
+    /// Untracked files that git says nothing of, because it takes their names for those of tracked ones: it ignores case, and
+    /// the file system does not. `known` is what it says. Costs nothing elsewhere.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub(super) fn hidden_by_case(&self, worktree: &Worktree, index: &Path, known: &[StatusEntry]) -> Result<Vec<StatusEntry>> {
+        if !self.ignores_case() || is_insensitive(worktree) {
+            return Ok(Vec::new());
+        }
+        let known: BTreeSet<&RepoPath> = known.iter().map(|entry| &entry.path).collect();
+        let is_said = |path: &RepoPath| known.contains(path) || path.folders_above().any(|folder| known.contains(&folder));
+        let (entries, _) = self.status_with(worktree, Some(index), &["core.ignoreCase=false"])?;
+        let hidden = entries.into_iter().filter(|entry| {
+            let untracked = matches!(entry.kind, StatusKind::Untracked | StatusKind::NestedRepository);
+            untracked && !is_said(&entry.path)
+        });
+        Ok(hidden.collect())
+    }
+
+    fn status_with(
+        &self,
+        worktree: &Worktree,
+        index: Option<&Path>,
+        config: &[&str],
+    ) -> Result<(Vec<StatusEntry>, Vec<RepoPath>)> {
+        let git = config.iter().fold(self.git_in(worktree), |git, pair| git.config(*pair));
+        let git = git.config("status.renames=false").args([
             "status",
             "--porcelain=v2",
             "-z",
@@ -80,6 +111,12 @@ impl Repository {
         let entries: Result<Vec<StatusEntry>> = fields.filter_map(|field| parse(field).transpose()).collect();
         Ok((entries?, unreadable(&output.stderr)?))
     }
+}
+
+/// Whether the file system of a worktree takes names in another case for the same.
+fn is_insensitive(worktree: &Worktree) -> bool {
+    let [lower, upper] = [".git", ".GIT"].map(|name| worktree.path().join(name).symlink_metadata());
+    matches!((lower, upper), (Ok(lower), Ok(upper)) if (lower.dev(), lower.ino()) == (upper.dev(), upper.ino()))
 }
 
 /// git only warns about folders that it cannot read, and leaves their content out.

@@ -11,6 +11,7 @@ use crate::files;
 
 use super::durability::sync_file_system;
 use super::head::{Head, HeadTarget};
+use super::ownership::Whose;
 use super::program::{Output, joined};
 use super::refs::{Expected, RefEdit};
 use super::repository::Repository;
@@ -161,7 +162,10 @@ impl Repository {
             }
         }
         env::fault_point("git.aside-detached");
-        move_once(&aside.path, &aside.moved_to)?;
+        // What names another repository's entry is that one's, whatever is recorded of the place.
+        if !matches!(self.whose(&aside.path)?, Whose::Others(_)) {
+            move_once(&aside.path, &aside.moved_to)?;
+        }
         env::fault_point("git.aside-moved");
         move_once(&aside.git_dir, &aside.git_dir_moved_to)
     }
@@ -182,6 +186,10 @@ impl Repository {
         move_once(&aside.moved_to, &aside.path)?;
         env::fault_point("git.back-moved");
         let workspace = Worktree::linked(aside.path.clone(), aside.git_dir.clone());
+        // The repository may have been moved or copied since: the two name the place where they were.
+        if workspace.verify().is_err() && aside.path.is_dir() && aside.git_dir.is_dir() {
+            self.connect(&aside.path, &aside.git_dir)?;
+        }
         workspace.verify()?;
         if let Some(branch) = aside.head.branch() {
             let elsewhere = |entry: &WorktreeEntry| {
@@ -219,8 +227,9 @@ impl Repository {
     /// `trash` (a fresh path beside the workspaces) where it is half-made or half-removed.
     ///
     /// # Errors
-    /// `IO_FAILED`, `GIT_FAILED`.
+    /// `WORKSPACE_NOT_OURS` where the folder is another repository's; `IO_FAILED`, `GIT_FAILED`.
     pub fn repair_workspace(&self, path: &Path, trash: &Path) -> Result<Repair> {
+        self.not_others(path)?;
         let folder = path.symlink_metadata().is_ok();
         let registered = self.worktree_at(path)?.filter(|entry| !entry.worktree.is_main());
         let Some(entry) = registered else {
@@ -236,14 +245,12 @@ impl Repository {
         }
         if folder && !half_made {
             // The folder lost its `.git`: git writes it again from the registration.
-            let pointer = entry.worktree.git_dir().as_os_str();
-            let content = [&b"gitdir: "[..], std::os::unix::ffi::OsStrExt::as_bytes(pointer), b"\n"].concat();
             let place = path.join(".git");
             if place.symlink_metadata().is_ok() {
                 // A repository that somebody made there, or a damaged pointer: kept.
                 move_once(&place, &trash.join("dot-git"))?;
             }
-            files::write_atomic(&place, &content)?;
+            self.connect(path, entry.worktree.git_dir())?;
             return Ok(Repair::Reconnected);
         }
         if folder {
@@ -262,30 +269,29 @@ impl Repository {
     /// `IO_FAILED`.
     pub fn exclude_folder(&self, folder: &RepoPath) -> Result<bool> {
         let file = self.common_dir().join("info/exclude");
-        let mut content = files::read_optional(&file, EXCLUDE_LIMIT)?.unwrap_or_default();
+        let content = files::read_optional(&file, EXCLUDE_LIMIT)?.unwrap_or_default();
         let line = [b"/", folder.as_bytes(), b"/"].concat();
         if content.split(|b| *b == b'\n').any(|present| present == line) {
             return Ok(false);
         }
-        if !content.is_empty() && !content.ends_with(b"\n") {
-            content.push(b'\n');
+        let info = self.common_dir().join("info");
+        if !info.is_dir() {
+            files::create_public_dir(&info)?;
+            files::sync_dir(self.common_dir())?;
         }
-        content.extend_from_slice(&line);
-        content.push(b'\n');
-        files::create_dir_all(&self.common_dir().join("info"))?;
-        files::write_atomic(&file, &content)?;
+        files::append_keeping(&file, &[&line[..], b"\n"].concat())?;
         Ok(true)
     }
 }
 
-/// Moves `from` to `to`, durable; nothing to do where `from` is gone already.
-fn move_once(from: &Path, to: &Path) -> Result<()> {
+/// Moves `from` to `to`, durable; nothing to do where `from` is gone already. What holds a mount stays.
+pub(super) fn move_once(from: &Path, to: &Path) -> Result<()> {
     if from.symlink_metadata().is_err() {
         return Ok(());
     }
     let (Some(above), Some(before)) = (to.parent(), from.parent()) else { return Err(in_the_way(to)) };
     files::create_dir_all(above)?;
-    if !files::rename_no_replace(from, to)? {
+    if !files::move_whole(from, to)? {
         return Err(in_the_way(to));
     }
     files::sync_dir(above)?;

@@ -8,10 +8,11 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 
 use super::head::Head;
+use super::ownership::is_same_place;
 use super::repository::{Repository, path_of};
 
 /// The longest content of git's small pointer files (`gitdir`, `.git`).
-const POINTER_LIMIT: u64 = 64 * 1024;
+pub(super) const POINTER_LIMIT: u64 = 64 * 1024;
 
 /// A worktree: its folder, and the git directory with its HEAD and index.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -99,10 +100,7 @@ impl Worktree {
         let Some(content) = files::read_optional(&pointer, POINTER_LIMIT)? else { return broken("its .git file is gone") };
         let Some(target) = content.strip_prefix(b"gitdir: ") else { return broken("its .git file is damaged") };
         let target = self.path.join(path_of(trimmed(target)));
-        match (target.canonicalize(), self.git_dir.canonicalize()) {
-            (Ok(there), Ok(here)) if there == here => Ok(()),
-            (_, _) => broken("its .git file points elsewhere"),
-        }
+        if is_same_place(&target, &self.git_dir) { Ok(()) } else { broken("its .git file points elsewhere") }
     }
 }
 

@@ -26,19 +26,24 @@ use crate::domain::ids::{CaseId, CheckpointName};
 use crate::domain::names::{Oid, RefName};
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::git::{CaptureOptions, Expected, RefEdit, Repository, Signature, TagData};
+use crate::git::{CaptureOptions, Expected, HeldRefs, RefEdit, Repository, Signature, TagData, limits};
 use crate::ops::context::Context;
+use crate::store::line::MAX_LINE;
 
-pub use captures::{Captured, CapturedWorkspace, CapturedWorktree, capture_all, capture_options};
+pub use captures::{Captured, CapturedWorkspace, CapturedWorktree, capture_all, capture_options, write_again};
 pub use compact::{Compacted, Space, compact, space};
 pub use difference::{ChangedPath, Difference, difference};
 pub use heal::{Lost, at_once as heal_at_once, complete_all, heal, look as look_for_lost};
 pub use look::{Listed, Shown, find, list, read_document, show};
 pub use remove::{Deleted, chosen, clean_up, cleanup_plan, delete, rules};
-pub use verify::{Problem, PutRight, Verified, repair, verify};
+pub use verify::{Look, Problem, PutRight, Verification, Verified, repair, verify};
 
 /// The version of the checkpoint's JSON.
 pub const SCHEMA: u32 = 1;
+
+// A rollback writes down the state that it restores: what a document may hold has to fit into a line of the log, with what is
+// said beside it.
+const _: () = assert!(2 * limits::DOCUMENT <= MAX_LINE as u64);
 
 /// How often a capture is made whose objects somebody removes.
 const TRIES: usize = 3;
@@ -175,28 +180,39 @@ fn automatic_name(wanted: &Wanted, now: Timestamp, is_taken: impl Fn(&str) -> bo
     }
 }
 
-/// Captures, and proves that what was written is still there once a ref holds it: `git gc --prune=now` beside us removes what
-/// was unreferenced a moment ago. Then all is captured again.
+/// Captures, and proves that all of it is there once a ref holds it: `git gc --prune=now` beside us removes what was unreferenced
+/// a moment ago. Then all is captured again.
 fn make(ctx: &mut Context, name: &CheckpointName, wanted: &Wanted) -> Result<(CheckpointRecord, Captured)> {
-    for _ in 0..TRIES {
-        ctx.repo.note_writes();
-        let published = publish(ctx, name, wanted);
-        match (ctx.repo.gone_of_noted()?, published) {
-            (0, Ok((document, capture, captured))) => {
+    for attempt in 1.. {
+        let error = match publish(ctx, name, wanted) {
+            Ok((document, capture, captured)) => {
                 env::fault_point("checkpoint.published");
-                let record = outcome(ctx, &document, capture)?;
-                return Ok((record, captured));
+                match size_of(ctx, &document, &capture) {
+                    Ok(size) => {
+                        let record = outcome(ctx, &document, capture, Some(size))?;
+                        return Ok((record, captured));
+                    }
+                    Err(error) => {
+                        take_back(ctx, name, capture)?;
+                        let what = "objects of the capture are missing as soon as it is made";
+                        Error::new(Code::Busy, what).because(error).hint("git fsck    says what was missing before")
+                    }
+                }
             }
-            (0, Err(error)) => return Err(error),
-            (gone, Ok((_, capture, _))) => {
-                tracing::warn!(gone, %name, "what was captured was removed at once, and is captured again");
-                take_back(ctx, name, capture)?;
-            }
-            (gone, Err(error)) => tracing::warn!(gone, %name, %error, "what was captured was removed at once"),
+            Err(error) => error,
+        };
+        if error.code() != Code::Busy || attempt >= TRIES {
+            return Err(error);
         }
+        tracing::warn!(%error, %name, "what was captured was removed at once, and is captured again");
     }
-    let what = "objects of the capture are removed as soon as they are written";
-    Err(Error::new(Code::Busy, what).hint("try again when 'git gc' or 'git prune' has ended"))
+    Err(Error::new(Code::Internal, "a checkpoint was neither made nor refused"))
+}
+
+/// How much a checkpoint adds, for which all that it adds is looked for.
+fn size_of(ctx: &Context, document: &CheckpointDocument, capture: &Oid) -> Result<u64> {
+    let captures = std::iter::once(capture).chain(document.workspaces.iter().map(|workspace| &workspace.capture));
+    captures.map(|capture| ctx.repo.added_by_capture(capture)).sum()
 }
 
 /// Removes the refs of a checkpoint that is not whole and that nobody was told of: the capture ref first, so that after a crash
@@ -215,25 +231,31 @@ fn publish(ctx: &mut Context, name: &CheckpointName, wanted: &Wanted) -> Result<
         None => captures::capture_all_with(ctx, &options)?,
     };
     env::fault_point("checkpoint.captured");
-    let document = document(ctx, name, wanted, &captured)?;
+    for one in std::iter::once(&captured.main).chain(captured.workspaces.iter().map(|workspace| &workspace.captured)) {
+        ctx.repo.staged_can_be_read(&one.worktree, &one.capture)?;
+    }
+    let refs = ctx.repo.hold_local_refs()?;
+    let document = document(ctx, name, wanted, &captured, &refs)?;
     let json = to_json(&document)?;
     let kept: Vec<Oid> =
         captured.workspaces.iter().map(|w| w.state.capture.clone()).chain(captured.refs.values().cloned()).collect();
-    let objects = ctx.repo.checkpoint_objects(name, &captured.main.capture, &json, &kept)?;
+    let objects = ctx.repo.checkpoint_objects(name, &captured.main.capture, &json, &kept, &refs)?;
     env::fault_point("checkpoint.objects");
     ctx.repo.publish_checkpoint(name, &objects, &tag_data(&document))?;
+    ctx.repo.note_packed_if_changed(&refs)?;
+    ctx.repo.remember_packed_refs(&refs, &Repository::capture_ref(name), &objects.capture);
     Ok((document, objects.capture, captured))
 }
 
 /// The outcome event of a checkpoint whose refs are all there.
-fn outcome(ctx: &mut Context, document: &CheckpointDocument, capture: Oid) -> Result<CheckpointRecord> {
+fn outcome(ctx: &mut Context, document: &CheckpointDocument, capture: Oid, size: Option<u64>) -> Result<CheckpointRecord> {
     let tag = Repository::checkpoint_tag(&document.name);
     let Some(tag) = ctx.repo.read_ref(&tag)? else {
         return Err(
             Error::new(Code::CheckpointDamaged, format!("the tag {} is gone", tag.short())).hint("git axiom recover --yes")
         );
     };
-    let record = record_of(ctx, document, capture, tag);
+    let record = record_of(document, capture, tag, size);
     ctx.append(Event::CheckpointCreated { checkpoint: record.clone() })?;
     env::fault_point("checkpoint.created");
     Ok(record)
@@ -249,7 +271,13 @@ fn tag_data(document: &CheckpointDocument) -> TagData {
     TagData { commit: document.git_commit.clone(), tagger: Signature { name, email, seconds } }
 }
 
-fn document(ctx: &Context, name: &CheckpointName, wanted: &Wanted, captured: &Captured) -> Result<CheckpointDocument> {
+fn document(
+    ctx: &Context,
+    name: &CheckpointName,
+    wanted: &Wanted,
+    captured: &Captured,
+    refs: &HeldRefs,
+) -> Result<CheckpointDocument> {
     let state = ctx.state();
     let head = &captured.main.capture.head;
     let working = state.busy_agents().filter_map(|agent| agent.work.as_ref().map(|work| (agent, work)));
@@ -273,15 +301,14 @@ fn document(ctx: &Context, name: &CheckpointName, wanted: &Wanted, captured: &Ca
         agent_states,
         workspaces: captured.workspaces.iter().map(|w| w.state.clone()).collect(),
         coverage: captured.coverage.clone(),
+        refs_not_held: refs.not_held.clone(),
         tagger: Tagger { name: signature.name, email: signature.email, seconds: signature.seconds },
     })
 }
 
-fn record_of(ctx: &Context, document: &CheckpointDocument, capture: Oid, tag: Oid) -> CheckpointRecord {
-    let captures = std::iter::once(&capture).chain(document.workspaces.iter().map(|workspace| &workspace.capture));
-    let sizes: Result<Vec<u64>> = captures.map(|capture| ctx.repo.added_by_capture(capture)).collect();
+fn record_of(document: &CheckpointDocument, capture: Oid, tag: Oid, size: Option<u64>) -> CheckpointRecord {
     CheckpointRecord {
-        size: sizes.ok().map(|sizes| sizes.iter().sum()),
+        size,
         name: document.name.clone(),
         kind: document.kind,
         trigger: document.trigger,
@@ -310,7 +337,8 @@ pub fn complete_intent(ctx: &mut Context) -> Result<Option<CheckpointRecord>> {
     let (json, document) = look::document_of(ctx, &capture)?;
     env::fault_point("checkpoint.completing");
     ctx.repo.complete_checkpoint(&name, &capture, &json, &tag_data(&document))?;
-    outcome(ctx, &document, capture).map(Some)
+    let size = size_of(ctx, &document, &capture).ok();
+    outcome(ctx, &document, capture, size).map(Some)
 }
 
 /// Removes tag and note of a checkpoint that has no capture ref: git may have written them first.

@@ -11,8 +11,9 @@ use crate::domain::state::State;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};
-use crate::git::Repository;
+use crate::git::{Proof, Repository};
 use crate::ops::log_recovery;
+use crate::ops::placement::{self, Purpose};
 use crate::process::command::IN_OPERATION;
 use crate::store::handle::{Author, Store};
 use crate::store::layout::Layout;
@@ -29,7 +30,16 @@ pub struct Context {
     pub store: Store,
     /// The configuration that applies.
     pub config: Config,
+    /// What a human should hear of the repository's place.
+    pub said: Vec<String>,
+    /// Whether this only looks at a repository that was moved, restored or copied since: the next command that changes something
+    /// settles that first, so the folders of the original's workspaces are still in their places.
+    pub unsettled: bool,
     author: Author,
+    /// What looking at loose objects came to, where this was the first operation since the machine was started.
+    pub proof: Proof,
+    /// What was mended of workspaces before git was asked anything, for the next repair to say.
+    pub mended: Vec<String>,
 }
 
 /// The agent on whose behalf we run, below a keeper: verbs that decide for a human refuse then.
@@ -67,17 +77,23 @@ pub fn fresh_txn() -> Result<TxnId> {
 }
 
 impl Context {
-    /// Finds the repository around `cwd` and loads its state. Takes no lock and writes nothing.
+    /// Finds the repository around `cwd` and loads its state. Takes no lock and writes nothing, unless the repository was moved,
+    /// restored or copied since: see [`placement::settle`].
     ///
     /// # Errors
     /// `NOT_A_REPOSITORY` and what else the repository says, `REPOSITORY_UNSUPPORTED` where its path is not UTF-8; the codes of a damaged log.
-    pub fn open(cwd: &Path) -> Result<Self> {
+    pub fn open(cwd: &Path, purpose: Purpose) -> Result<Self> {
         let repo = Repository::discover(cwd)?;
         repo.require_plain_place()?;
         let store = log_recovery::load(&repo)?;
         let by = calling_agent().map_or(By::User, By::Agent);
         let author = Author { txn: fresh_txn()?, by };
-        Ok(Self { repo: Arc::new(repo), store, config: Config::default(), author })
+        let (config, proof) = (Config::default(), Proof::default());
+        let mut context =
+            Self { repo: Arc::new(repo), store, config, said: Vec::new(), unsettled: false, author, proof, mended: Vec::new() };
+        context.said = placement::settle(&mut context, purpose)?;
+        context.unsettled = purpose == Purpose::Look && !context.said.is_empty();
+        Ok(context)
     }
 
     /// From now on acts as somebody, in a transaction of its own (the supervisor's steps, recovery).
@@ -166,6 +182,7 @@ impl Context {
     /// As [`Context::with_operation_lock`].
     pub fn with_operation_lock_within<T>(&mut self, patience: Duration, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.layout().ensure()?;
+        placement::write_down(self.layout(), &self.repo)?;
         let in_hook = below_an_operation();
         let patience = if in_hook { Duration::ZERO } else { patience };
         let lock = match FileLock::take(&self.layout().operation_lock(), patience)? {
@@ -182,7 +199,17 @@ impl Context {
         let repo = Arc::clone(&self.repo);
         let _held = repo.hold_lock_in_children(&lock)?;
         self.store.refresh()?;
-        work(self)
+        if !repo.objects_are_proved() {
+            // A damaged registration makes every git command fail.
+            self.mended = crate::ops::mend::registrations(self)?;
+            self.proof = repo.prove_objects()?;
+            if !self.proof.put_aside.is_empty() {
+                crate::ops::checkpoint::write_again(self);
+            }
+        }
+        let outcome = work(self);
+        repo.put_stage_away();
+        outcome
     }
 
     /// Whether a supervisor runs in this repository, known with certainty from its lock.

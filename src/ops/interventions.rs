@@ -3,11 +3,13 @@
 
 use std::time::{Duration, Instant};
 
+use crate::domain::case::Status;
 use crate::domain::checkpoint::Trigger;
 use crate::domain::event::Event;
 use crate::domain::gate::Decision;
-use crate::domain::ids::{AgentId, GateId, RequestId};
+use crate::domain::ids::{AgentId, CaseId, GateId, RequestId};
 use crate::domain::session::{Mode, Request};
+use crate::domain::state::State;
 use crate::domain::text::Change;
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -81,7 +83,16 @@ pub enum Ending {
     Kill,
 }
 
-/// Ends agents (all, where empty) and waits until their tasks are pending again. Returns those that were busy.
+/// An agent that was ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// Which.
+    pub agent: AgentId,
+    /// What it had completed by then: that stands, done or to be verified.
+    pub completed: Option<CaseId>,
+}
+
+/// Ends agents (all, where empty) and waits until they are free. Returns those that were busy.
 ///
 /// # Errors
 /// `UNKNOWN_AGENT`; `KEEPER_FAILED` where one does not end in time.
@@ -91,7 +102,7 @@ pub fn end_agents(
     how: Ending,
     options: Options,
     watcher: &mut dyn Watcher,
-) -> Result<Vec<AgentId>> {
+) -> Result<Vec<Ended>> {
     for agent in agents {
         if !context.state().restorable.agents.contains_key(agent) {
             return Err(Error::new(Code::UnknownAgent, format!("there is no agent '{agent}'")).hint("see 'git axiom status'"));
@@ -101,8 +112,10 @@ pub fn end_agents(
     let busy: Vec<AgentId> =
         context.state().busy_agents().map(|agent| agent.id.clone()).filter(|agent| concerned(agent)).collect();
     if busy.is_empty() {
-        return Ok(busy);
+        return Ok(Vec::new());
     }
+    let task = |agent: &AgentId| Some(context.state().restorable.agents.get(agent)?.work.as_ref()?.task.clone());
+    let tasks: Vec<Option<CaseId>> = busy.iter().map(task).collect();
     let claims: Vec<_> = busy.iter().map(|agent| (agent.clone(), claim_of(context, agent))).collect();
     if context.supervisor_alive()? {
         let request = match how {
@@ -118,7 +131,15 @@ pub fn end_agents(
         supervise::attend(context, &what, options, watcher)?;
     }
     wait_released(context, &claims)?;
-    Ok(busy)
+    let completed = |task: &CaseId| is_completed(context.state(), task);
+    let ended = busy.into_iter().zip(tasks);
+    Ok(ended.map(|(agent, task)| Ended { agent, completed: task.filter(completed) }).collect())
+}
+
+/// Whether an agent has said that a task is complete, and that stands.
+fn is_completed(state: &State, task: &CaseId) -> bool {
+    let done = state.restorable.cases.get(task).is_some_and(|case| case.status == Status::Done);
+    done || state.record.cases.get(task).is_some_and(|record| record.complete.is_some())
 }
 
 fn claim_of(context: &Context, agent: &AgentId) -> Option<jiff::Timestamp> {

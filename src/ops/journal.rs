@@ -8,23 +8,28 @@
 mod bytes;
 mod check;
 mod keep;
+mod mounts;
 mod steps;
 
 use crate::domain::case::{CaseChange, CaseEdit, Status};
 use crate::domain::event::{Event, OperationEnd};
 use crate::domain::gate::{Gate, GateKind};
 use crate::domain::ids::{CaseId, TxnId};
-use crate::domain::operation::{AsideChange, Operation, OperationKind};
+use crate::domain::operation::{AsideChange, Operation, Settled};
 use crate::domain::state::{OpenOperation, Restorable, State};
 use crate::env;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, some_of};
 use crate::git::Attempt;
 use crate::ops::checkpoint;
 use crate::ops::context::Context;
 
+/// So many paths are named in an error.
+const NAMED: usize = 10;
+
 pub(in crate::ops) use bytes::keep_bytes_replaced;
+pub(in crate::ops) use keep::{Kept, name_of as kept_ref};
 pub use steps::Done;
-pub(in crate::ops) use steps::{capture_with, extras_of};
+pub(in crate::ops) use steps::{capture_with, extras_of, is_made_again};
 
 /// An operation that was open and is not any more.
 #[derive(Debug)]
@@ -33,6 +38,10 @@ pub struct Ended {
     pub open: OpenOperation,
     /// What somebody changed meanwhile and was left alone, where it was taken back.
     pub left: Vec<String>,
+    /// What could not be put back, and why, where it was taken back.
+    pub not_put_back: Vec<String>,
+    /// Why it was taken back, where it was to be finished.
+    pub turned_back: Option<Error>,
 }
 
 /// Checks that everything is as the operation expects; changes nothing.
@@ -43,13 +52,22 @@ pub fn check(ctx: &Context, operation: &Operation) -> Result<()> {
     check::expectations(ctx, operation)
 }
 
+/// As [`check`], and finds out whether the contents can be made that it writes: for a preview.
+///
+/// # Errors
+/// As [`check`]; `GIT_FAILED` where a filter fails.
+pub fn rehearse(ctx: &Context, operation: &Operation) -> Result<()> {
+    check::expectations(ctx, operation)?;
+    check::contents(ctx, operation)
+}
+
 /// Checks that everything is as the operation expects, then writes it down and carries it out, in this context's
 /// transaction. When this returns, the changes survive a power loss. A crash leaves nothing changed or an open operation.
 ///
 /// # Errors
-/// `CHANGED_MEANWHILE`, `IN_THE_WAY`, `WORKSPACE_IN_THE_WAY`, `BRANCH_IN_USE`, `GIT_LOCKED`, `OPERATION_OPEN`: nothing was
-/// changed, or it was put back. After any other error a merge was put back too; anything else stays open, for
-/// `rollback --continue` or `--abort`.
+/// `CHANGED_MEANWHILE`, `IN_THE_WAY`, `WORKSPACE_IN_THE_WAY`, `BRANCH_IN_USE`, `GIT_LOCKED`, `OPERATION_OPEN`, and whatever a
+/// step says: nothing was changed, or everything was put back; the error says what could not be. Only where the way back
+/// waits for something (room on the disk, a lock of git's) the operation stays open, for `rollback --abort`.
 pub fn run(ctx: &mut Context, operation: Operation) -> Result<Done> {
     ctx.no_open_operation()?;
     check::expectations(ctx, &operation)?;
@@ -58,46 +76,63 @@ pub fn run(ctx: &mut Context, operation: Operation) -> Result<Done> {
         ctx.repo.exclude_folder(&folder)?;
     }
     steps::make_trash(ctx, &operation, &ctx.txn().clone())?;
+    let ready = steps::Contents::stage(ctx, &operation, &ctx.txn().clone())?;
     // Before the event that names it: a crash in between leaves a ref that is let go of with the others.
     keep::keep(ctx, &operation, &ctx.txn().clone())?;
     env::fault_point("journal.before-begin");
-    let kind = operation.kind.clone();
     ctx.append(Event::OperationBegan { operation: Box::new(operation.clone()) })?;
     env::fault_point("journal.begun");
     let txn = ctx.txn().clone();
-    match steps::carry_out(ctx, &operation, &txn, Attempt::First) {
+    match steps::carry_out(ctx, &operation, &txn, Attempt::First, &ready) {
         Ok(done) => {
-            let moved = steps::moved_aside(ctx, &operation, &txn)?;
-            end(ctx, OperationEnd::Done, moved)?;
+            let moved = steps::moved_aside(ctx, &operation, &txn);
+            moved.and_then(|moved| end(ctx, OperationEnd::Done, moved)).map_err(not_written_down)?;
             Ok(done)
         }
-        Err(error) if turns_back(&kind, error.code()) => match reverse_open(ctx, &error.to_string()) {
-            Ok(_) => Err(error.hint("everything was put back")),
-            Err(second) => {
-                tracing::warn!(%second, "an operation that failed could not be reversed at once");
-                Err(left_open(error))
+        Err(error) => {
+            // The way back may need the room.
+            drop(ready);
+            match reverse_open(ctx, &error.to_string()) {
+                Ok(ended) => Err(put_back(error, ended.as_ref())),
+                Err(second) => Err(left_open(error, &second)),
             }
-        },
-        Err(error) => Err(left_open(error)),
-    }
-}
-
-/// Whether an operation that fails half-way is reversed at once: a merge always, anything else where somebody changed
-/// something in this very moment, holds a lock, or the disk is full. What else the disk refused is left to the user.
-fn turns_back(kind: &OperationKind, code: Code) -> bool {
-    match kind {
-        OperationKind::Merge { .. } => true,
-        OperationKind::RollbackCheckpoint { .. }
-        | OperationKind::RollbackTask { .. }
-        | OperationKind::DeleteCheckpoints { .. }
-        | OperationKind::Undo { .. } => {
-            matches!(code, Code::ChangedMeanwhile | Code::InTheWay | Code::BranchInUse | Code::GitLocked | Code::DiskFull)
         }
     }
 }
 
-fn left_open(error: Error) -> Error {
-    error.hint("git axiom rollback --continue    tries to finish it").hint("git axiom rollback --abort    puts everything back")
+/// What failed, and what became of everything that was changed before it failed.
+pub fn put_back(error: Error, ended: Option<&Ended>) -> Error {
+    let Some(Ended { open, left, not_put_back, .. }) = ended else { return error };
+    if left.is_empty() && not_put_back.is_empty() {
+        return error.hint("everything was put back");
+    }
+    let mut error = error.hint("everything was put back, but for what follows");
+    if !left.is_empty() {
+        error = error.hint(format!("changed by somebody else meanwhile, and left as it is: {}", some_of(left, NAMED)));
+    }
+    if !not_put_back.is_empty() {
+        error = error.hint(format!("could not be put back: {}", some_of(not_put_back, NAMED)));
+    }
+    match open.operation.safety.as_ref().filter(|_| !not_put_back.is_empty()) {
+        Some(safety) => {
+            error.hint(format!("git axiom rollback checkpoint {safety}    brings it back, once nothing keeps it from that"))
+        }
+        None => error,
+    }
+}
+
+fn not_written_down(error: Error) -> Error {
+    error
+        .context("everything is changed, but that could not be written down")
+        .hint("git axiom rollback --continue    writes it down")
+        .hint("git axiom rollback --abort    puts everything back")
+}
+
+fn left_open(error: Error, second: &Error) -> Error {
+    error
+        .hint(format!("putting everything back did not end: {second}"))
+        .hint("git axiom rollback --abort    puts everything back")
+        .hint("git axiom rollback --continue    tries to finish it")
 }
 
 /// Finishes an operation that was interrupted (or its reversal), and returns it; `None` where none is open. Doing it
@@ -111,18 +146,34 @@ pub fn finish_open(ctx: &mut Context) -> Result<Option<Ended>> {
         return reverse_steps(ctx, open).map(Some);
     }
     in_transaction(ctx, &open.txn, |ctx| {
-        steps::carry_out(ctx, &open.operation, &open.txn, Attempt::Again)?;
+        steps::carry_out(ctx, &open.operation, &open.txn, Attempt::Again, &steps::Contents::default())?;
         let moved = steps::moved_aside(ctx, &open.operation, &open.txn)?;
         end(ctx, OperationEnd::Done, moved)
     })?;
-    Ok(Some(Ended { open, left: Vec::new() }))
+    Ok(Some(Ended { open, left: Vec::new(), not_put_back: Vec::new(), turned_back: None }))
+}
+
+/// As [`finish_open`]; what cannot be finished is taken back, so that the operation ends either way.
+///
+/// # Errors
+/// Only what passes by itself (`GIT_LOCKED`, `DISK_FULL`), and an outcome that cannot be written down; the operation stays
+/// open.
+pub fn end_open(ctx: &mut Context) -> Result<Option<Ended>> {
+    match finish_open(ctx) {
+        Err(error) if !error.passes() => {
+            let ended = reverse_open(ctx, &error.to_string())?;
+            Ok(ended.map(|ended| Ended { turned_back: Some(error), ..ended }))
+        }
+        outcome => outcome,
+    }
 }
 
 /// Turns an interrupted operation round: everything is as before it, but for what somebody else changed since, which is
-/// left alone. `None` where none is open.
+/// left alone, and what cannot be put back; both are named. `None` where none is open.
 ///
 /// # Errors
-/// As the steps say; the operation stays open, reversing.
+/// Only what passes by itself (`GIT_LOCKED`, `DISK_FULL`), and an outcome that cannot be written down; the operation stays
+/// open, reversing.
 pub fn reverse_open(ctx: &mut Context, reason: &str) -> Result<Option<Ended>> {
     let Some(mut open) = ctx.state().record.open.clone() else { return Ok(None) };
     if !open.reversing {
@@ -134,17 +185,17 @@ pub fn reverse_open(ctx: &mut Context, reason: &str) -> Result<Option<Ended>> {
 }
 
 fn reverse_steps(ctx: &mut Context, open: OpenOperation) -> Result<Ended> {
-    let left = in_transaction(ctx, &open.txn, |ctx| {
+    let (left, not_put_back) = in_transaction(ctx, &open.txn, |ctx| {
         let inverse = open.operation.clone().inverse(open.operation.kind.clone(), open.operation.title.clone());
         // The same trash: what the first direction moved there tells the other one how far it got.
-        let done = steps::carry_out(ctx, &inverse, &open.txn, Attempt::Back)?;
+        let done = steps::carry_out(ctx, &inverse, &open.txn, Attempt::Back, &steps::Contents::default())?;
         let aside = steps::moved_aside(ctx, &inverse, &open.txn)?;
         let stays = steps::put_back(ctx, &aside)?;
         end(ctx, OperationEnd::Aborted, Vec::new())?;
         let stays = stays.iter().map(|moved| format!("the place of '{}', which is in the trash", moved.now_at.display()));
-        Ok(done.left.into_iter().chain(stays).collect())
+        Ok((done.left.into_iter().chain(stays).collect(), done.not_put_back))
     })?;
-    Ok(Ended { open, left })
+    Ok(Ended { open, left, not_put_back, turned_back: None })
 }
 
 /// The outcome event. What it does to the state is decided under the state lock, by what the state is by then.
@@ -154,12 +205,12 @@ fn end(ctx: &mut Context, end: OperationEnd, moved: Vec<AsideChange>) -> Result<
         let Some(open) = &now.record.open else {
             return Err(Error::new(Code::Internal, "an operation ended that is not open"));
         };
-        let (edits, restored) = match end {
+        let Settled { edits, restored, mode } = match end {
             OperationEnd::Done => open.operation.settle(now),
-            OperationEnd::Aborted => (Vec::new(), None),
+            OperationEnd::Aborted => Settled::default(),
         };
         let gates = gates_of_merges(now, &edits, restored.as_deref());
-        Ok(std::iter::once(Event::OperationEnded { end, edits, restored, moved: moved.clone() }).chain(gates).collect())
+        Ok(std::iter::once(Event::OperationEnded { end, edits, restored, mode, moved: moved.clone() }).chain(gates).collect())
     })?;
     env::fault_point("journal.ended");
     Ok(())

@@ -12,6 +12,7 @@ use crate::domain::ids::CaseId;
 use crate::domain::names::{Oid, RefName, RepoPath};
 use crate::domain::operation::{BranchAdvance, Operation, OperationKind, RefChange};
 use crate::domain::state::State;
+use crate::domain::task_branches;
 use crate::domain::text::Change;
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -76,7 +77,7 @@ pub fn merge_task(ctx: &mut Context, task: &CaseId, approved: bool) -> Result<Me
                     // A transaction of its own: the trash of the last try says nothing about the next.
                     ctx.act_as(ctx.by().clone())?;
                 }
-                Err(error) if error.code() == Code::InTheWay => {
+                Err(error) if matches!(error.code(), Code::InTheWay | Code::HoldsMount) => {
                     return Ok(MergeOutcome::InTheWay { what: error.to_string() });
                 }
                 Err(error) => return Err(error),
@@ -101,9 +102,14 @@ fn attempt(ctx: &mut Context, task: &CaseId, approved: bool) -> Result<MergeOutc
         let what = format!("'{task}' is a {} that is {}, so it cannot be merged", case.kind, case.status);
         return Err(Error::new(Code::InvalidTransition, what).hint("only a task that is done is merged"));
     }
+    if let Some(workspace) = ctx.state().restorable.workspaces.get(task) {
+        // It goes to the trash when the task is merged.
+        files::holds_no_mount(Path::new(&workspace.path))?;
+    }
     let target = target_branch(ctx)?;
     let Some(old) = ctx.repo.read_ref(&target)? else { return Ok(MergeOutcome::TargetMissing { target }) };
     let branch = branch_of(ctx, task);
+    workspaces::branch_is_not_others(ctx, task)?;
     let Some(work) = ctx.repo.read_ref(&branch)? else {
         return Err(Error::new(Code::InvalidTransition, format!("the branch {} of '{task}' is gone", branch.short()))
             .hint(format!("git axiom rollback task {task}    starts it afresh")));
@@ -159,7 +165,7 @@ fn attempt(ctx: &mut Context, task: &CaseId, approved: bool) -> Result<MergeOutc
 pub fn branch_of(ctx: &Context, task: &CaseId) -> RefName {
     match ctx.state().restorable.workspaces.get(task) {
         Some(workspace) => workspace.branch.clone(),
-        None => RefName::branch(&format!("axiom/{task}")),
+        None => task_branches::branch_of(task),
     }
 }
 

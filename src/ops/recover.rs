@@ -5,10 +5,10 @@ use serde::Serialize;
 use crate::domain::agent::Stage;
 use crate::domain::ids::{AgentId, CaseId};
 use crate::error::Result;
-use crate::ops::checkpoint;
 use crate::ops::context::Context;
 use crate::ops::supervise::notice::Watcher;
 use crate::ops::supervise::{self, Attend, Options};
+use crate::ops::{checkpoint, repair};
 use crate::process::keeper_state;
 use crate::process::spec::KeeperState;
 
@@ -32,6 +32,10 @@ pub struct View {
     pub forgotten_checkpoints: Vec<String>,
     /// Git lock files that nobody seems to own.
     pub locks: Vec<String>,
+    /// Loose objects that are not what their names say: a power loss left them.
+    pub damaged_objects: Vec<String>,
+    /// What is lost of such objects, in words.
+    pub lost_objects: Vec<String>,
 }
 
 /// A task that is active while no supervisor runs.
@@ -62,6 +66,10 @@ pub fn look(context: &Context) -> Result<View> {
     view.checkpoint = state.record.checkpoint_intent.as_ref().map(ToString::to_string);
     view.locks = context.repo.git_locks()?.iter().map(|lock| lock.path.display().to_string()).collect();
     view.forgotten_checkpoints = checkpoint::look_for_lost(context, false)?.unknown.iter().map(ToString::to_string).collect();
+    if !context.repo.objects_are_proved() {
+        view.damaged_objects = context.repo.doubtful_objects()?.iter().map(ToString::to_string).collect();
+    }
+    view.lost_objects = repair::lost_objects(context)?;
     for agent in state.busy_agents() {
         let Some(work) = &agent.work else { continue };
         let orphan = |reasoning: &str| Orphan {
@@ -82,9 +90,12 @@ pub fn look(context: &Context) -> Result<View> {
             KeeperState::Alive(_) | KeeperState::Starting => view.resumable.push(orphan("it still runs, and is taken over")),
             KeeperState::Ended(_) => view.resumable.push(orphan("it has ended, and its result is taken up")),
             KeeperState::NotStarted => view.resumable.push(orphan("its program was never started")),
-            KeeperState::Dead(_) if retries >= context.config.recovery.max_retries => {
+            KeeperState::Dead(_) | KeeperState::Unproved(_) if retries >= context.config.recovery.max_retries => {
                 view.failed.push(orphan("its keeper died, and it has crashed too often"));
             }
+            KeeperState::Unproved(_) => view.reset.push(orphan(
+                "the machine stopped before its work was on disk: what is left is captured and committed, and it starts again",
+            )),
             KeeperState::Dead(_) => view.reset.push(orphan("its keeper died: what it left is committed, and it starts again")),
         }
     }
@@ -93,6 +104,7 @@ pub fn look(context: &Context) -> Result<View> {
         || view.operation.is_some()
         || view.checkpoint.is_some()
         || !view.forgotten_checkpoints.is_empty()
+        || !view.damaged_objects.is_empty()
         || !(view.resumable.is_empty() && view.reset.is_empty() && view.failed.is_empty());
     Ok(view)
 }

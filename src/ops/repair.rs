@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Code, Result};
 use crate::ops::context::Context;
-use crate::ops::{checkpoint, journal, merge, rollback_task, tidy, workspaces};
+use crate::ops::{checkpoint, journal, mend, merge, rollback_task, tidy, workspaces};
 
 /// A lock file of git's is only looked at when it has been left alone for this long.
 const LOCK_AGE: Duration = Duration::from_secs(2);
@@ -30,9 +30,15 @@ pub struct Repaired {
 pub fn repair(context: &mut Context) -> Result<Repaired> {
     let mut report = Repaired::default();
     context.layout().ensure()?;
+    let other_boot = !context.repo.objects_are_proved();
     context.with_operation_lock(|context| {
+        report.done.extend(std::mem::take(&mut context.mended));
+        report.done.extend(mend::registrations(context)?);
         wait_for_new_locks(context)?;
         clear_locks(context, &mut report)?;
+        if other_boot || context.state().record.session.as_ref().is_some_and(|session| session.state.is_open()) {
+            mend::contents(context, &mut report)?;
+        }
         finish_operation(context, &mut report)?;
         if let Some(name) = context.state().record.checkpoint_intent.clone() {
             report.done.push(match checkpoint::complete_intent(context)? {
@@ -45,7 +51,7 @@ pub fn repair(context: &mut Context) -> Result<Repaired> {
         close_settled(context, &mut report);
         heal_checkpoints(context, &mut report);
         empty_trash(context, &mut report);
-        Ok(())
+        objects(context, &mut report)
     })?;
     Ok(report)
 }
@@ -95,22 +101,19 @@ fn finish_operation(context: &mut Context, report: &mut Repaired) -> Result<()> 
         report.done.push(format!("'{title}' was interrupted and is now reversed"));
         return Ok(());
     }
-    match journal::finish_open(context) {
-        Ok(_) => report.done.push(format!("'{title}' was interrupted and is now finished")),
-        // Something changed since, so that it cannot go on: going back touches only what was already changed.
-        Err(error) if error.code() == Code::ChangedMeanwhile || error.code() == Code::InTheWay => {
-            let ended = journal::reverse_open(context, &error.to_string())?;
-            say_what_was_left(report, ended);
-            report.done.push(format!("'{title}' was interrupted, could not be finished ({error}) and is now reversed"));
-        }
-        Err(error) => return Err(error),
-    }
+    let Some(ended) = journal::end_open(context)? else { return Ok(()) };
+    report.done.push(match &ended.turned_back {
+        None => format!("'{title}' was interrupted and is now finished"),
+        Some(error) => format!("'{title}' was interrupted, could not be finished ({error}) and is now reversed"),
+    });
+    say_what_was_left(report, Some(ended));
     Ok(())
 }
 
 fn say_what_was_left(report: &mut Repaired, ended: Option<journal::Ended>) {
-    let left = ended.into_iter().flat_map(|ended| ended.left);
-    report.left.extend(left.map(|what| format!("changed by somebody else meanwhile, and left as it is: {what}")));
+    let Some(journal::Ended { left, not_put_back, .. }) = ended else { return };
+    report.left.extend(left.iter().map(|what| format!("changed by somebody else meanwhile, and left as it is: {what}")));
+    report.left.extend(not_put_back.iter().map(|what| format!("could not be put back: {what}")));
 }
 
 /// A crash between a merge and the end of its workspace leaves that standing.
@@ -146,13 +149,48 @@ fn heal_checkpoints(context: &mut Context, report: &mut Repaired) {
     }
 }
 
+/// Objects that the operation lock has put aside, what is lost of them, and tags that can be made again.
+fn objects(context: &mut Context, report: &mut Repaired) -> Result<()> {
+    context.repo.finish_landings()?;
+    context.repo.clear_kept_packs()?;
+    let proof = std::mem::take(&mut context.proof);
+    if !proof.put_aside.is_empty() {
+        let damaged: Vec<_> =
+            context.state().record.checkpoints.values().filter(|one| !context.repo.holds(&one.tag)).cloned().collect();
+        for record in damaged {
+            match checkpoint::complete_all(context, std::slice::from_ref(&record.name)) {
+                Ok(()) => report.done.push(format!("the tag of checkpoint {} was made again", record.name)),
+                Err(error) => report.left.push(error.to_string()),
+            }
+        }
+        let (bad, again) = (proof.put_aside.len(), proof.written_again.len());
+        report.done.push(format!("{bad} objects were not what their names say: put aside, and {again} of them written again"));
+    }
+    report.left.extend(lost_objects(context)?);
+    Ok(())
+}
+
+/// A line for each object that was put aside, that something needs, and that could not be written again.
+///
+/// # Errors
+/// `IO_FAILED`; those of starting git.
+pub fn lost_objects(context: &Context) -> Result<Vec<String>> {
+    let lost = context.repo.needed_of(context.repo.lost_objects()?)?;
+    let words = lost.iter().map(|(oid, place)| {
+        format!("object {oid} is lost: what is left of it is '{}'; 'git fsck' says what needs it", place.display())
+    });
+    Ok(words.collect())
+}
+
 /// What nobody can want back any more. Failing here is no reason not to go on.
 fn empty_trash(context: &Context, report: &mut Repaired) {
     match tidy::tidy(context) {
-        Ok(0) => {}
-        Ok(gone) => {
-            let days = context.config.checkpoints.keep_deleted_days;
-            report.done.push(format!("{gone} things in the trash were older than {days} days, and are gone"));
+        Ok(tidied) => {
+            if tidied.gone > 0 {
+                let (gone, days) = (tidied.gone, context.config.checkpoints.keep_deleted_days);
+                report.done.push(format!("{gone} things in the trash were older than {days} days, and are gone"));
+            }
+            report.left.extend(tidied.left.iter().map(|error| format!("the trash was not emptied of all: {error}")));
         }
         Err(error) => report.left.push(format!("the trash was not emptied: {error}")),
     }

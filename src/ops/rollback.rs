@@ -2,10 +2,12 @@
 
 pub(super) mod branches;
 mod left_alone;
+mod not_restored;
 mod one_worktree;
 pub(super) mod plan;
 mod preview;
 pub(super) mod quiet;
+mod refs;
 pub(super) mod submodules;
 pub(super) mod workspace;
 pub(super) mod worktree;
@@ -24,10 +26,13 @@ use crate::error::{Code, Error, Result};
 use crate::git::{Attempt, MovedAside, Restore};
 use crate::ops::checkpoint::{self, Captured, Wanted};
 use crate::ops::context::Context;
-use crate::ops::journal;
+use crate::ops::{journal, repair};
 
-pub use preview::{CommitLine, FileFate, FileLine, FileLoss, GoneLine, HeadLine, OperationLine, Preview, WorkspaceLine};
+pub use preview::{
+    CommitLine, FileFate, FileLine, FileLoss, GoneLine, HeadLine, NotRestored, OperationLine, Preview, WorkspaceLine,
+};
 pub use quiet::AgentLine;
+pub use refs::{LocalRefs, MovedRef, RefLeft, RefLine};
 
 /// A rollback that was done.
 #[derive(Debug)]
@@ -51,6 +56,8 @@ pub struct Wish<'a> {
     pub name: &'a str,
     /// The one worktree to go back in, everything else left alone; `None` for all that a checkpoint restores.
     pub only: Option<&'a Path>,
+    /// What becomes of local refs; in one worktree alone they stay.
+    pub refs: LocalRefs,
 }
 
 impl Wish<'_> {
@@ -63,7 +70,7 @@ impl Wish<'_> {
         match self.only {
             Some(path) => one_worktree::make(ctx, record, document, now, path),
             None => {
-                let plan = plan::make(ctx, record, document, now)?;
+                let plan = plan::make(ctx, record, document, now, self.refs)?;
                 left_alone::refuse_from_there(ctx, document, now, &plan.operation)?;
                 Ok(plan)
             }
@@ -75,12 +82,13 @@ impl Wish<'_> {
 ///
 /// # Errors
 /// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`, `CHECKPOINT_DAMAGED`, `BRANCH_IN_USE`, `OPERATION_OPEN`; those of a capture;
-/// `INVALID_INPUT` where it was called in a worktree that the checkpoint holds and that would stay as it is.
+/// `INVALID_INPUT` where it was called in a worktree that the checkpoint holds and that would stay as it is; `HOLDS_MOUNT`.
 pub fn preview(ctx: &Context, wish: Wish<'_>) -> Result<Preview> {
     ctx.no_open_operation()?;
     let (record, document) = target(ctx, wish.name)?;
     let captured = checkpoint::capture_all(ctx)?;
     let plan = wish.plan(ctx, (&record, &document), &captured)?;
+    journal::rehearse(ctx, &plan.operation)?;
     let mut preview = plan.preview;
     preview.agents = quiet::at_work(ctx)?;
     for change in &plan.operation.worktrees {
@@ -207,18 +215,26 @@ fn is_whole(ctx: &Context, record: &CheckpointRecord, document: &CheckpointDocum
     captures.into_iter().all(whole) && document.refs.values().all(|commit| ctx.repo.has_difference(base, commit))
 }
 
-/// Finishes the operation that was interrupted; `None` where none was.
+/// Finishes the operation that was interrupted, or takes it back where that cannot be; `None` where none was.
 ///
 /// # Errors
-/// As the steps say; the operation stays open.
+/// What passes by itself (`GIT_LOCKED`, `DISK_FULL`); the operation stays open.
 pub fn go_on(ctx: &mut Context) -> Result<Option<journal::Ended>> {
-    ctx.with_operation_lock(journal::finish_open)
+    ctx.with_operation_lock(journal::end_open)
 }
 
-/// Puts everything back as it was before the operation that was interrupted; `None` where none was.
+/// Puts everything back as it was before the operation that was interrupted; `None` where none was. Lock files of dead git
+/// commands do not stop it.
 ///
 /// # Errors
-/// As the steps say; the operation stays open.
+/// What passes by itself (`GIT_LOCKED`, `DISK_FULL`); the operation stays open.
 pub fn abort(ctx: &mut Context) -> Result<Option<journal::Ended>> {
-    ctx.with_operation_lock(|ctx| journal::reverse_open(ctx, "asked for"))
+    let reverse = |ctx: &mut Context| journal::reverse_open(ctx, "asked for");
+    match ctx.with_operation_lock(reverse) {
+        Err(error) if error.code() == Code::GitLocked => {
+            repair::clear_dead_locks(ctx)?;
+            ctx.with_operation_lock(reverse)
+        }
+        outcome => outcome,
+    }
 }

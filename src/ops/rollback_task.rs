@@ -25,8 +25,8 @@ use crate::ops::rollback::quiet::{self, Paused};
 use crate::ops::supervise::Options;
 use crate::ops::supervise::notice::Watcher;
 
-pub(in crate::ops) use resolve::put_finished_aside;
 pub use resolve::{Settling, settling};
+pub(in crate::ops) use resolve::{noted, put_finished_aside};
 
 pub use plan::{ConflictLine, MergeLine, Preview, RevertLine, SkippedLine};
 

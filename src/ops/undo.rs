@@ -5,6 +5,7 @@ mod checkpoints;
 mod needs;
 mod preview;
 mod since;
+mod standing;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -30,6 +31,7 @@ use crate::ops::rollback::worktree::head_state;
 use crate::ops::{history, journal};
 
 pub use preview::{FileAction, Preview};
+pub use standing::Standing;
 
 /// A transaction that is to be taken back.
 #[derive(Debug, Clone)]
@@ -79,13 +81,15 @@ pub fn changed_since(ctx: &Context, id: &TxnId) -> Result<Vec<Transaction>> {
     Ok(undo::changed_since(&all, id).into_iter().cloned().collect())
 }
 
-/// The transactions of which something that an undo needs is gone, though the log says that they can be undone; with what
-/// there is to say of it. A quick look, for lists: [`check`] proves it.
+/// The newest transactions that can be taken back now, at most `most` of them.
 ///
 /// # Errors
-/// `GIT_FAILED` where refs cannot be read.
-pub fn lost<'t>(ctx: &Context, all: impl Iterator<Item = &'t Transaction>) -> Result<BTreeMap<&'t TxnId, String>> {
-    Ok(needs::lost(ctx, all)?.into_iter().collect())
+/// The codes of a damaged log; `GIT_FAILED` where refs cannot be read.
+pub fn possible(ctx: &Context, most: usize) -> Result<Vec<Transaction>> {
+    let all = history::transactions(ctx)?;
+    let standing = Standing::new(ctx, &all)?;
+    let found = all.iter().rev().filter(|one| one.undo_of.is_none() && standing.obstacle(one).is_none());
+    Ok(found.take(most).cloned().collect())
 }
 
 /// Finds out whether a transaction can be taken back now, and what that changes; changes nothing.
@@ -95,10 +99,10 @@ pub fn lost<'t>(ctx: &Context, all: impl Iterator<Item = &'t Transaction>) -> Re
 /// needs is no longer kept.
 pub fn check(ctx: &Context, chosen: &Chosen) -> Result<Preview> {
     ctx.no_open_operation()?;
-    let captured = if touches_files(&chosen.transaction) { Some(checkpoint::capture_all(ctx)?) } else { None };
+    let captured = if chosen.transaction.moves() { Some(checkpoint::capture_all(ctx)?) } else { None };
     let operation = operation(ctx, chosen, captured.as_ref())?;
-    journal::check(ctx, &operation)?;
-    preview::preview(ctx, &operation)
+    journal::rehearse(ctx, &operation)?;
+    preview::preview(ctx, &operation, &lost_asides(&chosen.transaction))
 }
 
 /// Takes a transaction back. Agents are stopped where their workspaces change. When it returns, all of it survives a power
@@ -124,7 +128,7 @@ fn locked(ctx: &mut Context, id: &TxnId) -> Result<Undone> {
     let chosen = choose(ctx, &Asked::Named(id.to_string()))?;
     let mut safety = None;
     let mut captured = None;
-    if touches_files(&chosen.transaction) {
+    if chosen.transaction.moves() {
         let (record, taken) = checkpoint::create_locked(ctx, &Wanted::by(Trigger::BeforeUndo))?;
         (safety, captured) = (Some(record), Some(taken));
         env::fault_point("undo.safe");
@@ -138,18 +142,14 @@ fn locked(ctx: &mut Context, id: &TxnId) -> Result<Undone> {
     if let Some(captured) = &captured {
         journal::keep_bytes_replaced(ctx, &mut operation, captured)?;
     }
-    let preview = preview::preview(ctx, &operation)?;
+    let mut preview = preview::preview(ctx, &operation, &lost_asides(&chosen.transaction))?;
     let done = journal::run(ctx, operation.clone())?;
     env::fault_point("undo.before-tags");
     checkpoints::follow(ctx, &operation)?;
-    let journal::Done { moved_aside, brought_back, still_aside, files: _, left: _ } = done;
+    let journal::Done { moved_aside, brought_back, still_aside, lost, files: _, left: _, not_put_back: _ } = done;
+    preview.lost.extend(lost.iter().map(|place| place.display().to_string()));
     let (txn, safety) = (ctx.txn().clone(), safety.map(|record| record.name));
     Ok(Undone { preview, txn, safety, moved_aside, brought_back, still_aside })
-}
-
-fn touches_files(transaction: &Transaction) -> bool {
-    let Transaction { refs, advances, worktrees, workspaces, .. } = transaction;
-    !(refs.is_empty() && advances.is_empty() && worktrees.is_empty() && workspaces.is_empty())
 }
 
 /// The operation that takes a transaction back, given what is in the worktrees now.
@@ -159,14 +159,19 @@ fn operation(ctx: &Context, chosen: &Chosen, captured: Option<&Captured>) -> Res
     let kind = OperationKind::Undo { of: transaction.id.clone() };
     let mut forward = Operation::new(kind.clone(), transaction.what.clone());
     forward.refs.clone_from(&transaction.refs);
+    forward.stash.clone_from(&transaction.stash);
     forward.advances.clone_from(&transaction.advances);
     forward.worktrees.clone_from(&transaction.worktrees);
     forward.workspaces.clone_from(&transaction.workspaces);
-    // What the trash was emptied of cannot come back.
-    let in_trash = |change: &&AsideChange| Path::new(&change.trash).join(change.path.to_path()).symlink_metadata().is_ok();
-    forward.asides = transaction.asides.iter().filter(in_trash).cloned().collect();
+    // What the trash was emptied of cannot come back: see `lost_asides`.
+    forward.asides = transaction.asides.iter().filter(|change| is_in_trash(change)).cloned().collect();
     let mut operation = forward.inverse(kind, format!("{} of '{what}'", if *redo { "redo" } else { "undo" }));
+    // What somebody took out of the stash, or put back into it, is as it shall be.
+    let there: BTreeSet<Oid> =
+        if operation.stash.is_empty() { BTreeSet::new() } else { ctx.repo.stash()?.into_iter().map(|entry| entry.id).collect() };
+    operation.stash.retain(|change| there.contains(&change.entry.id) == (change.way == Way::PutAside));
     operation.edits = undo::edits(transaction, ctx.state())?;
+    operation.mode = undo::mode(transaction, ctx.state().restorable.mode)?;
     if let Some(captured) = captured {
         for change in &mut operation.worktrees {
             *change = rebased(ctx, transaction, change, captured)?;
@@ -190,6 +195,15 @@ fn operation(ctx: &Context, chosen: &Chosen, captured: Option<&Captured>) -> Res
     branches_are_free(ctx, &operation)?;
     checkpoints::names_are_free(ctx, &operation)?;
     Ok(operation)
+}
+
+fn is_in_trash(change: &AsideChange) -> bool {
+    Path::new(&change.trash).join(change.path.to_path()).symlink_metadata().is_ok()
+}
+
+/// What the transaction moved out of its way and is no longer in the trash.
+fn lost_asides(transaction: &Transaction) -> Vec<AsideChange> {
+    transaction.asides.iter().filter(|change| !is_in_trash(change)).cloned().collect()
 }
 
 /// A worktree's change on top of what is there now: the paths that the transaction changed go back, all others stay.

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::hold::Holds;
 use super::spec::KeeperRecord;
 use super::sys;
+use crate::env;
 use crate::error::{Code, Error, Result};
 
 /// The longest a hold lasts, whatever was asked for.
@@ -128,7 +129,7 @@ fn command(keeper: &KeeperRecord, request: &Request) -> Result<()> {
     let asked = Connection::open(keeper).and_then(|mut connection| connection.ask(request));
     match asked {
         Ok(_) => Ok(()),
-        Err(_) if sys::boot_id() == keeper.boot && sys::send(keeper.keeper, Signal::TERM) => Ok(()),
+        Err(_) if env::boot_id() == keeper.boot && sys::send(keeper.keeper, Signal::TERM) => Ok(()),
         Err(error) => Err(error),
     }
 }

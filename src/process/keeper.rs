@@ -16,7 +16,7 @@ use super::spool::Spool;
 use super::{run, sys};
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files::{self, FileLock, LockAttempt};
+use crate::files::{self, FileLock, LockAttempt, WholeFolder};
 
 /// How long a lock is waited for: the keeper of the last iteration may just be ending, and readers look at locks.
 const LOCK_PATIENCE: Duration = Duration::from_secs(5);
@@ -36,6 +36,8 @@ pub(crate) struct Keeper {
     /// SIGTERM came: the way to stop a keeper whose socket is gone.
     pub terminate: Arc<AtomicBool>,
     pub workspace_lock: FileLock,
+    /// Where the program writes: its workspace, and git's folders.
+    pub written: Vec<WholeFolder>,
     /// Freed by the end of the process only.
     pub _own_lock: FileLock,
 }
@@ -93,6 +95,7 @@ fn prepare(spec_path: &Path, still_wanted: &dyn Fn(&KeeperSpec) -> Result<bool>)
         return Ok(None);
     }
     let record = record(&spec, started_at)?;
+    let written = written(&spec)?;
     spec::write_json(&spec.dir.join(spec::KEEPER), &record)?;
     env::fault_point("keeper.recorded");
     let temp = record.runtime.join("tmp");
@@ -109,7 +112,14 @@ fn prepare(spec_path: &Path, still_wanted: &dyn Fn(&KeeperSpec) -> Result<bool>)
             return Err(error);
         }
     };
-    Ok(Some(Keeper { spec, record, spool, spool_folder, temp, holds, commands, terminate, workspace_lock, _own_lock: own_lock }))
+    let _own_lock = own_lock;
+    Ok(Some(Keeper { spec, record, spool, spool_folder, temp, holds, commands, terminate, workspace_lock, written, _own_lock }))
+}
+
+/// What the program's work is in. A workspace that is none is found out before anything is started in it.
+fn written(spec: &KeeperSpec) -> Result<Vec<WholeFolder>> {
+    let folders = [&spec.workspace, &spec.state_check.common_dir].into_iter().filter(|folder| folder.is_dir());
+    folders.map(|folder| WholeFolder::open(folder)).collect()
 }
 
 fn take(path: &Path, held: &str) -> Result<FileLock> {
@@ -159,7 +169,7 @@ fn record(spec: &KeeperSpec, started_at: Timestamp) -> Result<KeeperRecord> {
         dir: spec.dir.clone(),
         keeper: own.id,
         program: None,
-        boot: sys::boot_id(),
+        boot: env::boot_id(),
         socket: runtime.join("s"),
         runtime,
         started_at,

@@ -1,5 +1,6 @@
 //! Ending what a keeper left behind that died without recording an end.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -7,6 +8,7 @@ use rustix::process::Signal;
 
 use super::spec::{self, FAMILY, KeeperRecord, ProcessId};
 use super::sys::{self, Process, Table};
+use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 
@@ -41,7 +43,10 @@ pub fn end_leftovers(record: &KeeperRecord) -> Result<LeftoversEnded> {
     let marker = format!("AXIOM_TOKEN={}", record.token).into_bytes();
     let noted = noted(record)?;
     let done = end_all(&|table| find(table, &marker, &noted));
-    files::remove_scratch(&record.runtime)?;
+    // Only scratch: what is mounted in it, for one, is no reason to keep the task from going on.
+    if let Err(error) = files::remove_scratch(&record.runtime) {
+        tracing::warn!(%error, "a temporary folder of a keeper stays");
+    }
     Ok(done)
 }
 
@@ -76,7 +81,7 @@ pub fn clear_runtime(dir: &Path) -> Result<bool> {
     if is_kept(dir)? {
         return Ok(false);
     }
-    if let Some(record) = spec::read_json::<KeeperRecord>(&dir.join(spec::KEEPER))? {
+    if let Some(record) = spec::read_json::<KeeperRecord>(&dir.join(spec::KEEPER))?.filter(|record| is_of(record, dir)) {
         files::remove_scratch(&record.runtime)?;
     }
     Ok(true)
@@ -90,9 +95,16 @@ pub fn runs_with_runtime(agents: &Path) -> Result<Vec<PathBuf>> {
     let mut found = runs(agents)?;
     found.retain(|run| {
         let record = spec::read_json::<KeeperRecord>(&run.join(spec::KEEPER)).ok().flatten();
-        record.is_some_and(|record| record.runtime.exists())
+        record.is_some_and(|record| is_of(&record, run) && record.runtime.exists())
     });
     Ok(found)
+}
+
+/// Whether a record is of the keeper of this very run: in a copied repository it names the original's folder, and the temporary
+/// folder of a keeper that may live.
+fn is_of(record: &KeeperRecord, run: &Path) -> bool {
+    let place = |path: &Path| std::fs::metadata(path).map(|meta| (meta.dev(), meta.ino()));
+    matches!((place(&record.dir), place(run)), (Ok(noted), Ok(here)) if noted == here)
 }
 
 /// The folders of all runs below the agents' folder.
@@ -139,7 +151,7 @@ fn end_all(find: &dyn Fn(&Table) -> Vec<Process>) -> LeftoversEnded {
 
 /// What the keeper had noted. Numbers of an earlier start of the machine mean nothing.
 fn noted(record: &KeeperRecord) -> Result<Vec<ProcessId>> {
-    if sys::boot_id() != record.boot {
+    if env::boot_id() != record.boot {
         return Ok(Vec::new());
     }
     let bytes = files::read_optional(&record.runtime.join(FAMILY), 16 * 1024 * 1024)?;

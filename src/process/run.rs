@@ -8,12 +8,12 @@ use super::control::{self, Command};
 use super::family::{self, Ended};
 use super::keeper::Keeper;
 use super::output::Output;
-use super::spec::{self, EndCause, ExitRecord, OutputRecord, ProcessId, StopSignal};
+use super::spec::{self, EndCause, ExitRecord, OutputRecord, ProcessId, StopSignal, WorkOnDisk};
 use super::{agent, sys};
 use crate::domain::signal::{Signal as Said, markers};
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
+use crate::files::{self, WholeFolder};
 
 /// How often the keeper looks around.
 const TICK: Duration = Duration::from_millis(20);
@@ -53,7 +53,10 @@ pub(crate) fn run(mut keeper: Keeper) -> Result<()> {
     // What was said in the last moment counts too. A flood is taken in several batches.
     while keeper.spool.take() > 0 {}
     env::fault_point("keeper.ended");
-    write_end(&keeper, end)?;
+    // The record says that the work is there, so the work is on disk before it.
+    let work = sync_work(&keeper);
+    env::fault_point("keeper.work-synced");
+    write_end(&keeper, end, work)?;
     env::fault_point("keeper.end-recorded");
     // Freed before the clean-up, which may take long, so that the next iteration can begin.
     drop(keeper.workspace_lock);
@@ -167,7 +170,13 @@ impl Watch<'_> {
                     self.cause = EndCause::Killed;
                     return Duration::ZERO;
                 }
-                Ok(Command::Stop) => self.ask(EndCause::Stopped),
+                // It may have ended by itself a moment ago: then that is how it ended.
+                Ok(Command::Stop) => {
+                    reaper.collect();
+                    if reaper.status.is_none() {
+                        self.ask(EndCause::Stopped);
+                    }
+                }
                 Err(mpsc_error) => {
                     // Disconnected: the socket's thread is gone, and recv would return at once.
                     if mpsc_error == std::sync::mpsc::RecvTimeoutError::Disconnected {
@@ -234,7 +243,16 @@ impl Watch<'_> {
     }
 }
 
-fn write_end(keeper: &Keeper, end: End) -> Result<()> {
+/// Syncs what the program and its tools wrote. Nobody knows their files, so it is all of their file systems.
+fn sync_work(keeper: &Keeper) -> WorkOnDisk {
+    let outcome: Result<()> = keeper.written.iter().try_for_each(WholeFolder::sync);
+    match outcome {
+        Ok(()) => WorkOnDisk::Synced,
+        Err(error) => WorkOnDisk::Failed { why: error.to_string() },
+    }
+}
+
+fn write_end(keeper: &Keeper, end: End, work: WorkOnDisk) -> Result<()> {
     let dir = &keeper.record.dir;
     let mut said: Vec<Said> = markers(&String::from_utf8_lossy(&end.tail), &keeper.spec.token);
     let older = said.len().saturating_sub(MAX_MARKERS);
@@ -258,6 +276,7 @@ fn write_end(keeper: &Keeper, end: End) -> Result<()> {
         cpu_millis: sys::children_cpu_millis(),
         ended_descendants: end.ended.count,
         survivors: end.ended.survivors,
+        work,
     };
     let begun = Instant::now();
     loop {

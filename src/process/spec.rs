@@ -252,6 +252,44 @@ pub struct ExitRecord {
     pub ended_descendants: u64,
     /// Processes that could not be ended (stuck in the kernel).
     pub survivors: Vec<i32>,
+    /// Whether what the program wrote was on disk before this record. Older keepers did not see to it.
+    #[serde(default)]
+    pub work: WorkOnDisk,
+}
+
+/// Whether what a program wrote, in its workspace and in git's folders, is on disk.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "camelCase")]
+pub enum WorkOnDisk {
+    /// Nobody saw to it: it is there until the machine stops.
+    #[default]
+    Unknown,
+    /// It was synced before the end was recorded.
+    Synced,
+    /// Syncing it failed: what of it is on disk nobody knows.
+    Failed {
+        /// Why.
+        why: String,
+    },
+}
+
+impl WorkOnDisk {
+    /// Whether the work is what the program left, in another start of the machine (`rebooted`) than it was done in.
+    fn is_whole(&self, rebooted: bool) -> bool {
+        match self {
+            Self::Synced => true,
+            Self::Unknown => !rebooted,
+            Self::Failed { .. } => false,
+        }
+    }
+}
+
+impl ExitRecord {
+    /// Whether this end can be believed: the work that it speaks of is there as it was left. `keeper` is the record of the
+    /// keeper that wrote it, and `boot` this start of the machine.
+    pub fn is_proved(&self, keeper: Option<&KeeperRecord>, boot: &str) -> bool {
+        self.work.is_whole(keeper.is_none_or(|keeper| keeper.boot != boot))
+    }
 }
 
 /// What became of the output.
@@ -283,6 +321,9 @@ pub enum KeeperState {
     Ended(ExitRecord),
     /// The keeper died without recording an end: something may be left, see [`super::leftovers::end_leftovers`].
     Dead(KeeperRecord),
+    /// The machine stopped before the work was known to be on disk, or the disk did not take it: files may be empty or
+    /// missing, whatever was said of the run.
+    Unproved(KeeperRecord),
 }
 
 pub(crate) fn unreadable(path: &Path) -> Error {

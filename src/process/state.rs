@@ -7,8 +7,9 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::spec::{self, KeeperState};
+use super::spec::{self, ExitRecord, KeeperRecord, KeeperState};
 use crate::domain::signal::Signal;
+use crate::env;
 use crate::error::{Error, Result};
 use crate::files;
 
@@ -44,19 +45,22 @@ pub struct SignalsRead {
 pub fn keeper_state(dir: &Path) -> Result<KeeperState> {
     // A keeper writes exit.json before it frees its lock. So: a free lock and then no exit.json means that there never
     // will be one. Looking at the file only before the lock would call a keeper dead that ended in between.
-    if let Some(exit) = spec::read_json(&dir.join(spec::EXIT))? {
-        return Ok(KeeperState::Ended(exit));
-    }
-    let locked = files::is_locked(&dir.join(spec::KEEPER_LOCK))?;
-    let record = spec::read_json(&dir.join(spec::KEEPER))?;
-    if let Some(exit) = spec::read_json(&dir.join(spec::EXIT))? {
-        return Ok(KeeperState::Ended(exit));
-    }
-    Ok(match (locked, record) {
-        (true, Some(record)) => KeeperState::Alive(record),
-        (true, None) => KeeperState::Starting,
-        (false, Some(record)) => KeeperState::Dead(record),
-        (false, None) => KeeperState::NotStarted,
+    let exit: Option<ExitRecord> = spec::read_json(&dir.join(spec::EXIT))?;
+    let locked = if exit.is_some() { false } else { files::is_locked(&dir.join(spec::KEEPER_LOCK))? };
+    let record: Option<KeeperRecord> = spec::read_json(&dir.join(spec::KEEPER))?;
+    let exit = if exit.is_some() { exit } else { spec::read_json(&dir.join(spec::EXIT))? };
+    let boot = env::boot_id();
+    Ok(match (exit, locked, record) {
+        (Some(exit), _, record) if exit.is_proved(record.as_ref(), &boot) => KeeperState::Ended(exit),
+        (Some(_), _, Some(record)) => KeeperState::Unproved(record),
+        (Some(_), _, None) => {
+            return Err(spec::unreadable(dir).why(format!("there is a {} without a {}", spec::EXIT, spec::KEEPER)));
+        }
+        (None, true, Some(record)) => KeeperState::Alive(record),
+        (None, true, None) => KeeperState::Starting,
+        (None, false, Some(record)) if record.boot != boot => KeeperState::Unproved(record),
+        (None, false, Some(record)) => KeeperState::Dead(record),
+        (None, false, None) => KeeperState::NotStarted,
     })
 }
 

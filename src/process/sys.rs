@@ -194,11 +194,6 @@ pub(crate) fn command_lines() -> Vec<(i32, String)> {
     text.lines().filter_map(line).collect()
 }
 
-/// Which start of the machine this is; empty where the system does not tell.
-pub(crate) fn boot_id() -> String {
-    std::fs::read_to_string("/proc/sys/kernel/random/boot_id").map(|id| id.trim().to_owned()).unwrap_or_default()
-}
-
 /// The processor time of all collected children of this process, in milliseconds.
 pub(crate) fn children_cpu_millis() -> Option<u64> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;

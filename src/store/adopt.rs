@@ -50,7 +50,7 @@ fn keep(path: &Path, kept: &Path) -> Result<()> {
     let Some(name) = path.file_name() else { return Ok(()) };
     let second = kept.join(name);
     // What is appended to in place is copied, and so is all on a file system without hard links.
-    if name != "cases.jsonl" && files::hard_link(path, &second).is_ok() {
+    if name != "cases.jsonl" && matches!(files::hard_link(path, &second), Ok(Some(_))) {
         return Ok(());
     }
     match files::read_optional(path, u64::MAX - 1)? {

@@ -1,6 +1,9 @@
 //! `cases.jsonl`: the last word on every case, a source for recovery that does not depend on the event log.
 //!
 //! One line per change: `{"seq":…,"case":{…},"sum":"…"}`, later lines win. Rewritten when most of it is out of date.
+//!
+//! The last line's number says how far the file goes: nothing is appended while something before it is missing. What could
+//! not be written (a full disk) is seen by that, whoever comes next, and made good: see [`Standing`].
 
 use std::collections::BTreeMap;
 
@@ -14,6 +17,10 @@ use crate::error::{Code, Error, Result};
 use crate::files::{self, AppendFile};
 
 const MAX_FILE: u64 = 1024 * 1024 * 1024;
+
+/// How much of the file's end is searched for its last line. Where that is longer, the file is taken for one that is behind
+/// and is written anew, which costs time and nothing else.
+const LAST_LINE: u64 = 64 * 1024;
 
 #[derive(Serialize)]
 struct LineOut<'a> {
@@ -72,12 +79,78 @@ pub fn load(layout: &Layout) -> Result<Cases> {
     Ok(found)
 }
 
+/// How far the file goes, by its last good line.
+fn recorded(layout: &Layout) -> Result<u64> {
+    let Some(end) = files::read_end(&layout.cases(), LAST_LINE)? else { return Ok(0) };
+    let good = end.rsplit(|byte| *byte == b'\n').find_map(decode);
+    Ok(good.map_or(0, |line| line.seq))
+}
+
+/// How far the file has to go, and how far it is known to go.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Standing {
+    /// The number of the last event that changed a case.
+    changed: u64,
+    /// The number of an event up to which the file is known to have everything.
+    recorded: u64,
+}
+
+impl Standing {
+    /// Of a state that was loaded: the last event that changed a case.
+    pub fn loaded(changed: u64) -> Self {
+        Self { changed, recorded: 0 }
+    }
+
+    /// The number of the last event that changed a case.
+    pub fn changed(self) -> u64 {
+        self.changed
+    }
+
+    /// An event that somebody appended changed a case.
+    pub fn heard(&mut self, seq: u64) {
+        self.changed = seq;
+    }
+
+    /// Whether the file lacks something.
+    ///
+    /// # Errors
+    /// `IO_FAILED` with the path.
+    pub fn is_behind(&mut self, layout: &Layout, state: &State) -> Result<bool> {
+        if self.recorded < self.changed {
+            // Others may have recorded what they changed.
+            self.recorded = self.recorded.max(recorded(layout)?);
+        }
+        Ok(self.recorded < self.changed && !state.restorable.cases.is_empty())
+    }
+
+    /// Brings the file up to the state: with the new word on the cases `touched`, or whole, where it lacks something. The
+    /// caller holds the state lock, and `state` is the newest.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`: the next call makes it good.
+    pub fn catch_up(&mut self, layout: &Layout, state: &State, touched: &[CaseId]) -> Result<()> {
+        let behind = self.is_behind(layout, state);
+        if !touched.is_empty() {
+            self.changed = state.seq;
+        }
+        if behind? {
+            rewrite(layout, state)?;
+        } else if !touched.is_empty() {
+            record(layout, state, touched)?;
+        } else {
+            return Ok(());
+        }
+        self.recorded = state.seq;
+        Ok(())
+    }
+}
+
 /// Appends the new word on the cases `ids`; the caller holds the state lock. Not synced: the event log is, and is the
 /// truth. Where it has grown to several times its need it is rewritten.
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.
-pub fn record(layout: &Layout, state: &State, ids: &[CaseId]) -> Result<()> {
+fn record(layout: &Layout, state: &State, ids: &[CaseId]) -> Result<()> {
     let mut bytes = Vec::new();
     for case in ids.iter().filter_map(|id| state.restorable.cases.get(id)) {
         bytes.extend(encode(state.seq, case)?);

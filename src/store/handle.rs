@@ -11,14 +11,18 @@ use super::snapshot::{self, Snapshot};
 use super::{backup, cases, line, segments};
 use crate::domain::event::{By, Envelope, Event};
 use crate::domain::ids::{CaseId, TxnId};
+use crate::domain::place::Placing;
 use crate::domain::state::State;
-use crate::domain::touched::touched_cases;
+use crate::domain::touched::{changes_cases, touched_cases};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, AppendFile, FileLock, LockAttempt};
 
 /// How long an append waits for the state lock.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a snapshot waits for it, to record what `cases.jsonl` lacks: another one comes soon.
+const MOMENT: Duration = Duration::from_millis(200);
 
 /// How often a log in which something seems to be missing is read again.
 const READ_AGAIN: u32 = 3;
@@ -33,8 +37,11 @@ pub struct Store {
     state: State,
     position: Position,
     snapshot_seq: u64,
+    cases: cases::Standing,
     /// Set after a failed sync: whether the last lines are on disk is unknown, so nothing more may be claimed.
     poisoned: bool,
+    /// Set where the state is not what the log says: see [`Store::look_as`].
+    only_shown: bool,
     warnings: Vec<Error>,
 }
 
@@ -69,16 +76,19 @@ impl Store {
 
     fn load_once(layout: Layout) -> Result<Self> {
         let mut warnings = Vec::new();
-        let (state, hint) = match snapshot::load(&layout)? {
-            Snapshot::Good(state, position) => (*state, Some(position)),
-            Snapshot::Missing => (State::default(), None),
+        let (state, hint, changed) = match snapshot::load(&layout)? {
+            Snapshot::Good(state, position, changed) => (*state, Some(position), changed),
+            Snapshot::Missing => (State::default(), None, None),
             Snapshot::Damaged(why) => {
                 warnings.push(Error::new(Code::EventLogCorrupted, "the snapshot is damaged and was passed over").why(why));
-                (State::default(), None)
+                (State::default(), None, None)
             }
         };
         let snapshot_seq = state.seq;
-        let mut store = Self { layout, state, position: Position::default(), snapshot_seq, poisoned: false, warnings };
+        // An older snapshot does not tell: then the file is behind until it was looked at.
+        let cases = cases::Standing::loaded(changed.unwrap_or(state.seq));
+        let position = Position::default();
+        let mut store = Self { layout, state, position, snapshot_seq, cases, poisoned: false, only_shown: false, warnings };
         store.read_on(hint)?;
         if store.state.seq == 0
             && let Some(trace) = trace_of_events(&store.layout)?
@@ -89,8 +99,14 @@ impl Store {
     }
 
     fn read_on(&mut self, hint: Option<Position>) -> Result<u64> {
-        let state = &mut self.state;
-        let tail = log::read_after(&self.layout, state.seq, hint, |envelope| apply(state, &envelope))?;
+        let (state, cases) = (&mut self.state, &mut self.cases);
+        let tail = log::read_after(&self.layout, state.seq, hint, |envelope| {
+            apply(state, &envelope)?;
+            if changes_cases(&envelope.event) {
+                cases.heard(envelope.seq);
+            }
+            Ok(())
+        })?;
         self.position = tail.position;
         Ok(tail.torn)
     }
@@ -119,6 +135,13 @@ impl Store {
     /// The state as of the last load, refresh or append.
     pub fn state(&self) -> &State {
         &self.state
+    }
+
+    /// From now on shows the state as it will be once it is written down where the repository is. Nothing may be appended to
+    /// a state that is only shown.
+    pub fn look_as(&mut self, placing: &Placing) {
+        self.only_shown = true;
+        self.state.place(placing, self.state.seq);
     }
 
     /// The paths.
@@ -155,6 +178,9 @@ impl Store {
         sync: SyncTime,
         decide: impl FnOnce(&State) -> Result<Vec<Event>>,
     ) -> Result<Vec<Envelope>> {
+        if self.only_shown {
+            return Err(Error::new(Code::Internal, "a command that only looks was about to write"));
+        }
         if self.poisoned {
             return Err(Error::new(Code::IoFailed, "an earlier write to the event log could not be synced")
                 .hint("look at the disk, then run the command again"));
@@ -240,27 +266,49 @@ impl Store {
     }
 
     fn write_copies(&mut self, touched: &[CaseId]) -> Result<()> {
-        if !touched.is_empty() {
-            cases::record(&self.layout, &self.state, touched)?;
+        if let Err(error) = self.cases.catch_up(&self.layout, &self.state, touched) {
+            // Seen by the next append and the next snapshot, in this process or another.
+            tracing::warn!(%error, "the cases could not be recorded beside the log, and will be later");
         }
         if self.position.offset > segments::SEAL_AT {
             segments::seal(&self.layout, self.position.first)?;
             self.position = Position { first: self.state.seq + 1, ..Position::default() };
         }
         if self.state.seq - self.snapshot_seq >= SNAPSHOT_AFTER {
-            self.save_snapshot()?;
+            self.write_snapshot()?;
         }
         Ok(())
     }
 
-    /// Writes a snapshot if anything changed since the last one. A snapshot of somebody else's that is newer stays; so
-    /// does the old one while somebody else is writing one.
+    /// Writes a snapshot if anything changed since the last one, and what `cases.jsonl` lacks. A snapshot of somebody else's
+    /// that is newer stays; so does the old one while somebody else is writing one.
     ///
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`.
     pub fn save_snapshot(&mut self) -> Result<()> {
+        if self.only_shown {
+            return Ok(());
+        }
+        if let Err(error) = self.record_what_is_missing() {
+            tracing::warn!(%error, "the cases could not be recorded beside the log, and will be later");
+        }
+        self.write_snapshot()
+    }
+
+    fn record_what_is_missing(&mut self) -> Result<()> {
+        if self.cases.is_behind(&self.layout, &self.state)?
+            && let LockAttempt::Taken(_lock) = FileLock::take(&self.layout.state_lock(), MOMENT)?
+        {
+            self.catch_up()?;
+            self.cases.catch_up(&self.layout, &self.state, &[])?;
+        }
+        Ok(())
+    }
+
+    fn write_snapshot(&mut self) -> Result<()> {
         if self.state.seq > self.snapshot_seq {
-            self.snapshot_seq = snapshot::save(&self.layout, &self.state, self.position)?.max(self.snapshot_seq);
+            let saved = snapshot::save(&self.layout, &self.state, self.position, Some(self.cases.changed()))?;
+            self.snapshot_seq = saved.max(self.snapshot_seq);
         }
         Ok(())
     }

@@ -134,7 +134,7 @@ pub fn inspect(layout: &Layout) -> Result<Inspection> {
     let (snapshot, snapshot_state) = match snapshot::load(layout)? {
         Snapshot::Missing => (SnapshotReport::Missing, None),
         Snapshot::Damaged(why) => (SnapshotReport::Damaged { why }, None),
-        Snapshot::Good(state, _) => (SnapshotReport::Good { seq: state.seq, at: state.updated_at }, Some(*state)),
+        Snapshot::Good(state, ..) => (SnapshotReport::Good { seq: state.seq, at: state.updated_at }, Some(*state)),
     };
     let found = cases::load(layout)?;
     let cases = CasesReport { cases: found.cases.len() as u64, damaged: found.damaged, seq: found.seq };

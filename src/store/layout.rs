@@ -39,6 +39,17 @@ impl Layout {
         &self.root
     }
 
+    /// Which repository this is, and where it was when that was written down.
+    pub fn identity(&self) -> PathBuf {
+        self.root.join("identity.json")
+    }
+
+    /// Held while what is found in another place becomes this place's; `inode` is that of the common git directory, so that a
+    /// copy made of hard links has a lock of its own.
+    pub fn placing_lock(&self, inode: u64) -> PathBuf {
+        self.locks_dir().join(format!("placing-{inode}"))
+    }
+
     /// Snapshot and log.
     pub fn state_dir(&self) -> PathBuf {
         self.root.join("state")

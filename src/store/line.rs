@@ -12,7 +12,7 @@ use crate::domain::ids::TxnId;
 use crate::error::{Code, Error, Result};
 
 /// The longest line that is written or read, in bytes.
-pub const MAX_LINE: usize = 64 * 1024 * 1024;
+pub const MAX_LINE: usize = 512 * 1024 * 1024;
 
 /// The length of what follows the checked bytes of a line, without the line feed.
 pub const SUM_LENGTH: usize = r#","sum":"01234567"}"#.len();

@@ -9,6 +9,7 @@ pub mod backup;
 pub mod cases;
 pub mod handle;
 mod head;
+pub mod identity;
 pub mod inspect;
 pub mod layout;
 pub mod line;

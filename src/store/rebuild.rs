@@ -82,7 +82,7 @@ pub fn state_from(layout: &Layout, source: Source) -> Result<State> {
     let nothing = |why: String| Error::new(Code::RecoveryFailed, format!("there is no state to take from: {source}")).why(why);
     match source {
         Source::Snapshot => match snapshot::load(layout)? {
-            Snapshot::Good(state, _) => Ok(*state),
+            Snapshot::Good(state, ..) => Ok(*state),
             Snapshot::Damaged(why) => Err(nothing(why)),
             Snapshot::Missing => Err(nothing("there is no snapshot".into())),
         },
@@ -133,7 +133,7 @@ pub fn is_damage(error: &Error) -> bool {
 /// All events before the first bad line; or the snapshot and what follows it, where that reaches further.
 fn partial(layout: &Layout) -> Result<State> {
     let (state, _) = prefix(layout, State::default(), None)?;
-    let Snapshot::Good(snapshot, position) = snapshot::load(layout)? else { return Ok(state) };
+    let Snapshot::Good(snapshot, position, _) = snapshot::load(layout)? else { return Ok(state) };
     if snapshot.seq < state.seq {
         return Ok(state);
     }
@@ -182,7 +182,7 @@ fn before(layout: &Layout, first: u64) -> Result<State> {
         }
     }
     if state.seq + 1 < first
-        && let Snapshot::Good(snapshot, _) = snapshot::load(layout)?
+        && let Snapshot::Good(snapshot, ..) = snapshot::load(layout)?
         && snapshot.seq + 1 >= first
     {
         return Ok(*snapshot);

@@ -28,6 +28,9 @@ struct Header {
     seq: u64,
     position: Position,
     length: u64,
+    /// The number of the last event that changed a case.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cases: Option<u64>,
 }
 
 /// What the snapshot file holds.
@@ -37,8 +40,8 @@ pub enum Snapshot {
     Missing,
     /// It cannot be used, for this reason.
     Damaged(String),
-    /// The state, and where the log goes on.
-    Good(Box<State>, Position),
+    /// The state, where the log goes on, and the last event that changed a case, where it tells.
+    Good(Box<State>, Position, Option<u64>),
 }
 
 /// Reads the snapshot.
@@ -54,7 +57,7 @@ pub fn load(layout: &Layout) -> Result<Snapshot> {
     // Checked once as a whole: that costs less than string by string.
     let Ok(body) = std::str::from_utf8(body) else { return Ok(Snapshot::Damaged("it is not in UTF-8".into())) };
     match serde_json::from_str::<State>(body) {
-        Ok(state) if state.seq == header.seq => Ok(Snapshot::Good(Box::new(state), header.position)),
+        Ok(state) if state.seq == header.seq => Ok(Snapshot::Good(Box::new(state), header.position, header.cases)),
         Ok(_) => Ok(Snapshot::Damaged("its number does not fit its header".into())),
         Err(e) => Ok(Snapshot::Damaged(e.to_string())),
     }
@@ -88,11 +91,12 @@ pub(super) fn written_seq(layout: &Layout) -> Result<Option<u64>> {
 }
 
 /// Writes the snapshot, unless somebody else is writing one or has written a newer one; returns the number of the event
-/// that the snapshot on disk stands for, as far as is known. A crash leaves the old or the new one.
+/// that the snapshot on disk stands for, as far as is known. `cases` is the last event that changed a case. A crash leaves
+/// the old or the new one.
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`; the old one is then still there.
-pub fn save(layout: &Layout, state: &State, position: Position) -> Result<u64> {
+pub fn save(layout: &Layout, state: &State, position: Position, cases: Option<u64>) -> Result<u64> {
     // Without it, a process that was held up could put an older snapshot in place of a newer one.
     let LockAttempt::Taken(_lock) = FileLock::take(&layout.snapshot_lock(), MOMENT)? else { return Ok(0) };
     match written_seq(layout)? {
@@ -101,7 +105,7 @@ pub fn save(layout: &Layout, state: &State, position: Position) -> Result<u64> {
     }
     let body =
         serde_json::to_vec(state).map_err(|e| Error::new(Code::Internal, "the state cannot be written as JSON").because(e))?;
-    let header = Header { v: LOG_VERSION, seq: state.seq, position, length: body.len() as u64 };
+    let header = Header { v: LOG_VERSION, seq: state.seq, position, length: body.len() as u64, cases };
     let mut bytes = serde_json::to_vec(&header)
         .map_err(|e| Error::new(Code::Internal, "the snapshot's header cannot be written").because(e))?;
     bytes.pop();

@@ -9,11 +9,11 @@
 mod fixed;
 mod run;
 
-use std::cell::Cell;
 use std::ffi::OsStr;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
 
 pub use run::Run;
 
@@ -27,18 +27,22 @@ pub struct TestEnv {
     _dir: tempfile::TempDir,
     root: PathBuf,
     /// With a fixed clock: how many programs were started so far, so that no two of them make the same id.
-    started: Cell<Option<u64>>,
+    started: Mutex<Option<u64>>,
 }
 
 impl TestEnv {
     /// An empty folder and a home; no repository.
     pub fn empty() -> Self {
-        let dir = tempfile::tempdir().unwrap();
+        Self::of(tempfile::tempdir().unwrap())
+    }
+
+    /// As [`TestEnv::empty`], in this folder.
+    pub fn of(dir: tempfile::TempDir) -> Self {
         let root = dir.path().canonicalize().unwrap();
         for folder in ["home", "tmp"] {
             std::fs::create_dir(root.join(folder)).unwrap();
         }
-        Self { _dir: dir, root, started: Cell::new(None) }
+        Self { _dir: dir, root, started: Mutex::new(None) }
     }
 
     /// A repository `repo` on an unborn branch `main`.
@@ -61,7 +65,7 @@ impl TestEnv {
     /// From now on clock and ids are fixed, so that outputs can be compared: the n-th program started sees 12:00 plus n
     /// seconds. Not for tests that start a supervisor: its children would make the same ids.
     pub fn with_fixed_clock(self) -> Self {
-        self.started.set(Some(0));
+        *self.started.lock().unwrap() = Some(0);
         self
     }
 
@@ -110,8 +114,9 @@ impl TestEnv {
     pub fn axiom_command<A: AsRef<OsStr>>(&self, folder: &Path, args: impl IntoIterator<Item = A>) -> Command {
         let mut command = self.program(env!("CARGO_BIN_EXE_git-axiom"), folder);
         command.args(args);
-        if let Some(count) = self.started.get() {
-            self.started.set(Some(count + 1));
+        if let Some(next) = self.started.lock().unwrap().as_mut() {
+            let count = *next;
+            *next += 1;
             command.env("AXIOM_TEST_NOW", format!("2026-01-13T12:{:02}:{:02}Z", count / 60, count % 60));
             command.env("AXIOM_TEST_IDS", (count * 0x10000 + 1).to_string());
         }

@@ -106,3 +106,46 @@ fn an_interrupted_undo_is_finished_or_taken_back() {
         }
     }
 }
+
+#[test]
+fn what_somebody_deleted_in_the_trash_is_named_before_and_after() {
+    let scratch = in_the_way();
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    std::fs::remove_dir_all(scratch.path().join(".worktrees/trash")).unwrap();
+    let lost = ["d", "e", "q"].map(|name| scratch.path().join(name).display().to_string());
+    assert_eq!(names(&scratch.json(&["undo", "--dry-run"]), "lost"), lost);
+    assert!(scratch.axiom(&["undo", "--dry-run"]).contains("cannot come back, for it is no longer in the trash"));
+    let undone = scratch.json(&["undo", "--yes"]);
+    assert_eq!(names(&undone, "lost"), lost);
+    assert!(names(&undone, "broughtBack").is_empty() && names(&undone, "stillAside").is_empty(), "{undone}");
+    // What the capture holds of the folder is back all the same.
+    assert_eq!((scratch.read("q/untracked"), scratch.has("q/deep")), ("untracked\n".into(), false));
+    scratch.axiom(&["redo", "--yes"]);
+    assert_eq!(scratch.read("q"), "captured\n");
+}
+
+#[test]
+fn a_workspace_whose_trash_somebody_deleted_is_made_again_and_that_is_said() {
+    for gone in [&[".worktrees/trash"][..], &[".git/axiom/trash"], &[".worktrees/trash", ".git/axiom/trash"]] {
+        let scratch = Scratch::new();
+        scratch.axiom(&["checkpoint", "create", "safe"]);
+        scratch.open_task("t1");
+        let workspace = scratch.workspace("t1");
+        std::fs::write(workspace.join("new"), "not committed\n").unwrap();
+        scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+        assert!(!workspace.exists());
+        for folder in gone {
+            std::fs::remove_dir_all(scratch.path().join(folder)).unwrap();
+        }
+        for (args, words) in [(["undo", "--dry-run"], "cannot come back"), (["undo", "--yes"], "did not come back")] {
+            let said = scratch.axiom(&args);
+            assert!(said.contains(words) && said.contains("ignored files"), "{gone:?}: {said}");
+        }
+        assert_eq!(std::fs::read_to_string(workspace.join("new")).unwrap(), "not committed\n");
+        assert_eq!(scratch.git(&["-C", workspace.to_str().unwrap(), "status", "--porcelain"]), "?? new");
+        scratch.axiom(&["redo", "--yes"]);
+        assert!(!workspace.exists());
+        scratch.axiom(&["undo", "--yes"]);
+        assert_eq!(std::fs::read_to_string(workspace.join("new")).unwrap(), "not committed\n");
+    }
+}

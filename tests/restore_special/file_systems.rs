@@ -1,4 +1,4 @@
-//! File systems that cannot hold links or execute bits, and a repository that was moved.
+//! File systems that cannot hold links or execute bits, or move as others do; and a repository that was moved.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -128,4 +128,40 @@ fn ignored_files_beyond_those_that_a_checkpoint_lists_stay_where_the_rules_chang
     assert!(!scratch.has("zzz") && (0..230).all(|number| scratch.has(&format!("{number:03}.key"))));
     scratch.axiom(&["undo", "--yes"]);
     assert!(scratch.has("zzz") && (0..230).all(|number| scratch.has(&format!("{number:03}.key"))));
+}
+
+/// FUSE and NFS know no move that replaces nothing, exFAT no second names: the system is made to say so here.
+#[test]
+fn without_moves_that_replace_nothing_and_without_second_names_all_goes_as_ever() {
+    for refuse in ["files.no-replace:22", "files.link:1", "files.no-replace:22,files.link:1"] {
+        let scratch = Scratch::new();
+        let axiom = |args: &[&str]| {
+            let output = scratch.axiom_with(args, &[("AXIOM_TEST_REFUSE", refuse)]);
+            assert!(output.status.success(), "{refuse}, {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        };
+        scratch.write("gone", "gone\n");
+        scratch.git(&["add", "-A"]);
+        scratch.git(&["commit", "-qm", "gone"]);
+        scratch.done_task("t1");
+        axiom(&["checkpoint", "create", "safe"]);
+        let before = contents(&scratch.path());
+        axiom(&["merge", "t1"]);
+        scratch.write(".gitignore", "gone\n");
+        scratch.git(&["rm", "-q", "gone"]);
+        scratch.git(&["add", "-A"]);
+        scratch.git(&["commit", "-qm", "on"]);
+        // A folder that no checkpoint holds is in the way.
+        scratch.write("gone/below", "ignored\n");
+        scratch.write("a.txt", "edited\n");
+        std::os::unix::fs::symlink("a.txt", scratch.path().join("link")).unwrap();
+        let after = contents(&scratch.path());
+        axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+        assert_eq!(contents(&scratch.path()), before, "{refuse}");
+        axiom(&["undo", "--yes"]);
+        assert_eq!(contents(&scratch.path()), after, "{refuse}");
+        axiom(&["redo", "--yes"]);
+        assert_eq!(contents(&scratch.path()), before, "{refuse}");
+        assert!(!scratch.path().join(".git/index.lock").exists());
+        scratch.fsck();
+    }
 }

@@ -58,6 +58,9 @@ fn a_submodule_that_is_new_is_no_longer_tracked_and_keeps_its_files() {
     let url = inner.path().display().to_string();
     scratch.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &url, "other"]);
     let before = view(&scratch);
+    let dry = scratch.json(&["rollback", "checkpoint", "safe", "--dry-run"]);
+    assert_eq!(dry["submodules"][0]["path"], "other", "{dry}");
+    assert!(!dry["files"].as_array().unwrap().iter().any(|file| file["path"] == "other"), "its files stay: {dry}");
     scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
     assert_eq!(scratch.read("other/a.txt"), "a\n");
     scratch.axiom(&["undo", "--yes"]);
@@ -90,5 +93,64 @@ fn a_repository_where_a_folder_was_is_moved_as_a_whole_and_comes_back() {
         scratch.axiom(&["rollback", "--abort"]);
         assert_eq!(contents(&scratch.path()), before, "{point}");
         assert!(scratch.has("q/.git"));
+    }
+}
+
+#[test]
+fn a_folder_that_became_a_submodule_comes_back_with_its_dirty_files() {
+    let (inner, scratch) = (Scratch::new(), Scratch::new());
+    scratch.write("sm/a.txt", "plain\n");
+    scratch.write("sm/b", "plain\n");
+    scratch.git(&["add", "."]);
+    scratch.git(&["commit", "-q", "-m", "plain"]);
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    scratch.git(&["rm", "-rq", "sm"]);
+    let url = inner.path().display().to_string();
+    scratch.git(&["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", &url, "sm"]);
+    scratch.write("sm/a.txt", "dirty\n");
+    scratch.write("sm/untracked", "dirty\n");
+    let before = view(&scratch);
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    let after = view(&scratch);
+    assert_eq!((scratch.read("sm/a.txt"), scratch.has("sm/.git")), ("plain\n".into(), false));
+    for _ in 0..2 {
+        let undone = scratch.json(&["undo", "--yes"]);
+        assert_eq!(undone["stillAside"].as_array().unwrap().len(), 0, "{undone}");
+        assert_eq!(view(&scratch), before);
+        scratch.axiom(&["redo", "--yes"]);
+        assert_eq!(view(&scratch), after);
+    }
+    // An undo that is interrupted ends either way.
+    for (point, way) in
+        [("git.before-put-back:1", "--continue"), ("journal.before-end:1", "--continue"), ("journal.before-end:1", "--abort")]
+    {
+        scratch.axiom_with(&["undo", "--yes"], &[("AXIOM_TEST_FAULT", point)]);
+        scratch.axiom(&["rollback", way]);
+        let wanted = if way == "--abort" { &after } else { &before };
+        assert_eq!(&view(&scratch), wanted, "{point} {way}");
+        if way == "--continue" {
+            scratch.axiom(&["redo", "--yes"]);
+        }
+    }
+}
+
+#[test]
+fn a_folder_that_git_looks_into_stays_where_it_is_whatever_its_git_folder_says() {
+    for dangling in [true, false] {
+        let scratch = Scratch::new();
+        scratch.axiom(&["checkpoint", "create", "safe"]);
+        if dangling {
+            scratch.write("n/.git", "gitdir: /nowhere\n");
+        } else {
+            scratch.write("n/.git/HEAD", "");
+            scratch.write("n/.git/config", "[user]\n");
+        }
+        scratch.write("n/x", "x\n");
+        let before = view(&scratch);
+        scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+        assert!(!scratch.has("n/x") && scratch.has("n/.git"));
+        let undone = scratch.json(&["undo", "--yes"]);
+        assert_eq!(undone["movedAside"].as_array().unwrap().len(), 0, "{undone}");
+        assert_eq!(view(&scratch), before, "dangling: {dangling}");
     }
 }

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use git_axiom::cli::progress::Progress;
 use git_axiom::domain::adapter;
 use git_axiom::domain::checkpoint::Trigger;
+use git_axiom::domain::event::By;
 use git_axiom::domain::ids::{CaseId, CheckpointName};
 use git_axiom::domain::undo::Asked;
 use git_axiom::error::{Code, Error, Result};
@@ -15,7 +16,7 @@ use git_axiom::ops::context::Context;
 use git_axiom::ops::merge::{MergeOutcome, merge_task};
 use git_axiom::ops::rollback_task::{self, Outcome};
 use git_axiom::ops::supervise::Options;
-use git_axiom::ops::{rollback, undo};
+use git_axiom::ops::{history, rollback, undo};
 
 use crate::support::{Scratch, contents};
 
@@ -64,7 +65,7 @@ impl Real {
     /// (or is a checkpoint): what people overwrite themselves is theirs to lose.
     fn doing<T>(&self, saves: bool, work: impl FnOnce(&mut Context) -> Result<T>) -> Result<T> {
         let before = (self.all_contents(), self.head());
-        let outcome = work(&mut Context::open(&self.path).unwrap());
+        let outcome = work(&mut Context::open(&self.path, git_axiom::ops::placement::Purpose::Write).unwrap());
         if saves || before != (self.all_contents(), self.head()) {
             let id = |bytes: &Vec<u8>| gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, bytes).unwrap();
             self.seen.borrow_mut().extend(before.0.iter().map(|(_, bytes)| id(bytes)));
@@ -161,7 +162,10 @@ impl Real {
     }
 
     pub fn rollback_to(&self, name: &str) -> Result<()> {
-        self.doing(false, |context| rollback::to_checkpoint(context, rollback::Wish { name, only: None }, true)).map(drop)
+        self.doing(false, |context| {
+            rollback::to_checkpoint(context, rollback::Wish { name, only: None, refs: rollback::LocalRefs::ComeBack }, true)
+        })
+        .map(drop)
     }
 
     pub fn merge(&self, task: &str) -> Result<()> {
@@ -186,8 +190,18 @@ impl Real {
 
     pub fn undo(&self, asked: &Asked) -> Result<()> {
         self.doing(false, |context| {
-            let transaction = undo::choose(context, asked)?;
+            // What the supervisor did last is for people to name; the model takes back what people did.
+            let asked = if asked == &Asked::Undo { newest_of_people(context)? } else { asked.clone() };
+            let transaction = undo::choose(context, &asked)?;
             undo::undo(context, &transaction).map(drop)
         })
     }
+}
+
+fn newest_of_people(context: &Context) -> Result<Asked> {
+    let all = history::transactions(context)?;
+    let mut newest = all.into_iter().rev();
+    let found =
+        newest.find(|one| one.by == By::User && one.undo_of.is_none() && one.undone_by.is_none() && one.changes_for_good());
+    found.map(|one| Asked::Named(one.id.to_string())).ok_or_else(|| Error::new(Code::NothingToUndo, "nobody did anything"))
 }

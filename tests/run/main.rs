@@ -14,12 +14,16 @@ mod common;
 mod session_support;
 
 mod acceptance;
+mod another_boot;
 mod bad_input;
+mod copies;
 mod gates;
+mod gits_own_files;
 mod going_back;
 mod held;
 mod leftovers;
 mod limits;
+mod own_branches;
 mod queue;
 mod reports;
 mod stopping;

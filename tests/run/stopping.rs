@@ -2,7 +2,7 @@
 
 use git_axiom::error::Code;
 
-use crate::session_support::{Live, World, wait_until};
+use crate::session_support::{Live, World, several_at_a_time, wait_until};
 
 /// A task that leaves something and then never ends, ignoring SIGTERM where `stubborn`, with a child in another session.
 fn endless(world: &World, id: &str, stubborn: bool) {
@@ -184,5 +184,137 @@ fn the_verification_of_a_supervisor_that_was_killed_is_ended_and_done_again() {
     live.kill();
     world.autopilot(&[]).code(0);
     assert_eq!(world.env.read("t.txt"), "1\n");
+    world.all_is_well();
+}
+
+/// A task that is complete, as its agent says, and whose program then goes on for ever.
+fn complete_and_endless(world: &World, id: &str, more: &[&str]) {
+    let beside = world.env.root().display().to_string();
+    let script = format!(
+        "echo {id} >> '{beside}/counter'; echo whole > {id}.txt; git axiom signal complete\n\
+         touch '{beside}/begun-{id}'; sleep 3000"
+    );
+    world.task(id, &script, more);
+}
+
+/// By Ctrl+C, by `quit`, by `stop`: what was complete by then is complete, and no agent works on it again.
+#[test]
+fn completed_work_survives_being_stopped() {
+    several_at_a_time(vec!["interrupt", "quit", "stop"], |how| {
+        let world = World::new();
+        complete_and_endless(&world, "t", &[]);
+        let step = format!("test -f '{}'", world.beside("go").display());
+        complete_and_endless(&world, "u", &["--verify", &step]);
+        let live = started(&world, &["--agents", "2"], &["t", "u"]);
+        match how {
+            "interrupt" => {
+                live.interrupt();
+                live.wait().code(130);
+            }
+            "quit" => {
+                world.env.ok(&["quit"]);
+                live.wait().code(0);
+            }
+            _ => {
+                world.env.ok(&["pause"]);
+                world.env.ok(&["stop", "--all"]);
+                assert_eq!(world.status_of("t"), "done");
+                assert_eq!(world.status_of("u"), "pending", "it is not verified yet");
+                world.env.ok(&["quit"]);
+                live.wait().code(0);
+            }
+        }
+        assert_eq!((world.status_of("t"), world.status_of("u")), ("done".into(), "pending".into()), "{how}");
+        world.all_is_well();
+        world.signal_file("go");
+        world.autopilot(&[]).code(0);
+        assert_eq!(world.lines("counter"), ["t", "u"], "{how}: each was worked on once");
+        assert!(world.env.ok(&["task", "audit", "u"]).contains("verified: test -f"), "{how}");
+        assert_eq!((world.env.read("t.txt"), world.env.read("u.txt")), ("whole\n".into(), "whole\n".into()), "{how}");
+        world.all_is_well();
+    });
+}
+
+/// Its branch moved since: what was complete then is not what would be verified now.
+#[test]
+fn completed_work_that_somebody_changed_since_is_worked_on_again() {
+    let world = World::new();
+    let step = format!("test -f '{}'", world.beside("go").display());
+    for id in ["moved", "edited", "blocked"] {
+        complete_and_endless(&world, id, &["--verify", &step]);
+    }
+    let live = started(&world, &["--agents", "3"], &["moved", "edited", "blocked"]);
+    world.env.ok(&["pause"]);
+    world.env.ok(&["stop", "--all"]);
+    world.env.ok(&["quit"]);
+    live.wait().code(0);
+    let tip = world.env.git(&["rev-parse", "main"]);
+    world.env.git(&["worktree", "remove", "--force", ".worktrees/agent-001-moved"]);
+    let found = world.env.git(&["worktree", "list"]);
+    assert!(!found.contains("-moved"), "{found}");
+    world.env.git(&["update-ref", "refs/heads/axiom/moved", &tip]);
+    let beside = world.env.root().display().to_string();
+    world.env.ok(&["task", "edit", "edited", "--body", &format!("echo edited again >> '{beside}/counter'")]);
+    world.env.ok(&["task", "edit", "moved", "--body", &format!("echo moved again >> '{beside}/counter'")]);
+    world.env.ok(&["task", "block", "blocked", "--reason", "later"]);
+    world.env.ok(&["task", "unblock", "blocked"]);
+    world.signal_file("go");
+    world.autopilot(&[]).code(0);
+    assert_eq!(world.lines("counter"), ["blocked", "edited", "edited again", "moved", "moved again"]);
+    world.all_is_well();
+}
+
+/// What a killed agent said counts no more, however long ago it said it; what it had written can be got back.
+#[test]
+fn a_kill_discards_what_was_said_and_captures_the_workspace_first() {
+    for with_supervisor in [true, false] {
+        let world = World::new();
+        complete_and_endless(&world, "t", &[]);
+        let mut live = started(&world, &[], &["t"]);
+        if with_supervisor {
+            world.env.ok(&["pause"]);
+        } else {
+            live.kill();
+        }
+        world.env.ok(&["kill", "--all"]);
+        assert_eq!(world.status_of("t"), "pending");
+        assert_eq!(world.env.git(&["show", "refs/axiom/live/t:t.txt"]), "whole");
+        let head = world.env.git(&["rev-parse", "refs/axiom/live/t^1"]);
+        assert_eq!(head, world.env.git(&["rev-parse", "main"]), "captured before anything was committed");
+        if with_supervisor {
+            world.env.ok(&["quit"]);
+            live.wait().code(0);
+        }
+        world.env.ok(&["task", "edit", "t", "--body", "echo again > t.txt"]);
+        world.autopilot(&[]).code(0);
+        assert_eq!(world.env.read("t.txt"), "again\n");
+        world.all_is_well();
+    }
+}
+
+/// A merge that an interrupt meets is finished, and recorded.
+#[test]
+fn a_merge_under_way_is_finished() {
+    let world = World::new();
+    let beside = world.env.root().display().to_string();
+    let hook = world.env.repo().join(".git/hooks/reference-transaction");
+    std::fs::create_dir_all(hook.parent().unwrap()).unwrap();
+    let script = format!(
+        "#!/bin/sh\n[ \"$1\" = prepared ] && grep -q ' refs/heads/main$' && touch '{beside}/merging' && sleep 1\nexit 0\n"
+    );
+    std::fs::write(&hook, script).unwrap();
+    std::fs::set_permissions(&hook, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    world.task("t", "echo 1 > t.txt", &[]);
+    let mut command = world.run_command(&["--mode", "autopilot"]);
+    std::os::unix::process::CommandExt::process_group(&mut command, 0);
+    let live = Live::start(command, world.env.root(), "run-merge");
+    world.wait_for_file("merging");
+    // As a terminal does it: to the whole group.
+    let group = rustix::process::Pid::from_raw(live.pid()).unwrap();
+    rustix::process::kill_process_group(group, rustix::process::Signal::INT).unwrap();
+    live.wait().code(130);
+    assert!(world.find_task("t")["merged"]["commit"].is_string(), "{}", world.find_task("t"));
+    assert_eq!(world.env.read("t.txt"), "1\n");
+    assert_eq!(world.env.git(&["status", "--porcelain"]), "");
     world.all_is_well();
 }

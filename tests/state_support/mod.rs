@@ -167,7 +167,9 @@ pub fn propose(state: &State, (kind, salt): Choice) -> Option<Event> {
         10 => Event::RequestHandled { id: pick(&state.record.requests, salt)?.0.clone(), done: true, message: String::new() },
         11 => Event::WorkspaceOpened { task: pick(&state.restorable.cases, salt)?.0.clone(), workspace: workspace(salt) },
         12 => Event::WorkspaceClosed { task: pick(&state.restorable.workspaces, salt)?.0.clone(), trash: None },
-        13 => Event::TaskClaimed { agent: agent(salt), task: pick(&state.restorable.cases, salt / 3)?.0.clone() },
+        13 => {
+            Event::TaskClaimed { agent: agent(salt), task: pick(&state.restorable.cases, salt / 3)?.0.clone(), complete: false }
+        }
         14 => {
             let (agent, work) = work()?;
             Event::IterationIntended {
@@ -183,7 +185,13 @@ pub fn propose(state: &State, (kind, salt): Choice) -> Option<Event> {
         17 => token().map(|(agent, token)| Event::IterationEnded { agent, token, report: Box::new(report(salt)) })?,
         18 => {
             let status = [Status::Done, Status::Pending, Status::Blocked, Status::Failed][(salt % 4) as usize];
-            Event::WorkReleased { agent: work()?.0, status, reason: "because".into(), retry: salt.is_multiple_of(2) }
+            Event::WorkReleased {
+                agent: work()?.0,
+                status,
+                reason: "because".into(),
+                retry: salt.is_multiple_of(2),
+                complete: None,
+            }
         }
         19 => Event::GateOpened { gate: Box::new(gate(salt)) },
         20 => Event::GateDecided { id: pick(&state.restorable.gates, salt)?.0.clone(), decision: Decision::Approved },
@@ -200,16 +208,17 @@ pub fn propose(state: &State, (kind, salt): Choice) -> Option<Event> {
 
 fn ended(state: &State, salt: u32) -> Event {
     match salt % 4 {
-        0 => Event::OperationEnded { end: OperationEnd::Aborted, edits: vec![], restored: None, moved: vec![] },
+        0 => Event::OperationEnded { end: OperationEnd::Aborted, edits: vec![], restored: None, mode: None, moved: vec![] },
         1 => Event::OperationEnded {
             end: OperationEnd::Done,
             edits: edit(state, salt).into_iter().collect(),
             restored: None,
+            mode: None,
             moved: vec![],
         },
         2 => {
             let restored = Some(Box::new(state.restorable.clone()));
-            Event::OperationEnded { end: OperationEnd::Done, edits: vec![], restored, moved: vec![] }
+            Event::OperationEnded { end: OperationEnd::Done, edits: vec![], restored, mode: None, moved: vec![] }
         }
         _ => Event::LogRepaired { bytes: u64::from(salt), kept: "damaged/x".into() },
     }

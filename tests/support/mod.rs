@@ -162,7 +162,7 @@ impl Scratch {
             Workspace { agent: agent.clone(), path: path.display().to_string(), branch: RefName::branch(&branch), base };
         self.append(vec![
             Event::WorkspaceOpened { task: task.clone(), workspace },
-            Event::TaskClaimed { agent: agent.clone(), task },
+            Event::TaskClaimed { agent: agent.clone(), task, complete: false },
         ]);
     }
 
@@ -196,7 +196,7 @@ impl Scratch {
             },
             Event::IterationStarted { agent: agent.clone(), token: token.clone(), pid: 1 },
             Event::IterationEnded { agent: agent.clone(), token, report: Box::new(report) },
-            Event::WorkReleased { agent, status: Status::Done, reason: "complete".into(), retry: false },
+            Event::WorkReleased { agent, status: Status::Done, reason: "complete".into(), retry: false, complete: None },
         ]);
     }
 

@@ -9,7 +9,7 @@ use super::{left_out, only_text, size_text};
 use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
 use crate::cli::words;
-use crate::commands::open_configured;
+use crate::commands::{open_configured, open_configured_for, purpose};
 use crate::domain::names::RefName;
 use crate::env;
 use crate::error::{Exit, Result};
@@ -97,7 +97,7 @@ fn kind(one: &Listed) -> Cow<'_, str> {
 /// # Errors
 /// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`, `CHECKPOINT_DAMAGED`.
 pub(super) fn show(args: &Show, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let context = open_configured(global, Vec::new(), screen)?;
+    let context = open_configured_for(purpose(true), global, Vec::new(), screen)?;
     let shown = checkpoint::show(&context, &args.name)?;
     screen.answer(&Single { checkpoint: &shown }, || people(&shown))?;
     Ok(Exit::Done)

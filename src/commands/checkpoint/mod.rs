@@ -18,6 +18,7 @@ use crate::cli::words;
 use crate::domain::checkpoint::{CheckpointRecord, Coverage, PathSample, Trigger};
 use crate::domain::ids::CheckpointName;
 use crate::domain::known_paths::OnlyCount;
+use crate::domain::names::{RefName, RepoPath};
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::checkpoint::{self, Wanted};
 
@@ -76,6 +77,9 @@ struct Created<'a> {
     checkpoint: &'a CheckpointRecord,
     tag_name: String,
     coverage: &'a BTreeMap<String, Coverage>,
+    /// Local refs that are not held.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    refs_not_held: &'a [RefName],
     /// Why everything was looked at, where only some paths should have been.
     #[serde(skip_serializing_if = "Option::is_none")]
     looked_at_all: Option<String>,
@@ -126,11 +130,18 @@ fn create(args: &Create, global: &Global, screen: &mut Screen) -> Result<Exit> {
         screen
             .note(&format!("there is no '{path}', and the checkpoint that this is built on has none; a name goes before --only"));
     }
+    if let Some(line) = included(&document.coverage, !context.config.checkpoints.include.is_empty()) {
+        screen.note(&line);
+    }
     if let Some(line) = summary(&document.coverage) {
         screen.note(&line);
     }
+    if let Some(line) = refs_not_held(&document.refs_not_held) {
+        screen.note(&line);
+    }
     let tag_name = format!("axiom/{}", record.name);
-    let answer = Created { checkpoint: &record, tag_name, coverage: &document.coverage, looked_at_all, nowhere };
+    let (coverage, refs_not_held) = (&document.coverage, &document.refs_not_held);
+    let answer = Created { checkpoint: &record, tag_name, coverage, refs_not_held, looked_at_all, nowhere };
     screen.answer(&answer, || format!("{}\n", record.name))?;
     Ok(Exit::Done)
 }
@@ -159,21 +170,60 @@ fn since_deleted(gone: bool) -> &'static str {
     if gone { ", which was deleted since" } else { "" }
 }
 
-/// What a checkpoint leaves out, in one line; `None` where it holds everything.
+/// The refs that a checkpoint does not hold, in one line; `None` where it holds all.
+fn refs_not_held(refs: &[RefName]) -> Option<String> {
+    let named: Vec<&str> = refs.iter().take(5).map(RefName::as_str).collect();
+    let more = if refs.len() > named.len() { format!(" and {} more", refs.len() - named.len()) } else { String::new() };
+    let why = "what they name is not here, or they cannot be read";
+    (!refs.is_empty()).then(|| format!("refs not held ({why}): {}{more}", named.join(", ")))
+}
+
+/// What a checkpoint leaves out, in one line that names the first of each kind; `None` where it holds everything.
 fn summary(coverage: &BTreeMap<String, Coverage>) -> Option<String> {
     let mut parts = Vec::new();
-    let gone = coverage.values().filter(|coverage| coverage.missing).count() as u64;
-    let counts =
-        KINDS.iter().map(|kind| (coverage.values().map(|coverage| (kind.of)(coverage).count).sum(), kind.one, kind.many));
-    for (count, one, many) in counts.chain([(gone, "worktree whose folder is gone", "worktrees whose folders are gone")]) {
-        match count {
-            0 => {}
-            1 => parts.push(format!("1 {one}")),
-            count => parts.push(format!("{count} {many}")),
+    for Kind { of, one, many } in KINDS {
+        let (count, named) = first_ones(coverage, *of);
+        if count > 0 {
+            parts.push(format!("{} ({named})", words::count_of(count, one, many)));
         }
+    }
+    let gone = coverage.values().filter(|coverage| coverage.missing).count() as u64;
+    if gone > 0 {
+        parts.push(words::count_of(gone, "worktree whose folder is gone", "worktrees whose folders are gone"));
     }
     (!parts.is_empty()).then(|| format!("not held: {}", parts.join(", ")))
 }
+
+/// What `checkpoints.include` holds, in one line; `None` where it is not set.
+fn included(coverage: &BTreeMap<String, Coverage>, is_set: bool) -> Option<String> {
+    let (count, named) = first_ones(coverage, |coverage| &coverage.included);
+    match count {
+        0 if is_set => Some("checkpoints.include: no ignored file matches".to_owned()),
+        0 => None,
+        count => {
+            Some(format!("held by checkpoints.include: {} ({named})", words::count_of(count, "ignored file", "ignored files")))
+        }
+    }
+}
+
+/// How many paths there are of a kind, and the first of them: within the worktree where there is only one.
+fn first_ones(coverage: &BTreeMap<String, Coverage>, of: fn(&Coverage) -> &PathSample) -> (u64, String) {
+    let count: u64 = coverage.values().map(|coverage| of(coverage).count).sum();
+    let all = coverage.iter().flat_map(|(worktree, coverage)| of(coverage).paths.iter().map(move |path| (worktree, path)));
+    let one = coverage.len() == 1;
+    let text = |(worktree, path): (&String, &RepoPath)| match one {
+        true => path.to_string(),
+        false => Path::new(worktree).join(path.to_path()).display().to_string(),
+    };
+    let mut named: Vec<String> = all.take(NAMED).map(text).collect();
+    if count > named.len() as u64 {
+        named.push("…".to_owned());
+    }
+    (count, named.join(", "))
+}
+
+/// So many things of each kind are named in one line.
+const NAMED: usize = 3;
 
 /// A kind of thing that is not held.
 struct Kind {
@@ -198,6 +248,12 @@ const KINDS: &[Kind] = &[
         of: |c| &c.converted,
         one: "file only as git converts it, not its bytes",
         many: "files only as git converts them, not their bytes",
+    },
+    Kind { of: |c| &c.excluded, one: "entry of checkpoints.exclude", many: "entries of checkpoints.exclude" },
+    Kind {
+        of: |c| &c.over_include_limit,
+        one: "file of checkpoints.include beyond 100 MB",
+        many: "files of checkpoints.include beyond 100 MB",
     },
 ];
 

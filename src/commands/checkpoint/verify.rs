@@ -7,9 +7,9 @@ use super::{only_text, size_text};
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::cli::words;
-use crate::commands::open_configured;
+use crate::commands::{open_configured, open_configured_for, purpose};
 use crate::error::{Code, Error, Exit, Result};
-use crate::ops::checkpoint::{self, Compacted, Difference, PutRight, Verified};
+use crate::ops::checkpoint::{self, Compacted, Difference, Look, PutRight, Verification, Verified};
 
 /// Arguments of `checkpoint verify`.
 #[derive(Debug, Args)]
@@ -19,6 +19,9 @@ pub struct Verify {
     /// Rebuild what can be rebuilt: tags, notes, refs
     #[arg(long)]
     repair: bool,
+    /// Do not read the contents of files, only ask whether they are there
+    #[arg(long)]
+    quick: bool,
 }
 
 /// Arguments of `checkpoint diff`.
@@ -39,7 +42,8 @@ pub struct Diff {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Answer {
-    checkpoints: Vec<Verified>,
+    #[serde(flatten)]
+    found: Verification,
     repaired: Vec<PutRight>,
     whole: bool,
 }
@@ -51,8 +55,13 @@ struct Answer {
 pub(super) fn verify(args: &Verify, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut context = open_configured(global, Vec::new(), screen)?;
     let name = args.name.as_deref();
-    let (found, repaired) =
-        if args.repair { checkpoint::repair(&mut context, name)? } else { (checkpoint::verify(&context, name)?, Vec::new()) };
+    let look = if args.quick { Look::Quick } else { Look::Whole };
+    let (verification, repaired) = if args.repair {
+        checkpoint::repair(&mut context, name, look)?
+    } else {
+        (checkpoint::verify(&context, name, look)?, Vec::new())
+    };
+    let found = &verification.checkpoints;
     let damaged: Vec<&Verified> = found.iter().filter(|one| !one.problems.is_empty()).collect();
     let repairable = damaged.iter().any(|one| one.problems.iter().any(|problem| problem.repairable));
     let names: Vec<&str> = damaged.iter().take(20).map(|one| one.name.as_str()).collect();
@@ -76,12 +85,23 @@ pub(super) fn verify(args: &Verify, global: &Global, screen: &mut Screen) -> Res
             "Of {whose}, up to {most} are still at the remote of this partial clone: git gets them when needed.\n"
         ));
     }
-    let answer = Answer { whole: bad == 0, repaired, checkpoints: found };
+    if let Some(not_read) = &verification.not_read {
+        lines.push_str(&format!("Not read: {not_read}.\n"));
+    }
+    if let Some(beside) = &verification.beside {
+        lines.push_str(&format!("Beside the checkpoints something is missing, and 'git gc' fails on it: {beside}\n"));
+    }
+    let whole = bad == 0 && verification.beside.is_none();
+    let answer = Answer { whole, repaired, found: verification };
     screen.answer(&answer, || lines)?;
-    if bad == 0 {
+    if whole {
         return Ok(Exit::Done);
     }
-    let error = Error::new(Code::CheckpointDamaged, format!("{bad} of {total} checkpoints are not whole")).why(names);
+    let error = if bad == 0 {
+        Error::new(Code::CheckpointDamaged, "refs, worktrees or indexes name what is missing; the checkpoints are whole")
+    } else {
+        Error::new(Code::CheckpointDamaged, format!("{bad} of {total} checkpoints are not whole")).why(names)
+    };
     // The answer is printed already: a second document would be one too many.
     screen.complain(&format!("error[{}]: {error}", error.code()));
     if repairable {
@@ -95,7 +115,7 @@ pub(super) fn verify(args: &Verify, global: &Global, screen: &mut Screen) -> Res
 /// # Errors
 /// As [`checkpoint::difference`].
 pub(super) fn diff(args: &Diff, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let context = open_configured(global, Vec::new(), screen)?;
+    let context = open_configured_for(purpose(true), global, Vec::new(), screen)?;
     let difference = checkpoint::difference(&context, &args.name, args.other.as_deref())?;
     for name in std::iter::once(&args.name).chain(&args.other) {
         let record = checkpoint::find(&context, name)?;

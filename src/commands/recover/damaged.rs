@@ -11,6 +11,7 @@ use crate::error::{Code, Error, Exit, Result};
 use crate::ops::checkpoint;
 use crate::ops::context::fresh_txn;
 use crate::ops::log_recovery::{self, Beginning};
+use crate::ops::ownership;
 use crate::store::inspect::{Inspection, SnapshotReport};
 use crate::store::layout::Layout;
 use crate::store::rebuild::Source;
@@ -74,6 +75,7 @@ pub(super) fn begin_anew_from(global: &Global, source: Source, yes: bool, screen
 
 fn begin_anew(global: &Global, source: Source, screen: &mut Screen) -> Result<Exit> {
     let repo = &open_repository(global)?;
+    ownership::root_is_the_owner(repo)?;
     let layout = Layout::new(repo.common_dir());
     let beginning = match source {
         Source::Checkpoint => log_recovery::newest_checkpoint(repo)?,
@@ -85,7 +87,7 @@ fn begin_anew(global: &Global, source: Source, screen: &mut Screen) -> Result<Ex
     let done = log_recovery::begin_anew_above(&layout, &fresh_txn()?, beginning, known)?;
     let kept = done.kept.map(|path| path.display().to_string());
     // Checkpoints stand in git: the new state only has to know of them. What fails here, `checkpoint list` tries again.
-    let checkpoints = checkpoint::heal_at_once(&mut open(global)?);
+    let checkpoints = checkpoint::heal_at_once(&mut open(global, screen)?);
     let answer = Anew { recovered: true, source: done.source, cases: done.cases, checkpoints, kept };
     screen.answer(&answer, || {
         let mut text = format!("The state begins anew from {} with {}.\n", answer.source, words::count(answer.cases, "case"));

@@ -5,7 +5,7 @@ mod damaged;
 use clap::Args;
 use serde::Serialize;
 
-use super::{configured_program, open_configured};
+use super::{configured_program, open_configured_for, purpose};
 use crate::cli::arguments::Global;
 use crate::cli::progress::Progress;
 use crate::cli::screen::Screen;
@@ -51,7 +51,7 @@ pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit>
     if let Some(source) = args.from {
         return damaged::begin_anew_from(global, source, args.yes, screen);
     }
-    let mut context = match open_configured(global, Vec::new(), screen) {
+    let mut context = match open_configured_for(purpose(!args.yes), global, Vec::new(), screen) {
         Ok(context) => context,
         Err(error) if is_damage(error.code()) => return damaged::look(global, error, screen),
         Err(error) => return Err(error),
@@ -72,7 +72,7 @@ fn is_damage(code: Code) -> bool {
 
 fn in_words(answer: &Answer) -> String {
     let view = &answer.view;
-    if !view.needed && view.locks.is_empty() {
+    if !view.needed && view.locks.is_empty() && view.lost_objects.is_empty() {
         return "Nothing has to be recovered.\n".to_owned();
     }
     let mut text = String::new();
@@ -98,6 +98,14 @@ fn in_words(answer: &Answer) -> String {
     }
     for lock in &view.locks {
         text.push_str(&format!("lock       {lock}: removed if its owner is proved dead\n"));
+    }
+    for object in &view.damaged_objects {
+        text.push_str(&format!(
+            "object     {object} is not what its name says: put aside, and written again where its content is left\n"
+        ));
+    }
+    for words in &view.lost_objects {
+        text.push_str(&format!("lost       {words}\n"));
     }
     text.push_str(if answer.recovered { "Recovered.\n" } else { "Nothing was changed. To do it: git axiom recover --yes\n" });
     text

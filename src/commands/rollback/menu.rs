@@ -55,7 +55,7 @@ pub(super) fn run(context: &mut Context, screen: &mut Screen) -> Result<Exit> {
 }
 
 /// What was confirmed in the menu is not asked for again.
-const AGREED: super::How = super::How { dry_run: false, yes: true, no_stop: false };
+const AGREED: super::How = super::How { dry_run: false, yes: true, no_stop: false, refs: false, no_refs: false };
 
 fn unanswered(error: dialoguer::Error) -> Error {
     Error::new(Code::Declined, "there was no answer, so nothing was changed").because(error)
@@ -76,12 +76,19 @@ pub(in crate::commands) fn offer(context: &mut Context, screen: &mut Screen, one
     if !agreed(context, screen, one)? {
         return Ok(None);
     }
-    checkpoint(context, screen, rollback::Wish { name: one.name.as_str(), only: None }, &AGREED).map(Some)
+    checkpoint(
+        context,
+        screen,
+        rollback::Wish { name: one.name.as_str(), only: None, refs: rollback::LocalRefs::ComeBack },
+        &AGREED,
+    )
+    .map(Some)
 }
 
 /// Shows the details of a checkpoint and what going back to it reverts, and asks.
 fn agreed(context: &mut Context, screen: &mut Screen, one: &Listed) -> Result<bool> {
-    let preview = rollback::preview(context, rollback::Wish { name: one.name.as_str(), only: None })?;
+    let preview =
+        rollback::preview(context, rollback::Wish { name: one.name.as_str(), only: None, refs: rollback::LocalRefs::ComeBack })?;
     screen.note(&format!("Time: {}\nType: {} ({})", words::time(one.created_at), one.kind.as_str(), one.trigger.as_str()));
     screen.note(people(&preview, "Would go").trim_end());
     screen.note("What is there now is kept in a checkpoint: it can be taken back with 'git axiom undo'.");

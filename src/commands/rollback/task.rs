@@ -52,6 +52,13 @@ pub(super) struct Task {
     yes: bool,
 }
 
+impl Task {
+    /// Whether it only shows what would be done.
+    pub(super) fn is_dry_run(&self) -> bool {
+        self.dry_run
+    }
+}
+
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Answer<'a> {

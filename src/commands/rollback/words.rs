@@ -3,8 +3,9 @@
 use super::parts::Parts;
 use crate::cli::screen::Screen;
 use crate::commands::checkpoint::only_text;
+use crate::domain::names::RefName;
 use crate::domain::operation::HeadState;
-use crate::ops::rollback::{AgentLine, CommitLine, FileFate, FileLine, FileLoss, Preview};
+use crate::ops::rollback::{AgentLine, CommitLine, FileFate, FileLine, FileLoss, NotRestored, Preview};
 
 /// The text; `goes` is what it begins with: `Would go`, `Went`.
 pub(super) fn people(preview: &Preview, goes: &str) -> String {
@@ -13,6 +14,8 @@ pub(super) fn people(preview: &Preview, goes: &str) -> String {
     let mut parts = Parts::below(&format!("{goes} back to checkpoint {}{place}:{only}", preview.checkpoint));
     parts.add("agent stopped", "agents stopped", agents(&preview.agents));
     add_history(preview, &mut parts);
+    add_branches(preview, &mut parts);
+    add_refs(preview, &mut parts);
     add_state(preview, &mut parts);
     add_files(preview, &mut parts);
     add_left_alone(preview, &mut parts);
@@ -61,6 +64,53 @@ fn add_history(preview: &Preview, parts: &mut Parts) {
     parts.add("branch kept for undo and deleted", "branches kept for undo and deleted", branches.collect());
 }
 
+/// Branches that come back or move forward: of the others the commits that leave them are named.
+fn add_branches(preview: &Preview, parts: &mut Parts) {
+    let told = |name: &RefName| {
+        preview.commits.iter().any(|line| line.branch.as_ref() == Some(name))
+            || preview.reverted.contains(name)
+            || preview.refs_back.iter().any(|line| line.name == *name)
+            || preview.refs_moved.iter().any(|line| line.name == *name)
+    };
+    let untold = || preview.refs.iter().filter(|change| !told(&change.name));
+    let back = untold().filter_map(|change| match (&change.value.old, &change.value.new) {
+        (None, Some(new)) => Some(format!("{} at {}", change.name.short(), new.short())),
+        (_, None) | (Some(_), Some(_)) => None,
+    });
+    parts.add("branch comes back", "branches come back", back.collect());
+    let forward = untold().filter_map(|change| match (&change.value.old, &change.value.new) {
+        (Some(old), Some(new)) => Some(format!("{}: {} → {}", change.name.short(), old.short(), new.short())),
+        (None, _) | (_, None) => None,
+    });
+    parts.add("branch moved forward", "branches moved forward", forward.collect());
+}
+
+fn add_refs(preview: &Preview, parts: &mut Parts) {
+    let back = preview.refs_back.iter().map(|line| format!("{} at {}", ref_name(&line.name), line.id.short()));
+    parts.add("deleted ref comes back", "deleted refs come back", back.collect());
+    let stash = preview.stash_back.iter().map(|entry| format!("{} ({})", entry.message, entry.id.short()));
+    parts.add("stash entry comes back", "stash entries come back", stash.collect());
+    let of = |moves: bool| {
+        let lines = preview.refs_moved.iter().filter(move |line| line.moves == moves);
+        lines.map(|line| format!("{}: {} → {}", ref_name(&line.name), line.from.short(), line.to.short())).collect::<Vec<_>>()
+    };
+    parts.add("ref moved back", "refs moved back", of(true));
+    let words = (
+        "ref left where it is, though the checkpoint has it elsewhere (to move it too: --refs)",
+        "refs left where they are, though the checkpoint has them elsewhere (to move them too: --refs)",
+    );
+    parts.add(words.0, words.1, of(false));
+    let left = preview.refs_left.iter().map(|line| format!("{}: {}", ref_name(&line.name), line.why));
+    parts.add("deleted ref that does not come back", "deleted refs that do not come back", left.collect());
+}
+
+/// A ref as people call it: two of one short name may be there.
+fn ref_name(name: &RefName) -> String {
+    let kinds = [("refs/heads/", "branch"), ("refs/tags/", "tag"), ("refs/notes/", "notes")];
+    let of = |(folder, kind): (&str, &str)| name.as_str().strip_prefix(folder).map(|short| format!("{kind} {short}"));
+    kinds.into_iter().find_map(of).unwrap_or_else(|| name.to_string())
+}
+
 fn add_state(preview: &Preview, parts: &mut Parts) {
     let tasks = preview.tasks.iter().map(|task| {
         let merged = if task.unmerged { ", no longer merged" } else { "" };
@@ -89,9 +139,13 @@ fn add_files(preview: &Preview, parts: &mut Parts) {
     );
     parts.add("other file changed", "other files changed", places(&|file| !file.uncommitted));
     let places = |files: &[FileLoss]| files.iter().map(FileLoss::place).collect::<Vec<_>>();
+    let permissions = ("file or folder with the permissions of then", "files or folders with the permissions of then");
+    parts.add(permissions.0, permissions.1, places(&preview.permissions));
     parts.add("file no longer staged as it was", "files no longer staged as they were", places(&preview.staged));
     let aside = ("thing that no checkpoint holds moved out of the way", "things that no checkpoint holds moved out of the way");
     parts.add(aside.0, aside.1, places(&preview.moves_aside));
+    let gone = ("thing of then that does not come back", "things of then that do not come back");
+    parts.add(gone.0, gone.1, preview.not_restored.iter().map(NotRestored::text).collect());
     let submodules = ("submodule left with its files and its commit", "submodules left with their files and their commits");
     parts.add(submodules.0, submodules.1, places(&preview.submodules));
 }

@@ -76,7 +76,7 @@ pub fn run(args: &Add, global: &Global, screen: &mut Screen) -> Result<Exit> {
         reason: None,
         merged: None,
     };
-    let mut context = open(global)?;
+    let mut context = open(global, screen)?;
     let case = cases::add(&mut context, new)?;
     screen.answer(&CaseView::of(context.state(), &case), || format!("{}\n", case.id))?;
     Ok(Exit::Done)

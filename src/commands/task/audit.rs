@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
 use crate::cli::words;
-use crate::commands::open;
+use crate::commands::look;
 use crate::domain::audit::AuditEntry;
 use crate::domain::ids::CaseId;
 use crate::error::{Exit, Result};
@@ -50,7 +50,7 @@ fn as_json(entry: &AuditEntry) -> Entry<'_> {
 /// As [`history::audit`].
 pub fn run(args: &Audit, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let id = CaseId::new(args.id.as_str())?;
-    let context = open(global)?;
+    let context = look(global, screen)?;
     let history = history::audit(&context, &id)?;
     let entry = |entry: &AuditEntry| vec![words::time(entry.at), entry.by.to_string(), entry.text.clone()];
     let answer = Answer { id: &id, entries: history.iter().map(as_json).collect() };

@@ -90,7 +90,7 @@ fn asked(args: &Edit, global: &Global) -> Result<cases::Edit> {
 pub fn run(args: &Edit, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let id = CaseId::new(args.id.as_str())?;
     let edit = asked(args, global)?;
-    let mut context = open(global)?;
+    let mut context = open(global, screen)?;
     let changes = cases::edit(&mut context, &id, edit)?;
     screen.answer(&Answer { id: &id, changes: &changes }, || {
         if changes.is_empty() {

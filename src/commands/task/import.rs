@@ -42,7 +42,7 @@ struct Answer<'a> {
 /// As [`import::import`].
 pub fn run(args: &Import, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let text = input::text_of(&super::resolve(&args.file, global)?, MAX_FILE)?;
-    let mut context = open(global)?;
+    let mut context = open(global, screen)?;
     let imported = import::import(&mut context, &text)?;
     let answer = Answer { ids: &imported.ids };
     screen.answer(&answer, || imported.ids.iter().map(|id| format!("{id}\n")).collect())?;

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::view::{CaseView, joined, status_words};
 use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
-use crate::commands::open;
+use crate::commands::look;
 use crate::domain::case::{Case, Kind, Status};
 use crate::domain::state::State;
 use crate::domain::view::Shown;
@@ -53,7 +53,7 @@ fn wanted(word: &str) -> Result<Wanted> {
 pub fn run(args: &List, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let words = args.status.iter().flat_map(|word| word.split(','));
     let wanted = words.map(wanted).collect::<Result<Vec<_>>>()?;
-    let context = open(global)?;
+    let context = look(global, screen)?;
     let state = context.state();
     let every = args.all || screen.wants_json();
     let fits = |case: &&Case| {

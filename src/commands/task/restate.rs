@@ -71,7 +71,7 @@ fn restate(
     change: impl FnOnce(&mut Context, &[CaseId]) -> Result<Vec<CaseId>>,
 ) -> Result<Exit> {
     let ids = input::ids(ids)?;
-    let mut context = open(global)?;
+    let mut context = open(global, screen)?;
     let changed = change(&mut context, &ids)?;
     report(screen, &ids, &changed, done)
 }

@@ -7,7 +7,7 @@ use super::view::{CaseView, joined, status_words};
 use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
 use crate::cli::words;
-use crate::commands::open;
+use crate::commands::look;
 use crate::domain::case::{Case, Kind};
 use crate::domain::ids::CaseId;
 use crate::domain::state::State;
@@ -40,7 +40,7 @@ struct Answer<'a> {
 /// `UNKNOWN_TASK`; what opening says.
 pub fn run(args: &Show, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let id = CaseId::new(args.id.as_str())?;
-    let context = open(global)?;
+    let context = look(global, screen)?;
     let state = context.state();
     let case = state.case(&id)?;
     let body = case.body.as_ref().map(|text| texts::load(&context.repo, text)).transpose()?;

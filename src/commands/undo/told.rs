@@ -72,6 +72,7 @@ impl<'a> Answer<'a> {
         for place in &self.brought_back {
             text.push_str(&format!("  would put back what was out of the way: {place}\n"));
         }
+        text.push_str(&self.lost("cannot come back"));
         text
     }
 
@@ -87,6 +88,7 @@ impl<'a> Answer<'a> {
         for place in &self.still_aside {
             text.push_str(&format!("still out of the way, for its place is taken: {place}\n"));
         }
+        text.push_str(&self.lost("did not come back"));
         if let Some(name) = &self.safety {
             text.push_str(&format!("What was there before is in checkpoint {name}.\n"));
         }
@@ -95,6 +97,21 @@ impl<'a> Answer<'a> {
             text.push_str(&format!("{again}: {undo}\n"));
         }
         text
+    }
+}
+
+impl Answer<'_> {
+    /// What the trash was emptied of.
+    fn lost(&self, what: &str) -> String {
+        let asides = self.preview.lost.iter().map(|place| format!("{what}, for it is no longer in the trash: {place}\n"));
+        let again = self.preview.workspaces.iter().filter(|workspace| workspace.made_again);
+        let again = again.map(|workspace| {
+            let path = &workspace.path;
+            format!(
+                "{what}, for they are no longer in the trash: ignored files of '{path}', which is made again from its capture\n"
+            )
+        });
+        asides.chain(again).collect()
     }
 }
 
@@ -118,6 +135,11 @@ fn changes(preview: &Preview, main: &Path) -> String {
         }
     };
     part("ref changes", "refs change", preview.refs.iter().map(ref_text).collect());
+    let stash = preview.stash.iter().map(|change| match change.way {
+        Way::BringBack => format!("{}: comes back", change.entry.message),
+        Way::PutAside => format!("{}: goes", change.entry.message),
+    });
+    part("stash entry changes", "stash entries change", stash.collect());
     let heads = preview.heads.iter().map(|change| {
         let (old, new) = (head_text(&change.head.old), head_text(&change.head.new));
         format!("{}: {old} → {new}", change.worktree)
@@ -130,6 +152,7 @@ fn changes(preview: &Preview, main: &Path) -> String {
             FileAction::Created => "comes back",
             FileAction::Changed => "changes",
             FileAction::Removed => "goes",
+            FileAction::Permissions => "stays, with the permissions of before",
             FileAction::Staged => "stays, and is staged otherwise",
         };
         format!("{place}: {action}")
@@ -145,6 +168,8 @@ fn changes(preview: &Preview, main: &Path) -> String {
         format!("{}: {}", edit.id, changes.join("; "))
     });
     part("task changes", "tasks change", cases.collect());
+    let mode = preview.mode.iter().map(|mode| format!("{} → {}", mode.old.as_str(), mode.new.as_str()));
+    part("mode changes", "modes change", mode.collect());
     if text.is_empty() {
         text.push_str("  nothing that is there now changes\n");
     }

@@ -60,6 +60,11 @@ impl State {
             [one] => self.record.last_action = Some(format!("changed {}", one.id)),
             many => self.record.last_action = Some(format!("changed {} cases", many.len())),
         }
+        for edit in edits.iter().filter(|edit| !edit.changes.iter().all(CaseChange::leaves_complete)) {
+            if let Some(record) = self.record.cases.get_mut(&edit.id) {
+                record.complete = None;
+            }
+        }
         for case in changed {
             self.restorable.cases.insert(case.id.clone(), case);
         }

@@ -1,15 +1,14 @@
 //! What events do to checkpoints and to the open operation.
 
 use super::{Result, refuse};
-use crate::domain::case::CaseEdit;
 use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::checkpoint::{CAPTURE_REFS, CheckpointRecord, DeletedCheckpoint, Trigger};
 use crate::domain::event::OperationEnd;
 use crate::domain::ids::{CheckpointName, TxnId};
 use crate::domain::names::Oid;
-use crate::domain::operation::{Operation, OperationKind, Way, WorkspaceChange};
-use crate::domain::state::{OpenOperation, Restorable, State};
+use crate::domain::operation::{Operation, OperationKind, Settled, Way, WorkspaceChange};
+use crate::domain::state::{OpenOperation, State};
 use crate::error::Code;
 
 /// How long a deletion that an undo or redo made can be taken back.
@@ -66,19 +65,14 @@ impl State {
         }
     }
 
-    pub(super) fn end_operation(
-        &mut self,
-        end: OperationEnd,
-        edits: &[CaseEdit],
-        restored: Option<&Restorable>,
-        at: Timestamp,
-    ) -> Result<()> {
+    pub(super) fn end_operation(&mut self, end: OperationEnd, settled: Settled, at: Timestamp) -> Result<()> {
         let Some(open) = &self.record.open else {
             return refuse(Code::InvalidTransition, "no operation is open");
         };
         let title = open.operation.title.clone();
         let workspaces = open.operation.workspaces.clone();
         let captures = moved_captures(&open.operation);
+        let refs = open.operation.refs.clone();
         let until = match &open.operation.kind {
             OperationKind::DeleteCheckpoints { until } => *until,
             OperationKind::Merge { .. }
@@ -87,12 +81,20 @@ impl State {
             | OperationKind::Undo { .. } => at.checked_add(BRING_BACK).unwrap_or(at),
         };
         if end == OperationEnd::Done {
-            self.change_cases(edits)?;
+            let Settled { edits, restored, mode } = settled;
+            if mode.as_ref().is_some_and(|mode| mode.old != self.restorable.mode) {
+                return refuse(Code::ChangedMeanwhile, "the mode is not what the change expects");
+            }
+            self.change_cases(&edits)?;
             match restored {
-                Some(restored) => self.restorable = restored.clone(),
+                Some(restored) => self.restorable = *restored,
                 None => self.move_workspaces(workspaces),
             }
+            if let Some(mode) = mode {
+                self.restorable.mode = mode.new;
+            }
             self.follow_captures(captures, until);
+            self.follow_branches(&refs);
             self.record.last_action = Some(title);
         }
         self.record.open = None;

@@ -6,12 +6,13 @@ use super::{Result, refuse};
 use crate::domain::agent::{Agent, IterationReport, Outcome, Stage, Work};
 use crate::domain::case::{Kind, Status};
 use crate::domain::ids::{AgentId, CaseId, Token};
+use crate::domain::names::Oid;
 use crate::domain::signal::Signal;
 use crate::domain::state::State;
 use crate::error::Code;
 
 impl State {
-    pub(super) fn claim(&mut self, agent: &AgentId, task: &CaseId, at: Timestamp) -> Result<()> {
+    pub(super) fn claim(&mut self, agent: &AgentId, task: &CaseId, complete: bool, at: Timestamp) -> Result<()> {
         let case = self.case(task)?;
         if case.status != Status::Pending || case.kind != Kind::Task {
             return refuse(
@@ -25,7 +26,7 @@ impl State {
         let work = Work {
             task: task.clone(),
             iteration: 0,
-            stage: Stage::Between { last: None },
+            stage: Stage::Between { last: complete.then_some(Outcome::Complete) },
             claimed_at: at,
             last_activity: at,
             from: None,
@@ -39,7 +40,9 @@ impl State {
             case.status = Status::Active;
             case.reason = None;
         }
-        self.record.cases.entry(task.clone()).or_default().last_agent = Some(agent.clone());
+        let record = self.record.cases.entry(task.clone()).or_default();
+        record.last_agent = Some(agent.clone());
+        record.complete = None;
         self.record.last_action = Some(format!("{agent} claimed {task}"));
         Ok(())
     }
@@ -130,7 +133,14 @@ impl State {
         Ok(())
     }
 
-    pub(super) fn release(&mut self, agent: &AgentId, status: Status, reason: &str, retry: bool) -> Result<()> {
+    pub(super) fn release(
+        &mut self,
+        agent: &AgentId,
+        status: Status,
+        reason: &str,
+        retry: bool,
+        complete: Option<&Oid>,
+    ) -> Result<()> {
         if status == Status::Active {
             return refuse(Code::InvalidTransition, "a released task is not active");
         }
@@ -147,6 +157,7 @@ impl State {
             record.retry_count += 1;
         }
         record.interrupted = retry;
+        record.complete = complete.filter(|_| status == Status::Pending).cloned();
         if status == Status::Done {
             self.record.tasks_completed += 1;
         }

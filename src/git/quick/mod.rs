@@ -56,6 +56,8 @@ struct Looked {
     edits: Vec<Edit>,
     /// What is not held.
     coverage: Coverage,
+    /// Ignored files that are.
+    included: Vec<RepoPath>,
 }
 
 impl Repository {
@@ -72,18 +74,18 @@ impl Repository {
         let usual = Usual::of(worktree);
         let Some(mut seen) = Walk::new(worktree.path(), &index, &options.excluded, usual).run() else { return Ok(None) };
         let unknown = std::mem::take(&mut seen.unknown);
-        let Some(unknown) = self.sort_unknown(worktree, unknown, &options.excluded)? else { return Ok(None) };
+        let Some(unknown) = self.sort_unknown(worktree, unknown, options)? else { return Ok(None) };
         let narrow = seen.narrow.clone();
         let look = Look { worktree, index: &index, options };
-        let Some(Looked { edits, coverage }) = self.differences(&look, seen, unknown)? else { return Ok(None) };
+        let Some(Looked { edits, coverage, included }) = self.differences(&look, seen, unknown)? else { return Ok(None) };
         env::fault_point("git.capture-before-objects");
         let Some(index_tree) = index.tree(self, &[])? else { return Ok(None) };
         let tree = if edits.is_empty() { Some(index_tree.clone()) } else { index.tree(self, &edits)? };
         let Some(tree) = tree else { return Ok(None) };
         let mut extras = CaptureExtras::read(self, worktree, IndexFacts::default())?;
         let there = edits.iter().filter(|edit| edit.new.is_some()).map(|edit| &edit.path).chain(&narrow);
-        extras.modes = usual.narrow_ones(worktree.path(), there)?;
-        Ok(Some(WorktreeCapture { head, tree, index_tree, extras, coverage }))
+        extras.modes = usual.unusual_ones(self, worktree.path(), there)?;
+        Ok(Some(WorktreeCapture { head, tree, index_tree, extras, coverage, included }))
     }
 
     /// Reads what was seen; `None` where git has to do it.
@@ -94,14 +96,17 @@ impl Repository {
         let sorted = Sorted { unsure: seen.unsure, gone: seen.gone, untracked: unknown.untracked };
         let reading = Reading { repository: self, worktree, index, limit: options.max_file_size };
         let Some(edits) = reading.read(sorted, &attributes, &mut coverage)? else { return Ok(None) };
-        for path in unknown.ignored {
-            coverage.ignored.add(path);
-        }
+        unknown.ignored.into_iter().for_each(|path| coverage.ignored.add(path));
+        unknown.excluded.into_iter().for_each(|path| coverage.excluded.add(path));
+        unknown.over_include_limit.into_iter().for_each(|path| coverage.over_include_limit.add(path));
+        let is_held = |path: &RepoPath| edits.binary_search_by(|edit| edit.path.cmp(path)).is_ok();
+        let included: Vec<RepoPath> = unknown.included.into_iter().filter(is_held).collect();
+        included.iter().for_each(|path| coverage.included.add(path.clone()));
         let mut special = seen.special;
         special.extend(unknown.special);
         special.sort();
         special.into_iter().for_each(|path| coverage.special.add(path));
-        Ok(Some(Looked { edits, coverage }))
+        Ok(Some(Looked { edits, coverage, included }))
     }
 
     /// Whether nothing in the configuration changes what the files of a worktree mean, as far as this module knows.

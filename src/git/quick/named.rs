@@ -20,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::git::capture::{CaptureOptions, WorktreeCapture, is_below};
 use crate::git::capture_extras::CaptureExtras;
 use crate::git::history::TreeChange;
-use crate::git::modes::{NarrowMode, Usual};
+use crate::git::modes::{Permissions, Usual};
 use crate::git::objects::{GITLINK, gix_id};
 use crate::git::repository::Repository;
 use crate::git::worktree_list::Worktree;
@@ -102,27 +102,45 @@ impl Repository {
         let is_tracked = |folder: &RepoPath| !index.below(folder.as_bytes()).is_empty();
         let unknown = std::mem::take(&mut places.seen.unknown);
         let named = std::mem::take(&mut places.named);
-        let sorted = self.sort_named(worktree, unknown, named, is_tracked, &options.excluded)?;
+        let sorted = self.sort_named(worktree, unknown, named, is_tracked, options)?;
         let Some(unknown) = sorted else { return Ok(None) };
+        // Of ignored folders more is held than was named.
+        if !unknown.included.is_empty() || !unknown.over_include_limit.is_empty() {
+            return Ok(None);
+        }
         let look = Look { worktree, index: &index, options };
-        let Some(Looked { edits, coverage }) = self.differences(&look, places.seen, unknown)? else { return Ok(None) };
+        let Some(Looked { edits, coverage, included: _ }) = self.differences(&look, places.seen, unknown)? else {
+            return Ok(None);
+        };
         let looked_at = places.paths;
         let Some(then_edits) = as_edits(dirty)? else { return Ok(None) };
         let there: Vec<RepoPath> = edits.iter().filter(|edit| edit.new.is_some()).map(|edit| edit.path.clone()).collect();
         let edits = together(then_edits, &looked_at, edits, |edit| &edit.path);
+        // What was not excluded then.
+        let is_untracked = |path: &RepoPath| index.find(path.as_bytes()).is_none();
+        if edits.iter().any(|edit| is_untracked(&edit.path) && options.exclude.covers(&edit.path, false)) {
+            return Ok(None);
+        }
         crate::env::fault_point("git.capture-before-objects");
         let tree = if edits.is_empty() { Some(index_tree.clone()) } else { index.tree(self, &edits)? };
         let Some(tree) = tree else { return Ok(None) };
         let mut extras = CaptureExtras::read(self, worktree, Default::default())?;
         extras.raw = then.extras.raw.iter().filter(|raw| !looked_at.covers(&raw.path)).cloned().collect();
-        let fresh = usual.narrow_ones(worktree.path(), there.iter().chain(&narrow))?;
+        let fresh = usual.unusual_ones(self, worktree.path(), there.iter().chain(&narrow))?;
         let differing = edits.iter().filter(|edit| edit.new.is_some()).map(|edit| &edit.path);
         extras.modes = modes(&then.extras.modes, fresh, &looked_at, differing, &index);
-        let is_there = |path: &RepoPath| std::fs::symlink_metadata(worktree.path().join(path.to_path())).is_ok();
+        let is_there = |path: &RepoPath| match std::fs::symlink_metadata(worktree.path().join(path.to_path())) {
+            // Of an excluded folder nothing is said where no file is in it.
+            Ok(meta) if meta.is_dir() && options.exclude.covers(path, true) => {
+                options.exclude.covers_files_at(worktree.path(), path, true)
+            }
+            Ok(_) => true,
+            Err(_) => false,
+        };
         let mut coverage = held_else(earlier.coverage, &looked_at, coverage, is_there);
         let paths = looked_at.iter().cloned().collect();
         coverage.only = Some(earlier.with(paths));
-        Ok(Some(WorktreeCapture { head, tree, index_tree, extras, coverage }))
+        Ok(Some(WorktreeCapture { head, tree, index_tree, extras, coverage, included: Vec::new() }))
     }
 
     /// A worktree as an earlier checkpoint has it, because nothing of it was looked at but its HEAD, which is as it was.
@@ -132,7 +150,8 @@ impl Repository {
     pub fn capture_again(&self, head: crate::git::Head, earlier: Earlier<'_>) -> Result<WorktreeCapture> {
         let Then { tree, index_tree, extras } = self.then(earlier)?;
         let only = Some(earlier.with(Vec::new()));
-        Ok(WorktreeCapture { head, tree, index_tree, extras, coverage: Coverage { only, ..earlier.coverage.clone() } })
+        let coverage = Coverage { only, ..earlier.coverage.clone() };
+        Ok(WorktreeCapture { head, tree, index_tree, extras, coverage, included: Vec::new() })
     }
 
     fn then(&self, earlier: Earlier<'_>) -> Result<Then> {
@@ -153,8 +172,8 @@ impl Earlier<'_> {
 
     /// Whether something is tracked now in a folder of which nothing was held: then what is beside it has to be seen.
     fn hides_tracked(&self, index: &LiveIndex, looked_at: &PathSet) -> bool {
-        let Coverage { ignored, nested_repositories, unreadable, .. } = self.coverage;
-        let hidden = ignored.paths.iter().chain(&nested_repositories.paths).chain(&unreadable.paths);
+        let Coverage { ignored, nested_repositories, unreadable, excluded, .. } = self.coverage;
+        let hidden = [ignored, nested_repositories, unreadable, excluded].into_iter().flat_map(|sample| &sample.paths);
         hidden.into_iter().any(|path| looked_at.has_below(path) && !index.below(path.as_bytes()).is_empty())
     }
 }
@@ -331,12 +350,12 @@ fn as_edits(changes: Vec<TreeChange>) -> Result<Option<Vec<Edit>>> {
 /// Permissions: those seen now where somebody looked, elsewhere those of then, as far as a capture tells of such a path: of
 /// what differs from the index, of narrow files that are tracked, and of the folders above them.
 fn modes<'p>(
-    then: &'p [NarrowMode],
-    fresh: Vec<NarrowMode>,
+    then: &'p [Permissions],
+    fresh: Vec<Permissions>,
     looked_at: &PathSet,
     differing: impl Iterator<Item = &'p RepoPath>,
     index: &LiveIndex,
-) -> Vec<NarrowMode> {
+) -> Vec<Permissions> {
     let seen: BTreeSet<RepoPath> = fresh.iter().map(|narrow| narrow.path.clone()).collect();
     let kept = || then.iter().filter(|narrow| !looked_at.covers(&narrow.path) && !seen.contains(&narrow.path));
     let tracked = kept().map(|narrow| &narrow.path).filter(|path| index.find(path.as_bytes()).is_some());
@@ -345,7 +364,7 @@ fn modes<'p>(
         told.extend(path.folders_above());
         told.insert(path.clone());
     }
-    let mut modes: Vec<NarrowMode> = kept().filter(|narrow| told.contains(&narrow.path)).cloned().collect();
+    let mut modes: Vec<Permissions> = kept().filter(|narrow| told.contains(&narrow.path)).cloned().collect();
     modes.extend(fresh);
     modes.sort_by(|one, other| one.path.cmp(&other.path));
     modes

@@ -6,6 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use super::super::capture::{CaptureOptions, WorktreeCapture};
+use super::super::path_patterns::PathPatterns;
 use super::super::scratch::{Scratch, git_at};
 use super::Earlier;
 use crate::domain::ids::CheckpointName;
@@ -13,14 +14,21 @@ use crate::domain::names::RepoPath;
 use crate::domain::path_set::PathSet;
 
 fn options() -> CaptureOptions {
-    CaptureOptions { max_file_size: 1000, excluded: vec![RepoPath::new(&b".worktrees"[..])], allow_unreadable: false }
+    CaptureOptions { max_file_size: 1000, excluded: vec![RepoPath::new(&b".worktrees"[..])], ..Default::default() }
+}
+
+/// As [`options`], with ignored files that are held and untracked ones that are not.
+fn configured() -> CaptureOptions {
+    let patterns = |texts: &[&str]| PathPatterns::new(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
+    let include = patterns(&["*.log", "build/keep", "dir/**", "!dir/a", "/sp ace/"]);
+    CaptureOptions { include, exclude: patterns(&["keep", "!dir/keep", "build/a/", ":colon/"]), ..options() }
 }
 
 /// Whether the quick way was taken; what it says is what git says.
-fn same(scratch: &Scratch, what: &str) -> bool {
+fn same(scratch: &Scratch, options: &CaptureOptions, what: &str) -> bool {
     let (repo, main) = (scratch.repo(), scratch.main());
-    let by_git = repo.capture_by_git(&main, &options()).unwrap();
-    match repo.quick_capture(&main, &options()).unwrap() {
+    let by_git = repo.capture_by_git(&main, options).unwrap();
+    match repo.quick_capture(&main, options).unwrap() {
         Some(mut quick) => {
             // git leaves out an ignored folder that has the place of a tracked file.
             let tracked = scratch.git(&["ls-files", "-z"]);
@@ -28,6 +36,7 @@ fn same(scratch: &Scratch, what: &str) -> bool {
             let before = ignored.paths.len();
             ignored.paths.retain(|path| !tracked.split('\0').any(|file| file == path.to_string()));
             ignored.count -= (before - ignored.paths.len()) as u64;
+            repo.sync_objects().unwrap();
             let differs = scratch.git(&["diff", "--stat", by_git.tree.as_str(), quick.tree.as_str()]);
             assert_eq!(quick, by_git, "{what}: {differs}\n{}", scratch.git(&["status", "--ignored", "-uall", "--short"]));
             true
@@ -106,7 +115,7 @@ fn put(root: &Path, path: &str, make: impl FnOnce(&Path)) {
 fn change(scratch: &Scratch, dice: &mut Dice) {
     let root = scratch.path();
     let place = path(dice);
-    match dice.roll(14) {
+    match dice.roll(17) {
         0..=4 => put(&root, &place, |place| std::fs::write(place, format!("{}\n", dice.roll(10))).unwrap()),
         5 => put(&root, &place, |place| symlink("a", place).unwrap()),
         6 => {
@@ -124,6 +133,15 @@ fn change(scratch: &Scratch, dice: &mut Dice) {
         10 => put(&root, &place, |place| std::fs::write(place, vec![b'x'; 2000]).unwrap()),
         11 => drop(super::super::scratch::try_git_at(&root, &["add", "-A"])),
         12 => drop(super::super::scratch::try_git_at(&root, &["add", "-f", "-A", "."])),
+        13 => {
+            let mode = [0o600, 0o444, 0o640, 0o664, 0o755, 0o700][dice.roll(6) as usize];
+            drop(std::fs::set_permissions(root.join(&place), std::fs::Permissions::from_mode(mode)));
+        }
+        14 | 15 => {
+            let value = [&b"1"[..], b"", b"\xff\0"][dice.roll(3) as usize];
+            // Of a link, or of nothing, there are none.
+            let _ = rustix::fs::lsetxattr(root.join(&place), "user.dice", value, rustix::fs::XattrFlags::empty());
+        }
         _ => drop(super::super::scratch::try_git_at(&root, &["commit", "-q", "-m", "more", "--allow-empty"])),
     }
 }
@@ -137,12 +155,13 @@ fn random_worktrees_are_captured_as_git_captures_them() {
         let mut dice = Dice(seed.wrapping_mul(7919) + 1);
         let kind: &[&str] = [&[][..], &["--object-format=sha256"], &["--ref-format=reftable"]][seed as usize % 3];
         let scratch = Scratch::new(kind);
+        let options = if seed % 2 == 0 { options() } else { configured() };
         for step in 0..6 {
             for _ in 0..dice.roll(9) {
                 change(&scratch, &mut dice);
             }
             states += 1;
-            quick += u32::from(same(&scratch, &format!("seed {seed}, step {step}")));
+            quick += u32::from(same(&scratch, &options, &format!("seed {seed}, step {step}")));
         }
     }
     println!("{quick} of {states} the quick way");
@@ -150,7 +169,7 @@ fn random_worktrees_are_captured_as_git_captures_them() {
 }
 
 /// Everything in a worktree but git's own: kind, permissions and content of each path.
-fn everything(root: &Path) -> BTreeMap<RepoPath, (String, Vec<u8>)> {
+fn everything(root: &Path) -> BTreeMap<RepoPath, (String, Vec<u8>, crate::files::Attributes)> {
     use std::os::unix::ffi::OsStrExt;
     let walk = walkdir::WalkDir::new(root).min_depth(1).into_iter().filter_entry(|entry| entry.file_name() != ".git");
     let all = walk.map(|entry| {
@@ -162,17 +181,29 @@ fn everything(root: &Path) -> BTreeMap<RepoPath, (String, Vec<u8>)> {
             _ => Vec::new(),
         };
         let inside = RepoPath::new(path.strip_prefix(root).unwrap().as_os_str().as_bytes());
-        (inside, (format!("{:?} {:o}", entry.file_type(), meta.permissions().mode()), content))
+        let attributes = crate::files::attributes(path).unwrap();
+        (inside, (format!("{:?} {:o}", entry.file_type(), meta.permissions().mode()), content, attributes))
     });
     all.collect()
 }
 
 fn named(scratch: &Scratch, then: &WorktreeCapture, paths: &[RepoPath]) -> Option<WorktreeCapture> {
+    named_with(scratch, &options(), then, paths)
+}
+
+fn named_with(
+    scratch: &Scratch,
+    options: &CaptureOptions,
+    then: &WorktreeCapture,
+    paths: &[RepoPath],
+) -> Option<WorktreeCapture> {
     let (repo, main) = (scratch.repo(), scratch.main());
     let commit = repo.commit_capture(then, "then", &[]).unwrap().commit;
     let checkpoint = CheckpointName::new("then").unwrap();
     let earlier = Earlier { checkpoint: &checkpoint, main: &commit, capture: &commit, coverage: &then.coverage };
-    repo.capture_named(&main, &options(), earlier, paths).unwrap()
+    let taken = repo.capture_named(&main, options, earlier, paths).unwrap();
+    repo.sync_objects().unwrap();
+    taken
 }
 
 #[test]
@@ -184,7 +215,8 @@ fn to_look_at_what_changed_is_to_look_at_everything() {
         let kind: &[&str] = [&[][..], &["--object-format=sha256"], &["--ref-format=reftable"]][seed as usize % 3];
         let scratch = Scratch::new(kind);
         (0..dice.roll(12)).for_each(|_| change(&scratch, &mut dice));
-        let mut then = scratch.repo().capture_worktree(&scratch.main(), &options()).unwrap();
+        let options = if seed % 3 == 1 { configured() } else { options() };
+        let mut then = scratch.landed(|repo| repo.capture_worktree(&scratch.main(), &options).unwrap());
         let mut before = everything(&scratch.path());
         for step in 0..8 {
             (0..dice.roll(5)).for_each(|_| change(&scratch, &mut dice));
@@ -207,9 +239,10 @@ fn to_look_at_what_changed_is_to_look_at_everything() {
                     *path = RepoPath::new(&path.as_bytes()[..end]);
                 }
             }
-            let full = scratch.repo().capture_worktree(&scratch.main(), &options()).unwrap();
+            let mut full = scratch.landed(|repo| repo.capture_worktree(&scratch.main(), &options).unwrap());
+            full.included.clear();
             states += 1;
-            if let Some(mut taken) = named(&scratch, &then, &paths) {
+            if let Some(mut taken) = named_with(&scratch, &options, &then, &paths) {
                 quick += 1;
                 let only = taken.coverage.only.take().unwrap();
                 assert!(paths.iter().all(|path| PathSet::new(only.paths.clone()).covers(path)), "{paths:?} {only:?}");
@@ -233,7 +266,7 @@ fn what_nobody_named_is_as_it_was_unless_it_was_staged() {
     for name in ["dirty", "a.txt", "gone/x", "new/y"] {
         scratch.write(name, b"then\n");
     }
-    let then = scratch.repo().capture_worktree(&scratch.main(), &options()).unwrap();
+    let then = scratch.landed(|repo| repo.capture_worktree(&scratch.main(), &options()).unwrap());
     for name in ["dirty", "a.txt", "sub/b.txt", "new/y", "unheard-of"] {
         scratch.write(name, b"now\n");
     }
@@ -290,7 +323,7 @@ fn where_paths_are_not_enough_everything_is_looked_at() {
         std::fs::create_dir_all(scratch.path().join(".git/info")).unwrap();
         std::fs::write(scratch.path().join(".git/info/exclude"), "hidden/\n").unwrap();
         scratch.write("hidden/y", b"");
-        let then = scratch.repo().capture_worktree(&scratch.main(), &options()).unwrap();
+        let then = scratch.landed(|repo| repo.capture_worktree(&scratch.main(), &options()).unwrap());
         assert!(named(&scratch, &then, &[RepoPath::new(&b"a.txt"[..])]).is_some());
         make(&scratch);
         assert!(named(&scratch, &then, &[RepoPath::new(path.as_bytes())]).is_none(), "{path}");
@@ -329,11 +362,11 @@ fn what_only_git_decides_right_is_left_to_git() {
     ];
     for (what, make) in odd {
         let scratch = Scratch::new(&[]);
-        assert!(same(&scratch, what), "{what}");
+        assert!(same(&scratch, &options(), what), "{what}");
         make(&scratch);
         scratch.write("sub/b.txt", b"other\n");
         if *what != "an odd name" {
-            assert!(!same(&scratch, what), "{what}");
+            assert!(!same(&scratch, &options(), what), "{what}");
         } else {
             assert!(scratch.repo().quick_capture(&scratch.main(), &options()).unwrap().is_none());
         }
@@ -342,7 +375,7 @@ fn what_only_git_decides_right_is_left_to_git() {
     let scratch = Scratch::new(&[]);
     scratch.write(".gitattributes", b"*.txt text=auto eol=lf\n");
     scratch.write("sub/b.txt", b"other\n");
-    assert!(same(&scratch, "harmless attributes"));
+    assert!(same(&scratch, &options(), "harmless attributes"));
 }
 
 #[test]
@@ -355,7 +388,7 @@ fn an_edit_that_leaves_size_and_time_is_seen() {
         let time = std::fs::metadata(&place).unwrap().modified().unwrap();
         scratch.write("a.txt", &[b'A' + round, b'\n']);
         std::fs::File::options().write(true).open(&place).unwrap().set_modified(time).unwrap();
-        let taken = scratch.repo().quick_capture(&scratch.main(), &options()).unwrap().unwrap();
+        let taken = scratch.landed(|repo| repo.quick_capture(&scratch.main(), &options()).unwrap().unwrap());
         assert_eq!(scratch.git(&["show", &format!("{}:a.txt", taken.tree)]).as_bytes(), [b'A' + round]);
     }
 }

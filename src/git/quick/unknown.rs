@@ -1,4 +1,5 @@
-//! What git does not track: ignored or content. git itself says which, in one call for most worktrees.
+//! What git does not track: ignored or content. git itself says which, in one call for most worktrees; the configuration says what it takes
+//! up of the one and leaves out of the other.
 
 use std::collections::HashMap;
 use std::fs::FileType;
@@ -7,6 +8,8 @@ use std::path::Path;
 
 use crate::domain::names::RepoPath;
 use crate::error::Result;
+use crate::git::capture::CaptureOptions;
+use crate::git::ignored_held::{SortedIgnored, sort_ignored};
 use crate::git::repository::Repository;
 use crate::git::worktree_list::Worktree;
 
@@ -27,6 +30,12 @@ pub(super) struct SortedUnknown {
     pub special: Vec<RepoPath>,
     /// Files with attributes.
     pub attributes: Vec<RepoPath>,
+    /// The topmost files and folders that the configuration excludes.
+    pub excluded: Vec<RepoPath>,
+    /// Ignored files that are held all the same; they are among `untracked`.
+    pub included: Vec<RepoPath>,
+    /// Ignored files that would be, beyond the limit.
+    pub over_include_limit: Vec<RepoPath>,
 }
 
 /// A path that is not tracked, and that somebody named.
@@ -73,18 +82,18 @@ impl From<Unknown> for Node {
 }
 
 impl Repository {
-    /// Sorts what is not tracked; `None` where git has to look at the worktree itself. What is at or below `excluded` is
-    /// left out.
+    /// Sorts what is not tracked; `None` where git has to look at the worktree itself. The folders that options leave out are
+    /// not looked at.
     ///
     /// # Errors
-    /// `GIT_MISSING`, `IO_FAILED`.
+    /// `GIT_MISSING`, `IO_FAILED`, `FILE_UNREADABLE`.
     pub(super) fn sort_unknown(
         &self,
         worktree: &Worktree,
         unknown: Vec<Unknown>,
-        excluded: &[RepoPath],
+        options: &CaptureOptions,
     ) -> Result<Option<SortedUnknown>> {
-        self.sort_nodes(worktree, unknown.into_iter().map(Node::from).collect(), excluded)
+        self.sort_nodes(worktree, unknown.into_iter().map(Node::from).collect(), options)
     }
 
     /// As [`Repository::sort_unknown`], with paths of which the folders above them may not be tracked either:
@@ -98,7 +107,7 @@ impl Repository {
         unknown: Vec<Unknown>,
         named: Vec<Named>,
         is_tracked: impl Fn(&RepoPath) -> bool,
-        excluded: &[RepoPath],
+        options: &CaptureOptions,
     ) -> Result<Option<SortedUnknown>> {
         let mut nodes: Vec<Node> = unknown.into_iter().map(Node::from).collect();
         let mut places: HashMap<RepoPath, usize> = HashMap::new();
@@ -118,21 +127,26 @@ impl Repository {
             };
             nodes.push(Node { path, kind, above });
         }
-        self.sort_nodes(worktree, nodes, excluded)
+        self.sort_nodes(worktree, nodes, options)
     }
 
-    fn sort_nodes(&self, worktree: &Worktree, mut nodes: Vec<Node>, excluded: &[RepoPath]) -> Result<Option<SortedUnknown>> {
+    fn sort_nodes(&self, worktree: &Worktree, mut nodes: Vec<Node>, options: &CaptureOptions) -> Result<Option<SortedUnknown>> {
+        let root = worktree.path();
         let mut sorted = SortedUnknown::default();
         while !nodes.is_empty() {
-            list_ahead(worktree.path(), excluded, &mut nodes);
+            list_ahead(root, options, &mut nodes);
             let Some(ignored) = self.are_ignored(worktree, &nodes)? else { return Ok(None) };
-            let Some(folders) = settle(nodes, &ignored, &mut sorted) else { return Ok(None) };
+            let covers = |path: &RepoPath, is_folder| options.exclude.covers_files_at(root, path, is_folder);
+            let Some(folders) = settle(nodes, &ignored, covers, &mut sorted) else { return Ok(None) };
             nodes = Vec::new();
             for folder in folders {
-                list(worktree.path(), excluded, &folder, None, &mut nodes);
+                list(root, &options.excluded, &folder, None, &mut nodes);
             }
         }
-        for paths in [&mut sorted.untracked, &mut sorted.ignored, &mut sorted.special] {
+        let mut ignored = std::mem::take(&mut sorted.ignored);
+        ignored.sort();
+        sorted.take_up(sort_ignored(root, ignored, options)?);
+        for paths in [&mut sorted.untracked, &mut sorted.special, &mut sorted.excluded] {
             paths.sort();
         }
         Ok(Some(sorted))
@@ -174,15 +188,29 @@ impl Repository {
     }
 }
 
+impl SortedUnknown {
+    /// Adds what the configuration says of ignored files.
+    fn take_up(&mut self, ignored: SortedIgnored) {
+        let SortedIgnored { held, rest, excluded, over_limit, special } = ignored;
+        self.ignored = rest;
+        self.attributes.extend(held.iter().filter(|path| path.file_name() == b".gitattributes").cloned());
+        self.untracked.extend(held.iter().cloned());
+        self.included = held;
+        self.excluded.extend(excluded);
+        self.special.extend(special);
+        self.over_include_limit = over_limit;
+    }
+}
+
 /// Lists folders, and those in them, while there are few paths.
-fn list_ahead(root: &Path, excluded: &[RepoPath], nodes: &mut Vec<Node>) {
+fn list_ahead(root: &Path, options: &CaptureOptions, nodes: &mut Vec<Node>) {
     let mut next = 0;
     let first = nodes.len();
     while next < nodes.len() && nodes.len() < first + AHEAD {
-        if nodes[next].kind == NodeKind::Folder {
+        if nodes[next].kind == NodeKind::Folder && !options.exclude.covers(&nodes[next].path, true) {
             nodes[next].kind = NodeKind::Listed;
             let folder = nodes[next].path.clone();
-            list(root, excluded, &folder, Some(next), nodes);
+            list(root, &options.excluded, &folder, Some(next), nodes);
         }
         next += 1;
     }
@@ -222,12 +250,27 @@ fn kind_of(name: &[u8], kind: FileType) -> NodeKind {
 
 /// Puts the nodes where they belong, and returns the folders that are content and not yet listed; `None` where git has
 /// to decide. A node comes after the one above it.
-fn settle(nodes: Vec<Node>, ignored: &[bool], sorted: &mut SortedUnknown) -> Option<Vec<RepoPath>> {
+fn settle(
+    nodes: Vec<Node>,
+    ignored: &[bool],
+    is_excluded: impl Fn(&RepoPath, bool) -> bool,
+    sorted: &mut SortedUnknown,
+) -> Option<Vec<RepoPath>> {
     let mut hidden = vec![false; nodes.len()];
     let mut folders = Vec::new();
     for (number, Node { path, kind, above }) in nodes.into_iter().enumerate() {
         hidden[number] = ignored[number] || above.is_some_and(|above| hidden[above]);
         if above.is_some_and(|above| hidden[above]) {
+            continue;
+        }
+        let excluded = match kind {
+            NodeKind::File => is_excluded(&path, false),
+            NodeKind::Folder | NodeKind::Listed => is_excluded(&path, true),
+            NodeKind::Special | NodeKind::Odd => false,
+        };
+        if excluded {
+            hidden[number] = true;
+            sorted.excluded.push(path);
             continue;
         }
         match kind {

@@ -10,7 +10,7 @@ use crate::domain::checkpoint::{Coverage, WorkspaceState};
 use crate::domain::names::{Oid, RefName, RepoPath};
 use crate::domain::state::State;
 use crate::error::{Code, Error, Result};
-use crate::git::{CaptureOptions, Repository, Worktree, WorktreeCapture};
+use crate::git::{CaptureOptions, PathPatterns, Repository, Whose, Worktree, WorktreeCapture};
 use crate::ops::checkpoint::target_branch;
 use crate::ops::context::Context;
 
@@ -75,6 +75,8 @@ pub fn capture_options(ctx: &Context) -> CaptureOptions {
         max_file_size: ctx.config.checkpoints.max_file_size.saturating_mul(1024 * 1024),
         excluded,
         allow_unreadable: false,
+        include: PathPatterns::new(&ctx.config.checkpoints.include),
+        exclude: PathPatterns::new(&ctx.config.checkpoints.exclude),
     }
 }
 
@@ -103,6 +105,22 @@ pub(super) fn capture_all_with(ctx: &Context, options: &CaptureOptions) -> Resul
     together(ctx, both.map(|(worktree, capture)| (CapturedWorktree { worktree, capture }, None)).collect(), coverage)
 }
 
+/// Writes all that a capture of now would hold, for what of it was damaged and put aside: what cannot be captured is left to
+/// who needs it.
+pub fn write_again(ctx: &mut Context) {
+    let options = CaptureOptions { allow_unreadable: true, ..capture_options(ctx) };
+    let worktrees = ctx.repo.worktrees().unwrap_or_default();
+    for entry in worktrees.into_iter().filter(|entry| entry.present) {
+        if let Err(error) = ctx.repo.capture_worktree(&entry.worktree, &options) {
+            tracing::warn!(%error, worktree = %entry.worktree.path().display(), "objects could not be written again from it");
+        }
+    }
+    match ctx.repo.sync_objects() {
+        Ok(()) => ctx.proof.written_again = ctx.proof.put_aside.iter().filter(|oid| ctx.repo.holds(oid)).cloned().collect(),
+        Err(error) => tracing::warn!(%error, "objects could not be written again"),
+    }
+}
+
 /// Looks for the worktrees.
 ///
 /// # Errors
@@ -115,6 +133,9 @@ pub(super) fn there(ctx: &Context) -> Result<There> {
     for entry in ctx.repo.worktrees()?.into_iter().filter(|entry| !entry.worktree.is_main()) {
         known.push(entry.worktree.path().to_owned());
         if gone(entry.worktree.path())? {
+            coverage.insert(entry.worktree.path().display().to_string(), Coverage { missing: true, ..Coverage::default() });
+        } else if is_others(ctx, entry.worktree.path())? {
+            // Of a copied repository, for example: the folder is the original's worktree, and held there.
             coverage.insert(entry.worktree.path().display().to_string(), Coverage { missing: true, ..Coverage::default() });
         } else {
             // Before anything is captured.
@@ -156,6 +177,11 @@ pub(super) fn together(
         workspaces.push(with_commit(ctx, one, commit)?);
     }
     Ok(Captured { main, workspaces, refs: refs(ctx)?, coverage, looked_at_all: None, nowhere: Vec::new() })
+}
+
+/// Whether a folder that an entry of ours names is another repository's worktree.
+fn is_others(ctx: &Context, path: &Path) -> Result<bool> {
+    Ok(matches!(ctx.repo.whose(path)?, Whose::Others(_)))
 }
 
 fn gone(path: &Path) -> Result<bool> {

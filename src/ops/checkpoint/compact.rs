@@ -60,6 +60,8 @@ pub fn compact(ctx: &mut Context) -> Result<Compacted> {
         env::fault_point("checkpoint.before-pack");
         ctx.repo.pack_loose()?;
         env::fault_point("checkpoint.packed");
+        ctx.repo.clear_kept_packs()?;
+        ctx.repo.join_small_packs()?;
         Ok(Compacted { before, after: space(ctx)?, notes_cut: !edits.is_empty() })
     })
 }

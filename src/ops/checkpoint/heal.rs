@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use super::look::document_of;
-use super::{record_of, tag_data};
+use super::{record_of, size_of, tag_data};
 use crate::domain::checkpoint::{CAPTURE_REFS as CAPTURES, CheckpointRecord};
 use crate::domain::event::{By, Event};
 use crate::domain::ids::CheckpointName;
@@ -165,7 +165,8 @@ fn take_up(ctx: &mut Context, name: &CheckpointName) -> Result<()> {
     ctx.repo.complete_checkpoint(name, &capture, &json, &data)?;
     env::fault_point("checkpoint.before-take-up");
     let tag = ctx.repo.tag_of_checkpoint(name, &capture, &data)?;
-    let record = record_of(ctx, &document, capture, tag);
+    let size = size_of(ctx, &document, &capture).ok();
+    let record = record_of(&document, capture, tag, size);
     ctx.append(Event::CheckpointCreated { checkpoint: record }).map(drop)
 }
 

@@ -187,9 +187,14 @@ pub(super) fn document_of(ctx: &Context, capture: &Oid) -> Result<(Oid, Checkpoi
     let damaged = |why: String| {
         Error::new(Code::CheckpointDamaged, format!("the document of capture {} is damaged", capture.short())).why(why)
     };
-    let document: CheckpointDocument = serde_json::from_slice(&json).map_err(|e| damaged(e.to_string()))?;
+    let mut document: CheckpointDocument = serde_json::from_slice(&json).map_err(|e| damaged(e.to_string()))?;
     if document.schema > SCHEMA {
         return Err(damaged(format!("its format {} was written by a newer git axiom", document.schema)));
+    }
+    // It names the place where the repository was then.
+    let seq = document.seq;
+    for placed in ctx.state().record.placings.iter().filter(|placed| placed.seq > seq) {
+        placed.placing.document(&mut document);
     }
     Ok((blob, document))
 }

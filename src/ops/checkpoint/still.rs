@@ -27,7 +27,13 @@ impl Still {
                     Ok(guard) => held.push(guard),
                     Err(error) => tracing::warn!(agent = %agent.id, %error, "an agent could not be held still"),
                 },
-                Ok(KeeperState::NotStarted | KeeperState::Starting | KeeperState::Ended(_) | KeeperState::Dead(_)) => {}
+                Ok(
+                    KeeperState::NotStarted
+                    | KeeperState::Starting
+                    | KeeperState::Ended(_)
+                    | KeeperState::Dead(_)
+                    | KeeperState::Unproved(_),
+                ) => {}
                 Err(error) => tracing::warn!(agent = %agent.id, %error, "the keeper's record cannot be read"),
             }
         }

@@ -1,4 +1,6 @@
-//! Proving that a checkpoint is whole: every object is there, and capture, document, tag and note agree.
+//! Proving that a checkpoint is whole: every object is there and reads back, and capture, document, tag and note agree.
+
+use std::collections::BTreeSet;
 
 use serde::Serialize;
 
@@ -8,8 +10,8 @@ use super::tag_data;
 use crate::domain::checkpoint::{CheckpointDocument, CheckpointRecord};
 use crate::domain::ids::CheckpointName;
 use crate::domain::names::Oid;
-use crate::error::Result;
-use crate::git::{Expected, RefEdit, Repository};
+use crate::error::{Result, some_of};
+use crate::git::{Expected, ReadBack, RefEdit, Repository};
 use crate::ops::checkpoint::find;
 use crate::ops::context::Context;
 
@@ -36,6 +38,30 @@ pub struct Verified {
     pub owed: usize,
 }
 
+/// How closely is looked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Look {
+    /// Every object is read, all of it.
+    Whole,
+    /// Commits and trees are read, of files only that they are there.
+    Quick,
+}
+
+/// What was found of all that was looked at.
+#[derive(Debug, Clone, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Verification {
+    /// Each checkpoint, oldest first.
+    pub checkpoints: Vec<Verified>,
+    /// Of what else git names (refs, worktrees, indexes), what is missing: `git gc` fails on it. Only where all checkpoints
+    /// were looked at.
+    pub beside: Option<String>,
+    /// How many objects were read, each all through.
+    pub read: usize,
+    /// What was not read, in words.
+    pub not_read: Option<String>,
+}
+
 /// Something that was put right.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -50,7 +76,7 @@ pub struct PutRight {
 ///
 /// # Errors
 /// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`; `GIT_FAILED` where git itself fails. Damage is a result, no error.
-pub fn verify(ctx: &Context, name: Option<&str>) -> Result<Vec<Verified>> {
+pub fn verify(ctx: &Context, name: Option<&str>, look: Look) -> Result<Verification> {
     let mut records: Vec<CheckpointRecord> = match name {
         Some(name) => vec![find(ctx, name)?],
         None => ctx.state().record.checkpoints.values().cloned().collect(),
@@ -59,12 +85,54 @@ pub fn verify(ctx: &Context, name: Option<&str>) -> Result<Vec<Verified>> {
     // One walk for all: only where it fails is each walked alone, to tell which it is.
     let all: Vec<Oid> = records.iter().map(|record| record.capture.clone()).collect();
     let whole = ctx.repo.missing_below(&all)?.is_none();
+    let read = if look == Look::Whole { read(ctx, &records, whole)? } else { ReadBack::default() };
     let verified = |record: &CheckpointRecord| {
-        let problems = problems(ctx, record, whole)?;
+        let mut problems = problems(ctx, record, whole)?;
+        problems.extend(unreadable(ctx, record, &read.damaged));
         let owed = if problems.is_empty() { owed(ctx, record)? } else { 0 };
         Ok(Verified { name: record.name.clone(), problems, owed })
     };
-    records.iter().map(verified).collect()
+    let checkpoints = records.iter().map(verified).collect::<Result<Vec<_>>>()?;
+    let damaged = checkpoints.iter().any(|one| !one.problems.is_empty());
+    let beside = if name.is_none() && !damaged { ctx.repo.missing_of_all()? } else { None };
+    let not_read = match (look, read.too_large.len()) {
+        (Look::Quick, _) => Some("the contents of files: of them it was only asked whether they are there".to_owned()),
+        (Look::Whole, 0) => None,
+        (Look::Whole, large) => Some(format!("{large} objects of more than 512 MB")),
+    };
+    Ok(Verification { checkpoints, beside, read: read.whole, not_read })
+}
+
+/// Reads all that the checkpoints hold: what their captures reach, their tags, the notes.
+fn read(ctx: &Context, records: &[CheckpointRecord], whole: bool) -> Result<ReadBack> {
+    let captures: Vec<Oid> = records.iter().map(|record| record.capture.clone()).collect();
+    let mut objects = if whole {
+        ctx.repo.all_below(&captures)?
+    } else {
+        // What can be walked.
+        let each = captures.iter().filter_map(|capture| ctx.repo.all_below(std::slice::from_ref(capture)).ok());
+        each.flatten().collect()
+    };
+    let tags = records.iter().map(|record| record.tag.clone()).filter(|tag| ctx.repo.holds(tag));
+    objects.extend(tags);
+    objects.sort_unstable();
+    objects.dedup();
+    ctx.repo.read_back(&objects)
+}
+
+/// What of a checkpoint could not be read back.
+fn unreadable(ctx: &Context, record: &CheckpointRecord, damaged: &[Oid]) -> Option<Problem> {
+    if damaged.is_empty() {
+        return None;
+    }
+    let held: BTreeSet<Oid> = ctx.repo.all_below(std::slice::from_ref(&record.capture)).ok()?.into_iter().collect();
+    let of_it: Vec<&Oid> = damaged.iter().filter(|oid| held.contains(*oid) || **oid == record.tag).collect();
+    if of_it.is_empty() {
+        return None;
+    }
+    let only_tag = of_it.iter().all(|oid| **oid == record.tag);
+    let what = format!("objects are there and are not what their names say: {}", some_of(&of_it, 5));
+    Some(Problem { what, repairable: only_tag })
 }
 
 /// How many objects of its trees are not here, in a partial clone.
@@ -90,10 +158,10 @@ fn owed(ctx: &Context, record: &CheckpointRecord) -> Result<usize> {
 ///
 /// # Errors
 /// As [`verify`]; `OPERATION_OPEN`, `BUSY`, `DISK_FULL`.
-pub fn repair(ctx: &mut Context, name: Option<&str>) -> Result<(Vec<Verified>, Vec<PutRight>)> {
+pub fn repair(ctx: &mut Context, name: Option<&str>, look: Look) -> Result<(Verification, Vec<PutRight>)> {
     ctx.with_operation_lock(|ctx| {
         ctx.no_open_operation()?;
-        let before = verify(ctx, name)?;
+        let before = verify(ctx, name, look)?.checkpoints;
         for found in before.iter().filter(|found| found.problems.iter().any(|problem| problem.repairable)) {
             let Some(record) = ctx.state().record.checkpoints.get(&found.name).cloned() else { continue };
             let capture = Repository::capture_ref(&record.name);
@@ -106,8 +174,8 @@ pub fn repair(ctx: &mut Context, name: Option<&str>) -> Result<(Vec<Verified>, V
             }
         }
         let healed = heal::heal(ctx, true)?;
-        let after = verify(ctx, name)?;
-        let repaired = put_right(before, &after, healed);
+        let after = verify(ctx, name, look)?;
+        let repaired = put_right(before, &after.checkpoints, healed);
         Ok((after, repaired))
     })
 }
@@ -146,6 +214,10 @@ fn problems(ctx: &Context, record: &CheckpointRecord, whole: bool) -> Result<Vec
             return Ok(problems);
         }
     };
+    match ctx.repo.refs_not_kept(&record.capture) {
+        Ok(wrong) => wrong.into_iter().for_each(|what| add(what, false)),
+        Err(error) => add(format!("its refs cannot be read: {error}"), false),
+    }
     disagreements(ctx, record, &document).into_iter().for_each(|what| add(what, false));
     let tag_name = Repository::checkpoint_tag(&record.name);
     match (ctx.repo.tag_of_checkpoint(&record.name, &record.capture, &tag_data(&document)), ctx.repo.read_ref(&tag_name)?) {

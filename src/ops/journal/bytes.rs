@@ -1,4 +1,5 @@
-//! Bytes that only the disk has: of files that git takes for unchanged and would not give back as they are.
+//! What only the disk has of files that an operation replaces: bytes that git takes for unchanged and would not give back as
+//! they are, and permissions.
 
 use std::path::Path;
 
@@ -7,10 +8,10 @@ use crate::error::Result;
 use crate::ops::checkpoint::Captured;
 use crate::ops::context::Context;
 
-use super::steps::capture_with;
+use super::steps::{capture_with, extras_of};
 
-/// Where an operation replaces or removes files of which no capture has the bytes, they are kept in a capture of the worktree
-/// as it is, and that is what the way back goes by. The operation keeps it alive; a crash before that leaves objects that
+/// Where an operation replaces or removes files of which no capture has the bytes or the permissions, they are kept in a
+/// capture of the worktree as it is, and that is what the way back goes by. The operation keeps it alive; a crash before that leaves objects that
 /// nothing names.
 ///
 /// # Errors
@@ -20,10 +21,13 @@ pub(in crate::ops) fn keep_bytes_replaced(ctx: &Context, operation: &mut Operati
         let mut all = std::iter::once(&captured.main).chain(captured.workspaces.iter().map(|workspace| &workspace.captured));
         let Some(now) = all.find(|one| one.worktree.path() == Path::new(&change.path)) else { continue };
         let known = &now.capture.extras.raw;
-        let raw = ctx.repo.with_bytes_replaced(&now.worktree, (&change.files.old, &change.files.new), known)?;
-        if raw != *known {
+        let trees = (&change.files.old, &change.files.new);
+        let raw = ctx.repo.with_bytes_replaced(&now.worktree, trees, known)?;
+        let (modes, comes) = (&now.capture.extras.modes, extras_of(ctx, change.captures.new.as_ref())?.modes);
+        let kept = ctx.repo.with_permissions_replaced(&now.worktree, trees, modes, &comes)?;
+        if raw != *known || kept != *modes {
             let mut extras = now.capture.extras.clone();
-            extras.raw = raw;
+            (extras.raw, extras.modes) = (raw, kept);
             let capture = capture_with(ctx, &now.capture, (&change.files.old, &change.index.old), extras)?;
             change.captures.old = Some(capture);
         }

@@ -2,19 +2,23 @@
 
 use std::path::Path;
 
-use crate::domain::names::RefName;
+use crate::domain::names::{Oid, RefName};
 use crate::domain::operation::{Operation, Way, edit_fits};
+use crate::domain::text::Change;
 use crate::error::{Code, Error, Result};
-use crate::git::IndexLock;
+use crate::files;
+use crate::git::{Attempt, Expected, IndexLock, RefEdit};
 use crate::ops::context::Context;
 
-use super::steps::{advance, is_at, worktree};
+use super::mounts;
+use super::steps::{advance, is_at, restore, worktree};
 
-/// Compares refs, HEADs, the way of advances, workspaces' places and case fields with what is expected. Files are
+/// Compares refs, HEADs, the way of advances, workspaces' places and case fields with what is expected, and looks for what
+/// would make a step fail: hooks that refuse, files and folders that cannot be changed, a trash that is none. Files are
 /// compared one by one when they are moved: each is in a capture by then.
 ///
 /// # Errors
-/// `CHANGED_MEANWHILE`, `IN_THE_WAY`, `GIT_LOCKED`, `WORKSPACE_IN_THE_WAY`, `WORKSPACE_BROKEN`.
+/// `CHANGED_MEANWHILE`, `GIT_FAILED`, `IN_THE_WAY`, `GIT_LOCKED`, `WORKSPACE_IN_THE_WAY`, `WORKSPACE_BROKEN`, `HOLDS_MOUNT`.
 pub(super) fn expectations(ctx: &Context, operation: &Operation) -> Result<()> {
     let mut changed = Vec::new();
     let names: Vec<RefName> = operation.refs.iter().map(|change| change.name.clone()).collect();
@@ -43,15 +47,58 @@ pub(super) fn expectations(ctx: &Context, operation: &Operation) -> Result<()> {
             ctx.repo.prepare_advance(advance)
         })?;
     }
+    for change in &operation.worktrees {
+        restore(ctx, change, ctx.txn(), Attempt::First, |ctx, restore| ctx.repo.check_obstacles(restore))?;
+    }
+    trashes_are_folders(ctx)?;
+    let moved = |name: &RefName, value: Change<Option<Oid>>| RefEdit {
+        name: name.clone(),
+        expected: Expected::from_old(value.old),
+        new: value.new,
+    };
+    let refs = operation.refs.iter().map(|change| moved(&change.name, change.value.clone()));
+    let advances = operation
+        .advances
+        .iter()
+        .map(|change| moved(&change.branch, Change::new(Some(change.commit.old.clone()), Some(change.commit.new.clone()))));
+    ctx.repo.try_refs(&refs.chain(advances).collect::<Vec<_>>())?;
     for change in &operation.workspaces {
         let taken = Path::new(&change.workspace.path).symlink_metadata().is_ok();
         match change.way {
-            Way::BringBack if taken => {
+            Way::BringBack if taken && !ctx.unsettled => {
                 return Err(Error::new(Code::WorkspaceInTheWay, format!("'{}' exists already", change.workspace.path))
                     .hint("move it away, and try again"));
             }
             Way::BringBack | Way::PutAside => {}
         }
     }
+    mounts::are_left_alone(ctx, operation)
+}
+
+/// Finds out, for a preview, whether the contents could be made: a filter may fail. An operation makes them before its first
+/// change.
+///
+/// # Errors
+/// As [`crate::git::Repository::stage_restore`].
+pub(super) fn contents(ctx: &Context, operation: &Operation) -> Result<()> {
+    for change in &operation.worktrees {
+        restore(ctx, change, ctx.txn(), Attempt::First, |ctx, restore| ctx.repo.check_contents(restore))?;
+    }
+    for change in &operation.advances {
+        advance(ctx, change, ctx.txn(), |ctx, advance| ctx.repo.check_contents(&advance.restore(Attempt::First)))?;
+    }
     Ok(())
+}
+
+/// The trash must be a folder of its own: what is kept in a link's target is somebody else's.
+fn trashes_are_folders(ctx: &Context) -> Result<()> {
+    let trash = crate::ops::workspaces::trash_root(ctx)?;
+    match files::metadata(&trash)? {
+        Some(meta) if !meta.is_dir() => Err(Error::new(
+            Code::IoFailed,
+            format!("'{}' is no folder, so what is replaced cannot be kept and nothing was changed", trash.display()),
+        )
+        .hint("move it away, or set agents.workspaceRoot to another folder")),
+        Some(_) | None => Ok(()),
+    }
 }

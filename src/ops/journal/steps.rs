@@ -1,14 +1,13 @@
 //! The steps of an operation, each idempotent, in their fixed order.
 
-use std::collections::BTreeSet;
-use std::os::unix::ffi::OsStrExt;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::domain::ids::TxnId;
-use crate::domain::names::{Oid, RefName};
+use crate::domain::names::{Oid, RefName, RepoPath};
 use crate::domain::operation::{
-    AsideChange, BranchAdvance, HeadState, Operation, RefChange, Way, WorkspaceChange, WorktreeChange,
+    AsideChange, BranchAdvance, HeadState, Operation, RefChange, StashChange, Way, WorkspaceChange, WorktreeChange,
 };
 use crate::domain::text::Change;
 use crate::env;
@@ -16,7 +15,7 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::git::{
     self, Advance, Aside, Attempt, CaptureExtras, CaptureParts, Expected, Head, HeadTarget, InTrash, IndexLock, MovedAside,
-    RefEdit, Restore, RestoreReport, WorkspaceBranch, Worktree, WorktreeCapture, take_away_again,
+    NotPutBack, RefEdit, Restore, RestoreReport, Staged, WorkspaceBranch, Worktree, WorktreeCapture, take_away_again,
 };
 use crate::ops::context::Context;
 
@@ -29,17 +28,38 @@ pub struct Done {
     pub brought_back: Vec<PathBuf>,
     /// What was to come back and is still in the trash, all or part of it: its place is taken.
     pub still_aside: Vec<MovedAside>,
+    /// What was to come back and is nowhere: somebody emptied the trash.
+    pub lost: Vec<PathBuf>,
     /// Files written and removed.
     pub files: usize,
     /// What somebody changed meanwhile and was left alone, where an operation is taken back.
     pub left: Vec<String>,
+    /// What could not be put back, and why, where an operation is taken back.
+    pub not_put_back: Vec<String>,
 }
 
 impl Done {
     fn add(&mut self, worktree: &Worktree, report: RestoreReport) {
+        let place = |path: &RepoPath| worktree.path().join(path.to_path()).display().to_string();
         self.files += report.written.len() + report.removed.len();
         self.moved_aside.extend(report.moved_aside);
-        self.left.extend(report.left.iter().map(|path| worktree.path().join(path.to_path()).display().to_string()));
+        self.left.extend(report.left.iter().map(place));
+        self.not_put_back.extend(report.failed.into_iter().map(|NotPutBack { path, why, now_at }| match now_at {
+            Some(now_at) => format!("{} (it is '{}'): {why}", place(&path), now_at.display()),
+            None => format!("{}: {why}", place(&path)),
+        }));
+    }
+
+    /// The outcome of one step. Forwards, what fails stops everything. On the way back it is named and left out, and the
+    /// rest goes on, unless waiting or making room is all that it needs.
+    fn or_named(&mut self, attempt: Attempt, what: &str, outcome: Result<()>) -> Result<()> {
+        match outcome {
+            Err(error) if attempt == Attempt::Back && !error.passes() => {
+                self.not_put_back.push(format!("{what}: {error}"));
+                Ok(())
+            }
+            outcome => outcome,
+        }
     }
 }
 
@@ -48,47 +68,94 @@ impl Done {
 ///
 /// # Errors
 /// Those of the steps. What was done stays; doing it again goes on.
-pub(super) fn carry_out(ctx: &Context, operation: &Operation, txn: &TxnId, attempt: Attempt) -> Result<Done> {
+pub(super) fn carry_out(ctx: &Context, operation: &Operation, txn: &TxnId, attempt: Attempt, ready: &Contents) -> Result<Done> {
     let mut done = Done::default();
     super::keep::keep(ctx, operation, txn)?;
     // Also what an interrupted attempt put back already: it would be in the way of the files.
     let away = |change: &&AsideChange| change.way == Way::PutAside || attempt == Attempt::Again;
     for change in operation.asides.iter().filter(away) {
-        if let Some(entry) = ctx.repo.worktree_at(Path::new(&change.worktree))? {
-            take_away_again(&entry.worktree, &in_trash(change))?;
-        }
+        let outcome = take_away(ctx, change);
+        done.or_named(attempt, &format!("'{}' in '{}'", change.path, change.worktree), outcome)?;
     }
     for change in operation.workspaces.iter().filter(|change| change.way == Way::PutAside) {
         env::fault_point("journal.before-aside");
-        ctx.repo.put_aside(&aside(change)?)?;
+        let outcome = aside(ctx, change).and_then(|aside| ctx.repo.put_aside(&aside));
+        done.or_named(attempt, &format!("the workspace '{}'", change.workspace.path), outcome)?;
     }
     for change in &operation.worktrees {
         env::fault_point("journal.before-worktree");
-        restore_worktree(ctx, change, txn, attempt, &mut done)?;
+        let outcome = restore_worktree(ctx, change, txn, (attempt, ready), &mut done);
+        done.or_named(attempt, &format!("the worktree '{}'", change.path), outcome)?;
     }
     for change in &operation.advances {
         env::fault_point("journal.before-advance");
-        advance(ctx, change, txn, |ctx, advance| {
-            done.add(advance.worktree, ctx.repo.apply_advance(advance, attempt)?);
-            if ctx.repo.read_ref(advance.branch)?.as_ref() != Some(advance.new) {
-                done.left.push(advance.branch.short().to_owned());
-            }
-            Ok(())
-        })?;
+        let outcome = carry_advance(ctx, change, txn, (attempt, ready), &mut done);
+        done.or_named(attempt, &format!("{} in '{}'", change.branch.short(), change.path), outcome)?;
     }
     env::fault_point("journal.before-refs");
-    move_refs(ctx, &operation.refs, &operation.title, attempt, &mut done)?;
+    let outcome = move_refs(ctx, &operation.refs, &operation.title, txn, attempt, &mut done);
+    done.or_named(attempt, "branches", outcome)?;
+    for StashChange { entry, way } in &operation.stash {
+        let outcome = match way {
+            Way::BringBack => ctx.repo.store_in_stash(entry),
+            Way::PutAside => ctx.repo.take_from_stash(&entry.id),
+        };
+        done.or_named(attempt, &format!("stash entry {}", entry.id.short()), outcome)?;
+    }
     for change in operation.workspaces.iter().filter(|change| change.way == Way::BringBack) {
         env::fault_point("journal.before-back");
-        bring_back(ctx, change, txn)?;
+        let outcome = bring_back(ctx, change, txn);
+        done.or_named(attempt, &format!("the workspace '{}'", change.workspace.path), outcome)?;
     }
     let coming: Vec<AsideChange> = operation.asides.iter().filter(|change| change.way == Way::BringBack).cloned().collect();
     done.still_aside = put_back(ctx, &coming)?;
-    let came = coming.iter().map(|change| Path::new(&change.worktree).join(change.path.to_path()));
     let stays: Vec<PathBuf> = done.still_aside.iter().map(|moved| moved.now_at.clone()).collect();
-    let came = coming.iter().zip(came).filter(|(change, _)| !stays.contains(&in_trash(change).now_at()));
-    done.brought_back = came.map(|(_, place)| place).collect();
+    for change in coming.iter().filter(|change| !stays.contains(&in_trash(change).now_at())) {
+        let place = Path::new(&change.worktree).join(change.path.to_path());
+        let back = place.symlink_metadata().is_ok();
+        if back { done.brought_back.push(place) } else { done.lost.push(place) }
+    }
     Ok(done)
+}
+
+fn take_away(ctx: &Context, change: &AsideChange) -> Result<()> {
+    match ctx.repo.worktree_at(Path::new(&change.worktree))? {
+        Some(entry) => take_away_again(&entry.worktree, &in_trash(change)),
+        None => Ok(()),
+    }
+}
+
+fn carry_advance(
+    ctx: &Context,
+    change: &BranchAdvance,
+    txn: &TxnId,
+    (attempt, ready): (Attempt, &Contents),
+    done: &mut Done,
+) -> Result<()> {
+    if attempt == Attempt::Back && !is_there(ctx, &change.path)? {
+        done.not_put_back.push(gone(&change.path));
+        // Its branch is checked out nowhere: that is all there is to take back.
+        let value = Change::new(Some(change.commit.old.clone()), Some(change.commit.new.clone()));
+        let branch = RefChange { name: change.branch.clone(), value };
+        return move_refs(ctx, &[branch], "taken back", txn, attempt, done);
+    }
+    advance(ctx, change, txn, |ctx, advance| {
+        done.add(advance.worktree, ctx.repo.apply_staged(advance, attempt, ready.advances.get(&change.path))?);
+        if ctx.repo.read_ref(advance.branch)?.as_ref() != Some(advance.new) {
+            done.left.push(advance.branch.short().to_owned());
+        }
+        Ok(())
+    })
+}
+
+/// Whether a worktree stands, so that something can be put back in it.
+fn is_there(ctx: &Context, path: &str) -> Result<bool> {
+    let entry = ctx.repo.worktree_at(Path::new(path))?;
+    Ok(entry.is_some_and(|entry| entry.present && entry.worktree.verify().is_ok()))
+}
+
+fn gone(path: &str) -> String {
+    format!("the worktree '{path}', which was removed meanwhile")
 }
 
 fn in_trash(change: &AsideChange) -> InTrash {
@@ -104,7 +171,9 @@ pub(super) fn moved_aside(ctx: &Context, operation: &Operation, txn: &TxnId) -> 
     let paths: BTreeSet<&String> = worktrees.chain(operation.advances.iter().map(|change| &change.path)).collect();
     let mut all = Vec::new();
     for path in paths {
-        let there = worktree(ctx, path)?;
+        // One that was removed meanwhile has no place to put anything back to.
+        let Some(entry) = ctx.repo.worktree_at(Path::new(path))? else { continue };
+        let there = entry.worktree;
         for InTrash { path: inside, folder } in git::in_trash(&trash_of(ctx, &there, txn)?)? {
             let (worktree, trash) = (path.clone(), folder.display().to_string());
             all.push(AsideChange { worktree, path: inside, trash, way: Way::PutAside });
@@ -121,8 +190,16 @@ pub(super) fn put_back(ctx: &Context, asides: &[AsideChange]) -> Result<Vec<Move
     let mut stay = Vec::new();
     for change in asides {
         let item = in_trash(change);
+        // What stays in the trash is named: nothing that fails here may stop the rest.
         let back = match ctx.repo.worktree_at(Path::new(&change.worktree))? {
-            Some(entry) if entry.present => git::put_back(&entry.worktree, &item)?,
+            Some(entry) if entry.present => match git::put_back(&entry.worktree, &item) {
+                Err(error) if error.passes() => return Err(error),
+                Err(error) => {
+                    tracing::warn!(%error, "something stays in the trash");
+                    false
+                }
+                Ok(back) => back,
+            },
             Some(_) | None => false,
         };
         if !back {
@@ -132,38 +209,96 @@ pub(super) fn put_back(ctx: &Context, asides: &[AsideChange]) -> Result<Vec<Move
     Ok(stay)
 }
 
+/// The contents that an operation writes, made ready before its first change; none of it where they are made on the way.
+#[derive(Debug, Default)]
+pub(super) struct Contents {
+    worktrees: BTreeMap<String, Staged>,
+    advances: BTreeMap<String, Staged>,
+}
+
+impl Contents {
+    /// Makes everything that can fail by itself before anything is changed.
+    ///
+    /// # Errors
+    /// As [`crate::git::Repository::stage_restore`].
+    pub fn stage(ctx: &Context, operation: &Operation, txn: &TxnId) -> Result<Self> {
+        let mut all = Self::default();
+        for change in &operation.worktrees {
+            let staged = restore(ctx, change, txn, Attempt::First, |ctx, restore| ctx.repo.stage_restore(restore))?;
+            all.worktrees.insert(change.path.clone(), staged);
+        }
+        for change in &operation.advances {
+            let staged = advance(ctx, change, txn, |ctx, advance| ctx.repo.stage_advance(advance))?;
+            all.advances.insert(change.path.clone(), staged);
+        }
+        Ok(all)
+    }
+}
+
+/// Calls `work` with the restore that a change means.
+pub(super) fn restore<T>(
+    ctx: &Context,
+    change: &WorktreeChange,
+    txn: &TxnId,
+    attempt: Attempt,
+    work: impl FnOnce(&Context, &Restore<'_>) -> Result<T>,
+) -> Result<T> {
+    let worktree = worktree(ctx, &change.path)?;
+    let trash = trash_of(ctx, &worktree, txn)?;
+    let (before, extras) = (extras_of(ctx, change.captures.old.as_ref())?, extras_of(ctx, change.captures.new.as_ref())?);
+    let (from, to, beside) = (&change.files.old, &change.files.new, Some(Change::new(&before, &extras)));
+    work(ctx, &Restore { worktree: &worktree, from, to, trash: &trash, attempt, beside })
+}
+
 /// Files, then the index and the operation in progress, then HEAD, while `index.lock` is held.
-fn restore_worktree(ctx: &Context, change: &WorktreeChange, txn: &TxnId, attempt: Attempt, done: &mut Done) -> Result<()> {
+fn restore_worktree(
+    ctx: &Context,
+    change: &WorktreeChange,
+    txn: &TxnId,
+    (attempt, ready): (Attempt, &Contents),
+    done: &mut Done,
+) -> Result<()> {
+    if attempt == Attempt::Back && !is_there(ctx, &change.path)? {
+        done.not_put_back.push(gone(&change.path));
+        return Ok(());
+    }
     let worktree = worktree(ctx, &change.path)?;
     let trash = trash_of(ctx, &worktree, txn)?;
     let lock = match attempt {
-        Attempt::First | Attempt::Again => IndexLock::take(&worktree, txn.as_str())?,
-        Attempt::Back => IndexLock::take_patiently(&worktree, txn.as_str())?,
+        Attempt::First => IndexLock::take(&worktree, txn.as_str())?,
+        Attempt::Again | Attempt::Back => IndexLock::take_patiently(&worktree, txn.as_str())?,
     };
     let (before, extras) = (extras_of(ctx, change.captures.old.as_ref())?, extras_of(ctx, change.captures.new.as_ref())?);
     let (from, to, beside) = (&change.files.old, &change.files.new, Some(Change::new(&before, &extras)));
     let restore = Restore { worktree: &worktree, from, to, trash: &trash, attempt, beside };
-    let report = ctx.repo.restore_files(&restore)?;
-    let placed = report.placed.clone();
-    done.add(&worktree, report);
+    let of = |what: &str| format!("{what} of '{}'", change.path);
+    let mut placed = Vec::new();
+    let outcome = ctx.repo.restore_staged(&restore, ready.worktrees.get(&change.path)).map(|report| {
+        placed.clone_from(&report.placed);
+        done.add(&worktree, report);
+    });
+    done.or_named(attempt, &of("the files"), outcome)?;
     env::fault_point("journal.files-restored");
     let index = &change.index;
     // What stays is not touched: git keeps more in an index than a capture (how a conflict was settled, for one), and
     // an operation may go on at this very moment.
     let known = change.captures.old.is_some();
     let index_stays = known && index.old == index.new && before.index == extras.index && !before.operation.is_empty();
-    match attempt {
-        Attempt::First | Attempt::Again | Attempt::Back if index_stays => {}
-        Attempt::First | Attempt::Again => ctx.repo.install_index_after(&worktree, &index.new, &extras.index, &lock, &placed)?,
-        Attempt::Back => ctx.repo.take_index_back(&worktree, (&index.old, &index.new), &extras.index, &lock)?,
-    }
+    let outcome = match attempt {
+        Attempt::First | Attempt::Again | Attempt::Back if index_stays => Ok(()),
+        Attempt::First | Attempt::Again => ctx.repo.install_index_after(&worktree, &index.new, &extras.index, &lock, &placed),
+        Attempt::Back => ctx.repo.take_index_back(&worktree, (&index.old, &index.new), &extras.index, &lock),
+    };
+    done.or_named(attempt, &of("the index"), outcome)?;
     env::fault_point("journal.index-installed");
     if !known || before.operation != extras.operation {
-        ctx.repo.restore_operation(&worktree, &extras, &trash)?;
+        let outcome = ctx.repo.restore_operation(&worktree, &extras, &trash);
+        done.or_named(attempt, &of("the operation in progress"), outcome)?;
     }
-    lock.release()?;
+    done.or_named(attempt, &of("the lock of the index"), lock.release())?;
     env::fault_point("journal.before-head");
-    set_head(ctx, &worktree, change, attempt, done)
+    let outcome = set_head(ctx, &worktree, change, attempt, done);
+    done.or_named(attempt, &of("HEAD"), outcome)
 }
 
 /// What a capture says beside its trees; nothing where there is none.
@@ -211,7 +346,7 @@ pub(super) fn is_at(head: &Head, state: &HeadState) -> bool {
 }
 
 /// Moves the refs that have not moved yet, each from what it is expected to be.
-fn move_refs(ctx: &Context, refs: &[RefChange], title: &str, attempt: Attempt, done: &mut Done) -> Result<()> {
+fn move_refs(ctx: &Context, refs: &[RefChange], title: &str, txn: &TxnId, attempt: Attempt, done: &mut Done) -> Result<()> {
     let names: Vec<RefName> = refs.iter().map(|change| change.name.clone()).collect();
     let now = ctx.repo.read_refs(&names)?;
     let open = refs.iter().filter(|change| now.get(&change.name) != change.value.new.as_ref());
@@ -228,6 +363,12 @@ fn move_refs(ctx: &Context, refs: &[RefChange], title: &str, attempt: Attempt, d
             new: change.value.new.clone(),
         })
         .collect();
+    let coming: Vec<Oid> = edits.iter().filter_map(|edit| edit.new.clone()).filter(|oid| !ctx.repo.holds(oid)).collect();
+    if !coming.is_empty()
+        && let Some(kept) = super::keep::Kept::by(ctx, txn)?
+    {
+        kept.write_tags_again(ctx, &coming)?;
+    }
     ctx.repo.update_refs(&edits, &format!("git axiom: {title}"))
 }
 
@@ -252,19 +393,28 @@ pub(super) fn advance<T>(
     work(ctx, &advance)
 }
 
-/// From the trash where it is still there, else made again from its capture.
+/// From the trash where all of it is still there, else made again from its capture.
 fn bring_back(ctx: &Context, change: &WorkspaceChange, txn: &TxnId) -> Result<()> {
     let path = Path::new(&change.workspace.path);
     let there = |path: &str| Path::new(path).symlink_metadata().is_ok();
     if change.lost {
-        return ctx.repo.bring_back_lost(&aside(change)?);
+        return ctx.repo.bring_back_lost(&aside(ctx, change)?);
     }
-    if there(&change.trash) || there(&change.git_dir_trash) {
-        return ctx.repo.bring_back(&aside(change)?).map(drop);
+    // As a crash leaves it between the two moves, it names where it is registered.
+    let is_registered = || Ok::<_, Error>(ctx.repo.own_git_dir_of(Path::new(&change.trash))?.is_some());
+    if there(&change.trash) && (there(&change.git_dir_trash) || is_registered()?) {
+        return ctx.repo.bring_back(&aside(ctx, change)?).map(drop);
+    }
+    // What is left of it stays in the trash, where nothing will be in its way when it goes there again.
+    for half in [&change.trash, &change.git_dir_trash] {
+        let apart = PathBuf::from(format!("{half}-{}", env::fresh_id()));
+        if there(half) && !files::move_whole(Path::new(half), &apart)? {
+            return Err(Error::new(Code::WorkspaceInTheWay, format!("'{}' exists already", apart.display())));
+        }
     }
     let worktree = match ctx.repo.worktree_at(path)?.filter(|entry| entry.present && entry.locked.is_none()) {
         // An earlier try got that far, or it was never moved away: perhaps only its HEAD is still detached.
-        Some(_) => ctx.repo.bring_back(&aside(change)?)?,
+        Some(_) => ctx.repo.bring_back(&aside(ctx, change)?)?,
         None => {
             let trash = trash_root_for(ctx, txn)?.join(format!("half-made-{}", env::fresh_id()));
             // What a crash left half-made here is cleared first.
@@ -292,7 +442,7 @@ fn make_again(ctx: &Context, change: &WorkspaceChange, worktree: &Worktree, txn:
     lock.release()
 }
 
-fn aside(change: &WorkspaceChange) -> Result<Aside> {
+fn aside(ctx: &Context, change: &WorkspaceChange) -> Result<Aside> {
     let head = match (&change.head, &change.commit) {
         (HeadState::Branch(name), commit) => Head::Branch { name: name.clone(), commit: commit.clone() },
         (HeadState::Detached(commit), _) => Head::Detached { commit: commit.clone() },
@@ -301,9 +451,9 @@ fn aside(change: &WorkspaceChange) -> Result<Aside> {
     let registered = match change.lost {
         // What such a folder names, if anything, is not where it is registered.
         true => None,
-        false => match pointer(&change.workspace.path)? {
+        false => match ctx.repo.own_git_dir_of(Path::new(&change.workspace.path))? {
             Some(git_dir) => Some(git_dir),
-            None => pointer(&change.trash)?,
+            None => ctx.repo.own_git_dir_of(Path::new(&change.trash))?,
         },
     };
     Ok(Aside {
@@ -315,14 +465,11 @@ fn aside(change: &WorkspaceChange) -> Result<Aside> {
     })
 }
 
-/// The git directory that a workspace's folder names; `None` where it says nothing usable.
-fn pointer(folder: &str) -> Result<Option<PathBuf>> {
-    let content = files::read_optional(&Path::new(folder).join(".git"), 64 * 1024)?;
-    let path = content.as_deref().and_then(|bytes| bytes.strip_prefix(b"gitdir: ")).map(|bytes| {
-        let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-        PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
-    });
-    Ok(path.filter(|path| path.is_absolute()))
+/// Whether a workspace comes back without what no capture holds: its folder, or what it was registered as, is no longer in
+/// the trash, so that it is made again.
+pub(in crate::ops) fn is_made_again(change: &WorkspaceChange) -> bool {
+    let gone = |path: &str| Path::new(path).symlink_metadata().is_err();
+    change.way == Way::BringBack && !change.lost && (gone(&change.trash) || gone(&change.git_dir_trash))
 }
 
 /// The worktree at a path.
@@ -346,9 +493,10 @@ fn trash_root_for(ctx: &Context, txn: &TxnId) -> Result<PathBuf> {
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL` with the path.
 pub(super) fn make_trash(ctx: &Context, operation: &Operation, txn: &TxnId) -> Result<()> {
-    for change in &operation.worktrees {
-        let trash = trash_of(ctx, &worktree(ctx, &change.path)?, txn)?;
-        crate::files::create_dir_all(&trash).map_err(|error| {
+    let advances = operation.advances.iter().map(|change| &change.path);
+    for path in operation.worktrees.iter().map(|change| &change.path).chain(advances) {
+        let trash = trash_of(ctx, &worktree(ctx, path)?, txn)?;
+        files::create_dir_all(&trash).map_err(|error| {
             error
                 .context("there is no room for what is replaced, so nothing was changed")
                 .hint("move away what is in the way there, or set agents.workspaceRoot to another folder")

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::checkpoint::{CheckpointDocument, CheckpointRecord};
 use crate::domain::names::{Oid, RefName};
-use crate::domain::operation::{HeadState, Operation, OperationKind, WorkspaceChange};
+use crate::domain::operation::{HeadState, Operation, OperationKind, Way, WorkspaceChange};
 use crate::domain::rollback;
 use crate::domain::text::Change;
 use crate::error::{Code, Error, Result};
@@ -14,6 +14,7 @@ use crate::ops::context::Context;
 use super::branches::{add_detached, add_refs, branches_are_free};
 use super::left_alone::left_alone;
 use super::preview::Preview;
+use super::refs::{LocalRefs, add_local_refs, add_moved_branches, since};
 use super::workspace::add_workspace;
 use super::worktree::{add_worktree, worktree_change};
 
@@ -28,7 +29,13 @@ pub(super) struct Plan {
 ///
 /// # Errors
 /// `BRANCH_IN_USE`, `CHECKPOINT_DAMAGED`, `GIT_FAILED`.
-pub(super) fn make(ctx: &Context, record: &CheckpointRecord, document: &CheckpointDocument, captured: &Captured) -> Result<Plan> {
+pub(super) fn make(
+    ctx: &Context,
+    record: &CheckpointRecord,
+    document: &CheckpointDocument,
+    captured: &Captured,
+    wish: LocalRefs,
+) -> Result<Plan> {
     let now = &ctx.state().restorable;
     let standing: BTreeSet<String> = captured.workspaces.iter().map(|w| w.state.path.clone()).collect();
     let fates = rollback::workspaces(document, now, &standing);
@@ -41,7 +48,10 @@ pub(super) fn make(ctx: &Context, record: &CheckpointRecord, document: &Checkpoi
     let more: Vec<RefName> = document.refs.keys().chain(&document.branch).cloned().collect();
     refs_now.extend(ctx.repo.read_refs(&more)?);
     operation.refs = rollback::refs(document, &refs_now, ctx.state());
+    let since = since(ctx, &record.capture, document, wish)?;
+    add_moved_branches(&since, wish, &mut operation, &mut preview);
     add_refs(ctx, &record.name, document, &mut operation, &mut preview)?;
+    add_local_refs(ctx, &record.capture, since, wish, &mut operation, &mut preview)?;
     let main = &captured.main;
     let head = match (&document.branch, &document.git_commit) {
         (Some(branch), _) => HeadState::Branch(branch.clone()),
@@ -61,6 +71,7 @@ pub(super) fn make(ctx: &Context, record: &CheckpointRecord, document: &Checkpoi
     operation.restored = Some(Box::new(restored));
     left_alone(ctx, document, captured, &operation, &mut preview)?;
     branches_are_free(ctx, &operation)?;
+    preview.refs.clone_from(&operation.refs);
     Ok(Plan { operation, preview })
 }
 
@@ -69,11 +80,14 @@ pub(crate) fn kept(ctx: &Context, operation: &Operation) -> Result<Vec<Oid>> {
     let mut kept = BTreeMap::new();
     for change in &operation.refs {
         match (&change.value.old, &change.value.new) {
-            (Some(old), Some(new)) if ctx.repo.is_ancestor(old, new)? => {}
+            // Of other refs what is left behind may be a tag.
+            (Some(old), Some(new)) if change.name.as_str().starts_with("refs/heads/") && ctx.repo.is_ancestor(old, new)? => {}
             (Some(old), _) => drop(kept.insert(old.clone(), ())),
             (None, _) => {}
         }
     }
+    let going = operation.stash.iter().filter(|change| change.way == Way::PutAside);
+    kept.extend(going.map(|change| (change.entry.id.clone(), ())));
     for change in &operation.advances {
         if !ctx.repo.is_ancestor(&change.commit.old, &change.commit.new)? {
             kept.insert(change.commit.old.clone(), ());

@@ -7,8 +7,9 @@ use serde::Serialize;
 use crate::domain::checkpoint::CheckpointRecord;
 use crate::domain::ids::{CaseId, CheckpointName};
 use crate::domain::known_paths::OnlyCount;
+use crate::domain::local_refs::StashEntry;
 use crate::domain::names::{Oid, RefName, RepoPath};
-use crate::domain::operation::HeadState;
+use crate::domain::operation::{HeadState, RefChange};
 use crate::domain::rollback::TaskChange;
 use crate::domain::session::Mode;
 use crate::domain::state::State;
@@ -16,6 +17,7 @@ use crate::domain::text::Change;
 use crate::git::TreeChange;
 
 use super::quiet::AgentLine;
+use super::refs::{MovedRef, RefLeft, RefLine};
 
 /// A commit that a rollback takes out of its branch.
 #[derive(Debug, Clone, Serialize)]
@@ -123,6 +125,37 @@ impl FileLoss {
     }
 }
 
+/// Something that a rollback does not bring back.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NotRestored {
+    /// The worktree.
+    pub worktree: String,
+    /// The file or folder.
+    pub path: RepoPath,
+    /// Why: the key of the coverage that lists it.
+    pub why: &'static str,
+}
+
+impl NotRestored {
+    /// Its absolute path, and why.
+    pub fn text(&self) -> String {
+        let place = Path::new(&self.worktree).join(self.path.to_path());
+        let why = match self.why {
+            "excluded" => "checkpoints.exclude keeps it out",
+            "ignored" => "ignored, and not in checkpoints.include",
+            "overIncludeLimit" => "beyond what checkpoints.include may hold",
+            "tooLarge" => "over checkpoints.maxFileSize",
+            "nestedRepositories" => "a repository of its own",
+            "special" => "no file",
+            "unreadable" => "it could not be read",
+            "refusedNames" => "git refuses its name",
+            other => other,
+        };
+        format!("{} ({why})", place.display())
+    }
+}
+
 /// What becomes of a workspace, in words.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -153,6 +186,16 @@ pub struct Preview {
     pub merges: Vec<CommitLine>,
     /// Branches that are kept for undo and deleted.
     pub branches: Vec<RefName>,
+    /// Every ref that changes, those of all other lists among them.
+    pub refs: Vec<RefChange>,
+    /// Local refs that were deleted since and come back.
+    pub refs_back: Vec<RefLine>,
+    /// Local refs that moved since.
+    pub refs_moved: Vec<MovedRef>,
+    /// Local refs that were deleted since and do not come back.
+    pub refs_left: Vec<RefLeft>,
+    /// Entries of the stash that come back, newest first.
+    pub stash_back: Vec<StashEntry>,
     /// Branches that get a reverting commit, because an upstream has commits that would leave them.
     pub reverted: Vec<RefName>,
     /// The commits that are reverted by that and stay, newest first.
@@ -166,6 +209,8 @@ pub struct Preview {
     pub mode: Option<Change<Mode>>,
     /// Files that change.
     pub files: Vec<FileLine>,
+    /// Files and folders that stay, and get the permissions, ACL or attributes that the checkpoint has of them.
+    pub permissions: Vec<FileLoss>,
     /// What is staged and will not be, or otherwise (the safety checkpoint holds it).
     pub staged: Vec<FileLoss>,
     /// Operations of git's that end, or come back.
@@ -174,6 +219,9 @@ pub struct Preview {
     /// preview.
     #[serde(skip)]
     pub moves_aside: Vec<FileLoss>,
+    /// What was there then and does not come back: the checkpoint does not hold it and it is gone, or it is excluded now and
+    /// left as it is.
+    pub not_restored: Vec<NotRestored>,
     /// Submodules that stay at the commit that is checked out in them, though the checkpoint has another.
     pub submodules: Vec<FileLoss>,
     /// Worktrees of the user's that stay as they are, though the checkpoint has them otherwise: their paths.
@@ -201,15 +249,22 @@ impl Preview {
             commits: Vec::new(),
             merges: Vec::new(),
             branches: Vec::new(),
+            refs: Vec::new(),
+            refs_back: Vec::new(),
+            refs_moved: Vec::new(),
+            refs_left: Vec::new(),
+            stash_back: Vec::new(),
             reverted: Vec::new(),
             reverted_commits: Vec::new(),
             on_upstream: Vec::new(),
             tasks: Vec::new(),
             mode: None,
             files: Vec::new(),
+            permissions: Vec::new(),
             staged: Vec::new(),
             operations: Vec::new(),
             moves_aside: Vec::new(),
+            not_restored: Vec::new(),
             submodules: Vec::new(),
             left_alone: Vec::new(),
             gone: Vec::new(),

@@ -49,7 +49,7 @@ pub(in crate::ops) fn at_work(ctx: &Context) -> Result<Vec<AgentLine>> {
         let lives = match agent.token() {
             Some(token) => match keeper_state(&ctx.layout().run_dir(&agent.id, token))? {
                 KeeperState::Alive(_) | KeeperState::Starting => true,
-                KeeperState::NotStarted | KeeperState::Ended(_) | KeeperState::Dead(_) => false,
+                KeeperState::NotStarted | KeeperState::Ended(_) | KeeperState::Dead(_) | KeeperState::Unproved(_) => false,
             },
             None => false,
         };
@@ -146,7 +146,7 @@ fn living(ctx: &Context) -> Result<(Vec<KeeperRecord>, bool)> {
         match keeper_state(&ctx.layout().run_dir(&agent.id, token))? {
             KeeperState::Alive(record) => living.push(record),
             KeeperState::Starting => starting = true,
-            KeeperState::NotStarted | KeeperState::Ended(_) | KeeperState::Dead(_) => {}
+            KeeperState::NotStarted | KeeperState::Ended(_) | KeeperState::Dead(_) | KeeperState::Unproved(_) => {}
         }
     }
     Ok((living, starting))

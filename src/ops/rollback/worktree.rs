@@ -13,6 +13,7 @@ use crate::ops::checkpoint::CapturedWorktree;
 use crate::ops::context::Context;
 use crate::ops::journal::{capture_with, extras_of};
 
+use super::not_restored::{excluded_now, not_restored};
 use super::preview::{FileLine, FileLoss, HeadLine, OperationLine, Preview};
 use super::submodules::with_own_submodules;
 
@@ -36,7 +37,11 @@ pub(super) fn worktree_change(
     let CaptureParts { files: held, index, .. } = ctx.repo.capture_parts(then)?;
     let CapturedWorktree { worktree, capture: now } = now;
     let changes = ctx.repo.diff_trees(&now.tree, &held)?;
-    let files = with_spared(ctx, worktree, &changes, held.clone(), coverage)?;
+    let files = with_spared(ctx, (worktree, now), &changes, held.clone(), coverage)?;
+    let excluded = excluded_now(ctx, now, &index, &changes)?;
+    let files = ctx.repo.graft(&files, &excluded.iter().cloned().map(TreeChange::reversed).collect::<Vec<_>>())?;
+    let excluded: Vec<RepoPath> = excluded.into_iter().map(|change| change.path).collect();
+    preview.not_restored.extend(not_restored(&path, coverage, &excluded));
     let (files, kept) = with_own_submodules(ctx, Path::new(&path), files, &changes)?;
     preview.submodules.extend(kept.into_iter().map(|inside| FileLoss { worktree: path.clone(), path: inside }));
     let extras = extras_of(ctx, Some(then))?;
@@ -46,6 +51,12 @@ pub(super) fn worktree_change(
     preview.operations.extend(operations(&path, &now.extras, &extras));
     let mut fitting = ctx.repo.for_checkout_of_now(worktree, extras.clone())?;
     fitting.raw.retain(|raw| !there.iter().any(|change| change.path == raw.path));
+    fitting.raw.retain(|raw| !excluded.contains(&raw.path));
+    fitting.modes.retain(|one| !excluded.contains(&one.path));
+    let differing = paths(ctx.repo.diff_trees(&was, &files)?);
+    let permissions =
+        ctx.repo.permissions_that_change(worktree, (&now.extras.modes, &fitting.modes), |path| differing.contains(path))?;
+    preview.permissions.extend(permissions.into_iter().map(|inside| FileLoss { worktree: path.clone(), path: inside }));
     let then = if fitting == extras { then.clone() } else { capture_with(ctx, now, (&files, &index), fitting)? };
     Ok(WorktreeChange {
         path,
@@ -57,16 +68,17 @@ pub(super) fn worktree_change(
 }
 
 /// The tree to go back to, with the files of now that the checkpoint said nothing of (ignored or too large then, perhaps
-/// captured now): they stay, or a rewritten `.gitignore` would cost a `.env`. Where it is not known what the checkpoint left
-/// out, everything stays that it does not have.
+/// captured now): they stay, or a rewritten `.gitignore` would cost a `.env`. So do ignored files that only the configuration
+/// includes. Where it is not known what the checkpoint left out, everything stays that it does not have.
 fn with_spared(
     ctx: &Context,
-    worktree: &Worktree,
+    (worktree, now): (&Worktree, &WorktreeCapture),
     changes: &[TreeChange],
     then: Oid,
     coverage: Option<&Coverage>,
 ) -> Result<Oid> {
-    if coverage.is_some_and(Coverage::is_complete) {
+    let included: BTreeSet<&RepoPath> = now.included.iter().collect();
+    if coverage.is_some_and(Coverage::is_complete) && included.is_empty() {
         return Ok(then);
     }
     let gone: Vec<&TreeChange> = changes.iter().filter(|change| change.new.is_none()).collect();
@@ -75,7 +87,9 @@ fn with_spared(
     } else {
         BTreeSet::new()
     };
-    let says_nothing = |path: &RepoPath| coverage.is_none_or(|coverage| coverage.says_nothing_of(path)) || ignored.contains(path);
+    let says_nothing = |path: &RepoPath| {
+        coverage.is_none_or(|coverage| coverage.says_nothing_of(path)) || ignored.contains(path) || included.contains(path)
+    };
     let appears = |path: &RepoPath| {
         let above = |root: &RepoPath| path.as_bytes().strip_prefix(root.as_bytes()).is_some_and(|rest| rest.starts_with(b"/"));
         changes.iter().any(|change| change.new.is_some() && above(&change.path))
@@ -102,6 +116,13 @@ pub(super) fn add_worktree(
     };
     let dirty = paths(ctx.repo.diff_trees(&committed, &now.tree)?);
     for file in ctx.repo.diff_trees(&change.files.old, &change.files.new)? {
+        if !file.changes_a_file() {
+            let left = FileLoss { worktree: change.path.clone(), path: file.path };
+            if !preview.submodules.iter().any(|known| known.worktree == left.worktree && known.path == left.path) {
+                preview.submodules.push(left);
+            }
+            continue;
+        }
         let uncommitted = file.old.is_some() && dirty.contains(&file.path);
         preview.files.push(FileLine::of(Some(change.path.clone()), file, uncommitted));
     }

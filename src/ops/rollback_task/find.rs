@@ -105,7 +105,7 @@ fn iterations(ctx: &Context) -> Result<BTreeMap<CaseId, Vec<(Oid, Oid)>>> {
     let mut works_on: BTreeMap<AgentId, CaseId> = BTreeMap::new();
     let mut ranges: BTreeMap<CaseId, Vec<(Oid, Oid)>> = BTreeMap::new();
     history::each_event(ctx.layout(), |envelope| {
-        if let Event::TaskClaimed { agent, task } = &envelope.event {
+        if let Event::TaskClaimed { agent, task, .. } = &envelope.event {
             works_on.insert(agent.clone(), task.clone());
         }
         if let Event::StateAdopted { state, .. } = &envelope.event {

@@ -174,6 +174,7 @@ pub(super) fn work(ctx: &Context, wanted: &Wanted) -> Result<Work> {
     for task in tasks.iter().filter(|task| ctx.state().restorable.cases.contains_key(*task)) {
         let branch = branch_of(ctx, task);
         if branch != target
+            && ctx.state().made_branch(&branch)
             && let Some(commit) = ctx.repo.read_ref(&branch)?
         {
             operation.refs.push(RefChange { name: branch.clone(), value: Change::new(Some(commit), None) });
@@ -286,11 +287,11 @@ fn refuse_nothing(ctx: &Context, wanted: &Wanted, work: &Work) -> Result<()> {
 /// on is planned as it will be when the agent has been stopped.
 ///
 /// # Errors
-/// As [`journal::check`]; `BRANCH_IN_USE`.
+/// As [`journal::rehearse`]; `BRANCH_IN_USE`.
 pub(super) fn check(ctx: &Context, work: &Work) -> Result<()> {
     let mut operation = work.operation.clone();
     operation.edits.retain(|edit| ctx.state().agent_on(&edit.id).is_none());
-    journal::check(ctx, &operation)?;
+    journal::rehearse(ctx, &operation)?;
     branches_are_free(ctx, &work.operation)
 }
 

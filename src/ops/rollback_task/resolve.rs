@@ -45,13 +45,26 @@ pub struct Settling {
 /// # Errors
 /// `IO_FAILED`.
 pub fn settling(ctx: &Context) -> Result<Vec<Settling>> {
-    let folder = ctx.repo.common_dir().join("worktrees");
     let mut found = Vec::new();
-    for entry in files::list(&folder)? {
-        // What cannot be read is no note of ours.
-        found.extend(read(&entry.path())?.filter(|note| Path::new(&note.path).is_dir()));
+    for (_, mut note) in noted(ctx)? {
+        // Where it is, and not where it was when that was noted.
+        note.path = place(ctx, &note.task_id)?.to_string_lossy().into_owned();
+        found.extend(Some(note).filter(|note| Path::new(&note.path).is_dir()));
     }
     found.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(found)
+}
+
+/// The notes in the git directories of linked worktrees, as they were written.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub(in crate::ops) fn noted(ctx: &Context) -> Result<Vec<(PathBuf, Settling)>> {
+    let mut found = Vec::new();
+    for entry in files::list(&ctx.repo.common_dir().join("worktrees"))? {
+        // What cannot be read is no note of ours.
+        found.extend(read(&entry.path())?.map(|note| (entry.path(), note)));
+    }
     Ok(found)
 }
 

@@ -5,9 +5,9 @@
 use std::time::{Duration, Instant};
 
 use super::notice::Watcher;
-use super::requests::How;
 use super::{Interrupts, Options, Supervisor, TICK};
 use crate::domain::ids::AgentId;
+use crate::domain::outcome::Halt;
 use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};
 use crate::ops::context::Context;
@@ -49,8 +49,8 @@ impl Supervisor<'_> {
     fn attend(&mut self, what: &Attend) -> Result<()> {
         match what {
             Attend::TakeUp => {}
-            Attend::Stop(agents) => drop(self.end_agents(agents, How::Stop)?),
-            Attend::Kill(agents) => drop(self.end_agents(agents, How::Kill)?),
+            Attend::Stop(agents) => drop(self.end_agents(agents, Halt::Stop)?),
+            Attend::Kill(agents) => drop(self.end_agents(agents, Halt::Kill)?),
         }
         let patience = match what {
             Attend::TakeUp => Duration::ZERO,

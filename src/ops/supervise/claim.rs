@@ -7,9 +7,9 @@ use crate::domain::case::{Case, CaseChange, CaseEdit, Status};
 use crate::domain::event::{By, Event};
 use crate::domain::gate::{Decision, GateKind};
 use crate::domain::ids::{AgentId, CaseId};
-use crate::domain::names::RefName;
 use crate::domain::ready;
 use crate::domain::session::Mode;
+use crate::domain::task_branches;
 use crate::domain::text::Change;
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -24,6 +24,14 @@ impl Supervisor<'_> {
         let free = (self.options.slots as usize).saturating_sub(self.context.state().busy_agents().count());
         let ready: Vec<Case> = ready::ready_tasks(self.context.state()).into_iter().cloned().collect();
         let ready: Vec<&Case> = ready.iter().filter(|case| !self.must_wait(case.id.as_str())).collect();
+        // It was claimed before, and stopped when all was done but its verification: nobody is asked again.
+        if let Some(case) = ready.iter().find(|case| free > 0 && self.is_complete(case)) {
+            if !self.reject_claim(case)? {
+                self.close_gate(GateKind::Claim, &case.id, "its work is complete")?;
+                self.claim(case)?;
+            }
+            return Ok(true);
+        }
         match self.context.state().restorable.mode {
             Mode::Autopilot => match ready.first() {
                 // Decided by a human before autopilot began: that stands.
@@ -80,6 +88,14 @@ impl Supervisor<'_> {
         self.step(Event::CasesChanged { edits: vec![CaseEdit { id: task.clone(), changes }] })
     }
 
+    /// Whether an earlier attempt has completed the task and its branch still is as it was then.
+    fn is_complete(&self, case: &Case) -> bool {
+        let state = self.context.state();
+        let complete = state.record.cases.get(&case.id).and_then(|record| record.complete.as_ref());
+        let (Some(complete), Some(workspace)) = (complete, state.restorable.workspaces.get(&case.id)) else { return false };
+        self.context.repo.read_ref(&workspace.branch).is_ok_and(|tip| tip.as_ref() == Some(complete))
+    }
+
     /// Makes the workspace, then takes the task. What cannot be made blocks the task, with the reason.
     fn claim(&mut self, case: &Case) -> Result<()> {
         self.context.act_as(By::Supervisor)?;
@@ -102,10 +118,11 @@ impl Supervisor<'_> {
             }
         };
         env::fault_point("claim.before-claim");
+        let complete = self.is_complete(case);
         self.context.append_with(|state| {
             // Somebody may have edited, blocked or archived it since we looked.
             let still = state.restorable.cases.get(&case.id).is_some_and(|case| case.status == Status::Pending);
-            Ok(still.then(|| Event::TaskClaimed { agent: agent.clone(), task: case.id.clone() }).into_iter().collect())
+            Ok(still.then(|| Event::TaskClaimed { agent: agent.clone(), task: case.id.clone(), complete }).into_iter().collect())
         })?;
         self.no_back_off(case.id.as_str());
         self.tell(Notice::Claimed { agent, task: case.id.clone(), title: case.title.clone(), workspace: workspace.path });
@@ -149,7 +166,8 @@ impl Supervisor<'_> {
             return Err(Error::new(Code::TargetMissing, format!("the target branch '{}' is gone", self.target.short()))
                 .hint("bring it back: git branch, or git reflog"));
         };
-        let branch = RefName::branch(&format!("axiom/{}", case.id));
+        workspaces::branch_is_not_others(self.context, &case.id)?;
+        let branch = task_branches::branch_of(&case.id);
         Ok(Workspace { agent: agent.clone(), path: text.to_owned(), branch, base })
     }
 }

@@ -9,7 +9,7 @@ use crate::domain::case::Case;
 use crate::domain::event::{By, Event};
 use crate::domain::ids::AgentId;
 use crate::domain::names::Oid;
-use crate::domain::outcome::{End, classify};
+use crate::domain::outcome::{End, Halt, classify};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::{Leftovers, Skipped};
@@ -27,23 +27,22 @@ impl Supervisor<'_> {
             return Ok(());
         };
         let Some(token) = work.stage.token().cloned() else { return Ok(()) };
+        let halt = self.halted.get(&token).map(|halted| halted.how);
+        let end = if halt == Some(Halt::Kill) { &End::Killed } else { end };
         let case = self.context.state().case(&work.task)?.clone();
         let marker = exit.and_then(|exit| exit.markers.last().cloned());
         let verdict = self.watches.get(agent).and_then(|watch| watch.verdict.clone()).or(marker);
-        let mut outcome = classify(end, verdict.as_ref(), work.exit_completes);
+        let outcome = classify(end, verdict.as_ref(), work.exit_completes);
         let Some(from) = work.from.clone() else {
             return Err(Error::new(Code::Internal, format!("the iteration of {agent} has no beginning")));
         };
-        let kept = match self.keep_work(agent, &case, work.iteration, &from) {
-            Ok(kept) => kept,
-            Err(error) if is_the_agents(error.code()) => {
-                outcome = Outcome::Unfinished { why: error.to_string() };
-                Kept { to: from.clone(), files: Vec::new(), left_out: Vec::new() }
-            }
+        let kept = self.keep_work(agent, &case, work.iteration, &from);
+        let (outcome, kept) = match kept {
+            Ok(kept) => (outcome, kept),
             // A git that was killed with the agent leaves its lock; somebody else's is gone soon. The end is on record and
             // is taken up again.
             Err(error) if matches!(error.code(), Code::GitLocked | Code::Busy) => return self.finish_later(agent, &error),
-            Err(error) => return Err(error),
+            Err(error) => (not_kept(end, outcome, error)?, Kept { to: from.clone(), files: Vec::new(), left_out: Vec::new() }),
         };
         env::fault_point("finish.leftovers-committed");
         let duration = exit.map_or(0, |exit| exit.ended_at.duration_since(exit.started_at).as_millis().max(0));
@@ -60,7 +59,7 @@ impl Supervisor<'_> {
             cost_usd: None,
         };
         let run = self.context.layout().run_dir(agent, &token);
-        self.context.append(Event::IterationEnded { agent: agent.clone(), token, report: Box::new(report) })?;
+        self.context.append(Event::IterationEnded { agent: agent.clone(), token: token.clone(), report: Box::new(report) })?;
         env::fault_point("finish.recorded");
         self.watches.remove(agent);
         self.ended_runs.push(run);
@@ -75,7 +74,11 @@ impl Supervisor<'_> {
             how: describe(&outcome),
             left_out: kept.left_out,
         });
-        self.context.store.save_snapshot()
+        self.halted.remove(&token);
+        match halt {
+            Some(halt) => self.halt(agent, halt),
+            None => self.context.store.save_snapshot(),
+        }
     }
 
     fn finish_later(&mut self, agent: &AgentId, error: &Error) -> Result<()> {
@@ -101,9 +104,32 @@ impl Supervisor<'_> {
     }
 }
 
+/// What the outcome is where the work could not be committed.
+///
+/// # Errors
+/// The error itself, where it is not the agent's.
+fn not_kept(end: &End, outcome: Outcome, error: Error) -> Result<Outcome> {
+    let unproved = *end == End::Unproved;
+    if is_the_agents(error.code()) {
+        return Ok(if unproved { outcome } else { Outcome::Unfinished { why: error.to_string() } });
+    }
+    if is_ours(error.code()) {
+        return Err(error);
+    }
+    // What the agent committed may be as incomplete as its files; or it did something that nobody thought of. A human has to
+    // look at it, and others go on.
+    let what = if unproved { "what was left when the machine stopped is not whole" } else { "what it left cannot be committed" };
+    Ok(Outcome::Blocked { reason: format!("{what}: {error}") })
+}
+
 /// What the agent did to its workspace that keeps its work from being committed: the next iteration has to mend it.
 fn is_the_agents(code: Code) -> bool {
     matches!(code, Code::WorkspaceBroken | Code::TargetMissing | Code::MergeConflict | Code::ChangedMeanwhile)
+}
+
+/// What keeps any work from being committed.
+fn is_ours(code: Code) -> bool {
+    matches!(code, Code::IoFailed | Code::DiskFull | Code::Internal | Code::OperationOpen | Code::IdentityMissing)
 }
 
 struct Kept {

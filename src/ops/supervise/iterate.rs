@@ -26,6 +26,10 @@ use crate::process::{keeper_state, launch, leftovers, read_signals};
 /// How many entries of the audit log a prompt holds at most.
 const AUDIT_ENTRIES: usize = 20;
 
+/// What the next prompt says after the machine stopped.
+const UNPROVED: &str = "## The machine stopped\n\nIt stopped while an earlier attempt worked here. Files that were written \
+    last may be empty or incomplete, committed ones too: look at each before you rely on it.";
+
 impl Supervisor<'_> {
     /// Looks after one busy agent; says whether anything was done.
     pub(super) fn look_after(&mut self, agent: &AgentId) -> Result<bool> {
@@ -230,6 +234,7 @@ impl Supervisor<'_> {
         match state {
             KeeperState::Starting => Ok(heard),
             KeeperState::Alive(record) => {
+                self.ask_to_end(agent, &record);
                 if let Stage::Intended { .. } = work.stage {
                     let pid = record.keeper.pid.unsigned_abs();
                     self.step(Event::IterationStarted { agent: agent.clone(), token: token.clone(), pid })?;
@@ -240,7 +245,9 @@ impl Supervisor<'_> {
             }
             KeeperState::NotStarted => self.never_started(agent, &dir),
             // What it left could not be committed a moment ago.
-            KeeperState::Ended(_) | KeeperState::Dead(_) if self.must_wait(agent.as_str()) => Ok(heard),
+            KeeperState::Ended(_) | KeeperState::Dead(_) | KeeperState::Unproved(_) if self.must_wait(agent.as_str()) => {
+                Ok(heard)
+            }
             KeeperState::Ended(exit) => {
                 self.finish(agent, &end_of(&exit), Some(&exit))?;
                 Ok(true)
@@ -249,6 +256,18 @@ impl Supervisor<'_> {
                 let ended = leftovers::end_leftovers(&record)?;
                 self.warn(format!("the keeper of {agent} died; what it left was ended ({ended:?})"));
                 self.finish(agent, &End::KeeperDied, None)?;
+                Ok(true)
+            }
+            KeeperState::Unproved(_) => {
+                self.capture_first(&work.task);
+                self.warn(format!(
+                    "the machine stopped before the work of {agent} on {} was on disk: it is tried again",
+                    work.task
+                ));
+                let text = "the machine stopped before the work was on disk: files may be empty or incomplete".to_owned();
+                self.step(Event::Audited { id: work.task.clone(), text })?;
+                self.notes.entry(work.task.clone()).or_default().push(UNPROVED.to_owned());
+                self.finish(agent, &End::Unproved, None)?;
                 Ok(true)
             }
         }
@@ -322,7 +341,7 @@ impl Supervisor<'_> {
         Ok(true)
     }
 
-    fn work_of(&self, agent: &AgentId) -> Option<&Work> {
+    pub(super) fn work_of(&self, agent: &AgentId) -> Option<&Work> {
         self.context.state().restorable.agents.get(agent)?.work.as_ref()
     }
 
@@ -381,7 +400,8 @@ fn end_of(exit: &ExitRecord) -> End {
             (Some(code), _) => End::Exited(code),
             (None, signal) => End::Signalled(signal.unwrap_or(0)),
         },
-        EndCause::Stopped | EndCause::Killed => End::Stopped,
+        EndCause::Stopped => End::Stopped,
+        EndCause::Killed => End::Killed,
         EndCause::TimeLimit => End::OverLimit("time limit"),
         EndCause::SilenceLimit => End::OverLimit("silence limit"),
         EndCause::SpawnFailed { why } => End::NotStarted(why.clone()),

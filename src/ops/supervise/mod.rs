@@ -28,6 +28,7 @@ use crate::domain::event::{By, Event};
 use crate::domain::gate::{Gate, GateKind};
 use crate::domain::ids::{AgentId, CaseId, GateId, Token};
 use crate::domain::names::RefName;
+use crate::domain::outcome::Halt;
 use crate::domain::ready;
 use crate::domain::session::{Mode, SessionState};
 use crate::domain::signal::Signal;
@@ -107,6 +108,14 @@ struct Backoff {
     pause: Duration,
 }
 
+/// An iteration that somebody wants to end.
+#[derive(Debug, Clone, Copy)]
+struct Halted {
+    how: Halt,
+    /// Whether its keeper was asked: one that is just starting cannot be.
+    asked: bool,
+}
+
 struct Supervisor<'a> {
     context: &'a mut Context,
     watcher: &'a mut dyn Watcher,
@@ -120,6 +129,8 @@ struct Supervisor<'a> {
     backoffs: HashMap<String, Backoff>,
     /// How often in a row the merge of a task met that something changed meanwhile.
     unsettled: HashMap<CaseId, u32>,
+    /// Iterations that somebody wants to end.
+    halted: HashMap<Token, Halted>,
     /// Folders of runs whose keepers have reported and are about to end.
     ended_runs: Vec<PathBuf>,
     snapshot_at: Instant,
@@ -177,6 +188,7 @@ impl<'a> Supervisor<'a> {
             notes: BTreeMap::new(),
             backoffs: HashMap::new(),
             unsettled: HashMap::new(),
+            halted: HashMap::new(),
             ended_runs: Vec::new(),
             snapshot_at: now,
             backup_at: now,

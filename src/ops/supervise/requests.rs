@@ -1,23 +1,16 @@
 //! Requests of verbs: stop, kill, pause, resume, merge, quit.
 
-use super::Supervisor;
 use super::notice::Notice;
+use super::{Halted, Supervisor};
 use crate::domain::event::Event;
 use crate::domain::gate::{Decision, GateKind};
-use crate::domain::ids::{AgentId, RequestId};
+use crate::domain::ids::{AgentId, CaseId, RequestId, Token};
+use crate::domain::outcome::Halt;
 use crate::domain::session::{Request, SessionState};
 use crate::error::Result;
-use crate::process::spec::KeeperState;
+use crate::ops::live;
+use crate::process::spec::{KeeperRecord, KeeperState};
 use crate::process::{control, keeper_state};
-
-/// How agents are ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum How {
-    /// The adapter's signal, grace, SIGKILL.
-    Stop,
-    /// SIGKILL.
-    Kill,
-}
 
 impl Supervisor<'_> {
     /// Deals with all requests; says whether the session is to end.
@@ -27,8 +20,8 @@ impl Supervisor<'_> {
         let mut quit = false;
         for (id, request) in requests {
             let outcome = match request {
-                Request::Stop { agents } => Some(self.end_agents(&agents, How::Stop)?),
-                Request::Kill { agents } => Some(self.end_agents(&agents, How::Kill)?),
+                Request::Stop { agents } => Some(self.end_agents(&agents, Halt::Stop)?),
+                Request::Kill { agents } => Some(self.end_agents(&agents, Halt::Kill)?),
                 Request::Pause { force } => Some(self.pause(force)?),
                 Request::Resume => {
                     self.change_session(SessionState::Running, "resumed")?;
@@ -47,49 +40,68 @@ impl Supervisor<'_> {
         Ok(quit)
     }
 
-    /// Asks the keepers of these agents (of all, where empty) to end their programs. Their tasks become pending when the
-    /// keepers have reported.
-    pub(super) fn end_agents(&mut self, agents: &[AgentId], how: How) -> Result<(bool, String)> {
-        let running = self.running_agents();
-        let wanted: Vec<AgentId> = if agents.is_empty() { running.clone() } else { agents.to_vec() };
-        let mut ended = Vec::new();
-        for agent in wanted {
-            if !running.contains(&agent) {
-                self.release_idle(&agent)?;
-                continue;
-            }
-            if self.verifying.remove(&agent).is_some() {
-                self.release(&agent, crate::domain::case::Status::Pending, "stopped", false)?;
-            } else {
-                self.end_program(&agent, how)?;
-            }
-            ended.push(agent.to_string());
+    /// Ends these agents (all that have a task, where empty): their keepers are asked to end their programs, and their tasks
+    /// are free when the keepers have reported. Where no program runs they are free at once.
+    pub(super) fn end_agents(&mut self, agents: &[AgentId], halt: Halt) -> Result<(bool, String)> {
+        let busy: Vec<AgentId> = self.context.state().busy_agents().map(|agent| agent.id.clone()).collect();
+        let wanted: Vec<AgentId> = busy.into_iter().filter(|agent| agents.is_empty() || agents.contains(agent)).collect();
+        for agent in &wanted {
+            self.end_agent(agent, halt)?;
         }
-        let message = if ended.is_empty() { "no agent was running".to_owned() } else { format!("stopping {}", ended.join(", ")) };
+        let names: Vec<&str> = wanted.iter().map(AgentId::as_str).collect();
+        let message = if names.is_empty() { "no agent was running".to_owned() } else { format!("stopping {}", names.join(", ")) };
         Ok((true, message))
     }
 
-    /// An agent that holds a task between iterations gives it back.
-    fn release_idle(&mut self, agent: &AgentId) -> Result<()> {
-        let holds = self.context.state().restorable.agents.get(agent).is_some_and(|agent| agent.work.is_some());
-        if holds { self.release(agent, crate::domain::case::Status::Pending, "stopped", false) } else { Ok(()) }
-    }
-
-    fn end_program(&mut self, agent: &AgentId, how: How) -> Result<()> {
-        let work = self.context.state().restorable.agents.get(agent).and_then(|agent| agent.work.as_ref());
-        let Some(token) = work.and_then(|work| work.stage.token()).cloned() else { return Ok(()) };
-        let dir = self.context.layout().run_dir(agent, &token);
-        if let KeeperState::Alive(record) = keeper_state(&dir)? {
-            let asked = match how {
-                How::Stop => control::stop(&record),
-                How::Kill => control::kill(&record),
-            };
-            // A keeper that does not answer is just ending; its record tells soon.
-            if let Err(error) = asked {
-                self.warn(format!("{agent} could not be asked to stop: {error}"));
-            }
+    /// Stops what runs; agents between two iterations keep their tasks.
+    pub(super) fn stop_running(&mut self) -> Result<()> {
+        for agent in self.running_agents() {
+            self.end_agent(&agent, Halt::Stop)?;
         }
         Ok(())
+    }
+
+    fn end_agent(&mut self, agent: &AgentId, halt: Halt) -> Result<()> {
+        let Some(work) = self.work_of(agent).cloned() else { return Ok(()) };
+        if halt == Halt::Kill {
+            self.capture_first(&work.task);
+        }
+        match work.stage.token() {
+            Some(token) => self.end_program(agent, token, halt),
+            None => self.halt(agent, halt),
+        }
+    }
+
+    /// What is discarded can be got back: `refs/axiom/live/<task>`. That it cannot be captured keeps nobody from ending it.
+    pub(super) fn capture_first(&mut self, task: &CaseId) {
+        if let Err(error) = live::capture(self.context, task) {
+            self.warn(format!("the workspace of {task} could not be captured first: {error}"));
+        }
+    }
+
+    /// Whatever comes of the iteration, the agent is not to begin another. What was killed once is not only stopped.
+    fn end_program(&mut self, agent: &AgentId, token: &Token, halt: Halt) -> Result<()> {
+        let killed = self.halted.get(token).is_some_and(|halted| halted.how == Halt::Kill);
+        let how = if killed { Halt::Kill } else { halt };
+        self.halted.insert(token.clone(), Halted { how, asked: false });
+        if let KeeperState::Alive(record) = keeper_state(&self.context.layout().run_dir(agent, token))? {
+            self.ask_to_end(agent, &record);
+        }
+        Ok(())
+    }
+
+    /// Asks a keeper to end its program, once, if that is wanted: at once, or as soon as it lives.
+    pub(super) fn ask_to_end(&mut self, agent: &AgentId, record: &KeeperRecord) {
+        let Some(halted) = self.halted.get_mut(&record.token).filter(|halted| !halted.asked) else { return };
+        halted.asked = true;
+        let asked = match halted.how {
+            Halt::Stop => control::stop(record),
+            Halt::Kill => control::kill(record),
+        };
+        // A keeper that does not answer is just ending; its record tells soon.
+        if let Err(error) = asked {
+            self.warn(format!("{agent} could not be asked to stop: {error}"));
+        }
     }
 
     fn pause(&mut self, force: bool) -> Result<(bool, String)> {
@@ -97,12 +109,12 @@ impl Supervisor<'_> {
         self.change_session(SessionState::Pausing, "pausing")?;
         self.tell(Notice::Pausing { why: "asked to pause".into() });
         if force {
-            self.end_agents(&[], How::Stop)?;
+            self.stop_running()?;
         }
         Ok((true, format!("pausing, {running} agents are running")))
     }
 
-    fn approve_merge(&mut self, task: &crate::domain::ids::CaseId) -> Result<(bool, String)> {
+    fn approve_merge(&mut self, task: &CaseId) -> Result<(bool, String)> {
         match self.gate(GateKind::Merge, task).map(|gate| gate.id.clone()) {
             Some(id) => {
                 self.step(Event::GateDecided { id, decision: Decision::Approved })?;

@@ -2,15 +2,24 @@
 
 use super::notice::Notice;
 use super::{Supervisor, verify};
-use crate::domain::agent::{Outcome, Work};
+use crate::domain::agent::{Outcome, Stage, Work};
 use crate::domain::case::Status;
 use crate::domain::checkpoint::Trigger;
 use crate::domain::event::Event;
 use crate::domain::gate::{Decision, GateKind};
 use crate::domain::ids::AgentId;
-use crate::domain::outcome::{Limits, Next, after_iteration};
+use crate::domain::names::Oid;
+use crate::domain::outcome::{Halt, Limits, Next, after_halt, after_iteration};
 use crate::env;
 use crate::error::Result;
+
+/// What a release leaves in the record of the task.
+struct Counts {
+    /// Whether it is a retry.
+    retry: bool,
+    /// The commit with which the work is complete, and not verified.
+    complete: Option<Oid>,
+}
 
 impl Supervisor<'_> {
     /// Does what the outcome of the last iteration asks for; says whether anything was done.
@@ -110,13 +119,35 @@ impl Supervisor<'_> {
         Ok(true)
     }
 
+    /// Frees an agent that runs no program, because somebody wants it to end; what its last iteration came to decides what
+    /// becomes of the task.
+    pub(super) fn halt(&mut self, agent: &AgentId, halt: Halt) -> Result<()> {
+        let Some(work) = self.work_of(agent).cloned() else { return Ok(()) };
+        let last = match &work.stage {
+            Stage::Between { last } => last.as_ref(),
+            Stage::Intended { .. } | Stage::Running { .. } => None,
+        };
+        let left = after_halt(halt, last, &self.context.state().case(&work.task)?.verify);
+        let branch = self.context.state().restorable.workspaces.get(&work.task).map(|workspace| workspace.branch.clone());
+        let complete = match branch.filter(|_| left.complete) {
+            Some(branch) => self.context.repo.read_ref(&branch)?,
+            None => None,
+        };
+        self.release_with(agent, left.status, &left.reason, Counts { retry: false, complete })
+    }
+
     /// Frees the agent; the task gets `status`.
     pub(super) fn release(&mut self, agent: &AgentId, status: Status, reason: &str, retry: bool) -> Result<()> {
+        self.release_with(agent, status, reason, Counts { retry, complete: None })
+    }
+
+    fn release_with(&mut self, agent: &AgentId, status: Status, reason: &str, counts: Counts) -> Result<()> {
         let Some(work) = self.context.state().restorable.agents.get(agent).and_then(|agent| agent.work.clone()) else {
             return Ok(());
         };
         self.verifying.remove(agent);
-        self.step(Event::WorkReleased { agent: agent.clone(), status, reason: reason.to_owned(), retry })?;
+        let Counts { retry, complete } = counts;
+        self.step(Event::WorkReleased { agent: agent.clone(), status, reason: reason.to_owned(), retry, complete })?;
         env::fault_point("settle.released");
         self.close_gate(GateKind::Question, &work.task, "the task was released")?;
         self.no_back_off(agent.as_str());

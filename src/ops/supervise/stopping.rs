@@ -8,8 +8,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use super::notice::Notice;
-use super::requests::How;
 use super::{Supervisor, TICK};
+use crate::domain::outcome::Halt;
 use crate::domain::session::SessionState;
 use crate::error::{Code, Error, Result};
 
@@ -57,20 +57,20 @@ impl Interrupts {
 
 impl Supervisor<'_> {
     /// No new tasks, five seconds for the boundary, then stop what still runs. Their work is committed at the boundary that
-    /// the stop makes; their tasks become pending without a retry counted.
+    /// the stop makes; their tasks become pending without a retry counted, or what the agents said of them by then.
     pub(super) fn shut_down(&mut self) -> Result<()> {
         self.change_session(SessionState::Pausing, "shutting down")?;
         self.tell(Notice::Pausing { why: "shutting down".into() });
         self.wait_for_boundary(BOUNDARY)?;
         if !self.running_agents().is_empty() {
-            self.end_agents(&[], How::Stop)?;
+            self.stop_running()?;
             let patience = Duration::from_secs(self.context.config.agents.grace_seconds + 30);
             self.wait_for_boundary(patience)?;
         }
         let idle: Vec<_> = self.context.state().busy_agents().map(|agent| agent.id.clone()).collect();
         for agent in idle {
             if !self.running_agents().contains(&agent) {
-                self.release(&agent, crate::domain::case::Status::Pending, "stopped", false)?;
+                self.halt(&agent, Halt::Stop)?;
             }
         }
         let left = self.running_agents();

@@ -6,11 +6,12 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::ids::TxnId;
 use crate::domain::names::{Oid, RefName};
-use crate::domain::operation::HeadState;
+use crate::domain::operation::{HeadState, Way};
 use crate::domain::transaction::Transaction;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::Context;
+use crate::ops::journal::{Kept, kept_ref};
 
 /// Where what undos need is kept.
 const KEPT: &str = "refs/axiom/kept/";
@@ -21,6 +22,7 @@ const KEPT: &str = "refs/axiom/kept/";
 /// `NOT_UNDOABLE` naming until when it was kept, and by which setting.
 pub(super) fn are_there(ctx: &Context, transaction: &Transaction) -> Result<()> {
     let needs = Needs::of(transaction);
+    needs.write_tags_again(ctx, transaction)?;
     if needs.is_empty() || needs.are_kept(ctx, transaction)? {
         return Ok(());
     }
@@ -41,8 +43,11 @@ pub(super) fn lost<'t>(ctx: &Context, all: impl Iterator<Item = &'t Transaction>
     let kept: BTreeSet<RefName> = ctx.repo.refs_below(KEPT)?.into_iter().map(|kept| kept.name).collect();
     let is_lost = |one: &&Transaction| {
         let needs = Needs::of(one);
-        let trees = if kept.contains(&name_of(&one.id)) { None } else { Some(&needs.trees) };
-        one.undoable() && needs.commits.iter().chain(trees.into_iter().flatten()).any(|oid| !ctx.repo.holds(oid))
+        let trees = if kept.contains(&kept_ref(&one.id)) { None } else { Some(&needs.trees) };
+        let gone = |oid: &Oid| !ctx.repo.holds(oid);
+        one.undoable()
+            && (needs.commits.iter().filter(|oid| gone(oid)).any(|oid| !is_kept_beside(ctx, one, oid))
+                || trees.into_iter().flatten().any(|oid| gone(oid)))
     };
     let lost: Vec<&Transaction> = all.filter(is_lost).collect();
     // Of a partial clone only git knows what is owed.
@@ -59,8 +64,10 @@ fn kept_until(ctx: &Context, transaction: &Transaction) -> String {
     format!("it was kept until {until} ({days} days: checkpoints.keepDeletedDays)")
 }
 
-fn name_of(txn: &TxnId) -> RefName {
-    RefName::new(format!("{KEPT}{txn}"))
+/// Whether what a transaction keeps has an object that no commit can keep: a tag by its content.
+fn is_kept_beside(ctx: &Context, transaction: &Transaction, oid: &Oid) -> bool {
+    let tips = Kept::by(ctx, &transaction.id).ok().flatten().and_then(|kept| kept.tips);
+    tips.is_some_and(|tree| ctx.repo.kept_below(&tree).is_ok_and(|all| all.contains(oid)))
 }
 
 /// Objects by name.
@@ -79,11 +86,12 @@ impl<'t> Needs<'t> {
             HeadState::Branch(_) => None,
         });
         let refs = transaction.refs.iter().filter_map(|change| change.value.old.as_ref());
+        let stash = transaction.stash.iter().filter(|change| change.way == Way::PutAside).map(|change| &change.entry.id);
         let advances = transaction.advances.iter().map(|change| &change.commit.old);
         let workspaces = transaction.workspaces.iter();
         let workspaces = workspaces.flat_map(|change| std::iter::once(&change.capture).chain(&change.commit));
         Self {
-            commits: captures.chain(heads).chain(refs).chain(advances).chain(workspaces).collect(),
+            commits: stash.chain(captures).chain(heads).chain(refs).chain(advances).chain(workspaces).collect(),
             trees: trees.flat_map(|trees| [&trees.old, &trees.new]).collect(),
         }
     }
@@ -92,24 +100,34 @@ impl<'t> Needs<'t> {
         self.commits.is_empty() && self.trees.is_empty()
     }
 
+    /// Writes tags again that are kept by their contents and not here any more.
+    fn write_tags_again(&self, ctx: &Context, transaction: &Transaction) -> Result<()> {
+        let gone: Vec<Oid> = self.commits.iter().filter(|oid| !ctx.repo.holds(oid)).map(|oid| (*oid).clone()).collect();
+        if gone.is_empty() {
+            return Ok(());
+        }
+        Kept::by(ctx, &transaction.id)?.map_or(Ok(()), |kept| kept.write_tags_again(ctx, &gone))
+    }
+
     /// Whether the commit that was made to keep them has all of them, but for what a branch that only went on has anyway:
     /// then git has forgotten nothing that they reach.
     fn are_kept(&self, ctx: &Context, transaction: &Transaction) -> Result<bool> {
         if !self.commits.iter().chain(&self.trees).all(|oid| ctx.repo.holds(oid)) {
             return Ok(false);
         }
-        let (mut commits, mut trees) = (BTreeSet::new(), BTreeSet::new());
-        if let Some(kept) = ctx.repo.read_ref(&name_of(&transaction.id))?.filter(|kept| ctx.repo.holds(kept)) {
-            let Ok(commit) = ctx.repo.read_commit(&kept) else { return Ok(false) };
-            let Ok(entries) = ctx.repo.read_tree(&commit.tree) else { return Ok(false) };
-            trees.extend(entries.into_iter().map(|entry| entry.oid));
-            commits.extend(commit.parents);
+        let Kept { parents, trees, tips } = Kept::by(ctx, &transaction.id)?.unwrap_or_default();
+        let mut commits: BTreeSet<Oid> = parents.iter().cloned().collect();
+        if let Some(tips) = tips {
+            commits.append(&mut ctx.repo.kept_below(&tips)?);
+        }
+        if self.commits.iter().any(|oid| !commits.contains(*oid)) {
+            commits.append(&mut ctx.repo.without_buckets(&parents)?);
         }
         // Were the branch elsewhere by now, there would be no undo.
         let advances = transaction.advances.iter().map(|change| (&change.commit.old, &change.commit.new));
         let refs = transaction.refs.iter().filter_map(|change| change.value.old.as_ref().zip(change.value.new.as_ref()));
         for (old, new) in advances.chain(refs) {
-            if !commits.contains(old) && ctx.repo.holds(new) && ctx.repo.is_ancestor(old, new)? {
+            if !commits.contains(old) && ctx.repo.holds(new) && ctx.repo.is_ancestor(old, new).unwrap_or(false) {
                 commits.insert(old.clone());
             }
         }

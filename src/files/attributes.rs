@@ -1,0 +1,109 @@
+//! ACLs and the attributes of the user's (`user.*`): read and set without following a link. Those of the system
+//! (`security.*`, `trusted.*`) are nobody's to copy.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use rustix::fs::XattrFlags;
+use rustix::io::Errno;
+
+use crate::error::{Error, Result};
+
+/// Names and values.
+pub type Attributes = BTreeMap<Vec<u8>, Vec<u8>>;
+
+/// The ACL of a file or folder: with it the permissions are more than a mode says.
+pub const ACL: &[u8] = b"system.posix_acl_access";
+
+/// The ACL that what is made in a folder gets.
+pub const DEFAULT_ACL: &[u8] = b"system.posix_acl_default";
+
+/// The largest list of names, and the largest value, that Linux knows.
+const LARGEST: usize = 64 * 1024;
+
+fn is_copied(name: &[u8]) -> bool {
+    name.starts_with(b"user.") || name == ACL || name == DEFAULT_ACL
+}
+
+/// The ACLs and the user's attributes of what is at `path`: none where nothing is, or where the file system has none.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub fn attributes(path: &Path) -> Result<Attributes> {
+    let failed = |e: Errno| Error::io("read the attributes of", path, std::io::Error::from(e));
+    let mut found = Attributes::new();
+    for name in names(path).map_err(failed)? {
+        match value(path, &name) {
+            Ok(Some(value)) => drop(found.insert(name, value)),
+            Ok(None) => {}
+            Err(error) => return Err(failed(error)),
+        }
+    }
+    Ok(found)
+}
+
+/// The one value of a name; `None` where there is none.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub fn attribute(path: &Path, name: &[u8]) -> Result<Option<Vec<u8>>> {
+    value(path, name).map_err(|e| Error::io("read the attributes of", path, std::io::Error::from(e)))
+}
+
+fn names(path: &Path) -> Result<Vec<Vec<u8>>, Errno> {
+    let mut few = [0_u8; 1024];
+    let list = match rustix::fs::llistxattr(path, &mut few[..]) {
+        Ok(length) => few[..length].to_vec(),
+        Err(Errno::RANGE) => {
+            let mut many = vec![0_u8; LARGEST];
+            let length = rustix::fs::llistxattr(path, &mut many[..])?;
+            many.truncate(length);
+            many
+        }
+        Err(error) if is_none(error) => return Ok(Vec::new()),
+        Err(error) => return Err(error),
+    };
+    Ok(list.split(|byte| *byte == 0).filter(|name| is_copied(name)).map(<[u8]>::to_vec).collect())
+}
+
+fn value(path: &Path, name: &[u8]) -> Result<Option<Vec<u8>>, Errno> {
+    let mut few = [0_u8; 1024];
+    match rustix::fs::lgetxattr(path, name, &mut few[..]) {
+        Ok(length) => Ok(Some(few[..length].to_vec())),
+        Err(Errno::RANGE) => {
+            let mut many = vec![0_u8; LARGEST];
+            let length = rustix::fs::lgetxattr(path, name, &mut many[..])?;
+            many.truncate(length);
+            Ok(Some(many))
+        }
+        Err(error) if is_none(error) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether there is nothing to be read: no such attribute, no such file, a file system without them.
+fn is_none(error: Errno) -> bool {
+    [Errno::NODATA, Errno::NOENT, Errno::NOTDIR, Errno::OPNOTSUPP, Errno::NOSYS].contains(&error)
+}
+
+/// Gives a file or folder exactly these attributes, an ACL last: from then on the mode is what that says. Nothing is
+/// synced; a crash leaves some of them set.
+///
+/// # Errors
+/// `IO_FAILED`, `DISK_FULL`.
+pub fn set_attributes(path: &Path, wanted: &Attributes) -> Result<()> {
+    let now = attributes(path)?;
+    let failed = |e: Errno| Error::io("set the attributes of", path, std::io::Error::from(e));
+    for name in now.keys().filter(|name| !wanted.contains_key(*name)) {
+        match rustix::fs::lremovexattr(path, name.as_slice()) {
+            Err(error) if !is_none(error) => return Err(failed(error)),
+            _ => {}
+        }
+    }
+    let differs = |(name, value): &(&Vec<u8>, &Vec<u8>)| now.get(*name) != Some(*value);
+    let (acls, others): (Vec<_>, Vec<_>) = wanted.iter().filter(differs).partition(|(name, _)| name.as_slice() == ACL);
+    for (name, value) in others.into_iter().chain(acls) {
+        rustix::fs::lsetxattr(path, name.as_slice(), value, XattrFlags::empty()).map_err(failed)?;
+    }
+    Ok(())
+}

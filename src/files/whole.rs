@@ -1,0 +1,72 @@
+//! Syncing what others wrote: everything below a folder, of which nobody knows the files.
+
+#![allow(clippy::disallowed_methods)]
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// Syncs everything below `folder`, by file system where that is possible.
+///
+/// # Errors
+/// `IO_FAILED`; then nothing that was written may be claimed.
+pub fn sync_file_system(folder: &Path) -> Result<()> {
+    WholeFolder::open(folder)?.sync()
+}
+
+/// A folder that is to be synced with all that is below it, later, by whatever name it has then. It is opened before others
+/// write in it: so a write that fails meanwhile is told by the sync, also where the kernel has given the pages up by then.
+///
+/// On Linux this is one `syncfs` of its file system; elsewhere every file and folder is synced by itself.
+#[derive(Debug)]
+pub struct WholeFolder {
+    path: PathBuf,
+    #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
+    file: File,
+}
+
+impl WholeFolder {
+    /// Opens it.
+    ///
+    /// # Errors
+    /// `IO_FAILED` with the path, also where it is no folder.
+    pub fn open(folder: &Path) -> Result<Self> {
+        use std::os::unix::fs::OpenOptionsExt;
+        let directory = i32::try_from(rustix::fs::OFlags::DIRECTORY.bits()).unwrap_or(0);
+        let opened = std::fs::OpenOptions::new().read(true).custom_flags(directory).open(folder);
+        let file = opened.map_err(|e| Error::io("open the folder", folder, e))?;
+        Ok(Self { path: folder.to_owned(), file })
+    }
+
+    /// Syncs all that is below it.
+    ///
+    /// # Errors
+    /// As [`sync_file_system`].
+    #[cfg(target_os = "linux")]
+    pub fn sync(&self) -> Result<()> {
+        rustix::fs::syncfs(&self.file).map_err(|e| Error::io("sync the file system of", &self.path, e))
+    }
+
+    /// Syncs all that is below it.
+    ///
+    /// # Errors
+    /// As [`sync_file_system`].
+    #[cfg(not(target_os = "linux"))]
+    pub fn sync(&self) -> Result<()> {
+        let folder = &self.path;
+        for entry in walkdir::WalkDir::new(folder) {
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(e) if e.io_error().is_some_and(|e| e.kind() == std::io::ErrorKind::NotFound) => continue,
+                Err(e) => return Err(Error::io("list", folder, std::io::Error::other(e))),
+            };
+            if entry.file_type().is_dir() {
+                super::sync_dir(entry.path())?;
+            } else if entry.file_type().is_file() {
+                super::sync_file(entry.path())?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,53 @@
+//! What a rollback does not bring back: the checkpoint does not hold it, or the configuration excludes it by now.
+
+use std::path::Path;
+
+use crate::domain::checkpoint::Coverage;
+use crate::domain::names::{Oid, RepoPath};
+use crate::error::Result;
+use crate::git::{TreeChange, WorktreeCapture};
+use crate::ops::checkpoint::capture_options;
+use crate::ops::context::Context;
+
+use super::preview::NotRestored;
+
+/// The changes that bring back untracked files of which the configuration says now that they are left alone. `changes` are those
+/// from the tree of now to that of the checkpoint, and `index` is what was tracked then.
+///
+/// # Errors
+/// `GIT_FAILED`.
+pub(super) fn excluded_now(ctx: &Context, now: &WorktreeCapture, index: &Oid, changes: &[TreeChange]) -> Result<Vec<TreeChange>> {
+    let exclude = capture_options(ctx).exclude;
+    let comes = |change: &&TreeChange| change.old.is_none() && exclude.covers(&change.path, false);
+    let mut excluded = Vec::new();
+    for change in changes.iter().filter(comes) {
+        if !ctx.repo.is_in_tree(index, &change.path)? && !ctx.repo.is_in_tree(&now.index_tree, &change.path)? {
+            excluded.push(change.clone());
+        }
+    }
+    Ok(excluded)
+}
+
+/// What was there when the checkpoint was made, is not held by it, and is there no more; then what is excluded. Of long lists only
+/// what the coverage names is looked for.
+pub(super) fn not_restored(worktree: &str, coverage: Option<&Coverage>, excluded: &[RepoPath]) -> Vec<NotRestored> {
+    let line = |path: &RepoPath, why| NotRestored { worktree: worktree.to_owned(), path: path.clone(), why };
+    let mut lines: Vec<NotRestored> = excluded.iter().map(|path| line(path, "excluded")).collect();
+    let Some(coverage) = coverage else { return lines };
+    let Coverage { ignored, nested_repositories, too_large, special, unreadable, refused_names, .. } = coverage;
+    let Coverage { excluded: excluded_then, over_include_limit, .. } = coverage;
+    for (sample, why) in [
+        (ignored, "ignored"),
+        (excluded_then, "excluded"),
+        (over_include_limit, "overIncludeLimit"),
+        (too_large, "tooLarge"),
+        (nested_repositories, "nestedRepositories"),
+        (unreadable, "unreadable"),
+        (refused_names, "refusedNames"),
+        (special, "special"),
+    ] {
+        let is_gone = |path: &&RepoPath| Path::new(worktree).join(path.to_path()).symlink_metadata().is_err();
+        lines.extend(sample.paths.iter().filter(is_gone).map(|path| line(path, why)));
+    }
+    lines
+}

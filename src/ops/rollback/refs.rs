@@ -1,0 +1,150 @@
+//! Local refs of the user's: what was deleted since comes back, what moved is named and stays unless it is asked for, and what
+//! was made since stays.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use crate::domain::checkpoint::CheckpointDocument;
+use crate::domain::local_refs::{Since, StashEntry};
+use crate::domain::names::{Oid, RefName};
+use crate::domain::operation::{Operation, RefChange, StashChange, Way};
+use crate::domain::text::Change;
+use crate::error::Result;
+use crate::ops::context::Context;
+
+use super::preview::Preview;
+
+/// What becomes of local refs that are neither the target nor a task's, nor the branch that was checked out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LocalRefs {
+    /// Deleted ones come back.
+    ComeBack,
+    /// Deleted ones come back, and those that moved move back.
+    MoveToo,
+    /// All stay as they are.
+    Stay,
+}
+
+/// A ref that comes back.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RefLine {
+    /// Its full name.
+    pub name: RefName,
+    /// What it will name.
+    pub id: Oid,
+}
+
+/// A ref that moved since the checkpoint.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MovedRef {
+    /// Its full name.
+    pub name: RefName,
+    /// What it names now.
+    pub from: Oid,
+    /// What it named then.
+    pub to: Oid,
+    /// Whether it moves back.
+    pub moves: bool,
+}
+
+/// A ref that the checkpoint holds and that does not come back.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RefLeft {
+    /// Its full name.
+    pub name: RefName,
+    /// Why not.
+    pub why: String,
+}
+
+/// What became of the local refs since a checkpoint, but for those that every rollback moves.
+///
+/// # Errors
+/// `CHECKPOINT_DAMAGED`, `GIT_FAILED`.
+pub(super) fn since(ctx: &Context, capture: &Oid, document: &CheckpointDocument, wish: LocalRefs) -> Result<Since> {
+    if wish == LocalRefs::Stay {
+        return Ok(Since::default());
+    }
+    let Some(then) = ctx.repo.refs_of_checkpoint(capture)? else { return Ok(Since::default()) };
+    let mut since = then.since(&ctx.repo.local_refs()?);
+    let own: BTreeSet<&RefName> = document.refs.keys().chain(&document.branch).collect();
+    since.gone.retain(|(name, _)| !own.contains(name));
+    since.moved.retain(|(name, ..)| !own.contains(name));
+    since.blocked.retain(|(name, _)| !own.contains(name));
+    Ok(since)
+}
+
+/// Names the refs that moved, and adds those of them that are branches to what the operation moves: before anything is said of
+/// commits that leave their branches.
+pub(super) fn add_moved_branches(since: &Since, wish: LocalRefs, operation: &mut Operation, preview: &mut Preview) {
+    let moves = wish == LocalRefs::MoveToo;
+    for (name, then, now) in &since.moved {
+        preview.refs_moved.push(MovedRef { name: name.clone(), from: now.clone(), to: then.clone(), moves });
+        if moves && is_branch(name) {
+            operation.refs.push(moved(name, then, now));
+        }
+    }
+}
+
+/// Adds all other local refs to what the operation does, and names them.
+///
+/// # Errors
+/// `CHECKPOINT_DAMAGED`, `GIT_FAILED`.
+pub(super) fn add_local_refs(
+    ctx: &Context,
+    capture: &Oid,
+    since: Since,
+    wish: LocalRefs,
+    operation: &mut Operation,
+    preview: &mut Preview,
+) -> Result<()> {
+    let Since { gone, blocked, moved: others, links, stash } = since;
+    if wish == LocalRefs::MoveToo {
+        let others = others.iter().filter(|(name, ..)| !is_branch(name));
+        operation.refs.extend(others.map(|(name, then, now)| moved(name, then, now)));
+    }
+    let in_place = |(name, other): (RefName, RefName)| RefLeft { why: format!("{other} is in its place"), name };
+    preview.refs_left.extend(blocked.into_iter().map(in_place));
+    let by_hand = |(name, target): (RefName, RefName)| RefLeft { why: format!("git symbolic-ref {name} {target}"), name };
+    preview.refs_left.extend(links.into_iter().map(by_hand));
+    let tips: Vec<Oid> = gone.iter().map(|(_, oid)| oid.clone()).collect();
+    let tags = ctx.repo.tags_of_checkpoint(capture, &tips)?;
+    for (name, oid) in gone {
+        let why = if !ctx.repo.is_place_of_ref(&name) {
+            Some("its worktree is gone")
+        } else if !tags.contains(&oid) && !ctx.repo.holds(&oid) {
+            Some("what it named is gone")
+        } else {
+            None
+        };
+        match why {
+            Some(why) => preview.refs_left.push(RefLeft { name, why: why.to_owned() }),
+            None => {
+                preview.refs_back.push(RefLine { name: name.clone(), id: oid.clone() });
+                operation.refs.push(RefChange { name, value: Change::new(None, Some(oid)) });
+            }
+        }
+    }
+    // Whether a ref can come back is asked of git, in a dry run too: a tag has to be there for that.
+    let coming: Vec<Oid> = operation.refs.iter().filter_map(|change| change.value.new.clone()).collect();
+    ctx.repo.write_tags_of_checkpoint(capture, &coming)?;
+    let (here, lost): (Vec<StashEntry>, Vec<StashEntry>) = stash.into_iter().partition(|entry| ctx.repo.holds(&entry.id));
+    let name = || RefName::new(crate::domain::local_refs::STASH);
+    preview.refs_left.extend(lost.into_iter().map(|entry| RefLeft { name: name(), why: format!("{} is gone", entry.id) }));
+    // Oldest first: the newest ends on top.
+    let back = here.iter().rev().map(|entry| StashChange { entry: entry.clone(), way: Way::BringBack });
+    operation.stash.extend(back);
+    preview.stash_back = here;
+    Ok(())
+}
+
+fn is_branch(name: &RefName) -> bool {
+    name.as_str().starts_with("refs/heads/")
+}
+
+fn moved(name: &RefName, then: &Oid, now: &Oid) -> RefChange {
+    RefChange { name: name.clone(), value: Change::new(Some(now.clone()), Some(then.clone())) }
+}

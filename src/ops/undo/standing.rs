@@ -1,0 +1,88 @@
+//! Whether undo would take a transaction back now, for lists: what the log tells, what has changed since, what is gone.
+//!
+//! Most transactions fall by what is in memory: a task that was worked on, a branch that moved on. Only of what is left the
+//! worktrees are looked at, once, as a dry run of the undo would.
+
+use std::cell::{OnceCell, RefCell};
+use std::collections::BTreeMap;
+
+use super::{Chosen, needs, operation};
+use crate::domain::ids::TxnId;
+use crate::domain::names::{Oid, RefName};
+use crate::domain::transaction::Transaction;
+use crate::domain::undo;
+use crate::error::Result;
+use crate::ops::checkpoint::{self, Captured};
+use crate::ops::context::Context;
+use crate::ops::journal;
+
+/// How every transaction of the log stands.
+pub struct Standing<'a> {
+    ctx: &'a Context,
+    lost: BTreeMap<&'a TxnId, String>,
+    refs: RefCell<BTreeMap<RefName, Option<Oid>>>,
+    worktrees: OnceCell<std::result::Result<Captured, String>>,
+}
+
+impl<'a> Standing<'a> {
+    /// Of these transactions, all that there are.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where refs cannot be read.
+    pub fn new(ctx: &'a Context, all: &'a [Transaction]) -> Result<Self> {
+        let lost = needs::lost(ctx, all.iter())?.into_iter().collect();
+        Ok(Self { ctx, lost, refs: RefCell::default(), worktrees: OnceCell::new() })
+    }
+
+    /// Why undo would not take it back; `None` where it would.
+    pub fn obstacle(&self, transaction: &Transaction) -> Option<String> {
+        let known = transaction.obstacle().or_else(|| self.lost(transaction));
+        known.map(str::to_owned).or_else(|| self.refused(transaction).err().map(|error| error.to_string()))
+    }
+
+    /// What is gone that an undo needs, where the log itself says that it can be undone.
+    pub fn lost(&self, transaction: &Transaction) -> Option<&str> {
+        self.lost.get(&transaction.id).map(String::as_str)
+    }
+
+    fn refused(&self, transaction: &Transaction) -> Result<()> {
+        self.ctx.no_open_operation()?;
+        let state = self.ctx.state();
+        undo::mode(transaction, state.restorable.mode)?;
+        undo::edits(transaction, state)?;
+        if !transaction.moves() {
+            return Ok(());
+        }
+        self.refs_stand(transaction)?;
+        let in_worktrees = !(transaction.worktrees.is_empty() && transaction.workspaces.is_empty());
+        let captured = if in_worktrees { Some(self.worktrees()?) } else { None };
+        let chosen = Chosen { transaction: transaction.clone(), what: transaction.what.clone(), redo: false };
+        journal::check(self.ctx, &operation(self.ctx, &chosen, captured)?)
+    }
+
+    /// Whether the refs are where the transaction left them. A branch that all merges moved is read once.
+    fn refs_stand(&self, transaction: &Transaction) -> Result<()> {
+        let advanced = transaction.advances.iter().map(|change| (&change.branch, Some(&change.commit.new)));
+        let moved = transaction.refs.iter().map(|change| (&change.name, change.value.new.as_ref()));
+        for (name, expected) in advanced.chain(moved) {
+            let known = self.refs.borrow().get(name).cloned();
+            let now = match known {
+                Some(now) => now,
+                None => {
+                    let now = self.ctx.repo.read_ref(name)?;
+                    self.refs.borrow_mut().insert(name.clone(), now.clone());
+                    now
+                }
+            };
+            if now.as_ref() != expected {
+                return Err(super::changed(&[format!("{} moved", name.short())]));
+            }
+        }
+        Ok(())
+    }
+
+    fn worktrees(&self) -> Result<&Captured> {
+        let captured = self.worktrees.get_or_init(|| checkpoint::capture_all(self.ctx).map_err(|error| error.to_string()));
+        captured.as_ref().map_err(|why| super::changed(std::slice::from_ref(why)))
+    }
+}

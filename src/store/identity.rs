@@ -1,0 +1,112 @@
+//! Which repository this is: a random id, and where it was when that was written down. See [`crate::domain::place`].
+
+use std::fs::Metadata;
+use std::io::ErrorKind;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::layout::Layout;
+use crate::domain::place::{Inode, Place, Recorded};
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+/// The version of the file.
+const VERSION: u32 = 1;
+
+/// The largest file of this kind.
+const LIMIT: u64 = 64 * 1024;
+
+/// What is written down of a repository.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Identity {
+    /// The version of this format.
+    pub v: u32,
+    /// Its id: a copy gets another one.
+    pub id: String,
+    /// Where it is.
+    #[serde(flatten)]
+    pub place: Place,
+    /// The inode of the common git directory.
+    pub inode: u64,
+}
+
+impl Identity {
+    /// A new identity of the repository at a place.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn fresh(place: Place) -> Result<Self> {
+        Self { v: VERSION, id: env::fresh_id(), place, inode: 0 }.here()
+    }
+
+    /// The same identity at another place.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn at(self, place: Place) -> Result<Self> {
+        Self { place, ..self }.here()
+    }
+
+    fn here(self) -> Result<Self> {
+        let path = Path::new(&self.place.common_dir);
+        let inode = std::fs::metadata(path).map_err(|e| Error::io("look at", path, e))?.ino();
+        Ok(Self { inode, ..self })
+    }
+
+    /// Compares what is written down with what is there now; `common_dir` is where the repository is.
+    ///
+    /// # Errors
+    /// `IO_FAILED` where `common_dir` itself cannot be looked at.
+    pub fn compare(&self, common_dir: &Path) -> Result<(Recorded, Inode)> {
+        let here = std::fs::metadata(common_dir).map_err(|e| Error::io("look at", common_dir, e))?;
+        let inode = if here.ino() == self.inode { Inode::Same } else { Inode::Other };
+        Ok((self.recorded(&here), inode))
+    }
+
+    fn recorded(&self, here: &Metadata) -> Recorded {
+        let path = Path::new(&self.place.common_dir);
+        match std::fs::metadata(path) {
+            Ok(there) if (there.dev(), there.ino()) == (here.dev(), here.ino()) => Recorded::ThisFolder,
+            Ok(_) => match read(&Layout::new(path)) {
+                Ok(Some(other)) if other.id == self.id => Recorded::OtherWithTheId,
+                Ok(_) => Recorded::WithoutTheId,
+                Err(_) => Recorded::Unknown,
+            },
+            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Recorded::WithoutTheId,
+            Err(_) => Recorded::Unknown,
+        }
+    }
+}
+
+/// Reads what is written down; `None` where nothing is, or nothing that can be understood.
+///
+/// # Errors
+/// `IO_FAILED` where it is not known whether there is something; `EVENT_LOG_TOO_NEW` where a newer version wrote it.
+pub fn read(layout: &Layout) -> Result<Option<Identity>> {
+    let path = layout.identity();
+    if !files::metadata(&path)?.is_some_and(|meta| meta.is_file()) {
+        return Ok(None);
+    }
+    let Some(bytes) = files::read_optional(&path, LIMIT)? else { return Ok(None) };
+    match serde_json::from_slice::<Identity>(&bytes) {
+        Ok(identity) if identity.v == VERSION => Ok(Some(identity)),
+        Ok(_) => Err(Error::new(Code::EventLogTooNew, format!("'{}' was written by a newer git axiom", path.display()))),
+        Err(error) => {
+            tracing::warn!(%error, "what is written down of the repository's place cannot be read");
+            Ok(None)
+        }
+    }
+}
+
+/// Writes it down, durably.
+///
+/// # Errors
+/// `IO_FAILED`, `DISK_FULL`.
+pub fn write(layout: &Layout, identity: &Identity) -> Result<()> {
+    let json = serde_json::to_vec(identity).map_err(|e| Error::new(Code::Internal, "an identity is no JSON").because(e))?;
+    files::write_atomic(&layout.identity(), &[&json[..], b"\n"].concat())
+}

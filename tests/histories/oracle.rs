@@ -1,0 +1,213 @@
+//! What has to hold, whatever was done.
+
+use std::collections::BTreeSet;
+use std::sync::OnceLock;
+
+use serde_json::Value;
+
+use crate::common::Run;
+use crate::look::{File, World, blob, keys};
+use crate::place::Place;
+
+/// Two looks see the same.
+pub fn same(place: &Place, one: &World, two: &World, words: &str) {
+    let differs = one.differs(two);
+    assert!(differs.is_empty(), "{}{words}:\n{}", place.story(), differs.join("\n"));
+}
+
+/// Every content that lay in a worktree is there still: in a worktree, in a trash, or reachable from a ref or an index.
+pub fn nothing_lost(place: &Place, before: &World, after: &World) {
+    let now = after.all_contents();
+    let gone: Vec<&str> = before.all_contents().into_iter().filter(|id| !now.contains(id)).collect();
+    if gone.is_empty() {
+        return;
+    }
+    let there = on_disk(place);
+    let gone: Vec<&str> = gone.into_iter().filter(|id| !there.contains(*id)).collect();
+    if gone.is_empty() {
+        return;
+    }
+    let reachable = reachable(place);
+    let lost: Vec<String> = gone.into_iter().filter(|id| !reachable.contains(*id)).map(|id| whose(before, id)).collect();
+    assert!(lost.is_empty(), "{}lost:\n{}", place.story(), lost.join("\n"));
+}
+
+fn whose(world: &World, id: &str) -> String {
+    let files = world.worktrees.iter().flat_map(|(name, tree)| tree.files.iter().map(move |(path, file)| (name, path, file)));
+    let paths: Vec<String> =
+        files.filter(|(_, _, file)| file.id() == Some(id)).map(|(name, path, _)| format!("{name}/{path}")).collect();
+    format!("{id} ({})", paths.join(", "))
+}
+
+/// From now on all that a capture holds can be got back: files, staged contents, refs, stash entries.
+pub fn owes(place: &mut Place, world: &World) {
+    let step = place.last();
+    let mut ids: Vec<String> = world.contents().into_iter().map(str::to_owned).collect();
+    for tree in world.worktrees.values() {
+        let staged = tree.index.lines().filter(|line| !line.starts_with("S ")).filter_map(|line| line.split(' ').nth(2));
+        // An announced file (`add -N`) has the id of nothing, a submodule's commit is elsewhere.
+        let empty = blob(place.hash, b"");
+        ids.extend(staged.filter(|id| *id != empty && !is_link(tree, id)).map(str::to_owned));
+    }
+    // A tag's own object is kept as text, and made again with the tag.
+    ids.extend(world.tips.iter().cloned());
+    ids.extend(world.stash.iter().cloned());
+    for id in ids {
+        place.owed.entry(id).or_insert_with(|| step.clone());
+    }
+}
+
+fn is_link(tree: &crate::look::Tree, id: &str) -> bool {
+    tree.index.lines().any(|line| line.contains(id) && line.split(' ').nth(1) == Some("160000"))
+}
+
+/// A dry run named exactly the files, refs and tasks that changed then.
+pub fn foretold(place: &Place, before: &World, after: &World, dry: &Run) {
+    let document: Value = serde_json::from_str(&dry.stdout).unwrap();
+    let mut named: BTreeSet<String> = BTreeSet::new();
+    for file in document["files"].as_array().into_iter().flatten() {
+        let Some(worktree) = file["worktree"].as_str() else { continue };
+        if ["action", "change"].iter().any(|key| file[key] == "staged") {
+            continue;
+        }
+        let worktree = worktree.strip_prefix(&format!("{}/", place.env.root().display())).unwrap_or(worktree);
+        named.insert(format!("{worktree}/{}", file["path"].as_str().unwrap()));
+    }
+    let mut changed = BTreeSet::new();
+    for (name, tree) in &before.worktrees {
+        // One that comes or goes as a whole is named as a workspace.
+        let Some(then) = after.worktrees.get(name) else { continue };
+        for path in keys(&tree.files, &then.files) {
+            if tree.files.get(path) != then.files.get(path) {
+                changed.insert(format!("{name}/{path}"));
+            }
+        }
+    }
+    let all = dry.stdout.as_str();
+    let unnamed: Vec<&String> = changed.difference(&named).filter(|path| !is_within_named(place, path, &document)).collect();
+    assert!(unnamed.is_empty(), "{}changed, and the dry run did not name it: {unnamed:?}\n{dry}", place.story());
+    let there = |path: &&String| before.worktrees.keys().any(|name| path.starts_with(&format!("{name}/")));
+    let unchanged: Vec<&String> =
+        named.difference(&changed).filter(there).filter(|path| !goes_whole(before, after, path)).collect();
+    assert!(unchanged.is_empty(), "{}named by the dry run, and not changed: {unchanged:?}\n{dry}", place.story());
+    for name in keys(&before.refs, &after.refs) {
+        if before.refs.get(name) != after.refs.get(name) {
+            assert!(all.contains(name.as_str()), "{}{name} changed, and the dry run did not name it\n{dry}", place.story());
+        }
+    }
+    for id in keys(&before.tasks, &after.tasks) {
+        if before.tasks.get(id) != after.tasks.get(id) {
+            assert!(all.contains(id.as_str()), "{}{id} changed, and the dry run did not name it\n{dry}", place.story());
+        }
+    }
+}
+
+fn goes_whole(before: &World, after: &World, path: &str) -> bool {
+    keys(&before.worktrees, &after.worktrees)
+        .into_iter()
+        .filter(|name| before.worktrees.contains_key(*name) != after.worktrees.contains_key(*name))
+        .any(|name| path.starts_with(&format!("{name}/")))
+}
+
+/// What is moved aside as a whole is named by its topmost folder.
+fn is_within_named(place: &Place, path: &str, document: &Value) -> bool {
+    let full = place.env.root().join(path);
+    let aside = ["movedAside", "broughtBack"].iter().flat_map(|key| document[key].as_array().into_iter().flatten());
+    aside.filter_map(|entry| entry.as_str().or(entry["path"].as_str())).any(|entry| {
+        let entry = std::path::Path::new(entry);
+        full.starts_with(entry) || entry.is_relative() && full.starts_with(place.env.repo().join(entry))
+    })
+}
+
+/// After a rollback the main worktree and the refs are as the checkpoint saved them.
+pub fn is_as_saved(place: &Place, name: &str, before: &World, after: &World) {
+    let saved = &place.checkpoints[name];
+    let (Some(then), Some(now), Some(was)) =
+        (saved.worktrees.get("repo"), after.worktrees.get("repo"), before.worktrees.get("repo"))
+    else {
+        panic!("{}no main worktree", place.story());
+    };
+    let held_by_none = |path: &String| [then, now, was].iter().any(|tree| tree.ignored.contains(path));
+    for path in keys(&then.files, &now.files) {
+        let [saved, found] = [then, now].map(|tree| tree.files.get(path));
+        let special = [saved, found].iter().any(|file| matches!(file, Some(File::Special)));
+        if saved != found && !special && !held_by_none(path) && !only_narrower(saved, found) {
+            panic!("{}{path} is not as checkpoint {name} saved it: {saved:?} -> {found:?}", place.story());
+        }
+    }
+    assert_eq!(then.index, now.index, "{}the index is not as saved", place.story());
+    assert_eq!(then.head, now.head, "{}HEAD is not as saved", place.story());
+    assert_eq!(then.sequencer, now.sequencer, "{}the operation in progress is not as saved", place.story());
+    for name in saved.refs.keys() {
+        assert!(after.refs.contains_key(name), "{}{name} did not come back", place.story());
+    }
+    for id in &saved.stash {
+        assert!(after.stash.contains(id), "{}stash entry {id} did not come back", place.story());
+    }
+}
+
+/// Whether only fewer may read a file now: of an unchanged file no permissions are saved, and what is closed stays closed.
+fn only_narrower(saved: Option<&File>, found: Option<&File>) -> bool {
+    match (saved, found) {
+        (Some(File::Regular(one, saved)), Some(File::Regular(other, found))) => one == other && saved & found == *found,
+        _ => false,
+    }
+}
+
+/// Nothing that was ever saved is missing, and git finds nothing wrong.
+pub fn at_the_end(place: &mut Place) {
+    let reachable = reachable(place);
+    let there = on_disk(place);
+    let missing: Vec<String> = place
+        .owed
+        .iter()
+        .filter(|(id, _)| !reachable.contains(*id) && !there.contains(*id))
+        .map(|(id, step)| format!("{id}, saved by '{step}'"))
+        .collect();
+    assert!(missing.is_empty(), "{}can no longer be got back:\n{}", place.story(), missing.join("\n"));
+    let fsck = place.env.try_git(&["fsck", "--no-dangling", "--no-progress"]);
+    assert_eq!(fsck.code, Some(0), "{}{fsck}", place.story());
+    let gc = place.env.try_git(&["gc", "-q", "--prune=now"]);
+    assert_eq!(gc.code, Some(0), "{}{gc}", place.story());
+    if place.env.axiom_dir().is_dir() {
+        // Tags and notes that others deleted come back; nothing else may be missing.
+        for args in [&["checkpoint", "verify", "--repair"][..], &["checkpoint", "verify"]] {
+            let verify = place.axiom(args);
+            assert_eq!(verify.code, Some(0), "{}{verify}", place.story());
+        }
+    }
+}
+
+/// Objects that a ref, an index, a worktree's HEAD or a stash entry reaches.
+fn reachable(place: &Place) -> BTreeSet<String> {
+    let stash = place.env.try_git(&["stash", "list", "--format=%H"]).stdout;
+    let mut args = vec!["rev-list", "--objects", "--all", "--indexed-objects", "--no-object-names"];
+    args.extend(stash.lines());
+    let run = place.env.try_git(&args);
+    assert_eq!(run.code, Some(0), "{}{run}", place.story());
+    run.stdout.lines().map(str::to_owned).collect()
+}
+
+/// The contents of all files, trash included, that are no part of git's own data.
+fn on_disk(place: &Place) -> BTreeSet<String> {
+    let ours = place.env.repo().join(".git");
+    let walk = walkdir::WalkDir::new(place.env.root()).into_iter().filter_entry(|entry| entry.path() != ours);
+    let files = walk.flatten().filter(|entry| entry.file_type().is_file());
+    files.filter_map(|entry| std::fs::read(entry.path()).ok()).map(|content| blob(place.hash, &content)).collect()
+}
+
+/// The names of all points at which a debug build can be killed.
+pub fn fault_points() -> Vec<&'static str> {
+    static POINTS: OnceLock<Vec<String>> = OnceLock::new();
+    let find = || {
+        let mut points = BTreeSet::new();
+        let sources = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+        for entry in walkdir::WalkDir::new(sources).into_iter().flatten().filter(|entry| entry.file_type().is_file()) {
+            let text = std::fs::read_to_string(entry.path()).unwrap_or_default();
+            let found = text.split("fault_point(\"").skip(1).filter_map(|rest| rest.split('"').next());
+            points.extend(found.map(str::to_owned));
+        }
+        points.into_iter().collect()
+    };
+    POINTS.get_or_init(find).iter().map(String::as_str).collect()
+}

@@ -1,0 +1,129 @@
+//! The repository of a history, what was done in it so far, and what the oracle remembers.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::common::{Run, TestEnv};
+use crate::dice::Dice;
+use crate::look::{World, look};
+
+/// Where a history happens.
+pub struct Place {
+    pub env: TestEnv,
+    seed: u64,
+    story: Vec<String>,
+    /// How many contents were made up so far: each is another.
+    contents: u64,
+    /// Checkpoints that were made and not deleted, with the world at that moment.
+    pub checkpoints: BTreeMap<String, World>,
+    /// Ids of contents and commits that a verb of ours saved, with the step that did it.
+    pub owed: BTreeMap<String, String>,
+    /// The object format of the repository.
+    pub hash: gix::hash::Kind,
+}
+
+impl Place {
+    /// A repository with a few files, a history, a remote, tags, an ignored file.
+    pub fn new(seed: u64, dice: &mut Dice) -> Self {
+        let env = TestEnv::empty();
+        let sha256 = dice.once_in(8);
+        let reftable = dice.once_in(12);
+        let mut init = vec!["init", "-q", "-b", "main"];
+        init.extend(sha256.then_some("--object-format=sha256"));
+        init.extend(reftable.then_some("--ref-format=reftable"));
+        init.push("repo");
+        env.git_in(env.root(), &init);
+        let hash = if sha256 { gix::hash::Kind::Sha256 } else { gix::hash::Kind::Sha1 };
+        let mut place =
+            Self { env, seed, story: Vec::new(), contents: 0, checkpoints: BTreeMap::new(), owed: BTreeMap::new(), hash };
+        let kind = format!("init{}{}", if sha256 { " sha256" } else { "" }, if reftable { " reftable" } else { "" });
+        place.says(&kind);
+        for path in ["a.txt", "sub/b.txt", "sub/deep/c.txt", "d.txt"] {
+            let text = place.text();
+            place.env.write(path, text);
+        }
+        place.env.write(".gitignore", "*.ignored\nbuild/\n");
+        place.env.git(&["add", "-A"]);
+        place.env.git(&["commit", "-q", "-m", "first"]);
+        place.env.git(&["branch", "side"]);
+        place.env.git(&["tag", "v1"]);
+        place.env.git(&["tag", "-a", "-m", "annotated", "v2"]);
+        place.env.git_in(place.env.root(), &["init", "-q", "--bare", "remote.git"]);
+        place.env.git(&["remote", "add", "origin", "../remote.git"]);
+        place.env.git(&["config", "gc.auto", "0"]);
+        place.env.ok(&["init"]);
+        place
+    }
+
+    /// A content that nothing else has.
+    pub fn text(&mut self) -> String {
+        self.contents += 1;
+        let mut text = String::new();
+        for line in 0..3 {
+            writeln!(text, "content {} of history {}, line {line}", self.contents, self.seed).unwrap();
+        }
+        text
+    }
+
+    /// Notes what is done next.
+    pub fn says(&mut self, what: &str) {
+        if std::env::var_os("AXIOM_HISTORIES_LOUD").is_some() {
+            eprintln!("{} {what}", self.seed);
+        }
+        self.story.push(what.to_owned());
+    }
+
+    /// What was done, for a failure.
+    pub fn story(&self) -> String {
+        format!("\nAXIOM_HISTORIES=1 AXIOM_HISTORIES_SEED={}\n  {}\n", self.seed, self.story.join("\n  "))
+    }
+
+    /// The last thing that was done.
+    pub fn last(&self) -> String {
+        self.story.last().cloned().unwrap_or_default()
+    }
+
+    /// git, whatever comes of it, as a person calls it in a worktree.
+    pub fn git_at(&mut self, folder: &std::path::Path, args: &[&str]) -> Run {
+        let at = folder.strip_prefix(self.env.root()).unwrap_or(folder).display().to_string();
+        let run = self.env.try_git_in(folder, args);
+        self.says(&format!("{at}: git {} -> {:?}", args.join(" "), run.code));
+        run
+    }
+
+    /// git in the main worktree.
+    pub fn git(&mut self, args: &[&str]) -> Run {
+        let repo = self.env.repo();
+        self.git_at(&repo, args)
+    }
+
+    /// Our program, whatever comes of it; never may it end by a panic.
+    pub fn axiom(&mut self, args: &[&str]) -> Run {
+        let command = self.env.axiom_command(&self.env.repo(), args);
+        self.axiom_run(command, args)
+    }
+
+    /// Our program, prepared by the caller.
+    pub fn axiom_run(&mut self, command: Command, args: &[&str]) -> Run {
+        let run = self.env.run(command, None);
+        let last = run.stderr.lines().find(|line| line.starts_with("error[")).unwrap_or_default().to_owned();
+        self.says(&format!("git axiom {} -> {:?} {last}", args.join(" "), run.code));
+        assert!(!run.stderr.contains("panicked"), "{}{run}", self.story());
+        assert_ne!(run.code, Some(101), "{}{run}", self.story());
+        run
+    }
+
+    /// What is there now.
+    pub fn look(&self) -> World {
+        look(self)
+    }
+
+    /// The main worktree, every linked worktree of the user's, every workspace: those that are there.
+    pub fn worktrees(&self) -> Vec<PathBuf> {
+        let listed = self.env.try_git(&["worktree", "list", "--porcelain", "-z"]).stdout;
+        let paths = listed.split('\0').filter_map(|line| line.strip_prefix("worktree "));
+        paths.map(PathBuf::from).filter(|path| path.join(".git").exists()).collect()
+    }
+}

@@ -1,0 +1,303 @@
+//! The verbs of ours, each between two looks at everything.
+
+use serde_json::Value;
+
+use crate::common::Run;
+use crate::dice::Dice;
+use crate::look::World;
+use crate::oracle;
+use crate::place::Place;
+
+/// Does one thing with git axiom.
+pub fn step(place: &mut Place, dice: &mut Dice) {
+    match dice.roll(24) {
+        0..=4 => create(place, dice),
+        5 => only(place, dice),
+        6..=9 => rollback_checkpoint(place, dice),
+        10..=11 => rollback_task(place, dice),
+        12 => destructive(place, dice, &["rollback", "session"], None),
+        13..=14 => destructive(place, dice, &["undo"], None),
+        15 => destructive(place, dice, &["redo"], None),
+        16 => undo_any(place, dice),
+        17 => merge(place, dice),
+        18 => cases(place, dice),
+        19..=21 => session(place, dice),
+        22 => delete(place, dice),
+        _ => housekeeping(place, dice),
+    }
+}
+
+fn create(place: &mut Place, dice: &mut Dice) {
+    let name = format!("c{}", place.checkpoints.len());
+    let before = place.look();
+    let run = faulty(place, dice, &["checkpoint", "create", &name], 8);
+    let after = place.look();
+    oracle::same(place, &before, &after, "a checkpoint changes nothing");
+    match run.code {
+        Some(0) => {
+            oracle::owes(place, &before);
+            place.checkpoints.insert(name, before);
+        }
+        Some(code) => assert!([1, 2, 3, 5].contains(&code), "{}{run}", place.story()),
+        None => after_kill(place, dice, &before, &run),
+    }
+}
+
+fn only(place: &mut Place, dice: &mut Dice) {
+    let path = *dice.pick(&["a.txt", "sub", "new.txt", "d.txt"]).unwrap();
+    let before = place.look();
+    place.axiom(&["checkpoint", "create", "--only", path]);
+    let after = place.look();
+    oracle::same(place, &before, &after, "a checkpoint of known paths changes nothing");
+}
+
+fn rollback_checkpoint(place: &mut Place, dice: &mut Dice) {
+    let names: Vec<String> = place.checkpoints.keys().cloned().collect();
+    let Some(name) = dice.pick(&names).cloned() else { return };
+    destructive(place, dice, &["rollback", "checkpoint", &name], Some(&name));
+}
+
+fn tasks(place: &mut Place) -> Vec<String> {
+    if !place.env.axiom_dir().is_dir() {
+        return Vec::new();
+    }
+    let run = place.env.axiom(&["task", "list", "--json"]);
+    let document: Value = serde_json::from_str(&run.stdout).unwrap();
+    document["tasks"].as_array().unwrap().iter().map(|task| task["id"].as_str().unwrap().to_owned()).collect()
+}
+
+fn rollback_task(place: &mut Place, dice: &mut Dice) {
+    let all = tasks(place);
+    if let Some(task) = dice.pick(&all) {
+        destructive(place, dice, &["rollback", "task", task], None);
+    }
+}
+
+fn merge(place: &mut Place, dice: &mut Dice) {
+    let all = tasks(place);
+    let Some(task) = dice.pick(&all) else { return };
+    let before = place.look();
+    let run = faulty(place, dice, &["merge", task, "--json"], 6);
+    let after = place.look();
+    oracle::nothing_lost(place, &before, &after);
+    match run.code {
+        Some(0) => {
+            oracle::owes(place, &before);
+            // The workspace of what was merged is put aside afterwards, and stays so: its branch has it all.
+            let mut wanted = before;
+            wanted.worktrees.retain(|name, _| after.worktrees.contains_key(name));
+            and_back(place, dice, &wanted, &after, &run);
+        }
+        Some(_) => {
+            oracle::same(place, &before, &after, "a merge that failed changed something");
+        }
+        None => after_kill(place, dice, &before, &run),
+    }
+}
+
+fn undo_any(place: &mut Place, dice: &mut Dice) {
+    let run = place.env.axiom(&["log", "--json"]);
+    let Ok(document) = serde_json::from_str::<Value>(&run.stdout) else { return };
+    let Some(all) = document["transactions"].as_array() else { return };
+    let all: Vec<&str> = all.iter().filter(|one| one["undoable"] == true).filter_map(|one| one["id"].as_str()).collect();
+    if let Some(id) = dice.pick(&all) {
+        destructive(place, dice, &["undo", id], None);
+    }
+}
+
+/// A verb that changes files or refs: its dry run, itself, perhaps killed, and perhaps back and forth again.
+fn destructive(place: &mut Place, dice: &mut Dice, args: &[&str], checkpoint: Option<&str>) {
+    let before = place.look();
+    let dry = place.axiom(&[args, &["--dry-run", "--json"]].concat());
+    let still = place.look();
+    oracle::same(place, &before, &still, "a dry run changed something");
+    let run = faulty(place, dice, &[args, &["--yes", "--json"]].concat(), 5);
+    let after = place.look();
+    oracle::nothing_lost(place, &before, &after);
+    match run.code {
+        Some(0) => {
+            assert_eq!(dry.code, Some(0), "{}the dry run was refused, and it was done:\n{dry}", place.story());
+            oracle::foretold(place, &before, &after, &dry);
+            if before != after {
+                oracle::owes(place, &before);
+            }
+            if let Some(name) = checkpoint {
+                oracle::is_as_saved(place, name, &before, &after);
+            }
+            and_back(place, dice, &before, &after, &run);
+        }
+        // Nothing names what undo would take back, and it was not a person's: a dry run shows it all the same.
+        Some(3) if args == ["undo"] && run.stdout.contains("NEEDS_CONFIRMATION") => {
+            oracle::same(place, &before, &after, "a verb that failed changed something");
+        }
+        Some(_) => {
+            oracle::same(place, &before, &after, "a verb that failed changed something");
+            assert_eq!(dry.code, run.code, "{}the dry run said otherwise:\n{dry}\n{run}", place.story());
+        }
+        None => after_kill(place, dice, &before, &run),
+    }
+}
+
+/// Undo, and redo: exactly what was before, exactly what was after.
+fn and_back(place: &mut Place, dice: &mut Dice, before: &World, after: &World, run: &Run) {
+    if dice.once_in(2) {
+        return;
+    }
+    let Some(undo) = undo_of(run) else {
+        return oracle::same(place, before, after, "something changed, and no undo was named");
+    };
+    let words: Vec<&str> = undo.split(' ').skip(2).collect();
+    let back = place.axiom(&[&words[..], &["--yes", "--json"]].concat());
+    assert_eq!(back.code, Some(0), "{}{back}", place.story());
+    let undone = place.look();
+    oracle::same(place, before, &undone, "undo does not bring back what was");
+    oracle::nothing_lost(place, after, &undone);
+    if dice.once_in(2) {
+        let words: Vec<String> = undo_of(&back).unwrap().split(' ').skip(2).map(str::to_owned).collect();
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let again = place.axiom(&[&words[..], &["--yes", "--json"]].concat());
+        assert_eq!(again.code, Some(0), "{}{again}", place.story());
+        let redone = place.look();
+        oracle::same(place, after, &redone, "redo does not bring back what was undone");
+    }
+}
+
+fn undo_of(run: &Run) -> Option<String> {
+    let document: Value = serde_json::from_str(run.stdout.lines().last()?).ok()?;
+    Some(document["undo"].as_str()?.to_owned())
+}
+
+fn cases(place: &mut Place, dice: &mut Dice) {
+    let all = tasks(place);
+    let task = dice.pick(&all).cloned().unwrap_or_else(|| "task-001".into());
+    let before = place.look();
+    let args: &[&str] = match dice.roll(5) {
+        0 => &["task", "block", &task, "--reason", "because"],
+        1 => &["task", "unblock", &task],
+        2 => &["task", "edit", &task, "--title", "another title"],
+        3 => &["mode", "autopilot"],
+        _ => &["mode", "semi-auto"],
+    };
+    let run = place.axiom(args);
+    let mut after = place.look();
+    if run.code == Some(0) {
+        after.mode.clone_from(&before.mode);
+        after.tasks.clone_from(&before.tasks);
+    }
+    oracle::same(place, &before, &after, "a verb of cases changed files or refs");
+}
+
+/// A session with one new task or two, to its end.
+fn session(place: &mut Place, dice: &mut Dice) {
+    for _ in 0..=dice.roll(2) {
+        let text = place.text().replace('\n', ";");
+        let file = *dice.pick(&["work.txt", "a.txt", "sub/b.txt", "d.txt"]).unwrap();
+        let body = format!("mkdir -p sub; echo '{text}' >> {file}; echo '{text}' > $AXIOM_TASK_ID.txt");
+        place.axiom(&["task", "add", "a piece of work", "--body", &body]);
+    }
+    let before = place.look();
+    let mode = *dice.pick(&["autopilot", "autopilot", "semi-auto"]).unwrap();
+    let run = faulty(place, dice, &["run", "--mode", mode, "--until-idle", "--agents", "2"], 8);
+    oracle::nothing_lost(place, &before, &place.look());
+    if run.code.is_none() {
+        after_kill(place, dice, &before, &run);
+    }
+    if mode == "semi-auto" {
+        let gates = place.env.axiom(&["gate", "list", "--json"]);
+        let document: Value = serde_json::from_str(&gates.stdout).unwrap_or_default();
+        for gate in document["gates"].as_array().into_iter().flatten() {
+            if dice.roll(3) > 0 {
+                place.axiom(&["gate", "approve", gate["id"].as_str().unwrap()]);
+            }
+        }
+        let before = place.look();
+        place.axiom(&["run", "--until-idle"]);
+        oracle::nothing_lost(place, &before, &place.look());
+    }
+}
+
+fn delete(place: &mut Place, dice: &mut Dice) {
+    let names: Vec<String> = place.checkpoints.keys().cloned().collect();
+    let Some(name) = dice.pick(&names).cloned() else { return };
+    let before = place.look();
+    let args: &[&str] = if dice.once_in(3) {
+        &["checkpoint", "cleanup", "--keep", "3", "--protected", "--yes", "--json"]
+    } else {
+        &["checkpoint", "delete", &name, "--protected", "--yes", "--json"]
+    };
+    let run = faulty(place, dice, args, 6);
+    if run.code.is_none() {
+        after_kill(place, dice, &before, &run);
+    }
+    forget_deleted(place);
+    if let (Some(0), Some(undo), true) = (run.code, undo_of(&run), dice.once_in(2)) {
+        let words: Vec<&str> = undo.split(' ').skip(2).collect();
+        let back = place.axiom(&[&words[..], &["--yes", "--json"]].concat());
+        assert_eq!(back.code, Some(0), "{}{back}", place.story());
+    }
+    let after = place.look();
+    oracle::same(place, &before, &after, "deleting checkpoints changed files or refs");
+}
+
+/// Checkpoints that are no longer listed cannot be gone back to.
+fn forget_deleted(place: &mut Place) {
+    let list = place.env.axiom(&["checkpoint", "list", "--json"]);
+    let document: Value = serde_json::from_str(&list.stdout).unwrap_or_default();
+    let names: Vec<&str> =
+        document["checkpoints"].as_array().into_iter().flatten().filter_map(|one| one["name"].as_str()).collect();
+    place.checkpoints.retain(|name, _| names.contains(&name.as_str()));
+}
+
+fn housekeeping(place: &mut Place, dice: &mut Dice) {
+    let before = place.look();
+    let args: &[&str] = match dice.roll(5) {
+        0 => &["checkpoint", "verify"],
+        1 => &["checkpoint", "verify", "--repair"],
+        2 => &["checkpoint", "compact"],
+        3 => &["recover", "--yes"],
+        _ => &["init"],
+    };
+    let run = place.axiom(args);
+    assert_eq!(run.code, Some(0), "{}{run}", place.story());
+    let after = place.look();
+    oracle::same(place, &before, &after, "housekeeping changed files or refs");
+}
+
+/// Calls our program; once in `cases` it is killed at some point of its own, where it comes by there.
+fn faulty(place: &mut Place, dice: &mut Dice, args: &[&str], cases: u64) -> Run {
+    if !dice.once_in(cases) {
+        return place.axiom(args);
+    }
+    let points = oracle::fault_points();
+    let point = format!("{}:{}", dice.pick(&points).unwrap(), 1 + dice.roll(2));
+    place.says(&format!("killed at {point}, if it comes by there:"));
+    let mut command = place.env.axiom_command(&place.env.repo(), args);
+    command.env("AXIOM_TEST_FAULT", point);
+    place.axiom_run(command, args)
+}
+
+/// What a person does after a crash; nothing may be missing then.
+fn after_kill(place: &mut Place, dice: &mut Dice, before: &World, run: &Run) {
+    let is_open = place.env.axiom(&["recover", "--json"]);
+    let document: Value = serde_json::from_str(&is_open.stdout).unwrap_or_default();
+    let abort = !document["operation"].is_null() && dice.once_in(2);
+    if abort {
+        let aborted = place.axiom(&["rollback", "--abort"]);
+        assert_eq!(aborted.code, Some(0), "{}{aborted}", place.story());
+        let mut after = place.look();
+        // What agents did until the kill stays.
+        if run.stderr.contains("session") {
+            after = before.clone();
+        }
+        oracle::same(place, before, &after, "--abort does not bring back what was");
+    }
+    let recovered = place.axiom(&["recover", "--yes"]);
+    assert_eq!(recovered.code, Some(0), "{}{recovered}", place.story());
+    oracle::nothing_lost(place, before, &place.look());
+    forget_deleted(place);
+    let again = place.env.axiom(&["recover", "--json"]);
+    let document: Value = serde_json::from_str(&again.stdout).unwrap_or_default();
+    // What an agent had begun goes on with the next session.
+    let waits = |key: &str| document[key].as_array().is_some_and(|all| !all.is_empty());
+    assert!(document["needed"] == false || waits("resumable"), "{}recovery is never done: {again}", place.story());
+}

@@ -1,0 +1,199 @@
+//! What has to be true after a power loss, by an account of its own: what was there before and after each step.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use crate::losses::Loss;
+use crate::replay::Replay;
+use crate::scenario::{Recorded, Step};
+
+/// What a repository holds, as far as it was promised.
+#[derive(Debug, Clone, Default)]
+pub struct Facts {
+    checkpoints: BTreeSet<String>,
+    /// Of each task, whether it is merged.
+    tasks: BTreeMap<String, bool>,
+    /// Branches and tags, and the checkpoints' captures.
+    refs: BTreeMap<String, String>,
+    /// Of the main worktree.
+    files: BTreeMap<PathBuf, Vec<u8>>,
+    status: String,
+    /// Ids that `cases.jsonl` has.
+    cases: BTreeSet<String>,
+}
+
+impl Facts {
+    /// As a replay says, after it was asked.
+    pub fn read(replay: &Replay) -> Self {
+        let json = |name: &str| serde_json::from_str::<serde_json::Value>(&replay.answer(name).out).unwrap_or_default();
+        let list = |name: &str| json(name)[name].as_array().cloned().unwrap_or_default();
+        let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+        let refs = replay.answer("refs").out;
+        let refs = refs.lines().filter_map(|line| line.split_once(' '));
+        let promised =
+            |name: &str| name.starts_with("refs/heads/") || name.starts_with("refs/tags/") || name.contains("/captures/");
+        let cases = std::fs::read_to_string(replay.repo().join(".git/axiom/cases.jsonl")).unwrap_or_default();
+        let cases = cases.lines().filter_map(|line| {
+            let after = &line[line.find("\"id\":\"")? + 6..];
+            Some(after[..after.find('"')?].to_owned())
+        });
+        Self {
+            checkpoints: list("checkpoints").iter().map(|each| text(&each["name"])).collect(),
+            tasks: list("tasks").iter().map(|each| (text(&each["id"]), each["merged"].is_object())).collect(),
+            refs: refs.filter(|(_, name)| promised(name)).map(|(id, name)| (name.to_owned(), id.to_owned())).collect(),
+            files: files(&replay.repo()),
+            status: replay.answer("status").out,
+            cases: cases.collect(),
+        }
+    }
+}
+
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let walk = walkdir::WalkDir::new(folder).into_iter();
+    let walk = walk.filter_entry(|e| e.depth() != 1 || (e.file_name() != ".git" && e.file_name() != ".worktrees"));
+    let files = walk.flatten().filter(|entry| entry.file_type().is_file());
+    files.map(|entry| (entry.path().strip_prefix(folder).unwrap().to_owned(), std::fs::read(entry.path()).unwrap())).collect()
+}
+
+/// What is true at the end of each step, the beginning first.
+pub struct Oracle {
+    facts: Vec<Facts>,
+}
+
+/// What was found wrong.
+pub type Faults = Vec<String>;
+
+impl Oracle {
+    /// Looks at every step's end.
+    pub fn of(recorded: &Recorded) -> Self {
+        let disks = std::iter::once(&recorded.recording.before).chain(recorded.steps.iter().map(|done| &done.disk));
+        let look = |disk| {
+            let replay = Replay::write(&recorded.recording, disk, &recorded.env).reading();
+            replay.ask(&recorded.env);
+            Facts::read(&replay)
+        };
+        Self { facts: disks.map(look).collect() }
+    }
+
+    /// Judges what is there after a power loss and recovery.
+    pub fn judge(&self, recorded: &Recorded, loss: &Loss, replay: &Replay) -> Faults {
+        let events = loss.moment.0.events;
+        let steps = &recorded.steps;
+        // How many steps had ended, and how many until the last promise.
+        let ended = steps.iter().take_while(|done| done.events <= events).count();
+        let promised = (0..ended).rev().find(|step| matches!(steps[*step].step, Step::Verb(_))).map_or(0, |step| step + 1);
+        let under_way = steps.get(ended).map(|done| done.step);
+        let first_loose = if promised == 0 { 0 } else { steps[promised - 1].events };
+        let of_user = |step: usize| {
+            let from = if step == 0 { 0 } else { steps[step - 1].events };
+            matches!(steps[step].step, Step::User(_)) && loss.takes_of(from.max(first_loose), steps[step].events)
+        };
+        let users_loss = matches!(under_way, Some(Step::User(_))) || (promised..ended).any(of_user);
+        let mut faults = self.of_programs(replay, users_loss);
+        let now = Facts::read(replay);
+        let last = if under_way.is_some() { ended + 1 } else { ended };
+        let possible = &self.facts[promised..=last];
+        let session = matches!(under_way, Some(Step::Verb(args)) if args[0] == "run");
+        faults.extend(now.misses(possible));
+        if !users_loss && !session {
+            faults.extend(now.is_none_of(possible));
+        }
+        if !users_loss && session {
+            faults.extend(now.files_of_none(possible));
+        }
+        faults
+    }
+
+    fn of_programs(&self, replay: &Replay, users_loss: bool) -> Faults {
+        let mut faults = Faults::new();
+        for name in ["recover", "fsck", "verify", "checkpoints", "tasks", "refs", "status"] {
+            let answer = replay.answer(name);
+            let wrong = answer.err.contains("panicked") || answer.code < 0 || answer.code > 128;
+            // What git left unsynced is the user's own loss; that we say so is all that can be asked.
+            if wrong || (answer.code != 0 && !users_loss) {
+                faults.push(format!("{name}: exit {}\n{}{}", answer.code, answer.out, answer.err));
+            }
+        }
+        let [fsck, verify] = ["fsck", "verify"].map(|name| replay.answer(name).code);
+        if verify != 0 && fsck == 0 {
+            faults.push("verify finds damage, and git does not".into());
+        }
+        faults
+    }
+}
+
+impl Facts {
+    /// What was promised and is not there. The first of `possible` was promised.
+    fn misses(&self, possible: &[Facts]) -> Faults {
+        let mut faults = Faults::new();
+        let promised = |holds: &dyn Fn(&Facts) -> bool| possible.iter().all(holds);
+        for name in &possible[0].checkpoints {
+            if promised(&|facts| facts.checkpoints.contains(name)) && !self.checkpoints.contains(name) {
+                faults.push(format!("checkpoint {name} is lost"));
+            }
+        }
+        for (task, merged) in &possible[0].tasks {
+            if promised(&|facts| facts.tasks.contains_key(task)) && !self.tasks.contains_key(task) {
+                faults.push(format!("task {task} is lost"));
+            }
+            let merged = *merged && promised(&|facts| facts.tasks.get(task) == Some(&true));
+            if merged && self.tasks.get(task) != Some(&true) {
+                faults.push(format!("task {task} is not merged any more"));
+            }
+            if !self.cases.contains(task) {
+                faults.push(format!("cases.jsonl has no {task}"));
+            }
+        }
+        for (name, id) in &possible[0].refs {
+            let now = self.refs.get(name);
+            if promised(&|facts| facts.refs.get(name) == Some(id)) && now != Some(id) {
+                faults.push(format!("{name} was {id} and is {now:?}"));
+            }
+        }
+        faults
+    }
+
+    /// That it is exactly one of these: files, branches, and what git says of the index.
+    fn is_none_of(&self, possible: &[Facts]) -> Faults {
+        let branches = |facts: &Facts| -> Vec<_> {
+            let refs = facts.refs.iter().filter(|(name, _)| name.starts_with("refs/heads/") && !name.contains("/axiom/"));
+            refs.map(|(name, id)| (name.clone(), id.clone())).collect()
+        };
+        let same = |facts: &Facts| facts.files == self.files && branches(facts) == branches(self) && facts.status == self.status;
+        if possible.iter().any(same) {
+            return vec![];
+        }
+        let mut faults = self.files_of_none(possible);
+        let known: Vec<_> = possible.iter().map(|facts| (branches(facts), &facts.status)).collect();
+        faults.push(format!("a mixture: {:?}\n{}\nof {known:?}", branches(self), self.status));
+        faults
+    }
+
+    /// Files that are as they never were.
+    fn files_of_none(&self, possible: &[Facts]) -> Faults {
+        let paths: BTreeSet<&PathBuf> = possible.iter().chain([self]).flat_map(|facts| facts.files.keys()).collect();
+        let wrong = |path: &&&PathBuf| !possible.iter().any(|facts| facts.files.get(**path) == self.files.get(**path));
+        let say = |path: &PathBuf| {
+            let length = self.files.get(path).map(Vec::len);
+            let known: Vec<_> = possible.iter().map(|facts| facts.files.get(path).map(Vec::len)).collect();
+            format!("{} has {length:?} bytes, of {known:?}", path.display())
+        };
+        paths.iter().filter(wrong).map(|path| say(path)).collect()
+    }
+
+    /// What differs of the end of a session when it was gone on with.
+    pub fn differs(&self, end: &Facts) -> Faults {
+        let mut faults = self.files_of_none(std::slice::from_ref(end));
+        if self.tasks != end.tasks {
+            faults.push(format!("tasks: {:?}, not {:?}", self.tasks, end.tasks));
+        }
+        faults
+    }
+}
+
+impl Oracle {
+    /// The last step's facts.
+    pub fn end(&self) -> &Facts {
+        self.facts.last().unwrap()
+    }
+}

@@ -1,0 +1,119 @@
+//! What would keep an operation from its changes is found before the first one, and the dry run says it too.
+
+use std::os::unix::process::CommandExt;
+
+use crate::support::{Scratch, contents};
+
+const ROLLBACK: [&str; 3] = ["rollback", "checkpoint", "safe"];
+
+/// A checkpoint, and since then a commit of changes in two folders, and a new file.
+fn gone_on() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    scratch.write("a.txt", "changed\n");
+    scratch.write("sub/b.txt", "changed\n");
+    scratch.write("sub/new.txt", "new\n");
+    scratch.git(&["add", "-A"]);
+    scratch.git(&["commit", "-qm", "on"]);
+    scratch
+}
+
+/// Neither the dry run nor the rollback changes anything, and both say this.
+fn refused(scratch: &Scratch, code: &str, says: &str) {
+    let view =
+        || (contents(&scratch.path()), scratch.git(&["for-each-ref", "refs/heads"]), scratch.git(&["status", "--porcelain"]));
+    let before = view();
+    for last in ["--dry-run", "--yes"] {
+        let output = scratch.axiom_with(&[&ROLLBACK[..], &[last]].concat(), &[]);
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(words.contains(&format!("error[{code}]")) && words.contains(says), "{last}: {words}");
+        assert!(!words.contains("put back"), "it had begun: {words}");
+        assert_eq!(view(), before, "{last}");
+        assert!(scratch.store().state().record.open.is_none());
+    }
+}
+
+#[test]
+fn a_hook_that_refuses_is_asked_before_anything_is_changed() {
+    use std::os::unix::fs::PermissionsExt;
+    let scratch = gone_on();
+    let hook = scratch.path().join(".git/hooks/reference-transaction");
+    scratch
+        .write(".git/hooks/reference-transaction", "#!/bin/sh\n[ \"$1\" = prepared ] && grep -q refs/heads/ && exit 1; exit 0\n");
+    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+    refused(&scratch, "GIT_FAILED", "hook");
+    std::fs::remove_file(hook).unwrap();
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    assert_eq!(scratch.read("a.txt"), "a\n");
+}
+
+#[test]
+fn a_filter_that_fails_fails_before_anything_is_changed() {
+    let scratch = gone_on();
+    for (key, value) in [("smudge", "/nowhere/at/all"), ("clean", "cat"), ("required", "true")] {
+        scratch.git(&["config", &format!("filter.gone.{key}"), value]);
+    }
+    scratch.write(".git/info/attributes", "sub/b.txt filter=gone\n");
+    refused(&scratch, "GIT_FAILED", "smudge filter gone failed");
+}
+
+#[test]
+fn a_trash_that_is_a_link_is_no_trash() {
+    let scratch = gone_on();
+    let elsewhere = scratch.path().with_file_name("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    std::fs::create_dir_all(scratch.path().join(".worktrees")).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, scratch.path().join(".worktrees/trash")).unwrap();
+    refused(&scratch, "IO_FAILED", "is no folder");
+    assert_eq!(std::fs::read_dir(elsewhere).unwrap().count(), 0);
+}
+
+#[test]
+fn a_folder_that_this_user_cannot_change_is_named() {
+    use std::os::unix::fs::PermissionsExt;
+    let scratch = gone_on();
+    let home = scratch.path().parent().unwrap().to_owned();
+    let set = |mode| std::fs::set_permissions(scratch.path().join("sub"), std::fs::Permissions::from_mode(mode)).unwrap();
+    set(0o555);
+    let mut command = scratch.command(env!("CARGO_BIN_EXE_git-axiom"));
+    if rustix::process::geteuid().is_root() {
+        // Permissions do not bind root: somebody else does it, who may not see where the program was built.
+        let program = home.join("git-axiom");
+        std::fs::copy(env!("CARGO_BIN_EXE_git-axiom"), &program).unwrap();
+        assert!(scratch.command("chown").args(["-R", "65534:65534"]).arg(&home).status().unwrap().success());
+        command = scratch.command(program.to_str().unwrap());
+        command.uid(65534).gid(65534);
+    }
+    let output = command.args(ROLLBACK).arg("--dry-run").output().unwrap();
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(words.contains("error[IN_THE_WAY]") && words.contains("sub' (Permission denied"), "{words}");
+    set(0o755);
+}
+
+/// In a namespace of its own, where this user may mount.
+#[test]
+fn what_is_mounted_in_a_worktree_is_named_and_not_touched() {
+    let scratch = gone_on();
+    let script = r#"
+        mkdir ../other && cp -a sub/. ../other/ || exit 1
+        for how in bind tmpfs ro; do
+            case $how in
+                bind) mount --bind ../other sub || exit 7 ;;
+                tmpfs) mount -t tmpfs none sub && cp ../other/* sub/ || exit 7 ;;
+                ro) mount --bind sub sub && mount -o remount,ro,bind sub || exit 7 ;;
+            esac
+            for last in --dry-run --yes; do
+                "$1" rollback checkpoint safe $last 2>../said && exit 2
+                grep -q 'error\[IN_THE_WAY\].*sub. (' ../said || { cat ../said >&2; exit 3; }
+                grep -q 'put back' ../said && exit 4
+            done
+            [ "$(cat a.txt sub/b.txt sub/new.txt | tr '\n' ' ')" = "changed changed new " ] || exit 5
+            umount sub || exit 7
+        done
+        "$1" rollback checkpoint safe --yes || exit 6
+    "#;
+    let mut command = scratch.command("unshare");
+    let output = command.args(["-Urm", "sh", "-c", script, "sh", env!("CARGO_BIN_EXE_git-axiom")]).output().unwrap();
+    assert!(output.status.success(), "{:?}: {}", output.status.code(), String::from_utf8_lossy(&output.stderr));
+    assert_eq!((scratch.read("a.txt"), scratch.read("sub/b.txt")), ("a\n".into(), "b\n".into()));
+}

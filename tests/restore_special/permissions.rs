@@ -1,0 +1,206 @@
+//! ACLs, attributes of the user's and modes: what a capture holds of them is put back, and what a restore replaces hands its
+//! own to what takes its place. Nothing is ever more open than it was.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use crate::support::Scratch;
+
+const ACCESS: &str = "system.posix_acl_access";
+const DEFAULT: &str = "system.posix_acl_default";
+
+/// Mode, ACLs and attributes of the user's.
+type Said = (u32, BTreeMap<String, Vec<u8>>);
+
+fn set(place: &Path, name: &str, value: &[u8]) {
+    rustix::fs::setxattr(place, name, value, rustix::fs::XattrFlags::empty()).unwrap();
+}
+
+fn said(place: &Path) -> Said {
+    let mut names = vec![0_u8; 4096];
+    let length = rustix::fs::llistxattr(place, &mut names[..]).unwrap();
+    let names = names[..length].split(|byte| *byte == 0).map(|name| String::from_utf8_lossy(name).into_owned());
+    let ours = names.filter(|name| name.starts_with("user.") || name.starts_with("system.posix_acl"));
+    let value = |name: String| {
+        let mut value = vec![0_u8; 65536];
+        let length = rustix::fs::lgetxattr(place, &name, &mut value[..]).unwrap();
+        value.truncate(length);
+        (name, value)
+    };
+    (place.symlink_metadata().unwrap().permissions().mode() & 0o777, ours.map(value).collect())
+}
+
+/// An ACL in the kernel's form: the owner may read and write, one more user may read, the group nothing.
+fn acl(bits_of_owner: u16) -> Vec<u8> {
+    let mut bytes = 2_u32.to_le_bytes().to_vec();
+    for (tag, bits, id) in
+        [(0x01_u16, bits_of_owner, u32::MAX), (0x02, 4, 1234), (0x04, 0, u32::MAX), (0x10, 4, u32::MAX), (0x20, 0, u32::MAX)]
+    {
+        bytes.extend(tag.to_le_bytes());
+        bytes.extend(bits.to_le_bytes());
+        bytes.extend(id.to_le_bytes());
+    }
+    bytes
+}
+
+fn chmod(scratch: &Scratch, path: &str, mode: u32) {
+    std::fs::set_permissions(scratch.path().join(path), std::fs::Permissions::from_mode(mode)).unwrap();
+}
+
+/// Untracked, dirty and in a folder of its own; `split` makes git itself do the capture.
+fn with_acls(split: bool) -> Scratch {
+    let scratch = Scratch::new();
+    if split {
+        scratch.git(&["update-index", "--split-index"]);
+    }
+    for (path, text) in [("key", "secret\n"), ("locked", "l\n"), ("private/key", "secret\n"), ("a.txt", "dirty\n")] {
+        scratch.write(path, text);
+    }
+    let place = |path: &str| scratch.path().join(path);
+    set(&place("key"), ACCESS, &acl(6));
+    set(&place("key"), "user.note", b"mine\0\xff");
+    set(&place("private"), DEFAULT, &acl(7));
+    set(&place("private"), ACCESS, &acl(7));
+    set(&place("a.txt"), ACCESS, &acl(6));
+    set(&place("private/key"), "user.empty", b"");
+    chmod(&scratch, "locked", 0o444);
+    scratch
+}
+
+const PATHS: [&str; 5] = ["key", "locked", "private", "private/key", "a.txt"];
+
+fn all(scratch: &Scratch, paths: &[&str]) -> Vec<Option<Said>> {
+    let of = |path: &&str| scratch.has(path).then(|| said(&scratch.path().join(path)));
+    paths.iter().map(of).collect()
+}
+
+#[test]
+fn what_was_captured_is_put_back_and_what_is_replaced_hands_its_own_on() {
+    for split in [false, true] {
+        let scratch = with_acls(split);
+        let before = all(&scratch, &PATHS);
+        scratch.axiom(&["checkpoint", "create", "safe"]);
+        for path in ["key", "locked", "private/key", "a.txt"] {
+            scratch.remove(path);
+        }
+        std::fs::remove_dir(scratch.path().join("private")).unwrap();
+        scratch.write("a.txt", "later\n");
+        // Of this one the checkpoint holds nothing.
+        scratch.write("sub/b.txt", "later\n");
+        set(&scratch.path().join("sub/b.txt"), ACCESS, &acl(6));
+        set(&scratch.path().join("sub/b.txt"), "user.b", b"b");
+        scratch.write("new/later", "n\n");
+        set(&scratch.path().join("new/later"), "user.later", b"l");
+        set(&scratch.path().join("new"), ACCESS, &acl(7));
+        let more = [&PATHS[..], &["sub/b.txt", "new", "new/later"]].concat();
+        let wrecked = all(&scratch, &more);
+
+        scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+        let after = all(&scratch, &more);
+        assert_eq!(after[..PATHS.len()], before, "split: {split}");
+        assert_eq!((scratch.read("sub/b.txt").as_str(), &after[5]), ("b\n", &wrecked[5]), "handed on");
+        assert_eq!(after[6..], [None, None]);
+        scratch.axiom(&["undo", "--yes"]);
+        assert_eq!(all(&scratch, &more), wrecked, "split: {split}");
+        scratch.axiom(&["redo", "--yes"]);
+        assert_eq!(all(&scratch, &more), after, "split: {split}");
+        scratch.fsck();
+    }
+}
+
+#[test]
+fn where_nothing_else_differs_permissions_are_named_and_go_back_alone() {
+    let scratch = with_acls(false);
+    let before = all(&scratch, &PATHS);
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    rustix::fs::removexattr(scratch.path().join("key"), ACCESS).unwrap();
+    chmod(&scratch, "key", 0o644);
+    chmod(&scratch, "locked", 0o600);
+    set(&scratch.path().join("private/key"), "user.empty", b"not any more");
+    let opened = all(&scratch, &PATHS);
+    let told = scratch.json(&["rollback", "checkpoint", "safe", "--dry-run"]);
+    let paths: Vec<&str> = told["permissions"].as_array().unwrap().iter().map(|line| line["path"].as_str().unwrap()).collect();
+    assert_eq!(paths, ["key", "locked", "private/key"]);
+    assert!(told["files"].as_array().unwrap().is_empty());
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    assert_eq!(all(&scratch, &PATHS), before);
+    // What somebody does to others since is theirs.
+    set(&scratch.path().join("a.txt"), "user.since", b"s");
+    scratch.axiom(&["undo", "--yes"]);
+    let undone = all(&scratch, &PATHS);
+    assert_eq!(undone[..4], opened[..4]);
+    assert!(undone[4].as_ref().unwrap().1.contains_key("user.since"));
+}
+
+#[test]
+fn nothing_is_more_open_than_it_was_at_any_moment() {
+    for number in 1..=5 {
+        let scratch = with_acls(false);
+        let before = all(&scratch, &PATHS);
+        scratch.axiom(&["checkpoint", "create", "safe"]);
+        scratch.remove("private/key");
+        std::fs::remove_dir(scratch.path().join("private")).unwrap();
+        for path in ["key", "locked", "a.txt"] {
+            scratch.remove(path);
+        }
+        scratch.write("a.txt", "later\n");
+        let fault = format!("git.restore-placed:{number}");
+        let output = scratch.axiom_with(&["rollback", "checkpoint", "safe", "--yes"], &[("AXIOM_TEST_FAULT", &fault)]);
+        let there = all(&scratch, &PATHS);
+        for (place, path) in PATHS.iter().enumerate() {
+            let is_new = scratch.has(path) && (*path == "private" || scratch.read(path) != "later\n");
+            assert!(!is_new || there[place] == before[place], "{path} after {number}: {:?}", there[place]);
+        }
+        if !output.status.success() {
+            scratch.axiom(&["rollback", "--continue"]);
+        }
+        assert_eq!(all(&scratch, &PATHS), before, "{number}");
+    }
+}
+
+#[test]
+fn a_merge_and_its_undo_hand_an_acl_on() {
+    let scratch = Scratch::new();
+    scratch.open_task("task-1");
+    std::fs::write(scratch.workspace("task-1").join("a.txt"), "merged\n").unwrap();
+    scratch.finish_task("task-1");
+    set(&scratch.path().join("a.txt"), ACCESS, &acl(6));
+    set(&scratch.path().join("a.txt"), "user.note", b"n");
+    chmod(&scratch, "sub", 0o755);
+    let before = all(&scratch, &["a.txt"]);
+    scratch.axiom(&["merge", "task-1"]);
+    assert_eq!((scratch.read("a.txt").as_str(), all(&scratch, &["a.txt"])), ("merged\n", before.clone()));
+    scratch.axiom(&["undo", "--yes"]);
+    assert_eq!((scratch.read("a.txt").as_str(), all(&scratch, &["a.txt"])), ("a\n", before));
+}
+
+#[test]
+fn a_file_that_comes_into_a_folder_gets_what_one_made_there_would() {
+    let scratch = Scratch::new();
+    set(&scratch.path().join("sub"), DEFAULT, &acl(7));
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    scratch.remove("sub/b.txt");
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    scratch.write("sub/made", "m\n");
+    assert_eq!(all(&scratch, &["sub/b.txt"]), all(&scratch, &["sub/made"]));
+}
+
+#[test]
+fn a_checkpoint_of_known_paths_holds_them_too() {
+    let scratch = with_acls(false);
+    scratch.axiom(&["checkpoint", "create", "base"]);
+    scratch.write("more", "m\n");
+    set(&scratch.path().join("more"), "user.more", b"m");
+    set(&scratch.path().join("key"), "user.unnamed", b"not looked at");
+    let more = [&PATHS[..], &["more"]].concat();
+    let now = all(&scratch, &more);
+    scratch.axiom(&["checkpoint", "create", "named", "--only", "more"]);
+    for path in ["key", "locked", "private/key", "a.txt", "more"] {
+        scratch.remove(path);
+    }
+    scratch.axiom(&["rollback", "checkpoint", "named", "--yes"]);
+    let back = all(&scratch, &more);
+    assert_eq!(back[1..], now[1..]);
+    assert!(!back[0].as_ref().unwrap().1.contains_key("user.unnamed"), "as of the checkpoint that it is built on");
+}

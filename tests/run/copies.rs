@@ -1,0 +1,286 @@
+//! A copied repository never touches its original; what was moved or restored goes on where it is.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use git_axiom::error::Code;
+
+use crate::common::Run;
+use crate::session_support::{Live, World, kill, wait_until};
+
+/// Mode, inode, time of change, and content.
+type Seen = (u32, u64, (i64, i64), Vec<u8>);
+
+/// Everything below a folder: contents, modes, inodes, times of change, and what links name.
+fn everything(folder: &Path) -> BTreeMap<PathBuf, Seen> {
+    let entries = walkdir::WalkDir::new(folder).into_iter().map(Result::unwrap);
+    let look = |entry: walkdir::DirEntry| {
+        let meta = entry.path().symlink_metadata().unwrap();
+        // An object that is written again becomes as new, as with git itself, and hard links share their times.
+        let is_object = meta.is_file() && entry.path().components().any(|part| part.as_os_str() == "objects");
+        let time = if is_object { (0, 0) } else { (meta.mtime(), meta.mtime_nsec()) };
+        let content = if meta.is_file() { std::fs::read(entry.path()).unwrap() } else { Vec::new() };
+        (entry.path().to_owned(), (meta.mode(), meta.ino(), time, content))
+    };
+    entries.map(look).collect()
+}
+
+fn shell(command: &mut Command) {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{command:?}\n{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A world in which an agent works on `t` and waits for the file `go`, and a task `done` is merged.
+fn at_work() -> (World, Live) {
+    let world = World::new();
+    let (started, go) = (world.beside("started"), world.beside("go"));
+    let script = format!(
+        "echo work > w.txt; git add w.txt; echo more > untracked.txt; touch '{}'; while [ ! -e '{}' ]; do sleep 0.05; done",
+        started.display(),
+        go.display()
+    );
+    world.task("t", &script, &[]);
+    let live = world.start_autopilot(&[]);
+    world.wait_for_file("started");
+    (world, live)
+}
+
+/// A world in which the supervisor and its agents were killed while an agent was at work.
+fn crashed() -> World {
+    let (world, mut live) = at_work();
+    live.kill();
+    wait_until("every process ended", || {
+        let left = world.processes();
+        for (pid, _) in &left {
+            kill(*pid);
+        }
+        left.is_empty()
+    });
+    world
+}
+
+fn copy(world: &World, how: &str) -> PathBuf {
+    let there = world.beside("copy");
+    shell(Command::new("cp").arg(how).arg(world.env.repo()).arg(&there));
+    there
+}
+
+fn recover(world: &World, folder: &Path) -> Run {
+    world.env.axiom_in(folder, &["recover", "--yes"])
+}
+
+fn status(world: &World, folder: &Path) -> serde_json::Value {
+    world.env.axiom_in(folder, &["task", "list", "--json"]).success().json()["tasks"][0]["status"].clone()
+}
+
+/// The original is as it was, after what a copy did.
+fn goes_on(world: &World, live: Live) {
+    world.signal_file("go");
+    let ended = live.wait().code(0);
+    assert_eq!(world.env.read("w.txt"), "work\n", "{}", ended.stderr);
+    world.all_is_well();
+}
+
+#[test]
+fn a_copy_leaves_the_agents_of_the_original_alone() {
+    let (world, live) = at_work();
+    let copied = copy(&world, "-a");
+    // The script's own little programs come and go.
+    let lasting = |world: &World| world.processes().into_iter().filter(|(_, name)| !name.contains("sleep")).collect::<Vec<_>>();
+    let before = lasting(&world);
+    assert!(before.len() >= 2, "a keeper and its agent: {before:?}");
+    let said = recover(&world, &copied).success();
+    assert!(said.stderr.contains("is a copy of"), "{said}");
+    assert_eq!(status(&world, &copied), "pending");
+    // Said once.
+    assert_eq!(recover(&world, &copied).success().stderr, "");
+    world.env.axiom_in(&copied, &["checkpoint", "create", "x"]).success();
+    world.env.axiom_in(&copied, &["rollback", "checkpoint", "x", "--yes"]).success();
+    for (pid, _) in &before {
+        assert!(lasting(&world).iter().any(|(other, _)| other == pid), "{pid} was ended");
+    }
+    // The copy's own work begins anew, in a workspace of its own.
+    let run = world.env.axiom_command(&copied, ["run", "--mode", "autopilot", "--until-idle"]);
+    let run = Live::start(run, world.env.root(), "copy-run");
+    goes_on(&world, live);
+    run.wait().code(0);
+    assert_eq!(std::fs::read_to_string(copied.join("w.txt")).unwrap(), "work\n");
+}
+
+#[test]
+fn nothing_of_the_original_changes_whatever_is_done_in_a_copy() {
+    let world = crashed();
+    world.env.ok(&["checkpoint", "create", "early"]);
+    for how in ["-a", "-al"] {
+        let copied = copy(&world, how);
+        let before = everything(&world.env.repo());
+        let axiom = |args: &[&str]| world.env.axiom_in(&copied, args).success();
+        axiom(&["status"]);
+        axiom(&["rollback", "checkpoint", "early", "--dry-run"]);
+        axiom(&["recover"]);
+        axiom(&["recover", "--yes"]);
+        axiom(&["rollback", "checkpoint", "early", "--yes"]);
+        axiom(&["undo", "--yes"]);
+        axiom(&["rollback", "session", "--yes"]);
+        axiom(&["task", "add", "more", "--body", "true"]);
+        axiom(&["checkpoint", "cleanup", "--keep", "1", "--yes"]);
+        world.signal_file("go");
+        axiom(&["run", "--mode", "autopilot", "--until-idle"]);
+        assert_eq!(std::fs::read_to_string(copied.join("w.txt")).unwrap(), "work\n");
+        std::fs::remove_file(world.beside("go")).unwrap();
+        let now = everything(&world.env.repo());
+        let changed: Vec<_> = before.iter().filter(|(path, was)| now.get(*path) != Some(was)).map(|(path, _)| path).collect();
+        assert!(changed.is_empty() && now.len() == before.len(), "{how}: {changed:?}");
+        world.env.git_in(&copied, &["fsck", "--no-dangling"]);
+        std::fs::remove_dir_all(copied).unwrap();
+    }
+    // The original goes on as if nothing had been.
+    world.signal_file("go");
+    world.autopilot(&[]).code(0);
+    world.all_is_well();
+}
+
+#[test]
+fn a_command_that_only_looks_in_a_copy_shows_what_will_be_and_writes_nothing() {
+    let world = crashed();
+    let copied = copy(&world, "-a");
+    let before = everything(&copied);
+    let seen = world.env.axiom_in(&copied, &["recover", "--json"]).success();
+    assert_eq!(seen.json()["needed"], false, "{seen}");
+    assert_eq!(status(&world, &copied), "pending");
+    assert!(world.env.axiom_in(&copied, &["status"]).success().stderr.contains("is a copy of"));
+    assert!(everything(&copied) == before);
+}
+
+#[test]
+fn a_repository_that_was_moved_goes_on_with_its_workspaces() {
+    let world = crashed();
+    let kept = world.env.repo().join(".worktrees/agent-001-t/untracked.txt");
+    assert!(kept.exists());
+    let moved = world.beside("elsewhere/moved");
+    std::fs::create_dir(world.beside("elsewhere")).unwrap();
+    std::fs::rename(world.env.repo(), &moved).unwrap();
+    // Another repository has taken its place.
+    world.env.git_in(world.env.root(), &["init", "-q", "repo"]);
+    world.signal_file("go");
+    let said = world.env.axiom_in(&moved, &["run", "--mode", "autopilot", "--until-idle"]).success();
+    assert!(said.stderr.contains("came along"), "{said}");
+    assert_eq!(std::fs::read_to_string(moved.join("w.txt")).unwrap(), "work\n");
+    assert_eq!(std::fs::read_to_string(moved.join("untracked.txt")).unwrap(), "more\n", "what the crash left is not lost");
+    world.env.git_in(&moved, &["fsck", "--no-dangling"]);
+    assert!(!world.env.repo().join(".worktrees").exists());
+}
+
+#[test]
+fn a_repository_restored_elsewhere_or_in_its_place_keeps_what_names_it_back() {
+    for place in ["elsewhere", "repo"] {
+        let world = crashed();
+        let (backup, there) = (world.beside("backup.tar"), world.beside(place));
+        shell(Command::new("tar").arg("-cf").arg(&backup).arg("-C").arg(world.env.repo()).arg("."));
+        std::fs::rename(world.env.repo(), world.beside("doomed")).unwrap();
+        // Its inodes are taken until the other one stands: nothing tells the two apart but the names.
+        std::fs::create_dir(&there).unwrap();
+        shell(Command::new("tar").arg("-xf").arg(&backup).arg("-C").arg(&there));
+        std::fs::remove_dir_all(world.beside("doomed")).unwrap();
+        let said = recover(&world, &there).success();
+        assert!(said.stderr.contains("restored"), "{said}");
+        world.signal_file("go");
+        world.env.axiom_in(&there, &["run", "--mode", "autopilot", "--until-idle"]).success();
+        assert_eq!(std::fs::read_to_string(there.join("untracked.txt")).unwrap(), "more\n", "{place}");
+    }
+}
+
+#[test]
+fn what_was_done_before_a_move_or_in_the_original_can_be_taken_back_after_it() {
+    for copies in [false, true] {
+        let world = crashed();
+        world.env.ok(&["recover", "--yes"]);
+        let at = |folder: &Path| folder.join(".worktrees/agent-001-t/untracked.txt");
+        world.env.ok(&["rollback", "session", "--yes"]);
+        assert!(!at(&world.env.repo()).exists());
+        let there = world.beside("copy");
+        if copies {
+            drop(copy(&world, "-a"))
+        } else {
+            std::fs::rename(world.env.repo(), &there).unwrap()
+        }
+        let before = if copies { everything(&world.env.repo()) } else { BTreeMap::new() };
+        world.env.axiom_in(&there, &["undo", "--yes"]).success();
+        assert_eq!(std::fs::read_to_string(at(&there)).unwrap(), "more\n", "copies: {copies}");
+        let top = world.env.git_in(at(&there).parent().unwrap(), &["rev-parse", "--path-format=absolute", "--git-common-dir"]);
+        assert_eq!(top.trim(), there.join(".git").to_str().unwrap());
+        if copies {
+            assert!(everything(&world.env.repo()) == before, "the original is as it was");
+        }
+    }
+}
+
+#[test]
+fn a_copy_of_the_git_directory_alone_is_a_copy() {
+    let world = crashed();
+    let there = world.beside("other");
+    std::fs::create_dir(&there).unwrap();
+    shell(Command::new("cp").arg("-a").arg(world.env.repo().join(".git")).arg(&there));
+    let before = everything(&world.env.repo());
+    recover(&world, &there).success();
+    assert_eq!(status(&world, &there), "pending");
+    world.env.axiom_in(&there, &["checkpoint", "create", "x"]).success();
+    assert!(everything(&world.env.repo()) == before);
+}
+
+#[test]
+fn a_copy_of_an_older_version_s_repository_is_known_by_its_workspaces() {
+    let world = crashed();
+    std::fs::remove_file(world.env.axiom_dir().join("identity.json")).unwrap();
+    let copied = copy(&world, "-a");
+    let before = everything(&world.env.repo());
+    let said = recover(&world, &copied).success();
+    assert!(said.stderr.contains("is a copy of"), "{said}");
+    assert!(everything(&world.env.repo()) == before);
+}
+
+#[test]
+fn linked_worktrees_of_the_user_s_are_the_original_s_in_a_copy() {
+    let world = World::new();
+    let mine = world.beside("mine");
+    world.env.git(&["worktree", "add", "-q", "-b", "mine", mine.to_str().unwrap()]);
+    world.env.ok(&["init"]);
+    world.env.ok(&["checkpoint", "create", "x"]);
+    let copied = copy(&world, "-a");
+    std::fs::write(mine.join("README"), "mine\n").unwrap();
+    let before = everything(&mine);
+    world.env.axiom_in(&copied, &["checkpoint", "create", "y"]).success();
+    world.env.axiom_in(&copied, &["rollback", "checkpoint", "x", "--yes"]).success();
+    let refused = world.env.axiom_in(&copied, &["rollback", "checkpoint", "x", "--worktree", mine.to_str().unwrap(), "--yes"]);
+    assert_ne!(refused.code, Some(0), "{refused}");
+    assert!(everything(&mine) == before);
+}
+
+#[test]
+fn a_workspace_that_became_another_repository_s_is_neither_moved_nor_written_to() {
+    let world = crashed();
+    let folder = world.env.repo().join(".worktrees/agent-001-t");
+    // Somebody moved a worktree of another repository to this place.
+    world.env.git_in(world.env.root(), &["clone", "-q", "repo", "other"]);
+    std::fs::rename(&folder, world.beside("old")).unwrap();
+    world.env.git_in(&world.beside("other"), &["worktree", "add", "-q", folder.to_str().unwrap()]);
+    let before = everything(&folder);
+    recover(&world, &world.env.repo()).fails_with(Code::WorkspaceNotOurs);
+    assert!(everything(&folder) == before);
+}
+
+#[test]
+fn in_the_copy_of_a_linked_worktree_nothing_is_done_to_the_original() {
+    let world = World::new();
+    let (mine, copied) = (world.beside("mine"), world.beside("copied"));
+    world.env.git(&["worktree", "add", "-q", "-b", "mine", mine.to_str().unwrap()]);
+    world.env.ok(&["init"]);
+    shell(Command::new("cp").arg("-a").arg(&mine).arg(&copied));
+    for args in [&["checkpoint", "create", "x"][..], &["task", "add", "x"]] {
+        world.env.axiom_in(&copied, args).fails_with(Code::WorkspaceNotOurs);
+        world.env.axiom_in(&mine, args).success();
+    }
+    world.env.axiom_in(&copied, &["status"]).success();
+}
