@@ -29,6 +29,8 @@ pub struct GitLock {
     pub path: PathBuf,
     /// How long it has been there.
     pub age: Duration,
+    /// Whether commands wait or fail while it is there; of the object store's, only upkeep does, for ever and without a word.
+    pub stops_commands: bool,
     inode: (u64, u64),
 }
 
@@ -42,24 +44,26 @@ pub enum Owner {
 }
 
 impl Repository {
-    /// git's lock files: of the index and HEAD of every worktree, of refs, packed refs and configuration.
+    /// git's lock files: of the index and HEAD of every worktree, of refs, packed refs, configuration, and the upkeep of
+    /// the object store.
     ///
     /// # Errors
     /// `IO_FAILED`.
     pub fn git_locks(&self) -> Result<Vec<GitLock>> {
         let common = self.common_dir();
-        // Objects have no locks that would ever block; logs have none; what is ours is not git's.
-        let walked = ["refs", "worktrees", "reftable", "info"].map(|name| WalkDir::new(common.join(name)));
-        let top = WalkDir::new(common).max_depth(1);
+        // Logs have none; what is ours is not git's. Packs and loose objects lie beside the locks of the store.
+        let walked = ["refs", "worktrees", "reftable", "info", "objects/info"].map(|name| WalkDir::new(common.join(name)));
+        let flat = ["", "objects", "objects/pack"].map(|name| WalkDir::new(common.join(name)).max_depth(1));
         let mut locks = Vec::new();
-        for entry in walked.into_iter().chain([top]).flatten() {
+        for entry in walked.into_iter().chain(flat).flatten() {
             let entry = match entry {
                 Ok(entry) => entry,
                 Err(e) if e.io_error().is_some_and(|e| e.kind() == std::io::ErrorKind::NotFound) => continue,
                 Err(e) => return Err(Error::io("list", common, std::io::Error::other(e))),
             };
             if entry.file_type().is_file() && entry.file_name().as_bytes().ends_with(b".lock") {
-                locks.extend(look(entry.path()));
+                let stops_commands = !entry.path().starts_with(common.join("objects"));
+                locks.extend(look(entry.path()).map(|lock| GitLock { stops_commands, ..lock }));
             }
         }
         locks.sort_by(|a, b| a.path.cmp(&b.path));
@@ -75,17 +79,29 @@ impl Repository {
             return Ok(Owner::Unclear(format!("it is only {} s old", lock.age.as_secs())));
         }
         let mut places = vec![self.common_dir().to_owned()];
+        let only_waits = |words: &[Vec<u8>]| self.only_waits_for_us(words);
         places.extend(self.worktrees()?.into_iter().map(|entry| entry.worktree.path().to_owned()));
         let places: Vec<PathBuf> = places.iter().map(|place| place.canonicalize().unwrap_or_else(|_| place.clone())).collect();
         for _ in 1..LOOKS {
-            let owner = find_owner(Path::new("/proc"), &lock.path, &places)?;
+            let owner = find_owner(Path::new("/proc"), &lock.path, &places, &only_waits)?;
             if owner == Owner::Dead {
                 return Ok(owner);
             }
             // Of a process that is just beginning or ending little can be told, and most gits end soon.
             std::thread::sleep(LOOK_AGAIN);
         }
-        find_owner(Path::new("/proc"), &lock.path, &places)
+        find_owner(Path::new("/proc"), &lock.path, &places, &only_waits)
+    }
+
+    /// Whether a git called with these words does nothing but wait for one of ours: `git axiom …`, or an alias for it.
+    fn only_waits_for_us(&self, words: &[Vec<u8>]) -> bool {
+        let Some(command) = command_of(words) else { return false };
+        if command == b"axiom" {
+            return true;
+        }
+        let (Ok(gix), Ok(command)) = (self.gix(), std::str::from_utf8(command)) else { return false };
+        let alias = gix.config_snapshot().string(format!("alias.{command}").as_str());
+        alias.is_some_and(|alias| alias.split(|byte| byte.is_ascii_whitespace()).next() == Some(b"axiom".as_slice()))
     }
 
     /// Removes a lock whose owner is proved dead. It is looked at again right before.
@@ -111,11 +127,11 @@ impl Repository {
 fn look(path: &Path) -> Option<GitLock> {
     let meta = path.symlink_metadata().ok()?;
     let age = env::now().as_second().saturating_sub(meta.mtime()).max(0).unsigned_abs();
-    Some(GitLock { path: path.to_owned(), age: Duration::from_secs(age), inode: (meta.dev(), meta.ino()) })
+    Some(GitLock { path: path.to_owned(), age: Duration::from_secs(age), stops_commands: true, inode: (meta.dev(), meta.ino()) })
 }
 
 /// Looks through all processes. One that cannot be looked into, and is called git, may be the owner.
-fn find_owner(proc: &Path, lock: &Path, places: &[PathBuf]) -> Result<Owner> {
+fn find_owner(proc: &Path, lock: &Path, places: &[PathBuf], only_waits: &dyn Fn(&[Vec<u8>]) -> bool) -> Result<Owner> {
     let listing = match std::fs::read_dir(proc) {
         Ok(listing) if proc.join("self").exists() => listing,
         Ok(_) | Err(_) => return Ok(Owner::Unclear("this system does not show who has files open".to_owned())),
@@ -132,7 +148,7 @@ fn find_owner(proc: &Path, lock: &Path, places: &[PathBuf]) -> Result<Owner> {
         if open.as_ref().is_ok_and(|open| open.iter().any(|file| file == lock)) {
             return Ok(Owner::Unclear(format!("process {pid} has it open")));
         }
-        if !is_git || is_zombie(&folder) {
+        if !is_git || is_zombie(&folder) || only_waits(&words(&folder)) {
             continue;
         }
         let inside = |path: &Path| places.iter().any(|place| path.starts_with(place));
@@ -155,6 +171,37 @@ fn is_zombie(process: &Path) -> bool {
     let stat = std::fs::read(process.join("stat")).unwrap_or_default();
     let end = stat.iter().rposition(|byte| *byte == b')');
     end.is_some_and(|end| stat.get(end + 2) == Some(&b'Z'))
+}
+
+/// The words that a process was called with.
+fn words(process: &Path) -> Vec<Vec<u8>> {
+    let line = std::fs::read(process.join("cmdline")).unwrap_or_default();
+    line.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect()
+}
+
+/// The command in the words of a call of git's: the first one that is no option and no option's value.
+fn command_of(words: &[Vec<u8>]) -> Option<&[u8]> {
+    const WITH_VALUE: [&[u8]; 9] = [
+        b"-C",
+        b"-c",
+        b"--git-dir",
+        b"--work-tree",
+        b"--namespace",
+        b"--config-env",
+        b"--exec-path",
+        b"--super-prefix",
+        b"--attr-source",
+    ];
+    let mut words = words.iter().skip(1);
+    while let Some(word) = words.next() {
+        // `--exec-path` alone prints and ends: its next word is no command either.
+        if WITH_VALUE.contains(&word.as_slice()) {
+            words.next();
+        } else if !word.starts_with(b"-") {
+            return Some(word);
+        }
+    }
+    None
 }
 
 fn open_files(process: &Path) -> std::io::Result<Vec<PathBuf>> {
@@ -217,8 +264,52 @@ mod tests {
     }
 
     #[test]
+    fn upkeep_that_died_is_found_too() {
+        let scratch = Scratch::new(&[]);
+        let repo = scratch.repo();
+        for lock in [
+            "objects/maintenance.lock",
+            "objects/info/commit-graphs/commit-graph-chain.lock",
+            "objects/pack/multi-pack-index.lock",
+        ] {
+            scratch.write(&format!(".git/{lock}"), b"");
+        }
+        let locks = repo.git_locks().unwrap();
+        assert_eq!(locks.len(), 3);
+        assert!(locks.iter().all(|lock| !lock.stops_commands));
+        for lock in &locks {
+            repo.remove_dead_lock(lock, Duration::ZERO).unwrap();
+        }
+        assert!(repo.git_locks().unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_git_that_waits_for_us_owns_nothing() {
+        let scratch = Scratch::new(&[]);
+        scratch.git(&["config", "alias.ax", "axiom --json"]);
+        scratch.git(&["config", "alias.st", "status"]);
+        let repo = scratch.repo();
+        let waits = |line: &str| {
+            let words: Vec<Vec<u8>> = line.split(' ').map(|word| word.as_bytes().to_vec()).collect();
+            repo.only_waits_for_us(&words)
+        };
+        for line in [
+            "git axiom recover",
+            "git -C axiom -c a.b=c --no-pager axiom run",
+            "/usr/bin/git --git-dir x axiom",
+            "git ax recover",
+        ] {
+            assert!(waits(line), "{line}");
+        }
+        for line in ["git commit -m axiom", "git -C axiom gc", "git", "git st", "git --git-dir=axiom add axiom", "git axiomatic"]
+        {
+            assert!(!waits(line), "{line}");
+        }
+    }
+
+    #[test]
     fn where_processes_are_not_shown_nothing_is_proved() {
         let dir = tempfile::tempdir().unwrap();
-        assert!(matches!(find_owner(dir.path(), Path::new("/x"), &[]).unwrap(), Owner::Unclear(_)));
+        assert!(matches!(find_owner(dir.path(), Path::new("/x"), &[], &|_| false).unwrap(), Owner::Unclear(_)));
     }
 }

@@ -71,6 +71,8 @@ fn clear_locks(context: &mut Context, report: &mut Repaired) -> Result<()> {
     for lock in context.repo.git_locks()? {
         match context.repo.remove_dead_lock(&lock, LOCK_AGE) {
             Ok(()) => report.done.push(format!("removed the lock '{}' that a dead process left", lock.path.display())),
+            // git's upkeep at work stands in nobody's way.
+            Err(error) if error.code() == Code::GitLocked && !lock.stops_commands => {}
             Err(error) if error.code() == Code::GitLocked => report.left.push(error.to_string()),
             Err(error) => return Err(error),
         }

@@ -1,5 +1,8 @@
 //! Agents that do to their workspace what they should not, and users who move branches meanwhile.
 
+use std::path::Path;
+
+use crate::common::TestEnv;
 use crate::session_support::{World, wait_until};
 
 /// In iteration 1 does something bad to the workspace and fails; later writes what it found.
@@ -94,6 +97,27 @@ fn locks_that_a_git_left_a_moment_ago_do_not_stop_the_next_session() {
     let ended = world.autopilot(&[]).code(0);
     assert_eq!(world.env.read("t.txt"), "1\n", "{}", ended.stderr);
     world.all_is_well();
+}
+
+/// git waits for us then, as a git in this repository: it must not pass for one at work.
+#[test]
+fn called_as_a_command_of_gits_recovery_removes_dead_locks_too() {
+    let env = TestEnv::new();
+    for called in [&["axiom", "recover", "--yes"] as &[&str], &["-C", ".", "axiom", "recover", "--yes"], &["ax", "--yes"]] {
+        env.git(&["config", "alias.ax", "axiom recover"]);
+        for lock in ["index.lock", "objects/maintenance.lock"] {
+            std::fs::write(env.repo().join(".git").join(lock), "").unwrap();
+        }
+        let ours = Path::new(env!("CARGO_BIN_EXE_git-axiom")).parent().unwrap();
+        let path =
+            std::env::join_paths([ours.to_owned()].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())));
+        let mut command = env.program("git", &env.repo());
+        command.args(called).env("PATH", path.unwrap());
+        let run = env.run(command, None).success();
+        for lock in ["index.lock", "objects/maintenance.lock"] {
+            assert!(!env.repo().join(".git").join(lock).exists(), "{called:?} leaves {lock}: {}{}", run.stdout, run.stderr);
+        }
+    }
 }
 
 #[test]
