@@ -82,7 +82,10 @@ fn merge(place: &mut Place, dice: &mut Dice) {
     oracle::nothing_lost(place, &before, &after);
     match run.code {
         Some(0) => {
-            oracle::owes(place, &before);
+            // What was merged already needs no checkpoint.
+            if before != after {
+                oracle::owes(place, &before);
+            }
             // The workspace of what was merged is put aside afterwards, and stays so: its branch has it all.
             let mut wanted = before;
             wanted.worktrees.retain(|name, _| after.worktrees.contains_key(name));
