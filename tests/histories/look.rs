@@ -50,6 +50,13 @@ pub struct World {
     pub mode: String,
 }
 
+impl World {
+    /// Whether a file or a ref is another one there: then it was saved before. Tasks alone are in the log.
+    pub fn has_other_contents(&self, other: &Self) -> bool {
+        (&self.worktrees, &self.refs, &self.stash) != (&other.worktrees, &other.refs, &other.stash)
+    }
+}
+
 const OPERATIONS: [&str; 7] =
     ["MERGE_HEAD", "MERGE_MSG", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply", "BISECT_LOG"];
 

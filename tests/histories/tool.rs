@@ -83,7 +83,7 @@ fn merge(place: &mut Place, dice: &mut Dice) {
     match run.code {
         Some(0) => {
             // What was merged already needs no checkpoint.
-            if before != after {
+            if before.has_other_contents(&after) {
                 oracle::owes(place, &before);
             }
             // The workspace of what was merged is put aside afterwards, and stays so: its branch has it all.
@@ -121,7 +121,7 @@ fn destructive(place: &mut Place, dice: &mut Dice, args: &[&str], checkpoint: Op
         Some(0) => {
             assert_eq!(dry.code, Some(0), "{}the dry run was refused, and it was done:\n{dry}", place.story());
             oracle::foretold(place, &before, &after, &dry);
-            if before != after {
+            if before.has_other_contents(&after) {
                 oracle::owes(place, &before);
             }
             if let Some(name) = checkpoint {
