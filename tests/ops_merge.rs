@@ -10,6 +10,7 @@
 
 mod support;
 
+use git_axiom::domain::case::Status;
 use support::Scratch;
 
 #[test]
@@ -43,6 +44,26 @@ fn a_checkpoint_holds_every_worktree_and_says_what_it_does_not_hold() {
     scratch.refused(&["checkpoint", "create", "T1"], "DUPLICATE_ID", 1);
     scratch.refused(&["checkpoint", "show", "nope"], "UNKNOWN_CHECKPOINT", 1);
     scratch.fsck();
+}
+
+/// The case says that it is done, as one of an older version's log may; the branch of its name is not one that we made.
+#[test]
+fn a_branch_of_the_users_that_has_a_task_s_name_is_not_merged() {
+    let scratch = Scratch::new();
+    scratch.git(&["switch", "-q", "-c", "axiom/t1"]);
+    scratch.write("mine.txt", "unfinished\n");
+    scratch.git(&["add", "mine.txt"]);
+    scratch.git(&["commit", "-q", "-m", "unfinished"]);
+    scratch.git(&["switch", "-q", "main"]);
+    scratch.add_case_that_is("t1", Status::Done);
+    let before = scratch.git(&["rev-parse", "main", "axiom/t1"]);
+    scratch.refused(&["merge", "t1"], "BRANCH_NOT_OURS", 1);
+    assert_eq!(scratch.git(&["rev-parse", "main", "axiom/t1"]), before);
+    assert!(!scratch.has("mine.txt") && scratch.case("t1").merged.is_none());
+    // The way on that it names.
+    scratch.git(&["branch", "-m", "axiom/t1", "mine"]);
+    scratch.refused(&["merge", "t1"], "INVALID_TRANSITION", 1);
+    assert!(!scratch.has("mine.txt"));
 }
 
 #[test]

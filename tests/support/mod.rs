@@ -125,6 +125,10 @@ impl Scratch {
     }
 
     pub fn add_case(&self, id: &str) {
+        self.add_case_that_is(id, Status::Pending);
+    }
+
+    pub fn add_case_that_is(&self, id: &str, status: Status) {
         let case = Case {
             id: CaseId::new(id).unwrap(),
             kind: Kind::Task,
@@ -134,7 +138,7 @@ impl Scratch {
             after: vec![],
             persona: None,
             verify: vec![],
-            status: Status::Pending,
+            status,
             merged: None,
             reason: None,
             created_at: jiff::Timestamp::UNIX_EPOCH,
