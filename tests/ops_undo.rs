@@ -451,6 +451,19 @@ fn log_says_yes_for_what_undo_does_and_for_nothing_else() {
 }
 
 #[test]
+fn what_is_taken_back_already_is_not_undone_again() {
+    let scratch = Scratch::new();
+    scratch.axiom(&["checkpoint", "create", "before"]);
+    scratch.axiom(&["task", "add", "one", "--id", "one"]);
+    let added = undoable(&scratch, "add one");
+    // Archives it, for it was added since.
+    scratch.axiom(&["rollback", "checkpoint", "before", "--yes"]);
+    scratch.refused(&["undo", &added, "--dry-run"], "NOT_UNDOABLE", 1);
+    scratch.refused(&["undo", &added, "--yes"], "NOT_UNDOABLE", 1);
+    log_is_right(&scratch, "with a task that is archived already");
+}
+
+#[test]
 fn undo_without_an_id_means_what_was_done_last_whoever_did_it() {
     let scratch = Scratch::new();
     scratch.axiom(&["task", "add", "mine", "--id", "mine"]);

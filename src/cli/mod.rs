@@ -8,6 +8,7 @@ pub mod pages;
 pub mod progress;
 pub mod report;
 pub mod screen;
+pub mod visible;
 pub mod words;
 
 use std::ffi::OsString;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
-use super::words;
+use super::{visible, words};
 use crate::domain::case::Status;
 use crate::domain::gate::{GateKind, to_settle_first};
 use crate::domain::ids::{AgentId, CaseId};
@@ -46,7 +46,7 @@ impl Progress {
     }
 
     fn line(&self, text: &str) {
-        let line = format!("{} {text}", words::clock(env::now()));
+        let line = format!("{} {}", words::clock(env::now()), visible::line(text));
         match &self.live {
             Some(live) => drop(live.println(line)),
             None => super::screen::Screen::new(false).complain(&line),
@@ -64,7 +64,7 @@ impl Progress {
             bar
         });
         bar.reset_elapsed();
-        bar.set_message(text);
+        bar.set_message(visible::line(&text).into_owned());
     }
 
     fn end(&mut self, agent: &AgentId) {

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::screen::{JSON_SCHEMA, Screen};
+use super::screen::{JSON_SCHEMA, Screen, json};
 use crate::error::{Code, Error, Exit};
 
 #[derive(Serialize)]
@@ -26,16 +26,11 @@ pub fn error(screen: &mut Screen, verb: &str, error: &Error) -> Exit {
             schema: JSON_SCHEMA,
             error: Body { code: error.code().as_str(), verb, message: error.to_string(), hints: error.hints() },
         };
-        if let Ok(mut text) = serde_json::to_string(&report) {
-            text.push('\n');
+        if let Ok(text) = json(&report) {
             let _ = screen.write(text.as_bytes());
         }
     }
-    let red = console::Style::new().for_stderr().red().bold();
-    screen.complain(&format!("{}: {error}", red.apply_to(format!("error[{}]", error.code()))));
-    for hint in error.hints() {
-        screen.complain(&format!("hint: {hint}"));
-    }
+    screen.complain_of(error);
     error.code().exit()
 }
 

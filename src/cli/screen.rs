@@ -1,9 +1,11 @@
-//! Standard output and standard error: the answer goes to the one, everything else to the other.
+//! Standard output and standard error: the answer goes to the one, everything else to the other. Nothing goes to people but by
+//! [`visible`].
 
 use std::io::{IsTerminal, Write};
 
 use serde::Serialize;
 
+use super::visible;
 use crate::error::{Code, Error, Result};
 
 /// The version of all JSON documents on standard output.
@@ -46,14 +48,15 @@ impl Screen {
     /// `IO_FAILED` where standard output cannot be written to for another reason than a reader who has seen enough. What the
     /// verb was to do is done by then: a full disk behind standard output is not ours.
     pub fn answer<T: Serialize>(&mut self, content: &T, people: impl FnOnce() -> String) -> Result<()> {
-        let text = if self.json {
-            let mut text = serde_json::to_string(&Document { schema: JSON_SCHEMA, content })
-                .map_err(|e| Error::new(crate::error::Code::Internal, "the answer cannot be written as JSON").because(e))?;
-            text.push('\n');
-            text
-        } else {
-            people()
-        };
+        self.answer_styled(content, || visible::text(&people()).into_owned())
+    }
+
+    /// As [`Screen::answer`], for a text with styles of ours in it, in which everything of others was made visible before.
+    ///
+    /// # Errors
+    /// As [`Screen::answer`].
+    pub fn answer_styled<T: Serialize>(&mut self, content: &T, people: impl FnOnce() -> String) -> Result<()> {
+        let text = if self.json { json(&Document { schema: JSON_SCHEMA, content })? } else { people() };
         self.answered = true;
         crate::env::fault_point("screen.answer");
         self.write(text.as_bytes())
@@ -94,7 +97,8 @@ impl Screen {
             return Err(Error::new(Code::NeedsConfirmation, "this needs a confirmation, and there is no terminal to ask at")
                 .hint("look with --dry-run, then run the command with --yes"));
         }
-        let answer = dialoguer::Confirm::new().with_prompt(question).default(false).wait_for_newline(true).interact_opt();
+        let answer =
+            dialoguer::Confirm::new().with_prompt(visible::text(question)).default(false).wait_for_newline(true).interact_opt();
         match answer {
             Ok(Some(true)) => Ok(()),
             // Escape is a no.
@@ -128,19 +132,49 @@ impl Screen {
         }
     }
 
-    /// Says something on standard error, always.
-    pub fn complain(&mut self, text: &str) {
+    /// Says a line on standard error, always.
+    pub fn complain(&mut self, line: &str) {
+        Self::say(&visible::line(line));
+    }
+
+    /// Says several lines on standard error, always.
+    pub fn complain_text(&mut self, text: &str) {
+        Self::say(&visible::text(text));
+    }
+
+    /// Says an error and its hints on standard error, always.
+    pub fn complain_of(&mut self, error: &Error) {
+        let red = console::Style::new().for_stderr().red().bold();
+        let code = red.apply_to(format!("error[{}]", error.code()));
+        Self::say(&format!("{code}: {}", visible::set_in(&error.to_string(), "  ")));
+        for hint in error.hints() {
+            self.complain(&format!("hint: {hint}"));
+        }
+    }
+
+    fn say(prepared: &str) {
         let mut err = std::io::stderr().lock();
-        let _ = writeln!(err, "{text}");
+        let _ = writeln!(err, "{prepared}");
     }
 }
 
-/// Lines up rows in columns, two spaces apart; the last column is not padded.
+/// A JSON document as a line.
+///
+/// # Errors
+/// `INTERNAL` where it has no form in JSON.
+pub fn json<T: Serialize>(content: &T) -> Result<String> {
+    let text = serde_json::to_string(content)
+        .map_err(|e| Error::new(Code::Internal, "the answer cannot be written as JSON").because(e))?;
+    Ok(format!("{}\n", visible::json(&text)))
+}
+
+/// Lines up rows in columns, two spaces apart; the last column is not padded. A cell stays on its line, whatever is in it.
 pub fn table<C: AsRef<str>>(rows: &[Vec<C>]) -> String {
+    let rows: Vec<Vec<_>> = rows.iter().map(|row| row.iter().map(|cell| visible::line(cell.as_ref())).collect()).collect();
     let mut widths: Vec<usize> = Vec::new();
-    for row in rows {
+    for row in &rows {
         for (column, cell) in row.iter().enumerate() {
-            let width = width(cell.as_ref());
+            let width = width(cell);
             match widths.get_mut(column) {
                 Some(widest) => *widest = width.max(*widest),
                 None => widths.push(width),
@@ -148,9 +182,8 @@ pub fn table<C: AsRef<str>>(rows: &[Vec<C>]) -> String {
         }
     }
     let mut text = String::with_capacity(rows.len() * widths.iter().map(|width| width + 2).sum::<usize>());
-    for row in rows {
+    for row in &rows {
         for (cell, widest) in row.iter().zip(&widths) {
-            let cell = cell.as_ref();
             text.push_str(cell);
             text.extend(std::iter::repeat_n(' ', widest.saturating_sub(width(cell)) + 2));
         }
@@ -172,11 +205,8 @@ mod tests {
 
     #[test]
     fn columns_are_lined_up_by_what_a_terminal_shows() {
-        let rows =
-            [vec!["a", "bc", ""], vec!["\u{4e2d}\u{6587}", "\u{1b}[31mred\u{1b}[0m", "x"], vec!["", "", ""], vec!["long one"]];
-        let text = table(&rows);
-        let red = "\u{1b}[31mred\u{1b}[0m";
-        assert_eq!(text, format!("a         bc\n\u{4e2d}\u{6587}      {red}  x\n\nlong one\n"));
+        let rows = [vec!["a", "bc", ""], vec!["\u{4e2d}\u{6587}", "\u{1b}red\n", "x"], vec!["", "", ""], vec!["long one"]];
+        assert_eq!(table(&rows), "a         bc\n\u{4e2d}\u{6587}      \\ered\u{23ce}  x\n\nlong one\n");
         assert_eq!(table::<String>(&[]), "");
     }
 }

@@ -15,6 +15,7 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::cli::screen::Screen;
+use crate::cli::visible;
 use crate::error::{Code, Error, Exit, Result};
 use checks::Check;
 use stage::Stage;
@@ -69,7 +70,7 @@ pub fn run(_args: &Demo, screen: &mut Screen) -> Result<Exit> {
         remove,
         checks,
     };
-    screen.answer(&answer, || people(&answer))?;
+    screen.answer_styled(&answer, || people(&answer))?;
     Ok(if answer.passed { Exit::Done } else { Exit::Failed })
 }
 
@@ -83,7 +84,7 @@ fn people(answer: &Answer) -> String {
         };
         text.push_str(&format!("  {sign} {}\n", check.claim));
         if let Some(found) = &check.found {
-            text.push_str(&format!("      found: {}\n", found.replace('\n', "\n      ")));
+            text.push_str(&format!("      found: {}\n", visible::set_in(found, "      ")));
         }
     }
     let failed = answer.checks.iter().filter(|check| !check.ok).count();

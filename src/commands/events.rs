@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::look;
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
-use crate::cli::words;
+use crate::cli::{visible, words};
 use crate::domain::audit::describe;
 use crate::domain::event::{By, Envelope, Event};
 use crate::domain::ids::TxnId;
@@ -59,7 +59,14 @@ impl From<Envelope> for View {
 fn in_words(envelope: &Envelope) -> String {
     // Words that depend on the state are left out here.
     let (_, words) = describe(&envelope.event, &State::default());
-    format!("{:>6}  {}  {}  {}  {words}\n", envelope.seq, words::time(envelope.at), envelope.by, envelope.event.name())
+    format!(
+        "{:>6}  {}  {}  {}  {}\n",
+        envelope.seq,
+        words::time(envelope.at),
+        envelope.by,
+        envelope.event.name(),
+        visible::line(&words)
+    )
 }
 
 /// Prints events.

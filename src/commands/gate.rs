@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::open_for;
 use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
-use crate::cli::words;
+use crate::cli::{visible, words};
 use crate::domain::gate::{Decision, Gate, GateKind, to_settle_first};
 use crate::domain::ids::GateId;
 use crate::error::{Code, Error, Exit, Result};
@@ -138,7 +138,7 @@ fn list(gates: &[&Gate]) -> String {
     let mut text = table(&rows);
     for gate in gates {
         for detail in gate.details.iter().cloned().chain(to_settle_first(&gate.reason)) {
-            text.push_str(&format!("{}: {detail}\n", gate.id));
+            text.push_str(&format!("{}: {}\n", gate.id, visible::set_in(&detail, "  ")));
         }
     }
     text

@@ -8,8 +8,9 @@ use clap::Args;
 use super::look;
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
+use crate::cli::visible;
 use crate::domain::ids::CaseId;
-use crate::error::{Exit, Result};
+use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::Context;
 use crate::ops::output;
 
@@ -19,9 +20,10 @@ const LOOK: Duration = Duration::from_millis(100);
 /// Arguments of `output`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Prints the bytes as the agent printed them: standard output and standard error in the order in
-which they were read. With --json, prints the lines of the log as they are stored, one JSON
-object each.")]
+Prints what the agent printed: standard output and standard error in the order in which they
+were read. What a terminal would obey is shown, not sent: an escape as \\e. --raw prints the very
+bytes, into a file or a pipe. With --json, prints the lines of the log as they are stored, one
+JSON object each.")]
 pub struct Output {
     /// An agent (its newest task) or a task (all its iterations)
     #[arg(value_name = "AGENT|TASK")]
@@ -29,6 +31,9 @@ pub struct Output {
     /// Go on printing as it comes, until the agent is done
     #[arg(long, short)]
     follow: bool,
+    /// The very bytes, where standard output is no terminal
+    #[arg(long)]
+    raw: bool,
 }
 
 /// Prints what was logged.
@@ -38,13 +43,20 @@ pub struct Output {
 pub fn run(args: &Output, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut context = look(global, screen)?;
     let task = output::find(&context, &args.of)?;
-    let mut offsets = BTreeMap::new();
+    let mut shown = BTreeMap::new();
+    if args.raw && screen.wants_json() {
+        return Err(Error::new(Code::Usage, "--raw and --json are two forms of one answer").hint("leave one of them out"));
+    }
+    let raw = args.raw && !screen.shows_terminal();
+    if args.raw && !raw {
+        screen.note("note: standard output is a terminal: what it would obey is shown, not sent");
+    }
     loop {
         // Asked before reading: what is printed after the last look of a run that has ended is none.
         let goes_on = args.follow && still_running(&mut context, &task)?;
         // Looked for each time: an agent that has just begun has no log yet.
         for path in output::logs(&context, &task) {
-            print_new(&path, offsets.entry(path.clone()).or_default(), screen)?;
+            print_new(&path, shown.entry(path.clone()).or_default(), raw, screen)?;
         }
         if !goes_on || screen.reader_is_gone() {
             return Ok(Exit::Done);
@@ -53,15 +65,31 @@ pub fn run(args: &Output, global: &Global, screen: &mut Screen) -> Result<Exit> 
     }
 }
 
-fn print_new(path: &std::path::Path, offset: &mut u64, screen: &mut Screen) -> Result<()> {
+/// How far a log was printed.
+#[derive(Default)]
+struct Printed {
+    offset: u64,
+    /// The beginning of a character whose rest has yet to be read.
+    begun: Vec<u8>,
+}
+
+fn print_new(path: &std::path::Path, printed: &mut Printed, raw: bool, screen: &mut Screen) -> Result<()> {
     loop {
-        let part = output::read(path, *offset)?;
-        if part.next == *offset || screen.reader_is_gone() {
+        let part = output::read(path, printed.offset)?;
+        if part.next == printed.offset || screen.reader_is_gone() {
             return Ok(());
         }
-        *offset = part.next;
-        let bytes = if screen.wants_json() { part.lines } else { part.bytes };
-        screen.write(&bytes)?;
+        printed.offset = part.next;
+        if raw {
+            screen.write(&part.bytes)?;
+        } else if screen.wants_json() {
+            screen.write(visible::json(&String::from_utf8_lossy(&part.lines)).as_bytes())?;
+        } else {
+            printed.begun.extend(part.bytes);
+            let rest = printed.begun.split_off(printed.begun.len() - visible::unfinished(&printed.begun));
+            let whole = std::mem::replace(&mut printed.begun, rest);
+            screen.write(visible::bytes(&whole).as_bytes())?;
+        }
     }
 }
 

@@ -14,6 +14,7 @@ use self::words::people;
 use super::{open_configured_for, purpose, working_dir};
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
+use crate::cli::visible;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::Context;
 use crate::ops::journal::{Ended as Closed, put_back};
@@ -172,10 +173,10 @@ fn ended(screen: &mut Screen, ended: Option<Closed>, outcome: &'static str) -> R
     screen.answer(&answer, || {
         let mut text = format!("'{}' was {outcome}.\n", open.operation.title);
         for what in &answer.left {
-            text.push_str(&format!("changed by somebody else meanwhile, and left as it is: {what}\n"));
+            text.push_str(&format!("changed by somebody else meanwhile, and left as it is: {}\n", visible::line(what)));
         }
         for what in &answer.not_put_back {
-            text.push_str(&format!("could not be put back: {what}\n"));
+            text.push_str(&format!("could not be put back: {}\n", visible::line(what)));
         }
         text
     })?;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Serialize;
 
 use super::agent::Workspace;
-use super::case::{Merged, Status};
+use super::case::{Case, CaseChange, Status};
 use super::checkpoint::{CheckpointDocument, WorkspaceState};
 use super::ids::CaseId;
 use super::names::{Oid, RefName};
@@ -131,17 +131,43 @@ pub struct TaskChange {
     pub to: Status,
     /// Whether it is merged now and will not be.
     pub unmerged: bool,
+    /// Whether it is not merged now and will be.
+    pub merged_again: bool,
+    /// Whether its title, text, parent, dependencies, persona or verification go back.
+    pub edited: bool,
 }
 
-/// The tasks whose status or merge goes back.
+impl TaskChange {
+    /// How people see that a case changes; `None` where they do not.
+    pub fn between(old: &Case, new: &Case) -> Option<Self> {
+        let mut change =
+            Self { id: old.id.clone(), from: old.status, to: new.status, unmerged: false, merged_again: false, edited: false };
+        for field in CaseChange::between(old, new) {
+            match field {
+                CaseChange::Merged(merged) => {
+                    change.unmerged |= merged.new.is_none();
+                    change.merged_again |= merged.old.is_none();
+                }
+                // The reason goes with the status.
+                CaseChange::Status(_) | CaseChange::Reason(_) => {}
+                CaseChange::Title(_)
+                | CaseChange::Body(_)
+                | CaseChange::Parent(_)
+                | CaseChange::After(_)
+                | CaseChange::Persona(_)
+                | CaseChange::Verify(_) => change.edited = true,
+            }
+        }
+        let seen = change.from != change.to || change.unmerged || change.merged_again || change.edited;
+        seen.then_some(change)
+    }
+}
+
+/// The tasks that go back. Those that were added since are archived.
 pub fn tasks(now: &Restorable, restored: &Restorable) -> Vec<TaskChange> {
-    let changes = now.cases.values().filter_map(|case| {
-        let (to, merged): (Status, Option<&Merged>) = match restored.cases.get(&case.id) {
-            Some(then) => (then.status, then.merged.as_ref()),
-            None => (Status::Archived, case.merged.as_ref()),
-        };
-        let unmerged = case.merged.is_some() && merged.is_none();
-        (to != case.status || unmerged).then(|| TaskChange { id: case.id.clone(), from: case.status, to, unmerged })
+    let changes = now.cases.values().filter_map(|case| match restored.cases.get(&case.id) {
+        Some(then) => TaskChange::between(case, then),
+        None => TaskChange::between(case, &Case { status: Status::Archived, ..case.clone() }),
     });
     changes.collect()
 }
@@ -149,6 +175,7 @@ pub fn tasks(now: &Restorable, restored: &Restorable) -> Vec<TaskChange> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::case::Merged;
     use crate::domain::checkpoint::{CheckpointType, Tagger, Trigger};
     use crate::domain::ids::{AgentId, CheckpointName};
 
@@ -163,6 +190,35 @@ mod tests {
     fn workspace(path: &str) -> Workspace {
         let agent = AgentId::new("ed-001").unwrap();
         Workspace { agent, path: path.into(), branch: RefName::branch("axiom/x"), base: oid("1") }
+    }
+
+    #[test]
+    fn a_task_is_named_whatever_of_it_goes_back() {
+        let old = Case {
+            id: task("t"),
+            kind: crate::domain::case::Kind::Task,
+            title: "one".into(),
+            body: None,
+            parent: None,
+            after: Vec::new(),
+            persona: None,
+            verify: Vec::new(),
+            status: Status::Done,
+            merged: None,
+            reason: None,
+            created_at: jiff::Timestamp::UNIX_EPOCH,
+        };
+        let merged = Case { merged: Some(Merged { commit: oid("1"), target: RefName::branch("main") }), ..old.clone() };
+        let told = |old: &Case, new: &Case| {
+            TaskChange::between(old, new)
+                .map(|change| (change.from == change.to, change.unmerged, change.merged_again, change.edited))
+        };
+        assert_eq!(told(&old, &old), None);
+        assert_eq!(told(&old, &Case { reason: Some("why".into()), ..old.clone() }), None);
+        assert_eq!(told(&old, &merged), Some((true, false, true, false)));
+        assert_eq!(told(&merged, &old), Some((true, true, false, false)));
+        assert_eq!(told(&old, &Case { title: "two".into(), ..old.clone() }), Some((true, false, false, true)));
+        assert_eq!(told(&old, &Case { status: Status::Archived, ..old.clone() }), Some((false, false, false, false)));
     }
 
     fn document(workspaces: &[(&str, &str)], refs: &[(&str, &str)]) -> CheckpointDocument {

@@ -105,11 +105,34 @@ fn touched(transaction: &Transaction) -> BTreeSet<&str> {
     cases.chain(refs).chain(worktrees).chain(stash).collect()
 }
 
+/// What takes the state back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StateBack {
+    /// Edits of cases.
+    pub edits: Vec<CaseEdit>,
+    /// The mode.
+    pub mode: Option<Change<Mode>>,
+}
+
+/// What of the state takes a transaction back.
+///
+/// # Errors
+/// As [`edits`] and [`mode`]; `NOT_UNDOABLE` where all of it is as it was before already: such an undo would do nothing, and
+/// could not be taken back in turn.
+pub fn state_back(transaction: &Transaction, now: &State) -> Result<StateBack> {
+    let back = StateBack { edits: edits(transaction, now)?, mode: mode(transaction, now.restorable.mode)? };
+    if !transaction.moves() && back.edits.is_empty() && back.mode.is_none() {
+        let what = format!("'{}' cannot be undone: {}", transaction.id, transaction.what);
+        return Err(Error::new(Code::NotUndoable, what).why("what it did is taken back already"));
+    }
+    Ok(back)
+}
+
 /// The edits of cases that take a transaction back. Added cases are archived, never forgotten.
 ///
 /// # Errors
 /// `CHANGED_MEANWHILE` where an added case was worked on since, or a field is something else by now.
-pub fn edits(transaction: &Transaction, now: &State) -> Result<Vec<CaseEdit>> {
+fn edits(transaction: &Transaction, now: &State) -> Result<Vec<CaseEdit>> {
     let mut edits = inverse_edits(transaction.edits.clone());
     for id in &transaction.added {
         let case = now.case(id)?;
@@ -143,7 +166,7 @@ fn changed_since_then(tasks: &[&str]) -> Error {
 ///
 /// # Errors
 /// `CHANGED_MEANWHILE` where it was changed to something else since.
-pub fn mode(transaction: &Transaction, now: Mode) -> Result<Option<Change<Mode>>> {
+fn mode(transaction: &Transaction, now: Mode) -> Result<Option<Change<Mode>>> {
     match transaction.mode_restored {
         None => Ok(None),
         Some(change) if now == change.old => Ok(None),

@@ -149,7 +149,8 @@ pub fn to_checkpoint(ctx: &mut Context, wish: Wish<'_>, stop: bool) -> Result<Ro
         match (done.preview.tasks.iter_mut().find(|line| line.id == *task), to) {
             (Some(line), _) => line.from = Status::Active,
             (None, Some(to)) => {
-                done.preview.tasks.push(TaskChange { id: task.clone(), from: Status::Active, to, unmerged: false });
+                let (id, from) = (task.clone(), Status::Active);
+                done.preview.tasks.push(TaskChange { id, from, to, unmerged: false, merged_again: false, edited: false });
             }
             (None, None) => {}
         }

@@ -170,8 +170,8 @@ fn operation(ctx: &Context, chosen: &Chosen, captured: Option<&Captured>) -> Res
     let there: BTreeSet<Oid> =
         if operation.stash.is_empty() { BTreeSet::new() } else { ctx.repo.stash()?.into_iter().map(|entry| entry.id).collect() };
     operation.stash.retain(|change| there.contains(&change.entry.id) == (change.way == Way::PutAside));
-    operation.edits = undo::edits(transaction, ctx.state())?;
-    operation.mode = undo::mode(transaction, ctx.state().restorable.mode)?;
+    let back = undo::state_back(transaction, ctx.state())?;
+    (operation.edits, operation.mode) = (back.edits, back.mode);
     if let Some(captured) = captured {
         for change in &mut operation.worktrees {
             *change = rebased(ctx, transaction, change, captured)?;

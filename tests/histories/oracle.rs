@@ -97,7 +97,12 @@ pub fn foretold(place: &Place, before: &World, after: &World, dry: &Run) {
     }
     for id in keys(&before.tasks, &after.tasks) {
         if before.tasks.get(id) != after.tasks.get(id) {
-            assert!(all.contains(id.as_str()), "{}{id} changed, and the dry run did not name it\n{dry}", place.story());
+            let [was, is] = [before.tasks.get(id), after.tasks.get(id)];
+            assert!(
+                all.contains(id.as_str()),
+                "{}{id} changed ({was:?} -> {is:?}), and the dry run did not name it\n{dry}",
+                place.story()
+            );
         }
     }
 }

@@ -261,7 +261,11 @@ fn housekeeping(place: &mut Place, dice: &mut Dice) {
         _ => &["init"],
     };
     let run = place.axiom(args);
-    assert_eq!(run.code, Some(0), "{}{run}", place.story());
+    // A person may have deleted the notes or tags: that is said, and costs nothing that `--repair` does not bring back.
+    let only_lost =
+        |line: &str| line.ends_with("its note is gone") || (line.contains(": its tag ") && line.ends_with(" is gone"));
+    let named = args == ["checkpoint", "verify"] && run.code == Some(1) && run.stdout.lines().all(only_lost);
+    assert!(run.code == Some(0) || named, "{}{run}", place.story());
     let after = place.look();
     oracle::same(place, &before, &after, "housekeeping changed files or refs");
 }

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::{only_text, size_text};
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
+use crate::cli::visible;
 use crate::cli::words;
 use crate::commands::{open_configured, open_configured_for, purpose};
 use crate::error::{Code, Error, Exit, Result};
@@ -67,9 +68,9 @@ pub(super) fn verify(args: &Verify, global: &Global, screen: &mut Screen) -> Res
     let names: Vec<&str> = damaged.iter().take(20).map(|one| one.name.as_str()).collect();
     let names = names.join(", ");
     let mut lines = String::new();
-    repaired.iter().for_each(|one| lines.push_str(&format!("repaired {}: {}\n", one.name, one.what)));
+    repaired.iter().for_each(|one| lines.push_str(&format!("repaired {}: {}\n", one.name, visible::line(&one.what))));
     for one in &damaged {
-        one.problems.iter().for_each(|problem| lines.push_str(&format!("{}: {}\n", one.name, problem.what)));
+        one.problems.iter().for_each(|problem| lines.push_str(&format!("{}: {}\n", one.name, visible::line(&problem.what))));
     }
     let (total, bad, owed) = (found.len(), damaged.len(), found.iter().filter(|one| one.owed > 0).count());
     match (total, bad) {
@@ -103,10 +104,9 @@ pub(super) fn verify(args: &Verify, global: &Global, screen: &mut Screen) -> Res
         Error::new(Code::CheckpointDamaged, format!("{bad} of {total} checkpoints are not whole")).why(names)
     };
     // The answer is printed already: a second document would be one too many.
-    screen.complain(&format!("error[{}]: {error}", error.code()));
-    if repairable {
-        screen.complain("hint: git axiom checkpoint verify --repair    rebuilds what can be rebuilt");
-    }
+    let error =
+        if repairable { error.hint("git axiom checkpoint verify --repair    rebuilds what can be rebuilt") } else { error };
+    screen.complain_of(&error);
     Ok(Code::CheckpointDamaged.exit())
 }
 
@@ -128,12 +128,17 @@ pub(super) fn diff(args: &Diff, global: &Global, screen: &mut Screen) -> Result<
         return Ok(Exit::Done);
     }
     let Difference { trees: (old, new), .. } = &difference;
-    let color = if screen.shows_terminal() { "--color=always" } else { "--color=never" };
-    let git = context.repo.git().args(["diff", "--no-ext-diff", color]);
-    let git = if args.stat { git.arg("--stat") } else { git };
-    let git = if args.name_only { git.arg("--name-only") } else { git };
-    let output = git.args([old.as_str(), new.as_str(), "--"]).run_ok()?;
-    screen.write(&output.stdout)?;
+    let patch = |color: &str| {
+        let git = context.repo.git().args(["diff", "--no-ext-diff", color]);
+        let git = if args.stat { git.arg("--stat") } else { git };
+        let git = if args.name_only { git.arg("--name-only") } else { git };
+        git.args([old.as_str(), new.as_str(), "--"]).run_ok()
+    };
+    let plain = patch("--color=never")?.stdout;
+    let shown = if screen.shows_terminal() { visible::bytes(&plain).into_bytes() } else { plain.clone() };
+    // Colours of git's cannot be told from those of the files: only a patch without any is shown with git's.
+    let colored = screen.shows_terminal() && shown == plain;
+    screen.write(&if colored { patch("--color=always")?.stdout } else { shown })?;
     Ok(Exit::Done)
 }
 

@@ -41,7 +41,7 @@ struct Anew {
 pub(super) fn look(global: &Global, error: Error, screen: &mut Screen) -> Result<Exit> {
     let found = log_recovery::look_everywhere(&open_repository(global)?)?;
     if screen.can_ask() {
-        screen.complain(&in_words(&found));
+        screen.complain_text(&in_words(&found));
         return match choose(&found)? {
             Some(source) => begin_anew(global, source, screen),
             None => Err(Error::new(Code::Declined, "nothing was chosen, and nothing was changed")),

@@ -89,7 +89,8 @@ pub(in crate::commands) fn offer(context: &mut Context, screen: &mut Screen, one
 fn agreed(context: &mut Context, screen: &mut Screen, one: &Listed) -> Result<bool> {
     let preview =
         rollback::preview(context, rollback::Wish { name: one.name.as_str(), only: None, refs: rollback::LocalRefs::ComeBack })?;
-    screen.note(&format!("Time: {}\nType: {} ({})", words::time(one.created_at), one.kind.as_str(), one.trigger.as_str()));
+    screen.note(&format!("Time: {}", words::time(one.created_at)));
+    screen.note(&format!("Type: {} ({})", one.kind.as_str(), one.trigger.as_str()));
     screen.note(people(&preview, "Would go").trim_end());
     screen.note("What is there now is kept in a checkpoint: it can be taken back with 'git axiom undo'.");
     match screen.confirm("Go back?", false) {
@@ -113,7 +114,7 @@ fn create(context: &mut Context, screen: &mut Screen) -> Result<()> {
     match made {
         Ok(record) => screen.note(&format!("Made checkpoint {}", record.name)),
         // A name that is taken is no reason to leave the menu.
-        Err(error) => screen.complain(&format!("error[{}]: {error}", error.code())),
+        Err(error) => screen.complain_of(&error),
     }
     context.act_as(context.by().clone())
 }

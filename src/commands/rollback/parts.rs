@@ -1,6 +1,6 @@
 //! How a rollback is told to people: a list of parts, each with its number, and what to do about it afterwards.
 
-use crate::cli::words;
+use crate::cli::{visible, words};
 
 /// So many lines of each part are shown.
 const SHOWN: usize = 20;
@@ -25,7 +25,7 @@ impl Parts {
         }
         self.text.push_str(&format!("  {} {}\n", lines.len(), words::verb(lines.len(), one, many)));
         for line in lines.iter().take(SHOWN) {
-            self.text.push_str(&format!("    {line}\n"));
+            self.text.push_str(&format!("    {}\n", visible::line(line)));
         }
         if lines.len() > SHOWN {
             self.text.push_str(&format!("    and {} more\n", lines.len() - SHOWN));
@@ -45,6 +45,6 @@ impl Parts {
 
 /// What is said once it is done: where things are, and how to take it back.
 pub(super) fn ending(moved_aside: &[String], safety: &str, undo: &str) -> String {
-    let aside: String = moved_aside.iter().map(|place| format!("moved out of the way: {place}\n")).collect();
+    let aside: String = moved_aside.iter().map(|place| format!("moved out of the way: {}\n", visible::line(place))).collect();
     format!("{aside}What was there before is in checkpoint {safety}.\nTo take it back: {undo}\n")
 }

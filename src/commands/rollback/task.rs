@@ -9,7 +9,7 @@ use super::parts::{self, Parts};
 use super::words::{agents, say_who_is_stopped};
 use crate::cli::progress::Progress;
 use crate::cli::screen::Screen;
-use crate::cli::words;
+use crate::cli::{visible, words};
 use crate::commands::configured_program;
 use crate::domain::ids::CaseId;
 use crate::error::{Code, Error, Exit, Result};
@@ -134,7 +134,8 @@ fn to_settle(screen: &mut Screen, preview: &Preview, path: &Path) -> Result<Exit
     let place = path.display().to_string();
     let answer = Answer { resolve_in: Some(place.clone()), ..Answer::of(preview, false) };
     screen.answer(&answer, || {
-        let files: Vec<String> = preview.conflicts.iter().map(|conflict| format!("  {}\n", conflict.path)).collect();
+        let files: Vec<String> =
+            preview.conflicts.iter().map(|conflict| format!("  {}\n", visible::line(&conflict.path.to_string()))).collect();
         format!(
             "'{0}' conflicts with what was done since. In {place} git waits for you to settle it:\n{1}\
              There: edit, git add, git revert --continue. Then: git axiom rollback task {0} --resolve\n\

@@ -5,6 +5,7 @@ use crate::cli::screen::Screen;
 use crate::commands::checkpoint::only_text;
 use crate::domain::names::RefName;
 use crate::domain::operation::HeadState;
+use crate::domain::rollback::TaskChange;
 use crate::ops::rollback::{AgentLine, CommitLine, FileFate, FileLine, FileLoss, NotRestored, Preview};
 
 /// The text; `goes` is what it begins with: `Would go`, `Went`.
@@ -112,15 +113,27 @@ fn ref_name(name: &RefName) -> String {
 }
 
 fn add_state(preview: &Preview, parts: &mut Parts) {
-    let tasks = preview.tasks.iter().map(|task| {
-        let merged = if task.unmerged { ", no longer merged" } else { "" };
-        format!("{}: {} → {}{merged}", task.id, task.from, task.to)
-    });
+    let tasks = preview.tasks.iter().map(task_line);
     parts.add("task taken back", "tasks taken back", tasks.collect());
     let mode = preview.mode.iter().map(|mode| format!("{} → {}", mode.old.as_str(), mode.new.as_str()));
     parts.add("mode changed", "modes changed", mode.collect());
     let workspaces = preview.workspaces.iter().map(|w| format!("{}: {}", w.path, action(w.action)));
     parts.add("workspace", "workspaces", workspaces.collect());
+}
+
+fn task_line(task: &TaskChange) -> String {
+    let mut line = if task.from == task.to {
+        format!("{}: {}", task.id, task.to)
+    } else {
+        format!("{}: {} → {}", task.id, task.from, task.to)
+    };
+    let words = [
+        (task.unmerged, ", no longer merged"),
+        (task.merged_again, ", merged again"),
+        (task.edited, ", its text or settings as then"),
+    ];
+    words.iter().filter(|(is_so, _)| *is_so).for_each(|(_, words)| line.push_str(words));
+    line
 }
 
 fn add_files(preview: &Preview, parts: &mut Parts) {

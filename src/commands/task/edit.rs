@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
+use crate::cli::visible;
 use crate::commands::{input, open};
 use crate::domain::audit::change_text;
 use crate::domain::case::CaseChange;
@@ -96,7 +97,7 @@ pub fn run(args: &Edit, global: &Global, screen: &mut Screen) -> Result<Exit> {
         if changes.is_empty() {
             return format!("{id}: nothing to change, all is so already\n");
         }
-        changes.iter().map(|change| format!("{id}: {}\n", change_text(change))).collect()
+        changes.iter().map(|change| format!("{id}: {}\n", visible::line(&change_text(change)))).collect()
     })?;
     Ok(Exit::Done)
 }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::view::{CaseView, joined, status_words};
 use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
-use crate::cli::words;
+use crate::cli::{visible, words};
 use crate::commands::look;
 use crate::domain::case::{Case, Kind};
 use crate::domain::ids::CaseId;
@@ -99,9 +99,10 @@ fn in_words(state: &State, case: &Case, body: Option<&str>) -> String {
         row("duration", format!("{} s", record.duration_ms / 1000));
     }
     row("added", words::time(case.created_at));
-    let head = format!("{}: {}\n{}", case.id, case.title, table(&rows));
+    let head = format!("{}: {}\n{}", case.id, visible::line(&case.title), table(&rows));
     match body {
-        Some(body) => format!("{head}\n{}\n", body.trim_end_matches('\n')),
+        // Set in: a line of it cannot pass for one of ours.
+        Some(body) => format!("{head}\n  {}\n", visible::set_in(body.trim_end_matches('\n'), "  ")),
         None => head,
     }
 }

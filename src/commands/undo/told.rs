@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::cli::words;
+use crate::cli::{visible, words};
 use crate::domain::audit::change_text;
 use crate::domain::checkpoint::CAPTURE_REFS;
 use crate::domain::operation::{AsideChange, HeadState, RefChange, Way};
@@ -67,10 +67,11 @@ impl<'a> Answer<'a> {
 
     /// In words, what would happen.
     pub fn plan(&self, chosen: &Chosen, main: &Path) -> String {
-        let mut text = format!("{} {}\n", if self.redo { "Would do again" } else { "Would take back" }, which(chosen));
+        let mut text =
+            format!("{} {}\n", if self.redo { "Would do again" } else { "Would take back" }, visible::line(&which(chosen)));
         text.push_str(&changes(self.preview, main));
         for place in &self.brought_back {
-            text.push_str(&format!("  would put back what was out of the way: {place}\n"));
+            text.push_str(&format!("  would put back what was out of the way: {}\n", visible::line(place)));
         }
         text.push_str(&self.lost("cannot come back"));
         text
@@ -78,15 +79,15 @@ impl<'a> Answer<'a> {
 
     /// In words, what happened.
     pub fn outcome(&self, chosen: &Chosen) -> String {
-        let mut text = format!("{} {}\n", if self.redo { "Did again" } else { "Took back" }, which(chosen));
+        let mut text = format!("{} {}\n", if self.redo { "Did again" } else { "Took back" }, visible::line(&which(chosen)));
         for place in &self.moved_aside {
-            text.push_str(&format!("moved out of the way: {place}\n"));
+            text.push_str(&format!("moved out of the way: {}\n", visible::line(place)));
         }
         for place in &self.brought_back {
-            text.push_str(&format!("put back what was out of the way: {place}\n"));
+            text.push_str(&format!("put back what was out of the way: {}\n", visible::line(place)));
         }
         for place in &self.still_aside {
-            text.push_str(&format!("still out of the way, for its place is taken: {place}\n"));
+            text.push_str(&format!("still out of the way, for its place is taken: {}\n", visible::line(place)));
         }
         text.push_str(&self.lost("did not come back"));
         if let Some(name) = &self.safety {
@@ -103,7 +104,8 @@ impl<'a> Answer<'a> {
 impl Answer<'_> {
     /// What the trash was emptied of.
     fn lost(&self, what: &str) -> String {
-        let asides = self.preview.lost.iter().map(|place| format!("{what}, for it is no longer in the trash: {place}\n"));
+        let asides =
+            self.preview.lost.iter().map(|place| format!("{what}, for it is no longer in the trash: {}\n", visible::line(place)));
         let again = self.preview.workspaces.iter().filter(|workspace| workspace.made_again);
         let again = again.map(|workspace| {
             let path = &workspace.path;
@@ -129,7 +131,7 @@ fn changes(preview: &Preview, main: &Path) -> String {
             return;
         }
         text.push_str(&format!("  {} {}\n", lines.len(), words::verb(lines.len(), one, many)));
-        lines.iter().take(SHOWN).for_each(|line| text.push_str(&format!("    {line}\n")));
+        lines.iter().take(SHOWN).for_each(|line| text.push_str(&format!("    {}\n", visible::line(line))));
         if lines.len() > SHOWN {
             text.push_str(&format!("    and {} more\n", lines.len() - SHOWN));
         }

@@ -48,8 +48,7 @@ impl<'a> Standing<'a> {
     fn refused(&self, transaction: &Transaction) -> Result<()> {
         self.ctx.no_open_operation()?;
         let state = self.ctx.state();
-        undo::mode(transaction, state.restorable.mode)?;
-        undo::edits(transaction, state)?;
+        undo::state_back(transaction, state)?;
         if !transaction.moves() {
             return Ok(());
         }
