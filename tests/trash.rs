@@ -172,3 +172,115 @@ fn a_workspace_that_holds_a_mount_stays_where_it_is() {
         "#,
     );
 }
+
+#[test]
+fn a_worktree_on_a_file_system_of_its_own_has_its_trash_there() {
+    let env = TestEnv::new();
+    env.write(".git/info/exclude", "*.ign\n");
+    with_mounts(
+        &env,
+        r#"
+        mkdir ../disk && mount -t tmpfs disk ../disk
+        wt=$(realpath ../disk)/wt
+        git worktree add -q "$wt" -b side
+        echo before > "$wt/f"
+        "$AXIOM" checkpoint create c > /dev/null
+        rm "$wt/f"; mkdir -p "$wt/f/deep"; echo precious > "$wt/f/deep/x.ign"; echo after > "$wt/README"
+        back() { "$AXIOM" rollback checkpoint c --worktree "$wt" "$1"; }
+        before() { grep -q precious "$wt/f/deep/x.ign" && grep -q after "$wt/README"; }
+        after() { grep -q before "$wt/f" && grep -q project "$wt/README"; }
+        back --dry-run > ../out 2>&1 || { cat ../out; exit 10; }
+        back --yes > ../out 2>&1 || { cat ../out; exit 11; }
+        after || exit 12
+        # It is there, and git and checkpoints see none of it.
+        test -n "$(find "$wt/.axiom-trash" -name x.ign)" || exit 13
+        [ -z "$(git -C "$wt" status --porcelain -uall | grep axiom)" ] || exit 14
+        "$AXIOM" checkpoint create d --json > ../out
+        ! grep -q axiom-trash ../out || { cat ../out; exit 15; }
+        "$AXIOM" undo --yes > ../out 2>&1 || { cat ../out; exit 16; }
+        before || exit 17
+        "$AXIOM" redo --yes > ../out 2>&1 || { cat ../out; exit 18; }
+        after && "$AXIOM" undo --yes > /dev/null && before || exit 19
+        for point in journal.begun git.restore-before-aside git.restore-in-trash git.restore-placed journal.before-head; do
+            for way in --abort --continue; do
+                AXIOM_TEST_FAULT=$point:1 back --yes > ../out 2>&1 && exit 20
+                "$AXIOM" rollback $way > ../out 2>&1 || { cat ../out; exit 21; }
+                if [ $way = --continue ]; then
+                    after || exit 22
+                    "$AXIOM" undo --yes > ../out 2>&1 || { cat ../out; exit 23; }
+                fi
+                before || { echo "$point $way"; ls -lR "$wt"; exit 24; }
+            done
+        done
+        # An operation of git's in progress is in the git directory, on the other file system.
+        git -C "$wt" commit -q --allow-empty -m more
+        git -C "$wt" bisect start -q HEAD HEAD~1 > /dev/null
+        back --yes > ../out 2>&1 || { cat ../out; exit 25; }
+        "$AXIOM" undo --yes > ../out 2>&1 || { cat ../out; exit 26; }
+        back --yes > ../out 2>&1 || { cat ../out; exit 27; }
+        AXIOM_TEST_NOW=$LATER "$AXIOM" recover --yes > ../out 2>&1 || { cat ../out; exit 28; }
+        test -z "$(find "$wt/.axiom-trash" -name x.ign)" && after || exit 29
+        "#,
+    );
+}
+
+#[test]
+fn what_is_on_the_lower_layer_of_an_overlay_goes_and_comes_back() {
+    let env = TestEnv::new();
+    env.write(".git/info/exclude", "*.ign\n");
+    env.write("f", "before\n");
+    env.ok(&["checkpoint", "create", "c"]);
+    env.ok(&[
+        "task",
+        "add",
+        "one",
+        "--id",
+        "t1",
+        "--body",
+        "mkdir d.ign; echo x > d.ign/x; echo one > one.txt; git add one.txt; git commit -qm one",
+    ]);
+    env.axiom(&["run", "--until-idle", "--agents", "1"]);
+    env.ok(&["gate", "approve", "claim-t1"]);
+    env.axiom(&["run", "--until-idle", "--agents", "1"]);
+    assert!(env.repo().join(".worktrees/agent-001-t1/d.ign/x").is_file());
+    std::fs::remove_file(env.repo().join("f")).unwrap();
+    env.write("f/deep/x.ign", "precious\n");
+    env.write("f/deep/y/z.ign", "precious\n");
+    with_mounts(
+        &env,
+        r#"
+        repo=$PWD; mkdir ../upper && mount -t tmpfs upper ../upper
+        fresh() {
+            cd /; umount "$repo" 2> /dev/null || true
+            rm -rf "$repo/../upper/u" "$repo/../upper/w"; mkdir "$repo/../upper/u" "$repo/../upper/w"
+            mount -t overlay o -o "userxattr,lowerdir=$repo,upperdir=$repo/../upper/u,workdir=$repo/../upper/w" "$repo"
+            cd "$repo"
+        }
+        w=.worktrees/agent-001-t1
+        before() { grep -q precious f/deep/x.ign && grep -q precious f/deep/y/z.ign && grep -q x $w/d.ign/x && git -C $w status > /dev/null; }
+        after() { grep -q before f && test ! -e $w; }
+        fresh; before || exit 10
+        mv f g 2> /dev/null && rmdir f/deep 2> /dev/null && exit 9
+        fresh
+        "$AXIOM" rollback checkpoint c --yes > ../out 2>&1 || { cat ../out; exit 11; }
+        after || { ls -la . $w; exit 12; }
+        "$AXIOM" undo --yes > ../out 2>&1 || { cat ../out; exit 13; }
+        before || exit 14
+        "$AXIOM" redo --yes > ../out 2>&1 || { cat ../out; exit 15; }
+        after || exit 16
+        for fault in half-begun:1 half-part:1 half-part:2 half-part:3 half-part:6 half-whole:1 half-whole:2 half-named:1 half-named:2 half-named:3; do
+            for way in --abort --continue; do
+                fresh
+                AXIOM_TEST_FAULT=files.$fault "$AXIOM" rollback checkpoint c --yes > ../out 2>&1 && exit 20
+                "$AXIOM" rollback $way > ../out 2>&1 || { cat ../out; exit 21; }
+                if [ $way = --continue ]; then
+                    after || { echo $fault; exit 22; }
+                    "$AXIOM" undo --yes > ../out 2>&1 || { cat ../out; exit 23; }
+                fi
+                before || { echo "$fault $way"; ls -lRa f .worktrees; exit 24; }
+                git fsck --no-progress --no-dangling || exit 25
+            done
+        done
+        "#,
+    );
+}

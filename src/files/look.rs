@@ -1,7 +1,7 @@
 //! Looking at what may not be there: what is missing is an answer, everything else an error with its path.
 
 use std::fs::{DirEntry, File, Metadata};
-use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use crate::error::{Error, Result};
@@ -54,5 +54,52 @@ pub fn open_optional(path: &Path) -> Result<Option<File>> {
         Ok(file) => Ok(Some(file)),
         Err(e) if e.kind() == ErrorKind::NotFound => Ok(None),
         Err(e) => Err(Error::io("open", path, e)),
+    }
+}
+
+/// Whether two regular files have the same bytes.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub fn same_bytes(a: &Path, b: &Path) -> Result<bool> {
+    Ok(compare(a, b)? == Compared::Same)
+}
+
+/// Whether a regular file begins with all that is in another one.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub fn begins_with(all: &Path, part: &Path) -> Result<bool> {
+    Ok(matches!(compare(all, part)?, Compared::Same | Compared::SecondIsBegin))
+}
+
+/// What the bytes of two files are to one another.
+#[derive(Debug, PartialEq, Eq)]
+enum Compared {
+    Same,
+    /// The first begins with all of the second, and goes on.
+    SecondIsBegin,
+    Different,
+}
+
+fn compare(first: &Path, second: &Path) -> Result<Compared> {
+    let open = |path: &Path| File::open(path).map(BufReader::new).map_err(|e| Error::io("open", path, e));
+    let (mut left, mut right) = (open(first)?, open(second)?);
+    loop {
+        let one = left.fill_buf().map_err(|e| Error::io("read", first, e))?;
+        let two = right.fill_buf().map_err(|e| Error::io("read", second, e))?;
+        let length = one.len().min(two.len());
+        if length == 0 {
+            return Ok(match (one.is_empty(), two.is_empty()) {
+                (true, true) => Compared::Same,
+                (false, true) => Compared::SecondIsBegin,
+                (_, false) => Compared::Different,
+            });
+        }
+        if one[..length] != two[..length] {
+            return Ok(Compared::Different);
+        }
+        left.consume(length);
+        right.consume(length);
     }
 }

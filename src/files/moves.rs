@@ -12,6 +12,8 @@ use rustix::io::Errno;
 use crate::env;
 use crate::error::{Error, Result};
 
+use super::parts;
+
 /// Renames only if nothing is at `to`, and says whether it did. Neither folder is synced: a caller that moves many
 /// files syncs the folders once.
 ///
@@ -23,23 +25,66 @@ use crate::error::{Error, Result};
 /// # Errors
 /// `IO_FAILED` with both paths.
 pub fn rename_no_replace(from: &Path, to: &Path) -> Result<bool> {
+    match renamed(from, to)? {
+        Renamed::Done => Ok(true),
+        Renamed::Taken => Ok(false),
+        Renamed::Elsewhere => Err(parts::elsewhere(from, to)),
+    }
+}
+
+/// What became of a rename that replaces nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Renamed {
+    /// It was done.
+    Done,
+    /// Something is in its place.
+    Taken,
+    /// No rename leads there: another file system, or a folder of a lower layer.
+    Elsewhere,
+}
+
+/// Renames only if nothing is at `to`, as [`rename_no_replace`].
+///
+/// # Errors
+/// `IO_FAILED` with both paths.
+pub(super) fn renamed(from: &Path, to: &Path) -> Result<Renamed> {
     let outcome = match by_flag(from, to) {
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => without_flag(from, to),
         Err(Errno::EXIST | Errno::NOTEMPTY) => Ok(false),
         Err(e) => Err(e.into()),
         Ok(()) => Ok(true),
     };
-    outcome.map_err(|e| Error::io(&format!("move '{}' to", from.display()), to, e))
+    match outcome {
+        Ok(true) => Ok(Renamed::Done),
+        Ok(false) => Ok(Renamed::Taken),
+        Err(e) if e.kind() == ErrorKind::CrossesDevices => Ok(Renamed::Elsewhere),
+        Err(e) => Err(Error::io(&format!("move '{}' to", from.display()), to, e)),
+    }
 }
 
 /// As [`rename_no_replace`], for what may be a folder: it moves whole, or not at all where something is mounted in it. A
-/// mount would move with it, and who mounted it would find it nowhere.
+/// mount would move with it, and who mounted it would find it nowhere. Where no rename leads there it goes in parts (see
+/// [`super::turn_back`]), and is on disk when this returns.
 ///
 /// # Errors
-/// `HOLDS_MOUNT`; as [`rename_no_replace`].
+/// `HOLDS_MOUNT`; as [`rename_no_replace`]. In parts also `CHANGED_MEANWHILE`, `DISK_FULL`: some of it may have moved.
 pub fn move_whole(from: &Path, to: &Path) -> Result<bool> {
     super::holds_no_mount(from)?;
-    rename_no_replace(from, to)
+    if parts::is_begun(to)? {
+        return parts::move_in_parts(from, to);
+    }
+    match renamed_whole(from, to)? {
+        Renamed::Done => Ok(true),
+        Renamed::Taken => Ok(false),
+        Renamed::Elsewhere => parts::move_in_parts(from, to),
+    }
+}
+
+fn renamed_whole(from: &Path, to: &Path) -> Result<Renamed> {
+    match env::refusal_point("files.across") {
+        Err(_) => Ok(Renamed::Elsewhere),
+        Ok(()) => renamed(from, to),
+    }
 }
 
 fn by_flag(from: &Path, to: &Path) -> Result<(), Errno> {

@@ -56,6 +56,20 @@ fn by_stat(path: &Path) -> Result<Option<Standing>> {
     Ok(found.map(|meta| Standing { mount: (meta.dev(), 0), is_folder: meta.is_dir(), immutable: false, append_only: false }))
 }
 
+/// The mount and file system of what is at a path, or will be made there: that of the lowest folder above it that is there. A
+/// link on the way is followed.
+///
+/// # Errors
+/// `IO_FAILED` with the path.
+pub fn mount_of(path: &Path) -> Result<Option<(u64, u64)>> {
+    for above in path.ancestors() {
+        if let Ok(above) = above.canonicalize() {
+            return Ok(standing(&above)?.map(|standing| standing.mount));
+        }
+    }
+    Ok(None)
+}
+
 /// Why this user cannot make and remove names in a folder; `None` where that can be.
 pub fn refuses_changes(folder: &Path) -> Option<std::io::Error> {
     use rustix::fs::{Access, AtFlags, CWD, accessat};

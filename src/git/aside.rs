@@ -1,6 +1,7 @@
 //! What no capture holds and was in the way of a restore: kept in the trash so that it is found again, and put back.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
@@ -48,6 +49,19 @@ impl Trash<'_> {
         self.set_apart(&from, path)
     }
 
+    /// Ends what a crash left half moved to here from below `root`.
+    ///
+    /// # Errors
+    /// As [`Trash::take_aside`].
+    pub(super) fn end_half_moved(&self, root: &Path) -> Result<()> {
+        for item in in_trash(self.folder())? {
+            if files::is_half_moved(&item.now_at())? {
+                files::move_whole(&root.join(item.path.to_path()), &item.now_at())?;
+            }
+        }
+        Ok(())
+    }
+
     /// Moves what was at `path` and is at `from` by now as [`Trash::take_aside`] does.
     ///
     /// # Errors
@@ -69,17 +83,20 @@ impl Trash<'_> {
 pub fn in_trash(trash: &Path) -> Result<Vec<InTrash>> {
     let mut all = Vec::new();
     for folder in entries(trash)? {
-        let name = folder.file_name().and_then(std::ffi::OsStr::to_str).unwrap_or_default();
+        let name = folder.file_name().and_then(OsStr::to_str).unwrap_or_default();
         let depth = name.strip_prefix(ASIDE).and_then(|rest| rest.split('-').next()?.parse::<usize>().ok());
         let Some(depth) = depth else { continue };
         let mut place = folder.clone();
         for _ in 0..depth {
             // Empty where a crash came before the move, or where it was put back.
             let Some(below) = entries(&place)?.into_iter().next() else { break };
-            place = below;
+            let name = below.file_name().unwrap_or_default().as_bytes();
+            // Some of it, or nothing any more, where it is moved in parts.
+            place = files::half_moved_name(name).map_or_else(|| below.clone(), |name| place.join(OsStr::from_bytes(name)));
         }
         let inside = place.strip_prefix(&folder).unwrap_or(&place);
-        if inside.components().count() == depth {
+        let is_there = || Ok::<_, Error>(files::metadata(&place)?.is_some() || files::is_half_moved(&place)?);
+        if inside.components().count() == depth && is_there()? {
             all.push(InTrash { path: RepoPath::new(inside.as_os_str().as_bytes()), folder });
         }
     }
@@ -109,6 +126,12 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
 pub fn put_back(worktree: &Worktree, item: &InTrash) -> Result<bool> {
     worktree.verify()?;
     env::fault_point("git.before-put-back");
+    let half_moved = files::is_half_moved(&item.now_at())?;
+    files::turn_back(&worktree.path().join(item.path.to_path()), &item.now_at())?;
+    if half_moved {
+        sync_file_system(worktree.path())?;
+        return Ok(true);
+    }
     let all = merge_back(worktree.path(), &item.path, &item.now_at())?;
     sync_file_system(worktree.path())?;
     Ok(all)
@@ -147,7 +170,14 @@ fn merge_back(root: &Path, path: &RepoPath, from: &Path) -> Result<bool> {
 /// `IO_FAILED`.
 pub fn take_away_again(worktree: &Worktree, item: &InTrash) -> Result<()> {
     let (place, now_at) = (worktree.path().join(item.path.to_path()), item.now_at());
-    if std::fs::symlink_metadata(&place).is_err() || std::fs::symlink_metadata(&now_at).is_ok() {
+    turn_all_back(&now_at, &place)?;
+    let is_folder = |path: &Path| std::fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir());
+    if std::fs::symlink_metadata(&place).is_err() {
+        return Ok(());
+    }
+    // All that was in it is in its place.
+    let is_left = is_folder(&now_at) && entries(&now_at)?.is_empty() && files::remove_empty_dir(&now_at)?;
+    if !is_left && std::fs::symlink_metadata(&now_at).is_ok() {
         return Ok(());
     }
     if let Some(parent) = now_at.parent() {
@@ -155,6 +185,20 @@ pub fn take_away_again(worktree: &Worktree, item: &InTrash) -> Result<()> {
     }
     env::fault_point("git.before-away-again");
     files::move_whole(&place, &now_at).map(drop)
+}
+
+/// Takes back what a crash left half moved from `from` to `to`, or from anywhere below to the same place below.
+fn turn_all_back(from: &Path, to: &Path) -> Result<()> {
+    files::turn_back(from, to)?;
+    for below in entries(to)? {
+        let name = below.file_name().unwrap_or_default();
+        if let Some(name) = files::half_moved_name(name.as_bytes()).map(OsStr::from_bytes) {
+            files::turn_back(&from.join(name), &to.join(name))?;
+        } else if !entries(&from.join(name))?.is_empty() {
+            turn_all_back(&from.join(name), &below)?;
+        }
+    }
+    Ok(())
 }
 
 /// Whether anything but `gone` is in a folder, so that it does not vanish with them.

@@ -19,7 +19,7 @@ use super::coverage::Coverage;
 use super::history::TreeChange;
 use super::index_file::{in_folder, nul_list};
 use super::repository::Repository;
-use super::staging::{hash_here, quote, same_bytes};
+use super::staging::{hash_here, quote};
 use super::worktree_list::Worktree;
 
 /// The largest file of which the bytes are kept: a restore holds them in memory.
@@ -181,7 +181,7 @@ impl Repository {
             let (ours, gits) = (worktree.path().join(path.to_path()), folder.join(path.to_path()));
             let comparable = gits.symlink_metadata().is_ok_and(|meta| meta.is_file());
             // Gone since, perhaps.
-            if !comparable || !same_bytes(&ours, &gits).unwrap_or(false) {
+            if !comparable || !files::same_bytes(&ours, &gits).unwrap_or(false) {
                 differing.push(path.clone());
             }
         }

@@ -13,6 +13,7 @@ use crate::domain::names::{Oid, RepoPath};
 use crate::domain::text::Change;
 use crate::env;
 use crate::error::{Code, Error, Result, some_of};
+use crate::files;
 
 use super::capture_extras::CaptureExtras;
 use super::durability::sync_file_system;
@@ -26,7 +27,7 @@ use super::raw_files::wanted_bytes;
 use super::repository::Repository;
 use super::restore_moves::Work;
 use super::restore_plan::{Now, Step, decide};
-use super::staging::{Staged, hash_files, hash_here, same_bytes};
+use super::staging::{Staged, hash_files, hash_here};
 use super::worktree_list::Worktree;
 
 /// The largest symbolic link's text that is compared.
@@ -176,6 +177,11 @@ impl Repository {
         }
         let root = restore.worktree.path();
         let trash = Trash::open(restore.trash, root)?;
+        match restore.attempt {
+            Attempt::Again => trash.end_half_moved(root)?,
+            // What is taken back from the trash at its end comes whole.
+            Attempt::First | Attempt::Back => {}
+        }
         let foreign = self.foreign(restore, &changes)?;
         let mut not_made = None;
         let made;
@@ -345,7 +351,7 @@ impl Repository {
                     && let Found::File(ready) = look(staged.root(), &change.path)?
                     && ready.len() == meta.len()
                     && (!keeps.modes || executable(&ready) == executable(meta))
-                    && same_bytes(&staged.place(&change.path), &restore.worktree.path().join(change.path.to_path()))?
+                    && files::same_bytes(&staged.place(&change.path), &restore.worktree.path().join(change.path.to_path()))?
                 {
                     return Ok((Now::New, stamp));
                 }

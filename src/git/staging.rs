@@ -143,26 +143,3 @@ pub(super) fn quote(path: &RepoPath, line: &mut Vec<u8>) {
     }
     line.push(b'"');
 }
-
-/// Whether two regular files have the same bytes.
-///
-/// # Errors
-/// `IO_FAILED`.
-pub(super) fn same_bytes(a: &Path, b: &Path) -> Result<bool> {
-    use std::io::{BufRead, BufReader};
-    let open = |path: &Path| std::fs::File::open(path).map(BufReader::new).map_err(|e| Error::io("open", path, e));
-    let (mut left, mut right) = (open(a)?, open(b)?);
-    loop {
-        let one = left.fill_buf().map_err(|e| Error::io("read", a, e))?;
-        let two = right.fill_buf().map_err(|e| Error::io("read", b, e))?;
-        let length = one.len().min(two.len());
-        if length == 0 {
-            return Ok(one.is_empty() && two.is_empty());
-        }
-        if one[..length] != two[..length] {
-            return Ok(false);
-        }
-        left.consume(length);
-        right.consume(length);
-    }
-}

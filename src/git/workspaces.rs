@@ -284,8 +284,10 @@ impl Repository {
     }
 }
 
-/// Moves `from` to `to`, durable; nothing to do where `from` is gone already. What holds a mount stays.
+/// Moves `from` to `to`, durable; nothing to do where `from` is gone already. What holds a mount stays. A move the other way
+/// that a crash interrupted is taken back.
 pub(super) fn move_once(from: &Path, to: &Path) -> Result<()> {
+    files::turn_back(to, from)?;
     if from.symlink_metadata().is_err() {
         return Ok(());
     }

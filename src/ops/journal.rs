@@ -20,8 +20,8 @@ use crate::domain::state::{OpenOperation, Restorable, State};
 use crate::env;
 use crate::error::{Code, Error, Result, some_of};
 use crate::git::Attempt;
-use crate::ops::checkpoint;
 use crate::ops::context::Context;
+use crate::ops::trash;
 
 /// So many paths are named in an error.
 const NAMED: usize = 10;
@@ -29,7 +29,7 @@ const NAMED: usize = 10;
 pub(in crate::ops) use bytes::keep_bytes_replaced;
 pub(in crate::ops) use keep::{Kept, name_of as kept_ref};
 pub use steps::Done;
-pub(in crate::ops) use steps::{capture_with, extras_of, is_made_again};
+pub(in crate::ops) use steps::{capture_with, extras_of, is_made_again, worktree};
 
 /// An operation that was open and is not any more.
 #[derive(Debug)]
@@ -71,11 +71,7 @@ pub fn rehearse(ctx: &Context, operation: &Operation) -> Result<()> {
 pub fn run(ctx: &mut Context, operation: Operation) -> Result<Done> {
     ctx.no_open_operation()?;
     check::expectations(ctx, &operation)?;
-    // The trash is in the workspaces' folder: it must never look like untracked content.
-    for folder in checkpoint::capture_options(ctx).excluded {
-        ctx.repo.exclude_folder(&folder)?;
-    }
-    steps::make_trash(ctx, &operation, &ctx.txn().clone())?;
+    trash::make(ctx, &operation, ctx.txn())?;
     let ready = steps::Contents::stage(ctx, &operation, &ctx.txn().clone())?;
     // Before the event that names it: a crash in between leaves a ref that is let go of with the others.
     keep::keep(ctx, &operation, &ctx.txn().clone())?;

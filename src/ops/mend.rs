@@ -8,7 +8,7 @@ use crate::domain::ids::CaseId;
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::repair::Repaired;
-use crate::ops::workspaces;
+use crate::ops::trash;
 
 /// Mends what makes git fail in the whole repository; nothing is asked of git.
 ///
@@ -17,7 +17,7 @@ use crate::ops::workspaces;
 pub fn registrations(context: &Context) -> Result<Vec<String>> {
     let mut done = Vec::new();
     for (_, workspace) in known(context) {
-        let (path, trash) = (PathBuf::from(&workspace.path), workspaces::trash(context, "damaged")?);
+        let (path, trash) = (PathBuf::from(&workspace.path), trash::fresh(context, "damaged")?);
         if let Some(what) = context.repo.mend_registration(&path, &workspace.branch, &trash)? {
             done.push(format!("workspace '{}' {what}", workspace.path));
         }
@@ -29,7 +29,7 @@ pub fn registrations(context: &Context) -> Result<Vec<String>> {
 /// whether their files came to disk. What fails is no reason not to go on.
 ///
 /// # Errors
-/// As [`workspaces::trash`].
+/// As [`trash::fresh`].
 pub fn contents(context: &Context, report: &mut Repaired) -> Result<()> {
     for (task, workspace) in known(context) {
         if let Err(error) = content(context, &task, &workspace, report) {
@@ -40,7 +40,7 @@ pub fn contents(context: &Context, report: &mut Repaired) -> Result<()> {
 }
 
 fn content(context: &Context, task: &CaseId, workspace: &Workspace, report: &mut Repaired) -> Result<()> {
-    let (path, trash, repo) = (PathBuf::from(&workspace.path), workspaces::trash(context, "damaged")?, &context.repo);
+    let (path, trash, repo) = (PathBuf::from(&workspace.path), trash::fresh(context, "damaged")?, &context.repo);
     if let Some(mended) = repo.mend_branch(&path, &workspace.branch, &workspace.base, &trash)? {
         let lost = mended.lost.map_or("its last commits".to_owned(), |lost| format!("commit {lost}"));
         report.left.push(format!(

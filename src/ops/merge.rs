@@ -23,7 +23,7 @@ use crate::ops::context::Context;
 use crate::ops::journal;
 use crate::ops::live::live_ref;
 use crate::ops::rollback::branches::branches_are_free;
-use crate::ops::workspaces;
+use crate::ops::{trash, workspaces};
 
 /// How often a merge is computed again because the target moved meanwhile.
 const TRIES: u32 = 5;
@@ -252,7 +252,7 @@ pub fn close_workspace(ctx: &mut Context, task: &CaseId) -> Result<()> {
 /// A free place beside the workspaces.
 fn trash_for(ctx: &Context, path: &Path) -> Result<PathBuf> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    workspaces::trash(ctx, &name)
+    trash::fresh(ctx, &name)
 }
 
 fn keep_uncommitted(ctx: &Context, task: &CaseId, workspace: &Workspace, worktree: &Worktree) -> Result<()> {

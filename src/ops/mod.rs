@@ -26,5 +26,6 @@ pub mod status;
 pub mod supervise;
 pub mod texts;
 pub mod tidy;
+pub mod trash;
 pub mod undo;
 pub mod workspaces;

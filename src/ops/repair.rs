@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Code, Result};
 use crate::ops::context::Context;
-use crate::ops::{checkpoint, journal, mend, merge, rollback_task, tidy, workspaces};
+use crate::ops::{checkpoint, journal, mend, merge, rollback_task, tidy, trash};
 
 /// A lock file of git's is only looked at when it has been left alone for this long.
 const LOCK_AGE: Duration = Duration::from_secs(2);
@@ -203,7 +203,7 @@ fn mend_workspaces(context: &mut Context, report: &mut Repaired) -> Result<()> {
     let known: Vec<_> = context.state().restorable.workspaces.values().cloned().collect();
     for workspace in known {
         let path = PathBuf::from(&workspace.path);
-        let trash = workspaces::trash(context, "half-made")?;
+        let trash = trash::fresh(context, "half-made")?;
         let what = match context.repo.repair_workspace(&path, &trash)? {
             Repair::Sound | Repair::Nothing => continue,
             Repair::Reconnected => "was connected to the repository again",

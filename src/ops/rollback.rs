@@ -119,7 +119,7 @@ fn in_the_way(ctx: &Context, change: &WorktreeChange, captured: &Captured) -> Re
     let Some(now) = all.into_iter().find(|one| one.worktree.path() == Path::new(&change.path)) else { return Ok(Vec::new()) };
     let then = journal::extras_of(ctx, change.captures.new.as_ref())?;
     let (from, to, beside) = (&change.files.old, &change.files.new, Some(Change::new(&now.capture.extras, &then)));
-    let trash = crate::ops::workspaces::trash_root(ctx)?;
+    let trash = crate::ops::trash::root(ctx)?;
     let restore = Restore { worktree: &now.worktree, from, to, trash: &trash, attempt: Attempt::First, beside };
     let paths = ctx.repo.in_the_way(&restore)?.into_iter();
     Ok(paths.map(|path| FileLoss { worktree: change.path.clone(), path }).collect())

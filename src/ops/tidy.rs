@@ -12,11 +12,8 @@ use crate::env;
 use crate::error::{Error, Result};
 use crate::files::{self, Beneath};
 use crate::ops::context::Context;
-use crate::ops::workspaces;
+use crate::ops::trash;
 use crate::process::leftovers;
-
-/// The trash of a worktree on a file system of its own, in its git directory.
-pub const TRASH_IN_GIT_DIR: &str = "axiom-trash";
 
 /// Temporary files that nobody touched for this long belong to nobody.
 const SCRATCH: SignedDuration = SignedDuration::from_hours(24);
@@ -39,22 +36,13 @@ pub struct Tidied {
 pub fn tidy(ctx: &Context) -> Result<Tidied> {
     let days = SignedDuration::from_hours(24 * i64::from(ctx.config.checkpoints.keep_deleted_days));
     let mut done = Tidied::default();
-    for trash in trashes(ctx)? {
+    for trash in trash::all(ctx)? {
         done.gone += done.remove_old(trash, days);
     }
     let common = ctx.repo.common_dir();
     done.remove_old(Beneath::open(common, Path::new("axiom/tmp")), SCRATCH);
     done.remove_old_runs(ctx, days)?;
     Ok(done)
-}
-
-/// Wherever transactions put things aside.
-fn trashes(ctx: &Context) -> Result<Vec<Result<Option<Beneath>>>> {
-    let mut trashes = vec![workspaces::open_trash_root(ctx), Beneath::open(ctx.repo.common_dir(), Path::new("axiom/trash"))];
-    for entry in ctx.repo.worktrees()? {
-        trashes.push(Beneath::open(entry.worktree.git_dir(), Path::new(TRASH_IN_GIT_DIR)));
-    }
-    Ok(trashes)
 }
 
 impl Tidied {

@@ -1,16 +1,15 @@
 //! Workspaces: where they are, making them, repairing what a crash left of them.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use crate::domain::agent::Workspace;
 use crate::domain::ids::CaseId;
 use crate::domain::names::{RefName, RepoPath};
 use crate::domain::task_branches;
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files::Beneath;
 use crate::git::WorkspaceBranch;
 use crate::ops::context::Context;
+use crate::ops::trash;
 
 /// The folder of all workspaces.
 ///
@@ -20,38 +19,11 @@ pub fn root(context: &Context) -> Result<PathBuf> {
     Ok(context.repo.main_worktree()?.path().join(&context.config.agents.workspace_root))
 }
 
-/// The folder of what was put aside or replaced, beside the workspaces.
-///
-/// # Errors
-/// As [`root`].
-pub fn trash_root(context: &Context) -> Result<PathBuf> {
-    Ok(root(context)?.join("trash"))
-}
-
-/// The folder of what was put aside, held open to be emptied; `None` where there is none. The workspaces' folder may be
-/// mounted, and may be a link where the configuration names a place outside the main worktree: that is the user's own word.
-/// One within it came with the repository, perhaps.
-///
-/// # Errors
-/// As [`Beneath::open`].
-pub fn open_trash_root(context: &Context) -> Result<Option<Beneath>> {
-    let (main, named) = (context.repo.main_worktree()?, Path::new(&context.config.agents.workspace_root));
-    let is_within = named.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir));
-    let root = if is_within {
-        let named: PathBuf = named.components().filter(|part| matches!(part, Component::Normal(_))).collect();
-        Beneath::at(main.path())?.map(|main| main.down_into_mounts(&named)).transpose()?.flatten()
-    } else {
-        Beneath::at(&root(context)?)?
-    };
-    root.map(|root| root.down(Path::new("trash"))).transpose().map(Option::flatten)
-}
-
-/// A fresh folder in the trash beside the workspaces, named after what goes there.
-///
-/// # Errors
-/// As [`root`].
-pub fn trash(context: &Context, name: &str) -> Result<PathBuf> {
-    Ok(trash_root(context)?.join(format!("{name}-{}", env::fresh_id())))
+/// The same as a path in the main worktree; `None` where it is elsewhere.
+pub fn folder(context: &Context) -> Option<RepoPath> {
+    let named = &context.config.agents.workspace_root;
+    let is_below = Path::new(named).is_relative() && !named.starts_with("..");
+    is_below.then(|| RepoPath::new(named.trim_matches('/').as_bytes()))
 }
 
 /// Keeps git from taking the workspaces for untracked content of the main worktree.
@@ -59,14 +31,7 @@ pub fn trash(context: &Context, name: &str) -> Result<PathBuf> {
 /// # Errors
 /// `IO_FAILED`.
 pub fn exclude(context: &Context) -> Result<()> {
-    let folder = Path::new(&context.config.agents.workspace_root);
-    if folder.is_relative()
-        && let Some(text) = folder.to_str()
-        && !text.starts_with("..")
-    {
-        context.repo.exclude_folder(&RepoPath::new(text.trim_matches('/').as_bytes()))?;
-    }
-    Ok(())
+    folder(context).map_or(Ok(()), |folder| context.repo.exclude_folder(&folder).map(drop))
 }
 
 /// Checks that no branch of the user's own has the name of a task's branch, or is in its way.
@@ -108,7 +73,7 @@ pub fn in_the_way_of_all(context: &Context) -> Result<Option<RefName>> {
 /// What `git worktree add` says, as codes; `BUSY`.
 pub fn ensure(context: &mut Context, workspace: &Workspace) -> Result<()> {
     let path = PathBuf::from(&workspace.path);
-    let trash = trash(context, "half-made")?;
+    let trash = trash::fresh(context, "half-made")?;
     context
         .with_operation_lock(|context| {
             exclude(context)?;

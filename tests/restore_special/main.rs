@@ -22,6 +22,7 @@ mod kept;
 mod meanwhile;
 mod modes;
 mod obstacles;
+mod parts;
 mod permissions;
 mod refs;
 mod repositories;

@@ -13,6 +13,7 @@ use crate::error::{Code, Error, Result};
 use crate::git::{CaptureOptions, PathPatterns, Repository, Whose, Worktree, WorktreeCapture};
 use crate::ops::checkpoint::target_branch;
 use crate::ops::context::Context;
+use crate::ops::{trash, workspaces};
 
 /// How many worktrees are captured at once.
 const AT_ONCE: usize = 8;
@@ -65,12 +66,8 @@ pub(super) struct There {
 
 /// What captures of this repository leave out.
 pub fn capture_options(ctx: &Context) -> CaptureOptions {
-    let root = Path::new(&ctx.config.agents.workspace_root);
-    let excluded = if root.is_relative() && !root.starts_with("..") {
-        vec![RepoPath::new(ctx.config.agents.workspace_root.trim_end_matches('/').as_bytes())]
-    } else {
-        Vec::new()
-    };
+    let mut excluded: Vec<RepoPath> = workspaces::folder(ctx).into_iter().collect();
+    excluded.push(RepoPath::new(trash::IN_WORKTREE.as_bytes()));
     CaptureOptions {
         max_file_size: ctx.config.checkpoints.max_file_size.saturating_mul(1024 * 1024),
         excluded,
@@ -99,7 +96,7 @@ pub(super) fn capture_all_with(ctx: &Context, options: &CaptureOptions) -> Resul
         captures
     };
     if let (Some(main), Some(capture)) = (worktrees.first(), captures.first_mut()) {
-        excluded::name_users_own(ctx, (main, &linked), &options.excluded, &mut capture.coverage)?;
+        excluded::name_users_own(ctx, (main, &linked), &mut capture.coverage)?;
     }
     let both = worktrees.into_iter().zip(captures);
     together(ctx, both.map(|(worktree, capture)| (CapturedWorktree { worktree, capture }, None)).collect(), coverage)

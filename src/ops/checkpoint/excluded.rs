@@ -10,27 +10,20 @@ use crate::error::{Error, Result};
 use crate::files;
 use crate::git::{Coverage, Worktree};
 use crate::ops::context::Context;
-use crate::ops::workspaces;
+use crate::ops::{trash, workspaces};
 
 /// Adds the user's own files and folders there, the topmost ones that git does not track, to what is ignored. `known` are the
 /// repository's other worktrees.
 ///
 /// # Errors
 /// `IO_FAILED`, `GIT_FAILED`.
-pub(super) fn name_users_own(
-    ctx: &Context,
-    (main, known): (&Worktree, &[PathBuf]),
-    excluded: &[RepoPath],
-    coverage: &mut Coverage,
-) -> Result<()> {
-    let mut theirs = Vec::new();
-    for folder in excluded {
-        match main.path().join(folder.to_path()).symlink_metadata() {
-            Ok(meta) if meta.is_dir() => theirs.extend(not_ours(ctx, (main, known), folder)?),
-            Ok(_) => theirs.push(folder.clone()),
-            Err(_) => {}
-        }
-    }
+pub(super) fn name_users_own(ctx: &Context, (main, known): (&Worktree, &[PathBuf]), coverage: &mut Coverage) -> Result<()> {
+    let Some(folder) = workspaces::folder(ctx) else { return Ok(()) };
+    let theirs = match main.path().join(folder.to_path()).symlink_metadata() {
+        Ok(meta) if meta.is_dir() => not_ours(ctx, (main, known), &folder)?,
+        Ok(_) => vec![folder],
+        Err(_) => Vec::new(),
+    };
     if theirs.is_empty() {
         return Ok(());
     }
@@ -47,18 +40,13 @@ pub(super) fn name_users_own(
 ///
 /// # Errors
 /// As [`name_users_own`].
-pub(super) fn name_again(
-    ctx: &Context,
-    both: (&Worktree, &[PathBuf]),
-    excluded: &[RepoPath],
-    coverage: &mut Coverage,
-) -> Result<()> {
-    let left_out = PathSet::new(excluded.iter().cloned());
+pub(super) fn name_again(ctx: &Context, both: (&Worktree, &[PathBuf]), coverage: &mut Coverage) -> Result<()> {
+    let left_out = PathSet::new(workspaces::folder(ctx));
     let ignored = &mut coverage.ignored;
     let listed = ignored.paths.len();
     ignored.paths.retain(|path| !left_out.covers(path));
     ignored.count = ignored.count.saturating_sub((listed - ignored.paths.len()) as u64);
-    name_users_own(ctx, both, excluded, coverage)
+    name_users_own(ctx, both, coverage)
 }
 
 /// The entries of the folder that are neither worktrees of this repository, nor the trash or in it by a name of ours.
@@ -66,7 +54,7 @@ fn not_ours(ctx: &Context, (main, known): (&Worktree, &[PathBuf]), folder: &Repo
     let known = known.iter().cloned();
     let recorded = ctx.state().restorable.workspaces.values().map(|workspace| PathBuf::from(&workspace.path));
     let known: BTreeSet<PathBuf> = known.chain(recorded).map(|path| path.canonicalize().unwrap_or(path)).collect();
-    let (root, trash) = (main.path().join(folder.to_path()), workspaces::trash_root(ctx)?);
+    let (root, trash) = (main.path().join(folder.to_path()), trash::root(ctx)?);
     let is_ours = |place: &PathBuf| known.contains(&place.canonicalize().unwrap_or_else(|_| place.clone()));
     let mut theirs: Vec<PathBuf> = listed(&root)?.into_iter().filter(|place| *place != trash && !is_ours(place)).collect();
     let is_trashed = |place: &PathBuf| place.file_name().is_some_and(|name| files::is_trashed_name(name.as_bytes()));

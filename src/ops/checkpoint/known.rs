@@ -38,7 +38,7 @@ pub(super) fn capture(ctx: &Context, options: &CaptureOptions, paths: &[PathBuf]
             Ok(mut captured) => {
                 if let Some((main, _)) = captured.first_mut() {
                     let coverage = &mut main.capture.coverage;
-                    excluded::name_again(ctx, (&main.worktree, &linked), &options.excluded, coverage)?;
+                    excluded::name_again(ctx, (&main.worktree, &linked), coverage)?;
                 }
                 let nowhere = nowhere(ctx, &complete, &captured, &asked)?;
                 return Ok(Captured { nowhere, ..together(ctx, captured, coverage)? });

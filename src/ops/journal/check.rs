@@ -6,9 +6,9 @@ use crate::domain::names::{Oid, RefName};
 use crate::domain::operation::{Operation, Way, edit_fits};
 use crate::domain::text::Change;
 use crate::error::{Code, Error, Result};
-use crate::files;
 use crate::git::{Attempt, Expected, IndexLock, RefEdit};
 use crate::ops::context::Context;
+use crate::ops::trash;
 
 use super::mounts;
 use super::steps::{advance, is_at, restore, worktree};
@@ -50,7 +50,7 @@ pub(super) fn expectations(ctx: &Context, operation: &Operation) -> Result<()> {
     for change in &operation.worktrees {
         restore(ctx, change, ctx.txn(), Attempt::First, |ctx, restore| ctx.repo.check_obstacles(restore))?;
     }
-    trashes_are_folders(ctx)?;
+    trash::are_folders(ctx, operation)?;
     let moved = |name: &RefName, value: Change<Option<Oid>>| RefEdit {
         name: name.clone(),
         expected: Expected::from_old(value.old),
@@ -88,17 +88,4 @@ pub(super) fn contents(ctx: &Context, operation: &Operation) -> Result<()> {
         advance(ctx, change, ctx.txn(), |ctx, advance| ctx.repo.check_contents(&advance.restore(Attempt::First)))?;
     }
     Ok(())
-}
-
-/// The trash must be a folder of its own: what is kept in a link's target is somebody else's.
-fn trashes_are_folders(ctx: &Context) -> Result<()> {
-    let trash = crate::ops::workspaces::trash_root(ctx)?;
-    match files::metadata(&trash)? {
-        Some(meta) if !meta.is_dir() => Err(Error::new(
-            Code::IoFailed,
-            format!("'{}' is no folder, so what is replaced cannot be kept and nothing was changed", trash.display()),
-        )
-        .hint("move it away, or set agents.workspaceRoot to another folder")),
-        Some(_) | None => Ok(()),
-    }
 }

@@ -1,7 +1,6 @@
 //! The steps of an operation, each idempotent, in their fixed order.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::domain::ids::TxnId;
@@ -18,6 +17,7 @@ use crate::git::{
     NotPutBack, RefEdit, Restore, RestoreReport, Staged, WorkspaceBranch, Worktree, WorktreeCapture, take_away_again,
 };
 use crate::ops::context::Context;
+use crate::ops::trash;
 
 /// What the steps did that a human should hear of.
 #[derive(Debug, Default)]
@@ -174,7 +174,7 @@ pub(super) fn moved_aside(ctx: &Context, operation: &Operation, txn: &TxnId) -> 
         // One that was removed meanwhile has no place to put anything back to.
         let Some(entry) = ctx.repo.worktree_at(Path::new(path))? else { continue };
         let there = entry.worktree;
-        for InTrash { path: inside, folder } in git::in_trash(&trash_of(ctx, &there, txn)?)? {
+        for InTrash { path: inside, folder } in git::in_trash(&trash::of(ctx, &there, txn)?)? {
             let (worktree, trash) = (path.clone(), folder.display().to_string());
             all.push(AsideChange { worktree, path: inside, trash, way: Way::PutAside });
         }
@@ -244,7 +244,7 @@ pub(super) fn restore<T>(
     work: impl FnOnce(&Context, &Restore<'_>) -> Result<T>,
 ) -> Result<T> {
     let worktree = worktree(ctx, &change.path)?;
-    let trash = trash_of(ctx, &worktree, txn)?;
+    let trash = trash::of(ctx, &worktree, txn)?;
     let (before, extras) = (extras_of(ctx, change.captures.old.as_ref())?, extras_of(ctx, change.captures.new.as_ref())?);
     let (from, to, beside) = (&change.files.old, &change.files.new, Some(Change::new(&before, &extras)));
     work(ctx, &Restore { worktree: &worktree, from, to, trash: &trash, attempt, beside })
@@ -263,7 +263,7 @@ fn restore_worktree(
         return Ok(());
     }
     let worktree = worktree(ctx, &change.path)?;
-    let trash = trash_of(ctx, &worktree, txn)?;
+    let trash = trash::of(ctx, &worktree, txn)?;
     let lock = match attempt {
         Attempt::First => IndexLock::take(&worktree, txn.as_str())?,
         Attempt::Again | Attempt::Back => IndexLock::take_patiently(&worktree, txn.as_str())?,
@@ -292,7 +292,7 @@ fn restore_worktree(
     done.or_named(attempt, &of("the index"), outcome)?;
     env::fault_point("journal.index-installed");
     if !known || before.operation != extras.operation {
-        let outcome = ctx.repo.restore_operation(&worktree, &extras, &trash);
+        let outcome = ctx.repo.restore_operation(&worktree, &extras, &trash::of_git_dir(ctx, &worktree, txn)?);
         done.or_named(attempt, &of("the operation in progress"), outcome)?;
     }
     done.or_named(attempt, &of("the lock of the index"), lock.release())?;
@@ -380,7 +380,7 @@ pub(super) fn advance<T>(
     work: impl FnOnce(&Context, &Advance<'_>) -> Result<T>,
 ) -> Result<T> {
     let worktree = worktree(ctx, &change.path)?;
-    let trash = trash_of(ctx, &worktree, txn)?;
+    let trash = trash::of(ctx, &worktree, txn)?;
     let advance = Advance {
         worktree: &worktree,
         branch: &change.branch,
@@ -397,6 +397,10 @@ pub(super) fn advance<T>(
 fn bring_back(ctx: &Context, change: &WorkspaceChange, txn: &TxnId) -> Result<()> {
     let path = Path::new(&change.workspace.path);
     let there = |path: &str| Path::new(path).symlink_metadata().is_ok();
+    // What a crash left half moved stands where it was.
+    let half = aside(ctx, change)?;
+    files::turn_back(&half.git_dir, &half.git_dir_moved_to)?;
+    files::turn_back(&half.path, &half.moved_to)?;
     if change.lost {
         return ctx.repo.bring_back_lost(&aside(ctx, change)?);
     }
@@ -416,7 +420,7 @@ fn bring_back(ctx: &Context, change: &WorkspaceChange, txn: &TxnId) -> Result<()
         // An earlier try got that far, or it was never moved away: perhaps only its HEAD is still detached.
         Some(_) => ctx.repo.bring_back(&aside(ctx, change)?)?,
         None => {
-            let trash = trash_root_for(ctx, txn)?.join(format!("half-made-{}", env::fresh_id()));
+            let trash = trash::of_workspaces(ctx, txn)?.join(format!("half-made-{}", env::fresh_id()));
             // What a crash left half-made here is cleared first.
             ctx.repo.repair_workspace(path, &trash)?;
             ctx.repo.create_workspace(path, &WorkspaceBranch::Existing(change.workspace.branch.clone()), &trash)?
@@ -429,7 +433,7 @@ fn bring_back(ctx: &Context, change: &WorkspaceChange, txn: &TxnId) -> Result<()
 fn make_again(ctx: &Context, change: &WorkspaceChange, worktree: &Worktree, txn: &TxnId) -> Result<()> {
     let CaptureParts { base, files, index, further: _ } = ctx.repo.capture_parts(&change.capture)?;
     let base = ctx.repo.read_commit(&base)?.tree;
-    let trash = trash_of(ctx, worktree, txn)?;
+    let trash = trash::of(ctx, worktree, txn)?;
     let lock = IndexLock::take(worktree, txn.as_str())?;
     let attempt = Attempt::Again;
     let extras = CaptureExtras::of_capture(&ctx.repo, &change.capture)?;
@@ -438,7 +442,7 @@ fn make_again(ctx: &Context, change: &WorkspaceChange, worktree: &Worktree, txn:
     let beside = Some(Change::new(&now, &extras));
     ctx.repo.restore_files(&Restore { worktree, from: &base, to: &files, trash: &trash, attempt, beside })?;
     ctx.repo.install_index(worktree, &index, &extras.index, &lock)?;
-    ctx.repo.restore_operation(worktree, &extras, &trash)?;
+    ctx.repo.restore_operation(worktree, &extras, &trash::of_git_dir(ctx, worktree, txn)?)?;
     lock.release()
 }
 
@@ -476,45 +480,10 @@ pub(in crate::ops) fn is_made_again(change: &WorkspaceChange) -> bool {
 ///
 /// # Errors
 /// `WORKSPACE_BROKEN` where git knows none there.
-pub(super) fn worktree(ctx: &Context, path: &str) -> Result<Worktree> {
+pub(in crate::ops) fn worktree(ctx: &Context, path: &str) -> Result<Worktree> {
     match ctx.repo.worktree_at(Path::new(path))? {
         Some(entry) => Ok(entry.worktree),
         None => Err(Error::new(Code::WorkspaceBroken, format!("'{path}' is no longer a worktree of this repository"))
             .hint("git axiom recover --yes    repairs it")),
     }
-}
-
-fn trash_root_for(ctx: &Context, txn: &TxnId) -> Result<PathBuf> {
-    Ok(crate::ops::workspaces::trash_root(ctx)?.join(txn.as_str()))
-}
-
-/// Makes the transaction's trash, before anything is written down: without it nothing can be moved, either way.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL` with the path.
-pub(super) fn make_trash(ctx: &Context, operation: &Operation, txn: &TxnId) -> Result<()> {
-    let advances = operation.advances.iter().map(|change| &change.path);
-    for path in operation.worktrees.iter().map(|change| &change.path).chain(advances) {
-        let trash = trash_of(ctx, &worktree(ctx, path)?, txn)?;
-        files::create_dir_all(&trash).map_err(|error| {
-            error
-                .context("there is no room for what is replaced, so nothing was changed")
-                .hint("move away what is in the way there, or set agents.workspaceRoot to another folder")
-        })?;
-    }
-    Ok(())
-}
-
-/// The transaction's trash for a worktree: on its file system, the same in every try.
-fn trash_of(ctx: &Context, worktree: &Worktree, txn: &TxnId) -> Result<PathBuf> {
-    let name = worktree.git_dir().file_name().map_or_else(|| "main".into(), std::ffi::OsStr::to_os_string);
-    let name = if worktree.is_main() { "main".into() } else { name };
-    let near = crate::ops::workspaces::root(ctx)?;
-    let device = |path: &Path| path.ancestors().find_map(|path| std::fs::metadata(path).ok()).map(|meta| meta.dev());
-    let root = if device(&near) == device(worktree.path()) {
-        trash_root_for(ctx, txn)?
-    } else {
-        worktree.git_dir().join(crate::ops::tidy::TRASH_IN_GIT_DIR).join(txn.as_str())
-    };
-    Ok(root.join(name))
 }

@@ -12,7 +12,7 @@ use crate::error::{Code, Error, Result};
 use crate::git::{Head, WorktreeEntry};
 use crate::ops::checkpoint::{Captured, CapturedWorkspace};
 use crate::ops::context::Context;
-use crate::ops::workspaces;
+use crate::ops::trash;
 
 use super::preview::{Preview, WorkspaceLine};
 use super::worktree::{add_worktree, head_state, worktree_change};
@@ -169,6 +169,6 @@ pub(in crate::ops) fn not_locked(workspace: &Workspace, locked: Option<&str>) ->
 
 pub(in crate::ops) fn trash_places(ctx: &Context, name: &str) -> Result<(String, String)> {
     let unique = format!("{name}-{}", env::fresh_id());
-    let folder = workspaces::trash_root(ctx)?.join(&unique).display().to_string();
+    let folder = trash::root(ctx)?.join(&unique).display().to_string();
     Ok((folder, ctx.repo.common_dir().join("axiom/trash").join(&unique).display().to_string()))
 }

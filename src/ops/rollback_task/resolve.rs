@@ -18,7 +18,7 @@ use crate::files;
 use crate::git::{InProgress, StatusKind, WorkspaceBranch, Worktree};
 use crate::ops::context::Context;
 use crate::ops::merge::nothing_in_progress;
-use crate::ops::workspaces;
+use crate::ops::{trash, workspaces};
 
 use super::find;
 use super::reverts::Reverted;
@@ -98,7 +98,7 @@ pub(super) fn set_up(ctx: &Context, task: &CaseId, target: &RefName, plan: &Plan
     let path = place(ctx, task)?;
     workspaces::exclude(ctx)?;
     clear(ctx, &path)?;
-    let trash = workspaces::trash(ctx, "half-made")?;
+    let trash = trash::fresh(ctx, "half-made")?;
     env::fault_point("resolve.before-worktree");
     let made = ctx.repo.create_workspace(&path, &WorkspaceBranch::Detached(reverted.tip.clone()), &trash)?;
     env::fault_point("resolve.worktree-made");
@@ -122,7 +122,7 @@ pub(super) fn set_up(ctx: &Context, task: &CaseId, target: &RefName, plan: &Plan
 
 /// Clears what an earlier try left, where it is none of somebody's work: a worktree without our note.
 fn clear(ctx: &Context, path: &Path) -> Result<()> {
-    let trash = workspaces::trash(ctx, "half-made")?;
+    let trash = trash::fresh(ctx, "half-made")?;
     match ctx.repo.worktree_at(path)? {
         Some(entry) if entry.present && entry.locked.is_none() => put_aside(ctx, &entry.worktree),
         Some(_) => ctx.repo.repair_workspace(path, &trash).map(drop),
@@ -137,7 +137,7 @@ fn clear(ctx: &Context, path: &Path) -> Result<()> {
 pub(super) fn put_aside(ctx: &Context, worktree: &Worktree) -> Result<()> {
     let name = worktree.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     env::fault_point("resolve.before-aside");
-    let aside = ctx.repo.plan_aside(worktree, &workspaces::trash(ctx, &name)?)?;
+    let aside = ctx.repo.plan_aside(worktree, &trash::fresh(ctx, &name)?)?;
     ctx.repo.put_aside(&aside)
 }
 
