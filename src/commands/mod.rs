@@ -29,11 +29,11 @@ use std::path::PathBuf;
 use crate::cli::arguments::{Cli, Global, Verb};
 use crate::cli::screen::Screen;
 use crate::domain::adapter::{self, AgentProgram, PromptKind};
+use crate::domain::outcome::Halt;
 use crate::env;
 use crate::error::{Error, Exit, Result};
 use crate::git::Repository;
 use crate::ops::context::Context;
-use crate::ops::interventions::Ending;
 use crate::ops::placement::Purpose;
 
 /// Runs a verb.
@@ -54,8 +54,8 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Exit> {
         Verb::Log(args) => log::run(&args, &global, screen),
         Verb::Events(args) => events::run(&args, &global, screen),
         Verb::Run(args) => run::run(&args, &global, screen),
-        Verb::Stop(args) => stop::run(&args, Ending::Stop, &global, screen),
-        Verb::Kill(args) => stop::run(&args, Ending::Kill, &global, screen),
+        Verb::Stop(args) => stop::run(&args, Halt::Stop, &global, screen),
+        Verb::Kill(args) => stop::run(&args, Halt::Kill, &global, screen),
         Verb::Output(args) => output::run(&args, &global, screen),
         Verb::Recover(args) => recover::run(&args, &global, screen),
         Verb::Pause(args) => pause::pause(&args, &global, screen),

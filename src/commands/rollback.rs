@@ -15,6 +15,8 @@ use super::{open_configured_for, purpose, working_dir};
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::cli::visible;
+use crate::domain::gate::Afterwards;
+use crate::domain::ids::GateId;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::Context;
 use crate::ops::journal::{Ended as Closed, put_back};
@@ -78,9 +80,16 @@ struct How {
     /// Leave deleted branches, tags and stash entries deleted
     #[arg(long)]
     no_refs: bool,
+    /// Let agents take up at once what is to be done again, instead of holding it at claim gates
+    #[arg(long)]
+    retry: bool,
 }
 
 impl How {
+    fn wish<'a>(&self, name: &'a str, only: Option<&'a Path>) -> Wish<'a> {
+        Wish { name, only, refs: self.refs(), afterwards: Afterwards::with_retry(self.retry) }
+    }
+
     fn refs(&self) -> LocalRefs {
         match (self.refs, self.no_refs) {
             (true, _) => LocalRefs::MoveToo,
@@ -99,6 +108,7 @@ struct Answer<'a> {
     safety: Option<String>,
     undo: Option<String>,
     moved_aside: Vec<String>,
+    gates: Vec<GateId>,
 }
 
 #[derive(Serialize)]
@@ -127,7 +137,7 @@ pub fn run(args: &Rollback, global: &Global, screen: &mut Screen) -> Result<Exit
         Some(To::Task(args)) => task::run(args, &mut context, screen),
         Some(To::Checkpoint(to)) => {
             let only = to.worktree.as_deref().map(|path| worktree_at(global, path)).transpose()?;
-            checkpoint(&mut context, screen, Wish { name: &to.name, only: only.as_deref(), refs: to.how.refs() }, &to.how)
+            checkpoint(&mut context, screen, to.how.wish(&to.name, only.as_deref()), &to.how)
         }
         Some(To::Session(how)) => {
             let session = context.state().record.session.as_ref();
@@ -135,7 +145,7 @@ pub fn run(args: &Rollback, global: &Global, screen: &mut Screen) -> Result<Exit
                 return Err(Error::new(Code::UnknownCheckpoint, "no session has made a checkpoint at its start")
                     .hint("see 'git axiom checkpoint list'"));
             };
-            checkpoint(&mut context, screen, Wish { name: name.as_str(), only: None, refs: how.refs() }, how)
+            checkpoint(&mut context, screen, how.wish(name.as_str(), None), how)
         }
         None if !args.abort && !args.go_on => menu::run(&mut context, screen),
         None if args.abort => ended(screen, rollback::abort(&mut context)?, "reversed"),
@@ -191,7 +201,7 @@ fn checkpoint(context: &mut Context, screen: &mut Screen, wish: Wish<'_>, how: &
         let preview = rollback::preview(context, wish)?;
         if how.dry_run {
             let moved_aside = preview.moves_aside.iter().map(FileLoss::place).collect();
-            let answer = Answer { preview: &preview, dry_run: true, safety: None, undo: None, moved_aside };
+            let answer = Answer { preview: &preview, dry_run: true, safety: None, undo: None, moved_aside, gates: Vec::new() };
             screen.answer(&answer, || people(&preview, "Would go"))?;
             return Ok(Exit::Done);
         }
@@ -210,8 +220,10 @@ fn checkpoint(context: &mut Context, screen: &mut Screen, wish: Wish<'_>, how: &
         safety: Some(done.safety.to_string()),
         undo: Some(undo.clone()),
         moved_aside,
+        gates: done.gates.clone(),
     };
-    screen
-        .answer(&answer, || people(&done.preview, "Went") + &parts::ending(&answer.moved_aside, done.safety.as_str(), &undo))?;
+    screen.answer(&answer, || {
+        people(&done.preview, "Went") + &parts::ending(&answer.moved_aside, &answer.gates, done.safety.as_str(), &undo)
+    })?;
     Ok(Exit::Done)
 }

@@ -45,6 +45,9 @@ pub struct Run {
     /// End when nothing more can be done: exit 0 if every task is merged
     #[arg(long)]
     pub until_idle: bool,
+    /// Take up tasks again that were stopped, killed or taken back and wait at claim gates
+    #[arg(long)]
+    pub retry: bool,
     /// Run in the background; returns when the session has begun
     #[arg(long)]
     pub detach: bool,
@@ -116,6 +119,7 @@ fn options(context: &Context, args: &Run) -> Result<Options> {
         max_iterations: within("--max-iterations", args.max_iterations.unwrap_or(config.max_iterations), 1_000_000)?,
         until_idle: args.until_idle,
         mode: args.mode,
+        retry: args.retry,
         program: if args.program.is_empty() {
             super::configured_program(context)?
         } else {

@@ -7,7 +7,9 @@ use super::{configured_program, open_configured};
 use crate::cli::arguments::Global;
 use crate::cli::progress::Progress;
 use crate::cli::screen::Screen;
-use crate::domain::ids::{AgentId, CaseId};
+use crate::domain::gate::Afterwards;
+use crate::domain::ids::{AgentId, CaseId, GateId};
+use crate::domain::outcome::Halt;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::interventions::{self, Ended, Ending};
 use crate::ops::supervise::Options;
@@ -15,9 +17,10 @@ use crate::ops::supervise::Options;
 /// Arguments of `stop` and `kill`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-What the agent left is committed on its branch; its workspace stays; its task is pending again,
-and where a supervisor runs, an agent takes it up again as soon as there is a free slot: 'git
-axiom task block TASK' keeps them from it. 'git axiom status' lists the agents.
+What the agent left is committed on its branch; its workspace stays. Its task waits at a claim
+gate, in autopilot too: 'git axiom gate approve TASK' lets it go on, and so does 'git axiom run
+--retry'. With --retry an agent may take it up again at once. 'git axiom status' lists the
+agents.
 
 A task that its agent has completed by then stays complete when the agent is stopped: it is
 done, or goes on at its verification when it is taken up again. 'kill' discards what the agent
@@ -29,23 +32,27 @@ pub struct Stop {
     /// All agents
     #[arg(long, conflicts_with = "agents")]
     all: bool,
+    /// Let an agent take the task up again at once
+    #[arg(long)]
+    retry: bool,
 }
 
 #[derive(Serialize)]
 struct Answer {
     stopped: Vec<AgentId>,
     completed: Vec<CaseId>,
+    gates: Vec<GateId>,
 }
 
-/// Ends agents and waits until their tasks are pending again.
+/// Ends agents and waits until their tasks are free.
 ///
 /// # Errors
 /// `UNKNOWN_AGENT`, `USAGE` where none is named; `INVALID_TRANSITION` where a named agent works on nothing; as [`interventions::end_agents`].
-pub fn run(args: &Stop, how: Ending, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn run(args: &Stop, halt: Halt, global: &Global, screen: &mut Screen) -> Result<Exit> {
     if args.agents.is_empty() && !args.all {
-        let verb = match how {
-            Ending::Stop => "stop",
-            Ending::Kill => "kill",
+        let verb = match halt {
+            Halt::Stop => "stop",
+            Halt::Kill => "kill",
         };
         return Err(Error::new(Code::Usage, "no agent was named")
             .hint(format!("git axiom {verb} AGENT    for one that 'git axiom status' lists"))
@@ -53,6 +60,7 @@ pub fn run(args: &Stop, how: Ending, global: &Global, screen: &mut Screen) -> Re
     }
     let mut context = open_configured(global, Vec::new(), screen)?;
     let options = Options::attending(configured_program(&context)?);
+    let how = Ending { halt, afterwards: Afterwards::with_retry(args.retry) };
     let ended = interventions::end_agents(&mut context, &args.agents, how, options, &mut Progress::new(false))?;
     if let Some(idle) = args.agents.iter().find(|agent| !ended.iter().any(|ended| ended.agent == **agent)) {
         return Err(
@@ -60,7 +68,8 @@ pub fn run(args: &Stop, how: Ending, global: &Global, screen: &mut Screen) -> Re
         );
     }
     let completed = ended.iter().filter_map(|ended| ended.completed.clone()).collect();
-    let answer = Answer { stopped: ended.iter().map(|ended| ended.agent.clone()).collect(), completed };
+    let gates = ended.iter().filter_map(|ended| ended.gate.clone()).collect();
+    let answer = Answer { stopped: ended.iter().map(|ended| ended.agent.clone()).collect(), completed, gates };
     screen.answer(&answer, || match ended.as_slice() {
         [] => "No agent was running.\n".to_owned(),
         many => many.iter().map(in_words).collect(),
@@ -69,9 +78,8 @@ pub fn run(args: &Stop, how: Ending, global: &Global, screen: &mut Screen) -> Re
 }
 
 fn in_words(ended: &Ended) -> String {
-    let Ended { agent, completed } = ended;
-    match completed {
-        Some(task) => format!("Stopped {agent}. It had completed {task}, and that stands.\n"),
-        None => format!("Stopped {agent}.\n"),
-    }
+    let Ended { agent, completed, gate } = ended;
+    let stands = completed.as_ref().map(|task| format!(" It had completed {task}, and that stands."));
+    let waits = gate.as_ref().map(|gate| format!(" To let its task go on: git axiom gate approve {gate}"));
+    format!("Stopped {agent}.{}{}\n", stands.unwrap_or_default(), waits.unwrap_or_default())
 }

@@ -64,8 +64,11 @@ impl State {
             Event::Signalled { agent, token, signal } => self.signalled(agent, token, signal, at)?,
             Event::IterationEnded { agent, token, report } => self.end_iteration(agent, token, report, at)?,
             Event::VerificationFailed { agent, why } => self.fail_verification(agent, why, at)?,
-            Event::WorkReleased { agent, status, reason, retry, complete } => {
-                self.release(agent, *status, reason, *retry, complete.as_ref())?
+            Event::WorkReleased { agent, status, reason, retry, complete, gate } => {
+                self.release(agent, *status, reason, *retry, complete.as_ref())?;
+                if let Some(gate) = gate {
+                    self.hold(gate);
+                }
             }
             Event::GateOpened { gate } => drop(self.restorable.gates.insert(gate.id.clone(), Gate::clone(gate))),
             Event::GateDecided { id, decision } => self.decide_gate(id, decision)?,

@@ -233,8 +233,8 @@ fn request_text(request: &Request) -> String {
         if agents.is_empty() { "all agents".into() } else { agents.iter().map(AgentId::as_str).collect::<Vec<_>>().join(", ") }
     };
     match request {
-        Request::Stop { agents } => format!("stop {}", whom(agents)),
-        Request::Kill { agents } => format!("kill {}", whom(agents)),
+        Request::Stop { agents, .. } => format!("stop {}", whom(agents)),
+        Request::Kill { agents, .. } => format!("kill {}", whom(agents)),
         Request::Pause { force: false } => "pause".into(),
         Request::Pause { force: true } => "pause at once".into(),
         Request::Resume => "resume".into(),

@@ -202,6 +202,9 @@ pub enum Event {
         /// The branch's commit with which the agent said that the task is complete, where nobody has verified that yet.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         complete: Option<Oid>,
+        /// The gate at which the task waits from now on, where a human stopped its agent and it is pending.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        gate: Option<Box<Gate>>,
     },
     /// Something waits for a human.
     GateOpened {

@@ -61,6 +61,57 @@ impl GateKind {
     }
 }
 
+/// What a human did to a task that waits at its claim gate for their word, in autopilot too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Held {
+    /// Its agent was stopped.
+    Stopped,
+    /// Its agent was killed.
+    Killed,
+    /// Its agent was sent to another task.
+    Redirected,
+    /// It was taken back.
+    RolledBack,
+}
+
+impl Held {
+    const fn in_words(self) -> &'static str {
+        match self {
+            Self::Stopped => "was stopped",
+            Self::Killed => "was killed",
+            Self::Redirected => "was left for another task",
+            Self::RolledBack => "was taken back",
+        }
+    }
+}
+
+/// What becomes of a task that a human takes from its agent, or takes back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Afterwards {
+    /// It waits at a claim gate, whatever the mode.
+    #[default]
+    Waits,
+    /// An agent may take it up again at once: `--retry`.
+    Again,
+}
+
+impl Afterwards {
+    /// What the option `--retry` asks for.
+    pub const fn with_retry(retry: bool) -> Self {
+        if retry { Self::Again } else { Self::Waits }
+    }
+
+    /// As what the task is held, where it waits.
+    pub const fn holds(self, held: Held) -> Option<Held> {
+        match self {
+            Self::Waits => Some(held),
+            Self::Again => None,
+        }
+    }
+}
+
 /// Something that waits for a human.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -82,6 +133,9 @@ pub struct Gate {
     /// What the human decided, until the supervisor has acted on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<Decision>,
+    /// Why a task waits to be claimed that a human took from its agent, or took back: no mode claims it by itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<Held>,
 }
 
 /// What has to be done by hand before approving helps: a merge that conflicts would only conflict again.
@@ -114,7 +168,32 @@ impl Gate {
             details: Vec::new(),
             opened_at: now,
             decision: None,
+            held: None,
         })
+    }
+
+    /// The claim gate at which a task waits for the human who took it from its agent, or took it back.
+    pub fn holding(task: &CaseId, held: Held, now: Timestamp) -> Option<Self> {
+        Some(Self {
+            id: Self::id_for(GateKind::Claim, task).ok()?,
+            kind: GateKind::Claim,
+            task_id: Some(task.clone()),
+            reason: format!("{task} {}; approve to start it again", held.in_words()),
+            details: Vec::new(),
+            opened_at: now,
+            decision: None,
+            held: Some(held),
+        })
+    }
+
+    /// Whether it keeps its task from being claimed until a human decides.
+    pub fn holds(&self) -> bool {
+        self.held.is_some() && self.decision.is_none()
+    }
+
+    /// Whether this is the very wait that `other` is, decided at or not.
+    pub fn is_same_wait(&self, other: &Self) -> bool {
+        self.id == other.id && self.held == other.held && self.opened_at == other.opened_at
     }
 }
 

@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::agent::Workspace;
 use super::case::{CaseChange, CaseEdit, Status};
-use super::ids::{CaseId, CheckpointName, TxnId};
+use super::gate::Gate;
+use super::ids::{CaseId, CheckpointName, GateId, TxnId};
 use super::local_refs::StashEntry;
 use super::names::{Oid, RefName, RepoPath};
 use super::session::Mode;
@@ -81,6 +82,9 @@ pub struct Operation {
     /// Fields of cases that change when it ends.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edits: Vec<CaseEdit>,
+    /// Gates that hold tasks, and open or end when it ends, in this order, after all else.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<GateChange>,
     /// The restorable state that it restores when it ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restored: Option<Box<Restorable>>,
@@ -202,6 +206,16 @@ pub struct AsideChange {
     pub way: Way,
 }
 
+/// A gate that holds a task, and opens or ends with an operation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GateChange {
+    /// The gate, as it stands while it is open.
+    pub gate: Gate,
+    /// Which way it goes: [`Way::PutAside`] ends it.
+    pub way: Way,
+}
+
 /// Which way a workspace, or something else that can be put aside, goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -227,6 +241,7 @@ impl Operation {
             workspaces: Vec::new(),
             asides: Vec::new(),
             edits: Vec::new(),
+            gates: Vec::new(),
             restored: None,
             mode: None,
         }
@@ -256,8 +271,15 @@ impl Operation {
         inverse.worktrees = worktrees.collect();
         inverse.workspaces = workspaces.collect();
         inverse.edits = inverse_edits(self.edits);
+        inverse.gates = inverse_gates(self.gates);
         inverse.mode = self.mode.map(Change::inverse);
         inverse
+    }
+
+    /// The gates at which tasks wait once it has ended.
+    pub fn opened_gates(&self) -> Vec<GateId> {
+        let opened = self.gates.iter().filter(|change| change.way == Way::BringBack);
+        opened.map(|change| change.gate.id.clone()).collect()
     }
 
     /// Whether no ref, stash entry, file or workspace changes.
@@ -274,6 +296,7 @@ impl Operation {
     pub fn settle(&self, now: &State) -> Settled {
         if let Some(restored) = &self.restored {
             let mut restored = restored.clone();
+            keep_held(&mut restored, &now.restorable);
             for (id, case) in &now.restorable.cases {
                 restored.cases.entry(id.clone()).or_insert_with(|| {
                     let mut case = case.clone();
@@ -315,6 +338,23 @@ pub fn edit_fits(edit: &CaseEdit, case: &super::case::Case) -> bool {
         | CaseChange::Reason(_) => false,
     };
     edit.changes.iter().all(|change| !active(change) && change.apply(&mut case))
+}
+
+/// What a human said of a task stands, whatever the checkpoint says: gates that hold tasks stay as they are now. Those that
+/// the operation itself opens and ends are its own.
+fn keep_held(restored: &mut Restorable, now: &Restorable) {
+    restored.gates.retain(|_, gate| gate.held.is_none());
+    let pending = |gate: &&Gate| {
+        let case = gate.task_id.as_ref().and_then(|task| restored.cases.get(task));
+        gate.held.is_some() && case.is_some_and(|case| case.status == Status::Pending)
+    };
+    let held: Vec<Gate> = now.gates.values().filter(pending).cloned().collect();
+    restored.gates.extend(held.into_iter().map(|gate| (gate.id.clone(), gate)));
+}
+
+/// Changes of gates turned round, last first.
+fn inverse_gates(gates: Vec<GateChange>) -> Vec<GateChange> {
+    gates.into_iter().rev().map(|change| GateChange { way: change.way.opposite(), ..change }).collect()
 }
 
 /// Edits turned round, last first.

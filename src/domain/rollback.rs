@@ -2,14 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
 use serde::Serialize;
 
 use super::agent::Workspace;
 use super::case::{Case, CaseChange, Status};
 use super::checkpoint::{CheckpointDocument, WorkspaceState};
+use super::gate::{Afterwards, Gate, Held};
 use super::ids::CaseId;
 use super::names::{Oid, RefName};
-use super::operation::RefChange;
+use super::operation::{GateChange, RefChange, Way};
 use super::state::{Restorable, State};
 use super::task_branches::task_of;
 use super::text::Change;
@@ -172,6 +174,25 @@ pub fn tasks(now: &Restorable, restored: &Restorable) -> Vec<TaskChange> {
     changes.collect()
 }
 
+/// The gates that a rollback opens and ends. Held are the tasks whose status it changes to pending (`stopped` are those whose
+/// agents it stopped), and no others; what was held and will not be pending waits no more, until an undo.
+pub fn gates(
+    now: &Restorable,
+    restored: &Restorable,
+    stopped: &BTreeSet<CaseId>,
+    afterwards: Afterwards,
+    at: Timestamp,
+) -> Vec<GateChange> {
+    let pending = |task: &CaseId| restored.cases.get(task).is_some_and(|case| case.status == Status::Pending);
+    let changed = tasks(now, restored).into_iter().filter(|line| line.from != line.to).map(|line| line.id);
+    let changed: BTreeSet<CaseId> = changed.chain(stopped.iter().cloned()).filter(|task| pending(task)).collect();
+    let over = |gate: &&Gate| gate.held.is_some() && gate.task_id.as_ref().is_some_and(|id| !pending(id) || changed.contains(id));
+    let ended = now.gates.values().filter(over).map(|gate| GateChange { gate: gate.clone(), way: Way::PutAside });
+    let held = afterwards.holds(Held::RolledBack);
+    let opened = changed.iter().filter_map(|task| Gate::holding(task, held?, at));
+    ended.chain(opened.map(|gate| GateChange { gate, way: Way::BringBack })).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -277,6 +298,33 @@ mod tests {
             words,
             ["forget lost /e", "aside moved /c2", "aside new /d", "again gone /b", "again moved /c", "restore stays"]
         );
+    }
+
+    /// a: its work goes; b: nothing changes; c: stopped for it; d: was held, and will be done.
+    #[test]
+    fn only_tasks_whose_status_changes_are_held_and_an_undo_turns_that_round() {
+        use Status::{Done, Pending};
+        let with = |statuses: [Status; 4]| {
+            let mut restorable = Restorable::default();
+            for (name, status) in ["a", "b", "c", "d"].into_iter().zip(statuses) {
+                let case = serde_json::json!({"id": name, "kind": "task", "title": name, "status": status,
+                    "createdAt": "1970-01-01T00:00:00Z"});
+                restorable.cases.insert(task(name), serde_json::from_value(case).unwrap());
+            }
+            restorable
+        };
+        let at = Timestamp::UNIX_EPOCH;
+        let (mut now, then) = (with([Done, Pending, Pending, Pending]), with([Pending, Pending, Pending, Done]));
+        for name in ["b", "d"] {
+            let gate = Gate::holding(&task(name), Held::Stopped, at).unwrap();
+            now.gates.insert(gate.id.clone(), gate);
+        }
+        let words = |afterwards| {
+            let changes = gates(&now, &then, &[task("c")].into(), afterwards, at);
+            changes.into_iter().map(|change| format!("{} {:?}", change.gate.id, change.way)).collect::<Vec<_>>()
+        };
+        assert_eq!(words(Afterwards::Waits), ["claim-d PutAside", "claim-a BringBack", "claim-c BringBack"]);
+        assert_eq!(words(Afterwards::Again), ["claim-d PutAside"]);
     }
 
     #[test]

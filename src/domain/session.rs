@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use super::gate::Afterwards;
 use super::ids::{AgentId, CaseId, CheckpointName, SessionId};
 use super::names::RefName;
 use crate::error::{Code, Error, Result};
@@ -98,11 +99,23 @@ pub enum Request {
     Stop {
         /// Which; all of them where empty.
         agents: Vec<AgentId>,
+        /// What they worked on when this was asked: held even where the agent has let go of it by then.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        tasks: Vec<CaseId>,
+        /// What becomes of their tasks.
+        #[serde(default)]
+        afterwards: Afterwards,
     },
     /// End agents at once.
     Kill {
         /// Which; all of them where empty.
         agents: Vec<AgentId>,
+        /// What they worked on when this was asked: held even where the agent has let go of it by then.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        tasks: Vec<CaseId>,
+        /// What becomes of their tasks.
+        #[serde(default)]
+        afterwards: Afterwards,
     },
     /// Start no iteration; hold at the boundary.
     Pause {

@@ -10,7 +10,9 @@ use serde::Serialize;
 use super::case::{Case, CaseChange, CaseEdit, Merged, Status};
 use super::event::{By, Envelope, Event, OperationEnd};
 use super::ids::{CaseId, CheckpointName, TxnId};
-use super::operation::{AsideChange, BranchAdvance, OperationKind, RefChange, StashChange, WorkspaceChange, WorktreeChange};
+use super::operation::{
+    AsideChange, BranchAdvance, GateChange, OperationKind, RefChange, StashChange, WorkspaceChange, WorktreeChange,
+};
 use super::session::Mode;
 use super::state::State;
 use super::text::Change;
@@ -54,6 +56,8 @@ pub struct Transaction {
     pub workspaces: Vec<WorkspaceChange>,
     /// What was in its way and is in the trash.
     pub asides: Vec<AsideChange>,
+    /// Gates that hold tasks, which it opened or ended.
+    pub gates: Vec<GateChange>,
     /// Cases that it added.
     pub added: Vec<CaseId>,
     /// What those cases were when it had ended.
@@ -108,6 +112,7 @@ impl Transaction {
             worktrees: Vec::new(),
             workspaces: Vec::new(),
             asides: Vec::new(),
+            gates: Vec::new(),
             added: Vec::new(),
             added_as: BTreeMap::new(),
             edits: Vec::new(),
@@ -238,6 +243,7 @@ impl Fold {
             transaction.restores |= open.operation.restored.is_some();
             transaction.worktrees.extend(open.operation.worktrees.iter().cloned());
             transaction.workspaces.extend(open.operation.workspaces.iter().cloned());
+            transaction.gates.extend(open.operation.gates.iter().cloned());
             let deletes = matches!(open.operation.kind, OperationKind::DeleteCheckpoints { .. });
             transaction.retains = deletes && envelope.by == By::Supervisor;
         }
@@ -474,8 +480,14 @@ mod tests {
     fn what_changes_things_for_good() {
         let agent = || crate::domain::ids::AgentId::new("ed-001").unwrap();
         let delete = || OperationKind::DeleteCheckpoints { until: Timestamp::UNIX_EPOCH };
-        let released =
-            Event::WorkReleased { agent: agent(), status: Status::Blocked, reason: "x".into(), retry: false, complete: None };
+        let released = Event::WorkReleased {
+            agent: agent(),
+            status: Status::Blocked,
+            reason: "x".into(),
+            retry: false,
+            complete: None,
+            gate: None,
+        };
         let mode = Event::ModeChanged { mode: Change::new(Mode::SemiAuto, Mode::Autopilot) };
         let adopted = Event::StateAdopted { source: "backup".into(), state: Box::default() };
         let all = fold_by(vec![

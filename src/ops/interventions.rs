@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 use crate::domain::case::Status;
 use crate::domain::checkpoint::Trigger;
 use crate::domain::event::Event;
-use crate::domain::gate::Decision;
+use crate::domain::gate::{Afterwards, Decision, Gate, GateKind};
 use crate::domain::ids::{AgentId, CaseId, GateId, RequestId};
+use crate::domain::outcome::Halt;
 use crate::domain::session::{Mode, Request};
 use crate::domain::state::State;
 use crate::domain::text::Change;
@@ -74,13 +75,13 @@ fn answer_to(context: &Context, id: &RequestId, after: u64) -> Result<Handled> {
     Ok(answer)
 }
 
-/// How agents are to be ended.
+/// How agents are to be ended, and what becomes of their tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ending {
-    /// Their adapter's signal, grace, SIGKILL.
-    Stop,
-    /// SIGKILL.
-    Kill,
+pub struct Ending {
+    /// By their adapter's signal, grace and SIGKILL, or by SIGKILL at once.
+    pub halt: Halt,
+    /// Whether their tasks wait for a human.
+    pub afterwards: Afterwards,
 }
 
 /// An agent that was ended.
@@ -90,6 +91,8 @@ pub struct Ended {
     pub agent: AgentId,
     /// What it had completed by then: that stands, done or to be verified.
     pub completed: Option<CaseId>,
+    /// The gate at which its task waits.
+    pub gate: Option<GateId>,
 }
 
 /// Ends agents (all, where empty) and waits until they are free. Returns those that were busy.
@@ -117,23 +120,33 @@ pub fn end_agents(
     let task = |agent: &AgentId| Some(context.state().restorable.agents.get(agent)?.work.as_ref()?.task.clone());
     let tasks: Vec<Option<CaseId>> = busy.iter().map(task).collect();
     let claims: Vec<_> = busy.iter().map(|agent| (agent.clone(), claim_of(context, agent))).collect();
+    let (agents, named) = (agents.to_vec(), tasks.iter().flatten().cloned().collect());
+    let Ending { halt, afterwards } = how;
     if context.supervisor_alive()? {
-        let request = match how {
-            Ending::Stop => Request::Stop { agents: agents.to_vec() },
-            Ending::Kill => Request::Kill { agents: agents.to_vec() },
+        let request = match halt {
+            Halt::Stop => Request::Stop { agents, tasks: named, afterwards },
+            Halt::Kill => Request::Kill { agents, tasks: named, afterwards },
         };
         ask_supervisor(context, request)?;
     } else {
-        let what = match how {
-            Ending::Stop => Attend::Stop(agents.to_vec()),
-            Ending::Kill => Attend::Kill(agents.to_vec()),
-        };
-        supervise::attend(context, &what, options, watcher)?;
+        let wanted = supervise::Wanted { agents, tasks: named, halt, afterwards };
+        supervise::attend(context, &Attend::End(wanted), options, watcher)?;
     }
     wait_released(context, &claims)?;
     let completed = |task: &CaseId| is_completed(context.state(), task);
     let ended = busy.into_iter().zip(tasks);
-    Ok(ended.map(|(agent, task)| Ended { agent, completed: task.filter(completed) }).collect())
+    Ok(ended
+        .map(|(agent, task)| {
+            let gate = task.as_ref().and_then(|task| held_at(context.state(), task));
+            Ended { agent, completed: task.filter(completed), gate }
+        })
+        .collect())
+}
+
+/// The gate that holds a task.
+fn held_at(state: &State, task: &CaseId) -> Option<GateId> {
+    let id = Gate::id_for(GateKind::Claim, task).ok()?;
+    state.restorable.gates.get(&id).filter(|gate| gate.holds()).map(|gate| gate.id.clone())
 }
 
 /// Whether an agent has said that a task is complete, and that stands.

@@ -12,14 +12,16 @@ pub(super) mod submodules;
 pub(super) mod workspace;
 pub(super) mod worktree;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::domain::case::Status;
 use crate::domain::checkpoint::{CheckpointDocument, CheckpointRecord, Trigger};
-use crate::domain::ids::{CheckpointName, TxnId};
+use crate::domain::gate::Afterwards;
+use crate::domain::ids::{CaseId, CheckpointName, GateId, TxnId};
 use crate::domain::names::Oid;
 use crate::domain::operation::WorktreeChange;
-use crate::domain::rollback::TaskChange;
+use crate::domain::rollback::{self as rules, TaskChange};
 use crate::domain::text::Change;
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -45,6 +47,8 @@ pub struct RolledBack {
     pub txn: TxnId,
     /// What no capture held and was in the way: it is in the trash.
     pub moved_aside: Vec<MovedAside>,
+    /// The gates at which tasks wait for it.
+    pub gates: Vec<GateId>,
     /// Whether the supervisor was paused for it and goes on now.
     pub resumed: bool,
 }
@@ -58,6 +62,8 @@ pub struct Wish<'a> {
     pub only: Option<&'a Path>,
     /// What becomes of local refs; in one worktree alone they stay.
     pub refs: LocalRefs,
+    /// What becomes of tasks that are to be done again.
+    pub afterwards: Afterwards,
 }
 
 impl Wish<'_> {
@@ -136,7 +142,8 @@ pub fn to_checkpoint(ctx: &mut Context, wish: Wish<'_>, stop: bool) -> Result<Ro
     target(ctx, wish.name)?;
     let agents = quiet::at_work(ctx)?;
     let paused = if stop { quiet::stop_agents(ctx)? } else { quiet::nobody_works(ctx)? };
-    let outcome = ctx.with_operation_lock(|ctx| locked(ctx, wish));
+    let stopped = agents.iter().map(|agent| agent.task_id.clone()).collect();
+    let outcome = ctx.with_operation_lock(|ctx| locked(ctx, wish, &stopped));
     let resumed = match paused {
         quiet::Paused::BySupervisor => quiet::resume(ctx).map(|()| true),
         quiet::Paused::Nothing => Ok(false),
@@ -159,13 +166,17 @@ pub fn to_checkpoint(ctx: &mut Context, wish: Wish<'_>, stop: bool) -> Result<Ro
     Ok(done)
 }
 
-fn locked(ctx: &mut Context, wish: Wish<'_>) -> Result<RolledBack> {
+fn locked(ctx: &mut Context, wish: Wish<'_>, stopped: &BTreeSet<CaseId>) -> Result<RolledBack> {
     ctx.no_open_operation()?;
     let (record, document) = find(ctx, wish.name)?;
     let (safety, captured) = checkpoint::create_locked(ctx, &Wanted::by(Trigger::BeforeRollback))?;
     env::fault_point("rollback.safe");
     let mut plan = wish.plan(ctx, (&record, &document), &captured)?;
     plan.operation.safety = Some(safety.name.clone());
+    if let Some(restored) = &plan.operation.restored {
+        let now = &ctx.state().restorable;
+        plan.operation.gates = rules::gates(now, restored, stopped, wish.afterwards, env::now());
+    }
     for worktree in &mut plan.operation.worktrees {
         let main = ctx.repo.main_worktree()?;
         if std::path::Path::new(&worktree.path) == main.path() {
@@ -173,9 +184,10 @@ fn locked(ctx: &mut Context, wish: Wish<'_>) -> Result<RolledBack> {
         }
     }
     journal::keep_bytes_replaced(ctx, &mut plan.operation, &captured)?;
+    let gates = plan.operation.opened_gates();
     let done = journal::run(ctx, plan.operation)?;
     let txn = ctx.txn().clone();
-    Ok(RolledBack { preview: plan.preview, safety: safety.name, txn, moved_aside: done.moved_aside, resumed: false })
+    Ok(RolledBack { preview: plan.preview, safety: safety.name, txn, moved_aside: done.moved_aside, gates, resumed: false })
 }
 
 fn find(ctx: &Context, name: &str) -> Result<(CheckpointRecord, CheckpointDocument)> {

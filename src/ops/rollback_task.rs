@@ -10,7 +10,10 @@ use std::path::PathBuf;
 
 use crate::domain::checkpoint::Trigger;
 use crate::domain::event::Event;
-use crate::domain::ids::{AgentId, CaseId, CheckpointName, TxnId};
+use crate::domain::gate::{Afterwards, Gate, Held};
+use crate::domain::ids::{AgentId, CaseId, CheckpointName, GateId, TxnId};
+use crate::domain::operation::{GateChange, Way};
+use crate::domain::outcome::Halt;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
@@ -41,6 +44,8 @@ pub struct Wanted {
     pub target: Option<String>,
     /// Whether a conflict gets a worktree to settle it in; and what was settled there is taken.
     pub resolve: bool,
+    /// What becomes of the tasks, which are to be done again.
+    pub afterwards: Afterwards,
 }
 
 /// A rollback that was done.
@@ -54,6 +59,8 @@ pub struct Done {
     pub txn: TxnId,
     /// What no capture held and was in the way: it is in the trash.
     pub moved_aside: Vec<MovedAside>,
+    /// The gates at which tasks wait for it.
+    pub gates: Vec<GateId>,
 }
 
 /// What came of it.
@@ -175,7 +182,9 @@ fn stop_agents(ctx: &mut Context, tasks: &[CaseId], stop: Option<Options>, watch
     if !ctx.supervisor_alive()? {
         let busy: Vec<AgentId> = busy.into_iter().filter(|agent| ctx.state().busy_agents().any(|now| now.id == *agent)).collect();
         if !busy.is_empty() {
-            interventions::end_agents(ctx, &busy, Ending::Stop, options, watcher)?;
+            // What holds their tasks is the rollback itself, once it is done.
+            let ending = Ending { halt: Halt::Stop, afterwards: Afterwards::Again };
+            interventions::end_agents(ctx, &busy, ending, options, watcher)?;
         }
     }
     Ok(Paused::Nothing)
@@ -216,7 +225,9 @@ fn locked(ctx: &mut Context, wanted: &Wanted) -> Result<Outcome> {
     work.operation.safety = Some(safety.name.clone());
     branches_are_free(ctx, &work.operation)?;
     close_gates(ctx, &work.tasks)?;
+    work.operation.gates = gates(ctx, &work.tasks, wanted.afterwards);
     env::fault_point("rollback-task.before-journal");
+    let gates = work.operation.opened_gates();
     let done = journal::run(ctx, work.operation)?;
     if let Some(worktree) = &work.settled
         && let Err(error) = resolve::put_aside(ctx, worktree)
@@ -225,14 +236,27 @@ fn locked(ctx: &mut Context, wanted: &Wanted) -> Result<Outcome> {
         tracing::warn!(%error, "the worktree in which the conflict was settled was not put aside");
     }
     let txn = ctx.txn().clone();
-    Ok(Outcome::Done(Box::new(Done { preview: work.preview, safety: safety.name, txn, moved_aside: done.moved_aside })))
+    let (preview, safety, moved_aside) = (work.preview, safety.name, done.moved_aside);
+    Ok(Outcome::Done(Box::new(Done { preview, safety, txn, moved_aside, gates })))
+}
+
+/// The tasks wait for the human who took them back; what held them before holds them again after an undo.
+fn gates(ctx: &Context, tasks: &[CaseId], afterwards: Afterwards) -> Vec<GateChange> {
+    let now = &ctx.state().restorable;
+    let concerned = |gate: &&Gate| gate.held.is_some() && gate.task_id.as_ref().is_some_and(|task| tasks.contains(task));
+    let ended = now.gates.values().filter(concerned).map(|gate| GateChange { gate: gate.clone(), way: Way::PutAside });
+    let held = afterwards.holds(Held::RolledBack);
+    let known = tasks.iter().filter(|task| now.cases.contains_key(*task));
+    let opened = known.filter_map(|task| Gate::holding(task, held?, env::now()));
+    ended.chain(opened.map(|gate| GateChange { gate, way: Way::BringBack })).collect()
 }
 
 /// What waited for a human's word on these tasks waits no more: a word given already must not count for the next attempt.
 fn close_gates(ctx: &mut Context, tasks: &[CaseId]) -> Result<()> {
     ctx.append_with(|state| {
         let concerned = |task: &Option<CaseId>| task.as_ref().is_some_and(|task| tasks.contains(task));
-        let gates = state.restorable.gates.values().filter(|gate| concerned(&gate.task_id));
+        // Those that hold a task are the operation's: an undo opens them again.
+        let gates = state.restorable.gates.values().filter(|gate| concerned(&gate.task_id) && gate.held.is_none());
         Ok(gates.map(|gate| Event::GateClosed { id: gate.id.clone(), reason: "the task is taken back".into() }).collect())
     })
     .map(drop)

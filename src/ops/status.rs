@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::domain::agent::{Agent, Work};
-use crate::domain::gate::{Gate, GateKind};
+use crate::domain::gate::{Gate, GateKind, Held};
 use crate::domain::session::{Request, SessionState};
 use crate::domain::state::State;
 use crate::domain::view::{TaskCounts, TaskProgress, count_tasks};
@@ -129,11 +129,14 @@ pub struct GateView {
     pub details: Vec<String>,
     /// Since when.
     pub opened_at: Timestamp,
+    /// What a human did to the task, where no mode claims it by itself for that.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held: Option<Held>,
 }
 
 impl From<&Gate> for GateView {
     fn from(gate: &Gate) -> Self {
-        let Gate { id, kind, task_id, reason, details, opened_at, decision: _ } = gate;
+        let Gate { id, kind, task_id, reason, details, opened_at, decision: _, held } = gate;
         Self {
             id: id.to_string(),
             kind: *kind,
@@ -141,6 +144,7 @@ impl From<&Gate> for GateView {
             reason: reason.clone(),
             details: details.clone(),
             opened_at: *opened_at,
+            held: *held,
         }
     }
 }
@@ -248,7 +252,7 @@ fn agent_view(state: &State, agent: &Agent, now: Timestamp) -> AgentView {
 
 fn agent_state(state: &State, agent: &Agent, work: &Work) -> &'static str {
     let stopping = state.record.requests.values().any(|request| match request {
-        Request::Stop { agents } | Request::Kill { agents } => agents.is_empty() || agents.contains(&agent.id),
+        Request::Stop { agents, .. } | Request::Kill { agents, .. } => agents.is_empty() || agents.contains(&agent.id),
         Request::Quit => true,
         Request::Pause { .. } | Request::Resume | Request::Merge { .. } => false,
     });

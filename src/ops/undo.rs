@@ -163,6 +163,7 @@ fn operation(ctx: &Context, chosen: &Chosen, captured: Option<&Captured>) -> Res
     forward.advances.clone_from(&transaction.advances);
     forward.worktrees.clone_from(&transaction.worktrees);
     forward.workspaces.clone_from(&transaction.workspaces);
+    forward.gates.clone_from(&transaction.gates);
     // What the trash was emptied of cannot come back: see `lost_asides`.
     forward.asides = transaction.asides.iter().filter(|change| is_in_trash(change)).cloned().collect();
     let mut operation = forward.inverse(kind, format!("{} of '{what}'", if *redo { "redo" } else { "undo" }));

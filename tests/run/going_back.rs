@@ -30,6 +30,7 @@ fn agents_are_stopped_for_a_rollback_and_its_undo_and_the_session_goes_on() {
     assert_eq!(world.users_things(), files, "the main worktree is as it was");
     // The mode of then is back too: a claim would wait for a human.
     world.env.ok(&["mode", "autopilot"]);
+    world.env.ok(&["gate", "approve", "--all"]);
     // It goes on: the task is claimed again, and waits again.
     std::fs::remove_file(world.beside("begun")).unwrap();
     wait_until("it is at work again", || world.agents().iter().any(|agent| agent["state"] == "running"));

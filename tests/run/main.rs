@@ -26,6 +26,7 @@ mod limits;
 mod own_branches;
 mod queue;
 mod reports;
+mod stop_means_stopped;
 mod stopping;
 mod users;
 mod workspaces;

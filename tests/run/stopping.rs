@@ -44,15 +44,17 @@ fn stop_and_kill_leave_the_task_pending_and_what_it_did_committed() {
         agents.iter().find(|agent| agent["taskId"] == task).unwrap()["id"].as_str().unwrap().to_owned()
     };
     let (first, second) = (agent_of("t"), agent_of("u"));
-    assert_eq!(world.env.ok(&["stop", &first]), format!("Stopped {first}."));
+    let said = world.env.ok(&["stop", &first]);
+    assert_eq!(said, format!("Stopped {first}. To let its task go on: git axiom gate approve claim-t"));
     is_pending_with_its_work(&world, "t");
     world.env.ok(&["kill", &second]);
     is_pending_with_its_work(&world, "u");
     wait_until("sleepers are gone", || !world.processes().iter().any(|(_, words)| words.contains("2000")));
     world.env.axiom(&["stop", &first]).fails_with(Code::InvalidTransition);
     world.env.axiom(&["stop", "nobody-001"]).fails_with(Code::UnknownAgent);
-    // Resumed, both go on where they were.
+    // Let go on, both do so where they were.
     world.signal_file("go");
+    world.env.ok(&["gate", "approve", "--all"]);
     world.env.ok(&["resume"]);
     for task in ["t", "u"] {
         wait_until("merged", || world.find_task(task)["merged"]["commit"].is_string());
@@ -227,7 +229,8 @@ fn completed_work_survives_being_stopped() {
         assert_eq!((world.status_of("t"), world.status_of("u")), ("done".into(), "pending".into()), "{how}");
         world.all_is_well();
         world.signal_file("go");
-        world.autopilot(&[]).code(0);
+        let more: &[&str] = if how == "stop" { &["--retry"] } else { &[] };
+        world.autopilot(more).code(0);
         assert_eq!(world.lines("counter"), ["t", "u"], "{how}: each was worked on once");
         assert!(world.env.ok(&["task", "audit", "u"]).contains("verified: test -f"), "{how}");
         assert_eq!((world.env.read("t.txt"), world.env.read("u.txt")), ("whole\n".into(), "whole\n".into()), "{how}");
@@ -259,7 +262,7 @@ fn completed_work_that_somebody_changed_since_is_worked_on_again() {
     world.env.ok(&["task", "block", "blocked", "--reason", "later"]);
     world.env.ok(&["task", "unblock", "blocked"]);
     world.signal_file("go");
-    world.autopilot(&[]).code(0);
+    world.autopilot(&["--retry"]).code(0);
     assert_eq!(world.lines("counter"), ["blocked", "edited", "edited again", "moved", "moved again"]);
     world.all_is_well();
 }
@@ -286,7 +289,7 @@ fn a_kill_discards_what_was_said_and_captures_the_workspace_first() {
             live.wait().code(0);
         }
         world.env.ok(&["task", "edit", "t", "--body", "echo again > t.txt"]);
-        world.autopilot(&[]).code(0);
+        world.autopilot(&["--retry"]).code(0);
         assert_eq!(world.env.read("t.txt"), "again\n");
         world.all_is_well();
     }

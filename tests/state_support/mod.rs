@@ -9,7 +9,7 @@ use git_axiom::domain::agent::{IterationReport, Outcome, Workspace};
 use git_axiom::domain::case::{Case, CaseChange, CaseEdit, Kind, Merged, Status};
 use git_axiom::domain::checkpoint::{CheckpointRecord, CheckpointType, Trigger};
 use git_axiom::domain::event::{By, Envelope, Event, OperationEnd};
-use git_axiom::domain::gate::{Decision, Gate, GateKind};
+use git_axiom::domain::gate::{Afterwards, Decision, Gate, GateKind, Held};
 use git_axiom::domain::ids::{AgentId, CaseId, CheckpointName, GateId, RequestId, SessionId, Token, TxnId};
 use git_axiom::domain::names::{Oid, RefName};
 use git_axiom::domain::operation::{Operation, OperationKind, RefChange};
@@ -162,7 +162,11 @@ pub fn propose(state: &State, (kind, salt): Choice) -> Option<Event> {
         8 => Event::ModeChanged { mode: Change::new(state.restorable.mode, Mode::Autopilot) },
         9 => Event::Requested {
             id: RequestId::new(format!("r{salt}")).ok()?,
-            request: Request::Stop { agents: vec![agent(salt)] },
+            request: Request::Stop {
+                agents: vec![agent(salt)],
+                tasks: pick(&state.restorable.cases, salt).map(|(id, _)| id.clone()).into_iter().collect(),
+                afterwards: Afterwards::with_retry(salt.is_multiple_of(2)),
+            },
         },
         10 => Event::RequestHandled { id: pick(&state.record.requests, salt)?.0.clone(), done: true, message: String::new() },
         11 => Event::WorkspaceOpened { task: pick(&state.restorable.cases, salt)?.0.clone(), workspace: workspace(salt) },
@@ -185,12 +189,15 @@ pub fn propose(state: &State, (kind, salt): Choice) -> Option<Event> {
         17 => token().map(|(agent, token)| Event::IterationEnded { agent, token, report: Box::new(report(salt)) })?,
         18 => {
             let status = [Status::Done, Status::Pending, Status::Blocked, Status::Failed][(salt % 4) as usize];
+            let (agent, work) = work()?;
+            let held = if salt.is_multiple_of(3) { Gate::holding(&work.task, Held::Stopped, at()) } else { None };
             Event::WorkReleased {
-                agent: work()?.0,
+                agent,
                 status,
                 reason: "because".into(),
                 retry: salt.is_multiple_of(2),
                 complete: None,
+                gate: held.map(Box::new),
             }
         }
         19 => Event::GateOpened { gate: Box::new(gate(salt)) },
@@ -241,6 +248,10 @@ fn workspace(salt: u32) -> Workspace {
     Workspace { agent: agent(salt), path: format!("/w/{salt}"), branch: RefName::branch("axiom/x"), base: oid(salt) }
 }
 
+fn at() -> jiff::Timestamp {
+    "2026-01-13T10:00:00.001Z".parse().unwrap()
+}
+
 fn gate(salt: u32) -> Gate {
     Gate {
         id: GateId::new(format!("merge-{}", salt % 20)).unwrap(),
@@ -248,8 +259,9 @@ fn gate(salt: u32) -> Gate {
         task_id: None,
         reason: "conflict".into(),
         details: vec!["a.txt".into()],
-        opened_at: "2026-01-13T10:00:00.001Z".parse().unwrap(),
+        opened_at: at(),
         decision: None,
+        held: salt.is_multiple_of(5).then_some(Held::RolledBack),
     }
 }
 

@@ -200,7 +200,14 @@ impl Scratch {
             },
             Event::IterationStarted { agent: agent.clone(), token: token.clone(), pid: 1 },
             Event::IterationEnded { agent: agent.clone(), token, report: Box::new(report) },
-            Event::WorkReleased { agent, status: Status::Done, reason: "complete".into(), retry: false, complete: None },
+            Event::WorkReleased {
+                agent,
+                status: Status::Done,
+                reason: "complete".into(),
+                retry: false,
+                complete: None,
+                gate: None,
+            },
         ]);
     }
 

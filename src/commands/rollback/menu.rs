@@ -55,7 +55,7 @@ pub(super) fn run(context: &mut Context, screen: &mut Screen) -> Result<Exit> {
 }
 
 /// What was confirmed in the menu is not asked for again.
-const AGREED: super::How = super::How { dry_run: false, yes: true, no_stop: false, refs: false, no_refs: false };
+const AGREED: super::How = super::How { dry_run: false, yes: true, no_stop: false, refs: false, no_refs: false, retry: false };
 
 fn unanswered(error: dialoguer::Error) -> Error {
     Error::new(Code::Declined, "there was no answer, so nothing was changed").because(error)
@@ -76,19 +76,12 @@ pub(in crate::commands) fn offer(context: &mut Context, screen: &mut Screen, one
     if !agreed(context, screen, one)? {
         return Ok(None);
     }
-    checkpoint(
-        context,
-        screen,
-        rollback::Wish { name: one.name.as_str(), only: None, refs: rollback::LocalRefs::ComeBack },
-        &AGREED,
-    )
-    .map(Some)
+    checkpoint(context, screen, AGREED.wish(one.name.as_str(), None), &AGREED).map(Some)
 }
 
 /// Shows the details of a checkpoint and what going back to it reverts, and asks.
 fn agreed(context: &mut Context, screen: &mut Screen, one: &Listed) -> Result<bool> {
-    let preview =
-        rollback::preview(context, rollback::Wish { name: one.name.as_str(), only: None, refs: rollback::LocalRefs::ComeBack })?;
+    let preview = rollback::preview(context, AGREED.wish(one.name.as_str(), None))?;
     screen.note(&format!("Time: {}", words::time(one.created_at)));
     screen.note(&format!("Type: {} ({})", one.kind.as_str(), one.trigger.as_str()));
     screen.note(people(&preview, "Would go").trim_end());

@@ -1,6 +1,7 @@
 //! How a rollback is told to people: a list of parts, each with its number, and what to do about it afterwards.
 
 use crate::cli::{visible, words};
+use crate::domain::ids::GateId;
 
 /// So many lines of each part are shown.
 const SHOWN: usize = 20;
@@ -44,7 +45,12 @@ impl Parts {
 }
 
 /// What is said once it is done: where things are, and how to take it back.
-pub(super) fn ending(moved_aside: &[String], safety: &str, undo: &str) -> String {
+pub(super) fn ending(moved_aside: &[String], gates: &[GateId], safety: &str, undo: &str) -> String {
     let aside: String = moved_aside.iter().map(|place| format!("moved out of the way: {}\n", visible::line(place))).collect();
-    format!("{aside}What was there before is in checkpoint {safety}.\nTo take it back: {undo}\n")
+    let waits = match gates {
+        [] => String::new(),
+        [one] => format!("It is not begun again until you say so: git axiom gate approve {one}\n"),
+        many => format!("{} tasks are not begun again until you say so: git axiom gate list\n", many.len()),
+    };
+    format!("{aside}{waits}What was there before is in checkpoint {safety}.\nTo take it back: {undo}\n")
 }

@@ -11,7 +11,8 @@ use crate::cli::progress::Progress;
 use crate::cli::screen::Screen;
 use crate::cli::{visible, words};
 use crate::commands::configured_program;
-use crate::domain::ids::CaseId;
+use crate::domain::gate::Afterwards;
+use crate::domain::ids::{CaseId, GateId};
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::Context;
 use crate::ops::rollback_task::{self as op, Outcome, Preview, Wanted};
@@ -23,7 +24,7 @@ use crate::ops::supervise::Options;
 The task's commits are those that name it, by an 'Axiom-Task:' trailer or by '#TASK @AGENT' in
 the subject, what merges that name it took in, and what its iterations are recorded to have
 made. They are reverted, newest first; nothing is rewritten. The task is then to be done again,
-on a fresh branch. A conflict changes nothing, and is listed with the commits behind it.
+on a fresh branch, once its claim gate is approved. A conflict changes nothing, and is listed with the commits behind it.
 
 With --resolve a conflict gets a worktree of its own, in which git waits in the middle of the
 revert. Settle it there (edit, 'git add', 'git revert --continue'), then give the same command
@@ -44,6 +45,9 @@ pub(super) struct Task {
     /// Refuse where an agent works on it, instead of stopping the agent
     #[arg(long)]
     no_stop: bool,
+    /// Let agents take the task up again at once, instead of holding it at a claim gate
+    #[arg(long)]
+    retry: bool,
     /// Show exactly what would be done, and change nothing
     #[arg(long)]
     dry_run: bool,
@@ -68,12 +72,13 @@ struct Answer<'a> {
     safety: Option<String>,
     undo: Option<String>,
     moved_aside: Vec<String>,
+    gates: Vec<GateId>,
     resolve_in: Option<String>,
 }
 
 impl<'a> Answer<'a> {
     fn of(preview: &'a Preview, dry_run: bool) -> Self {
-        Self { preview, dry_run, safety: None, undo: None, moved_aside: Vec::new(), resolve_in: None }
+        Self { preview, dry_run, safety: None, undo: None, moved_aside: Vec::new(), gates: Vec::new(), resolve_in: None }
     }
 }
 
@@ -83,7 +88,8 @@ impl<'a> Answer<'a> {
 /// `MERGE_CONFLICT`, `NEEDS_CONFIRMATION`, `DECLINED`, and whatever the operation says.
 pub(super) fn run(args: &Task, context: &mut Context, screen: &mut Screen) -> Result<Exit> {
     let Task { task, cascade, target, resolve, .. } = args;
-    let wanted = Wanted { task: task.clone(), cascade: *cascade, target: target.clone(), resolve: *resolve };
+    let afterwards = Afterwards::with_retry(args.retry);
+    let wanted = Wanted { task: task.clone(), cascade: *cascade, target: target.clone(), resolve: *resolve, afterwards };
     if args.no_stop {
         op::nobody_works(context, &wanted)?;
     }
@@ -123,10 +129,12 @@ pub(super) fn run(args: &Task, context: &mut Context, screen: &mut Screen) -> Re
         safety: Some(done.safety.to_string()),
         undo: Some(undo.clone()),
         moved_aside: done.moved_aside.iter().map(|moved| moved.now_at.display().to_string()).collect(),
+        gates: done.gates.clone(),
         ..Answer::of(&done.preview, false)
     };
-    screen
-        .answer(&answer, || people(&done.preview, "Took") + &parts::ending(&answer.moved_aside, done.safety.as_str(), &undo))?;
+    screen.answer(&answer, || {
+        people(&done.preview, "Took") + &parts::ending(&answer.moved_aside, &answer.gates, done.safety.as_str(), &undo)
+    })?;
     Ok(Exit::Done)
 }
 

@@ -7,7 +7,7 @@ use crate::domain::checkpoint::{CAPTURE_REFS, CheckpointRecord, DeletedCheckpoin
 use crate::domain::event::OperationEnd;
 use crate::domain::ids::{CheckpointName, TxnId};
 use crate::domain::names::Oid;
-use crate::domain::operation::{Operation, OperationKind, Settled, Way, WorkspaceChange};
+use crate::domain::operation::{GateChange, Operation, OperationKind, Settled, Way, WorkspaceChange};
 use crate::domain::state::{OpenOperation, State};
 use crate::error::Code;
 
@@ -73,6 +73,7 @@ impl State {
         let workspaces = open.operation.workspaces.clone();
         let captures = moved_captures(&open.operation);
         let refs = open.operation.refs.clone();
+        let gates = open.operation.gates.clone();
         let until = match &open.operation.kind {
             OperationKind::DeleteCheckpoints { until } => *until,
             OperationKind::Merge { .. }
@@ -93,6 +94,7 @@ impl State {
             if let Some(mode) = mode {
                 self.restorable.mode = mode.new;
             }
+            self.change_gates(&gates);
             self.follow_captures(captures, until);
             self.follow_branches(&refs);
             self.record.last_action = Some(title);
@@ -110,6 +112,16 @@ impl State {
             }
             if let Some(back) = new.and_then(|capture| record.deleted_checkpoints.remove(&capture)) {
                 record.checkpoints.insert(name, back.record);
+            }
+        }
+    }
+
+    /// Gates that hold tasks open and end with the operation, after everything else of it.
+    fn change_gates(&mut self, changes: &[GateChange]) {
+        for GateChange { gate, way } in changes {
+            match way {
+                Way::PutAside => self.restorable.gates.retain(|_, open| !open.is_same_wait(gate)),
+                Way::BringBack => self.hold(gate),
             }
         }
     }

@@ -1,7 +1,8 @@
 //! What events do to the session, the mode, and gates.
 
 use super::{Result, refuse};
-use crate::domain::gate::Decision;
+use crate::domain::case::Status;
+use crate::domain::gate::{Decision, Gate};
 use crate::domain::ids::GateId;
 use crate::domain::session::{Mode, Session, SessionState};
 use crate::domain::state::State;
@@ -31,6 +32,14 @@ impl State {
         self.restorable.mode = mode.new;
         self.record.last_action = Some(format!("mode {}", mode.new.as_str()));
         Ok(())
+    }
+
+    /// Opens a gate that holds a task, where the task could be claimed otherwise.
+    pub(super) fn hold(&mut self, gate: &Gate) {
+        let case = gate.task_id.as_ref().and_then(|task| self.restorable.cases.get(task));
+        if case.is_some_and(|case| case.status == Status::Pending) {
+            self.restorable.gates.insert(gate.id.clone(), gate.clone());
+        }
     }
 
     pub(super) fn decide_gate(&mut self, id: &GateId, decision: &Decision) -> Result<()> {

@@ -5,9 +5,8 @@
 use std::time::{Duration, Instant};
 
 use super::notice::Watcher;
+use super::requests::Wanted;
 use super::{Interrupts, Options, Supervisor, TICK};
-use crate::domain::ids::AgentId;
-use crate::domain::outcome::Halt;
 use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};
 use crate::ops::context::Context;
@@ -20,10 +19,8 @@ const LOCKS: Duration = Duration::from_secs(10);
 pub enum Attend {
     /// Take up what has ended; leave alone what runs.
     TakeUp,
-    /// Stop these (all, where empty).
-    Stop(Vec<AgentId>),
-    /// Kill these (all, where empty).
-    Kill(Vec<AgentId>),
+    /// End agents.
+    End(Wanted),
 }
 
 /// Repairs, takes up the results of iterations that ended, and ends agents as asked.
@@ -49,12 +46,11 @@ impl Supervisor<'_> {
     fn attend(&mut self, what: &Attend) -> Result<()> {
         match what {
             Attend::TakeUp => {}
-            Attend::Stop(agents) => drop(self.end_agents(agents, Halt::Stop)?),
-            Attend::Kill(agents) => drop(self.end_agents(agents, Halt::Kill)?),
+            Attend::End(wanted) => drop(self.end_agents(wanted)?),
         }
         let patience = match what {
             Attend::TakeUp => Duration::ZERO,
-            Attend::Stop(_) | Attend::Kill(_) => Duration::from_secs(self.context.config.agents.grace_seconds + 30),
+            Attend::End(_) => Duration::from_secs(self.context.config.agents.grace_seconds + 30),
         };
         let started = Instant::now();
         loop {
@@ -62,7 +58,7 @@ impl Supervisor<'_> {
             let busy = self.look_after_agents()?;
             let waits = match what {
                 Attend::TakeUp => false,
-                Attend::Stop(agents) | Attend::Kill(agents) => {
+                Attend::End(Wanted { agents, .. }) => {
                     self.running_agents().iter().any(|agent| agents.is_empty() || agents.contains(agent))
                 }
             };

@@ -5,7 +5,7 @@ use super::notice::Notice;
 use crate::domain::agent::Workspace;
 use crate::domain::case::{Case, CaseChange, CaseEdit, Status};
 use crate::domain::event::{By, Event};
-use crate::domain::gate::{Decision, GateKind};
+use crate::domain::gate::{Decision, Gate, GateKind};
 use crate::domain::ids::{AgentId, CaseId};
 use crate::domain::ready;
 use crate::domain::session::Mode;
@@ -23,7 +23,7 @@ impl Supervisor<'_> {
     pub(super) fn claim_next(&mut self) -> Result<bool> {
         let free = (self.options.slots as usize).saturating_sub(self.context.state().busy_agents().count());
         let ready: Vec<Case> = ready::ready_tasks(self.context.state()).into_iter().cloned().collect();
-        let ready: Vec<&Case> = ready.iter().filter(|case| !self.must_wait(case.id.as_str())).collect();
+        let ready: Vec<&Case> = ready.iter().filter(|case| !self.must_wait(case.id.as_str()) && !self.is_held(case)).collect();
         // It was claimed before, and stopped when all was done but its verification: nobody is asked again.
         if let Some(case) = ready.iter().find(|case| free > 0 && self.is_complete(case)) {
             if !self.reject_claim(case)? {
@@ -37,7 +37,9 @@ impl Supervisor<'_> {
                 // Decided by a human before autopilot began: that stands.
                 Some(case) if self.reject_claim(case)? => Ok(true),
                 Some(case) if free > 0 => {
-                    self.close_gate(GateKind::Claim, &case.id, "autopilot claims by itself")?;
+                    let approved = self.gate(GateKind::Claim, &case.id).is_some_and(|gate| gate.decision.is_some());
+                    let why = if approved { "approved" } else { "autopilot claims by itself" };
+                    self.close_gate(GateKind::Claim, &case.id, why)?;
                     self.claim(case)?;
                     Ok(true)
                 }
@@ -48,7 +50,14 @@ impl Supervisor<'_> {
     }
 
     fn claim_at_gates(&mut self, ready: &[&Case], free: usize) -> Result<bool> {
-        for case in ready.iter().take(MOST_CLAIM_GATES) {
+        let mut asked = 0;
+        for case in ready {
+            // Those that a human held were decided upon one by one: they are none of the many.
+            let was_held = self.gate(GateKind::Claim, &case.id).is_some_and(|gate| gate.held.is_some());
+            asked += usize::from(!was_held);
+            if !was_held && asked > MOST_CLAIM_GATES {
+                continue;
+            }
             let decision = self.gate(GateKind::Claim, &case.id).map(|gate| gate.decision.clone());
             match decision {
                 None => {
@@ -65,6 +74,11 @@ impl Supervisor<'_> {
             }
         }
         Ok(false)
+    }
+
+    /// Whether a human took the task from its agent, or took it back, and has not said yet that it may go on.
+    fn is_held(&self, case: &Case) -> bool {
+        self.gate(GateKind::Claim, &case.id).is_some_and(Gate::holds)
     }
 
     /// Blocks the task if its claim was rejected at the gate; says whether it was.

@@ -27,8 +27,8 @@ impl Supervisor<'_> {
             return Ok(());
         };
         let Some(token) = work.stage.token().cloned() else { return Ok(()) };
-        let halt = self.halted.get(&token).map(|halted| halted.how);
-        let end = if halt == Some(Halt::Kill) { &End::Killed } else { end };
+        let halted = self.halted.get(&token).copied();
+        let end = if halted.is_some_and(|halted| halted.how == Halt::Kill) { &End::Killed } else { end };
         let case = self.context.state().case(&work.task)?.clone();
         let marker = exit.and_then(|exit| exit.markers.last().cloned());
         let verdict = self.watches.get(agent).and_then(|watch| watch.verdict.clone()).or(marker);
@@ -75,8 +75,8 @@ impl Supervisor<'_> {
             left_out: kept.left_out,
         });
         self.halted.remove(&token);
-        match halt {
-            Some(halt) => self.halt(agent, halt),
+        match halted {
+            Some(halted) => self.halt(agent, halted.how, halted.held),
             None => self.context.store.save_snapshot(),
         }
     }

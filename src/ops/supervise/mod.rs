@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 use crate::domain::adapter::AgentProgram;
 use crate::domain::case::{Case, Status};
 use crate::domain::event::{By, Event};
-use crate::domain::gate::{Gate, GateKind};
+use crate::domain::gate::{Decision, Gate, GateKind, Held};
 use crate::domain::ids::{AgentId, CaseId, GateId, Token};
 use crate::domain::names::RefName;
 use crate::domain::outcome::Halt;
@@ -40,6 +40,7 @@ use crate::ops::interventions;
 use crate::process::leftovers;
 pub use attend::{Attend, attend};
 use notice::{Notice, Watcher};
+pub use requests::Wanted;
 pub use stopping::Interrupts;
 
 /// How often everything is looked at.
@@ -63,6 +64,8 @@ pub struct Options {
     pub until_idle: bool,
     /// The mode to change to; without one it stays as it is.
     pub mode: Option<Mode>,
+    /// Whether tasks that a human stopped or took back are taken up again.
+    pub retry: bool,
     /// The agent program.
     pub program: AgentProgram,
 }
@@ -70,7 +73,7 @@ pub struct Options {
 impl Options {
     /// For looking after agents without a session: nothing is started.
     pub fn attending(program: AgentProgram) -> Self {
-        Self { slots: 1, max_iterations: u32::MAX, until_idle: false, mode: None, program }
+        Self { slots: 1, max_iterations: u32::MAX, until_idle: false, mode: None, retry: false, program }
     }
 }
 
@@ -112,6 +115,8 @@ struct Backoff {
 #[derive(Debug, Clone, Copy)]
 struct Halted {
     how: Halt,
+    /// As what its task is held then, where a human wants that.
+    held: Option<Held>,
     /// Whether its keeper was asked: one that is just starting cannot be.
     asked: bool,
 }
@@ -161,6 +166,9 @@ pub fn run(context: &mut Context, options: Options, interrupts: &Interrupts, wat
         supervisor.context.act_as(By::User)?;
         interventions::change_mode(supervisor.context, mode)?;
     }
+    if supervisor.options.retry {
+        supervisor.approve_held()?;
+    }
     supervisor.begin_session()?;
     let ending = supervisor.work()?;
     supervisor.end_session(&ending)?;
@@ -193,6 +201,17 @@ impl<'a> Supervisor<'a> {
             snapshot_at: now,
             backup_at: now,
         }
+    }
+
+    /// A human wants that what was stopped or taken back goes on.
+    fn approve_held(&mut self) -> Result<()> {
+        self.context.act_as(By::User)?;
+        self.context
+            .append_with(|state| {
+                let held = state.restorable.gates.values().filter(|gate| gate.holds());
+                Ok(held.map(|gate| Event::GateDecided { id: gate.id.clone(), decision: Decision::Approved }).collect())
+            })
+            .map(drop)
     }
 
     /// The loop.
@@ -264,9 +283,22 @@ impl<'a> Supervisor<'a> {
             let task = agent.work.as_ref().map(|work| &work.task);
             !task.is_some_and(|task| self.undecided_gate(GateKind::Question, task))
         });
-        let undecided = state.restorable.gates.values().any(|gate| gate.decision.is_some());
+        let ready = OnceCell::new();
+        let to_act_on = state.restorable.gates.values().filter(|gate| gate.decision.is_some()).any(|gate| match gate.kind {
+            // A word on a task that cannot be claimed yet is kept until it can.
+            GateKind::Claim => {
+                let ready: &Vec<&Case> = ready.get_or_init(|| ready::ready_tasks(state));
+                ready.iter().any(|case| Some(&case.id) == gate.task_id.as_ref())
+            }
+            GateKind::Merge
+            | GateKind::Question
+            | GateKind::HumanReview
+            | GateKind::Recovery
+            | GateKind::Planning
+            | GateKind::Budget => true,
+        });
         if working
-            || undecided
+            || to_act_on
             || !state.record.requests.is_empty()
             || state.restorable.cases.keys().any(|id| waiting(id.as_str()))
         {
@@ -314,6 +346,7 @@ impl<'a> Supervisor<'a> {
             details: details.clone(),
             opened_at: env::now(),
             decision: None,
+            held: None,
         };
         self.step(Event::GateOpened { gate: Box::new(gate) })?;
         self.tell(Notice::GateOpened { id: id.to_string(), reason, details });
@@ -335,6 +368,8 @@ impl<'a> Supervisor<'a> {
             let Some(task) = &gate.task_id else { return false };
             let case = state.restorable.cases.get(task);
             match gate.kind {
+                // It may wait for others first, and stays held meanwhile.
+                GateKind::Claim if gate.held.is_some() => case.is_none_or(|case| case.status != Status::Pending),
                 GateKind::Claim => {
                     let ready: &Vec<&Case> = ready.get_or_init(|| ready::ready_tasks(state));
                     !ready.iter().any(|case| case.id == *task)

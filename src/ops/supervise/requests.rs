@@ -2,15 +2,40 @@
 
 use super::notice::Notice;
 use super::{Halted, Supervisor};
-use crate::domain::event::Event;
-use crate::domain::gate::{Decision, GateKind};
+use crate::domain::case::Status;
+use crate::domain::event::{By, Event};
+use crate::domain::gate::{Afterwards, Decision, Gate, GateKind, Held};
 use crate::domain::ids::{AgentId, CaseId, RequestId, Token};
 use crate::domain::outcome::Halt;
 use crate::domain::session::{Request, SessionState};
+use crate::env;
 use crate::error::Result;
 use crate::ops::live;
 use crate::process::spec::{KeeperRecord, KeeperState};
 use crate::process::{control, keeper_state};
+
+/// Agents that somebody wants to end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// Which; all that have a task, where empty.
+    pub agents: Vec<AgentId>,
+    /// What they worked on when that was said.
+    pub tasks: Vec<CaseId>,
+    /// How.
+    pub halt: Halt,
+    /// What becomes of their tasks.
+    pub afterwards: Afterwards,
+}
+
+impl Wanted {
+    fn held(&self) -> Option<Held> {
+        let held = match self.halt {
+            Halt::Stop => Held::Stopped,
+            Halt::Kill => Held::Killed,
+        };
+        self.afterwards.holds(held)
+    }
+}
 
 impl Supervisor<'_> {
     /// Deals with all requests; says whether the session is to end.
@@ -20,8 +45,12 @@ impl Supervisor<'_> {
         let mut quit = false;
         for (id, request) in requests {
             let outcome = match request {
-                Request::Stop { agents } => Some(self.end_agents(&agents, Halt::Stop)?),
-                Request::Kill { agents } => Some(self.end_agents(&agents, Halt::Kill)?),
+                Request::Stop { agents, tasks, afterwards } => {
+                    Some(self.end_agents(&Wanted { agents, tasks, halt: Halt::Stop, afterwards })?)
+                }
+                Request::Kill { agents, tasks, afterwards } => {
+                    Some(self.end_agents(&Wanted { agents, tasks, halt: Halt::Kill, afterwards })?)
+                }
                 Request::Pause { force } => Some(self.pause(force)?),
                 Request::Resume => {
                     self.change_session(SessionState::Running, "resumed")?;
@@ -40,35 +69,57 @@ impl Supervisor<'_> {
         Ok(quit)
     }
 
-    /// Ends these agents (all that have a task, where empty): their keepers are asked to end their programs, and their tasks
-    /// are free when the keepers have reported. Where no program runs they are free at once.
-    pub(super) fn end_agents(&mut self, agents: &[AgentId], halt: Halt) -> Result<(bool, String)> {
+    /// Ends these agents: their keepers are asked to end their programs, and their tasks are free when the keepers have
+    /// reported. Where no program runs they are free at once.
+    pub(super) fn end_agents(&mut self, how: &Wanted) -> Result<(bool, String)> {
         let busy: Vec<AgentId> = self.context.state().busy_agents().map(|agent| agent.id.clone()).collect();
-        let wanted: Vec<AgentId> = busy.into_iter().filter(|agent| agents.is_empty() || agents.contains(agent)).collect();
+        let wanted: Vec<AgentId> = busy.into_iter().filter(|agent| how.agents.is_empty() || how.agents.contains(agent)).collect();
+        let held = how.held();
         for agent in &wanted {
-            self.end_agent(agent, halt)?;
+            self.end_agent(agent, how.halt, held)?;
+        }
+        if let Some(held) = held {
+            self.hold_free(&how.tasks, held)?;
         }
         let names: Vec<&str> = wanted.iter().map(AgentId::as_str).collect();
         let message = if names.is_empty() { "no agent was running".to_owned() } else { format!("stopping {}", names.join(", ")) };
         Ok((true, message))
     }
 
-    /// Stops what runs; agents between two iterations keep their tasks.
+    /// Tasks whose agents had let go of them before they could be stopped: they are held all the same.
+    fn hold_free(&mut self, tasks: &[CaseId], held: Held) -> Result<()> {
+        self.context.act_as(By::Supervisor)?;
+        let now = env::now();
+        self.context
+            .append_with(|state| {
+                let free = tasks.iter().filter(|task| {
+                    let case = state.restorable.cases.get(*task);
+                    let id = Gate::id_for(GateKind::Claim, task).ok();
+                    let open = id.and_then(|id| state.restorable.gates.get(&id));
+                    case.is_some_and(|case| case.status == Status::Pending) && !open.is_some_and(Gate::holds)
+                });
+                let gates = free.filter_map(|task| Gate::holding(task, held, now));
+                Ok(gates.map(|gate| Event::GateOpened { gate: Box::new(gate) }).collect())
+            })
+            .map(drop)
+    }
+
+    /// Stops what runs; agents between two iterations keep their tasks. Nobody decided on those tasks: none is held.
     pub(super) fn stop_running(&mut self) -> Result<()> {
         for agent in self.running_agents() {
-            self.end_agent(&agent, Halt::Stop)?;
+            self.end_agent(&agent, Halt::Stop, None)?;
         }
         Ok(())
     }
 
-    fn end_agent(&mut self, agent: &AgentId, halt: Halt) -> Result<()> {
+    fn end_agent(&mut self, agent: &AgentId, halt: Halt, held: Option<Held>) -> Result<()> {
         let Some(work) = self.work_of(agent).cloned() else { return Ok(()) };
         if halt == Halt::Kill {
             self.capture_first(&work.task);
         }
         match work.stage.token() {
-            Some(token) => self.end_program(agent, token, halt),
-            None => self.halt(agent, halt),
+            Some(token) => self.end_program(agent, token, halt, held),
+            None => self.halt(agent, halt, held),
         }
     }
 
@@ -80,10 +131,11 @@ impl Supervisor<'_> {
     }
 
     /// Whatever comes of the iteration, the agent is not to begin another. What was killed once is not only stopped.
-    fn end_program(&mut self, agent: &AgentId, token: &Token, halt: Halt) -> Result<()> {
-        let killed = self.halted.get(token).is_some_and(|halted| halted.how == Halt::Kill);
-        let how = if killed { Halt::Kill } else { halt };
-        self.halted.insert(token.clone(), Halted { how, asked: false });
+    fn end_program(&mut self, agent: &AgentId, token: &Token, halt: Halt, held: Option<Held>) -> Result<()> {
+        let before = self.halted.get(token);
+        let how = if before.is_some_and(|before| before.how == Halt::Kill) { Halt::Kill } else { halt };
+        let held = held.or(before.and_then(|before| before.held));
+        self.halted.insert(token.clone(), Halted { how, held, asked: false });
         if let KeeperState::Alive(record) = keeper_state(&self.context.layout().run_dir(agent, token))? {
             self.ask_to_end(agent, &record);
         }

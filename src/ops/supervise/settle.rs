@@ -6,7 +6,7 @@ use crate::domain::agent::{Outcome, Stage, Work};
 use crate::domain::case::Status;
 use crate::domain::checkpoint::Trigger;
 use crate::domain::event::Event;
-use crate::domain::gate::{Decision, GateKind};
+use crate::domain::gate::{Decision, Gate, GateKind, Held};
 use crate::domain::ids::AgentId;
 use crate::domain::names::Oid;
 use crate::domain::outcome::{Halt, Limits, Next, after_halt, after_iteration};
@@ -19,6 +19,8 @@ struct Counts {
     retry: bool,
     /// The commit with which the work is complete, and not verified.
     complete: Option<Oid>,
+    /// As what the task is held.
+    held: Option<Held>,
 }
 
 impl Supervisor<'_> {
@@ -120,8 +122,8 @@ impl Supervisor<'_> {
     }
 
     /// Frees an agent that runs no program, because somebody wants it to end; what its last iteration came to decides what
-    /// becomes of the task.
-    pub(super) fn halt(&mut self, agent: &AgentId, halt: Halt) -> Result<()> {
+    /// becomes of the task. Is it pending then, it is held where that is wanted.
+    pub(super) fn halt(&mut self, agent: &AgentId, halt: Halt, held: Option<Held>) -> Result<()> {
         let Some(work) = self.work_of(agent).cloned() else { return Ok(()) };
         let last = match &work.stage {
             Stage::Between { last } => last.as_ref(),
@@ -133,12 +135,12 @@ impl Supervisor<'_> {
             Some(branch) => self.context.repo.read_ref(&branch)?,
             None => None,
         };
-        self.release_with(agent, left.status, &left.reason, Counts { retry: false, complete })
+        self.release_with(agent, left.status, &left.reason, Counts { retry: false, complete, held })
     }
 
     /// Frees the agent; the task gets `status`.
     pub(super) fn release(&mut self, agent: &AgentId, status: Status, reason: &str, retry: bool) -> Result<()> {
-        self.release_with(agent, status, reason, Counts { retry, complete: None })
+        self.release_with(agent, status, reason, Counts { retry, complete: None, held: None })
     }
 
     fn release_with(&mut self, agent: &AgentId, status: Status, reason: &str, counts: Counts) -> Result<()> {
@@ -146,12 +148,19 @@ impl Supervisor<'_> {
             return Ok(());
         };
         self.verifying.remove(agent);
-        let Counts { retry, complete } = counts;
-        self.step(Event::WorkReleased { agent: agent.clone(), status, reason: reason.to_owned(), retry, complete })?;
+        let Counts { retry, complete, held } = counts;
+        let held = held.filter(|_| status == Status::Pending);
+        let gate = held.and_then(|held| Gate::holding(&work.task, held, env::now()));
+        let opened = gate.as_ref().map(|gate| (gate.id.to_string(), gate.reason.clone()));
+        let (reason_said, gate) = (reason.to_owned(), gate.map(Box::new));
+        self.step(Event::WorkReleased { agent: agent.clone(), status, reason: reason_said, retry, complete, gate })?;
         env::fault_point("settle.released");
         self.close_gate(GateKind::Question, &work.task, "the task was released")?;
         self.no_back_off(agent.as_str());
         self.tell(Notice::Released { agent: agent.clone(), task: work.task.clone(), status, reason: reason.to_owned() });
+        if let Some((id, reason)) = opened {
+            self.tell(Notice::GateOpened { id, reason, details: Vec::new() });
+        }
         self.context.store.save_snapshot()?;
         let every = self.context.config.checkpoints.periodic;
         if status == Status::Done && every > 0 && self.context.state().record.tasks_completed.is_multiple_of(every) {

@@ -16,7 +16,12 @@ use crate::error::{Code, Error, Result};
 /// How long running iterations may take to reach their boundary.
 const BOUNDARY: Duration = Duration::from_secs(5);
 
-/// Counts the signals that ask us to end; the second one ends the process at once.
+/// What comes so soon after a Ctrl+C is the same one: the terminal sends it to us and to the git that called us, which hands
+/// it on.
+const SAME: Duration = Duration::from_millis(250);
+
+/// Counts the signals that ask us to end. A second Ctrl+C ends the process at once; SIGTERM and SIGHUP never do, however
+/// often they come: who sends them is a program or a closed terminal, to the whole group and more than once.
 #[derive(Debug, Clone, Default)]
 pub struct Interrupts {
     count: Arc<AtomicUsize>,
@@ -25,8 +30,8 @@ pub struct Interrupts {
 }
 
 impl Interrupts {
-    /// Takes over SIGINT, SIGTERM and SIGHUP for this process. `leave` is called at the second signal, with the names of
-    /// the agents that still run; it must end the process.
+    /// Takes over SIGINT, SIGTERM and SIGHUP for this process. `leave` is called at the second Ctrl+C, with the names of the
+    /// agents that still run; it must end the process.
     ///
     /// # Errors
     /// `INTERNAL` where the signals cannot be taken.
@@ -36,9 +41,16 @@ impl Interrupts {
             .map_err(|e| Error::new(Code::Internal, "signals cannot be handled").because(e))?;
         let (count, running) = (Arc::clone(&interrupts.count), Arc::clone(&interrupts.running));
         std::thread::spawn(move || {
-            for _ in signals.forever() {
-                if count.fetch_add(1, Ordering::SeqCst) > 0 {
-                    leave(&running.lock().unwrap_or_else(PoisonError::into_inner));
+            let mut pressed: Option<Instant> = None;
+            for signal in signals.forever() {
+                count.fetch_add(1, Ordering::SeqCst);
+                if signal != SIGINT {
+                    continue;
+                }
+                match pressed {
+                    Some(before) if before.elapsed() < SAME => {}
+                    Some(_) => leave(&running.lock().unwrap_or_else(PoisonError::into_inner)),
+                    None => pressed = Some(Instant::now()),
                 }
             }
         });
@@ -70,7 +82,7 @@ impl Supervisor<'_> {
         let idle: Vec<_> = self.context.state().busy_agents().map(|agent| agent.id.clone()).collect();
         for agent in idle {
             if !self.running_agents().contains(&agent) {
-                self.halt(&agent, Halt::Stop)?;
+                self.halt(&agent, Halt::Stop, None)?;
             }
         }
         let left = self.running_agents();
