@@ -127,7 +127,14 @@ pub fn iteration(writer: &mut Writer, number: u64) {
         cost_usd: Some(0.25),
     };
     writer.push(Event::IterationEnded { agent: agent.clone(), token, report: Box::new(report) });
-    writer.push(Event::WorkReleased { agent, status: Status::Pending, reason: "next".into(), retry: false, complete: None });
+    writer.push(Event::WorkReleased {
+        agent,
+        status: Status::Pending,
+        reason: "next".into(),
+        retry: false,
+        complete: None,
+        gate: None,
+    });
     for text in ["looked at the failing test", "the build needs a newer compiler"] {
         writer.push(Event::Audited { id: task.clone(), text: text.into() });
     }

@@ -103,6 +103,12 @@ impl Afterwards {
         if retry { Self::Again } else { Self::Waits }
     }
 
+    /// Whether it is what older logs do not say.
+    #[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// As what the task is held, where it waits.
     pub const fn holds(self, held: Held) -> Option<Held> {
         match self {

@@ -103,7 +103,7 @@ pub enum Request {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tasks: Vec<CaseId>,
         /// What becomes of their tasks.
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "Afterwards::is_default")]
         afterwards: Afterwards,
     },
     /// End agents at once.
@@ -114,7 +114,7 @@ pub enum Request {
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tasks: Vec<CaseId>,
         /// What becomes of their tasks.
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "Afterwards::is_default")]
         afterwards: Afterwards,
     },
     /// Start no iteration; hold at the boundary.

@@ -8,6 +8,7 @@ use git_axiom::cli::progress::Progress;
 use git_axiom::domain::adapter;
 use git_axiom::domain::checkpoint::Trigger;
 use git_axiom::domain::event::By;
+use git_axiom::domain::gate::Afterwards;
 use git_axiom::domain::ids::{CaseId, CheckpointName};
 use git_axiom::domain::undo::Asked;
 use git_axiom::error::{Code, Error, Result};
@@ -163,7 +164,11 @@ impl Real {
 
     pub fn rollback_to(&self, name: &str) -> Result<()> {
         self.doing(false, |context| {
-            rollback::to_checkpoint(context, rollback::Wish { name, only: None, refs: rollback::LocalRefs::ComeBack }, true)
+            rollback::to_checkpoint(
+                context,
+                rollback::Wish { name, only: None, refs: rollback::LocalRefs::ComeBack, afterwards: Afterwards::Waits },
+                true,
+            )
         })
         .map(drop)
     }
@@ -179,7 +184,13 @@ impl Real {
     }
 
     pub fn rollback_task(&self, task: &str) -> Result<()> {
-        let wanted = rollback_task::Wanted { task: CaseId::new(task).unwrap(), cascade: false, target: None, resolve: false };
+        let wanted = rollback_task::Wanted {
+            task: CaseId::new(task).unwrap(),
+            cascade: false,
+            target: None,
+            resolve: false,
+            afterwards: Afterwards::Waits,
+        };
         let program = adapter::preset("shell").unwrap();
         let stop = Some(Options::attending(program));
         match self.doing(false, |context| rollback_task::run(context, &wanted, stop, &mut Progress::new(false)))? {

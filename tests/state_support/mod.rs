@@ -12,7 +12,7 @@ use git_axiom::domain::event::{By, Envelope, Event, OperationEnd};
 use git_axiom::domain::gate::{Afterwards, Decision, Gate, GateKind, Held};
 use git_axiom::domain::ids::{AgentId, CaseId, CheckpointName, GateId, RequestId, SessionId, Token, TxnId};
 use git_axiom::domain::names::{Oid, RefName};
-use git_axiom::domain::operation::{Operation, OperationKind, RefChange};
+use git_axiom::domain::operation::{GateChange, Operation, OperationKind, RefChange, Way};
 use git_axiom::domain::session::{Mode, Request, Session, SessionState};
 use git_axiom::domain::signal::Signal;
 use git_axiom::domain::state::State;
@@ -164,8 +164,12 @@ pub fn propose(state: &State, (kind, salt): Choice) -> Option<Event> {
             id: RequestId::new(format!("r{salt}")).ok()?,
             request: Request::Stop {
                 agents: vec![agent(salt)],
-                tasks: pick(&state.restorable.cases, salt).map(|(id, _)| id.clone()).into_iter().collect(),
-                afterwards: Afterwards::with_retry(salt.is_multiple_of(2)),
+                tasks: pick(&state.restorable.cases, salt)
+                    .filter(|_| is_later(salt))
+                    .map(|(id, _)| id.clone())
+                    .into_iter()
+                    .collect(),
+                afterwards: Afterwards::with_retry(is_later(salt) && salt.is_multiple_of(2)),
             },
         },
         10 => Event::RequestHandled { id: pick(&state.record.requests, salt)?.0.clone(), done: true, message: String::new() },
@@ -190,7 +194,8 @@ pub fn propose(state: &State, (kind, salt): Choice) -> Option<Event> {
         18 => {
             let status = [Status::Done, Status::Pending, Status::Blocked, Status::Failed][(salt % 4) as usize];
             let (agent, work) = work()?;
-            let held = if salt.is_multiple_of(3) { Gate::holding(&work.task, Held::Stopped, at()) } else { None };
+            let held =
+                if is_later(salt) && salt.is_multiple_of(3) { Gate::holding(&work.task, Held::Stopped, at()) } else { None };
             Event::WorkReleased {
                 agent,
                 status,
@@ -248,6 +253,11 @@ fn workspace(salt: u32) -> Workspace {
     Workspace { agent: agent(salt), path: format!("/w/{salt}"), branch: RefName::branch("axiom/x"), base: oid(salt) }
 }
 
+/// Whether fields are given that the fixtures' format, which is made with small numbers, did not have.
+fn is_later(salt: u32) -> bool {
+    salt > 1000
+}
+
 fn at() -> jiff::Timestamp {
     "2026-01-13T10:00:00.001Z".parse().unwrap()
 }
@@ -261,13 +271,18 @@ fn gate(salt: u32) -> Gate {
         details: vec!["a.txt".into()],
         opened_at: at(),
         decision: None,
-        held: salt.is_multiple_of(5).then_some(Held::RolledBack),
+        held: (is_later(salt) && salt.is_multiple_of(5)).then_some(Held::RolledBack),
     }
 }
 
 fn operation(salt: u32) -> Operation {
     let mut operation = Operation::new(OperationKind::Merge { task: case_id(salt % 50) }, format!("merge {salt}"));
     operation.refs = vec![RefChange { name: RefName::branch("main"), value: Change::new(Some(oid(1)), Some(oid(2))) }];
+    if is_later(salt) {
+        let way = if salt.is_multiple_of(2) { Way::BringBack } else { Way::PutAside };
+        let gate = Gate::holding(&case_id(salt % 50), Held::RolledBack, at());
+        operation.gates = gate.map(|gate| GateChange { gate, way }).into_iter().collect();
+    }
     operation
 }
 
