@@ -192,18 +192,8 @@ pub fn propose(state: &State, (kind, salt): Choice) -> Option<Event> {
         16 => token().map(|(agent, token)| Event::Signalled { agent, token, signal: signal(salt) })?,
         17 => token().map(|(agent, token)| Event::IterationEnded { agent, token, report: Box::new(report(salt)) })?,
         18 => {
-            let status = [Status::Done, Status::Pending, Status::Blocked, Status::Failed][(salt % 4) as usize];
             let (agent, work) = work()?;
-            let held =
-                if is_later(salt) && salt.is_multiple_of(3) { Gate::holding(&work.task, Held::Stopped, at()) } else { None };
-            Event::WorkReleased {
-                agent,
-                status,
-                reason: "because".into(),
-                retry: salt.is_multiple_of(2),
-                complete: None,
-                gate: held.map(Box::new),
-            }
+            released(agent, &work.task, salt)
         }
         19 => Event::GateOpened { gate: Box::new(gate(salt)) },
         20 => Event::GateDecided { id: pick(&state.restorable.gates, salt)?.0.clone(), decision: Decision::Approved },
@@ -216,6 +206,19 @@ pub fn propose(state: &State, (kind, salt): Choice) -> Option<Event> {
         26 => Event::OperationReversed { reason: "conflict".into() },
         _ => ended(state, salt),
     })
+}
+
+fn released(agent: AgentId, task: &CaseId, salt: u32) -> Event {
+    let status = [Status::Done, Status::Pending, Status::Blocked, Status::Failed][(salt % 4) as usize];
+    let held = if is_later(salt) && salt.is_multiple_of(3) { Gate::holding(task, Held::Stopped, at()) } else { None };
+    Event::WorkReleased {
+        agent,
+        status,
+        reason: "because".into(),
+        retry: salt.is_multiple_of(2),
+        complete: None,
+        gate: held.map(Box::new),
+    }
 }
 
 fn ended(state: &State, salt: u32) -> Event {
