@@ -29,7 +29,7 @@ const NAMED: usize = 10;
 pub(in crate::ops) use bytes::keep_bytes_replaced;
 pub(in crate::ops) use keep::{Kept, name_of as kept_ref};
 pub use steps::Done;
-pub(in crate::ops) use steps::{capture_with, extras_of, is_made_again, worktree};
+pub(in crate::ops) use steps::{capture_with, extras_of, is_made_again, is_there, worktree};
 
 /// An operation that was open and is not any more.
 #[derive(Debug)]

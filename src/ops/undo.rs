@@ -2,6 +2,7 @@
 //! value. What has changed since in the same places is a conflict, and nothing is touched; everything else stays.
 
 mod checkpoints;
+mod gone;
 mod needs;
 mod preview;
 mod since;
@@ -100,9 +101,9 @@ pub fn possible(ctx: &Context, most: usize) -> Result<Vec<Transaction>> {
 pub fn check(ctx: &Context, chosen: &Chosen) -> Result<Preview> {
     ctx.no_open_operation()?;
     let captured = if chosen.transaction.moves() { Some(checkpoint::capture_all(ctx)?) } else { None };
-    let operation = operation(ctx, chosen, captured.as_ref())?;
+    let (operation, left_out) = operation(ctx, chosen, captured.as_ref())?;
     journal::rehearse(ctx, &operation)?;
-    preview::preview(ctx, &operation, &lost_asides(&chosen.transaction))
+    preview::preview(ctx, &operation, &lost_asides(&chosen.transaction), left_out)
 }
 
 /// Takes a transaction back. Agents are stopped where their workspaces change. When it returns, all of it survives a power
@@ -133,7 +134,7 @@ fn locked(ctx: &mut Context, id: &TxnId) -> Result<Undone> {
         (safety, captured) = (Some(record), Some(taken));
         env::fault_point("undo.safe");
     }
-    let mut operation = operation(ctx, &chosen, captured.as_ref())?;
+    let (mut operation, left_out) = operation(ctx, &chosen, captured.as_ref())?;
     operation.safety = safety.as_ref().map(|record| record.name.clone());
     let main = ctx.repo.main_worktree()?;
     for worktree in operation.worktrees.iter_mut().filter(|worktree| Path::new(&worktree.path) == main.path()) {
@@ -142,7 +143,7 @@ fn locked(ctx: &mut Context, id: &TxnId) -> Result<Undone> {
     if let Some(captured) = &captured {
         journal::keep_bytes_replaced(ctx, &mut operation, captured)?;
     }
-    let mut preview = preview::preview(ctx, &operation, &lost_asides(&chosen.transaction))?;
+    let mut preview = preview::preview(ctx, &operation, &lost_asides(&chosen.transaction), left_out)?;
     let done = journal::run(ctx, operation.clone())?;
     env::fault_point("undo.before-tags");
     checkpoints::follow(ctx, &operation)?;
@@ -152,8 +153,9 @@ fn locked(ctx: &mut Context, id: &TxnId) -> Result<Undone> {
     Ok(Undone { preview, txn, safety, moved_aside, brought_back, still_aside })
 }
 
-/// The operation that takes a transaction back, given what is in the worktrees now.
-fn operation(ctx: &Context, chosen: &Chosen, captured: Option<&Captured>) -> Result<Operation> {
+/// The operation that takes a transaction back, given what is in the worktrees now, and the worktrees that it leaves out because
+/// they were removed since.
+fn operation(ctx: &Context, chosen: &Chosen, captured: Option<&Captured>) -> Result<(Operation, Vec<String>)> {
     let Chosen { transaction, what, redo } = chosen;
     needs::are_there(ctx, transaction)?;
     let kind = OperationKind::Undo { of: transaction.id.clone() };
@@ -173,17 +175,14 @@ fn operation(ctx: &Context, chosen: &Chosen, captured: Option<&Captured>) -> Res
     operation.stash.retain(|change| there.contains(&change.entry.id) == (change.way == Way::PutAside));
     let back = undo::state_back(transaction, ctx.state())?;
     (operation.edits, operation.mode) = (back.edits, back.mode);
+    let left_out = gone::leave_out(ctx, &transaction.id, &mut operation, captured)?;
     if let Some(captured) = captured {
         for change in &mut operation.worktrees {
             *change = rebased(ctx, transaction, change, captured)?;
         }
         for change in operation.workspaces.iter_mut().filter(|change| change.way == Way::PutAside) {
-            let Some(now) = captured.workspaces.iter().find(|now| now.state.path == change.workspace.path) else {
-                if change.lost {
-                    continue;
-                }
-                return Err(changed(&[format!("the workspace '{}' is gone", change.workspace.path)]));
-            };
+            // One that is gone is lost already.
+            let Some(now) = captured.workspaces.iter().find(|now| now.state.path == change.workspace.path) else { continue };
             change.lost = false;
             let head = &now.captured.capture.head;
             change.head = head_state(head);
@@ -195,7 +194,7 @@ fn operation(ctx: &Context, chosen: &Chosen, captured: Option<&Captured>) -> Res
     since::advances_are_clear(ctx, transaction)?;
     branches_are_free(ctx, &operation)?;
     checkpoints::names_are_free(ctx, &operation)?;
-    Ok(operation)
+    Ok((operation, left_out))
 }
 
 fn is_in_trash(change: &AsideChange) -> bool {

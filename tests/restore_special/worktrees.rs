@@ -142,3 +142,80 @@ fn a_worktree_of_the_users_own_that_is_gone_comes_back_as_the_hint_says() {
     // What was never one is no worktree, there or not.
     scratch.refused(&["rollback", "checkpoint", "held", "--worktree", "../nowhere"], "INVALID_INPUT", 2);
 }
+
+#[test]
+fn a_worktree_that_was_removed_since_is_left_out_of_an_undo_and_named() {
+    let (scratch, side) = with_side();
+    let path = side.to_str().unwrap();
+    let there = |args: &[&str]| scratch.git(&[&["-C", path], args].concat());
+    let then = scratch.git(&["rev-parse", "side"]);
+    there(&["commit", "-q", "-a", "-m", "side goes on"]);
+    let since = scratch.git(&["rev-parse", "side"]);
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--worktree", path, "--yes"]);
+    assert_eq!(scratch.git(&["rev-parse", "side"]), then);
+    let undo = scratch.json(&["log", "-n", "1"])["transactions"][0]["id"].as_str().unwrap().to_owned();
+    scratch.git(&["worktree", "remove", "--force", path]);
+    let dry = scratch.json(&["undo", &undo, "--dry-run"]);
+    assert_eq!((&dry["leftOut"], &dry["files"]), (&serde_json::json!([path]), &serde_json::json!([])), "{dry}");
+    let words = scratch.axiom(&["undo", &undo, "--dry-run"]);
+    assert!(words.contains(&format!("would leave out, for it was removed since: the worktree {path}")), "{words}");
+    let words = scratch.axiom(&["undo", &undo, "--yes"]);
+    assert!(words.contains(&format!("left out, for it was removed since: the worktree {path}")), "{words}");
+    assert_eq!(scratch.git(&["rev-parse", "side"]), since);
+    scratch.axiom(&["redo", "--yes"]);
+    assert_eq!(scratch.git(&["rev-parse", "side"]), then);
+    scratch.fsck();
+}
+
+#[test]
+fn where_all_that_changed_was_in_a_removed_worktree_that_is_said() {
+    let (scratch, side) = with_side();
+    std::fs::write(side.join("loose"), "edited\n").unwrap();
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--worktree", side.to_str().unwrap(), "--yes"]);
+    let id = scratch.json(&["log", "-n", "1"])["transactions"][0]["id"].as_str().unwrap().to_owned();
+    scratch.git(&["worktree", "remove", "--force", side.to_str().unwrap()]);
+    scratch.refused(&["undo", &id, "--dry-run"], "NOT_UNDOABLE", 1);
+    scratch.refused(&["undo", &id, "--yes"], "NOT_UNDOABLE", 1);
+}
+
+#[test]
+fn a_workspace_that_came_back_and_was_removed_since_is_left_out_and_nothing_of_another_worktree_is_touched() {
+    let (scratch, _side) = with_side();
+    let workspace = scratch.workspace("t1");
+    let path = workspace.to_str().unwrap();
+    scratch.write("a.txt", "edited\n");
+    std::fs::remove_dir_all(&workspace).unwrap();
+    scratch.git(&["worktree", "prune"]);
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    let id = scratch.json(&["log", "-n", "1"])["transactions"][0]["id"].as_str().unwrap().to_owned();
+    assert!(workspace.join("work").exists());
+    scratch.git(&["worktree", "remove", "--force", path]);
+    // Of the same name elsewhere: git gives it the same registration.
+    let other = scratch.path().with_file_name("other").join("ed-001-t1");
+    scratch.git(&["worktree", "add", "-q", "--detach", other.to_str().unwrap()]);
+    let dry = scratch.json(&["undo", &id, "--dry-run"]);
+    assert_eq!(dry["leftOut"], serde_json::json!([path]), "{dry}");
+    scratch.axiom(&["undo", &id, "--yes"]);
+    assert_eq!(scratch.read("a.txt"), "edited\n");
+    scratch.git(&["-C", other.to_str().unwrap(), "status"]);
+    scratch.axiom(&["redo", "--yes"]);
+    assert_eq!(scratch.read("a.txt"), "a\n");
+    scratch.git(&["-C", other.to_str().unwrap(), "status"]);
+}
+
+#[test]
+fn a_merge_into_a_worktree_that_was_removed_since_is_taken_back_on_its_branch() {
+    let (scratch, side) = with_side();
+    scratch.finish_task("t1");
+    scratch.git(&["config", "axiom.merge.target", "side"]);
+    let path = side.to_str().unwrap().to_owned();
+    scratch.git(&["-C", &path, "reset", "-q", "--hard"]);
+    let before = scratch.git(&["rev-parse", "side"]);
+    scratch.axiom(&["merge", "t1"]);
+    assert_ne!(scratch.git(&["rev-parse", "side"]), before);
+    scratch.git(&["worktree", "remove", "--force", &path]);
+    let id = scratch.json(&["log", "-n", "1"])["transactions"][0]["id"].as_str().unwrap().to_owned();
+    let undone = scratch.json(&["undo", &id, "--yes"]);
+    assert_eq!(undone["leftOut"], serde_json::json!([path]), "{undone}");
+    assert_eq!(scratch.git(&["rev-parse", "side"]), before);
+}

@@ -74,6 +74,7 @@ impl<'a> Answer<'a> {
             text.push_str(&format!("  would put back what was out of the way: {}\n", visible::line(place)));
         }
         text.push_str(&self.lost("cannot come back"));
+        text.push_str(&self.left_out("would leave out"));
         text
     }
 
@@ -90,6 +91,7 @@ impl<'a> Answer<'a> {
             text.push_str(&format!("still out of the way, for its place is taken: {}\n", visible::line(place)));
         }
         text.push_str(&self.lost("did not come back"));
+        text.push_str(&self.left_out("left out"));
         if let Some(name) = &self.safety {
             text.push_str(&format!("What was there before is in checkpoint {name}.\n"));
         }
@@ -102,6 +104,12 @@ impl<'a> Answer<'a> {
 }
 
 impl Answer<'_> {
+    /// Worktrees that were removed since.
+    fn left_out(&self, what: &str) -> String {
+        let paths = self.preview.left_out.iter();
+        paths.map(|path| format!("{what}, for it was removed since: the worktree {}\n", visible::line(path))).collect()
+    }
+
     /// What the trash was emptied of.
     fn lost(&self, what: &str) -> String {
         let asides =

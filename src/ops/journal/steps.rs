@@ -149,7 +149,10 @@ fn carry_advance(
 }
 
 /// Whether a worktree stands, so that something can be put back in it.
-fn is_there(ctx: &Context, path: &str) -> Result<bool> {
+///
+/// # Errors
+/// `GIT_FAILED`.
+pub(in crate::ops) fn is_there(ctx: &Context, path: &str) -> Result<bool> {
     let entry = ctx.repo.worktree_at(Path::new(path))?;
     Ok(entry.is_some_and(|entry| entry.present && entry.worktree.verify().is_ok()))
 }

@@ -34,6 +34,8 @@ pub struct Preview {
     pub mode: Option<Change<Mode>>,
     /// What was in the way and does not come back: it is no longer in the trash. Where it was, as absolute paths.
     pub lost: Vec<String>,
+    /// Worktrees that were removed since: nothing comes back in them. Absolute paths.
+    pub left_out: Vec<String>,
     /// What comes back from the trash if nothing else is in its place by then.
     #[serde(skip)]
     pub asides: Vec<AsideChange>,
@@ -90,11 +92,11 @@ pub struct WorkspaceChange {
     pub made_again: bool,
 }
 
-/// What an operation that takes something back is going to change, and what of it is `lost`.
+/// What an operation that takes something back is going to change, what of it is `lost`, and which worktrees it leaves out.
 ///
 /// # Errors
 /// `GIT_FAILED` where a tree is missing.
-pub(super) fn preview(ctx: &Context, operation: &Operation, lost: &[AsideChange]) -> Result<Preview> {
+pub(super) fn preview(ctx: &Context, operation: &Operation, lost: &[AsideChange], left_out: Vec<String>) -> Result<Preview> {
     let mut files = Vec::new();
     for change in &operation.worktrees {
         let first = files.len();
@@ -127,6 +129,7 @@ pub(super) fn preview(ctx: &Context, operation: &Operation, lost: &[AsideChange]
         cases: operation.edits.clone(),
         mode: operation.mode,
         lost: lost.iter().map(|change| Path::new(&change.worktree).join(change.path.to_path()).display().to_string()).collect(),
+        left_out,
         // In the order in which they were moved away.
         asides: operation.asides.iter().rev().filter(|aside| aside.way == Way::BringBack).cloned().collect(),
     })

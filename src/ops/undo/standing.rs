@@ -56,7 +56,7 @@ impl<'a> Standing<'a> {
         let in_worktrees = !(transaction.worktrees.is_empty() && transaction.workspaces.is_empty());
         let captured = if in_worktrees { Some(self.worktrees()?) } else { None };
         let chosen = Chosen { transaction: transaction.clone(), what: transaction.what.clone(), redo: false };
-        journal::check(self.ctx, &operation(self.ctx, &chosen, captured)?)
+        journal::check(self.ctx, &operation(self.ctx, &chosen, captured)?.0)
     }
 
     /// Whether the refs are where the transaction left them. A branch that all merges moved is read once.

@@ -1,0 +1,88 @@
+//! Worktrees of a transaction that were removed since: they are left out of its undo, and named.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::domain::ids::TxnId;
+use crate::domain::operation::{BranchAdvance, Operation, RefChange, Way};
+use crate::domain::text::Change;
+use crate::error::{Code, Error, Result};
+use crate::git::Head;
+use crate::ops::checkpoint::Captured;
+use crate::ops::context::Context;
+use crate::ops::journal;
+
+use super::capture_of;
+
+/// Takes out of an undo what would happen in worktrees that are gone; returns their paths. Their branches go back all the
+/// same, with the worktree in which they are checked out by now, if there is one. What was moved aside in them stays in the
+/// trash.
+///
+/// # Errors
+/// `NOT_UNDOABLE` where nothing is left to be done; `GIT_FAILED`.
+pub(super) fn leave_out(
+    ctx: &Context,
+    of: &TxnId,
+    operation: &mut Operation,
+    captured: Option<&Captured>,
+) -> Result<Vec<String>> {
+    let stands = |path: &str| match captured {
+        Some(captured) => Ok(capture_of(captured, path).is_some()),
+        None => journal::is_there(ctx, path),
+    };
+    let mut gone = BTreeSet::new();
+    let worktrees = operation.worktrees.iter().map(|change| &change.path);
+    let advances = operation.advances.iter().map(|change| &change.path);
+    let asides = operation.asides.iter().map(|change| &change.worktree);
+    for path in worktrees.chain(advances).chain(asides) {
+        if !stands(path)? {
+            gone.insert(path.clone());
+        }
+    }
+    operation.worktrees.retain(|change| !gone.contains(&change.path));
+    operation.asides.retain(|change| !gone.contains(&change.worktree));
+    let (gone_with, stay): (Vec<BranchAdvance>, Vec<BranchAdvance>) =
+        std::mem::take(&mut operation.advances).into_iter().partition(|change| gone.contains(&change.path));
+    operation.advances = stay;
+    for change in gone_with {
+        add_branch(ctx, change, operation)?;
+    }
+    // Whatever git still has of it goes to the trash, and comes back no sounder.
+    for change in operation.workspaces.iter_mut().filter(|change| change.way == Way::PutAside && !change.lost) {
+        if !stands(&change.workspace.path)? {
+            gone.insert(change.workspace.path.clone());
+            change.lost = true;
+            // Its name may be another worktree's by now.
+            let registered = ctx.repo.worktree_at(Path::new(&change.workspace.path))?;
+            change.git_dir = match registered {
+                Some(entry) => entry.worktree.git_dir().display().to_string(),
+                None => change.git_dir_trash.clone(),
+            };
+        }
+    }
+    if gone.is_empty() || changes_something(operation) {
+        return Ok(gone.into_iter().collect());
+    }
+    let all = gone.iter().map(|path| format!("'{path}'")).collect::<Vec<_>>().join(", ");
+    Err(Error::new(Code::NotUndoable, format!("all that '{of}' changed was in a worktree that was removed since"))
+        .why(all)
+        .hint("git axiom checkpoint list    shows what can still be gone back to"))
+}
+
+fn add_branch(ctx: &Context, change: BranchAdvance, operation: &mut Operation) -> Result<()> {
+    let worktrees = ctx.repo.worktrees()?;
+    let is_on = |head: &Head| head.branch() == Some(&change.branch);
+    let elsewhere = worktrees.iter().find(|entry| entry.present && entry.head.as_ref().is_some_and(is_on));
+    match elsewhere {
+        Some(entry) => operation.advances.push(BranchAdvance { path: entry.worktree.path_text()?, ..change }),
+        None => {
+            let value = Change::new(Some(change.commit.old), Some(change.commit.new));
+            operation.refs.push(RefChange { name: change.branch, value });
+        }
+    }
+    Ok(())
+}
+
+fn changes_something(operation: &Operation) -> bool {
+    !(operation.is_state_only() && operation.asides.is_empty() && operation.edits.is_empty() && operation.mode.is_none())
+}
