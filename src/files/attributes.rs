@@ -7,6 +7,7 @@ use std::path::Path;
 use rustix::fs::XattrFlags;
 use rustix::io::Errno;
 
+use crate::env;
 use crate::error::{Error, Result};
 
 /// Names and values.
@@ -86,6 +87,13 @@ fn is_none(error: Errno) -> bool {
     [Errno::NODATA, Errno::NOENT, Errno::NOTDIR, Errno::OPNOTSUPP, Errno::NOSYS].contains(&error)
 }
 
+/// Whether the file system at `place` has attributes of this name at all; it is asked for one, and nothing is set.
+pub fn knows_attribute(place: &Path, name: &[u8]) -> bool {
+    let mut none = [0_u8; 0];
+    let refused = env::refusal_point("files.attributes").is_err();
+    !refused && !matches!(rustix::fs::lgetxattr(place, name, &mut none[..]), Err(Errno::OPNOTSUPP | Errno::NOSYS))
+}
+
 /// Gives a file or folder exactly these attributes, an ACL last: from then on the mode is what that says. Nothing is
 /// synced; a crash leaves some of them set.
 ///
@@ -103,6 +111,7 @@ pub fn set_attributes(path: &Path, wanted: &Attributes) -> Result<()> {
     let differs = |(name, value): &(&Vec<u8>, &Vec<u8>)| now.get(*name) != Some(*value);
     let (acls, others): (Vec<_>, Vec<_>) = wanted.iter().filter(differs).partition(|(name, _)| name.as_slice() == ACL);
     for (name, value) in others.into_iter().chain(acls) {
+        env::refusal_point("files.attributes").map_err(|e| Error::io("set the attributes of", path, e))?;
         rustix::fs::lsetxattr(path, name.as_slice(), value, XattrFlags::empty()).map_err(failed)?;
     }
     Ok(())

@@ -23,7 +23,7 @@ mod step;
 mod whole;
 
 pub use append::{AppendFile, append_public, open_append};
-pub use attributes::{ACL, Attributes, DEFAULT_ACL, attribute, attributes, set_attributes};
+pub use attributes::{ACL, Attributes, DEFAULT_ACL, attribute, attributes, knows_attribute, set_attributes};
 pub use beneath::Beneath;
 pub use durable::{
     create_dir_all, create_dirs_unsynced, create_if_free, create_new, create_private_dir, create_public_dir, create_users_dir,

@@ -90,6 +90,7 @@ mod ownership;
 mod packed_memory;
 mod packed_refs;
 mod path_patterns;
+mod permissions_preflight;
 mod place;
 mod plain_files;
 mod program;

@@ -108,7 +108,8 @@ impl Repository {
     /// a full disk) is left to be done after the first change. A crash leaves them there.
     ///
     /// # Errors
-    /// `GIT_FAILED`, `DISK_FULL`, `IO_FAILED`; `REPOSITORY_UNSUPPORTED` where the trash is on another file system.
+    /// `GIT_FAILED`, `DISK_FULL`, `IO_FAILED`; `REPOSITORY_UNSUPPORTED` where the trash is on another file system;
+    /// `PERMISSIONS_LOST`.
     pub fn stage_restore(&self, restore: &Restore<'_>) -> Result<Staged> {
         let changes = self.without_left_out(restore, self.diff_trees(restore.from, restore.to)?)?;
         self.stage_changes(restore, &changes)

@@ -8,6 +8,7 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 
+use super::head::{Head, HeadTarget};
 use super::program::Output;
 use super::repository::{RefFormat, Repository};
 use super::worktree_list::Worktree;
@@ -214,17 +215,24 @@ impl Repository {
         let mut script = update_script(&edits);
         script.truncate(script.len() - COMMIT.len());
         script.extend_from_slice(b"abort\0");
-        let output = self.git().writing().args(["update-ref", "--stdin", "-z"]).stdin(script).run()?;
-        if output.ok() {
-            return Ok(());
-        }
-        let error = refused(&output);
-        let by_hook = output.stderr.contains("aborted by hook");
-        Err(if by_hook {
-            error.hint("the repository's hook 'reference-transaction' refuses this: see what it wants")
-        } else {
-            error
-        })
+        would_do(&self.git().writing().args(["update-ref", "--stdin", "-z"]).stdin(script).run()?)
+    }
+
+    /// As [`Repository::try_refs`], for pointing HEAD of a worktree elsewhere.
+    ///
+    /// # Errors
+    /// As [`Repository::try_refs`].
+    pub fn try_head(&self, worktree: &Worktree, now: &Head, target: &HeadTarget) -> Result<()> {
+        let line = match target {
+            HeadTarget::Branch(name) => format!("symref-update HEAD {name}"),
+            HeadTarget::Detached(commit) => {
+                format!("update HEAD {commit} {}", now.commit().map_or("", Oid::as_str)).trim_end().to_owned()
+            }
+        };
+        let script = format!("start\noption no-deref\n{line}\nprepare\nabort\n");
+        let output = self.git_in(worktree).writing().args(["update-ref", "--stdin"]).stdin(script).run()?;
+        // Before git 2.46 nobody was asked about branches that HEAD is to be on.
+        if output.stderr.contains("unknown command: symref-update") { Ok(()) } else { would_do(&output) }
     }
 
     /// As [`Repository::update_refs`], where some are refs of linked worktrees: git deletes such a ref only there. Each worktree's
@@ -305,6 +313,16 @@ pub(super) fn update_script(edits: &[RefEdit]) -> Vec<u8> {
     script.extend_from_slice(b"prepare\0");
     script.extend_from_slice(COMMIT);
     script
+}
+
+/// What git and its hooks said to a change that was given up again.
+fn would_do(output: &Output) -> Result<()> {
+    if output.ok() {
+        return Ok(());
+    }
+    let error = refused(output);
+    let by_hook = output.stderr.contains("aborted by hook");
+    Err(if by_hook { error.hint("the repository's hook 'reference-transaction' refuses this: see what it wants") } else { error })
 }
 
 fn refused(output: &Output) -> Error {

@@ -185,6 +185,7 @@ impl Repository {
         let foreign = self.foreign(restore, &changes)?;
         let mut not_made = None;
         let made;
+        let has_permissions = staged.is_some();
         let (staged, plan) = match restore.attempt {
             Attempt::First | Attempt::Again => {
                 let staged = match staged {
@@ -222,7 +223,9 @@ impl Repository {
         let (wanted, keeps) = (self.all_known(new_modes)?, self.keeps());
         let attempt = restore.attempt;
         let mut work = Work { root, trash, staged, foreign, wanted, keeps, attempt, not_made, report };
-        work.ready_all(&plan).map_err(vanished)?;
+        if !has_permissions {
+            work.ready_all(&plan).map_err(vanished)?;
+        }
         env::fault_point("git.restore-begin");
         work.remove_all(&plan)?;
         work.make_way_for_submodules()?;
@@ -234,13 +237,21 @@ impl Repository {
         Ok(work.report)
     }
 
-    /// The contents of what changes restore, ready in the trash of the restore.
+    /// The contents of what changes restore, ready in the trash of the restore, with the permissions that they will have.
     ///
     /// # Errors
-    /// As [`Repository::stage_restore`].
+    /// As [`Repository::stage_restore`]; `PERMISSIONS_LOST`.
     pub(super) fn stage_changes(&self, restore: &Restore<'_>, changes: &[TreeChange]) -> Result<Staged> {
-        Trash::open(restore.trash, restore.worktree.path())?;
-        self.write_staged(restore, &without_submodules(changes, &mut Vec::new()), restore.trash)
+        let (root, trash) = (restore.worktree.path(), Trash::open(restore.trash, restore.worktree.path())?);
+        let changes = without_submodules(changes, &mut Vec::new());
+        let staged = self.write_staged(restore, &changes, restore.trash)?;
+        let modes = restore.beside.map_or(&[][..], |beside| &beside.new.modes[..]);
+        let (wanted, keeps, report) = (self.all_known(modes)?, self.keeps(), RestoreReport::default());
+        let foreign = Foreign::default();
+        let work =
+            Work { root, trash, staged: &staged, foreign, wanted, keeps, attempt: restore.attempt, not_made: None, report };
+        changes.iter().filter(|change| change.new.is_some()).try_for_each(|change| work.make_ready(&change.path).map(drop))?;
+        Ok(staged)
     }
 
     /// The contents of what changes restore, ready in a folder below `parent`.

@@ -117,3 +117,43 @@ fn what_is_mounted_in_a_worktree_is_named_and_not_touched() {
     assert!(output.status.success(), "{:?}: {}", output.status.code(), String::from_utf8_lossy(&output.stderr));
     assert_eq!((scratch.read("a.txt"), scratch.read("sub/b.txt")), ("a\n".into(), "b\n".into()));
 }
+
+#[test]
+fn a_hook_that_refuses_a_switch_or_a_detached_head_is_asked_before_anything_is_changed() {
+    use std::os::unix::fs::PermissionsExt;
+    for detached_then in [false, true] {
+        let scratch = Scratch::new();
+        let (then, since): (&[&str], &[&str]) = match detached_then {
+            false => (&["switch", "-q", "main"], &["switch", "-q", "--detach"]),
+            true => (&["switch", "-q", "--detach"], &["switch", "-q", "main"]),
+        };
+        scratch.git(then);
+        scratch.axiom(&["checkpoint", "create", "safe"]);
+        scratch.git(since);
+        scratch.write("a.txt", "changed\n");
+        let hook = scratch.path().join(".git/hooks/reference-transaction");
+        scratch.write(
+            ".git/hooks/reference-transaction",
+            "#!/bin/sh\n[ \"$1\" = prepared ] && grep -q ' HEAD$' && exit 1; exit 0\n",
+        );
+        std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+        refused(&scratch, "GIT_FAILED", "reference-transaction");
+        std::fs::remove_file(hook).unwrap();
+        scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+        assert_eq!(scratch.read("a.txt"), "a\n");
+    }
+}
+
+#[test]
+fn a_hook_that_refuses_to_detach_a_workspace_is_asked_before_anything_is_changed() {
+    use std::os::unix::fs::PermissionsExt;
+    let scratch = Scratch::new();
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    scratch.open_task("t1");
+    scratch.write("a.txt", "changed\n");
+    let hook = scratch.path().join(".git/hooks/reference-transaction");
+    scratch.write(".git/hooks/reference-transaction", "#!/bin/sh\n[ \"$1\" = prepared ] && grep -q ' HEAD$' && exit 1; exit 0\n");
+    std::fs::set_permissions(&hook, std::fs::Permissions::from_mode(0o755)).unwrap();
+    refused(&scratch, "GIT_FAILED", "reference-transaction");
+    assert!(scratch.workspace("t1").exists());
+}

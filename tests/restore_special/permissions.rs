@@ -204,3 +204,24 @@ fn a_checkpoint_of_known_paths_holds_them_too() {
     assert_eq!(back[1..], now[1..]);
     assert!(!back[0].as_ref().unwrap().1.contains_key("user.unnamed"), "as of the checkpoint that it is built on");
 }
+
+#[test]
+fn what_the_file_system_has_not_or_refuses_is_found_before_anything_is_changed() {
+    let scratch = with_acls(false);
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    scratch.remove("key");
+    scratch.write("a.txt", "since\n");
+    let before = all(&scratch, &PATHS);
+    // Not there at all, as on exFAT; and there, but this one cannot be set, which only trying tells.
+    for (refuse, last) in
+        [("files.attributes:95", "--dry-run"), ("files.attributes:95", "--yes"), ("files.attributes:1:5+", "--yes")]
+    {
+        let output = scratch.axiom_with(&["rollback", "checkpoint", "safe", last], &[("AXIOM_TEST_REFUSE", refuse)]);
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(words.contains("error[PERMISSIONS_LOST]"), "{refuse} {last}: {words}");
+        assert!(!words.contains("everything was put back"), "it had begun: {words}");
+        assert_eq!((output.status.code(), all(&scratch, &PATHS)), (Some(4), before.clone()), "{refuse} {last}");
+    }
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    assert!(scratch.has("key"));
+}

@@ -3,22 +3,22 @@
 use std::path::Path;
 
 use crate::domain::names::{Oid, RefName};
-use crate::domain::operation::{Operation, Way, edit_fits};
+use crate::domain::operation::{HeadState, Operation, Way, edit_fits};
 use crate::domain::text::Change;
 use crate::error::{Code, Error, Result};
-use crate::git::{Attempt, Expected, IndexLock, RefEdit};
+use crate::git::{Attempt, Expected, HeadTarget, IndexLock, RefEdit};
 use crate::ops::context::Context;
 use crate::ops::trash;
 
 use super::mounts;
-use super::steps::{advance, is_at, restore, worktree};
+use super::steps::{advance, is_at, is_there, restore, worktree};
 
 /// Compares refs, HEADs, the way of advances, workspaces' places and case fields with what is expected, and looks for what
 /// would make a step fail: hooks that refuse, files and folders that cannot be changed, a trash that is none. Files are
 /// compared one by one when they are moved: each is in a capture by then.
 ///
 /// # Errors
-/// `CHANGED_MEANWHILE`, `GIT_FAILED`, `IN_THE_WAY`, `GIT_LOCKED`, `WORKSPACE_IN_THE_WAY`, `WORKSPACE_BROKEN`, `HOLDS_MOUNT`.
+/// `CHANGED_MEANWHILE`, `GIT_FAILED`, `IN_THE_WAY`, `PERMISSIONS_LOST`, `GIT_LOCKED`, `WORKSPACE_IN_THE_WAY`, `WORKSPACE_BROKEN`, `HOLDS_MOUNT`.
 pub(super) fn expectations(ctx: &Context, operation: &Operation) -> Result<()> {
     let mut changed = Vec::new();
     let names: Vec<RefName> = operation.refs.iter().map(|change| change.name.clone()).collect();
@@ -48,7 +48,10 @@ pub(super) fn expectations(ctx: &Context, operation: &Operation) -> Result<()> {
         })?;
     }
     for change in &operation.worktrees {
-        restore(ctx, change, ctx.txn(), Attempt::First, |ctx, restore| ctx.repo.check_obstacles(restore))?;
+        restore(ctx, change, ctx.txn(), Attempt::First, |ctx, restore| {
+            ctx.repo.check_obstacles(restore)?;
+            ctx.repo.check_permissions(restore)
+        })?;
     }
     trash::are_folders(ctx, operation)?;
     let moved = |name: &RefName, value: Change<Option<Oid>>| RefEdit {
@@ -62,6 +65,7 @@ pub(super) fn expectations(ctx: &Context, operation: &Operation) -> Result<()> {
         .iter()
         .map(|change| moved(&change.branch, Change::new(Some(change.commit.old.clone()), Some(change.commit.new.clone()))));
     ctx.repo.try_refs(&refs.chain(advances).collect::<Vec<_>>())?;
+    heads_may_move(ctx, operation)?;
     for change in &operation.workspaces {
         let taken = Path::new(&change.workspace.path).symlink_metadata().is_ok();
         match change.way {
@@ -73,6 +77,29 @@ pub(super) fn expectations(ctx: &Context, operation: &Operation) -> Result<()> {
         }
     }
     mounts::are_left_alone(ctx, operation)
+}
+
+/// Asks git, and so its hooks, whether each HEAD may be pointed to where the operation points it.
+fn heads_may_move(ctx: &Context, operation: &Operation) -> Result<()> {
+    for change in operation.worktrees.iter().filter(|change| change.head.old != change.head.new) {
+        let target = match &change.head.new {
+            HeadState::Branch(name) => HeadTarget::Branch(name.clone()),
+            HeadState::Detached(commit) => HeadTarget::Detached(commit.clone()),
+        };
+        let there = worktree(ctx, &change.path)?;
+        ctx.repo.try_head(&there, &ctx.repo.head(&there)?, &target)?;
+    }
+    // One that is put aside is on no branch any more.
+    for change in operation.workspaces.iter().filter(|change| change.way == Way::PutAside && !change.lost) {
+        let on_branch = matches!(change.head, HeadState::Branch(_));
+        if let Some(commit) = change.commit.as_ref().filter(|_| on_branch)
+            && is_there(ctx, &change.workspace.path)?
+        {
+            let there = worktree(ctx, &change.workspace.path)?;
+            ctx.repo.try_head(&there, &ctx.repo.head(&there)?, &HeadTarget::Detached(commit.clone()))?;
+        }
+    }
+    Ok(())
 }
 
 /// Finds out, for a preview, whether the contents could be made: a filter may fail. An operation makes them before its first

@@ -1,0 +1,61 @@
+//! Whether permissions can be given that a restore has to give, found out by looking before the first change.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use crate::domain::names::RepoPath;
+use crate::error::{Code, Error, Result, some_of};
+use crate::files;
+
+use super::history::TreeChange;
+use super::repository::Repository;
+use super::restore::Restore;
+
+/// So many are named.
+const NAMED: usize = 10;
+
+impl Repository {
+    /// Checks that the file system has the attributes and ACLs that a restore brings back, and that what stays in its place is
+    /// this user's to change; sets none. It costs nothing where no capture recorded anything that changes.
+    ///
+    /// # Errors
+    /// `PERMISSIONS_LOST` with each path and why; `GIT_FAILED`, `IO_FAILED`.
+    pub fn check_permissions(&self, restore: &Restore<'_>) -> Result<()> {
+        let Some(beside) = restore.beside else { return Ok(()) };
+        let (old, new) = (&beside.old.modes[..], &beside.new.modes[..]);
+        if new.is_empty() {
+            return Ok(());
+        }
+        let root = restore.worktree.path();
+        let changes = self.without_left_out(restore, self.diff_trees(restore.from, restore.to)?)?;
+        let written = |change: &TreeChange| change.new.is_some();
+        let written: BTreeSet<RepoPath> = changes.into_iter().filter(written).map(|change| change.path).collect();
+        let stays: Vec<RepoPath> = self.permissions_that_change(restore.worktree, (old, new), |path| written.contains(path))?;
+        let mut lost = Vec::new();
+        for one in new.iter().filter(|one| written.contains(&one.path) || stays.contains(&one.path)) {
+            let known = self.known(one)?;
+            let unknown = known.attributes.iter().flat_map(|attributes| attributes.keys());
+            if let Some(name) = unknown.into_iter().find(|name| !files::knows_attribute(root, name)) {
+                lost.push(format!("'{}' (the file system has no '{}')", one.path, String::from_utf8_lossy(name)));
+            } else if stays.contains(&one.path) && !is_ours_to_change(&root.join(one.path.to_path()))? {
+                lost.push(format!("'{}' (it is another user's)", one.path));
+            }
+        }
+        if lost.is_empty() {
+            return Ok(());
+        }
+        Err(Error::new(
+            Code::PermissionsLost,
+            format!("permissions, ACLs or attributes in '{}' cannot be put back", root.display()),
+        )
+        .why(some_of(&lost, NAMED))
+        .hint("nothing was changed; a file system that has them, or the owner, can do it"))
+    }
+}
+
+/// Whether this user may change the permissions of what is there.
+fn is_ours_to_change(place: &Path) -> Result<bool> {
+    let us = rustix::process::geteuid();
+    Ok(us.is_root() || files::metadata(place)?.is_none_or(|meta| meta.uid() == us.as_raw()))
+}
