@@ -151,13 +151,26 @@ impl Error {
     /// A file system error, always with its path. A full disk gets its own code.
     pub fn io(action: &str, path: &Path, cause: impl Into<std::io::Error>) -> Self {
         let cause: std::io::Error = cause.into();
-        let full = matches!(cause.kind(), std::io::ErrorKind::StorageFull | std::io::ErrorKind::QuotaExceeded);
+        use std::io::ErrorKind;
+        let full = matches!(cause.kind(), ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge);
+        let limit = limit_hit(&cause);
         let error =
             Self::new(if full { Code::DiskFull } else { Code::IoFailed }, format!("cannot {action} '{}'", path.display()));
         let denied = cause.kind() == std::io::ErrorKind::PermissionDenied;
         let error = error.because(cause);
         let error = if denied { error.hint("this user may not do that: see with 'ls -ld' whose it is") } else { error };
-        if full { error.hint("free some disk space and run the command again; nothing was lost") } else { error }
+        match limit {
+            Some(hint) => error.hint(hint),
+            None if full => error.hint("free some disk space and run the command again; nothing was lost"),
+            None => error,
+        }
+    }
+
+    /// A program or a thread that the system did not start: seldom because it is not there, mostly because of a limit.
+    pub fn cannot_start(what: &str, cause: std::io::Error) -> Self {
+        let hint = limit_hit(&cause);
+        let error = Self::new(Code::IoFailed, format!("{what} cannot be started")).because(cause);
+        hint.into_iter().fold(error, Self::hint)
     }
 
     /// Adds why it happened.
@@ -211,6 +224,24 @@ impl Error {
         matches!(self.code, Code::GitLocked | Code::DiskFull | Code::Busy)
     }
 
+    /// Whether it is no single folder's or agent's: a limit of the system, a full disk, an identity that is missing.
+    pub fn is_everybodys(&self) -> bool {
+        let of_the_system = matches!(
+            self.code,
+            Code::DiskFull
+                | Code::IdentityMissing
+                | Code::GitMissing
+                | Code::GitTooOld
+                | Code::Busy
+                | Code::GitLocked
+                | Code::ChangedMeanwhile
+                | Code::Interrupted
+                | Code::Internal
+        );
+        let io = self.cause.as_ref().and_then(|cause| cause.downcast_ref::<std::io::Error>());
+        of_the_system || io.is_some_and(|cause| limit_hit(cause).is_some())
+    }
+
     /// What happened, without the cause.
     pub fn what(&self) -> &str {
         &self.what
@@ -225,6 +256,20 @@ impl Error {
     pub fn hints(&self) -> &[String] {
         &self.hints
     }
+}
+
+/// The limit of the system that an error came from, as what to do about it.
+fn limit_hit(cause: &std::io::Error) -> Option<&'static str> {
+    use rustix::io::Errno;
+    let errno = Errno::from_io_error(cause)?;
+    let hints = [
+        (Errno::MFILE, "this process may have too few files open: see 'ulimit -n'; 1024 are enough"),
+        (Errno::NFILE, "the whole system has too many files open: end something, then run the command again"),
+        (Errno::AGAIN, "too many processes run, or memory is limited: see 'ulimit -u' and 'ulimit -v'"),
+        (Errno::NOMEM, "there is too little memory: see 'ulimit -v', end something, then run the command again"),
+        (Errno::FBIG, "files may not grow as large as this one must: see 'ulimit -f'"),
+    ];
+    hints.into_iter().find(|(one, _)| *one == errno).map(|(_, hint)| hint)
 }
 
 impl fmt::Display for Error {

@@ -16,6 +16,7 @@ use std::ffi::OsString;
 use clap::Parser;
 
 use crate::error::Exit;
+use crate::process::{finish_first, limits};
 use arguments::Cli;
 use screen::Screen;
 
@@ -32,10 +33,17 @@ pub fn run(arguments: Vec<OsString>) -> Exit {
         Err(error) => return report::usage(&error, json),
     };
     report::start_tracing();
+    limits::say_what_is_too_large();
     let mut screen = Screen::new(cli.global.json);
     let verb = cli.verb.name();
-    match crate::commands::dispatch(cli, &mut screen) {
-        Ok(exit) => exit,
+    match limits::check_memory().and_then(|()| crate::commands::dispatch(cli, &mut screen)) {
+        Ok(exit) => match finish_first::signal_that_waited() {
+            Some(signal) => {
+                screen.complain(&format!("{signal} came meanwhile: what was under way was finished first"));
+                Exit::Interrupted
+            }
+            None => exit,
+        },
         Err(error) => report::error(&mut screen, verb, &error),
     }
 }

@@ -164,7 +164,7 @@ impl CheckpointDocument {
     /// the path: the repository may have been moved since.
     pub fn main_coverage(&self) -> Option<&Coverage> {
         let is_linked = |path: &String| self.workspaces.iter().any(|workspace| workspace.path == *path);
-        let mut rest = self.coverage.iter().filter(|(path, coverage)| !coverage.missing && !is_linked(path));
+        let mut rest = self.coverage.iter().filter(|(path, coverage)| coverage.has_a_capture() && !is_linked(path));
         let (_, coverage) = rest.next()?;
         rest.next().is_none().then_some(coverage)
     }
@@ -280,6 +280,9 @@ pub struct Coverage {
     /// The whole worktree: its folder is gone.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub missing: bool,
+    /// The whole worktree: it could not be captured; why. Only an agent's workspace, or a place that is no worktree any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_captured: Option<String>,
     /// Everything but these paths, as it was when the checkpoint was made: of the rest, what an earlier one had is held.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub only: Option<OnlyPaths>,
@@ -311,9 +314,20 @@ impl Coverage {
         let Self { ignored, nested_repositories, too_large, special, unreadable, refused_names, .. } = self;
         // Of the others something is held: a submodule's commit, a file as git converts it.
         // Nor is what was not looked at left alone: what the earlier checkpoint had is what this one has.
-        let Self { dirty_submodules: _, converted: _, missing: _, only: _, included: _, excluded, over_include_limit, .. } = self;
+        let Self { dirty_submodules: _, converted: _, missing: _, not_captured: _, only: _, included: _, .. } = self;
+        let Self { excluded, over_include_limit, .. } = self;
         let others = [nested_repositories, too_large, special, unreadable, refused_names, excluded, over_include_limit];
         ignored.covers(path) || others.into_iter().any(|sample| sample.is_cut() || sample.covers(path))
+    }
+
+    /// Of a worktree that could not be captured.
+    pub fn of_nothing(why: impl Into<String>) -> Self {
+        Self { not_captured: Some(why.into()), ..Self::default() }
+    }
+
+    /// Whether there is a capture that this is about.
+    pub fn has_a_capture(&self) -> bool {
+        !self.missing && self.not_captured.is_none()
     }
 
     /// Whether more was ignored than is listed.
@@ -323,14 +337,14 @@ impl Coverage {
 
     /// Whether the capture holds everything that was in the worktree when it was made.
     pub fn is_complete(&self) -> bool {
-        !self.missing && self.only.is_none() && self.samples().iter().all(|sample| sample.count == 0)
+        self.has_a_capture() && self.only.is_none() && self.samples().iter().all(|sample| sample.count == 0)
     }
 
     /// What is not held, or not as it was, of every kind.
     pub fn samples(&self) -> [&PathSample; 10] {
         let Self { ignored, nested_repositories, dirty_submodules, too_large, special, .. } = self;
         let Self { unreadable, refused_names, converted, excluded, over_include_limit, .. } = self;
-        let Self { missing: _, only: _, included: _, .. } = self;
+        let Self { missing: _, not_captured: _, only: _, included: _, .. } = self;
         let named = [unreadable, refused_names, converted, excluded, over_include_limit];
         let [a, b, c, d, e] = named;
         [ignored, nested_repositories, dirty_submodules, too_large, special, a, b, c, d, e]

@@ -112,7 +112,8 @@ pub fn held_else(then: &Coverage, looked_at: &PathSet, seen: Coverage, is_there:
         PathSample { count, paths: paths.into_iter().take(LISTED).cloned().collect() }
     };
     let Coverage { ignored, nested_repositories, dirty_submodules, too_large, special, .. } = seen;
-    let Coverage { unreadable, refused_names, converted, excluded, over_include_limit, included, missing, only, .. } = seen;
+    let Coverage { unreadable, refused_names, converted, excluded, over_include_limit, included, .. } = seen;
+    let Coverage { missing, not_captured, only, .. } = seen;
     Coverage {
         ignored: join(&then.ignored, ignored),
         nested_repositories: join(&then.nested_repositories, nested_repositories),
@@ -126,6 +127,7 @@ pub fn held_else(then: &Coverage, looked_at: &PathSet, seen: Coverage, is_there:
         over_include_limit: join(&then.over_include_limit, over_include_limit),
         included: join(&then.included, included),
         missing,
+        not_captured,
         only,
     }
 }

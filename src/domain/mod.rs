@@ -35,3 +35,4 @@ pub mod touched;
 pub mod transaction;
 pub mod undo;
 pub mod view;
+pub mod wedge;

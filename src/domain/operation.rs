@@ -47,6 +47,17 @@ pub enum OperationKind {
     },
 }
 
+impl OperationKind {
+    /// Whether the next session finishes it unasked: what it was going to do by itself. What a human asked for waits for a
+    /// human, who may want it back instead.
+    pub fn is_finished_unasked(&self) -> bool {
+        match self {
+            Self::Merge { .. } | Self::DeleteCheckpoints { .. } => true,
+            Self::RollbackCheckpoint { .. } | Self::RollbackTask { .. } | Self::Undo { .. } => false,
+        }
+    }
+}
+
 /// A planned change of refs, worktrees, workspaces.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

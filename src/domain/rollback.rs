@@ -51,14 +51,20 @@ pub enum Fate {
     },
 }
 
-/// What becomes of the workspaces, by task. `standing` are the paths at which one stands now.
-pub fn workspaces(document: &CheckpointDocument, now: &Restorable, standing: &BTreeSet<String>) -> Vec<Fate> {
+/// What becomes of the workspaces, by task. `standing` are the paths at which one stands now; those at the paths in `left`
+/// could not be captured, and nothing becomes of them.
+pub fn workspaces(
+    document: &CheckpointDocument,
+    now: &Restorable,
+    standing: &BTreeSet<String>,
+    left: &BTreeSet<String>,
+) -> Vec<Fate> {
     let held = |task: &CaseId, workspace: &Workspace| {
         let same = |held: &&WorkspaceState| held.task_id.as_ref() == Some(task) && held.path == workspace.path;
         document.workspaces.iter().find(same)
     };
     let mut fates = Vec::new();
-    for (task, workspace) in &now.workspaces {
+    for (task, workspace) in now.workspaces.iter().filter(|(_, workspace)| !left.contains(&workspace.path)) {
         let then = document.state_snapshot.workspaces.get(task);
         let stays = then.is_some_and(|then| then.path == workspace.path && held(task, then).is_some());
         let (task, workspace) = (task.clone(), workspace.clone());
@@ -69,7 +75,7 @@ pub fn workspaces(document: &CheckpointDocument, now: &Restorable, standing: &BT
         }
     }
     for (task, workspace) in &document.state_snapshot.workspaces {
-        let Some(then) = held(task, workspace) else { continue };
+        let Some(then) = held(task, workspace).filter(|then| !left.contains(&then.path)) else { continue };
         let is_there =
             now.workspaces.get(task).is_some_and(|now| now.path == workspace.path) && standing.contains(&workspace.path);
         fates.push(if is_there {
@@ -103,8 +109,9 @@ pub fn refs(document: &CheckpointDocument, now: &BTreeMap<RefName, Oid>, state: 
 }
 
 /// The restorable state as it will be: that of the checkpoint, where what was active is pending (no retry counted), and
-/// only workspaces that stand afterwards are known. Cases that were added since are archived when the operation ends.
-pub fn restored(document: &CheckpointDocument, now: &Restorable, fates: &[Fate]) -> Restorable {
+/// only workspaces that stand afterwards are known, those too that are `left` as they are. Cases that were added since are
+/// archived when the operation ends.
+pub fn restored(document: &CheckpointDocument, now: &Restorable, fates: &[Fate], left: &BTreeSet<String>) -> Restorable {
     let mut restored = document.state_snapshot.clone();
     for (id, agent) in &now.agents {
         restored.agents.entry(id.clone()).or_insert_with(|| agent.clone());
@@ -118,6 +125,8 @@ pub fn restored(document: &CheckpointDocument, now: &Restorable, fates: &[Fate])
         })
         .collect();
     restored.workspaces.retain(|task, _| standing.contains(task));
+    let stays = now.workspaces.iter().filter(|(_, workspace)| left.contains(&workspace.path));
+    restored.workspaces.extend(stays.map(|(task, workspace)| (task.clone(), workspace.clone())));
     restored
 }
 
@@ -285,7 +294,7 @@ mod tests {
             now.workspaces.insert(task(id), workspace(path));
         }
         let standing = ["/a", "/c2", "/d"].map(str::to_owned).into();
-        let words: Vec<String> = workspaces(&document, &now, &standing)
+        let words: Vec<String> = workspaces(&document, &now, &standing, &BTreeSet::new())
             .into_iter()
             .map(|fate| match fate {
                 Fate::Restore { task, .. } => format!("restore {task}"),

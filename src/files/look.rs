@@ -31,6 +31,55 @@ pub fn list(folder: &Path) -> Result<Vec<DirEntry>> {
     }
 }
 
+/// What is at a path where a small file should be, in a folder that somebody else may have filled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Small {
+    /// There is nothing.
+    Nothing,
+    /// A small regular file, with this content.
+    Content(Vec<u8>),
+    /// Something else, in words.
+    Odd(&'static str),
+}
+
+impl Small {
+    /// The content, where it is a small regular file.
+    pub fn content(self) -> Option<Vec<u8>> {
+        match self {
+            Self::Content(content) => Some(content),
+            Self::Nothing | Self::Odd(_) => None,
+        }
+    }
+}
+
+/// Reads a small regular file. No link is followed, nothing is waited for (a FIFO), and no more than `limit` bytes are read.
+///
+/// # Errors
+/// `IO_FAILED` with the path.
+pub fn read_small(path: &Path, limit: u64) -> Result<Small> {
+    use rustix::fs::{Mode, OFlags, open};
+    use rustix::io::Errno;
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+    let file = match open(path, flags, Mode::empty()) {
+        Ok(file) => File::from(file),
+        Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Small::Nothing),
+        Err(Errno::LOOP | Errno::MLINK) => return Ok(Small::Odd("a symbolic link")),
+        // A socket.
+        Err(Errno::NXIO) => return Ok(Small::Odd("no file")),
+        Err(e) => return Err(Error::io("open", path, e)),
+    };
+    let meta = file.metadata().map_err(|e| Error::io("look at", path, e))?;
+    if meta.is_dir() {
+        return Ok(Small::Odd("a folder"));
+    }
+    if !meta.is_file() {
+        return Ok(Small::Odd("no file"));
+    }
+    let mut bytes = Vec::new();
+    file.take(limit + 1).read_to_end(&mut bytes).map_err(|e| Error::io("read", path, e))?;
+    Ok(if bytes.len() as u64 > limit { Small::Odd("too large") } else { Small::Content(bytes) })
+}
+
 /// The last bytes of a file, at most `limit`; `None` where there is none.
 ///
 /// # Errors
@@ -101,5 +150,29 @@ fn compare(first: &Path, second: &Path) -> Result<Compared> {
         }
         left.consume(length);
         right.consume(length);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use super::*;
+
+    #[test]
+    fn only_a_small_regular_file_is_read_and_nothing_is_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        std::fs::write(at("file"), b"12345").unwrap();
+        std::fs::create_dir(at("folder")).unwrap();
+        std::os::unix::fs::symlink(at("file"), at("link")).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, at("fifo"), rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
+        let read = |name: &str, limit| read_small(&at(name), limit).unwrap();
+        assert_eq!(read("file", 5), Small::Content(b"12345".to_vec()));
+        assert_eq!(read("file", 4), Small::Odd("too large"));
+        assert_eq!((read("nowhere", 5), read("file/below", 5)), (Small::Nothing, Small::Nothing));
+        assert_eq!((read("folder", 5), read("link", 5)), (Small::Odd("a folder"), Small::Odd("a symbolic link")));
+        assert_eq!((read("fifo", 5), read("socket", 5)), (Small::Odd("no file"), Small::Odd("no file")));
     }
 }

@@ -110,6 +110,7 @@ impl Repository {
         let tag_name = Self::checkpoint_tag(name);
         let tag = RefEdit { name: tag_name.clone(), expected: Expected::Absent, new: Some(object.clone()) };
         let note = BTreeMap::from([(object, Some(objects.json.clone()))]);
+        let mut last = None;
         for _ in 0..TRIES {
             let mut edits = vec![capture.clone()];
             edits.extend(self.edit_notes(&self.notes()?, &note)?);
@@ -128,12 +129,13 @@ impl Repository {
                     if e.code() == Code::GitLocked && !self.is_locked_by_others(&edits) {
                         return Err(e);
                     }
+                    last = Some(e);
                     wait_a_little();
                 }
                 Err(e) => return Err(e),
             }
         }
-        Err(Error::new(Code::Busy, format!("{NOTES} is changed by others all the time")).hint("try again"))
+        Err(self.others_were_first(&RefName::new(NOTES), last))
     }
 
     /// Whether the lock in the way is the one of the notes, which others take for a moment.
@@ -204,15 +206,19 @@ impl Repository {
     /// # Errors
     /// `BUSY` where others are always first; as [`Repository::update_refs`].
     pub fn set_notes(&self, notes: &BTreeMap<Oid, Option<Oid>>) -> Result<()> {
+        let mut last = None;
         for _ in 0..TRIES {
             let edits = self.edit_notes(&self.notes()?, notes)?;
             match self.update_refs(&edits, "git axiom: notes") {
                 Ok(()) => return Ok(()),
-                Err(e) if matches!(e.code(), Code::ChangedMeanwhile | Code::GitLocked) => wait_a_little(),
+                Err(e) if matches!(e.code(), Code::ChangedMeanwhile | Code::GitLocked) => {
+                    last = Some(e);
+                    wait_a_little();
+                }
                 Err(e) => return Err(e),
             }
         }
-        Err(Error::new(Code::Busy, format!("{NOTES} is changed by others all the time")).hint("try again"))
+        Err(self.others_were_first(&RefName::new(NOTES), last))
     }
 
     /// Writes the annotated tag on an empty commit on top of the one that was checked out.

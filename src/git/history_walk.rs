@@ -48,7 +48,7 @@ impl Repository {
         let (gix, start) = (self.gix().ok()?, gix_id(to).ok()?);
         let (send, receive) = sync_channel(WAITING);
         std::thread::scope(|scope| {
-            let reader = scope.spawn(move || read_all(&receive));
+            let reader = std::thread::Builder::new().spawn_scoped(scope, move || read_all(&receive)).ok()?;
             let mut part = Vec::with_capacity(PART);
             let walked = walk(&gix, start, |raw| {
                 part.push(raw);

@@ -58,7 +58,7 @@ impl Repository {
     /// The registration of a workspace: the one that names it, or that it names, or the one of its name that names nothing.
     fn registration_of(&self, path: &Path) -> Result<Option<PathBuf>> {
         let pointer = path.join(".git");
-        let there = files::read_optional(&pointer, SMALL).ok().flatten().unwrap_or_default();
+        let there = files::read_small(&pointer, SMALL)?.content().unwrap_or_default();
         let named = there.strip_prefix(b"gitdir: ").map(|named| path.join(path_of(trimmed(named))));
         let mut nameless = None;
         for entry in files::list(&self.common_dir().join("worktrees"))? {

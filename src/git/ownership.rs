@@ -46,10 +46,7 @@ pub(super) fn is_same_place(one: &Path, other: &Path) -> bool {
 /// `IO_FAILED`.
 pub fn named_by(folder: &Path) -> Result<Option<PathBuf>> {
     let pointer = folder.join(".git");
-    if !files::metadata(&pointer)?.is_some_and(|meta| meta.is_file()) {
-        return Ok(None);
-    }
-    let content = files::read_optional(&pointer, POINTER_LIMIT)?;
+    let content = files::read_small(&pointer, POINTER_LIMIT)?.content();
     let target = content.as_deref().and_then(|bytes| bytes.strip_prefix(b"gitdir: "));
     Ok(target.map(|target| folder.join(path_of(trimmed(target)))))
 }
@@ -83,6 +80,11 @@ impl Repository {
         }
         let names_back = folder_of(&git_dir)?.is_some_and(|back| is_same_place(&back, folder));
         Ok(Whose::Others(Other { git_dir, names_back }))
+    }
+
+    /// Whether git takes what is in a folder for a repository.
+    pub fn has_a_repository_in(&self, folder: &Path) -> bool {
+        super::nested::is_repository(folder)
     }
 
     /// The git directory of ours that a folder names.

@@ -6,9 +6,10 @@
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::thread::Builder;
 
 use crate::error::{Code, Error, Result};
 use crate::process::command::command;
@@ -27,6 +28,8 @@ pub struct Output {
     /// Standard error, as text.
     pub stderr: String,
     what: String,
+    /// The signal that ended it.
+    signal: Option<i32>,
     /// Whether one of the places that it writes to has no room left.
     full: bool,
 }
@@ -52,11 +55,18 @@ impl Output {
         let words = self.stderr.trim();
         let how = match self.code {
             Some(code) => format!("exit code {code}"),
-            None => "ended by a signal".to_owned(),
+            None => match self.signal {
+                Some(signal_hook::consts::SIGXFSZ) => "files may not grow as large as this one must: see 'ulimit -f'".to_owned(),
+                Some(signal) => format!("ended by signal {signal}"),
+                None => "ended by a signal".to_owned(),
+            },
         };
         let why = if words.is_empty() { how } else { words.replace('\n', "; ") };
         let locked = words.contains(".lock': File exists");
-        let full = self.full || words.contains("No space left on device") || words.contains("Disk quota exceeded");
+        let full = self.full
+            || self.signal == Some(signal_hook::consts::SIGXFSZ)
+            || words.contains("No space left on device")
+            || words.contains("Disk quota exceeded");
         if locked {
             return Error::new(Code::GitLocked, format!("{} found a lock file", self.what))
                 .why(why)
@@ -294,11 +304,13 @@ impl<'r> Git<'r> {
         let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
         let unread = |e| Error::new(Code::IoFailed, format!("cannot read what {what} prints")).because(e);
         let (parts, complaint) = std::thread::scope(|scope| {
-            let complaint = scope.spawn(move || {
+            let listen = move || {
                 let mut text = Vec::new();
                 stderr.map(|mut pipe| pipe.read_to_end(&mut text));
                 text
-            });
+            };
+            // What git complains of is not heard then; that it failed is.
+            let complaint = Builder::new().spawn_scoped(scope, listen).ok();
             let parts = stdout.map_or(Ok(()), |pipe| {
                 let (mut reader, mut part) = (BufReader::with_capacity(PIPE, pipe), Vec::new());
                 while reader.read_until(separator, &mut part).map_err(unread)? > 0 {
@@ -307,12 +319,13 @@ impl<'r> Git<'r> {
                 }
                 Ok(())
             });
-            (parts, complaint.join().unwrap_or_default())
+            (parts, complaint.and_then(|thread| thread.join().ok()).unwrap_or_default())
         });
         let status = child.wait().map_err(unread)?;
         parts?;
         let stderr = String::from_utf8_lossy(&complaint).into_owned();
-        let output = Output { code: status.code(), stdout: Vec::new(), stderr, what, full: false };
+        let (code, signal) = (status.code(), status.signal());
+        let output = Output { code, signal, stdout: Vec::new(), stderr, what, full: false };
         if output.ok() { Ok(()) } else { Err(output.error()) }
     }
 
@@ -336,7 +349,10 @@ fn started(command: &mut Command) -> Result<Child> {
     let folder = command.get_current_dir().map(Path::to_owned);
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|e| match folder {
         Some(folder) if !folder.is_dir() => Error::io("enter the folder", &folder, e),
-        Some(_) | None => Error::new(Code::GitMissing, "git cannot be started").because(e).hint("install git 2.40 or newer"),
+        Some(_) | None if e.kind() == std::io::ErrorKind::NotFound => {
+            Error::new(Code::GitMissing, "git cannot be started").because(e).hint("install git 2.40 or newer")
+        }
+        Some(_) | None => Error::cannot_start("git", e),
     })
 }
 
@@ -350,13 +366,17 @@ pub(super) fn run_captured(command: &mut Command, stdin: Option<&[u8]>, what: St
     let output = std::thread::scope(|scope| {
         if let (Some(mut pipe), Some(bytes)) = (pipe, stdin) {
             // git may end before it has read everything: its exit code tells, not our broken pipe.
-            scope.spawn(move || {
-                let _ = pipe.write_all(bytes);
-            });
+            let feed = move || drop(pipe.write_all(bytes));
+            if let Err(error) = Builder::new().spawn_scoped(scope, feed) {
+                // Without its input git must not come to an end of its own.
+                let _ = child.kill().and_then(|()| child.wait());
+                return Err(Error::cannot_start("a thread that feeds git", error));
+            }
         }
-        child.wait_with_output()
-    });
+        Ok(child.wait_with_output())
+    })?;
     let output = output.map_err(|e| Error::new(Code::IoFailed, format!("cannot read what {what} prints")).because(e))?;
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
-    Ok(Output { code: output.status.code(), stdout: output.stdout, stderr, what, full: false })
+    let (code, signal) = (output.status.code(), output.status.signal());
+    Ok(Output { code, signal, stdout: output.stdout, stderr, what, full: false })
 }

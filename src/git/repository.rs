@@ -144,7 +144,12 @@ impl Repository {
             }
             return Err(output.error());
         }
-        let unclear = || Error::new(Code::GitFailed, "cannot make sense of what 'git rev-parse' printed");
+        let unclear = || match String::from_utf8_lossy(&output.stdout).lines().count() {
+            more if more > 5 => Error::new(Code::RepositoryUnsupported, "the path of the repository has a line feed in it")
+                .why("what git says of such a path cannot be told apart from two paths")
+                .hint("mv 'OLD\nNAME' NEWNAME    then call git axiom there"),
+            _ => Error::new(Code::GitFailed, "cannot make sense of what 'git rev-parse' printed"),
+        };
         let lines: Vec<&[u8]> = output.stdout.strip_suffix(b"\n").ok_or_else(unclear)?.split(|b| *b == b'\n').collect();
         let [git_dir, common_dir, hash, refs, bare] = lines[..] else { return Err(unclear()) };
         let hash = match hash {

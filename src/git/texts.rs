@@ -27,6 +27,7 @@ impl Repository {
     pub fn store_texts(&self, texts: &[&[u8]]) -> Result<Vec<Oid>> {
         let blobs = texts.iter().map(|text| self.write_blob(text)).collect::<Result<Vec<_>>>()?;
         let name = RefName::new(TEXTS);
+        let mut last = None;
         for _ in 0..TRIES {
             let old = self.read_ref(&name)?;
             let old_tree = old.as_ref().map(|commit| self.read_commit(commit)).transpose()?.map(|commit| commit.tree);
@@ -41,11 +42,14 @@ impl Repository {
             let edit = RefEdit { name: name.clone(), expected: Expected::from_old(old), new };
             match self.update_refs(&[edit], "git axiom: texts") {
                 Ok(()) => return Ok(blobs),
-                Err(e) if matches!(e.code(), Code::ChangedMeanwhile | Code::GitLocked) => wait_a_little(),
+                Err(e) if matches!(e.code(), Code::ChangedMeanwhile | Code::GitLocked) => {
+                    last = Some(e);
+                    wait_a_little();
+                }
                 Err(e) => return Err(e),
             }
         }
-        Err(Error::new(Code::Busy, format!("{TEXTS} is changed by others all the time")).hint("try again"))
+        Err(self.others_were_first(&name, last))
     }
 
     /// A text.
@@ -54,6 +58,21 @@ impl Repository {
     /// `GIT_FAILED` where it is missing; `TOO_LARGE`.
     pub fn load_text(&self, id: &Oid) -> Result<Vec<u8>> {
         self.read_blob(id, TEXT_LIMIT)
+    }
+
+    /// Why one of our refs could not be changed at every try: somebody holds its lock, or a killed git left it; or others
+    /// really were first each time.
+    pub(super) fn others_were_first(&self, name: &RefName, last: Option<Error>) -> Error {
+        let lock = self.common_dir().join(format!("{name}.lock"));
+        match last {
+            Some(error) if error.code() == Code::GitLocked || lock.exists() => {
+                let what = format!("'{}' is there, and was not given up while we waited", lock.display());
+                Error::new(Code::GitLocked, what)
+                    .why("another git command holds it, or was killed and left it")
+                    .hint("git axiom recover --yes    removes it if nobody owns it; then run the command again")
+            }
+            Some(_) | None => Error::new(Code::Busy, format!("{name} is changed by others all the time")).hint("try again"),
+        }
     }
 
     fn with_texts(&self, old: Option<&Oid>, blobs: &[Oid]) -> Result<Oid> {

@@ -97,7 +97,11 @@ impl Worktree {
             return Ok(());
         }
         let pointer = self.path.join(".git");
-        let Some(content) = files::read_optional(&pointer, POINTER_LIMIT)? else { return broken("its .git file is gone") };
+        let content = match files::read_small(&pointer, POINTER_LIMIT)? {
+            files::Small::Content(content) => content,
+            files::Small::Nothing => return broken("its .git file is gone"),
+            files::Small::Odd(what) => return broken(&format!("its .git is {what}")),
+        };
         let Some(target) = content.strip_prefix(b"gitdir: ") else { return broken("its .git file is damaged") };
         let target = self.path.join(path_of(trimmed(target)));
         if is_same_place(&target, &self.git_dir) { Ok(()) } else { broken("its .git file points elsewhere") }

@@ -226,14 +226,12 @@ fn take_back(ctx: &Context, name: &CheckpointName, capture: Oid) -> Result<()> {
 
 fn publish(ctx: &mut Context, name: &CheckpointName, wanted: &Wanted) -> Result<(CheckpointDocument, Oid, Captured)> {
     let options = CaptureOptions { allow_unreadable: wanted.allow_unreadable, ..capture_options(ctx) };
-    let captured = match &wanted.only {
+    let mut captured = match &wanted.only {
         Some(paths) => known::capture(ctx, &options, paths)?,
         None => captures::capture_all_with(ctx, &options)?,
     };
     env::fault_point("checkpoint.captured");
-    for one in std::iter::once(&captured.main).chain(captured.workspaces.iter().map(|workspace| &workspace.captured)) {
-        ctx.repo.staged_can_be_read(&one.worktree, &one.capture)?;
-    }
+    captures::without_unreadable_index(ctx, &mut captured)?;
     let refs = ctx.repo.hold_local_refs()?;
     let document = document(ctx, name, wanted, &captured, &refs)?;
     let json = to_json(&document)?;

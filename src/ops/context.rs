@@ -7,7 +7,7 @@ use std::time::Duration;
 use crate::config::Config;
 use crate::domain::event::{By, Envelope, Event};
 use crate::domain::ids::{AgentId, TxnId};
-use crate::domain::state::State;
+use crate::domain::state::{OpenOperation, State};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};
@@ -36,10 +36,21 @@ pub struct Context {
     /// settles that first, so the folders of the original's workspaces are still in their places.
     pub unsettled: bool,
     author: Author,
+    /// Whether this holds the operation lock: then nobody else is carrying an operation out.
+    holds_operation_lock: bool,
     /// What looking at loose objects came to, where this was the first operation since the machine was started.
     pub proof: Proof,
     /// What was mended of workspaces before git was asked anything, for the next repair to say.
     pub mended: Vec<String>,
+}
+
+/// How an operation is doing that is open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    /// Somebody is carrying it out.
+    UnderWay,
+    /// Whoever carried it out has ended.
+    Interrupted,
 }
 
 /// The agent on whose behalf we run, below a keeper: verbs that decide for a human refuse then.
@@ -89,8 +100,17 @@ impl Context {
         let by = calling_agent().map_or(By::User, By::Agent);
         let author = Author { txn: fresh_txn()?, by };
         let (config, proof) = (Config::default(), Proof::default());
-        let mut context =
-            Self { repo: Arc::new(repo), store, config, said: Vec::new(), unsettled: false, author, proof, mended: Vec::new() };
+        let mut context = Self {
+            repo: Arc::new(repo),
+            store,
+            config,
+            said: Vec::new(),
+            unsettled: false,
+            author,
+            holds_operation_lock: false,
+            proof,
+            mended: Vec::new(),
+        };
         context.said = placement::settle(&mut context, purpose)?;
         context.unsettled = purpose == Purpose::Look && !context.said.is_empty();
         Ok(context)
@@ -196,8 +216,15 @@ impl Context {
                     .hint("wait for it to end, then run the command again"));
             }
         };
+        let held_before = std::mem::replace(&mut self.holds_operation_lock, true);
+        let outcome = self.below_operation_lock(&lock, work);
+        self.holds_operation_lock = held_before;
+        outcome
+    }
+
+    fn below_operation_lock<T>(&mut self, lock: &FileLock, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let repo = Arc::clone(&self.repo);
-        let _held = repo.hold_lock_in_children(&lock)?;
+        let _held = repo.hold_lock_in_children(lock)?;
         self.store.refresh()?;
         if !repo.objects_are_proved() {
             // A damaged registration makes every git command fail.
@@ -231,16 +258,37 @@ impl Context {
         }
     }
 
-    /// Refuses a verb that touches files or refs while an interrupted operation is open.
+    /// The operation that is open, and whether somebody is carrying it out at this moment, known with certainty from the
+    /// operation lock.
     ///
     /// # Errors
-    /// `OPERATION_OPEN`.
-    pub fn no_open_operation(&self) -> Result<()> {
-        match &self.state().record.open {
-            Some(open) => Err(Error::new(Code::OperationOpen, format!("'{}' was interrupted", open.operation.title))
-                .hint("git axiom rollback --continue    finishes it")
-                .hint("git axiom rollback --abort    reverses it")),
-            None => Ok(()),
+    /// `IO_FAILED`; the codes of a damaged log.
+    pub fn open_operation(&self) -> Result<Option<(OpenOperation, Progress)>> {
+        let Some(open) = self.state().record.open.clone() else { return Ok(None) };
+        if self.holds_operation_lock {
+            return Ok(Some((open, Progress::Interrupted)));
         }
+        if files::is_locked(&self.layout().operation_lock())? {
+            return Ok(Some((open, Progress::UnderWay)));
+        }
+        // It may have ended between the two looks.
+        let now = Store::load(self.layout().clone())?;
+        Ok(now.state().record.open.clone().map(|open| (open, Progress::Interrupted)))
+    }
+
+    /// Refuses a verb that touches files or refs while an operation is open.
+    ///
+    /// # Errors
+    /// `OPERATION_OPEN` where it was interrupted; `BUSY` where it is under way.
+    pub fn no_open_operation(&self) -> Result<()> {
+        let Some((open, progress)) = self.open_operation()? else { return Ok(()) };
+        let title = &open.operation.title;
+        Err(match progress {
+            Progress::Interrupted => Error::new(Code::OperationOpen, format!("'{title}' was interrupted"))
+                .hint("git axiom rollback --continue    finishes it")
+                .hint("git axiom rollback --abort    reverses it"),
+            Progress::UnderWay => Error::new(Code::Busy, format!("'{title}' is under way in another process"))
+                .hint("wait for it to end, then run the command again"),
+        })
     }
 }

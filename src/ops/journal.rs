@@ -22,6 +22,7 @@ use crate::error::{Code, Error, Result, some_of};
 use crate::git::Attempt;
 use crate::ops::context::Context;
 use crate::ops::trash;
+use crate::process::finish_first::finish_first;
 
 /// So many paths are named in an error.
 const NAMED: usize = 10;
@@ -75,6 +76,7 @@ pub fn run(ctx: &mut Context, operation: Operation) -> Result<Done> {
     let ready = steps::Contents::stage(ctx, &operation, &ctx.txn().clone())?;
     // Before the event that names it: a crash in between leaves a ref that is let go of with the others.
     keep::keep(ctx, &operation, &ctx.txn().clone())?;
+    let _finish_first = finish_first();
     env::fault_point("journal.before-begin");
     ctx.append(Event::OperationBegan { operation: Box::new(operation.clone()) })?;
     env::fault_point("journal.begun");
@@ -138,6 +140,7 @@ fn left_open(error: Error, second: &Error) -> Error {
 /// As the steps say; the operation stays open.
 pub fn finish_open(ctx: &mut Context) -> Result<Option<Ended>> {
     let Some(open) = ctx.state().record.open.clone() else { return Ok(None) };
+    let _finish_first = finish_first();
     if open.reversing {
         return reverse_steps(ctx, open).map(Some);
     }
@@ -172,6 +175,7 @@ pub fn end_open(ctx: &mut Context) -> Result<Option<Ended>> {
 /// open, reversing.
 pub fn reverse_open(ctx: &mut Context, reason: &str) -> Result<Option<Ended>> {
     let Some(mut open) = ctx.state().record.open.clone() else { return Ok(None) };
+    let _finish_first = finish_first();
     if !open.reversing {
         in_transaction(ctx, &open.txn, |ctx| ctx.append(Event::OperationReversed { reason: reason.to_owned() }))?;
         env::fault_point("journal.reversed");

@@ -28,4 +28,5 @@ pub mod texts;
 pub mod tidy;
 pub mod trash;
 pub mod undo;
+pub mod wedged;
 pub mod workspaces;

@@ -1,16 +1,24 @@
 //! `recover`: what a crash left, and putting it right.
 
+use std::time::{Duration, Instant};
+
 use serde::Serialize;
 
 use crate::domain::agent::Stage;
 use crate::domain::ids::{AgentId, CaseId};
-use crate::error::Result;
+use crate::domain::wedge::{Wedge, WedgeView};
+use crate::error::{Code, Error, Result};
+use crate::files;
 use crate::ops::context::Context;
 use crate::ops::supervise::notice::Watcher;
 use crate::ops::supervise::{self, Attend, Options};
-use crate::ops::{checkpoint, repair};
+use crate::ops::{checkpoint, repair, wedged};
 use crate::process::keeper_state;
 use crate::process::spec::KeeperState;
+
+/// How long an operation is waited for that is just ending, or whose git children are.
+const MOMENT: Duration = Duration::from_secs(2);
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// What there is to recover. Looking changes nothing.
 #[derive(Debug, Default, Serialize)]
@@ -18,6 +26,9 @@ use crate::process::spec::KeeperState;
 pub struct View {
     /// Whether there is anything to do.
     pub needed: bool,
+    /// Whether `recover --yes` does some of it.
+    #[serde(skip)]
+    pub repairs: bool,
     /// Iterations that go on, or whose result can be taken up.
     pub resumable: Vec<Orphan>,
     /// Tasks that become pending again, with a retry counted.
@@ -36,6 +47,8 @@ pub struct View {
     pub damaged_objects: Vec<String>,
     /// What is lost of such objects, in words.
     pub lost_objects: Vec<String>,
+    /// Whatever else verbs refuse for, with the way out of it.
+    pub wedges: Vec<WedgeView>,
 }
 
 /// A task that is active while no supervisor runs.
@@ -52,20 +65,23 @@ pub struct Orphan {
     pub reasoning: String,
 }
 
-/// Looks at what a crash left.
+/// Looks at what a crash left, and at whatever else verbs refuse for.
 ///
 /// # Errors
-/// `IO_FAILED`, `GIT_FAILED`.
-pub fn look(context: &Context) -> Result<View> {
+/// `BUSY` while an operation is under way; `IO_FAILED`, `GIT_FAILED`.
+pub fn look(context: &mut Context) -> Result<View> {
     let mut view = View::default();
     if context.supervisor_alive()? {
         return Ok(view);
     }
+    nothing_is_under_way(context)?;
+    let context = &*context;
     let state = context.state();
     view.operation = state.record.open.as_ref().map(|open| open.operation.title.clone());
+    view.wedges = wedged::find(context)?.iter().map(Wedge::view).collect();
     view.checkpoint = state.record.checkpoint_intent.as_ref().map(ToString::to_string);
     view.locks = context.repo.git_locks()?.iter().map(|lock| lock.path.display().to_string()).collect();
-    view.forgotten_checkpoints = checkpoint::look_for_lost(context, false)?.unknown.iter().map(ToString::to_string).collect();
+    view.forgotten_checkpoints = checkpoint::look_for_lost(context, true)?.unknown.iter().map(ToString::to_string).collect();
     if !context.repo.objects_are_proved() {
         view.damaged_objects = context.repo.doubtful_objects()?.iter().map(ToString::to_string).collect();
     }
@@ -100,13 +116,31 @@ pub fn look(context: &Context) -> Result<View> {
         }
     }
     let open_session = state.record.session.as_ref().is_some_and(|session| session.state.is_open());
-    view.needed = open_session
+    view.repairs = open_session
         || view.operation.is_some()
         || view.checkpoint.is_some()
         || !view.forgotten_checkpoints.is_empty()
         || !view.damaged_objects.is_empty()
+        || view.wedges.iter().any(|wedge| wedge.recovers)
         || !(view.resumable.is_empty() && view.reset.is_empty() && view.failed.is_empty());
+    view.needed = view.repairs || view.wedges.iter().any(|wedge| wedge.stops);
     Ok(view)
+}
+
+/// What an operation has not finished yet is no ruin: it is waited for, a moment.
+fn nothing_is_under_way(context: &mut Context) -> Result<()> {
+    let lock = context.layout().operation_lock();
+    let begun = Instant::now();
+    while files::is_locked(&lock)? {
+        if begun.elapsed() > MOMENT {
+            context.store.refresh()?;
+            context.no_open_operation()?;
+            return Err(Error::new(Code::Busy, "an operation (checkpoint, merge or repair) is under way in another process")
+                .hint("wait for it to end, then run the command again"));
+        }
+        std::thread::sleep(LOOK_AGAIN);
+    }
+    context.store.refresh().map(drop)
 }
 
 /// Does every safe repair: finishes or reverses what was interrupted, takes up results, resets what crashed. What still

@@ -9,7 +9,7 @@ use crate::ops::context::Context;
 use crate::ops::{checkpoint, journal, mend, merge, rollback_task, tidy, trash};
 
 /// A lock file of git's is only looked at when it has been left alone for this long.
-const LOCK_AGE: Duration = Duration::from_secs(2);
+pub(in crate::ops) const LOCK_AGE: Duration = Duration::from_secs(2);
 
 /// How often locks that are too new to tell are looked at again.
 const LOCK_LOOK: Duration = Duration::from_millis(100);
@@ -23,15 +23,34 @@ pub struct Repaired {
     pub left: Vec<String>,
 }
 
+/// What becomes of an interrupted operation that a human had asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HumansOperation {
+    /// It is finished, or reversed where that cannot be: a human asked for that now.
+    Finish,
+    /// Nothing is repaired before a human has said which way it ends.
+    Refuse,
+    /// It waits, and so does all that might get in its way.
+    Leave,
+}
+
 /// Puts right what can be put right safely.
 ///
 /// # Errors
-/// `BUSY` while an operation is under way; what an open operation says that can neither be finished nor reversed.
-pub fn repair(context: &mut Context) -> Result<Repaired> {
+/// `BUSY` while an operation is under way; `OPERATION_OPEN` where it shall be refused; what an open operation says that can
+/// neither be finished nor reversed.
+pub fn repair(context: &mut Context, humans: HumansOperation) -> Result<Repaired> {
     let mut report = Repaired::default();
     context.layout().ensure()?;
     let other_boot = !context.repo.objects_are_proved();
     context.with_operation_lock(|context| {
+        let open = context.state().record.open.as_ref();
+        let waits = open.is_some_and(|open| !open.operation.kind.is_finished_unasked());
+        match humans {
+            HumansOperation::Refuse if waits => context.no_open_operation()?,
+            HumansOperation::Leave if waits => return clear_locks(context, &mut report),
+            HumansOperation::Finish | HumansOperation::Refuse | HumansOperation::Leave => {}
+        }
         report.done.extend(std::mem::take(&mut context.mended));
         report.done.extend(mend::registrations(context)?);
         wait_for_new_locks(context)?;
@@ -140,7 +159,7 @@ fn close_settled(context: &Context, report: &mut Repaired) {
 /// What fails is no reason not to go on.
 fn heal_checkpoints(context: &mut Context, report: &mut Repaired) {
     let lost = context.repo.notes().is_ok_and(|notes| notes.are_lost());
-    match checkpoint::heal(context, false) {
+    match checkpoint::heal(context, true) {
         Ok(healed) => report.done.extend(healed.iter().map(|name| format!("checkpoint {name} was taken up or completed"))),
         Err(error) => report.left.push(format!("checkpoints were not looked after: {error}")),
     }

@@ -9,7 +9,7 @@ use crate::domain::session::{Request, SessionState};
 use crate::domain::state::State;
 use crate::domain::view::{TaskCounts, TaskProgress, count_tasks};
 use crate::error::Result;
-use crate::ops::context::Context;
+use crate::ops::context::{Context, Progress};
 use crate::ops::rollback_task::{Settling, settling};
 
 /// The answer of `git axiom status`; its JSON keys are a contract.
@@ -164,11 +164,22 @@ pub struct RecoveryView {
 /// `IO_FAILED` where the supervisor's lock cannot be looked at.
 pub fn status(context: &Context, now: Timestamp) -> Result<Status> {
     let alive = context.supervisor_alive()?;
-    Ok(Status { settling: settling(context)?, ..view(context.state(), alive, now) })
+    let operation = !matches!(context.open_operation()?, Some((_, Progress::Interrupted)));
+    Ok(Status { settling: settling(context)?, ..view(context.state(), Alive { supervisor: alive, operation }, now) })
 }
 
-/// The answer, from the state and whether the supervisor lives.
-pub fn view(state: &State, alive: bool, now: Timestamp) -> Status {
+/// Who lives of those that the state tells of.
+#[derive(Debug, Clone, Copy)]
+pub struct Alive {
+    /// The supervisor.
+    pub supervisor: bool,
+    /// Whoever carries the open operation out, where there is one.
+    pub operation: bool,
+}
+
+/// The answer, from the state and from who lives.
+pub fn view(state: &State, who: Alive, now: Timestamp) -> Status {
+    let alive = who.supervisor;
     let session = state.record.session.as_ref();
     let (tasks, progress) = count_tasks(state);
     let metadata = Metadata {
@@ -194,7 +205,7 @@ pub fn view(state: &State, alive: bool, now: Timestamp) -> Status {
         progress,
         gates: state.restorable.gates.values().filter(|gate| gate.decision.is_none()).map(GateView::from).collect(),
         settling: Vec::new(),
-        recovery: recovery(state, alive),
+        recovery: recovery(state, who),
     }
 }
 
@@ -208,15 +219,14 @@ fn session_state(state: &State, alive: bool) -> &'static str {
     }
 }
 
-fn recovery(state: &State, alive: bool) -> RecoveryView {
+fn recovery(state: &State, who: Alive) -> RecoveryView {
     let mut reasons = Vec::new();
-    if let Some(open) = &state.record.open {
-        // The supervisor's own merges are under way for a moment while it lives.
-        if !alive {
-            reasons.push(format!("'{}' was interrupted", open.operation.title));
-        }
+    if let Some(open) = &state.record.open
+        && !who.operation
+    {
+        reasons.push(format!("'{}' was interrupted", open.operation.title));
     }
-    if !alive {
+    if !who.supervisor {
         if state.record.session.as_ref().is_some_and(|session| session.state.is_open()) {
             reasons.push("the last session ended without saying so".to_owned());
         }

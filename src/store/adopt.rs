@@ -85,7 +85,11 @@ fn stored_files(layout: &Layout) -> Result<Vec<PathBuf>> {
 /// # Errors
 /// `IO_FAILED`.
 pub fn tidy(layout: &Layout, kept: Option<&Path>) -> Result<()> {
-    let all = segments::list(layout)?;
+    let all = match segments::list(layout) {
+        // Of a log whose first line is damaged nobody knows where it begins: it is one that is to be replaced.
+        Err(error) if super::rebuild::is_damage(&error) => return Ok(()),
+        listed => listed?,
+    };
     let begin = segments::beginning(&all, 0)?;
     let Some(first) = all.get(begin).and_then(|segment| segment.first) else { return Ok(()) };
     if !all[begin].begins_anew()? {

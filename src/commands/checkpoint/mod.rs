@@ -19,7 +19,7 @@ use crate::domain::checkpoint::{CheckpointRecord, Coverage, PathSample, Trigger}
 use crate::domain::ids::CheckpointName;
 use crate::domain::known_paths::OnlyCount;
 use crate::domain::names::{RefName, RepoPath};
-use crate::error::{Code, Error, Exit, Result};
+use crate::error::{Code, Error, Exit, Result, some_of};
 use crate::ops::checkpoint::{self, Wanted};
 
 /// Verbs on checkpoints.
@@ -191,6 +191,13 @@ fn summary(coverage: &BTreeMap<String, Coverage>) -> Option<String> {
     if gone > 0 {
         parts.push(words::count_of(gone, "worktree whose folder is gone", "worktrees whose folders are gone"));
     }
+    let not_captured: Vec<&String> =
+        coverage.iter().filter(|(_, one)| one.not_captured.is_some()).map(|(path, _)| path).collect();
+    if !not_captured.is_empty() {
+        let what =
+            words::count_of(not_captured.len() as u64, "worktree that cannot be captured", "worktrees that cannot be captured");
+        parts.push(format!("{what} ({})", some_of(&not_captured, 3)));
+    }
     (!parts.is_empty()).then(|| format!("not held: {}", parts.join(", ")))
 }
 
@@ -271,6 +278,9 @@ fn left_out(path_text: &str, coverage: &Coverage, sizes: &BTreeMap<String, u64>,
     }
     if coverage.missing {
         lines.push(format!("not held: '{path_text}', whose folder is gone"));
+    }
+    if let Some(why) = &coverage.not_captured {
+        lines.push(format!("not held: '{path_text}', which cannot be captured: {why}"));
     }
     for kind in KINDS {
         let sample = (kind.of)(coverage);

@@ -9,6 +9,7 @@ use super::{configured_program, open_configured_for, purpose};
 use crate::cli::arguments::Global;
 use crate::cli::progress::Progress;
 use crate::cli::screen::Screen;
+use crate::domain::wedge::WedgeView;
 use crate::error::{Code, Exit, Result};
 use crate::ops::context::called_by_human;
 use crate::ops::recover::{self, Orphan, View};
@@ -18,8 +19,10 @@ use crate::store::rebuild::Source;
 /// Arguments of `recover`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without --yes it only looks, and says what it would do. 'git axiom run' does the same repairs
-when it starts. Agents that still run go on; the next 'git axiom run' takes them over.")]
+Without --yes it only looks, and says what it would do; what no program can do for you is named
+with the commands that do it. 'git axiom run' does the same repairs when it starts, but for a
+rollback or undo that was interrupted: that waits for 'recover --yes', or for
+'git axiom rollback --continue' or '--abort'. Agents that still run go on; the next 'git axiom run' takes them over.")]
 pub struct Recover {
     /// Do every safe repair; with --from, begin anew without being asked
     #[arg(long, short)]
@@ -56,10 +59,14 @@ pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit>
         Err(error) if is_damage(error.code()) => return damaged::look(global, error, screen),
         Err(error) => return Err(error),
     };
-    let view = recover::look(&context)?;
+    let mut view = recover::look(&mut context)?;
     if args.yes {
         let options = Options::attending(configured_program(&context)?);
         recover::recover(&mut context, options, &mut Progress::new(false))?;
+        // What is left is for a human, and may be another thing than before.
+        let recovered = std::mem::take(&mut view.wedges).into_iter().filter(|wedge| wedge.recovers);
+        let left = recover::look(&mut context)?.wedges;
+        view.wedges = recovered.filter(|one| !left.contains(one)).chain(left.clone()).collect();
     }
     let answer = Answer { recovered: args.yes, view };
     screen.answer(&answer, || in_words(&answer))?;
@@ -72,7 +79,7 @@ fn is_damage(code: Code) -> bool {
 
 fn in_words(answer: &Answer) -> String {
     let view = &answer.view;
-    if !view.needed && view.locks.is_empty() && view.lost_objects.is_empty() {
+    if !view.needed && view.wedges.is_empty() && view.locks.is_empty() && view.lost_objects.is_empty() {
         return "Nothing has to be recovered.\n".to_owned();
     }
     let mut text = String::new();
@@ -107,6 +114,20 @@ fn in_words(answer: &Answer) -> String {
     for words in &view.lost_objects {
         text.push_str(&format!("lost       {words}\n"));
     }
-    text.push_str(if answer.recovered { "Recovered.\n" } else { "Nothing was changed. To do it: git axiom recover --yes\n" });
+    let (by_us, by_hand): (Vec<&WedgeView>, Vec<&WedgeView>) = view.wedges.iter().partition(|wedge| wedge.recovers);
+    let is_named = |wedge: &WedgeView| view.locks.iter().any(|lock| wedge.what.contains(lock.as_str()));
+    for wedge in by_us.iter().filter(|wedge| !is_named(wedge)) {
+        text.push_str(&format!("repair     {}\n", wedge.what));
+    }
+    for wedge in &by_hand {
+        text.push_str(&format!("by hand    {}\n", wedge.what));
+        text.extend(wedge.hints.iter().map(|hint| format!("           {hint}\n")));
+    }
+    text.push_str(match (answer.recovered, by_hand.is_empty(), view.repairs || !view.locks.is_empty()) {
+        (true, true, _) => "Recovered.\n",
+        (true, false, _) => "Recovered, but for what is to be done by hand.\n",
+        (false, _, true) => "Nothing was changed. To do it: git axiom recover --yes\n",
+        (false, _, false) => "Nothing was changed.\n",
+    });
     text
 }

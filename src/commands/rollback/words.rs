@@ -191,6 +191,7 @@ fn action(key: &str) -> &str {
         "putAside" => "put aside",
         "madeAgain" => "made again",
         "forgotten" => "forgotten, its folder is gone",
+        "notCaptured" => "cannot be captured, and stays as it is",
         "broughtBack" => "brought back",
         "replaced" => "replaced by another",
         other => other,

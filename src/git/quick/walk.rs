@@ -126,7 +126,8 @@ impl<'a> Walk<'a> {
         self.lock().waiting.extend(tasks);
         let threads = std::thread::available_parallelism().map_or(1, usize::from).min(4);
         let mut seen = std::thread::scope(|scope| {
-            let threads: Vec<_> = (1..threads).map(|_| scope.spawn(|| self.work())).collect();
+            let threads: Vec<_> =
+                (1..threads).filter_map(|_| std::thread::Builder::new().spawn_scoped(scope, || self.work()).ok()).collect();
             let mut seen = self.work();
             for thread in threads {
                 let Ok(more) = thread.join() else {

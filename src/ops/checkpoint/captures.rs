@@ -1,6 +1,6 @@
 //! Capturing all worktrees at one moment, in parallel.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -53,6 +53,14 @@ pub struct Captured {
     pub nowhere: Vec<PathBuf>,
 }
 
+impl Captured {
+    /// Where workspaces are that could not be captured: nothing is done to them.
+    pub fn not_captured(&self) -> BTreeSet<String> {
+        let without = self.coverage.iter().filter(|(_, coverage)| coverage.not_captured.is_some());
+        without.map(|(path, _)| path.clone()).collect()
+    }
+}
+
 /// Which worktrees there are.
 #[derive(Debug)]
 pub(super) struct There {
@@ -88,18 +96,46 @@ pub fn capture_all(ctx: &Context) -> Result<Captured> {
 
 /// As [`capture_all`], leaving out what `options` say.
 pub(super) fn capture_all_with(ctx: &Context, options: &CaptureOptions) -> Result<Captured> {
-    let There { worktrees, coverage, linked } = there(ctx)?;
-    let mut captures = {
+    let There { worktrees, mut coverage, linked } = there(ctx)?;
+    let outcomes = {
         let still = Still::hold(ctx);
-        let captures = capture_in_parallel(&ctx.repo, &worktrees, options)?;
+        let outcomes = capture_in_parallel(&ctx.repo, &worktrees, options)?;
         still.release();
-        captures
+        outcomes
     };
-    if let (Some(main), Some(capture)) = (worktrees.first(), captures.first_mut()) {
-        excluded::name_users_own(ctx, (main, &linked), &mut capture.coverage)?;
+    let mut captured = Vec::with_capacity(worktrees.len());
+    for (worktree, outcome) in worktrees.into_iter().zip(outcomes) {
+        match outcome {
+            Ok(capture) => captured.push((CapturedWorktree { worktree, capture }, None)),
+            // What is in an agent's folder only ever costs that agent; the user's own worktrees fail closed.
+            Err(error) if owner(ctx.state(), worktree.path()).is_some() && !error.is_everybodys() => {
+                coverage.insert(worktree.path_text()?, Coverage::of_nothing(error.to_string()));
+            }
+            Err(error) => return Err(error),
+        }
     }
-    let both = worktrees.into_iter().zip(captures);
-    together(ctx, both.map(|(worktree, capture)| (CapturedWorktree { worktree, capture }, None)).collect(), coverage)
+    if let Some((CapturedWorktree { worktree, capture }, _)) = captured.first_mut() {
+        excluded::name_users_own(ctx, (worktree, &linked), &mut capture.coverage)?;
+    }
+    together(ctx, captured, coverage)
+}
+
+/// Takes out of captures the agents' workspaces of which something that is staged cannot be read.
+///
+/// # Errors
+/// As that of the user's own worktrees says.
+pub(super) fn without_unreadable_index(ctx: &Context, captured: &mut Captured) -> Result<()> {
+    ctx.repo.staged_can_be_read(&captured.main.worktree, &captured.main.capture)?;
+    for one in std::mem::take(&mut captured.workspaces) {
+        match ctx.repo.staged_can_be_read(&one.captured.worktree, &one.captured.capture) {
+            Ok(()) => captured.workspaces.push(one),
+            Err(error) if one.state.task_id.is_some() && !error.is_everybodys() => {
+                captured.coverage.insert(one.state.path, Coverage::of_nothing(error.to_string()));
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 /// Writes all that a capture of now would hold, for what of it was damaged and put aside: what cannot be captured is left to
@@ -128,16 +164,15 @@ pub(super) fn there(ctx: &Context) -> Result<There> {
     let mut coverage = BTreeMap::new();
     let mut known = Vec::new();
     for entry in ctx.repo.worktrees()?.into_iter().filter(|entry| !entry.worktree.is_main()) {
-        known.push(entry.worktree.path().to_owned());
-        if gone(entry.worktree.path())? {
-            coverage.insert(entry.worktree.path().display().to_string(), Coverage { missing: true, ..Coverage::default() });
-        } else if is_others(ctx, entry.worktree.path())? {
-            // Of a copied repository, for example: the folder is the original's worktree, and held there.
-            coverage.insert(entry.worktree.path().display().to_string(), Coverage { missing: true, ..Coverage::default() });
-        } else {
-            // Before anything is captured.
-            entry.worktree.path_text()?;
-            worktrees.push(entry.worktree);
+        let path = entry.worktree.path();
+        known.push(path.to_owned());
+        match in_the_place_of(ctx, &entry.worktree)? {
+            None => {
+                // Before anything is captured.
+                entry.worktree.path_text()?;
+                worktrees.push(entry.worktree);
+            }
+            Some(nothing) => drop(coverage.insert(path.display().to_string(), nothing)),
         }
     }
     for workspace in ctx.state().restorable.workspaces.values() {
@@ -145,11 +180,11 @@ pub(super) fn there(ctx: &Context) -> Result<There> {
         if known.iter().any(|known| known == path || known.canonicalize().ok() == path.canonicalize().ok()) {
             continue;
         }
-        if !gone(path)? {
-            let what = format!("the workspace '{}' is no longer a worktree of this repository", workspace.path);
-            return Err(Error::new(Code::WorkspaceBroken, what).hint("git axiom recover --yes    repairs it"));
-        }
-        coverage.insert(workspace.path.clone(), Coverage { missing: true, ..Coverage::default() });
+        let nothing = match gone(path)? {
+            true => Coverage { missing: true, ..Coverage::default() },
+            false => Coverage::of_nothing("it is no longer a worktree of this repository"),
+        };
+        coverage.insert(workspace.path.clone(), nothing);
     }
     Ok(There { worktrees, coverage, linked: known })
 }
@@ -176,9 +211,25 @@ pub(super) fn together(
     Ok(Captured { main, workspaces, refs: refs(ctx)?, coverage, looked_at_all: None, nowhere: Vec::new() })
 }
 
-/// Whether a folder that an entry of ours names is another repository's worktree.
-fn is_others(ctx: &Context, path: &Path) -> Result<bool> {
-    Ok(matches!(ctx.repo.whose(path)?, Whose::Others(_)))
+/// What the coverage says of a linked worktree in whose place there is something else; `None` where it stands.
+///
+/// # Errors
+/// `WORKSPACE_BROKEN` where a worktree of the user's own has lost its `.git`, and only that.
+fn in_the_place_of(ctx: &Context, worktree: &Worktree) -> Result<Option<Coverage>> {
+    let path = worktree.path();
+    if gone(path)? {
+        return Ok(Some(Coverage { missing: true, ..Coverage::default() }));
+    }
+    // Of a copied repository, for example: the folder is the original's worktree, and held there.
+    if let Whose::Others(other) = ctx.repo.whose(path)? {
+        return Ok(Some(Coverage::of_nothing(format!("its .git names '{}'", other.git_dir.display()))));
+    }
+    match worktree.verify() {
+        Ok(()) => Ok(None),
+        Err(error) if owner(ctx.state(), path).is_some() => Ok(Some(Coverage::of_nothing(error.to_string()))),
+        Err(_) if ctx.repo.has_a_repository_in(path) => Ok(Some(Coverage::of_nothing("a repository of its own is in its place"))),
+        Err(error) => Err(error),
+    }
 }
 
 fn gone(path: &Path) -> Result<bool> {
@@ -213,8 +264,12 @@ fn owner<'s>(state: &'s State, path: &Path) -> Option<(&'s crate::domain::ids::C
     state.restorable.workspaces.iter().find(|(_, workspace)| same(&workspace.path))
 }
 
-/// The captures in the order of `worktrees`. One that fails fails them all.
-fn capture_in_parallel(repo: &Repository, worktrees: &[Worktree], options: &CaptureOptions) -> Result<Vec<WorktreeCapture>> {
+/// The captures in the order of `worktrees`, those too that failed.
+fn capture_in_parallel(
+    repo: &Repository,
+    worktrees: &[Worktree],
+    options: &CaptureOptions,
+) -> Result<Vec<Result<WorktreeCapture>>> {
     let next = Mutex::new(0_usize);
     let take = || {
         let mut next = next.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
@@ -229,15 +284,20 @@ fn capture_in_parallel(repo: &Repository, worktrees: &[Worktree], options: &Capt
         done
     };
     let mut all = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..worktrees.len().min(AT_ONCE)).map(|_| scope.spawn(worker)).collect();
-        let joined: Vec<_> = threads.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
-        joined.into_iter().flat_map(Result::unwrap_or_default).collect::<Vec<_>>()
+        // A system that has no thread for us still has this one.
+        let begin = |_| std::thread::Builder::new().spawn_scoped(scope, worker).ok();
+        let threads: Vec<_> = (1..worktrees.len().min(AT_ONCE)).filter_map(begin).collect();
+        let mut all = worker();
+        for thread in threads {
+            all.extend(thread.join().unwrap_or_default());
+        }
+        all
     });
     all.sort_by_key(|(number, _)| *number);
     if all.len() != worktrees.len() {
         return Err(Error::new(Code::Internal, "a capture ended without a result"));
     }
-    all.into_iter().map(|(_, outcome)| outcome).collect()
+    Ok(all.into_iter().map(|(_, outcome)| outcome).collect())
 }
 
 /// Target and task branches, and the branch that is checked out in the main worktree.

@@ -34,8 +34,8 @@ pub(super) fn capture(ctx: &Context, options: &CaptureOptions, paths: &[PathBuf]
     let named = by_worktree(&worktrees, paths)?;
     let asked = named.clone();
     let why = match complete(ctx) {
-        Ok(complete) => match of_all(ctx, options, &complete, (worktrees, named))? {
-            Ok(mut captured) => {
+        Ok(complete) => match of_all(ctx, options, &complete, (worktrees, named)) {
+            Ok(Ok(mut captured)) => {
                 if let Some((main, _)) = captured.first_mut() {
                     let coverage = &mut main.capture.coverage;
                     excluded::name_again(ctx, (&main.worktree, &linked), coverage)?;
@@ -43,7 +43,10 @@ pub(super) fn capture(ctx: &Context, options: &CaptureOptions, paths: &[PathBuf]
                 let nowhere = nowhere(ctx, &complete, &captured, &asked)?;
                 return Ok(Captured { nowhere, ..together(ctx, captured, coverage)? });
             }
-            Err(why) => why,
+            Ok(Err(why)) => why,
+            // It may be one agent's folder: then the others are captured.
+            Err(error) if !error.is_everybodys() => error.to_string(),
+            Err(error) => return Err(error),
         },
         Err(why) => why,
     };

@@ -13,7 +13,7 @@ use crate::ops::context::Context;
 
 use super::branches::{add_detached, add_refs, branches_are_free};
 use super::left_alone::left_alone;
-use super::preview::Preview;
+use super::preview::{Preview, WorkspaceLine};
 use super::refs::{LocalRefs, add_local_refs, add_moved_branches, since};
 use super::workspace::add_workspace;
 use super::worktree::{add_worktree, worktree_change};
@@ -38,8 +38,9 @@ pub(super) fn make(
 ) -> Result<Plan> {
     let now = &ctx.state().restorable;
     let standing: BTreeSet<String> = captured.workspaces.iter().map(|w| w.state.path.clone()).collect();
-    let fates = rollback::workspaces(document, now, &standing);
-    let restored = rollback::restored(document, now, &fates);
+    let left = captured.not_captured();
+    let fates = rollback::workspaces(document, now, &standing, &left);
+    let restored = rollback::restored(document, now, &fates, &left);
     let kind = OperationKind::RollbackCheckpoint { checkpoint: record.name.clone() };
     let mut operation = Operation::new(kind, format!("rollback to checkpoint {}", record.name));
     let mut preview = Preview::of(ctx.state(), record);
@@ -48,6 +49,12 @@ pub(super) fn make(
     let more: Vec<RefName> = document.refs.keys().chain(&document.branch).cloned().collect();
     refs_now.extend(ctx.repo.read_refs(&more)?);
     operation.refs = rollback::refs(document, &refs_now, ctx.state());
+    // What cannot be captured stays as it is, and so does the branch that it is on.
+    for (task, workspace) in now.workspaces.iter().filter(|(_, workspace)| left.contains(&workspace.path)) {
+        operation.refs.retain(|change| change.name != workspace.branch);
+        let line = WorkspaceLine { path: workspace.path.clone(), action: "notCaptured", task_id: task.clone() };
+        preview.workspaces.push(line);
+    }
     let since = since(ctx, &record.capture, document, wish)?;
     add_moved_branches(&since, wish, &mut operation, &mut preview);
     add_refs(ctx, &record.name, document, &mut operation, &mut preview)?;

@@ -10,6 +10,7 @@ use super::{Interrupts, Options, Supervisor, TICK};
 use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};
 use crate::ops::context::Context;
+use crate::ops::repair::HumansOperation;
 
 /// How long results that cannot be committed yet are waited for.
 const LOCKS: Duration = Duration::from_secs(10);
@@ -33,10 +34,14 @@ pub fn attend(context: &mut Context, what: &Attend, options: Options, watcher: &
         return Err(Error::new(Code::SupervisorRunning, "a supervisor runs in this repository"));
     };
     context.store.refresh()?;
-    let target = crate::ops::checkpoint::target_branch(context)?;
     let interrupts = Interrupts::default();
-    let mut supervisor = Supervisor::new(context, watcher, &interrupts, options, target);
-    supervisor.take_over()?;
+    // Nothing is begun and nothing merged, so no target is needed: HEAD may be on no branch.
+    let mut supervisor = Supervisor::new(context, watcher, &interrupts, options, None);
+    supervisor.take_over(match what {
+        Attend::TakeUp => HumansOperation::Finish,
+        // Who stops agents has not said what shall become of it.
+        Attend::End(_) => HumansOperation::Leave,
+    })?;
     supervisor.attend(what)?;
     drop(lock);
     Ok(())

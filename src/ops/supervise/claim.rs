@@ -176,8 +176,9 @@ impl Supervisor<'_> {
                 .hint("move it out of the way, then: git axiom task unblock")
                 .hint("or set axiom.agents.workspaceRoot to another folder"));
         }
-        let Some(base) = self.context.repo.read_ref(&self.target)? else {
-            return Err(Error::new(Code::TargetMissing, format!("the target branch '{}' is gone", self.target.short()))
+        let target = self.target()?;
+        let Some(base) = self.context.repo.read_ref(target)? else {
+            return Err(Error::new(Code::TargetMissing, format!("the target branch '{}' is gone", target.short()))
                 .hint("bring it back: git branch, or git reflog"));
         };
         workspaces::branch_is_not_others(self.context, &case.id)?;

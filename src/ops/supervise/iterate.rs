@@ -131,7 +131,7 @@ impl Supervisor<'_> {
         if let Some(folder) = log.parent() {
             files::create_dir_all(folder)?;
         }
-        let spec = self.spec(agent, case, workspace, iteration, token, Files { dir, prompt_file, log });
+        let spec = self.spec(agent, case, workspace, iteration, token, Files { dir, prompt_file, log })?;
         let path = spec.write()?;
         env::fault_point("iterate.spec-written");
         launch::start_keeper(&env::own_program()?, &path)
@@ -145,7 +145,7 @@ impl Supervisor<'_> {
         iteration: u32,
         token: &Token,
         files: Files,
-    ) -> KeeperSpec {
+    ) -> Result<KeeperSpec> {
         let program = &self.options.program;
         let config = &self.context.config.agents;
         let variables: [(&str, String); 7] = [
@@ -155,10 +155,10 @@ impl Supervisor<'_> {
             ("AXIOM_MAX_ITERATIONS", self.options.max_iterations.to_string()),
             ("AXIOM_WORKTREE", workspace.path.clone()),
             ("AXIOM_BRANCH", workspace.branch.short().to_owned()),
-            ("AXIOM_TARGET", self.target.short().to_owned()),
+            ("AXIOM_TARGET", self.target()?.short().to_owned()),
         ];
         let mut words = program.command.iter().map(OsString::from);
-        KeeperSpec {
+        Ok(KeeperSpec {
             v: VERSION,
             agent: agent.clone(),
             task: case.id.clone(),
@@ -178,7 +178,7 @@ impl Supervisor<'_> {
             stop_signal: stop_signal(&program.stop_signal),
             output_cap: DEFAULT_OUTPUT_CAP,
             env: variables.into_iter().map(|(name, value)| (name.to_owned(), value.into())).chain(path_with_us()).collect(),
-        }
+        })
     }
 
     fn prompt(&mut self, case: &Case, workspace: &Workspace, iteration: u32, token: &Token) -> Result<String> {
@@ -201,7 +201,7 @@ impl Supervisor<'_> {
                     iteration,
                     max_iterations: self.options.max_iterations,
                     branch: workspace.branch.short(),
-                    target: self.target.short(),
+                    target: self.target()?.short(),
                     history: &history,
                 }))
             }

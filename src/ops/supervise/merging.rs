@@ -33,7 +33,8 @@ impl Supervisor<'_> {
             let gate = self.gate(GateKind::Merge, &task);
             let decision = gate.map(|gate| gate.decision.clone());
             // Opened because of the mode, not because something is in the way.
-            let only_asks = gate.is_some_and(|gate| gate.reason == self.asks_to_merge(&task));
+            let asks = self.asks_to_merge(&task)?;
+            let only_asks = gate.is_some_and(|gate| gate.reason == asks);
             match (decision, self.context.state().restorable.mode) {
                 (Some(Some(Decision::Rejected { reason })), _) => {
                     self.close_gate(GateKind::Merge, &task, "rejected")?;
@@ -42,7 +43,7 @@ impl Supervisor<'_> {
                 (Some(None), Mode::Autopilot) if only_asks => self.merge(&task, false)?,
                 (Some(None), _) => continue,
                 (None, Mode::SemiAuto) => {
-                    self.open_gate(GateKind::Merge, &task, self.asks_to_merge(&task), Vec::new())?;
+                    self.open_gate(GateKind::Merge, &task, asks, Vec::new())?;
                 }
                 (Some(Some(_)), _) => self.merge(&task, true)?,
                 (None, Mode::Autopilot) => self.merge(&task, false)?,
@@ -52,8 +53,8 @@ impl Supervisor<'_> {
         Ok(false)
     }
 
-    fn asks_to_merge(&self, task: &CaseId) -> String {
-        format!("merge {task} into {}", self.target.short())
+    fn asks_to_merge(&self, task: &CaseId) -> Result<String> {
+        Ok(format!("merge {task} into {}", self.target()?.short()))
     }
 
     fn merge(&mut self, task: &CaseId, approved: bool) -> Result<()> {
@@ -87,7 +88,7 @@ impl Supervisor<'_> {
                 self.context.store.save_snapshot()
             }
             MergeOutcome::Conflict { files, target: _ } => {
-                self.wait_at_gate(task, format!("{task} conflicts with {}", self.target.short()), &files)
+                self.wait_at_gate(task, format!("{task} conflicts with {}", self.target()?.short()), &files)
             }
             MergeOutcome::InTheWay { what } => self.wait_at_gate(task, what, &[]),
             MergeOutcome::TouchesAxiom { files } => self.wait_at_gate(task, format!("{task} changes .axiom/"), &files),

@@ -37,6 +37,7 @@ use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};
 use crate::ops::context::Context;
 use crate::ops::interventions;
+use crate::ops::repair::HumansOperation;
 use crate::process::leftovers;
 pub use attend::{Attend, attend};
 use notice::{Notice, Watcher};
@@ -126,7 +127,8 @@ struct Supervisor<'a> {
     watcher: &'a mut dyn Watcher,
     interrupts: &'a Interrupts,
     options: Options,
-    target: RefName,
+    /// What work is merged into; `None` without a session, when nothing begins and nothing is merged.
+    target: Option<RefName>,
     watches: HashMap<AgentId, Watch>,
     verifying: HashMap<AgentId, verify::Running>,
     /// What the next prompt of a task has to say: failing verification, a human's answer.
@@ -159,8 +161,8 @@ pub fn run(context: &mut Context, options: Options, interrupts: &Interrupts, wat
         }
     };
     context.store.refresh()?;
-    let mut supervisor = Supervisor::new(context, watcher, interrupts, options, target);
-    supervisor.take_over()?;
+    let mut supervisor = Supervisor::new(context, watcher, interrupts, options, Some(target));
+    supervisor.take_over(HumansOperation::Refuse)?;
     if let Some(mode) = supervisor.options.mode {
         // Asked for on the command line, by a human; and only now, when nobody else's session runs.
         supervisor.context.act_as(By::User)?;
@@ -182,7 +184,7 @@ impl<'a> Supervisor<'a> {
         watcher: &'a mut dyn Watcher,
         interrupts: &'a Interrupts,
         options: Options,
-        target: RefName,
+        target: Option<RefName>,
     ) -> Self {
         let now = Instant::now();
         Self {
@@ -306,6 +308,14 @@ impl<'a> Supervisor<'a> {
         }
         let left = ready::reasons_for_rest(state);
         Some(if left.is_empty() { Ending::AllMerged } else { Ending::Idle(left) })
+    }
+
+    /// The branch that work is merged into.
+    ///
+    /// # Errors
+    /// `INTERNAL` without a session.
+    fn target(&self) -> Result<&RefName> {
+        self.target.as_ref().ok_or_else(|| Error::new(Code::Internal, "work without a session has no target"))
     }
 
     /// Appends one event of the supervisor's, in a transaction of its own.

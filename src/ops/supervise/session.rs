@@ -74,7 +74,7 @@ impl Supervisor<'_> {
             id: id.clone(),
             started_at: env::now(),
             pid: std::process::id(),
-            target: self.target.clone(),
+            target: self.target()?.clone(),
             slots: self.options.slots,
             max_iterations: self.options.max_iterations,
             state: SessionState::Running,
@@ -82,7 +82,7 @@ impl Supervisor<'_> {
         };
         self.step(Event::SessionStarted { session })?;
         let program = self.options.program.name.clone();
-        let (target, slots) = (self.target.short().to_owned(), self.options.slots);
+        let (target, slots) = (self.target()?.short().to_owned(), self.options.slots);
         let mode = self.context.state().restorable.mode;
         self.tell(Notice::Started { session: id, target, slots, program, mode });
         self.make_checkpoint(Trigger::SessionStart)?;

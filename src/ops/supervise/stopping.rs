@@ -12,6 +12,7 @@ use super::{Supervisor, TICK};
 use crate::domain::outcome::Halt;
 use crate::domain::session::SessionState;
 use crate::error::{Code, Error, Result};
+use crate::process::finish_first;
 
 /// How long running iterations may take to reach their boundary.
 const BOUNDARY: Duration = Duration::from_secs(5);
@@ -37,10 +38,11 @@ impl Interrupts {
     /// `INTERNAL` where the signals cannot be taken.
     pub fn install(leave: impl Fn(&[String]) + Send + 'static) -> Result<Self> {
         let interrupts = Self::default();
+        finish_first::leave_signals_to_session();
         let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])
             .map_err(|e| Error::new(Code::Internal, "signals cannot be handled").because(e))?;
         let (count, running) = (Arc::clone(&interrupts.count), Arc::clone(&interrupts.running));
-        std::thread::spawn(move || {
+        let wait = move || {
             let mut pressed: Option<Instant> = None;
             for signal in signals.forever() {
                 count.fetch_add(1, Ordering::SeqCst);
@@ -53,7 +55,8 @@ impl Interrupts {
                     None => pressed = Some(Instant::now()),
                 }
             }
-        });
+        };
+        std::thread::Builder::new().spawn(wait).map_err(|e| Error::cannot_start("a thread that waits for signals", e))?;
         Ok(interrupts)
     }
 

@@ -7,14 +7,14 @@ use crate::domain::agent::Agent;
 use crate::domain::event::{By, Event};
 use crate::domain::session::SessionState;
 use crate::error::Result;
-use crate::ops::repair;
+use crate::ops::repair::{self, HumansOperation};
 use crate::process::leftovers;
 
 impl Supervisor<'_> {
-    pub(super) fn take_over(&mut self) -> Result<()> {
+    pub(super) fn take_over(&mut self, humans: HumansOperation) -> Result<()> {
         let crashed = self.context.state().record.session.as_ref().is_some_and(|session| session.state.is_open());
         self.context.act_as(By::Recovery)?;
-        let report = repair::repair(self.context)?;
+        let report = repair::repair(self.context, humans)?;
         for what in report.done {
             self.tell(Notice::Recovered { what });
         }

@@ -1,0 +1,129 @@
+//! Looking for every reason for which a verb refuses: see [`Wedge`]. Changes nothing.
+
+use std::path::{Path, PathBuf};
+
+use crate::domain::checkpoint::CAPTURE_REFS;
+use crate::domain::names::RefName;
+use crate::domain::task_branches;
+use crate::domain::wedge::Wedge;
+use crate::error::{Error, Result};
+use crate::files;
+use crate::git::{Head, Owner, Whose, named_by};
+use crate::ops::context::Context;
+use crate::ops::repair::LOCK_AGE;
+use crate::ops::{checkpoint, log_recovery, rollback_task, workspaces};
+
+/// Looks for all of them.
+///
+/// # Errors
+/// `IO_FAILED`, `GIT_FAILED`: where not even looking works, and the error says why.
+pub fn find(context: &Context) -> Result<Vec<Wedge>> {
+    let mut found = Vec::new();
+    found.extend(earlier_damage(context)?);
+    if context.unsettled {
+        // What came along is the original's until the next command that changes something has settled that.
+        return Ok(found);
+    }
+    found.extend(checkpoints_gone(context)?);
+    for lock in context.repo.git_locks()?.iter().filter(|lock| lock.stops_commands) {
+        if context.repo.lock_owner(lock, LOCK_AGE)? == Owner::Dead {
+            found.push(Wedge::DeadLock { path: lock.path.display().to_string() });
+        }
+    }
+    found.extend(worktrees(context)?);
+    found.extend(left_over(context)?);
+    // An interrupted operation is ended first; what can be captured is another thing afterwards.
+    if context.state().record.open.is_none() {
+        found.extend(no_checkpoint(context));
+    }
+    Ok(found)
+}
+
+fn earlier_damage(context: &Context) -> Result<Option<Wedge>> {
+    let looked = log_recovery::look(context.layout())?;
+    Ok(looked.first_bad.map(|damage| Wedge::EarlierDamage { what: damage.message }))
+}
+
+fn checkpoints_gone(context: &Context) -> Result<Option<Wedge>> {
+    let known = &context.state().record.checkpoints;
+    if known.is_empty() {
+        return Ok(None);
+    }
+    let there = context.repo.ref_names(CAPTURE_REFS)?;
+    let names: Vec<String> = known.keys().map(ToString::to_string).filter(|name| !there.contains(name)).collect();
+    let all = names.len() == known.len();
+    Ok((!names.is_empty()).then_some(Wedge::CheckpointsGone { names, all }))
+}
+
+/// Linked worktrees that are not where git has them.
+fn worktrees(context: &Context) -> Result<Vec<Wedge>> {
+    let mut found = Vec::new();
+    let workspaces: Vec<&Path> = context.state().restorable.workspaces.values().map(|one| Path::new(&one.path)).collect();
+    for (git_dir, folder) in context.repo.linked()? {
+        let path = folder.display().to_string();
+        let workspace = workspaces.contains(&folder.as_path());
+        let what = match context.repo.whose(&folder)? {
+            Whose::Ours(_) => continue,
+            // The agent's workspace is made again when its task is claimed.
+            Whose::Nobody if workspace => continue,
+            Whose::Nobody => {
+                found.push(Wedge::WorktreeMoved { path, now_at: moved_to(&git_dir, &folder) });
+                continue;
+            }
+            Whose::Others(other) => format!("its .git names '{}'", other.git_dir.display()),
+            Whose::Unclaimed if folder.join(".git").symlink_metadata().is_ok_and(|meta| meta.is_dir()) => {
+                "a repository of its own is there".to_owned()
+            }
+            Whose::Unclaimed => "what is there has no .git that leads to this repository".to_owned(),
+        };
+        found.push(Wedge::NotTheWorktree { path, what, workspace });
+    }
+    Ok(found)
+}
+
+/// Where a worktree is that was moved by hand: looked for beside its old place, not on the whole disk.
+fn moved_to(git_dir: &Path, folder: &Path) -> Option<String> {
+    let beside = files::list(folder.parent()?).ok()?;
+    let names_it = |place: &PathBuf| named_by(place).ok().flatten().is_some_and(|named| named == git_dir);
+    beside.into_iter().map(|entry| entry.path()).find(names_it).map(|place| place.display().to_string())
+}
+
+/// Workspaces and branches of tasks that this state did not make.
+fn left_over(context: &Context) -> Result<Vec<Wedge>> {
+    let (state, root) = (context.state(), workspaces::root(context)?);
+    let settling: Vec<String> = rollback_task::noted(context)?.into_iter().map(|(_, note)| note.path).collect();
+    let mut found = Vec::new();
+    let mut checked_out: Vec<RefName> = Vec::new();
+    for entry in context.repo.worktrees()?.into_iter().filter(|entry| !entry.worktree.is_main()) {
+        let path = entry.worktree.path().display().to_string();
+        let Some(branch) = entry.head.as_ref().and_then(Head::branch).cloned() else { continue };
+        let is_known = state.restorable.workspaces.values().any(|one| one.path == path) || settling.contains(&path);
+        if !is_known && entry.worktree.path().starts_with(&root) && task_branches::task_of(&branch).is_some() {
+            found.push(Wedge::LeftWorkspace { path, branch: branch.short().to_owned() });
+            checked_out.push(branch);
+        }
+    }
+    for value in context.repo.refs_below("refs/heads/axiom/")? {
+        let is_tasks = task_branches::task_of(&value.name).is_some_and(|task| state.restorable.cases.contains_key(&task));
+        if is_tasks && !state.made_branch(&value.name) && !checked_out.contains(&value.name) {
+            found.push(Wedge::LeftBranch { branch: value.name.short().to_owned() });
+        }
+    }
+    Ok(found)
+}
+
+/// What keeps a checkpoint from being made, found out by making its captures.
+fn no_checkpoint(context: &Context) -> Option<Wedge> {
+    let tried = context.repo.identity().map(drop).and_then(|()| checkpoint::capture_all(context).map(drop));
+    // Nothing names what was captured.
+    context.repo.put_stage_away();
+    let told = |error: Error| Wedge::NoCheckpoint {
+        code: error.code().as_str(),
+        why: error.to_string(),
+        hints: match error.hints() {
+            [] => vec!["git axiom checkpoint create    says it again; nothing is lost meanwhile".to_owned()],
+            hints => hints.to_vec(),
+        },
+    };
+    tried.err().map(told)
+}
