@@ -112,6 +112,18 @@ impl Placing {
         found.map_or_else(|| path.to_owned(), |(_, there)| there)
     }
 
+    /// A place in a trash that was recorded in the old place, as it is in the new one. What lies outside the repository is the
+    /// original's, and a copy has nothing there: it is read as a place of the copy's own, where nothing is.
+    fn trash_path(&self, path: &str) -> String {
+        let there = self.path(path);
+        let is_shared = self.how == How::Copied && there == path;
+        if is_shared { format!("{}/axiom/trash/not-here{path}", self.to.common_dir) } else { there }
+    }
+
+    fn change_trash(&self, path: &mut String) {
+        *path = self.trash_path(path);
+    }
+
     /// What happened, in words.
     pub fn words(&self) -> String {
         let from = self.from.worktree.as_deref().unwrap_or(&self.from.common_dir);
@@ -138,7 +150,7 @@ impl Placing {
         operation.workspaces.iter_mut().for_each(|one| self.workspace(one));
         for one in &mut operation.asides {
             self.change(&mut one.worktree);
-            self.change(&mut one.trash);
+            self.change_trash(&mut one.trash);
         }
         if let Some(restored) = &mut operation.restored {
             self.restorable(restored);
@@ -147,7 +159,7 @@ impl Placing {
 
     fn workspace(&self, change: &mut WorkspaceChange) {
         self.change(&mut change.workspace.path);
-        self.change(&mut change.trash);
+        self.change_trash(&mut change.trash);
         self.change(&mut change.git_dir);
         self.change(&mut change.git_dir_trash);
     }
@@ -159,7 +171,7 @@ impl Placing {
         transaction.workspaces.iter_mut().for_each(|one| self.workspace(one));
         for one in &mut transaction.asides {
             self.change(&mut one.worktree);
-            self.change(&mut one.trash);
+            self.change_trash(&mut one.trash);
         }
     }
 
@@ -222,6 +234,15 @@ mod tests {
         for (recorded, here) in table {
             assert_eq!(placing.path(recorded), here);
         }
+        // What was put aside outside is the original's, and a copy finds nothing of it.
+        let copied = Placing { how: How::Copied, ..placing.clone() };
+        for (recorded, here) in [
+            ("/a/repo/.worktrees/trash/x", "/b/x/.worktrees/trash/x"),
+            ("/w/trash/x", "/b/x/.git/axiom/trash/not-here/w/trash/x"),
+        ] {
+            assert_eq!(copied.trash_path(recorded), here);
+        }
+        assert_eq!(placing.trash_path("/w/trash/x"), "/w/trash/x");
         let from = Place { common_dir: "/g".into(), worktree: Some("/w".into()) };
         let placing = Placing { from, ..placing };
         assert_eq!((placing.path("/g/worktrees/x"), placing.path("/w/f")), ("/b/x/.git/worktrees/x".into(), "/b/x/f".into()));

@@ -32,8 +32,8 @@ fn name(ctx: &Context) -> Result<String> {
     Ok(identity.map_or_else(|| "trash".to_owned(), |identity| format!("trash-{}", identity.id)))
 }
 
-/// Whether the folder of the workspaces is in the main worktree, where nobody shares it.
-fn is_within(ctx: &Context) -> bool {
+/// Whether the folder of the workspaces is in the main worktree, where nobody shares it with a copy.
+pub(in crate::ops) fn is_within(ctx: &Context) -> bool {
     let named = Path::new(&ctx.config.agents.workspace_root);
     named.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }

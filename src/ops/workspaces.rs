@@ -6,6 +6,7 @@ use crate::domain::agent::Workspace;
 use crate::domain::ids::CaseId;
 use crate::domain::names::{RefName, RepoPath};
 use crate::domain::task_branches;
+use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::WorkspaceBranch;
 use crate::ops::context::Context;
@@ -24,6 +25,17 @@ pub fn folder(context: &Context) -> Option<RepoPath> {
     let named = &context.config.agents.workspace_root;
     let is_below = Path::new(named).is_relative() && !named.starts_with("..");
     is_below.then(|| RepoPath::new(named.trim_matches('/').as_bytes()))
+}
+
+/// Where a new workspace goes. Outside the repository the folder may be shared with a copy: what is there and not ours to
+/// know stays as it is, and the workspace gets another name.
+///
+/// # Errors
+/// As [`root`].
+pub fn place(context: &Context, name: &str) -> Result<PathBuf> {
+    let path = root(context)?.join(name);
+    let is_taken = !trash::is_within(context) && path.symlink_metadata().is_ok();
+    Ok(if is_taken { path.with_file_name(format!("{name}-{}", env::fresh_id())) } else { path })
 }
 
 /// Keeps git from taking the workspaces for untracked content of the main worktree.

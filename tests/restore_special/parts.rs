@@ -125,6 +125,7 @@ fn with_workspace() -> Scratch {
 fn a_workspace_goes_and_comes_back_and_a_crash_leaves_before_or_after() {
     let rollback = ["rollback", "checkpoint", "safe", "--yes"];
     let points = ["begun:1", "part:1", "part:9", "whole:1", "whole:2", "named:1", "named:2"];
+    let mut reached = 0;
     for elsewhere in ELSEWHERE {
         for point in points {
             for way in ["--continue", "--abort"] {
@@ -136,6 +137,7 @@ fn a_workspace_goes_and_comes_back_and_a_crash_leaves_before_or_after() {
                 if killed.status.success() {
                     break;
                 }
+                reached += 1;
                 scratch.axiom(&["rollback", way]);
                 if way == "--continue" {
                     assert!(!place.exists(), "{fault}");
@@ -149,4 +151,5 @@ fn a_workspace_goes_and_comes_back_and_a_crash_leaves_before_or_after() {
             }
         }
     }
+    assert!(reached > 20, "{reached}");
 }

@@ -284,3 +284,160 @@ fn in_the_copy_of_a_linked_worktree_nothing_is_done_to_the_original() {
     }
     world.env.axiom_in(&copied, &["status"]).success();
 }
+
+/// As `crashed`, with the folder of the workspaces beside the repository; a rollback has put something aside there.
+fn crashed_with_shared_folder() -> (World, PathBuf) {
+    let env = crate::common::TestEnv::new();
+    let shared = env.root().join("shared");
+    env.write(".git/info/exclude", "*.ign\n");
+    env.git(&["config", "axiom.agents.workspaceRoot", shared.to_str().unwrap()]);
+    let world = World::of(env);
+    world.env.write("f", "before\n");
+    world.env.ok(&["checkpoint", "create", "c"]);
+    std::fs::remove_file(world.env.repo().join("f")).unwrap();
+    world.env.write("f/x.ign", "precious\n");
+    world.env.ok(&["rollback", "checkpoint", "c", "--yes"]);
+    world.task("t", "echo work > w.txt; git add w.txt; git commit -qm w; echo x > x.ign", &[]);
+    world.env.ok(&["checkpoint", "create", "before-t"]);
+    world.autopilot(&["--agents", "1"]).code(0);
+    (world, shared)
+}
+
+#[test]
+fn a_copy_leaves_alone_what_lies_in_a_folder_of_workspaces_outside_both() {
+    let (world, shared) = crashed_with_shared_folder();
+    let precious = || walkdir::WalkDir::new(&shared).into_iter().flatten().filter(|entry| entry.file_name() == "x.ign").count();
+    assert!(precious() >= 2, "the trash of both, a file and a workspace, is there");
+    let copied = copy(&world, "-a");
+    let before = everything(&shared);
+    // What was there stays; what the copy adds is its own.
+    let stays = |what: &str| {
+        let now = everything(&shared);
+        let folders: Vec<&PathBuf> = before.keys().filter(|path| path.is_dir()).collect();
+        let changed =
+            before.iter().filter(|(path, was)| now.get(*path) != Some(was) && !folders.contains(path)).map(|(path, _)| path);
+        assert_eq!(changed.collect::<Vec<_>>(), [] as [&PathBuf; 0], "{what}");
+    };
+    let later = (jiff::Timestamp::now() + jiff::SignedDuration::from_hours(24 * 30)).to_string();
+    let axiom = |args: &[&str]| {
+        let mut command = world.env.axiom_command(&copied, args);
+        command.env("AXIOM_TEST_NOW", &later);
+        let run = world.env.run(command, None);
+        stays(&args.join(" "));
+        run
+    };
+    axiom(&["recover", "--yes"]).success();
+    axiom(&["rollback", "checkpoint", "before-t", "--yes"]).success();
+    axiom(&["undo", "--yes"]).success();
+    let ids = world.env.json(&["log"])["transactions"].as_array().unwrap().clone();
+    let back = ids.iter().find(|one| one["what"].as_str().unwrap().contains("checkpoint c"));
+    let back = back.unwrap()["id"].as_str().unwrap();
+    let undone = axiom(&["--json", "undo", back, "--yes"]).success().json();
+    assert_eq!(undone["broughtBack"], serde_json::json!([]), "{undone}");
+    assert_eq!(undone["lost"].as_array().unwrap().len(), 1, "{undone}");
+    axiom(&["task", "add", "more", "--id", "more", "--body", "echo more > m.txt; git add m.txt; git commit -qm m"]).success();
+    world.env.axiom_in(&copied, &["run", "--mode", "autopilot", "--until-idle"]).success();
+    stays("run");
+    assert_eq!(std::fs::read_to_string(copied.join("m.txt")).unwrap(), "more\n");
+    axiom(&["recover", "--yes"]).success();
+    // And the original has all of it.
+    world.env.ok(&["undo", back, "--yes"]);
+    assert_eq!(world.env.read("f/x.ign"), "precious\n");
+}
+
+#[test]
+fn a_repository_seen_under_another_path_by_a_bind_mount_is_ours_where_it_is() {
+    let world = crashed();
+    world.env.ok(&["recover", "--yes"]);
+    world.env.ok(&["checkpoint", "create", "c"]);
+    let identity = || std::fs::read_to_string(world.env.axiom_dir().join("identity.json")).unwrap();
+    let before = identity();
+    let mut command = world.env.program("unshare", &world.env.repo());
+    command.env("AXIOM", env!("CARGO_BIN_EXE_git-axiom"));
+    command.args(["-Urm", "sh", "-euc"]).arg(
+        r#"
+        mkdir ../bound && mount --bind . ../bound && repo=$PWD && cd ../bound
+        echo edited > README
+        for verb in 'status' 'checkpoint create d' 'rollback checkpoint c --yes' 'undo --yes' 'redo --yes' 'recover --yes' \
+            'rollback session --yes' 'undo --yes'; do
+            "$AXIOM" $verb > ../out 2>&1 || { echo "$verb"; cat ../out; exit 10; }
+            ! grep -q 'copy of\|moved here\|restored' ../out || { echo "$verb"; cat ../out; exit 11; }
+        done
+        grep -q project README || exit 12
+        test -e .worktrees/agent-001-t/w.txt || exit 13
+        # The same with the other path hidden, as in a container.
+        mkdir ../empty && mount --bind ../empty "$repo"
+        for verb in 'status' 'checkpoint create e' 'rollback checkpoint d --yes' 'undo --yes'; do
+            "$AXIOM" $verb > ../out2 2>&1 || { echo "$verb"; cat ../out2; exit 14; }
+            ! grep -q 'copy of' ../out2 || { echo "$verb"; cat ../out2; exit 15; }
+        done
+        test -e .worktrees/agent-001-t/w.txt || exit 16
+        "#,
+    );
+    let output = command.output().unwrap();
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{:?}\n{out}{err}", output.status.code());
+    let id = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap()["id"].clone();
+    assert_eq!(id(&identity()), id(&before));
+    // Back under its own path it goes on.
+    world.signal_file("go");
+    world.autopilot(&[]).code(0);
+    world.all_is_well();
+}
+
+#[test]
+fn a_copy_or_a_move_that_dies_while_it_settles_goes_on_with_the_next_verb() {
+    let points =
+        ["placement.before-workspace", "placement.before-event", "placement.before-identity", "placement.before-connect"];
+    let world = crashed();
+    world.env.ok(&["checkpoint", "create", "early"]);
+    let repo = world.env.repo();
+    let mut reached = 0;
+    for point in points {
+        for verb in [&["recover", "--yes"][..], &["checkpoint", "create", "late"]] {
+            for copies in [true, false] {
+                let there = world.beside("copy");
+                if copies {
+                    drop(copy(&world, "-a"));
+                } else {
+                    shell(Command::new("cp").arg("-a").arg(&repo).arg(world.beside("kept")));
+                    std::fs::rename(&repo, &there).unwrap();
+                }
+                let before = if copies { everything(&repo) } else { BTreeMap::new() };
+                let mut command = world.env.axiom_command(&there, verb);
+                command.env("AXIOM_TEST_FAULT", format!("{point}:1"));
+                let killed = world.env.run(command, None);
+                let died = killed.code != Some(0);
+                reached += usize::from(died);
+                if died {
+                    let run = world.env.axiom_in(&there, verb).success();
+                    assert!(!run.stdout.is_empty() || !run.stderr.is_empty(), "{point}");
+                }
+                assert_eq!(world.env.axiom_in(&there, &["status"]).success().stderr, "", "{point}: it is said once");
+                let wanted = if copies { "pending" } else { "active" };
+                let is_recovered = verb[0] == "recover";
+                if copies || !is_recovered {
+                    assert_eq!(status(&world, &there), wanted, "{point} {verb:?}");
+                }
+                assert_eq!(there.join(".worktrees/agent-001-t").exists(), !copies, "{point} {verb:?}");
+                world.env.axiom_in(&there, &["rollback", "checkpoint", "early", "--yes"]).success();
+                world.env.git_in(&there, &["fsck", "--no-dangling"]);
+                if copies {
+                    assert!(everything(&repo) == before, "{point} {verb:?}: nothing of the original's was touched");
+                }
+                std::fs::remove_dir_all(&there).unwrap();
+                if !copies {
+                    // `kept` has other inodes, and is restored in the place of what was moved.
+                    std::fs::rename(world.beside("kept"), &repo).unwrap();
+                    recover_place(&world);
+                }
+            }
+        }
+    }
+    assert!(reached >= 10, "{reached}");
+}
+
+/// Lets a repository that was restored in its place write down where it is, without doing anything else.
+fn recover_place(world: &World) {
+    world.env.ok(&["task", "add", "nothing", "--body", "true"]);
+}

@@ -166,7 +166,7 @@ impl Supervisor<'_> {
     }
 
     fn new_workspace(&self, case: &Case, agent: &AgentId) -> Result<Workspace> {
-        let path = workspaces::root(self.context)?.join(format!("{agent}-{}", case.id));
+        let path = workspaces::place(self.context, &format!("{agent}-{}", case.id))?;
         let Some(text) = path.to_str() else {
             return Err(Error::new(Code::WorkspaceInTheWay, format!("the path '{}' is not UTF-8", path.display()))
                 .hint("set axiom.agents.workspaceRoot to a folder with a plain name"));
