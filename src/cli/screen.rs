@@ -125,10 +125,17 @@ impl Screen {
         if self.shows_terminal() { self.write(b"\x1b[H\x1b[2J") } else { Ok(()) }
     }
 
-    /// Says something beside the answer, on standard error; left out with `--json`.
-    pub fn note(&mut self, text: &str) {
+    /// Says a line beside the answer, on standard error; left out with `--json`.
+    pub fn note(&mut self, line: &str) {
         if !self.json {
-            self.complain(text);
+            self.complain(line);
+        }
+    }
+
+    /// As [`Screen::note`], several lines.
+    pub fn note_text(&mut self, text: &str) {
+        if !self.json {
+            self.complain_text(text);
         }
     }
 

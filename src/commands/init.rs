@@ -52,7 +52,7 @@ pub fn run(_args: &Init, global: &Global, screen: &mut Screen) -> Result<Exit> {
         screen.note(&format!("hint: git branch -m {name} ANOTHER    renames it"));
     }
     if created {
-        screen.note(NEXT);
+        screen.note_text(NEXT);
     }
     Ok(Exit::Done)
 }

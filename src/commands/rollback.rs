@@ -205,7 +205,7 @@ fn checkpoint(context: &mut Context, screen: &mut Screen, wish: Wish<'_>, how: &
             screen.answer(&answer, || people(&preview, "Would go"))?;
             return Ok(Exit::Done);
         }
-        screen.note(people(&preview, "Would go").trim_end());
+        screen.note_text(people(&preview, "Would go").trim_end());
         screen.confirm("Go back?", false)?;
     }
     if !how.no_stop {

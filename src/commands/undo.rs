@@ -90,7 +90,7 @@ fn run(asked: &Asked, verb: &str, how: &How, global: &Global, screen: &mut Scree
             screen.answer(&answer, plan)?;
             return Ok(Exit::Done);
         }
-        screen.note(plan().trim_end());
+        screen.note_text(plan().trim_end());
     }
     screen.confirm(if chosen.redo { "Do it again?" } else { "Take it back?" }, how.yes).map_err(|error| {
         if others && error.code() == Code::NeedsConfirmation { not_yours(&chosen.transaction) } else { error }

@@ -52,7 +52,7 @@ pub(super) fn manage(global: &Global, screen: &mut Screen) -> Result<Exit> {
     loop {
         context.store.refresh()?;
         let all = checkpoint::list(&context, None)?;
-        screen.note(&overview(&context, &all)?);
+        screen.note_text(&overview(&context, &all)?);
         let labels: Vec<&str> = ACTIONS.iter().map(|(_, label)| *label).collect();
         let chosen = Select::new().with_prompt("What next?").items(&labels).default(0).interact_opt().map_err(unanswered)?;
         match chosen.and_then(|place| ACTIONS.get(place)).map_or(Action::Leave, |(action, _)| *action) {
@@ -60,7 +60,7 @@ pub(super) fn manage(global: &Global, screen: &mut Screen) -> Result<Exit> {
             Action::DeleteOld => delete_old(&mut context, screen)?,
             Action::Compact => {
                 let done = checkpoint::compact(&mut context)?;
-                screen.note(compacted_text(&done).trim_end());
+                screen.note_text(compacted_text(&done).trim_end());
             }
             Action::RollBack => {
                 if let Some(exit) = roll_back(&mut context, screen, &all)? {

@@ -41,7 +41,7 @@ struct Story<'a> {
 
 impl Story<'_> {
     fn say(&mut self, text: &str) {
-        self.screen.note(text);
+        self.screen.note_text(text);
     }
 
     fn show(&mut self, text: &str) {

@@ -84,7 +84,7 @@ fn agreed(context: &mut Context, screen: &mut Screen, one: &Listed) -> Result<bo
     let preview = rollback::preview(context, AGREED.wish(one.name.as_str(), None))?;
     screen.note(&format!("Time: {}", words::time(one.created_at)));
     screen.note(&format!("Type: {} ({})", one.kind.as_str(), one.trigger.as_str()));
-    screen.note(people(&preview, "Would go").trim_end());
+    screen.note_text(people(&preview, "Would go").trim_end());
     screen.note("What is there now is kept in a checkpoint: it can be taken back with 'git axiom undo'.");
     match screen.confirm("Go back?", false) {
         Ok(()) => Ok(true),

@@ -105,7 +105,7 @@ pub(super) fn run(args: &Task, context: &mut Context, screen: &mut Screen) -> Re
             return Ok(Exit::Done);
         }
         if !is_conflict {
-            screen.note(people(&preview, "Would take").trim_end());
+            screen.note_text(people(&preview, "Would take").trim_end());
             screen.confirm("Take it back?", false)?;
         }
     }
