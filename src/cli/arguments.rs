@@ -81,6 +81,8 @@ run' begins the next session.")]
     Checkpoint(Later<commands::checkpoint::Checkpoint>),
     /// Go back to a checkpoint, or end a rollback that was interrupted
     Rollback(Later<commands::rollback::Rollback>),
+    /// Bring files back from a checkpoint: short for 'rollback checkpoint'
+    Restore(Later<commands::rollback::Checkpoint>),
     /// Take a transaction back: the last one of yours, or the one named
     Undo(Later<commands::undo::Undo>),
     /// Take the last undo back
@@ -118,6 +120,7 @@ impl Verb {
             Self::Checkpoint(_) => "checkpoint",
             Self::Merge(_) => "merge",
             Self::Rollback(_) => "rollback",
+            Self::Restore(_) => "restore",
             Self::Undo(_) => "undo",
             Self::Redo(_) => "redo",
             Self::Run(_) => "run",

@@ -47,6 +47,7 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Exit> {
         Verb::Checkpoint(args) => checkpoint::run(&args, &global, screen),
         Verb::Merge(args) => merge::run(&args, &global, screen),
         Verb::Rollback(args) => rollback::run(&args, &global, screen),
+        Verb::Restore(args) => rollback::restore(&args, &global, screen),
         Verb::Undo(args) => undo::undo(&args, &global, screen),
         Verb::Redo(args) => undo::redo(&args, &global, screen),
         Verb::Task(args) => task::run(&args, &global, screen),

@@ -18,9 +18,10 @@ use crate::cli::visible;
 use crate::domain::gate::Afterwards;
 use crate::domain::ids::GateId;
 use crate::error::{Code, Error, Exit, Result};
+use crate::ops::checkpoint as op;
 use crate::ops::context::Context;
 use crate::ops::journal::{Ended as Closed, put_back};
-use crate::ops::rollback::{self, FileLoss, LocalRefs, Preview, Wish};
+use crate::ops::rollback::{self, FileLoss, LocalRefs, Part, Preview, Wish};
 
 /// Arguments of `rollback`.
 #[derive(Debug, Args)]
@@ -52,13 +53,28 @@ enum To {
     Session(How),
 }
 
+/// Arguments of `rollback checkpoint` and of `restore`.
 #[derive(Debug, Args)]
-struct Checkpoint {
+#[command(after_help = "\
+With paths after '--', only these files and folders come back, in the worktree that they are in:
+HEAD, the index, branches, tasks and all other files stay. It is one transaction like any other:
+what is replaced is in a checkpoint made before, and 'git axiom undo' takes it back.
+
+  git axiom restore --at '1 hour ago' -- src/main.rs
+  git axiom restore before-refactoring -- docs")]
+pub struct Checkpoint {
     /// Its name, or a unique beginning of it
-    name: String,
+    #[arg(required_unless_present = "at")]
+    name: Option<String>,
+    /// The newest checkpoint that was there at this time, as git reads times: 10:30, '1 hour ago'
+    #[arg(long, value_name = "TIME", conflicts_with = "name", allow_hyphen_values = true)]
+    at: Option<String>,
     /// Go back in this worktree only, and leave all others, their branches and the tasks alone
-    #[arg(long, value_name = "PATH", conflicts_with_all = ["refs", "no_refs"])]
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["refs", "no_refs", "paths"])]
     worktree: Option<PathBuf>,
+    /// Bring back these files and folders alone
+    #[arg(last = true, value_name = "PATH", conflicts_with_all = ["refs", "no_refs"])]
+    paths: Vec<PathBuf>,
     #[command(flatten)]
     how: How,
 }
@@ -86,8 +102,8 @@ struct How {
 }
 
 impl How {
-    fn wish<'a>(&self, name: &'a str, only: Option<&'a Path>) -> Wish<'a> {
-        Wish { name, only, refs: self.refs(), afterwards: Afterwards::with_retry(self.retry) }
+    fn wish<'a>(&self, name: &'a str, part: Part<'a>) -> Wish<'a> {
+        Wish { name, part, refs: self.refs(), afterwards: Afterwards::with_retry(self.retry) }
     }
 
     fn refs(&self) -> LocalRefs {
@@ -135,17 +151,14 @@ pub fn run(args: &Rollback, global: &Global, screen: &mut Screen) -> Result<Exit
     context.for_humans_only("rollback")?;
     match &args.to {
         Some(To::Task(args)) => task::run(args, &mut context, screen),
-        Some(To::Checkpoint(to)) => {
-            let only = to.worktree.as_deref().map(|path| worktree_at(global, path)).transpose()?;
-            checkpoint(&mut context, screen, to.how.wish(&to.name, only.as_deref()), &to.how)
-        }
+        Some(To::Checkpoint(to)) => to_named(to, &mut context, global, screen),
         Some(To::Session(how)) => {
             let session = context.state().record.session.as_ref();
             let Some(name) = session.and_then(|session| session.start_checkpoint.clone()) else {
                 return Err(Error::new(Code::UnknownCheckpoint, "no session has made a checkpoint at its start")
                     .hint("see 'git axiom checkpoint list'"));
             };
-            checkpoint(&mut context, screen, how.wish(name.as_str(), None), how)
+            checkpoint(&mut context, screen, how.wish(name.as_str(), Part::Whole), how)
         }
         None if !args.abort && !args.go_on => menu::run(&mut context, screen),
         None if args.abort => ended(screen, rollback::abort(&mut context)?, "reversed"),
@@ -165,6 +178,32 @@ fn worktree_at(global: &Global, path: &Path) -> Result<PathBuf> {
         }
         Err(e) => Err(Error::io("find the worktree", &place, e)),
     }
+}
+
+/// `git axiom restore`, which is `git axiom rollback checkpoint`.
+///
+/// # Errors
+/// As [`run`].
+pub fn restore(args: &Checkpoint, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let mut context = open_configured_for(purpose(args.how.dry_run), global, Vec::new(), screen)?;
+    context.for_humans_only("restore")?;
+    to_named(args, &mut context, global, screen)
+}
+
+fn to_named(to: &Checkpoint, context: &mut Context, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let name = match (&to.name, &to.at) {
+        (Some(name), _) => name.clone(),
+        (None, at) => op::newest_at(context, context.repo.time_of(at.as_deref().unwrap_or_default())?)?.name.to_string(),
+    };
+    let here = working_dir(global)?;
+    let paths: Vec<PathBuf> = to.paths.iter().map(|path| here.join(path)).collect();
+    let only = to.worktree.as_deref().map(|path| worktree_at(global, path)).transpose()?;
+    let part = match &only {
+        Some(path) => Part::Worktree(path),
+        None if paths.is_empty() => Part::Whole,
+        None => Part::Paths(&paths),
+    };
+    checkpoint(context, screen, to.how.wish(&name, part), &to.how)
 }
 
 fn ended(screen: &mut Screen, ended: Option<Closed>, outcome: &'static str) -> Result<Exit> {

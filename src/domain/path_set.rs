@@ -1,4 +1,4 @@
-//! Paths that stand for themselves and everything below them.
+//! Paths that stand for themselves and everything below them; the empty path for everything.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,8 @@ impl PathSet {
 
     /// Whether a path is one of them or below one.
     pub fn covers(&self, path: &RepoPath) -> bool {
-        !self.paths.is_empty() && (self.paths.contains(path) || path.folders_above().any(|folder| self.paths.contains(&folder)))
+        let has = |path: &RepoPath| self.paths.contains(path);
+        !self.paths.is_empty() && (has(path) || has(&RepoPath::new("")) || path.folders_above().any(|folder| has(&folder)))
     }
 
     /// Whether one of them is below a path.

@@ -116,6 +116,7 @@ mod stale_locks;
 mod stash;
 mod status;
 mod texts;
+mod times;
 mod tips;
 mod tree_diff;
 mod workspaces;

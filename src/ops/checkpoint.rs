@@ -34,7 +34,8 @@ pub use captures::{Captured, CapturedWorkspace, CapturedWorktree, capture_all, c
 pub use compact::{Compacted, Space, compact, space};
 pub use difference::{ChangedPath, Difference, difference};
 pub use heal::{Lost, at_once as heal_at_once, complete_all, heal, look as look_for_lost};
-pub use look::{Listed, Shown, find, list, read_document, show};
+pub use known::by_worktree as paths_by_worktree;
+pub use look::{Listed, Shown, find, list, newest_at, read_document, show};
 pub use remove::{Deleted, chosen, clean_up, cleanup_plan, delete, rules};
 pub use verify::{Look, Problem, PutRight, Verification, Verified, repair, verify};
 

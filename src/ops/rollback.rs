@@ -8,12 +8,13 @@ pub(super) mod plan;
 mod preview;
 pub(super) mod quiet;
 mod refs;
+mod some_paths;
 pub(super) mod submodules;
 pub(super) mod workspace;
 pub(super) mod worktree;
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::domain::case::Status;
 use crate::domain::checkpoint::{CheckpointDocument, CheckpointRecord, Trigger};
@@ -58,12 +59,23 @@ pub struct RolledBack {
 pub struct Wish<'a> {
     /// The checkpoint: its name, or a unique beginning of it.
     pub name: &'a str,
-    /// The one worktree to go back in, everything else left alone; `None` for all that a checkpoint restores.
-    pub only: Option<&'a Path>,
-    /// What becomes of local refs; in one worktree alone they stay.
+    /// What of it.
+    pub part: Part<'a>,
+    /// What becomes of local refs; where only a part goes back they stay.
     pub refs: LocalRefs,
     /// What becomes of tasks that are to be done again.
     pub afterwards: Afterwards,
+}
+
+/// What goes back.
+#[derive(Debug, Clone, Copy)]
+pub enum Part<'a> {
+    /// All that a checkpoint restores.
+    Whole,
+    /// One worktree: its files, index, HEAD and branch. Everything else is left alone.
+    Worktree(&'a Path),
+    /// Files and folders of one worktree, and nothing else.
+    Paths(&'a [PathBuf]),
 }
 
 impl Wish<'_> {
@@ -73,13 +85,22 @@ impl Wish<'_> {
         (record, document): (&CheckpointRecord, &CheckpointDocument),
         now: &Captured,
     ) -> Result<plan::Plan> {
-        match self.only {
-            Some(path) => one_worktree::make(ctx, record, document, now, path),
-            None => {
+        match self.part {
+            Part::Paths(paths) => some_paths::make(ctx, record, document, now, paths),
+            Part::Worktree(path) => one_worktree::make(ctx, record, document, now, path),
+            Part::Whole => {
                 let plan = plan::make(ctx, record, document, now, self.refs)?;
                 left_alone::refuse_from_there(ctx, document, now, &plan.operation)?;
                 Ok(plan)
             }
+        }
+    }
+
+    /// Whether agents may work where something changes.
+    fn stops_agents(&self, ctx: &Context) -> bool {
+        match self.part {
+            Part::Whole | Part::Worktree(_) => true,
+            Part::Paths(paths) => some_paths::are_in_workspaces(ctx, paths),
         }
     }
 }
@@ -96,7 +117,9 @@ pub fn preview(ctx: &Context, wish: Wish<'_>) -> Result<Preview> {
     let plan = wish.plan(ctx, (&record, &document), &captured)?;
     journal::rehearse(ctx, &plan.operation)?;
     let mut preview = plan.preview;
-    preview.agents = quiet::at_work(ctx)?;
+    if wish.stops_agents(ctx) {
+        preview.agents = quiet::at_work(ctx)?;
+    }
     for change in &plan.operation.worktrees {
         preview.moves_aside.extend(in_the_way(ctx, change, &captured)?);
     }
@@ -140,8 +163,15 @@ fn in_the_way(ctx: &Context, change: &WorktreeChange, captured: &Captured) -> Re
 pub fn to_checkpoint(ctx: &mut Context, wish: Wish<'_>, stop: bool) -> Result<RolledBack> {
     ctx.no_open_operation()?;
     target(ctx, wish.name)?;
-    let agents = quiet::at_work(ctx)?;
-    let paused = if stop { quiet::stop_agents(ctx)? } else { quiet::nobody_works(ctx)? };
+    if let Part::Paths(_) = wish.part {
+        // A mistyped path is found before a checkpoint is made for it.
+        preview(ctx, wish)?;
+    }
+    let (mut agents, mut paused) = (Vec::new(), quiet::Paused::Nothing);
+    if wish.stops_agents(ctx) {
+        agents = quiet::at_work(ctx)?;
+        paused = if stop { quiet::stop_agents(ctx)? } else { quiet::nobody_works(ctx)? };
+    }
     let stopped = agents.iter().map(|agent| agent.task_id.clone()).collect();
     let outcome = ctx.with_operation_lock(|ctx| locked(ctx, wish, &stopped));
     let resumed = match paused {
@@ -151,7 +181,7 @@ pub fn to_checkpoint(ctx: &mut Context, wish: Wish<'_>, stop: bool) -> Result<Ro
     let mut done = outcome?;
     done.resumed = resumed?;
     // Stopping was part of it.
-    for task in agents.iter().map(|agent| &agent.task_id).filter(|_| wish.only.is_none()) {
+    for task in agents.iter().map(|agent| &agent.task_id).filter(|_| matches!(wish.part, Part::Whole)) {
         let to = ctx.state().restorable.cases.get(task).map(|case| case.status);
         match (done.preview.tasks.iter_mut().find(|line| line.id == *task), to) {
             (Some(line), _) => line.from = Status::Active,

@@ -166,7 +166,12 @@ impl Real {
         self.doing(false, |context| {
             rollback::to_checkpoint(
                 context,
-                rollback::Wish { name, only: None, refs: rollback::LocalRefs::ComeBack, afterwards: Afterwards::Waits },
+                rollback::Wish {
+                    name,
+                    part: rollback::Part::Whole,
+                    refs: rollback::LocalRefs::ComeBack,
+                    afterwards: Afterwards::Waits,
+                },
                 true,
             )
         })

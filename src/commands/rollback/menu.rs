@@ -76,12 +76,12 @@ pub(in crate::commands) fn offer(context: &mut Context, screen: &mut Screen, one
     if !agreed(context, screen, one)? {
         return Ok(None);
     }
-    checkpoint(context, screen, AGREED.wish(one.name.as_str(), None), &AGREED).map(Some)
+    checkpoint(context, screen, AGREED.wish(one.name.as_str(), rollback::Part::Whole), &AGREED).map(Some)
 }
 
 /// Shows the details of a checkpoint and what going back to it reverts, and asks.
 fn agreed(context: &mut Context, screen: &mut Screen, one: &Listed) -> Result<bool> {
-    let preview = rollback::preview(context, AGREED.wish(one.name.as_str(), None))?;
+    let preview = rollback::preview(context, AGREED.wish(one.name.as_str(), rollback::Part::Whole))?;
     screen.note(&format!("Time: {}", words::time(one.created_at)));
     screen.note(&format!("Type: {} ({})", one.kind.as_str(), one.trigger.as_str()));
     screen.note_text(people(&preview, "Would go").trim_end());

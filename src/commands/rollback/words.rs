@@ -2,6 +2,7 @@
 
 use super::parts::Parts;
 use crate::cli::screen::Screen;
+use crate::cli::words::time;
 use crate::commands::checkpoint::only_text;
 use crate::domain::names::RefName;
 use crate::domain::operation::HeadState;
@@ -12,7 +13,12 @@ use crate::ops::rollback::{AgentLine, CommitLine, FileFate, FileLine, FileLoss, 
 pub(super) fn people(preview: &Preview, goes: &str) -> String {
     let only = preview.only.as_ref().map_or_else(String::new, |only| format!("\n  for it, {}", only_text(only)));
     let place = preview.worktree.as_ref().map_or_else(String::new, |path| format!(" in '{path}' only"));
-    let mut parts = Parts::below(&format!("{goes} back to checkpoint {}{place}:{only}", preview.checkpoint));
+    let which = format!("checkpoint {} ({})", preview.checkpoint, time(preview.created_at));
+    let mut parts = match preview.paths.as_slice() {
+        [] => Parts::below(&format!("{goes} back to {which}{place}:{only}")),
+        [one] => Parts::below(&format!("{goes} back to {which} with '{one}'{place}, all else stays:{only}")),
+        all => Parts::below(&format!("{goes} back to {which} with {} paths{place}, all else stays:{only}", all.len())),
+    };
     parts.add("agent stopped", "agents stopped", agents(&preview.agents));
     add_history(preview, &mut parts);
     add_branches(preview, &mut parts);

@@ -145,7 +145,10 @@ impl Complete {
 }
 
 /// The paths of each worktree, as they are below it.
-fn by_worktree(worktrees: &[Worktree], paths: &[PathBuf]) -> Result<Vec<Vec<RepoPath>>> {
+///
+/// # Errors
+/// `INVALID_INPUT` where one is in none.
+pub fn by_worktree(worktrees: &[Worktree], paths: &[PathBuf]) -> Result<Vec<Vec<RepoPath>>> {
     let mut all = vec![Vec::new(); worktrees.len()];
     for path in paths {
         let plain = without_dots(path);

@@ -142,6 +142,19 @@ pub fn find(ctx: &Context, text: &str) -> Result<CheckpointRecord> {
     }
 }
 
+/// The newest checkpoint that was there at a time, to the second.
+///
+/// # Errors
+/// `UNKNOWN_CHECKPOINT` where all are younger.
+pub fn newest_at(ctx: &Context, at: Timestamp) -> Result<CheckpointRecord> {
+    let all = ctx.state().record.checkpoints.values();
+    let there = all.filter(|record| record.created_at.as_second() <= at.as_second());
+    there.max_by_key(|record| record.created_at).cloned().ok_or_else(|| {
+        Error::new(Code::UnknownCheckpoint, format!("there is no checkpoint from {at} or before"))
+            .hint("see 'git axiom checkpoint list'")
+    })
+}
+
 /// A checkpoint and what it holds.
 ///
 /// # Errors

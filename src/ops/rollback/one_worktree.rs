@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::domain::checkpoint::{CheckpointDocument, CheckpointRecord};
+use crate::domain::checkpoint::{CheckpointDocument, CheckpointRecord, Coverage};
 use crate::domain::names::{Oid, RefName};
 use crate::domain::operation::{HeadState, Operation, OperationKind, RefChange};
 use crate::domain::text::Change;
@@ -14,15 +14,28 @@ use super::branches::{add_detached, add_refs, branches_are_free};
 use super::left_alone::made_by;
 use super::plan::{Plan, kept};
 use super::preview::Preview;
-use super::worktree::{add_worktree, worktree_change};
+use super::worktree::{Then, add_worktree, worktree_change};
 
 /// One worktree as it was and as it is.
-struct Both<'a> {
-    capture: Oid,
+pub(super) struct Both<'a> {
+    /// What the checkpoint holds of it.
+    pub capture: Oid,
     branch: Option<RefName>,
     commit: Option<Oid>,
-    now: &'a CapturedWorktree,
-    now_capture: Option<Oid>,
+    /// What is there.
+    pub now: &'a CapturedWorktree,
+    /// The capture of that, where it is not the main worktree.
+    pub now_capture: Option<Oid>,
+}
+
+impl Both<'_> {
+    /// What the checkpoint does not hold of it.
+    pub fn coverage<'d>(&self, document: &'d CheckpointDocument, path: &str) -> Option<&'d Coverage> {
+        match self.now_capture {
+            Some(_) => document.coverage.get(path),
+            None => document.main_coverage(),
+        }
+    }
 }
 
 /// Plans going back at `path`, from what was captured just now: files, index, HEAD, and the branch that was checked out
@@ -56,12 +69,9 @@ pub(super) fn make(
         }
     }
     add_refs(ctx, &record.name, document, &mut operation, &mut preview)?;
-    let coverage = match both.now_capture {
-        Some(_) => document.coverage.get(&text),
-        None => document.main_coverage(),
-    };
+    let coverage = both.coverage(document, &text);
     let now = (both.now, both.now_capture.clone());
-    let change = worktree_change(ctx, text, now, &both.capture, head, coverage, &mut preview)?;
+    let change = worktree_change(ctx, text, now, Then { capture: &both.capture, head, coverage, only: None }, &mut preview)?;
     add_worktree(ctx, change, &both.now.capture, &mut operation, &mut preview)?;
     add_detached(ctx, &operation, &mut preview)?;
     operation.kept = kept(ctx, &operation)?;
@@ -69,7 +79,11 @@ pub(super) fn make(
     Ok(Plan { operation, preview })
 }
 
-fn find<'a>(
+/// The worktree at `path`, then and now.
+///
+/// # Errors
+/// As [`make`].
+pub(super) fn find<'a>(
     ctx: &Context,
     record: &CheckpointRecord,
     document: &CheckpointDocument,

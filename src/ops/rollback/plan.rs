@@ -16,7 +16,7 @@ use super::left_alone::left_alone;
 use super::preview::{Preview, WorkspaceLine};
 use super::refs::{LocalRefs, add_local_refs, add_moved_branches, since};
 use super::workspace::add_workspace;
-use super::worktree::{add_worktree, worktree_change};
+use super::worktree::{Then, add_worktree, worktree_change};
 
 /// The plan.
 #[derive(Debug)]
@@ -67,7 +67,8 @@ pub(super) fn make(
     };
     let path = main.worktree.path_text()?;
     let coverage = document.main_coverage();
-    let change = worktree_change(ctx, path, (main, None), &record.capture, head, coverage, &mut preview)?;
+    let change =
+        worktree_change(ctx, path, (main, None), Then { capture: &record.capture, head, coverage, only: None }, &mut preview)?;
     add_worktree(ctx, change, &main.capture, &mut operation, &mut preview)?;
     for fate in &fates {
         add_workspace(ctx, fate, document, captured, &mut operation, &mut preview)?;

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::domain::checkpoint::CheckpointRecord;
@@ -203,6 +204,10 @@ pub struct Preview {
     /// How many commits that are of each of them, and how many of these an upstream has.
     #[serde(skip)]
     pub on_upstream: Vec<(RefName, usize, usize)>,
+    /// Where only some files go back: they and all below them, in that worktree.
+    pub paths: Vec<RepoPath>,
+    /// When the checkpoint was made.
+    pub created_at: Timestamp,
     /// Tasks whose state goes back.
     pub tasks: Vec<TaskChange>,
     /// The mode, where it goes back.
@@ -257,6 +262,8 @@ impl Preview {
             reverted: Vec::new(),
             reverted_commits: Vec::new(),
             on_upstream: Vec::new(),
+            paths: Vec::new(),
+            created_at: record.created_at,
             tasks: Vec::new(),
             mode: None,
             files: Vec::new(),

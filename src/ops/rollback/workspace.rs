@@ -15,7 +15,7 @@ use crate::ops::context::Context;
 use crate::ops::trash;
 
 use super::preview::{Preview, WorkspaceLine};
-use super::worktree::{add_worktree, head_state, worktree_change};
+use super::worktree::{Then, add_worktree, head_state, worktree_change};
 
 /// Adds what a task's workspace needs, and says so.
 pub(super) fn add_workspace(
@@ -40,7 +40,13 @@ pub(super) fn add_workspace(
             let capture = &present.captured.capture;
             let coverage = document.coverage.get(&then.path);
             let now = (&present.captured, old);
-            let change = worktree_change(ctx, then.path.clone(), now, &then.capture, head, coverage, preview)?;
+            let change = worktree_change(
+                ctx,
+                then.path.clone(),
+                now,
+                Then { capture: &then.capture, head, coverage, only: None },
+                preview,
+            )?;
             let same = change.files.old == change.files.new
                 && change.index.old == change.index.new
                 && change.head.old == change.head.new;

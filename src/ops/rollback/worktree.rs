@@ -4,8 +4,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::domain::checkpoint::Coverage;
+use crate::domain::known_paths::together;
 use crate::domain::names::{Oid, RepoPath};
 use crate::domain::operation::{HeadState, Operation, WorktreeChange};
+use crate::domain::path_set::PathSet;
 use crate::domain::text::Change;
 use crate::error::Result;
 use crate::git::{CaptureExtras, CaptureParts, Head, InProgress, TreeChange, Worktree, WorktreeCapture};
@@ -25,26 +27,36 @@ pub(crate) fn head_state(head: &Head) -> HeadState {
     }
 }
 
+/// What a worktree goes back to.
+pub(super) struct Then<'a> {
+    /// Its capture.
+    pub capture: &'a Oid,
+    /// Its HEAD.
+    pub head: HeadState,
+    /// What the capture does not hold.
+    pub coverage: Option<&'a Coverage>,
+    /// The paths that go back, and nothing else: the index, HEAD and what is said beside them stay.
+    pub only: Option<&'a PathSet>,
+}
+
 pub(super) fn worktree_change(
     ctx: &Context,
     path: String,
     (now, now_commit): (&CapturedWorktree, Option<Oid>),
-    then: &Oid,
-    head: HeadState,
-    coverage: Option<&Coverage>,
+    then: Then<'_>,
     preview: &mut Preview,
 ) -> Result<WorktreeChange> {
-    let CaptureParts { files: held, index, .. } = ctx.repo.capture_parts(then)?;
     let CapturedWorktree { worktree, capture: now } = now;
-    let changes = ctx.repo.diff_trees(&now.tree, &held)?;
+    let Wanted { held, index, changes, extras } = wanted(ctx, now, &then)?;
+    let Then { capture: then, head, coverage, only } = then;
     let files = with_spared(ctx, (worktree, now), &changes, held.clone(), coverage)?;
     let excluded = excluded_now(ctx, now, &index, &changes)?;
     let files = ctx.repo.graft(&files, &excluded.iter().cloned().map(TreeChange::reversed).collect::<Vec<_>>())?;
     let excluded: Vec<RepoPath> = excluded.into_iter().map(|change| change.path).collect();
-    preview.not_restored.extend(not_restored(&path, coverage, &excluded));
+    let lost = not_restored(&path, coverage, &excluded);
+    preview.not_restored.extend(lost.into_iter().filter(|lost| only.is_none_or(|only| only.covers(&lost.path))));
     let (files, kept) = with_own_submodules(ctx, Path::new(&path), files, &changes)?;
     preview.submodules.extend(kept.into_iter().map(|inside| FileLoss { worktree: path.clone(), path: inside }));
-    let extras = extras_of(ctx, Some(then))?;
     // What git ignores and is there just as the checkpoint has it stays, and stays when this is taken back.
     let there = ctx.repo.there_already(worktree, (&now.tree, &held), &changes, &extras.raw)?;
     let was = ctx.repo.graft(&now.tree, &there)?;
@@ -57,7 +69,8 @@ pub(super) fn worktree_change(
     let permissions =
         ctx.repo.permissions_that_change(worktree, (&now.extras.modes, &fitting.modes), |path| differing.contains(path))?;
     preview.permissions.extend(permissions.into_iter().map(|inside| FileLoss { worktree: path.clone(), path: inside }));
-    let then = if fitting == extras { then.clone() } else { capture_with(ctx, now, (&files, &index), fitting)? };
+    let whole = only.is_none() && fitting == extras;
+    let then = if whole { then.clone() } else { capture_with(ctx, now, (&files, &index), fitting)? };
     Ok(WorktreeChange {
         path,
         files: Change::new(was, files),
@@ -65,6 +78,31 @@ pub(super) fn worktree_change(
         head: Change::new(head_state(&now.head), head),
         captures: Change::new(now_commit, Some(then)),
     })
+}
+
+/// What a worktree shall be, before what stays in it is known.
+struct Wanted {
+    held: Oid,
+    index: Oid,
+    changes: Vec<TreeChange>,
+    extras: CaptureExtras,
+}
+
+fn wanted(ctx: &Context, now: &WorktreeCapture, then: &Then<'_>) -> Result<Wanted> {
+    let CaptureParts { files: held, index, .. } = ctx.repo.capture_parts(then.capture)?;
+    let changes = ctx.repo.diff_trees(&now.tree, &held)?;
+    let extras = extras_of(ctx, Some(then.capture))?;
+    let Some(only) = then.only else { return Ok(Wanted { held, index, changes, extras }) };
+    let changes: Vec<TreeChange> = changes.into_iter().filter(|change| only.covers(&change.path)).collect();
+    let held = ctx.repo.graft(&now.tree, &changes)?;
+    let raw = extras.raw.into_iter().filter(|raw| only.covers(&raw.path)).collect();
+    let modes = extras.modes.into_iter().filter(|modes| only.covers(&modes.path)).collect();
+    let extras = CaptureExtras {
+        raw: together(now.extras.raw.clone(), only, raw, |raw| &raw.path),
+        modes: together(now.extras.modes.clone(), only, modes, |modes| &modes.path),
+        ..now.extras.clone()
+    };
+    Ok(Wanted { held, index: now.index_tree.clone(), changes, extras })
 }
 
 /// The tree to go back to, with the files of now that the checkpoint said nothing of (ignored or too large then, perhaps

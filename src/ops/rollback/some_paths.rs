@@ -1,0 +1,86 @@
+//! Bringing back some files of one worktree, and nothing else: HEAD, the index, refs, tasks and all other files stay.
+
+use std::path::{Path, PathBuf};
+
+use crate::domain::checkpoint::{CheckpointDocument, CheckpointRecord};
+use crate::domain::names::RepoPath;
+use crate::domain::operation::{Operation, OperationKind};
+use crate::domain::path_set::PathSet;
+use crate::error::{Code, Error, Result};
+use crate::git::Worktree;
+use crate::ops::checkpoint::{self, Captured};
+use crate::ops::context::Context;
+
+use super::one_worktree::{Both, find};
+use super::plan::{Plan, kept};
+use super::preview::Preview;
+use super::worktree::{Then, add_worktree, head_state, worktree_change};
+
+/// Plans bringing back `paths`, from what was captured just now. A path stands for all that is below it.
+///
+/// # Errors
+/// `INVALID_INPUT` where they are in no worktree, in more than one, or name nothing; else as for one worktree.
+pub(super) fn make(
+    ctx: &Context,
+    record: &CheckpointRecord,
+    document: &CheckpointDocument,
+    captured: &Captured,
+    paths: &[PathBuf],
+) -> Result<Plan> {
+    let (worktree, named) = in_one_worktree(captured, paths)?;
+    let both = find(ctx, record, document, captured, worktree.path())?;
+    name_something(ctx, record, &both, &named)?;
+    let only = PathSet::new(named.iter().cloned());
+    let text = worktree.path_text()?;
+    let kind = OperationKind::RollbackCheckpoint { checkpoint: record.name.clone() };
+    let which = if let [one] = named.as_slice() { format!("'{one}'") } else { format!("{} paths", named.len()) };
+    let mut operation = Operation::new(kind, format!("rollback of {which} in '{text}' to checkpoint {}", record.name));
+    let mut preview = Preview::of(ctx.state(), record);
+    preview.worktree = Some(text.clone());
+    preview.paths = only.iter().cloned().collect();
+    let head = head_state(&both.now.capture.head);
+    let coverage = both.coverage(document, &text);
+    let then = Then { capture: &both.capture, head, coverage, only: Some(&only) };
+    let change = worktree_change(ctx, text, (both.now, both.now_capture.clone()), then, &mut preview)?;
+    add_worktree(ctx, change, &both.now.capture, &mut operation, &mut preview)?;
+    operation.kept = kept(ctx, &operation)?;
+    Ok(Plan { operation, preview })
+}
+
+/// Whether one of the paths is in a workspace: then its agent has to be stopped.
+pub(super) fn are_in_workspaces(ctx: &Context, paths: &[PathBuf]) -> bool {
+    let workspaces = &ctx.state().restorable.workspaces;
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    paths.iter().any(|path| workspaces.values().any(|workspace| real(path).starts_with(real(Path::new(&workspace.path)))))
+}
+
+fn in_one_worktree<'c>(captured: &'c Captured, paths: &[PathBuf]) -> Result<(&'c Worktree, Vec<RepoPath>)> {
+    let all = std::iter::once(&captured.main).chain(captured.workspaces.iter().map(|one| &one.captured));
+    let worktrees: Vec<Worktree> = all.clone().map(|one| one.worktree.clone()).collect();
+    let by_worktree = checkpoint::paths_by_worktree(&worktrees, paths)?;
+    let mut named = all.map(|one| &one.worktree).zip(by_worktree).filter(|(_, paths)| !paths.is_empty());
+    match (named.next(), named.next()) {
+        (Some(one), None) => Ok(one),
+        (Some((one, _)), Some((other, _))) => {
+            let (one, other) = (one.path().display(), other.path().display());
+            Err(Error::new(Code::InvalidInput, format!("the paths are in two worktrees, '{one}' and '{other}'"))
+                .hint("give the command once for each"))
+        }
+        (None, _) => Err(Error::new(Code::InvalidInput, "no path was given")),
+    }
+}
+
+/// A name that fits nothing was mistyped.
+fn name_something(ctx: &Context, record: &CheckpointRecord, both: &Both<'_>, named: &[RepoPath]) -> Result<()> {
+    let then = ctx.repo.capture_parts(&both.capture)?.files;
+    for path in named.iter().filter(|path| !path.as_bytes().is_empty()) {
+        if !ctx.repo.is_in_tree(&then, path)? && !ctx.repo.is_in_tree(&both.now.capture.tree, path)? {
+            return Err(Error::new(
+                Code::InvalidInput,
+                format!("neither checkpoint '{}' nor the worktree has '{path}'", record.name),
+            )
+            .hint(format!("git ls-tree -r --name-only {}    lists what it has", both.capture.short())));
+        }
+    }
+    Ok(())
+}
