@@ -56,6 +56,7 @@ pub fn rows() -> Vec<Row> {
         rows.extend(captures(200_000, "L", 0.7));
         rows.push(worktrees());
     }
+    rows.push(many_refs());
     rows.push(many_dirty());
     rows.extend(many_checkpoints());
     rows
@@ -124,6 +125,48 @@ fn worktrees() -> Row {
     row("checkpoint of 16 more worktrees, 20 dirty of M each", beside, 0.5, 3, &mut || create(&scratch), &mut || {
         sh(&scratch, script)
     })
+}
+
+const REFS: usize = 10_000;
+
+/// A repository of 300 files and a history of 500 commits, with so many packed refs: half of them branches with a commit of their
+/// own, a quarter tags, a quarter annotated ones.
+fn with_refs(count: usize) -> Scratch {
+    let scratch = repository(300);
+    let who = |number: usize| format!("A U Thor <author@example.org> {} +0000", 1_700_000_000 + number);
+    let mut stream = String::new();
+    for number in 0..500 {
+        let from = if number == 0 { "refs/heads/main^0".to_owned() } else { format!(":{number}") };
+        write!(stream, "commit refs/heads/main\nmark :{}\ncommitter {}\ndata 2\nx\nfrom {from}\n\n", number + 1, who(number))
+            .unwrap();
+    }
+    for number in 0..count {
+        let (who, branch) = (who(1000 + number), 1000 + number - number % 4);
+        match number % 4 {
+            2 => write!(stream, "reset refs/tags/light-{number:05}\nfrom :{branch}\n\n"),
+            3 => write!(stream, "tag annotated-{number:05}\nfrom :{branch}\ntagger {who}\ndata 2\nx\n\n"),
+            _ => {
+                let (mark, from) = (1000 + number, number % 500 + 1);
+                write!(stream, "commit refs/heads/b/{number:05}\nmark :{mark}\ncommitter {who}\ndata 2\nx\nfrom :{from}\n\n")
+            }
+        }
+        .unwrap();
+    }
+    feed(&scratch, &stream);
+    // What retention deletes with each new one would be measured as well.
+    sh(
+        &scratch,
+        "git reset -q --hard && git pack-refs --all && git repack -q -a -d && git config axiom.checkpoints.maxCount 100000",
+    );
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    sh(&scratch, "git update-index -q --refresh && git status > /dev/null");
+    scratch
+}
+
+fn many_refs() -> Row {
+    let (none, many) = (with_refs(0), with_refs(REFS));
+    let what = "checkpoint of a clean repository, 300 files, 10,000 packed refs";
+    row(what, "the same without these refs", 1.1, 40, &mut || create(&many), &mut || create(&none))
 }
 
 fn many_dirty() -> Row {

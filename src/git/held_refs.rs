@@ -14,7 +14,6 @@ use crate::error::{Code, Error, Result};
 use super::local_refs::{Listed, PackedStat};
 use super::objects::{TREE, TreeEntry, gix_id};
 use super::packed_memory::{Remembered, Source};
-use super::packed_refs::Packed;
 use super::repository::Repository;
 use super::tips::Kept;
 
@@ -111,15 +110,15 @@ impl Repository {
             return Ok(nothing.then(|| (none, Remembered::default())));
         };
         let hiding = self.digest_of_names(listed)?;
-        if let Some(group) = self.remembered(&stat, &hiding)? {
+        if let Some((group, holder)) = self.remembered(&stat, &hiding)? {
             for oid in group.tree.iter().chain(&group.commits) {
                 self.note_written(gix_id(oid)?);
             }
-            return Ok(Some((stat, Remembered { group, hiding, source: Source::Memory })));
+            return Ok(Some((stat, Remembered { group, hiding, source: Source::Memory(holder) })));
         }
         let now = env::now().as_nanosecond();
-        let Some(packed) = Packed::read(&self.packed_refs_file(), self.hash()) else { return Ok(None) };
-        let Some(range) = packed.below("refs/") else { return Ok(None) };
+        let Some(packed) = self.packed_refs() else { return Ok(None) };
+        let Ok(range) = packed.below("refs/") else { return Ok(None) };
         let mut lines = Vec::new();
         for (name, value) in packed.values(range).filter(|(name, _)| is_held(name) && !listed.hides(name)) {
             lines.push((Oid::new(value)?, name));
@@ -131,20 +130,35 @@ impl Repository {
         Ok(Some((stat, Remembered { group, hiding, source })))
     }
 
-    /// Notes what packed refs named as written, where the packed refs have changed since they were looked at: what was deleted
-    /// from them may be gone. What is loose is noted anyway.
+    /// Makes sure that what keeps packed refs is whole, where they have changed since they were looked at: what those named that
+    /// were deleted may be gone, and only of tags the content is kept. What is loose is noted anyway. To be called once a ref
+    /// holds it.
     ///
     /// # Errors
-    /// `GIT_FAILED`.
-    pub fn note_packed_if_changed(&self, held: &HeldRefs) -> Result<()> {
+    /// `BUSY` where something is gone; `GIT_FAILED`.
+    pub fn packed_tips_are_there(&self, held: &HeldRefs) -> Result<()> {
         let Some((stat, memory)) = &held.packed else { return Ok(()) };
         let is_same = self.packed_stat().map_or(stat.text.is_empty(), |now| now == *stat);
-        if let Some(tree) = memory.group.tree.as_ref().filter(|_| !is_same) {
-            for oid in self.read_group(tree)?.into_values() {
-                self.note_written(gix_id(&oid)?);
+        let Some(tree) = memory.group.tree.as_ref().filter(|_| !is_same) else { return Ok(()) };
+        let mut kept = self.objects_below(tree)?;
+        for bucket in &memory.group.commits {
+            kept.extend(self.read_commit(bucket)?.parents);
+        }
+        for oid in kept {
+            if !self.is_there_now(&gix_id(&oid)?)? {
+                return Err(Error::new(Code::Busy, format!("{oid}, which a packed ref named, was removed at this moment")));
             }
         }
         Ok(())
+    }
+
+    /// The tree of packed refs that an earlier checkpoint holds, if it still does.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn held_before(&self, held: &HeldRefs) -> Result<Option<Oid>> {
+        let Some((_, Remembered { group, source: Source::Memory(holder), .. })) = &held.packed else { return Ok(None) };
+        Ok(if self.still_holds(holder)? { group.tree.clone() } else { None })
     }
 
     /// Writes refs bucket by bucket, ordered by what they name.
@@ -397,7 +411,8 @@ mod tests {
         let capture = RefName::new("refs/axiom/captures/x");
         std::thread::sleep(std::time::Duration::from_millis(150));
         let first = repo.hold_local_refs().unwrap();
-        let remembered = |held: &HeldRefs| held.packed.as_ref().is_some_and(|(_, memory)| memory.source == Source::Memory);
+        let remembered =
+            |held: &HeldRefs| held.packed.as_ref().is_some_and(|(_, memory)| matches!(memory.source, Source::Memory(_)));
         assert!(!remembered(&first));
         let record = publish(&repo, &first);
         scratch.git(&["update-ref", capture.as_str(), record.as_str()]);

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::files;
 
 use super::own_refs::REF_LIMIT;
-use super::packed_refs::Packed;
+use super::packed_lines::Packed;
 use super::repository::{RefFormat, Repository};
 use super::worktree_list::Worktree;
 
@@ -45,8 +45,7 @@ impl Repository {
     pub fn local_refs(&self) -> Result<LocalRefs> {
         let mut listed = self.listed_refs()?;
         if listed.but_packed {
-            let packed = Packed::read(&self.packed_refs_file(), self.hash());
-            if !packed.map_or(Ok(false), |packed| listed.add_packed(&packed))? {
+            if !self.packed_refs().map_or(Ok(false), |packed| listed.add_packed(&packed))? {
                 listed = self.listed_by_git()?;
             }
         }
@@ -163,7 +162,7 @@ impl Listed {
     /// # Errors
     /// `INVALID_INPUT` where a line has no id.
     pub fn add_packed(&mut self, packed: &Packed) -> Result<bool> {
-        let Some(lines) = packed.below("refs/") else { return Ok(false) };
+        let Ok(lines) = packed.below("refs/") else { return Ok(false) };
         for (name, value) in packed.values(lines).filter(|(name, _)| is_held(name)) {
             if !self.hides(name) {
                 self.refs.insert(name.to_owned(), Oid::new(value)?);

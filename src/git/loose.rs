@@ -9,10 +9,25 @@ use crate::env;
 use crate::error::Result;
 use crate::files;
 
-/// Up to so many bytes, header included, an object is stored; what is larger may be worth its compression.
-pub(super) const SMALL: usize = 1024;
+use super::objects::ObjectKind;
 
-/// Writes an object below the folder `objects`; `content` begins with its header, and is at most [`SMALL`] bytes. It is
+/// Up to so many bytes, header included, content is stored; what is larger may be worth its compression.
+const SMALL: usize = 1024;
+/// The same for what is mostly ids, which hardly become shorter: what fits into a block of the disk.
+const SMALL_IDS: usize = 4096 - AROUND;
+/// What is added around the content that is stored.
+const AROUND: usize = 11;
+
+/// Whether an object of so many bytes, header included, is to be stored.
+pub(super) const fn is_small(kind: ObjectKind, length: usize) -> bool {
+    length
+        <= match kind {
+            ObjectKind::Blob | ObjectKind::Tag => SMALL,
+            ObjectKind::Tree | ObjectKind::Commit => SMALL_IDS,
+        }
+}
+
+/// Writes an object below the folder `objects`; `content` begins with its header, and is small as [`is_small`] says. It is
 /// there whole or not at all, but not synced. A crash leaves a `tmp_obj_…`, which `git gc` removes.
 ///
 /// # Errors
@@ -36,7 +51,7 @@ pub(super) fn write(objects: &Path, id: &str, content: &[u8]) -> Result<()> {
 /// `content` as a zlib stream of one block that is not compressed.
 fn stored(content: &[u8]) -> Vec<u8> {
     let length = u16::try_from(content.len()).unwrap_or(u16::MAX);
-    let mut stream = Vec::with_capacity(content.len() + 11);
+    let mut stream = Vec::with_capacity(content.len() + AROUND);
     // The least effort, a window of 32 KiB, as git itself writes with core.compression=0.
     stream.extend_from_slice(&[0x78, 0x01, 1]);
     stream.extend_from_slice(&length.to_le_bytes());
@@ -54,7 +69,7 @@ fn stored(content: &[u8]) -> Vec<u8> {
 mod tests {
     use std::os::unix::fs::PermissionsExt;
 
-    use super::super::objects::ObjectKind;
+    use super::super::objects::{ObjectKind, TreeEntry};
     use super::super::scratch::{Scratch, git_at};
     use super::*;
 
@@ -77,7 +92,7 @@ mod tests {
                 let meta = scratch.path().join(".git/objects").join(folder).join(rest).metadata().unwrap();
                 assert_eq!(meta.permissions().mode() & 0o222, 0);
                 assert_eq!(
-                    size + 11 + format!("blob {size}\0").len() == meta.len() as usize,
+                    size + AROUND + format!("blob {size}\0").len() == meta.len() as usize,
                     size + 6 + size.to_string().len() <= SMALL
                 );
             }
@@ -87,6 +102,26 @@ mod tests {
             let left = std::fs::read_dir(scratch.path().join(".git/objects")).unwrap();
             assert!(left.flatten().all(|entry| !entry.file_name().to_string_lossy().starts_with("tmp_obj")));
         }
+    }
+
+    #[test]
+    fn trees_and_commits_are_stored_as_long_as_they_take_one_block() {
+        let scratch = Scratch::new(&[]);
+        let repo = scratch.repo();
+        let blob = repo.write_blob(b"x").unwrap();
+        for (count, is_stored) in [(100, true), (200, false)] {
+            let entry = |number| TreeEntry { mode: 0o100_644, oid: blob.clone(), name: format!("{number:06}").into_bytes() };
+            let entries: Vec<TreeEntry> = (0..count).map(entry).collect();
+            let id = repo.write_tree(&entries).unwrap();
+            repo.sync_objects().unwrap();
+            assert_eq!(scratch.git(&["ls-tree", id.as_str()]).lines().count(), count);
+            let (folder, rest) = id.as_str().split_at(2);
+            let size = scratch.path().join(".git/objects").join(folder).join(rest).metadata().unwrap().len();
+            let content = count as u64 * 34;
+            assert_eq!(size == content + "tree 3400\0".len() as u64 + AROUND as u64, is_stored, "{count}");
+            assert!(size <= 4096);
+        }
+        scratch.git(&["fsck", "--strict", "--full"]);
     }
 
     #[test]

@@ -87,6 +87,7 @@ mod odd_names;
 mod operation_refs;
 mod own_refs;
 mod ownership;
+mod packed_lines;
 mod packed_memory;
 mod packed_refs;
 mod path_patterns;

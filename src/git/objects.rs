@@ -167,7 +167,7 @@ impl Repository {
         // looked for: nearly everything that is written is new, and at worst it is there twice.
         if !(stage.has(&id) || gix.objects.exists_without_refresh(&id) && self.freshen(&id)) {
             let header = format!("{} {}\0", kind.as_str(), content.len());
-            if header.len() + content.len() <= loose::SMALL {
+            if loose::is_small(kind, header.len() + content.len()) {
                 loose::write(stage.objects(), &id.to_string(), &[header.as_bytes(), content].concat())?;
             } else {
                 gix.objects.write_buf_with_known_id(kind.in_gix(), content, id).map_err(failed)?;

@@ -15,13 +15,14 @@ use crate::files::{self, FileLock, LockAttempt};
 use super::index_file::ScratchFolder;
 use super::notes::NOTES;
 use super::objects::gix_id;
+use super::packed_lines::{Packed, Unclear};
 use super::refs::{Expected, RefEdit};
 use super::repository::{RefFormat, Repository};
 
 /// So many refs at most; git is better at more.
 const FEW: usize = 16;
 
-/// The largest file of packed refs that is searched here.
+/// The largest file of packed refs that is written here.
 pub(super) const PACKED_LIMIT: u64 = 64 * 1024 * 1024;
 
 /// The largest loose ref.
@@ -89,7 +90,7 @@ impl Repository {
             }
             locks.add(one);
         }
-        let packed = files::read_optional(&self.common_dir().join("packed-refs"), PACKED_LIMIT)?.unwrap_or_default();
+        let Some(packed) = self.packed_refs() else { return Ok(false) };
         for (one, edit) in moves.iter().zip(edits) {
             if !is_as_expected(one, edit, &packed)? {
                 return Ok(false);
@@ -263,25 +264,33 @@ fn break_dead(lock: &Path) -> Result<bool> {
 }
 
 /// Whether a ref, which is locked, is what the edit expects, and nothing packed is in its way.
-pub(super) fn is_as_expected(one: &Move, edit: &RefEdit, packed: &[u8]) -> Result<bool> {
-    let name = one.name.as_str();
-    let finder = |text: String| memchr::memmem::find(packed, text.as_bytes());
-    let mut above = name.match_indices('/').skip(1).map(|(end, _)| &name[..end]);
-    if finder(format!(" {name}/")).is_some() || above.any(|above| finder(format!(" {above}\n")).is_some()) {
+pub(super) fn is_as_expected(one: &Move, edit: &RefEdit, packed: &Packed) -> Result<bool> {
+    // Where the packed refs are unclear, git has to say what is wrong with them.
+    if in_the_way(one.name.as_str(), packed) != Ok(false) {
         return Ok(false);
     }
     let value = match files::read_optional(&one.file, REF_LIMIT)? {
         Some(content) => Some(content),
-        None => finder(format!(" {name}\n")).map(|end| {
-            let start = memchr::memrchr(b'\n', &packed[..end]).map_or(0, |before| before + 1);
-            packed[start..end].to_vec()
-        }),
+        None => match packed.value(one.name.as_str()) {
+            Ok(value) => value.map(<[u8]>::to_vec),
+            Err(Unclear) => return Ok(false),
+        },
     };
     Ok(match (&edit.expected, value) {
         (Expected::Absent, None) => true,
         (Expected::Value(old), Some(content)) => content.trim_ascii_end() == old.as_str().as_bytes(),
         (Expected::Absent, Some(_)) | (Expected::Value(_), None) | (Expected::Any, _) => false,
     })
+}
+
+/// Whether a packed ref makes this name impossible: git keeps `a` and `a/b` from being there together.
+fn in_the_way(name: &str, packed: &Packed) -> std::result::Result<bool, Unclear> {
+    for (end, _) in name.match_indices('/').skip(1) {
+        if packed.value(&name[..end])?.is_some() {
+            return Ok(true);
+        }
+    }
+    packed.has_below(&format!("{name}/"))
 }
 
 #[cfg(test)]

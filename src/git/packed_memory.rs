@@ -32,11 +32,18 @@ pub(super) struct Remembered {
     pub source: Source,
 }
 
+/// The capture of a checkpoint that holds objects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Holder {
+    name: RefName,
+    capture: Oid,
+}
+
 /// Where the objects of packed refs are from.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) enum Source {
-    /// Remembered.
-    Memory,
+    /// Remembered: an earlier checkpoint holds them.
+    Memory(Holder),
     /// Written just now, of a file that its times tell apart from any later one.
     File,
     /// Written just now, of a file that may change again without being another one by its times; or there is none.
@@ -67,11 +74,11 @@ impl Repository {
             .to_string())
     }
 
-    /// What is remembered of the packed refs, where it fits.
+    /// What is remembered of the packed refs, where it fits, and what holds it.
     ///
     /// # Errors
     /// `GIT_FAILED`.
-    pub(super) fn remembered(&self, stat: &PackedStat, hiding: &str) -> Result<Option<Group>> {
+    pub(super) fn remembered(&self, stat: &PackedStat, hiding: &str) -> Result<Option<(Group, Holder)>> {
         // A memory that cannot be read is none.
         let Ok(Some(content)) = files::read_optional(&self.common_dir().join(FILE), LIMIT) else { return Ok(None) };
         let Ok(text) = String::from_utf8(content) else { return Ok(None) };
@@ -84,7 +91,8 @@ impl Repository {
             return Ok(None);
         }
         let Some((name, capture)) = lines.next().and_then(|line| line.split_once(' ')) else { return Ok(None) };
-        if self.value_now(&RefName::new(name))?.as_ref().map(Oid::as_str) != Some(capture) {
+        let holder = Holder { name: RefName::new(name), capture: Oid::new(capture)? };
+        if !self.still_holds(&holder)? {
             return Ok(None);
         }
         let mut group = Group::default();
@@ -96,7 +104,15 @@ impl Repository {
                 Some(_) | None => return Ok(None),
             }
         }
-        Ok(Some(group))
+        Ok(Some((group, holder)))
+    }
+
+    /// Whether a capture still is where it was.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub(super) fn still_holds(&self, holder: &Holder) -> Result<bool> {
+        Ok(self.value_now(&holder.name)?.as_ref() == Some(&holder.capture))
     }
 
     /// The value of a ref, from its own file where it has one.

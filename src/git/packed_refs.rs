@@ -10,9 +10,10 @@ use crate::error::Result;
 use crate::files;
 
 use super::own_refs::{Locks, Move, PACKED_LIMIT, REF_LIMIT, is_as_expected, lock};
+use super::packed_lines::{Packed, Unclear};
 use super::ref_listing::loose_names;
 use super::refs::{Expected, RefEdit, RefValue};
-use super::repository::{HashKind, Repository};
+use super::repository::Repository;
 
 /// So many loose refs at most: each needs a lock of its own.
 const LOOSE: usize = 16;
@@ -39,15 +40,15 @@ impl Repository {
         let packed_refs = self.common_dir().join("packed-refs");
         let mut locks = Locks::default();
         let Some(held) = self.take_for_deletion(&folder, &packed_refs, &mut locks, &loose)? else { return Ok(false) };
-        let packed = files::read_optional(&packed_refs, PACKED_LIMIT)?.unwrap_or_default();
-        let Some(rest) = without(&packed, edits, &loose) else { return Ok(false) };
+        let Some(packed) = self.packed_refs() else { return Ok(false) };
+        let Some(rest) = rest_of(&packed, &packed_refs, edits, &loose)? else { return Ok(false) };
         for (one, edit) in held.iter().skip(1).zip(edits.iter().filter(|edit| loose.contains(&edit.name))) {
             if !is_as_expected(one, edit, &packed)? {
                 return Ok(false);
             }
         }
         env::fault_point("git.refs-locked");
-        if rest.len() < packed.len() {
+        if let Rest::Less(rest) = rest {
             let new = folder.path().join("packed-refs");
             files::write_scratch(&new, &rest)?;
             files::look_like(&new, &packed_refs)?;
@@ -147,76 +148,27 @@ fn add_loose(common_dir: &Path, prefix: &str, loose: &mut BTreeMap<RefName, Oid>
     Some(())
 }
 
-/// What `packed-refs` holds, in order.
-#[derive(Debug, Default)]
-pub(super) struct Packed {
-    text: String,
-    /// How many digits a value has.
-    digits: usize,
-}
-
-impl Packed {
-    /// Reads the file; `None` where it cannot be read, is not in order, or not in UTF-8.
-    pub(super) fn read(file: &Path, hash: HashKind) -> Option<Self> {
-        let digits = match hash {
-            HashKind::Sha1 => 40,
-            HashKind::Sha256 => 64,
-        };
-        let text = String::from_utf8(files::read_optional(file, PACKED_LIMIT).ok()?.unwrap_or_default()).ok()?;
-        let header = text.lines().next().unwrap_or_default();
-        let is_sorted = header.starts_with('#') && header.contains(" sorted");
-        (is_sorted || text.is_empty()).then_some(Self { text, digits })
-    }
-
-    /// Where the lines of the refs below `prefix` are; `None` where one of them is not as git writes it.
-    pub(super) fn below(&self, prefix: &str) -> Option<std::ops::Range<usize>> {
-        let bytes = self.text.as_bytes();
-        let wanted = format!(" {prefix}");
-        let Some(found) = memchr::memmem::find(bytes, wanted.as_bytes()) else { return Some(0..0) };
-        let start = memchr::memrchr(b'\n', &bytes[..found]).map_or(0, |end| end + 1);
-        let mut end = start;
-        while end < bytes.len() {
-            let line_end = memchr::memchr(b'\n', &bytes[end..]).map_or(bytes.len(), |length| end + length);
-            let line = &bytes[end..line_end];
-            if !line.starts_with(b"^") {
-                let (value, name) = line.split_at_checked(self.digits)?;
-                if !name.starts_with(wanted.as_bytes()) {
-                    break;
-                }
-                // To the end in any case: that is done by many bytes at once.
-                let is_hex = |all: bool, byte: &u8| all & (byte.is_ascii_digit() | (b'a'..=b'f').contains(byte));
-                if !value.iter().fold(true, is_hex) {
-                    return None;
-                }
-            }
-            end = (line_end + 1).min(bytes.len());
-        }
-        Some(start..end)
-    }
-
-    /// Names and values in these lines.
-    pub(super) fn values(&self, lines: std::ops::Range<usize>) -> impl Iterator<Item = (&str, &str)> {
-        let mut rest = &self.text[lines];
-        let digits = self.digits;
-        std::iter::from_fn(move || {
-            loop {
-                let end = memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
-                let (line, after) = rest.split_at_checked(end)?;
-                rest = after.strip_prefix('\n').unwrap_or(after);
-                if line.is_empty() {
-                    return None;
-                }
-                // What a tag stands for follows its line.
-                if !line.starts_with('^') {
-                    return Some((line.get(digits + 1..)?, line.get(..digits)?));
-                }
-            }
-        })
-    }
-}
-
 fn names_in(folder: &Path) -> Result<BTreeSet<std::ffi::OsString>> {
     Ok(files::list(folder)?.into_iter().map(|entry| entry.file_name()).collect())
+}
+
+/// What is left of the packed refs without some.
+enum Rest {
+    /// None of them was packed.
+    Same,
+    /// The new content.
+    Less(Vec<u8>),
+}
+
+/// The packed refs without those that are to be deleted, as [`without`]; the file is read whole only where one of them is in it.
+fn rest_of(packed: &Packed, file: &Path, edits: &[RefEdit], loose: &BTreeSet<RefName>) -> Result<Option<Rest>> {
+    let values: std::result::Result<Vec<_>, Unclear> = edits.iter().map(|edit| packed.value(edit.name.as_str())).collect();
+    let Ok(values) = values else { return Ok(None) };
+    if values.iter().all(Option::is_none) {
+        return Ok(edits.iter().all(|edit| loose.contains(&edit.name)).then_some(Rest::Same));
+    }
+    let content = files::read_optional(file, PACKED_LIMIT)?.unwrap_or_default();
+    Ok(without(&content, edits, loose).map(Rest::Less))
 }
 
 /// The packed refs without those that are to be deleted; `None` where one of them is not what is expected, or is neither

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use crate::error::Result;
 
-use super::packed_refs::{Packed, loose_below};
+use super::packed_lines::Packed;
+use super::packed_refs::loose_below;
 use super::refs::RefValue;
 use super::repository::{RefFormat, Repository};
 
@@ -65,7 +66,7 @@ impl Repository {
         for prefix in prefixes {
             all.push(RefListing {
                 prefix: prefix.to_owned(),
-                packed: Arc::default(),
+                packed: Arc::new(Packed::none()),
                 lines: 0..0,
                 others: self.refs_below(prefix)?,
             });
@@ -79,10 +80,9 @@ impl Repository {
     /// `GIT_FAILED`.
     pub fn ref_names(&self, prefix: &str) -> Result<Vec<String>> {
         if is_shared(prefix) && self.ref_format() == RefFormat::Files {
-            let packed = self.common_dir().join("packed-refs");
             if let Some(mut names) = loose_names(&self.common_dir().join(prefix))
-                && let Some(packed) = Packed::read(&packed, self.hash())
-                && let Some(lines) = packed.below(prefix)
+                && let Some(packed) = self.packed_refs()
+                && let Ok(lines) = packed.below(prefix)
             {
                 names.extend(packed.values(lines).filter_map(|(name, _)| name.strip_prefix(prefix).map(str::to_owned)));
                 return Ok(names);
@@ -99,10 +99,10 @@ impl Repository {
         }
         // Loose ones first: what is packed meanwhile is found among the packed ones, and a loose one is the newer.
         let loose: Option<Vec<Vec<RefValue>>> = prefixes.iter().map(|prefix| loose_below(self.common_dir(), prefix)).collect();
-        let packed = Arc::new(Packed::read(&self.common_dir().join("packed-refs"), self.hash())?);
+        let packed = Arc::new(self.packed_refs()?);
         let listing = |(prefix, others): (&&str, Vec<RefValue>)| {
             let (prefix, packed) = ((*prefix).to_owned(), Arc::clone(&packed));
-            Some(RefListing { lines: packed.below(&prefix)?, packed, others, prefix })
+            Some(RefListing { lines: packed.below(&prefix).ok()?, packed, others, prefix })
         };
         prefixes.iter().zip(loose?).map(listing).collect()
     }

@@ -11,12 +11,13 @@ use super::stage::loose_file;
 
 impl Repository {
     /// The bytes on disk of what a capture adds to the commit that was checked out: its own commits and trees, the files
-    /// that differ, and what its index commit keeps beside them. What is packed already adds nothing.
+    /// that differ, and what its index commit keeps beside them. What is packed already adds nothing, nor does `shared`, a tree
+    /// that an earlier checkpoint holds.
     ///
     /// # Errors
     /// `GIT_FAILED` where an object is missing: all that the capture adds is looked for.
-    pub fn added_by_capture(&self, capture: &Oid) -> Result<u64> {
-        let mut seen = BTreeSet::new();
+    pub fn added_by_capture(&self, capture: &Oid, shared: Option<&Oid>) -> Result<u64> {
+        let mut seen: BTreeSet<Oid> = shared.into_iter().cloned().collect();
         let commit = self.read_commit(capture)?;
         let mut size = self.on_disk(capture)?;
         let base = match commit.parents.first() {

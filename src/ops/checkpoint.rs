@@ -186,9 +186,9 @@ fn automatic_name(wanted: &Wanted, now: Timestamp, is_taken: impl Fn(&str) -> bo
 fn make(ctx: &mut Context, name: &CheckpointName, wanted: &Wanted) -> Result<(CheckpointRecord, Captured)> {
     for attempt in 1.. {
         let error = match publish(ctx, name, wanted) {
-            Ok((document, capture, captured)) => {
+            Ok((document, capture, captured, refs)) => {
                 env::fault_point("checkpoint.published");
-                match size_of(ctx, &document, &capture) {
+                match prove(ctx, &document, &capture, &refs) {
                     Ok(size) => {
                         let record = outcome(ctx, &document, capture, Some(size))?;
                         return Ok((record, captured));
@@ -210,10 +210,18 @@ fn make(ctx: &mut Context, name: &CheckpointName, wanted: &Wanted) -> Result<(Ch
     Err(Error::new(Code::Internal, "a checkpoint was neither made nor refused"))
 }
 
-/// How much a checkpoint adds, for which all that it adds is looked for.
-fn size_of(ctx: &Context, document: &CheckpointDocument, capture: &Oid) -> Result<u64> {
+/// Looks for all that a checkpoint adds, now that refs hold it, and says how much that is. What an earlier checkpoint holds to
+/// this moment is as safe as that one, and counted there.
+fn prove(ctx: &Context, document: &CheckpointDocument, capture: &Oid, refs: &HeldRefs) -> Result<u64> {
+    ctx.repo.packed_tips_are_there(refs)?;
+    let shared = ctx.repo.held_before(refs)?;
+    size_of(ctx, document, capture, shared.as_ref())
+}
+
+/// How much a checkpoint adds, for which all that it adds is looked for, but for `shared`.
+fn size_of(ctx: &Context, document: &CheckpointDocument, capture: &Oid, shared: Option<&Oid>) -> Result<u64> {
     let captures = std::iter::once(capture).chain(document.workspaces.iter().map(|workspace| &workspace.capture));
-    captures.map(|capture| ctx.repo.added_by_capture(capture)).sum()
+    captures.map(|capture| ctx.repo.added_by_capture(capture, shared)).sum()
 }
 
 /// Removes the refs of a checkpoint that is not whole and that nobody was told of: the capture ref first, so that after a crash
@@ -225,7 +233,7 @@ fn take_back(ctx: &Context, name: &CheckpointName, capture: Oid) -> Result<()> {
     clear_abandoned(ctx, name)
 }
 
-fn publish(ctx: &mut Context, name: &CheckpointName, wanted: &Wanted) -> Result<(CheckpointDocument, Oid, Captured)> {
+fn publish(ctx: &mut Context, name: &CheckpointName, wanted: &Wanted) -> Result<(CheckpointDocument, Oid, Captured, HeldRefs)> {
     let options = CaptureOptions { allow_unreadable: wanted.allow_unreadable, ..capture_options(ctx) };
     let mut captured = match &wanted.only {
         Some(paths) => known::capture(ctx, &options, paths)?,
@@ -241,9 +249,8 @@ fn publish(ctx: &mut Context, name: &CheckpointName, wanted: &Wanted) -> Result<
     let objects = ctx.repo.checkpoint_objects(name, &captured.main.capture, &json, &kept, &refs)?;
     env::fault_point("checkpoint.objects");
     ctx.repo.publish_checkpoint(name, &objects, &tag_data(&document))?;
-    ctx.repo.note_packed_if_changed(&refs)?;
     ctx.repo.remember_packed_refs(&refs, &Repository::capture_ref(name), &objects.capture);
-    Ok((document, objects.capture, captured))
+    Ok((document, objects.capture, captured, refs))
 }
 
 /// The outcome event of a checkpoint whose refs are all there.
@@ -336,7 +343,7 @@ pub fn complete_intent(ctx: &mut Context) -> Result<Option<CheckpointRecord>> {
     let (json, document) = look::document_of(ctx, &capture)?;
     env::fault_point("checkpoint.completing");
     ctx.repo.complete_checkpoint(&name, &capture, &json, &tag_data(&document))?;
-    let size = size_of(ctx, &document, &capture).ok();
+    let size = size_of(ctx, &document, &capture, None).ok();
     outcome(ctx, &document, capture, size).map(Some)
 }
 

@@ -165,7 +165,7 @@ fn take_up(ctx: &mut Context, name: &CheckpointName) -> Result<()> {
     ctx.repo.complete_checkpoint(name, &capture, &json, &data)?;
     env::fault_point("checkpoint.before-take-up");
     let tag = ctx.repo.tag_of_checkpoint(name, &capture, &data)?;
-    let size = size_of(ctx, &document, &capture).ok();
+    let size = size_of(ctx, &document, &capture, None).ok();
     let record = record_of(&document, capture, tag, size);
     ctx.append(Event::CheckpointCreated { checkpoint: record }).map(drop)
 }
