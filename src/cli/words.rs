@@ -5,6 +5,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+use crate::domain::branch_config::ConfigValue;
 use crate::env;
 
 /// Date and time to the second, in the user's own time zone.
@@ -29,6 +30,15 @@ pub fn time_in(zone: &TimeZone, at: Timestamp) -> String {
         push(sign, u32::from(part.unsigned_abs()));
     }
     text
+}
+
+/// Values of a configuration, one after the other, branches by their short names.
+pub fn said(values: &[ConfigValue]) -> String {
+    let one = |one: &ConfigValue| match &one.value {
+        Some(value) => format!("{} {}", one.key, value.strip_prefix("refs/heads/").unwrap_or(value)),
+        None => one.key.clone(),
+    };
+    values.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 /// The time of day to the second, in the user's own time zone.

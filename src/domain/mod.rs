@@ -6,6 +6,7 @@ pub mod adapter;
 pub mod agent;
 pub mod apply;
 pub mod audit;
+pub mod branch_config;
 pub mod case;
 pub mod checkpoint;
 pub mod commit_marks;

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::agent::Workspace;
+use super::branch_config::BranchConfigChange;
 use super::case::{CaseChange, CaseEdit, Status};
 use super::gate::Gate;
 use super::ids::{CaseId, CheckpointName, GateId, TxnId};
@@ -78,6 +79,9 @@ pub struct Operation {
     /// Refs that move, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refs: Vec<RefChange>,
+    /// Configuration of branches that comes back or goes with them, after the refs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub branch_configs: Vec<BranchConfigChange>,
     /// Entries of the stash that come back or go, in this order, after the refs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stash: Vec<StashChange>,
@@ -247,6 +251,7 @@ impl Operation {
             kept: Vec::new(),
             advances: Vec::new(),
             refs: Vec::new(),
+            branch_configs: Vec::new(),
             stash: Vec::new(),
             worktrees: Vec::new(),
             workspaces: Vec::new(),
@@ -273,10 +278,13 @@ impl Operation {
         });
         let workspaces = self.workspaces.into_iter().rev().map(|w| WorkspaceChange { way: w.way.opposite(), ..w });
         let stash = self.stash.into_iter().rev().map(|s| StashChange { way: s.way.opposite(), ..s });
+        let configs = self.branch_configs.into_iter().rev();
+        let configs = configs.map(|c| BranchConfigChange { way: c.way.opposite(), ..c });
         let asides = self.asides.into_iter().rev().map(|a| AsideChange { way: a.way.opposite(), ..a });
         let mut inverse = Self::new(kind, title);
         inverse.asides = asides.collect();
         inverse.refs = refs.collect();
+        inverse.branch_configs = configs.collect();
         inverse.stash = stash.collect();
         inverse.advances = advances.collect();
         inverse.worktrees = worktrees.collect();

@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::branch_config::BranchConfigChange;
 use super::case::{Case, CaseChange, CaseEdit, Merged, Status};
 use super::event::{By, Envelope, Event, OperationEnd};
 use super::ids::{CaseId, CheckpointName, TxnId};
@@ -46,6 +47,8 @@ pub struct Transaction {
     pub progress: Progress,
     /// Refs that it moved.
     pub refs: Vec<RefChange>,
+    /// Configuration of branches that it took or brought back.
+    pub branch_configs: Vec<BranchConfigChange>,
     /// Entries of the stash that it took or brought back.
     pub stash: Vec<StashChange>,
     /// Branches that it moved together with the worktree in which they are checked out.
@@ -107,6 +110,7 @@ impl Transaction {
             what: String::new(),
             progress: Progress::Done,
             refs: Vec::new(),
+            branch_configs: Vec::new(),
             stash: Vec::new(),
             advances: Vec::new(),
             worktrees: Vec::new(),
@@ -238,6 +242,7 @@ impl Fold {
         if let Some(open) = &open {
             let transaction = &mut self.all[place];
             transaction.refs.extend(open.operation.refs.iter().cloned());
+            transaction.branch_configs.extend(open.operation.branch_configs.iter().cloned());
             transaction.stash.extend(open.operation.stash.iter().cloned());
             transaction.advances.extend(open.operation.advances.iter().cloned());
             transaction.restores |= open.operation.restored.is_some();

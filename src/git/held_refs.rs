@@ -1,16 +1,19 @@
 //! The local refs in a checkpoint: their list, and what keeps alive what they name.
 //!
 //! The tree of the commit with the document has a folder `refs`: `packed` and `loose` with a folder for each bucket (its lines
-//! `oid SP name`, the contents of its tags, blobs and trees that these name), `links`, and `stash`, newest first. What is loose
+//! `oid SP name`, the contents of its tags, blobs and trees that these name), `links`, `stash`, newest first, and `config`, what
+//! the configuration says of branches. What is loose
 //! hides what is packed, and is a part of its own, so that thousands of packed refs are written once and then only named.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::domain::branch_config::BranchConfigs;
 use crate::domain::local_refs::{BUCKET, LocalRefs, STASH, StashEntry, buckets, is_held, of_lines, to_lines};
 use crate::domain::names::{Oid, RefName};
 use crate::env;
 use crate::error::{Code, Error, Result};
 
+use super::branch_config::{of_text, to_text};
 use super::local_refs::{Listed, PackedStat};
 use super::objects::{TREE, TreeEntry, gix_id};
 use super::packed_memory::{Remembered, Source};
@@ -21,6 +24,8 @@ use super::tips::Kept;
 pub(super) const REFS: &[u8] = b"refs";
 /// The lines of a bucket.
 const LIST: &str = "list";
+/// What the configuration says of branches.
+const CONFIG: &str = "config";
 /// The largest list.
 const LIMIT: u64 = 1024 * 1024 * 1024;
 
@@ -89,6 +94,10 @@ impl Repository {
         if !links.is_empty() {
             let text = to_lines(links.iter().map(|(name, target)| (target.as_str(), name.as_str())));
             add("links", 0o100_644, &self.write_blob(text.as_bytes())?);
+        }
+        let configs = self.branch_configs()?.unwrap_or_default();
+        if !configs.is_empty() {
+            add(CONFIG, 0o100_644, &self.write_blob(to_text(&configs).as_bytes())?);
         }
         if !stash.is_empty() {
             let text = to_lines(stash.iter().map(|entry| (entry.id.as_str(), entry.message.as_str())));
@@ -228,6 +237,20 @@ impl Repository {
             held.stash.push(StashEntry { id: Oid::new(id)?, message: message.to_owned() });
         }
         Ok(Some(held))
+    }
+
+    /// What a checkpoint holds of the configuration of branches; nothing where it is of a time when none was held.
+    ///
+    /// # Errors
+    /// `CHECKPOINT_DAMAGED`; `GIT_FAILED` where an object is missing.
+    pub fn branch_configs_of_checkpoint(&self, capture: &Oid) -> Result<BranchConfigs> {
+        let Some((_, entries)) = self.record_of(capture)? else { return Ok(BranchConfigs::new()) };
+        let Some(folder) = entries.into_iter().find(|entry| entry.name == REFS) else { return Ok(BranchConfigs::new()) };
+        let config = self.read_tree(&folder.oid)?.into_iter().find(|entry| entry.name == CONFIG.as_bytes());
+        let Some(config) = config else { return Ok(BranchConfigs::new()) };
+        let damaged =
+            || Error::new(Code::CheckpointDamaged, format!("the configuration in {} cannot be read", config.oid.short()));
+        of_text(&self.read_blob(&config.oid, LIMIT)?).ok_or_else(damaged)
     }
 
     fn read_group(&self, tree: &Oid) -> Result<BTreeMap<RefName, Oid>> {

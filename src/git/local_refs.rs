@@ -44,10 +44,8 @@ impl Repository {
     /// `GIT_FAILED`, `IO_FAILED`.
     pub fn local_refs(&self) -> Result<LocalRefs> {
         let mut listed = self.listed_refs()?;
-        if listed.but_packed {
-            if !self.packed_refs().map_or(Ok(false), |packed| listed.add_packed(&packed))? {
-                listed = self.listed_by_git()?;
-            }
+        if listed.but_packed && !self.packed_refs().map_or(Ok(false), |packed| listed.add_packed(&packed))? {
+            listed = self.listed_by_git()?;
         }
         let refs = listed.refs.into_iter().map(|(name, oid)| (RefName::new(name), oid)).collect();
         let links = listed.links.into_iter().map(|(name, target)| (RefName::new(name), target)).collect();

@@ -42,6 +42,7 @@ mod advance;
 mod aside;
 mod attribute_files;
 mod beside_gc;
+mod branch_config;
 mod capture;
 mod capture_extras;
 mod capture_parts;

@@ -20,7 +20,7 @@ use super::refs::{Expected, RefEdit};
 use super::repository::{RefFormat, Repository};
 
 /// So many refs at most; git is better at more.
-const FEW: usize = 16;
+pub(super) const FEW: usize = 16;
 
 /// The largest file of packed refs that is written here.
 pub(super) const PACKED_LIMIT: u64 = 64 * 1024 * 1024;
@@ -49,6 +49,11 @@ impl Locks {
     /// One more, which has been taken.
     pub fn add(&mut self, one: &Move) {
         self.0.push(one.lock.clone());
+    }
+
+    /// One less: it has become the file.
+    pub fn has_moved(&mut self, one: &Move) {
+        self.0.retain(|lock| *lock != one.lock);
     }
 }
 
@@ -112,7 +117,7 @@ impl Repository {
         }
         for one in &moves {
             files::replace_unsynced(&one.lock, &one.file)?;
-            locks.0.retain(|lock| *lock != one.lock);
+            locks.has_moved(one);
             env::fault_point("git.ref-moved");
         }
         env::fault_point("git.after-refs");
@@ -234,6 +239,11 @@ impl Move {
         let LockAttempt::Taken(held) = FileLock::try_take(&ready)? else { return Ok(None) };
         Ok(Some(Self { name, ready, file, lock, _held: held }))
     }
+
+    /// The lock beside the file.
+    pub fn lock_file(&self) -> &Path {
+        &self.lock
+    }
 }
 
 /// Takes the lock, also from a dead one of ours; says `false` where somebody else has it.
@@ -248,7 +258,7 @@ pub(super) fn lock(one: &Move) -> Result<bool> {
 }
 
 /// Removes a lock of ours whose holder has died, and says whether it did. While we hold it nobody else removes it.
-fn break_dead(lock: &Path) -> Result<bool> {
+pub(super) fn break_dead(lock: &Path) -> Result<bool> {
     // git's own have one name.
     let two_names = || std::fs::symlink_metadata(lock).is_ok_and(|meta| meta.is_file() && meta.nlink() == 2);
     if !two_names() {

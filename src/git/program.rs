@@ -3,6 +3,8 @@
 //! Every call names its git directory (and worktree) explicitly, so that a folder that lost its `.git` can never turn
 //! into the worktree above it. Exit codes are data; what git said is kept for error messages.
 
+mod in_two;
+
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::ffi::OsStrExt;

@@ -79,14 +79,14 @@ impl Repository {
     /// # Errors
     /// `GIT_FAILED`.
     pub fn ref_names(&self, prefix: &str) -> Result<Vec<String>> {
-        if is_shared(prefix) && self.ref_format() == RefFormat::Files {
-            if let Some(mut names) = loose_names(&self.common_dir().join(prefix))
-                && let Some(packed) = self.packed_refs()
-                && let Ok(lines) = packed.below(prefix)
-            {
-                names.extend(packed.values(lines).filter_map(|(name, _)| name.strip_prefix(prefix).map(str::to_owned)));
-                return Ok(names);
-            }
+        if is_shared(prefix)
+            && self.ref_format() == RefFormat::Files
+            && let Some(mut names) = loose_names(&self.common_dir().join(prefix))
+            && let Some(packed) = self.packed_refs()
+            && let Ok(lines) = packed.below(prefix)
+        {
+            names.extend(packed.values(lines).filter_map(|(name, _)| name.strip_prefix(prefix).map(str::to_owned)));
+            return Ok(names);
         }
         let all = self.refs_below(prefix)?.into_iter();
         Ok(all.filter_map(|one| one.name.as_str().strip_prefix(prefix).map(str::to_owned)).collect())

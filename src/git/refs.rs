@@ -8,7 +8,9 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 
+use super::durability::sync_file_system;
 use super::head::{Head, HeadTarget};
+use super::own_refs::FEW;
 use super::program::Output;
 use super::repository::{RefFormat, Repository};
 use super::worktree_list::Worktree;
@@ -180,6 +182,9 @@ impl Repository {
             self.sync_objects()?;
         }
         env::fault_point("git.before-refs");
+        if edits.len() > FEW && self.ref_format() == RefFormat::Files {
+            return self.change_many_refs(edits, reflog);
+        }
         let git = self.git().writing().args(["update-ref", "-m", reflog, "--stdin", "-z"]);
         let output = git.stdin(update_script(edits)).run()?;
         if !output.ok() {
@@ -187,6 +192,24 @@ impl Repository {
         }
         env::fault_point("git.after-refs");
         self.sync_refs(edits.iter().map(|edit| &edit.name))
+    }
+
+    /// git locks all refs and writes their values, one sync brings all of these to disk, and only then git renames them to their
+    /// names, which another sync brings to disk: two in place of one for each ref.
+    fn change_many_refs(&self, edits: &[RefEdit], reflog: &str) -> Result<()> {
+        let script = update_script(edits);
+        let (prepare, commit) = script.split_at(script.len() - COMMIT.len());
+        let sync = || {
+            env::fault_point("git.refs-prepared");
+            sync_file_system(self.common_dir())
+        };
+        let git = self.git().writing().config(UNSYNCED).args(["update-ref", "-m", reflog, "--stdin", "-z"]);
+        let output = git.run_in_two(prepare, "prepare: ok", sync, commit)?;
+        if !output.ok() {
+            return Err(refused(&output));
+        }
+        env::fault_point("git.after-refs");
+        sync_file_system(self.common_dir())
     }
 
     /// Finds out whether refs could be changed now: git locks and checks them, its hooks are asked, and all of it is given up
@@ -212,10 +235,12 @@ impl Repository {
             return Ok(());
         }
         self.clear_own_locks(edits.iter().map(|edit| &edit.name))?;
+        let edits = if plain { self.one_of_each_folder(edits)? } else { edits };
         let mut script = update_script(&edits);
         script.truncate(script.len() - COMMIT.len());
         script.extend_from_slice(b"abort\0");
-        would_do(&self.git().writing().args(["update-ref", "--stdin", "-z"]).stdin(script).run()?)
+        let git = self.git().writing().config(UNSYNCED).args(["update-ref", "--stdin", "-z"]);
+        would_do(&git.stdin(script).run()?)
     }
 
     /// As [`Repository::try_refs`], for pointing HEAD of a worktree elsewhere.
@@ -233,6 +258,32 @@ impl Repository {
         let output = self.git_in(worktree).writing().args(["update-ref", "--stdin"]).stdin(script).run()?;
         // Before git 2.46 nobody was asked about branches that HEAD is to be on.
         if output.stderr.contains("unknown command: symref-update") { Ok(()) } else { would_do(&output) }
+    }
+
+    /// Of many refs that are new the first of each folder, where no hook is to be heard: git would make and remove a lock file for
+    /// each to say of all of them what it says of that one. Whether the others are locked is looked at.
+    ///
+    /// # Errors
+    /// `GIT_LOCKED`.
+    fn one_of_each_folder(&self, edits: Vec<RefEdit>) -> Result<Vec<RefEdit>> {
+        if edits.len() <= FEW {
+            return Ok(edits);
+        }
+        let mut folders = BTreeSet::new();
+        let (mut asked, mut others) = (Vec::new(), Vec::new());
+        for edit in edits {
+            let folder = edit.name.as_str().rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
+            let is_new = edit.expected == Expected::Absent && edit.new.is_some();
+            if folders.insert(folder) || !is_new { asked.push(edit) } else { others.push(edit.name) }
+        }
+        for name in others {
+            let lock = self.common_dir().join(format!("{name}.lock"));
+            if lock.symlink_metadata().is_ok() {
+                return Err(Error::new(Code::GitLocked, format!("'{}' is there: somebody changes this ref", lock.display()))
+                    .hint("wait until the other git command has ended; 'git axiom recover' removes lock files of dead ones"));
+            }
+        }
+        Ok(asked)
     }
 
     /// As [`Repository::update_refs`], where some are refs of linked worktrees: git deletes such a ref only there. Each worktree's
@@ -284,6 +335,9 @@ impl Repository {
         files::sync_dirs_if_there(&folders).map(drop)
     }
 }
+
+/// For a call whose files somebody else syncs, or that gives them all up.
+const UNSYNCED: &str = "core.fsync=none";
 
 /// How the input of a change of refs ends.
 const COMMIT: &[u8] = b"commit\0";
@@ -390,6 +444,29 @@ mod tests {
             assert_eq!(repo.update_refs(&edits, "test").unwrap_err().code(), Code::ChangedMeanwhile);
             assert!(repo.refs_below("refs/axiom/").unwrap().is_empty());
         }
+    }
+
+    #[test]
+    fn of_many_new_refs_git_is_asked_about_one_of_each_folder_and_all_locks_are_seen() {
+        let scratch = Scratch::new(&[]);
+        let repo = scratch.repo();
+        let first = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
+        let new = |name: String| edit(&name, Expected::Absent, Some(&first));
+        let many: Vec<RefEdit> = (0..40).map(|n| new(format!("refs/heads/{}/{n}", n % 2))).collect();
+        assert_eq!(repo.one_of_each_folder(many.clone()).unwrap().len(), 2);
+        repo.try_refs(&many).unwrap();
+        let wrong = [&many[..], &[edit("refs/heads/main", Expected::Value(Oid::new("1".repeat(40)).unwrap()), None)]].concat();
+        assert_eq!(repo.try_refs(&wrong).unwrap_err().code(), Code::ChangedMeanwhile, "what is there is asked about");
+        scratch.write(".git/refs/heads/1/39.lock", b"");
+        assert_eq!(repo.try_refs(&many).unwrap_err().code(), Code::GitLocked);
+        files::remove_file(&scratch.path().join(".git/refs/heads/1/39.lock")).unwrap();
+        // All of them move together, or none.
+        let half: Vec<RefEdit> = [&many[..], &[new("refs/heads/main".into())]].concat();
+        assert_eq!(repo.update_refs(&half, "test").unwrap_err().code(), Code::ChangedMeanwhile);
+        assert_eq!(repo.refs_below("refs/heads/").unwrap().len(), 1);
+        repo.update_refs(&many, "test").unwrap();
+        assert_eq!(repo.refs_below("refs/heads/").unwrap().len(), 41);
+        assert!(repo.git_locks().unwrap().is_empty());
     }
 
     #[test]

@@ -161,6 +161,7 @@ fn operation(ctx: &Context, chosen: &Chosen, captured: Option<&Captured>) -> Res
     let kind = OperationKind::Undo { of: transaction.id.clone() };
     let mut forward = Operation::new(kind.clone(), transaction.what.clone());
     forward.refs.clone_from(&transaction.refs);
+    forward.branch_configs.clone_from(&transaction.branch_configs);
     forward.stash.clone_from(&transaction.stash);
     forward.advances.clone_from(&transaction.advances);
     forward.worktrees.clone_from(&transaction.worktrees);
@@ -169,6 +170,10 @@ fn operation(ctx: &Context, chosen: &Chosen, captured: Option<&Captured>) -> Res
     // What the trash was emptied of cannot come back: see `lost_asides`.
     forward.asides = transaction.asides.iter().filter(|change| is_in_trash(change)).cloned().collect();
     let mut operation = forward.inverse(kind, format!("{} of '{what}'", if *redo { "redo" } else { "undo" }));
+    if !operation.branch_configs.is_empty() {
+        let now = ctx.repo.branch_configs()?;
+        operation.branch_configs.retain(|change| now.as_ref().is_some_and(|now| change.is_to_do(now)));
+    }
     // What somebody took out of the stash, or put back into it, is as it shall be.
     let there: BTreeSet<Oid> =
         if operation.stash.is_empty() { BTreeSet::new() } else { ctx.repo.stash()?.into_iter().map(|entry| entry.id).collect() };

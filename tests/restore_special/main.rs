@@ -13,12 +13,14 @@
 mod support;
 
 mod aside;
+mod branch_config;
 mod circumstances;
 mod elsewhere;
 mod failing;
 mod file_systems;
 mod included;
 mod kept;
+mod many_refs;
 mod meanwhile;
 mod modes;
 mod obstacles;

@@ -1,13 +1,19 @@
 //! A rollback to a checkpoint in words: what will be, and afterwards what was done.
 
+use std::collections::BTreeMap;
+
 use super::parts::Parts;
 use crate::cli::screen::Screen;
-use crate::cli::words::time;
+use crate::cli::words::{said, time};
 use crate::commands::checkpoint::only_text;
 use crate::domain::names::RefName;
 use crate::domain::operation::HeadState;
 use crate::domain::rollback::TaskChange;
 use crate::ops::rollback::{AgentLine, CommitLine, FileFate, FileLine, FileLoss, NotRestored, Preview};
+
+/// What is said of a checkpoint of a version that held no refs.
+const NO_REFS: &str = "  the checkpoint is of an older version and holds no branches, tags and stash
+  entries: what was deleted of them since does not come back\n";
 
 /// The text; `goes` is what it begins with: `Would go`, `Went`.
 pub(super) fn people(preview: &Preview, goes: &str) -> String {
@@ -26,10 +32,8 @@ pub(super) fn people(preview: &Preview, goes: &str) -> String {
     add_state(preview, &mut parts);
     add_files(preview, &mut parts);
     add_left_alone(preview, &mut parts);
-    if parts.is_empty() {
-        return format!("{}  nothing that is there now is lost\n", parts.into_text());
-    }
-    parts.into_text()
+    let nothing = if parts.is_empty() { "  nothing that is there now is lost\n" } else { "" };
+    format!("{}{nothing}{}", parts.into_text(), if preview.refs_held { "" } else { NO_REFS })
 }
 
 /// Tells who sits at a terminal what is waited for.
@@ -79,9 +83,10 @@ fn add_branches(preview: &Preview, parts: &mut Parts) {
             || preview.refs_back.iter().any(|line| line.name == *name)
             || preview.refs_moved.iter().any(|line| line.name == *name)
     };
+    let with = configurations(preview);
     let untold = || preview.refs.iter().filter(|change| !told(&change.name));
     let back = untold().filter_map(|change| match (&change.value.old, &change.value.new) {
-        (None, Some(new)) => Some(format!("{} at {}", change.name.short(), new.short())),
+        (None, Some(new)) => Some(format!("{} at {}{}", change.name.short(), new.short(), with(&change.name))),
         (_, None) | (Some(_), Some(_)) => None,
     });
     parts.add("branch comes back", "branches come back", back.collect());
@@ -93,7 +98,9 @@ fn add_branches(preview: &Preview, parts: &mut Parts) {
 }
 
 fn add_refs(preview: &Preview, parts: &mut Parts) {
-    let back = preview.refs_back.iter().map(|line| format!("{} at {}", ref_name(&line.name), line.id.short()));
+    let with = configurations(preview);
+    let back = preview.refs_back.iter();
+    let back = back.map(|line| format!("{} at {}{}", ref_name(&line.name), line.id.short(), with(&line.name)));
     parts.add("deleted ref comes back", "deleted refs come back", back.collect());
     let stash = preview.stash_back.iter().map(|entry| format!("{} ({})", entry.message, entry.id.short()));
     parts.add("stash entry comes back", "stash entries come back", stash.collect());
@@ -109,6 +116,14 @@ fn add_refs(preview: &Preview, parts: &mut Parts) {
     parts.add(words.0, words.1, of(false));
     let left = preview.refs_left.iter().map(|line| format!("{}: {}", ref_name(&line.name), line.why));
     parts.add("deleted ref that does not come back", "deleted refs that do not come back", left.collect());
+}
+
+/// What follows the name of a branch that comes back: what is configured of it.
+fn configurations(preview: &Preview) -> impl Fn(&RefName) -> String {
+    let back = preview.configs_back.iter().map(|line| (line.branch.clone(), format!(", with {}", said(&line.values))));
+    let left = preview.configs_left.iter().map(|branch| (branch.clone(), ", what is configured of it now stays".to_owned()));
+    let all: BTreeMap<RefName, String> = back.chain(left).collect();
+    move |name| all.get(name).cloned().unwrap_or_default()
 }
 
 /// A ref as people call it: two of one short name may be there.

@@ -145,6 +145,11 @@ fn changes(preview: &Preview, main: &Path) -> String {
         }
     };
     part("ref changes", "refs change", preview.refs.iter().map(ref_text).collect());
+    let configs = preview.branch_configs.iter().map(|change| match change.way {
+        Way::BringBack => format!("{}: {}", change.branch.short(), words::said(&change.values)),
+        Way::PutAside => format!("{}: goes ({})", change.branch.short(), words::said(&change.values)),
+    });
+    part("branch configured otherwise", "branches configured otherwise", configs.collect());
     let stash = preview.stash.iter().map(|change| match change.way {
         Way::BringBack => format!("{}: comes back", change.entry.message),
         Way::PutAside => format!("{}: goes", change.entry.message),

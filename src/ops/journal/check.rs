@@ -66,6 +66,9 @@ pub(super) fn expectations(ctx: &Context, operation: &Operation) -> Result<()> {
         .map(|change| moved(&change.branch, Change::new(Some(change.commit.old.clone()), Some(change.commit.new.clone()))));
     ctx.repo.try_refs(&refs.chain(advances).collect::<Vec<_>>())?;
     heads_may_move(ctx, operation)?;
+    if !operation.branch_configs.is_empty() {
+        ctx.repo.config_is_free()?;
+    }
     for change in &operation.workspaces {
         let taken = Path::new(&change.workspace.path).symlink_metadata().is_ok();
         match change.way {

@@ -95,6 +95,11 @@ pub(super) fn carry_out(ctx: &Context, operation: &Operation, txn: &TxnId, attem
     env::fault_point("journal.before-refs");
     let outcome = move_refs(ctx, &operation.refs, &operation.title, txn, attempt, &mut done);
     done.or_named(attempt, "branches", outcome)?;
+    if !operation.branch_configs.is_empty() {
+        env::fault_point("journal.before-config");
+        let outcome = ctx.repo.change_branch_configs(&operation.branch_configs);
+        done.or_named(attempt, "the configuration of branches", outcome)?;
+    }
     for StashChange { entry, way } in &operation.stash {
         let outcome = match way {
             Way::BringBack => ctx.repo.store_in_stash(entry),

@@ -14,6 +14,7 @@ use super::branches::{add_detached, add_refs, branches_are_free};
 use super::left_alone::made_by;
 use super::plan::{Plan, kept};
 use super::preview::Preview;
+use super::refs::add_branch_configs;
 use super::worktree::{Then, add_worktree, worktree_change};
 
 /// One worktree as it was and as it is.
@@ -69,6 +70,7 @@ pub(super) fn make(
         }
     }
     add_refs(ctx, &record.name, document, &mut operation, &mut preview)?;
+    add_branch_configs(ctx, &record.capture, &mut operation, &mut preview)?;
     let coverage = both.coverage(document, &text);
     let now = (both.now, both.now_capture.clone());
     let change = worktree_change(ctx, text, now, Then { capture: &both.capture, head, coverage, only: None }, &mut preview)?;

@@ -14,7 +14,7 @@ use crate::ops::context::Context;
 use super::branches::{add_detached, add_refs, branches_are_free};
 use super::left_alone::left_alone;
 use super::preview::{Preview, WorkspaceLine};
-use super::refs::{LocalRefs, add_local_refs, add_moved_branches, since};
+use super::refs::{LocalRefs, add_branch_configs, add_local_refs, add_moved_branches, since};
 use super::workspace::add_workspace;
 use super::worktree::{Then, add_worktree, worktree_change};
 
@@ -55,10 +55,11 @@ pub(super) fn make(
         let line = WorkspaceLine { path: workspace.path.clone(), action: "notCaptured", task_id: task.clone() };
         preview.workspaces.push(line);
     }
-    let since = since(ctx, &record.capture, document, wish)?;
+    let since = since(ctx, &record.capture, document, wish, &mut preview)?;
     add_moved_branches(&since, wish, &mut operation, &mut preview);
     add_refs(ctx, &record.name, document, &mut operation, &mut preview)?;
     add_local_refs(ctx, &record.capture, since, wish, &mut operation, &mut preview)?;
+    add_branch_configs(ctx, &record.capture, &mut operation, &mut preview)?;
     let main = &captured.main;
     let head = match (&document.branch, &document.git_commit) {
         (Some(branch), _) => HeadState::Branch(branch.clone()),

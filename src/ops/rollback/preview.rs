@@ -18,7 +18,7 @@ use crate::domain::text::Change;
 use crate::git::TreeChange;
 
 use super::quiet::AgentLine;
-use super::refs::{MovedRef, RefLeft, RefLine};
+use super::refs::{ConfigLine, MovedRef, RefLeft, RefLine};
 
 /// A commit that a rollback takes out of its branch.
 #[derive(Debug, Clone, Serialize)]
@@ -189,12 +189,18 @@ pub struct Preview {
     pub branches: Vec<RefName>,
     /// Every ref that changes, those of all other lists among them.
     pub refs: Vec<RefChange>,
+    /// Whether the checkpoint holds local refs; one of an older version does not, and none comes back.
+    pub refs_held: bool,
     /// Local refs that were deleted since and come back.
     pub refs_back: Vec<RefLine>,
     /// Local refs that moved since.
     pub refs_moved: Vec<MovedRef>,
     /// Local refs that were deleted since and do not come back.
     pub refs_left: Vec<RefLeft>,
+    /// Configuration that comes back with branches that do.
+    pub configs_back: Vec<ConfigLine>,
+    /// Branches that come back, of which something else is configured by now: that stays.
+    pub configs_left: Vec<RefName>,
     /// Entries of the stash that come back, newest first.
     pub stash_back: Vec<StashEntry>,
     /// Branches that get a reverting commit, because an upstream has commits that would leave them.
@@ -255,9 +261,12 @@ impl Preview {
             merges: Vec::new(),
             branches: Vec::new(),
             refs: Vec::new(),
+            refs_held: true,
             refs_back: Vec::new(),
             refs_moved: Vec::new(),
             refs_left: Vec::new(),
+            configs_back: Vec::new(),
+            configs_left: Vec::new(),
             stash_back: Vec::new(),
             reverted: Vec::new(),
             reverted_commits: Vec::new(),

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
+use crate::domain::branch_config::{Coming, ConfigValue, coming};
 use crate::domain::checkpoint::CheckpointDocument;
 use crate::domain::local_refs::{Since, StashEntry};
 use crate::domain::names::{Oid, RefName};
@@ -36,6 +37,16 @@ pub struct RefLine {
     pub id: Oid,
 }
 
+/// Configuration of a branch that comes back with it.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConfigLine {
+    /// The branch.
+    pub branch: RefName,
+    /// All that is said of it.
+    pub values: Vec<ConfigValue>,
+}
+
 /// A ref that moved since the checkpoint.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -60,15 +71,24 @@ pub struct RefLeft {
     pub why: String,
 }
 
-/// What became of the local refs since a checkpoint, but for those that every rollback moves.
+/// What became of the local refs since a checkpoint, but for those that every rollback moves; says so where it holds none.
 ///
 /// # Errors
 /// `CHECKPOINT_DAMAGED`, `GIT_FAILED`.
-pub(super) fn since(ctx: &Context, capture: &Oid, document: &CheckpointDocument, wish: LocalRefs) -> Result<Since> {
+pub(super) fn since(
+    ctx: &Context,
+    capture: &Oid,
+    document: &CheckpointDocument,
+    wish: LocalRefs,
+    preview: &mut Preview,
+) -> Result<Since> {
     if wish == LocalRefs::Stay {
         return Ok(Since::default());
     }
-    let Some(then) = ctx.repo.refs_of_checkpoint(capture)? else { return Ok(Since::default()) };
+    let Some(then) = ctx.repo.refs_of_checkpoint(capture)? else {
+        preview.refs_held = false;
+        return Ok(Since::default());
+    };
     let mut since = then.since(&ctx.repo.local_refs()?);
     let own: BTreeSet<&RefName> = document.refs.keys().chain(&document.branch).collect();
     since.gone.retain(|(name, _)| !own.contains(name));
@@ -138,6 +158,23 @@ pub(super) fn add_local_refs(
     let back = here.iter().rev().map(|entry| StashChange { entry: entry.clone(), way: Way::BringBack });
     operation.stash.extend(back);
     preview.stash_back = here;
+    Ok(())
+}
+
+/// Adds the configuration of all branches that come back, and names it.
+///
+/// # Errors
+/// `CHECKPOINT_DAMAGED`, `GIT_FAILED`, `IO_FAILED`.
+pub(super) fn add_branch_configs(ctx: &Context, capture: &Oid, operation: &mut Operation, preview: &mut Preview) -> Result<()> {
+    if !operation.refs.iter().any(|change| is_branch(&change.name) && change.value.old.is_none()) {
+        return Ok(());
+    }
+    let Some(now) = ctx.repo.branch_configs()? else { return Ok(()) };
+    let Coming { back, left } = coming(&operation.refs, &ctx.repo.branch_configs_of_checkpoint(capture)?, &now);
+    let lines = back.iter().map(|change| ConfigLine { branch: change.branch.clone(), values: change.values.clone() });
+    preview.configs_back.extend(lines);
+    preview.configs_left.extend(left);
+    operation.branch_configs.extend(back);
     Ok(())
 }
 

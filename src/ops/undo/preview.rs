@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use crate::domain::branch_config::BranchConfigChange;
 use crate::domain::case::CaseEdit;
 use crate::domain::names::{Oid, RepoPath};
 use crate::domain::operation::{self, AsideChange, HeadState, Operation, RefChange, StashChange, Way, WorktreeChange};
@@ -20,6 +21,8 @@ use crate::ops::journal::{self, extras_of};
 pub struct Preview {
     /// Refs that move, come back or go; branches that move with the worktree in which they are checked out among them.
     pub refs: Vec<RefChange>,
+    /// Configuration of branches that comes back or goes.
+    pub branch_configs: Vec<BranchConfigChange>,
     /// Entries of the stash that come back or go.
     pub stash: Vec<StashChange>,
     /// Worktrees that get another branch or commit.
@@ -122,6 +125,7 @@ pub(super) fn preview(ctx: &Context, operation: &Operation, lost: &[AsideChange]
     let workspaces = operation.workspaces.iter();
     Ok(Preview {
         refs: advanced.chain(operation.refs.iter().cloned()).collect(),
+        branch_configs: operation.branch_configs.clone(),
         stash: operation.stash.clone(),
         heads: heads.map(|change| HeadChange { worktree: change.path.clone(), head: change.head.clone() }).collect(),
         files,
