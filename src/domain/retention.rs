@@ -6,7 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use super::checkpoint::{CheckpointRecord, CheckpointType, Trigger};
-use super::ids::CheckpointName;
+use super::ids::{CaseId, CheckpointName};
 use super::operation::OperationKind;
 use super::state::State;
 
@@ -133,6 +133,14 @@ pub fn cleanup(
     gone
 }
 
+/// Whether the newest capture of a task's workspace (`refs/axiom/live/<task>`), made at `made`, has had its time. While the workspace
+/// stands it never has, however old it is: it may be all that is held of what is uncommitted there. What was discarded or put
+/// aside can be got back for `keepDeletedDays`, as from the trash.
+pub fn live_capture_ends(state: &State, task: &CaseId, made: Timestamp, rules: &Rules, now: Timestamp) -> bool {
+    let limit = SignedDuration::from_hours(24 * i64::from(rules.keep_deleted_days));
+    !state.restorable.workspaces.contains_key(task) && now.duration_since(made) > limit
+}
+
 /// Whether it was made so that something can be taken back: making such a one removes nothing.
 pub fn is_safety(trigger: Trigger) -> bool {
     match trigger {
@@ -158,7 +166,8 @@ fn age_in_days(record: &CheckpointRecord, now: Timestamp) -> i64 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::ids::{SessionId, TxnId};
+    use super::super::agent::Workspace;
+    use super::super::ids::{AgentId, SessionId, TxnId};
     use super::super::known_paths::OnlyCount;
     use super::super::names::{Oid, RefName};
     use super::super::operation::Operation;
@@ -174,6 +183,21 @@ mod tests {
 
     fn days(count: i64) -> SignedDuration {
         SignedDuration::from_hours(24 * count)
+    }
+
+    #[test]
+    fn a_live_capture_ends_after_its_time_where_its_workspace_is_gone_and_never_where_it_stands() {
+        let (task, mut state) = (CaseId::new("t").unwrap(), State::default());
+        let ends = |state: &State, age| live_capture_ends(state, &task, now().checked_sub(days(age)).unwrap(), &RULES, now());
+        assert_eq!([6, 7, 8].map(|age| ends(&state, age)), [false, false, true]);
+        let workspace = Workspace {
+            agent: AgentId::new("ed-001").unwrap(),
+            path: "/w".into(),
+            branch: RefName::branch("axiom/t"),
+            base: Oid::new("1".repeat(40)).unwrap(),
+        };
+        state.restorable.workspaces.insert(task.clone(), workspace);
+        assert!(!ends(&state, 1000));
     }
 
     /// Checkpoints, oldest first: trigger and age in days.

@@ -1,17 +1,25 @@
-//! Periodic captures of workspaces in which an agent works: `refs/axiom/live/<task>`, replaced each time.
+//! Captures of workspaces in which an agent works: `refs/axiom/live/<task>`, replaced each time. They are made periodically, and when
+//! what is uncommitted is discarded or put aside; [`release`] is the one place where they end.
 
 use std::path::Path;
 
+use jiff::Timestamp;
+
 use crate::domain::ids::CaseId;
 use crate::domain::names::RefName;
+use crate::domain::retention;
+use crate::env;
 use crate::error::Result;
 use crate::git::{Expected, RefEdit};
 use crate::ops::checkpoint;
 use crate::ops::context::Context;
 
+/// The folder of these refs.
+const LIVE: &str = "refs/axiom/live/";
+
 /// The ref that holds the newest capture of a task's workspace.
 pub fn live_ref(task: &CaseId) -> RefName {
-    RefName::new(format!("refs/axiom/live/{task}"))
+    RefName::new(format!("{LIVE}{task}"))
 }
 
 /// Captures the workspace of a task while its agent goes on, if its files have changed since the last time; says whether
@@ -39,4 +47,26 @@ pub fn capture(context: &mut Context, task: &CaseId) -> Result<bool> {
         context.repo.update_refs(&[edit], &format!("git axiom: live capture of {task}"))?;
         Ok(true)
     })
+}
+
+/// Ends the captures that have had their time, as [`retention::live_capture_ends`] says; says how many those were. To be called with
+/// the operation lock held and no operation open. A crash leaves some of them, which the next call ends.
+///
+/// # Errors
+/// `GIT_FAILED`, `IO_FAILED`.
+pub fn release(context: &Context) -> Result<usize> {
+    let (rules, now) = (checkpoint::rules(context), env::now());
+    let mut edits = Vec::new();
+    for live in context.repo.refs_below(LIVE)? {
+        let Some(task) = live.name.as_str().strip_prefix(LIVE).and_then(|task| CaseId::new(task).ok()) else { continue };
+        // Of one that is damaged nothing is known; 'recover' names it.
+        let Ok(seconds) = context.repo.commit_seconds(&live.oid) else { continue };
+        let made = Timestamp::from_second(seconds).unwrap_or(now);
+        if retention::live_capture_ends(context.state(), &task, made, &rules, now) {
+            edits.push(RefEdit { name: live.name, expected: Expected::Value(live.oid), new: None });
+        }
+    }
+    env::fault_point("live.before-release");
+    context.repo.update_refs(&edits, "git axiom: no longer kept")?;
+    Ok(edits.len())
 }

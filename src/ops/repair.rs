@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Code, Result};
 use crate::ops::context::Context;
-use crate::ops::{checkpoint, journal, mend, merge, rollback_task, tidy, trash};
+use crate::ops::{checkpoint, journal, live, mend, merge, rollback_task, tidy, trash};
 
 /// A lock file of git's is only looked at when it has been left alone for this long.
 pub(in crate::ops) const LOCK_AGE: Duration = Duration::from_secs(2);
@@ -205,6 +205,14 @@ pub fn lost_objects(context: &Context) -> Result<Vec<String>> {
 
 /// What nobody can want back any more. Failing here is no reason not to go on.
 fn empty_trash(context: &Context, report: &mut Repaired) {
+    match live::release(context) {
+        Ok(0) => {}
+        Ok(gone) => {
+            let days = context.config.checkpoints.keep_deleted_days;
+            report.done.push(format!("{gone} captures of workspaces that are gone were older than {days} days, and are gone"));
+        }
+        Err(error) => report.left.push(format!("captures of workspaces that are gone are kept for longer: {error}")),
+    }
     match tidy::tidy(context) {
         Ok(tidied) => {
             if tidied.gone > 0 {

@@ -12,6 +12,7 @@ mod oracle;
 mod replay;
 mod rules;
 mod scenario;
+mod syncs;
 mod tracer;
 mod trial;
 

@@ -62,6 +62,44 @@ fn a_merge_that_was_undone_is_kept_though_its_branch_and_checkpoints_are_gone() 
     assert_eq!((scratch.head(), scratch.read("t1.txt")), (merged, "t1\n".into()));
 }
 
+/// The captures of workspaces that there are.
+fn live(scratch: &Scratch) -> String {
+    scratch.git(&["for-each-ref", "--format=%(refname:lstrip=3)", "refs/axiom/live"])
+}
+
+#[test]
+fn the_capture_of_a_workspace_ends_after_its_time_and_never_while_that_stands() {
+    let scratch = Scratch::new();
+    scratch.done_task("merged");
+    std::fs::write(scratch.workspace("merged").join("left.txt"), "uncommitted\n").unwrap();
+    scratch.axiom(&["merge", "merged"]);
+    assert_eq!(live(&scratch), "merged");
+    scratch.open_task("stands");
+    let old = |name: &str| drop(scratch.git(&["update-ref", &format!("refs/axiom/live/{name}"), "HEAD~"]));
+    old("stands");
+    let in_days = |args: &[&str], days: i64| {
+        let then = jiff::Timestamp::now() + jiff::SignedDuration::from_hours(24 * days);
+        let output = scratch.axiom_with(args, &[("AXIOM_TEST_NOW", &then.to_string())]);
+        assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+    in_days(&["checkpoint", "create"], 6);
+    assert_eq!(live(&scratch), "merged\nstands");
+    assert_eq!(scratch.git(&["show", "refs/axiom/live/merged:left.txt"]), "uncommitted");
+    in_days(&["checkpoint", "create"], 8);
+    assert_eq!(live(&scratch), "stands", "by retention");
+    old("forgotten");
+    in_days(&["recover", "--yes"], 8);
+    assert_eq!(live(&scratch), "stands", "by recover");
+    for number in 0..4 {
+        in_days(&["checkpoint", "create", &format!("c{number}")], 8);
+    }
+    old("forgotten");
+    in_days(&["checkpoint", "cleanup", "--older-than", "0d", "--keep", "1", "--protected", "--yes"], 8);
+    assert_eq!(live(&scratch), "stands", "by cleanup");
+    scratch.fsck();
+}
+
 #[test]
 fn what_was_let_go_of_is_not_undone_and_that_is_said() {
     let scratch = rolled_back();

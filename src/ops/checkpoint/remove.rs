@@ -18,7 +18,7 @@ use crate::error::{Code, Error, Result};
 use crate::git::{Expected, RefEdit, Repository};
 use crate::ops::checkpoint::{self, Wanted};
 use crate::ops::context::Context;
-use crate::ops::journal;
+use crate::ops::{journal, live};
 
 /// Where what transactions removed is kept for undo.
 const KEPT: &str = "refs/axiom/kept/";
@@ -100,7 +100,11 @@ pub fn clean_up(ctx: &mut Context, names: &[CheckpointName]) -> Result<Deleted> 
     }
     ctx.with_operation_lock(|ctx| {
         checkpoint::create_locked(ctx, &Wanted::by(Trigger::BeforeCleanup))?;
-        delete_locked(ctx, names)
+        let deleted = delete_locked(ctx, names)?;
+        if let Err(error) = release(ctx) {
+            tracing::warn!(%error, "what has had its time is kept for longer");
+        }
+        Ok(deleted)
     })
 }
 
@@ -151,9 +155,15 @@ pub(super) fn retain(ctx: &mut Context, made: Trigger) {
             tracing::info!(count = deleted.names.len(), "old checkpoints were deleted");
         })
     };
-    if let Err(error) = outcome.and_then(|()| release_kept(ctx)) {
+    if let Err(error) = outcome.and_then(|()| release(ctx)) {
         tracing::warn!(%error, "old checkpoints could not be deleted");
     }
+}
+
+/// Lets go of what has had its time: what was kept for undo, and captures of workspaces that are gone.
+fn release(ctx: &Context) -> Result<()> {
+    release_kept(ctx)?;
+    live::release(ctx).map(drop)
 }
 
 /// Lets go of what was kept for undo longer than `keepDeletedDays`.
