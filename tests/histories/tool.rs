@@ -141,6 +141,15 @@ fn destructive(place: &mut Place, dice: &mut Dice, args: &[&str], checkpoint: Op
     }
 }
 
+/// As it is where nobody is at work any more: going back has stopped agents, and an undo starts none.
+fn at_rest(world: &World) -> World {
+    let mut world = world.clone();
+    for status in world.tasks.values_mut().filter(|status| *status == "active") {
+        *status = "pending".to_owned();
+    }
+    world
+}
+
 /// Undo, and redo: exactly what was before, exactly what was after.
 fn and_back(place: &mut Place, dice: &mut Dice, before: &World, after: &World, run: &Run) {
     if dice.once_in(2) {
@@ -153,7 +162,7 @@ fn and_back(place: &mut Place, dice: &mut Dice, before: &World, after: &World, r
     let back = place.axiom(&[&words[..], &["--yes", "--json"]].concat());
     assert_eq!(back.code, Some(0), "{}{back}", place.story());
     let undone = place.look();
-    oracle::same(place, before, &undone, "undo does not bring back what was");
+    oracle::same(place, &at_rest(before), &undone, "undo does not bring back what was");
     oracle::nothing_lost(place, after, &undone);
     if dice.once_in(2) {
         let words: Vec<String> = undo_of(&back).unwrap().split(' ').skip(2).map(str::to_owned).collect();
