@@ -34,6 +34,15 @@ pub enum Wedge {
         /// Whether it is an agent's workspace: then it is made again.
         workspace: bool,
     },
+    /// Of what connects a linked worktree and its repository, or of its branch or index, nothing is left but names.
+    DamagedWorktree {
+        /// Where it is, or where git keeps it.
+        path: String,
+        /// What is wrong.
+        what: String,
+        /// The command that mends it, where it is not certain what was there.
+        by_hand: Option<String>,
+    },
     /// A linked worktree was moved by hand, or is gone.
     WorktreeMoved {
         /// Where it was.
@@ -97,6 +106,7 @@ impl Wedge {
             Self::EarlierDamage { .. } => "earlierDamage",
             Self::CheckpointsGone { .. } => "checkpointsGone",
             Self::NotTheWorktree { .. } => "notTheWorktree",
+            Self::DamagedWorktree { .. } => "damagedWorktree",
             Self::WorktreeMoved { .. } => "worktreeMoved",
             Self::LeftWorkspace { .. } => "leftWorkspace",
             Self::LeftBranch { .. } => "leftBranch",
@@ -114,7 +124,7 @@ impl Wedge {
             | Self::LeftBranch { .. }
             | Self::NoCheckpoint { .. } => true,
             Self::NotTheWorktree { workspace, .. } => *workspace,
-            Self::WorktreeMoved { .. } => false,
+            Self::DamagedWorktree { .. } | Self::WorktreeMoved { .. } => false,
         }
     }
 
@@ -135,6 +145,9 @@ impl Wedge {
             Self::NotTheWorktree { path, what, workspace: true } => {
                 format!("the workspace '{path}' is no worktree any more: {what}")
             }
+            Self::DamagedWorktree { path, what, .. } => {
+                format!("git cannot work with the worktree '{path}': {what}; no checkpoint holds it")
+            }
             Self::WorktreeMoved { path, now_at: Some(now_at) } => {
                 format!("the worktree '{path}' was moved to '{now_at}': no checkpoint holds it")
             }
@@ -153,7 +166,10 @@ impl Wedge {
     pub fn way_out(&self) -> WayOut {
         let by_hand = |hints: &[String]| WayOut::ByHand(hints.to_vec());
         match self {
-            Self::DeadLock { .. } | Self::NotTheWorktree { workspace: true, .. } => WayOut::Recover,
+            Self::DeadLock { .. }
+            | Self::NotTheWorktree { workspace: true, .. }
+            | Self::DamagedWorktree { by_hand: None, .. } => WayOut::Recover,
+            Self::DamagedWorktree { by_hand: Some(command), .. } => by_hand(std::slice::from_ref(command)),
             Self::EarlierDamage { .. } => by_hand(&[
                 "git axiom recover --from partial --yes    goes on with the state as it is; the damaged files are kept"
                     .to_owned(),
@@ -220,6 +236,8 @@ mod tests {
             Wedge::CheckpointsGone { names: vec![text(), text()], all: false },
             not_it(true),
             not_it(false),
+            Wedge::DamagedWorktree { path: text(), what: text(), by_hand: None },
+            Wedge::DamagedWorktree { path: text(), what: text(), by_hand: Some(text()) },
             Wedge::WorktreeMoved { path: text(), now_at: Some(text()) },
             Wedge::WorktreeMoved { path: text(), now_at: None },
             Wedge::LeftWorkspace { path: text(), branch: text() },

@@ -80,6 +80,17 @@ pub fn read_small(path: &Path, limit: u64) -> Result<Small> {
     Ok(if bytes.len() as u64 > limit { Small::Odd("too large") } else { Small::Content(bytes) })
 }
 
+/// The first bytes of a file, at most `limit`; `None` where there is none.
+///
+/// # Errors
+/// `IO_FAILED` with the path.
+pub fn read_start(path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
+    let Some(file) = open_optional(path)? else { return Ok(None) };
+    let mut bytes = Vec::new();
+    file.take(limit).read_to_end(&mut bytes).map_err(|e| Error::io("read", path, e))?;
+    Ok(Some(bytes))
+}
+
 /// The last bytes of a file, at most `limit`; `None` where there is none.
 ///
 /// # Errors

@@ -77,11 +77,11 @@ impl Repository {
     }
 
     /// Sees to it that the branch of the workspace at `path` is at a commit that is whole: where it is not, at the newest one
-    /// of its log that is, or at `base`. The files of the workspace stay as they are.
+    /// of its log that is, or at `base`, of which all is there. The files of the workspace stay as they are.
     ///
     /// # Errors
     /// `GIT_FAILED`, `CHANGED_MEANWHILE`, `IO_FAILED`.
-    pub fn mend_branch(&self, path: &Path, branch: &RefName, base: &Oid, trash: &Path) -> Result<Option<MendedBranch>> {
+    pub fn mend_branch(&self, path: &Path, branch: &RefName, base: Option<&Oid>, trash: &Path) -> Result<Option<MendedBranch>> {
         let Some(registration) = self.registration_of(path)? else { return Ok(None) };
         let file = self.common_dir().join(branch.as_str());
         let loose = files::read_optional(&file, SMALL)?;
@@ -93,7 +93,11 @@ impl Repository {
             move_once(&file, &trash.join("ref"))?;
         }
         let tip = self.read_ref(branch)?;
-        let is_whole = |tip: &Oid| -> Result<bool> { Ok(self.holds(tip) && self.missing_since(tip, base)?.is_none()) };
+        let missing = |tip: &Oid| match base {
+            Some(base) => self.missing_since(tip, base),
+            None => self.missing_below(std::slice::from_ref(tip)),
+        };
+        let is_whole = |tip: &Oid| -> Result<bool> { Ok(self.holds(tip) && missing(tip)?.is_none()) };
         if !damaged && tip.as_ref().is_some_and(|tip| is_whole(tip).unwrap_or(true)) {
             return Ok(None);
         }
@@ -103,7 +107,7 @@ impl Repository {
             let lines = files::read_optional(log, LOG_LIMIT)?.unwrap_or_default();
             candidates.extend(lines.split(|byte| *byte == b'\n').rev().filter_map(|line| ids(line).map(|(_, new)| new)));
         }
-        candidates.push(base.clone());
+        candidates.extend(base.cloned());
         let mut whole = None;
         for candidate in &candidates {
             if is_whole(candidate)? {
@@ -273,7 +277,7 @@ mod tests {
                 std::fs::remove_file(w.scratch.path().join(".git/logs/refs/heads/axiom/t1")).unwrap();
                 std::fs::remove_file(w.registration().join("logs/HEAD")).unwrap();
             }
-            let mended = repo.mend_branch(&w.path, &w.branch, &w.base, &w.trash("1")).unwrap().unwrap();
+            let mended = repo.mend_branch(&w.path, &w.branch, Some(&w.base), &w.trash("1")).unwrap().unwrap();
             assert_eq!(mended.now, if with_log { whole } else { w.base.clone() });
             assert_eq!(mended.lost.is_some(), with_log);
             // The index names the lost content too.
@@ -282,7 +286,7 @@ mod tests {
             assert_eq!(std::fs::read(w.path.join("work")).unwrap(), b"more\n");
             let status = w.git(&["status", "--porcelain"]);
             assert_eq!(status, if with_log { " M work" } else { "?? work" });
-            let again = w.scratch.repo().mend_branch(&w.path, &w.branch, &w.base, &w.trash("2")).unwrap();
+            let again = w.scratch.repo().mend_branch(&w.path, &w.branch, Some(&w.base), &w.trash("2")).unwrap();
             assert_eq!(again, None);
             // What a file still holds is written again elsewhere; then nothing is wrong.
             w.git(&["hash-object", "-w", "work"]);

@@ -54,6 +54,7 @@ pub fn named_by(folder: &Path) -> Result<Option<PathBuf>> {
 /// The folder that a linked worktree's git directory names, as it is written there.
 pub(super) fn folder_of(git_dir: &Path) -> Result<Option<PathBuf>> {
     let content = files::read_optional(&git_dir.join("gitdir"), POINTER_LIMIT)?;
+    let content = content.filter(|content| !trimmed(content).is_empty() && !content.contains(&0));
     let pointer = content.map(|content| git_dir.join(path_of(trimmed(&content))));
     Ok(pointer.and_then(|pointer| pointer.parent().map(Path::to_owned)))
 }

@@ -18,7 +18,7 @@ use super::repository::Repository;
 use super::worktree_list::{Worktree, WorktreeEntry};
 
 /// What git writes as the reason of the lock while it makes a worktree: a killed `worktree add` leaves it.
-const HALF_MADE: &str = "initializing";
+pub(super) const HALF_MADE: &str = "initializing";
 
 /// The largest `info/exclude`.
 const EXCLUDE_LIMIT: u64 = 16 * 1024 * 1024;
@@ -84,6 +84,7 @@ impl Repository {
         if let Some(parent) = path.parent() {
             files::create_dir_all(parent)?;
         }
+        self.mend_what_stops_git()?;
         env::fault_point("git.before-worktree-add");
         let git = self.git().writing().config("checkout.workers=2").args(["worktree", "add", "--quiet", "--no-guess-remote"]);
         let git = match branch {
@@ -155,7 +156,9 @@ impl Repository {
     /// `IO_FAILED`, `CHANGED_MEANWHILE`.
     pub fn put_aside(&self, aside: &Aside) -> Result<()> {
         let workspace = Worktree::linked(aside.path.clone(), aside.git_dir.clone());
-        if aside.git_dir.is_dir() && workspace.verify().is_ok() {
+        // One that git cannot work with goes as it is.
+        let works = || Ok::<_, Error>(self.damage_of(&aside.git_dir)?.is_none());
+        if aside.git_dir.is_dir() && workspace.verify().is_ok() && works()? {
             let now = self.head(&workspace)?;
             if let (Head::Branch { .. }, Some(commit)) = (&now, now.commit()) {
                 self.set_head(&workspace, &now, &HeadTarget::Detached(commit.clone()), "git axiom: put aside")?;

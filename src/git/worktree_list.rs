@@ -155,6 +155,9 @@ impl Repository {
             let head = self.head(&main).ok();
             return Ok(vec![WorktreeEntry { present: main.verify().is_ok(), head, locked: None, worktree: main }]);
         }
+        if self.is_git_s_list_stopped()? {
+            return self.worktrees_despite_damage();
+        }
         let output = self.git().args(["worktree", "list", "--porcelain", "-z"]).run_ok()?;
         let mut listed = Vec::new();
         let mut fields: Vec<&[u8]> = Vec::new();
@@ -194,6 +197,9 @@ impl Repository {
         for entry in files::list(&parent)? {
             let git_dir = entry.path();
             let Some(content) = files::read_optional(&git_dir.join("gitdir"), POINTER_LIMIT)? else { continue };
+            if trimmed(&content).is_empty() || content.contains(&0) {
+                continue;
+            }
             let pointer = git_dir.join(path_of(trimmed(&content)));
             let folder = pointer.parent().map(Path::to_owned).unwrap_or_default();
             // git writes relative paths where the user asked for them: `…/worktrees/x/../../../x`.

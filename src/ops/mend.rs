@@ -25,6 +25,25 @@ pub fn registrations(context: &Context) -> Result<Vec<String>> {
     Ok(done)
 }
 
+/// Mends linked worktrees of the user's own that git cannot work with, where it is certain what was there.
+pub fn linked_worktrees(context: &Context, report: &mut Repaired) -> Result<()> {
+    let repo = &context.repo;
+    for damaged in repo.damaged_worktrees()? {
+        let place = damaged.place().display();
+        let trash = repo.common_dir().join("axiom/trash").join(crate::env::fresh_id());
+        match repo.mend_worktree(&damaged, &trash) {
+            Ok(done) if done.is_empty() => {}
+            Ok(done) => report.done.push(format!("the worktree '{place}' was damaged ({}): {}", damaged.why(), done.join(", "))),
+            Err(error) => report.left.push(format!("the worktree '{place}' was not mended: {error}")),
+        }
+    }
+    for damaged in repo.damaged_worktrees()? {
+        let (place, why, by_hand) = (damaged.place().display(), damaged.why(), damaged.by_hand());
+        report.left.push(format!("the worktree '{place}' cannot be worked with: {why}; to mend it: {by_hand}"));
+    }
+    Ok(())
+}
+
 /// Mends branches and indexes of workspaces, and puts aside those in which nobody has worked yet and of which nobody knows
 /// whether their files came to disk. What fails is no reason not to go on.
 ///
@@ -41,7 +60,7 @@ pub fn contents(context: &Context, report: &mut Repaired) -> Result<()> {
 
 fn content(context: &Context, task: &CaseId, workspace: &Workspace, report: &mut Repaired) -> Result<()> {
     let (path, trash, repo) = (PathBuf::from(&workspace.path), trash::fresh(context, "damaged")?, &context.repo);
-    if let Some(mended) = repo.mend_branch(&path, &workspace.branch, &workspace.base, &trash)? {
+    if let Some(mended) = repo.mend_branch(&path, &workspace.branch, Some(&workspace.base), &trash)? {
         let lost = mended.lost.map_or("its last commits".to_owned(), |lost| format!("commit {lost}"));
         report.left.push(format!(
             "{lost} of {} did not come to disk: it is at {} again, and the files of '{}' are as they were left",

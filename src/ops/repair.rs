@@ -55,8 +55,12 @@ pub fn repair(context: &mut Context, humans: HumansOperation) -> Result<Repaired
         report.done.extend(mend::registrations(context)?);
         wait_for_new_locks(context)?;
         clear_locks(context, &mut report)?;
-        if other_boot || context.state().record.session.as_ref().is_some_and(|session| session.state.is_open()) {
+        let damaged = !context.repo.damaged_worktrees()?.is_empty();
+        if damaged || other_boot || context.state().record.session.as_ref().is_some_and(|session| session.state.is_open()) {
             mend::contents(context, &mut report)?;
+        }
+        if damaged {
+            mend::linked_worktrees(context, &mut report)?;
         }
         finish_operation(context, &mut report)?;
         if let Some(name) = context.state().record.checkpoint_intent.clone() {

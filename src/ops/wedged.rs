@@ -59,7 +59,15 @@ fn checkpoints_gone(context: &Context) -> Result<Option<Wedge>> {
 fn worktrees(context: &Context) -> Result<Vec<Wedge>> {
     let mut found = Vec::new();
     let workspaces: Vec<&Path> = context.state().restorable.workspaces.values().map(|one| Path::new(&one.path)).collect();
-    for (git_dir, folder) in context.repo.linked()? {
+    let damaged = context.repo.damaged_worktrees()?;
+    for one in &damaged {
+        let (path, what) = (one.place().display().to_string(), one.why());
+        let recovers = workspaces.contains(&one.place()) || context.repo.can_mend_worktree(one)?;
+        let by_hand = (!recovers).then(|| one.by_hand());
+        found.push(Wedge::DamagedWorktree { path, what, by_hand });
+    }
+    let is_damaged = |git_dir: &Path| damaged.iter().any(|one| one.is_at(git_dir));
+    for (git_dir, folder) in context.repo.linked()?.into_iter().filter(|(git_dir, _)| !is_damaged(git_dir)) {
         let path = folder.display().to_string();
         let workspace = workspaces.contains(&folder.as_path());
         let what = match context.repo.whose(&folder)? {

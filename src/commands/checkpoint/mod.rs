@@ -196,7 +196,7 @@ fn summary(coverage: &BTreeMap<String, Coverage>) -> Option<String> {
     if !not_captured.is_empty() {
         let what =
             words::count_of(not_captured.len() as u64, "worktree that cannot be captured", "worktrees that cannot be captured");
-        parts.push(format!("{what} ({})", some_of(&not_captured, 3)));
+        parts.push(format!("{what} ({}; see 'git axiom recover')", some_of(&not_captured, 3)));
     }
     (!parts.is_empty()).then(|| format!("not held: {}", parts.join(", ")))
 }

@@ -156,7 +156,10 @@ pub(super) fn compact(global: &Global, screen: &mut Screen) -> Result<Exit> {
 
 /// What compacting did, for people.
 pub(super) fn text(done: &Compacted) -> String {
-    let Compacted { before, after, notes_cut: _ } = done;
+    let Compacted { before, after, notes_cut: _, not_packed } = done;
+    if let Some(why) = not_packed {
+        return format!("Loose objects were not packed: {why}\nhint: git axiom recover    says how to mend it\n");
+    }
     let (was, is) = (size_text(Some(before.bytes)), size_text(Some(after.bytes)));
     format!("Packed {} loose objects; the repository took {was} and takes {is}\n", before.loose.saturating_sub(after.loose))
 }

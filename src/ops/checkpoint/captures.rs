@@ -10,7 +10,7 @@ use crate::domain::checkpoint::{Coverage, WorkspaceState};
 use crate::domain::names::{Oid, RefName, RepoPath};
 use crate::domain::state::State;
 use crate::error::{Code, Error, Result};
-use crate::git::{CaptureOptions, PathPatterns, Repository, Whose, Worktree, WorktreeCapture};
+use crate::git::{CaptureOptions, PathPatterns, Repository, Whose, Worktree, WorktreeCapture, WorktreeEntry};
 use crate::ops::checkpoint::target_branch;
 use crate::ops::context::Context;
 use crate::ops::{trash, workspaces};
@@ -163,7 +163,13 @@ pub(super) fn there(ctx: &Context) -> Result<There> {
     let mut worktrees = vec![main];
     let mut coverage = BTreeMap::new();
     let mut known = Vec::new();
-    for entry in ctx.repo.worktrees()?.into_iter().filter(|entry| !entry.worktree.is_main()) {
+    let damaged = ctx.repo.damaged_worktrees()?;
+    for one in &damaged {
+        known.extend(one.folder().map(Path::to_owned));
+        coverage.insert(one.place().display().to_string(), Coverage::of_nothing(one.why()));
+    }
+    let is_damaged = |entry: &WorktreeEntry| damaged.iter().any(|one| one.is_at(entry.worktree.git_dir()));
+    for entry in ctx.repo.worktrees()?.into_iter().filter(|entry| !entry.worktree.is_main() && !is_damaged(entry)) {
         let path = entry.worktree.path();
         known.push(path.to_owned());
         match in_the_place_of(ctx, &entry.worktree)? {

@@ -18,7 +18,7 @@ pub struct Space {
 }
 
 /// What compacting did.
-#[derive(Debug, Clone, Copy, Serialize)]
+#[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Compacted {
     /// Before.
@@ -27,6 +27,8 @@ pub struct Compacted {
     pub after: Space,
     /// Whether the history of the notes was cut.
     pub notes_cut: bool,
+    /// Why nothing was packed: git packs only where it can work with every worktree.
+    pub not_packed: Option<String>,
 }
 
 /// How much the repository takes now.
@@ -58,10 +60,14 @@ pub fn compact(ctx: &mut Context) -> Result<Compacted> {
         let edits: Vec<_> = cut.into_iter().collect();
         ctx.repo.update_refs(&edits, "git axiom: compact")?;
         env::fault_point("checkpoint.before-pack");
-        ctx.repo.pack_loose()?;
+        let damaged = ctx.repo.damaged_worktrees()?.into_iter().next();
+        let not_packed = damaged.map(|one| format!("the worktree '{}' is damaged: {}", one.place().display(), one.why()));
+        if not_packed.is_none() {
+            ctx.repo.pack_loose()?;
+        }
         env::fault_point("checkpoint.packed");
         ctx.repo.clear_kept_packs()?;
         ctx.repo.join_small_packs()?;
-        Ok(Compacted { before, after: space(ctx)?, notes_cut: !edits.is_empty() })
+        Ok(Compacted { before, after: space(ctx)?, notes_cut: !edits.is_empty(), not_packed })
     })
 }

@@ -135,6 +135,8 @@ pub(super) fn add_local_refs(
     for (name, oid) in gone {
         let why = if !ctx.repo.is_place_of_ref(&name) {
             Some("its worktree is gone")
+        } else if ctx.repo.is_blank_ref(&name)? {
+            Some("its file is there and has no content; 'git axiom recover' says how to mend it")
         } else if !tags.contains(&oid) && !ctx.repo.holds(&oid) {
             Some("what it named is gone")
         } else {
