@@ -2,36 +2,41 @@
 
 use super::case::Status;
 use super::event::Event;
-use super::ids::CaseId;
+use super::ids::{AgentId, CaseId};
 use super::place::How;
 use super::state::State;
 
-/// The cases that an event may change, some of them perhaps to what they were. `state` is the one before it.
-pub fn touched_cases(state: &State, event: &Event) -> Vec<CaseId> {
+/// The cases that an event may change.
+enum Touched<'e> {
+    /// None.
+    Nothing,
+    /// These.
+    These(Vec<&'e CaseId>),
+    /// These, and all that were there before.
+    TheseAndAll(Vec<&'e CaseId>),
+    /// What the agent was working on.
+    WorkOf(&'e AgentId),
+    /// Those that were active.
+    Active,
+}
+
+fn touched(event: &Event) -> Touched<'_> {
     match event {
-        Event::CasesAdded { cases } => cases.iter().map(|case| case.id.clone()).collect(),
-        Event::CasesChanged { edits } => edits.iter().map(|edit| edit.id.clone()).collect(),
-        Event::TaskClaimed { task, .. } => vec![task.clone()],
-        Event::WorkReleased { agent, .. } => {
-            let work = state.restorable.agents.get(agent).and_then(|agent| agent.work.as_ref());
-            work.map(|work| work.task.clone()).into_iter().collect()
-        }
+        Event::CasesAdded { cases } => Touched::These(cases.iter().map(|case| &case.id).collect()),
+        Event::CasesChanged { edits } => Touched::These(edits.iter().map(|edit| &edit.id).collect()),
+        Event::TaskClaimed { task, .. } => Touched::These(vec![task]),
+        Event::WorkReleased { agent, .. } => Touched::WorkOf(agent),
         Event::OperationEnded { edits, restored, .. } => {
-            let edited = edits.iter().map(|edit| edit.id.clone());
+            let edited = edits.iter().map(|edit| &edit.id);
             match restored {
-                Some(restored) => restored.cases.keys().chain(state.restorable.cases.keys()).cloned().chain(edited).collect(),
-                None => edited.collect(),
+                Some(restored) => Touched::TheseAndAll(restored.cases.keys().chain(edited).collect()),
+                None => Touched::These(edited.collect()),
             }
         }
-        Event::StateAdopted { state: new, .. } => {
-            new.restorable.cases.keys().chain(state.restorable.cases.keys()).cloned().collect()
-        }
-        Event::RepositoryPlaced { placing } => {
-            let active = state.restorable.cases.values().filter(|case| case.status == Status::Active);
-            let at_rest = placing.how == How::Copied;
-            active.filter(|_| at_rest).map(|case| case.id.clone()).collect()
-        }
-        Event::Audited { .. }
+        Event::StateAdopted { state: new, .. } => Touched::TheseAndAll(new.restorable.cases.keys().collect()),
+        Event::RepositoryPlaced { placing } if placing.how == How::Copied => Touched::Active,
+        Event::RepositoryPlaced { .. }
+        | Event::Audited { .. }
         | Event::SessionStarted { .. }
         | Event::SessionChanged { .. }
         | Event::ModeChanged { .. }
@@ -53,40 +58,33 @@ pub fn touched_cases(state: &State, event: &Event) -> Vec<CaseId> {
         | Event::CheckpointsDeleted { .. }
         | Event::OperationBegan { .. }
         | Event::OperationReversed { .. }
-        | Event::LogRepaired { .. } => Vec::new(),
+        | Event::LogRepaired { .. } => Touched::Nothing,
+    }
+}
+
+/// The cases that an event may change, some of them perhaps to what they were. `state` is the one before it.
+pub fn touched_cases(state: &State, event: &Event) -> Vec<CaseId> {
+    let before = &state.restorable;
+    match touched(event) {
+        Touched::Nothing => Vec::new(),
+        Touched::These(ids) => ids.into_iter().cloned().collect(),
+        Touched::TheseAndAll(ids) => ids.into_iter().chain(before.cases.keys()).cloned().collect(),
+        Touched::WorkOf(agent) => {
+            let work = before.agents.get(agent).and_then(|agent| agent.work.as_ref());
+            work.map(|work| work.task.clone()).into_iter().collect()
+        }
+        Touched::Active => {
+            let active = before.cases.values().filter(|case| case.status == Status::Active);
+            active.map(|case| case.id.clone()).collect()
+        }
     }
 }
 
 /// Whether an event may change a case at all: [`touched_cases`] without the names.
 pub fn changes_cases(event: &Event) -> bool {
-    match event {
-        Event::CasesAdded { cases } => !cases.is_empty(),
-        Event::CasesChanged { edits } => !edits.is_empty(),
-        Event::OperationEnded { edits, restored, .. } => restored.is_some() || !edits.is_empty(),
-        Event::TaskClaimed { .. } | Event::WorkReleased { .. } | Event::StateAdopted { .. } => true,
-        Event::RepositoryPlaced { placing } => placing.how == How::Copied,
-        Event::Audited { .. }
-        | Event::SessionStarted { .. }
-        | Event::SessionChanged { .. }
-        | Event::ModeChanged { .. }
-        | Event::Requested { .. }
-        | Event::RequestHandled { .. }
-        | Event::WorkspaceOpened { .. }
-        | Event::WorkspaceClosed { .. }
-        | Event::IterationIntended { .. }
-        | Event::IterationStarted { .. }
-        | Event::Signalled { .. }
-        | Event::IterationEnded { .. }
-        | Event::VerificationFailed { .. }
-        | Event::GateOpened { .. }
-        | Event::GateDecided { .. }
-        | Event::GateClosed { .. }
-        | Event::CheckpointIntended { .. }
-        | Event::CheckpointCreated { .. }
-        | Event::CheckpointAbandoned { .. }
-        | Event::CheckpointsDeleted { .. }
-        | Event::OperationBegan { .. }
-        | Event::OperationReversed { .. }
-        | Event::LogRepaired { .. } => false,
+    match touched(event) {
+        Touched::Nothing => false,
+        Touched::These(ids) => !ids.is_empty(),
+        Touched::TheseAndAll(_) | Touched::WorkOf(_) | Touched::Active => true,
     }
 }
