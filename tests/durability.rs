@@ -53,7 +53,9 @@ struct Call {
     ok: bool,
 }
 
-fn trace(env: &TestEnv, args: &[&str]) -> Option<Vec<Call>> {
+/// The calls that succeeded, and the git directory as they name it; `None` without strace. The order of our own points is checked
+/// in any case; the trace needs strace, which README names.
+fn trace(env: &TestEnv, args: &[&str]) -> Option<(Vec<Call>, String)> {
     let program = env.axiom_command(&env.repo(), args.iter().copied());
     let file = env.root().join("trace");
     let mut strace = Command::new("strace");
@@ -68,7 +70,10 @@ fn trace(env: &TestEnv, args: &[&str]) -> Option<Vec<Call>> {
     }
     let output = match strace.output() {
         Ok(output) => output,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            eprintln!("strace is not installed: the trace of system calls was not checked");
+            return None;
+        }
         Err(error) => panic!("{error}"),
     };
     assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
@@ -78,19 +83,14 @@ fn trace(env: &TestEnv, args: &[&str]) -> Option<Vec<Call>> {
         let name = call.split_once('(')?.0.to_owned();
         Some(Call { name, line: call.to_owned(), ok: !call.contains(" = -1 ") })
     });
-    Some(calls.filter(|call| call.ok).collect())
+    Some((calls.filter(|call| call.ok).collect(), env.repo().join(".git").display().to_string()))
 }
 
 #[test]
 fn success_is_said_after_the_last_sync_by_the_kernels_account() {
     let env = prepared();
     for args in PROMISES {
-        let Some(calls) = trace(&env, args) else {
-            // The order of our own points is checked in any case; the trace needs strace, which README names.
-            eprintln!("strace is not installed: the trace of system calls was not checked");
-            return;
-        };
-        let git_dir = env.repo().join(".git").display().to_string();
+        let Some((calls, git_dir)) = trace(&env, args) else { return };
         let said = calls
             .iter()
             .rposition(|call| call.name == "write" && (call.line.starts_with("write(1<") && !call.line.contains(&git_dir)))
@@ -119,11 +119,7 @@ fn success_is_said_after_the_last_sync_by_the_kernels_account() {
 fn no_object_has_a_name_before_its_content_is_on_disk() {
     let env = prepared();
     for args in PROMISES {
-        let Some(calls) = trace(&env, args) else {
-            eprintln!("strace is not installed: the trace of system calls was not checked");
-            return;
-        };
-        let git_dir = env.repo().join(".git").display().to_string();
+        let Some((calls, git_dir)) = trace(&env, args) else { return };
         let (objects, refs, waiting) =
             (format!("{git_dir}/objects/"), format!("\"{git_dir}/refs/"), format!("{git_dir}/axiom/tmp/"));
         let (mut unsynced_content, mut unsynced_name, mut named) = (None, None, 0);

@@ -168,34 +168,18 @@ impl World {
                 lines.push(format!("worktree {name}: {} -> {}", one.is_some(), two.is_some()));
             }
             let (one, two) = (one.unwrap_or(&nothing), two.unwrap_or(&nothing));
-            for path in keys(&one.files, &two.files) {
-                if one.files.get(path) != two.files.get(path) {
-                    lines.push(format!("file {name}/{path}: {:?} -> {:?}", one.files.get(path), two.files.get(path)));
-                }
-            }
+            lines.extend(differing(&one.files, &two.files, |path| format!("file {name}/{path}"), File::clone));
             if one.index != two.index {
                 lines.push(format!("index of {name}:\n{}\n->\n{}", one.index, two.index));
             }
             if one.head != two.head {
                 lines.push(format!("HEAD of {name}: {} -> {}", one.head, two.head));
             }
-            for path in keys(&one.sequencer, &two.sequencer) {
-                if one.sequencer.get(path) != two.sequencer.get(path) {
-                    let text = |tree: &Tree| tree.sequencer.get(path).map(|bytes| String::from_utf8_lossy(bytes).into_owned());
-                    lines.push(format!("{path} of {name}: {:?} -> {:?}", text(one), text(two)));
-                }
-            }
+            let text = |bytes: &Vec<u8>| String::from_utf8_lossy(bytes).into_owned();
+            lines.extend(differing(&one.sequencer, &two.sequencer, |path| format!("{path} of {name}"), text));
         }
-        for name in keys(&self.refs, &other.refs) {
-            if self.refs.get(name) != other.refs.get(name) {
-                lines.push(format!("ref {name}: {:?} -> {:?}", self.refs.get(name), other.refs.get(name)));
-            }
-        }
-        for id in keys(&self.tasks, &other.tasks) {
-            if self.tasks.get(id) != other.tasks.get(id) {
-                lines.push(format!("task {id}: {:?} -> {:?}", self.tasks.get(id), other.tasks.get(id)));
-            }
-        }
+        lines.extend(differing(&self.refs, &other.refs, |name| format!("ref {name}"), String::clone));
+        lines.extend(differing(&self.tasks, &other.tasks, |id| format!("task {id}"), String::clone));
         if self.stash != other.stash {
             lines.push(format!("stash: {:?} -> {:?}", self.stash, other.stash));
         }
@@ -214,6 +198,18 @@ impl File {
             Self::Link(_) | Self::Special => None,
         }
     }
+}
+
+/// What differs between two maps, a line each.
+fn differing<V: PartialEq, S: std::fmt::Debug>(
+    one: &BTreeMap<String, V>,
+    two: &BTreeMap<String, V>,
+    name: impl Fn(&str) -> String,
+    show: impl Fn(&V) -> S,
+) -> Vec<String> {
+    let differs = |key: &&String| one.get(*key) != two.get(*key);
+    let line = |key: &String| format!("{}: {:?} -> {:?}", name(key), one.get(key).map(&show), two.get(key).map(&show));
+    keys(one, two).into_iter().filter(differs).map(line).collect()
 }
 
 /// The keys of both.
