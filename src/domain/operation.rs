@@ -132,6 +132,14 @@ pub struct BranchAdvance {
     pub commit: Change<Oid>,
 }
 
+impl BranchAdvance {
+    /// What it comes to for the branch alone.
+    pub fn ref_change(&self) -> RefChange {
+        let Change { old, new } = &self.commit;
+        RefChange { name: self.branch.clone(), value: Change::new(Some(old.clone()), Some(new.clone())) }
+    }
+}
+
 /// A ref that moves. `None` is: there is no such ref.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::domain::names::{Oid, RefName};
+use crate::domain::operation::RefChange;
+use crate::domain::text::Change;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
@@ -42,6 +44,14 @@ pub struct RefEdit {
     pub expected: Expected,
     /// What it is to be; `None` deletes it.
     pub new: Option<Oid>,
+}
+
+impl From<&RefChange> for RefEdit {
+    /// The change, from what it was.
+    fn from(change: &RefChange) -> Self {
+        let Change { old, new } = change.value.clone();
+        Self { name: change.name.clone(), expected: Expected::from_old(old), new }
+    }
 }
 
 /// A ref and its value; a tag object is not peeled.

@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use crate::domain::names::{Oid, RefName};
+use crate::domain::names::RefName;
 use crate::domain::operation::{HeadState, Operation, Way, edit_fits};
-use crate::domain::text::Change;
 use crate::error::{Code, Error, Result};
-use crate::git::{Attempt, Expected, HeadTarget, IndexLock, RefEdit};
+use crate::git::{Attempt, HeadTarget, IndexLock, RefEdit};
 use crate::ops::context::Context;
 use crate::ops::trash;
 
@@ -54,16 +53,8 @@ pub(super) fn expectations(ctx: &Context, operation: &Operation) -> Result<()> {
         })?;
     }
     trash::are_folders(ctx, operation)?;
-    let moved = |name: &RefName, value: Change<Option<Oid>>| RefEdit {
-        name: name.clone(),
-        expected: Expected::from_old(value.old),
-        new: value.new,
-    };
-    let refs = operation.refs.iter().map(|change| moved(&change.name, change.value.clone()));
-    let advances = operation
-        .advances
-        .iter()
-        .map(|change| moved(&change.branch, Change::new(Some(change.commit.old.clone()), Some(change.commit.new.clone()))));
+    let refs = operation.refs.iter().map(RefEdit::from);
+    let advances = operation.advances.iter().map(|change| RefEdit::from(&change.ref_change()));
     ctx.repo.try_refs(&refs.chain(advances).collect::<Vec<_>>())?;
     heads_may_move(ctx, operation)?;
     if !operation.branch_configs.is_empty() {

@@ -13,8 +13,8 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::git::{
-    self, Advance, Aside, Attempt, CaptureExtras, CaptureParts, Expected, Head, HeadTarget, InTrash, IndexLock, MovedAside,
-    NotPutBack, RefEdit, Restore, RestoreReport, Staged, WorkspaceBranch, Worktree, WorktreeCapture, take_away_again,
+    self, Advance, Aside, Attempt, CaptureExtras, CaptureParts, Head, HeadTarget, InTrash, IndexLock, MovedAside, NotPutBack,
+    RefEdit, Restore, RestoreReport, Staged, WorkspaceBranch, Worktree, WorktreeCapture, take_away_again,
 };
 use crate::ops::context::Context;
 use crate::ops::trash;
@@ -137,12 +137,9 @@ fn carry_advance(
     (attempt, ready): (Attempt, &Contents),
     done: &mut Done,
 ) -> Result<()> {
-    if attempt == Attempt::Back && !is_there(ctx, &change.path)? {
-        done.not_put_back.push(gone(&change.path));
+    if is_gone_on_the_way_back(ctx, &change.path, attempt, done)? {
         // Its branch is checked out nowhere: that is all there is to take back.
-        let value = Change::new(Some(change.commit.old.clone()), Some(change.commit.new.clone()));
-        let branch = RefChange { name: change.branch.clone(), value };
-        return move_refs(ctx, &[branch], "taken back", txn, attempt, done);
+        return move_refs(ctx, &[change.ref_change()], "taken back", txn, attempt, done);
     }
     advance(ctx, change, txn, |ctx, advance| {
         done.add(advance.worktree, ctx.repo.apply_staged(advance, attempt, ready.advances.get(&change.path))?);
@@ -162,8 +159,13 @@ pub(in crate::ops) fn is_there(ctx: &Context, path: &str) -> Result<bool> {
     Ok(entry.is_some_and(|entry| entry.present && entry.worktree.verify().is_ok()))
 }
 
-fn gone(path: &str) -> String {
-    format!("the worktree '{path}', which was removed meanwhile")
+/// Whether a worktree stands no more in which something was to be put back: that is named.
+fn is_gone_on_the_way_back(ctx: &Context, path: &str, attempt: Attempt, done: &mut Done) -> Result<bool> {
+    let gone = attempt == Attempt::Back && !is_there(ctx, path)?;
+    if gone {
+        done.not_put_back.push(format!("the worktree '{path}', which was removed meanwhile"));
+    }
+    Ok(gone)
 }
 
 fn in_trash(change: &AsideChange) -> InTrash {
@@ -266,8 +268,7 @@ fn restore_worktree(
     (attempt, ready): (Attempt, &Contents),
     done: &mut Done,
 ) -> Result<()> {
-    if attempt == Attempt::Back && !is_there(ctx, &change.path)? {
-        done.not_put_back.push(gone(&change.path));
+    if is_gone_on_the_way_back(ctx, &change.path, attempt, done)? {
         return Ok(());
     }
     let worktree = worktree(ctx, &change.path)?;
@@ -363,14 +364,7 @@ fn move_refs(ctx: &Context, refs: &[RefChange], title: &str, txn: &TxnId, attemp
         Attempt::Back => open.partition(|change| now.get(&change.name) == change.value.old.as_ref()),
     };
     done.left.extend(moved.iter().map(|change| change.name.short().to_owned()));
-    let edits: Vec<RefEdit> = open
-        .into_iter()
-        .map(|change| RefEdit {
-            name: change.name.clone(),
-            expected: Expected::from_old(change.value.old.clone()),
-            new: change.value.new.clone(),
-        })
-        .collect();
+    let edits: Vec<RefEdit> = open.into_iter().map(RefEdit::from).collect();
     let coming: Vec<Oid> = edits.iter().filter_map(|edit| edit.new.clone()).filter(|oid| !ctx.repo.holds(oid)).collect();
     if !coming.is_empty()
         && let Some(kept) = super::keep::Kept::by(ctx, txn)?
