@@ -90,6 +90,10 @@ impl Oracle {
         };
         let users_loss = matches!(under_way, Some(Step::User(_))) || (promised..ended).any(of_user);
         let mut faults = self.of_programs(replay, users_loss);
+        let [before, after] = ["before", "after"].map(|name| replay.answer(name).out);
+        if before != after {
+            faults.push(format!("the second recovery changed something: {}", differing(&before, &after)));
+        }
         let now = Facts::read(replay);
         let last = if under_way.is_some() { ended + 1 } else { ended };
         let possible = &self.facts[promised..=last];
@@ -106,7 +110,7 @@ impl Oracle {
 
     fn of_programs(&self, replay: &Replay, users_loss: bool) -> Faults {
         let mut faults = Faults::new();
-        for name in ["recover", "fsck", "verify", "checkpoints", "tasks", "refs", "status"] {
+        for name in ["recover", "again", "fsck", "verify", "checkpoints", "tasks", "refs", "status"] {
             let answer = replay.answer(name);
             let wrong = answer.err.contains("panicked") || answer.code < 0 || answer.code > 128;
             // What git left unsynced is the user's own loss; that we say so is all that can be asked.
@@ -120,6 +124,16 @@ impl Oracle {
         }
         faults
     }
+}
+
+/// The lines that only one of two texts has.
+fn differing(before: &str, after: &str) -> String {
+    let lines = |text: &str| text.lines().map(str::to_owned).collect::<BTreeSet<String>>();
+    let (before, after) = (lines(before), lines(after));
+    let only = |sign: &str, one: &BTreeSet<String>, other: &BTreeSet<String>| -> Vec<String> {
+        one.difference(other).map(|line| format!("\n  {sign} {line}")).collect()
+    };
+    [only("-", &before, &after), only("+", &after, &before)].concat().concat()
 }
 
 impl Facts {

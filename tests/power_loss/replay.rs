@@ -10,9 +10,20 @@ use std::process::Command;
 use crate::common::TestEnv;
 use crate::model::{Disk, Kind, Recording};
 
-/// What is asked, in this order: a name for the answer, and the command.
-const QUESTIONS: &[(&str, &str)] = &[
+/// Recovery, and once more: what is there before and after the second one.
+const RECOVERY: &[(&str, &str)] = &[
     ("recover", "git-axiom recover --yes"),
+    ("before", EVERYTHING),
+    ("again", "git-axiom recover --yes"),
+    ("after", EVERYTHING),
+];
+
+/// Refs, the log, and all files of all worktrees and of the trash.
+const EVERYTHING: &str = "sh -c 'git for-each-ref; cksum .git/axiom/state/events.jsonl; ls -R .git/axiom/trash .git/worktrees; \
+     find . -path ./.git -prune -o -type f -exec cksum {} + | sort'";
+
+/// What is asked then, in this order: a name for the answer, and the command.
+const QUESTIONS: &[(&str, &str)] = &[
     ("fsck", "git fsck --full --strict --no-dangling --no-progress"),
     ("verify", "git-axiom checkpoint verify"),
     ("checkpoints", "git-axiom checkpoint list --json"),
@@ -93,12 +104,13 @@ impl Replay {
 
     /// Starts the machine and asks.
     pub fn ask(&self, env: &TestEnv) {
-        self.questions(env, &QUESTIONS[usize::from(!self.recovers)..]);
+        let recovery = if self.recovers { RECOVERY } else { &[] };
+        self.questions(env, &[recovery, QUESTIONS].concat());
     }
 
     /// Goes on with the session, and asks again.
     pub fn ask_on(&self, env: &TestEnv) {
-        self.questions(env, &[&[GO_ON], &QUESTIONS[1..]].concat());
+        self.questions(env, &[&[GO_ON], QUESTIONS].concat());
     }
 
     fn questions(&self, env: &TestEnv, questions: &[(&str, &str)]) {
