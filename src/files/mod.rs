@@ -15,6 +15,7 @@ mod look;
 mod mounts;
 mod moves;
 mod own_folder;
+mod owner;
 mod parts;
 mod scratch;
 mod size;
@@ -37,6 +38,7 @@ pub use look::{Small, begins_with, list, metadata, open_optional, read_end, read
 pub use mounts::{holds_mount, holds_no_mount, mounts_within};
 pub use moves::{hard_link, move_whole, rename_no_replace};
 pub use own_folder::OwnFolder;
+pub use owner::{hand_group, hand_owner, may_give_to_group, opens_for_another_group};
 pub use parts::{half_moved_name, is_half_moved, turn_back};
 pub use scratch::{SCRATCH_PREFIX, is_trashed_name, remove_scratch, remove_trashed, write_stand_in};
 pub use size::size_below;

@@ -16,7 +16,7 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 
 use super::moves::{Renamed, renamed};
-use super::{attributes, durable, whole};
+use super::{attributes, durable, owner, whole};
 
 /// How the names of folders begin in which something waits that is moved in parts.
 const HALF: &str = ".axiom-half-";
@@ -293,8 +293,8 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
 
 /// Gives a copy what its original has: the owner where we may, ACLs and attributes, this mode.
 fn dress(copy: &Path, original: &Path, meta: &Metadata, mode: u32) -> Result<()> {
-    // Of somebody who is neither we nor in a group of ours: the copy is ours.
-    let _ = std::os::unix::fs::lchown(copy, Some(meta.uid()), Some(meta.gid()));
+    // Of a group that we may not give it to: what only that one could do, nobody else can.
+    let mode = if owner::hand_owner(copy, meta)? { mode } else { owner::for_another_group(meta) };
     let wanted = attributes::attributes(original)?;
     if !wanted.is_empty() {
         attributes::set_attributes(copy, &wanted)?;

@@ -72,6 +72,11 @@ impl Usual {
         Self { mode: (mode & 0o666) | 0o600 }
     }
 
+    /// Reading and writing of a file that git makes.
+    pub fn mode(self) -> u32 {
+        self.mode
+    }
+
     /// Whether fewer may read a file than usual, or its owner may not write it: that is told of unchanged files too.
     pub fn is_narrow(self, mode: u32) -> bool {
         let wanted = (self.mode & READ) | WRITE;

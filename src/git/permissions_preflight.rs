@@ -9,30 +9,29 @@ use crate::error::{Code, Error, Result, some_of};
 use crate::files;
 
 use super::history::TreeChange;
+use super::modes::Usual;
 use super::repository::Repository;
 use super::restore::Restore;
+use super::worktree_list::Worktree;
 
 /// So many are named.
 const NAMED: usize = 10;
 
 impl Repository {
     /// Checks that the file system has the attributes and ACLs that a restore brings back, and that what stays in its place is
-    /// this user's to change; sets none. It costs nothing where no capture recorded anything that changes.
+    /// this user's to change, and that no group gets what was another's; sets nothing.
     ///
     /// # Errors
     /// `PERMISSIONS_LOST` with each path and why; `GIT_FAILED`, `IO_FAILED`.
     pub fn check_permissions(&self, restore: &Restore<'_>) -> Result<()> {
         let Some(beside) = restore.beside else { return Ok(()) };
         let (old, new) = (&beside.old.modes[..], &beside.new.modes[..]);
-        if new.is_empty() {
-            return Ok(());
-        }
         let root = restore.worktree.path();
         let changes = self.without_left_out(restore, self.diff_trees(restore.from, restore.to)?)?;
         let written = |change: &TreeChange| change.new.is_some();
         let written: BTreeSet<RepoPath> = changes.into_iter().filter(written).map(|change| change.path).collect();
         let stays: Vec<RepoPath> = self.permissions_that_change(restore.worktree, (old, new), |path| written.contains(path))?;
-        let mut lost = Vec::new();
+        let mut lost = self.of_groups_of_others(restore.worktree, &written)?;
         for one in new.iter().filter(|one| written.contains(&one.path) || stays.contains(&one.path)) {
             let known = self.known(one)?;
             let unknown = known.attributes.iter().flat_map(|attributes| attributes.keys());
@@ -51,6 +50,22 @@ impl Repository {
         )
         .why(some_of(&lost, NAMED))
         .hint("nothing was changed; a file system that has them, or the owner, can do it"))
+    }
+}
+
+impl Repository {
+    /// Files that are replaced, and whose group this user may not give to what takes their place, where that would open it.
+    fn of_groups_of_others(&self, worktree: &Worktree, written: &BTreeSet<RepoPath>) -> Result<Vec<String>> {
+        let usual = Usual::of(worktree).mode();
+        let mut lost = Vec::new();
+        for path in written {
+            let Some(meta) = files::metadata(&worktree.path().join(path.to_path()))? else { continue };
+            let mode = meta.mode() & (usual | ((usual & 0o444) >> 2));
+            if meta.is_file() && files::opens_for_another_group(mode) && !files::may_give_to_group(meta.gid()) {
+                lost.push(format!("'{path}' (this user is not in its group {})", meta.gid()));
+            }
+        }
+        Ok(lost)
     }
 }
 

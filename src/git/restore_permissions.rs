@@ -1,10 +1,12 @@
 //! The permissions of what a restore puts into place, in this order: what the capture recorded; else what the file that is
-//! replaced has, as far as that is narrower; else what a file that is made in that folder gets. What waits is in a folder that
+//! replaced has, as far as that is narrower; else what a file that is made in that folder gets. Owner and group are those of the
+//! file that is replaced, as far as this user may give them. What waits is in a folder that
 //! nobody else can enter, and is made ready there: so it is at no moment more open than it will be.
 
 use std::collections::BTreeSet;
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::fs::Metadata;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
 
 use crate::domain::names::RepoPath;
 use crate::env;
@@ -16,6 +18,9 @@ use super::place::{Found, look};
 use super::restore::{Attempt, Planned};
 use super::restore_moves::Work;
 use super::restore_plan::Step;
+
+/// Of a folder: what is made in it is its group's.
+const SET_GROUP: u32 = 0o2000;
 
 impl Work<'_> {
     /// Gives everything that waits its permissions, before the first file moves: what cannot be kept is found here.
@@ -36,13 +41,7 @@ impl Work<'_> {
         if !files::metadata(&ready)?.is_some_and(|meta| meta.is_file()) {
             return Ok(Given::Nothing);
         }
-        let outcome = match self.wanted.get(path) {
-            Some(Known { mode, attributes: Some(attributes) }) => give(&ready, *mode, attributes).map(|()| Given::Recorded),
-            known => self.hand_over(path, &ready).and_then(|dressed| match known {
-                Some(known) => narrow_to(&ready, known.mode).map(|()| Given::Recorded),
-                None => Ok(dressed),
-            }),
-        };
+        let outcome = self.give_all(path, &ready);
         match (outcome, self.attempt) {
             (Ok(dressed), _) => Ok(dressed),
             (Err(error), Attempt::First | Attempt::Again) => Err(lost(path, error)),
@@ -55,14 +54,42 @@ impl Work<'_> {
         }
     }
 
-    /// What a file has that is there, or that an earlier try moved to the trash, goes to the one that takes its place.
-    fn hand_over(&self, path: &RepoPath, ready: &Path) -> Result<Given> {
+    /// Owner and group come first: whoever gets a file loses what was given to its group before.
+    fn give_all(&self, path: &RepoPath, ready: &Path) -> Result<Given> {
+        let replaced = self.replaced(path)?;
+        let has_group = replaced.as_ref().map_or(Ok(true), |(_, meta)| files::hand_owner(ready, meta))?;
+        let given = match self.wanted.get(path) {
+            Some(Known { mode, attributes: Some(attributes) }) => give(ready, *mode, attributes).map(|()| Given::Recorded)?,
+            known => {
+                let given = self.hand_over(replaced, ready)?;
+                match known {
+                    Some(known) => narrow_to(ready, known.mode).map(|()| Given::Recorded)?,
+                    None => given,
+                }
+            }
+        };
+        if !has_group && files::opens_for_another_group(mode_of(ready)?) {
+            return Err(Error::new(
+                Code::PermissionsLost,
+                "its group cannot be given by this user, and another one would get its rights",
+            ));
+        }
+        Ok(given)
+    }
+
+    /// The file that is there, or that an earlier try moved to the trash.
+    fn replaced(&self, path: &RepoPath) -> Result<Option<(PathBuf, Metadata)>> {
         let replaced = match look(self.root, path)? {
             Found::File(_) => Some(self.root.join(path.to_path())),
             Found::Missing | Found::Below(_) | Found::Link(..) | Found::Folder | Found::Special => self.trash.find(path)?,
         };
-        let Some(replaced) = replaced else { return Ok(Given::New) };
-        let Some(meta) = files::metadata(&replaced)?.filter(std::fs::Metadata::is_file) else { return Ok(Given::New) };
+        let Some(replaced) = replaced else { return Ok(None) };
+        Ok(files::metadata(&replaced)?.filter(Metadata::is_file).map(|meta| (replaced, meta)))
+    }
+
+    /// What a file has goes to the one that takes its place.
+    fn hand_over(&self, replaced: Option<(PathBuf, Metadata)>, ready: &Path) -> Result<Given> {
+        let Some((replaced, meta)) = replaced else { return Ok(Given::New) };
         let attributes = files::attributes(&replaced)?;
         let has_acl = attributes.contains_key(files::ACL);
         let mode = handed(mode_of(ready)?, meta.permissions().mode(), has_acl, self.keeps.modes);
@@ -73,6 +100,11 @@ impl Work<'_> {
     pub(super) fn as_made_there(&self, path: &RepoPath) -> Result<()> {
         let (folder, _) = path.split();
         let folder = self.root.join(RepoPath::new(folder).to_path());
+        if let Some(meta) = files::metadata(&folder)?.filter(|meta| meta.permissions().mode() & SET_GROUP != 0) {
+            // As the system does it; not for a group that this user is not in.
+            let ready = self.staged.place(path);
+            files::hand_group(&ready, meta.gid())?;
+        }
         let Some(default) = files::attribute(&folder, files::DEFAULT_ACL)? else { return Ok(()) };
         let ready = self.staged.place(path);
         // The system itself says it, of a file in a folder of ours with the same rule.

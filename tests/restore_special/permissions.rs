@@ -225,3 +225,97 @@ fn what_the_file_system_has_not_or_refuses_is_found_before_anything_is_changed()
     scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
     assert!(scratch.has("key"));
 }
+
+/// Owner, group and mode.
+fn owner(scratch: &Scratch, path: &str) -> (u32, u32, u32) {
+    use std::os::unix::fs::MetadataExt;
+    let meta = scratch.path().join(path).symlink_metadata().unwrap();
+    (meta.uid(), meta.gid(), meta.mode() & 0o7777)
+}
+
+fn chown(scratch: &Scratch, path: &str, uid: u32, gid: u32) {
+    std::os::unix::fs::lchown(scratch.path().join(path), Some(uid), Some(gid)).unwrap();
+}
+
+#[test]
+fn what_is_replaced_hands_owner_and_group_on_where_root_may_give_them() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    scratch.write("a.txt", "since\n");
+    scratch.write("staged.txt", "since\n");
+    chown(&scratch, "a.txt", 1234, 5678);
+    chmod(&scratch, "a.txt", 0o640);
+    chown(&scratch, "staged.txt", 0, 5678);
+    for (verb, text) in [("rollback checkpoint safe", "a\n"), ("undo", "since\n"), ("redo", "a\n")] {
+        let args: Vec<&str> = verb.split(' ').chain(["--yes"]).collect();
+        scratch.axiom(&args);
+        assert_eq!(scratch.read("a.txt"), text);
+        assert_eq!(owner(&scratch, "a.txt"), (1234, 5678, 0o640), "{verb}");
+        assert_eq!(owner(&scratch, "staged.txt"), (0, 5678, 0o644), "{verb}");
+    }
+}
+
+#[test]
+fn another_user_hands_a_group_on_that_he_is_in_and_is_refused_where_another_would_get_its_rights() {
+    const USER: u32 = 65_534;
+    const HIS: u32 = 5678;
+    const OTHERS: u32 = 6789;
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let scratch = Scratch::new();
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    for path in ["a.txt", "staged.txt", "sub/b.txt"] {
+        scratch.write(path, "since\n");
+    }
+    let top = scratch.path().parent().unwrap().to_owned();
+    for entry in walkdir::WalkDir::new(&top).into_iter().map(Result::unwrap) {
+        std::os::unix::fs::lchown(entry.path(), Some(USER), Some(USER)).unwrap();
+    }
+    // Where only root may go, nobody else finds the program.
+    let program = top.join("git-axiom");
+    std::fs::copy(env!("CARGO_BIN_EXE_git-axiom"), &program).unwrap();
+    let axiom = |args: &[&str]| {
+        let mut command = scratch.command("setpriv");
+        let (user, group) = (format!("--reuid={USER}"), format!("--regid={USER}"));
+        command.args([&user, &group, &format!("--groups={HIS}")]).arg(&program).args(args);
+        command.output().unwrap()
+    };
+    chown(&scratch, "a.txt", USER, HIS);
+    chmod(&scratch, "a.txt", 0o640);
+    // Everybody may what this group may: it is nobody's loss.
+    chown(&scratch, "staged.txt", USER, OTHERS);
+    chmod(&scratch, "staged.txt", 0o644);
+    chown(&scratch, "sub/b.txt", USER, OTHERS);
+    chmod(&scratch, "sub/b.txt", 0o640);
+    for last in ["--dry-run", "--yes"] {
+        let output = axiom(&["rollback", "checkpoint", "safe", last]);
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(words.contains("error[PERMISSIONS_LOST]") && words.contains("sub/b.txt"), "{last}: {words}");
+        assert!(!words.contains("a.txt") && !words.contains("put back\n"), "{last}: {words}");
+        assert_eq!((output.status.code(), scratch.read("a.txt").as_str()), (Some(4), "since\n"), "{last}");
+    }
+    chmod(&scratch, "sub/b.txt", 0o600);
+    let output = axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(owner(&scratch, "a.txt"), (USER, HIS, 0o640));
+    assert_eq!(owner(&scratch, "staged.txt"), (USER, USER, 0o644));
+    assert_eq!(owner(&scratch, "sub/b.txt"), (USER, USER, 0o600));
+}
+
+#[test]
+fn a_file_that_comes_into_a_folder_of_a_group_is_that_group_s() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let scratch = Scratch::new();
+    chown(&scratch, "sub", 0, 5678);
+    chmod(&scratch, "sub", 0o2775);
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    scratch.remove("sub/b.txt");
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    assert_eq!(owner(&scratch, "sub/b.txt"), (0, 5678, 0o644));
+}

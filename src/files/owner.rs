@@ -1,0 +1,74 @@
+//! Owner and group: what takes the place of a file gets those that it had, as far as this user may give them.
+
+use std::fs::Metadata;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+
+use crate::error::{Error, Result};
+
+/// Whether this user may give a file of his to a group.
+pub fn may_give_to_group(gid: u32) -> bool {
+    let is_it = |group: &rustix::process::Gid| group.as_raw() == gid;
+    rustix::process::geteuid().is_root()
+        || is_it(&rustix::process::getegid())
+        || rustix::process::getgroups().is_ok_and(|groups| groups.iter().any(is_it))
+}
+
+/// Gives what is at `place`, a link itself, owner and group of what is `wanted`, as far as that may be done; says whether it has
+/// the group by then. Without the right to give it away it stays this user's. Nothing is synced.
+///
+/// # Errors
+/// `IO_FAILED` with the path.
+pub fn hand_owner(place: &Path, wanted: &Metadata) -> Result<bool> {
+    use std::os::unix::fs::lchown;
+    let look = || std::fs::symlink_metadata(place).map_err(|e| Error::io("look at", place, e));
+    let now = look()?;
+    if (now.uid(), now.gid()) == (wanted.uid(), wanted.gid()) {
+        return Ok(true);
+    }
+    if lchown(place, Some(wanted.uid()), Some(wanted.gid())).is_err() {
+        // Only root gives away; a group that he is in, anybody.
+        let _ = lchown(place, None, Some(wanted.gid()));
+    }
+    Ok(look()?.gid() == wanted.gid())
+}
+
+/// Gives a file to a group where this user may; nothing else. Nothing is synced.
+///
+/// # Errors
+/// `IO_FAILED` with the path.
+pub fn hand_group(place: &Path, gid: u32) -> Result<()> {
+    let now = std::fs::symlink_metadata(place).map_err(|e| Error::io("look at", place, e))?;
+    if now.gid() == gid || !may_give_to_group(gid) {
+        return Ok(());
+    }
+    let given = std::os::unix::fs::lchown(place, None, Some(gid));
+    given.map_err(|e| Error::io("give to its group", place, e))
+}
+
+/// Whether somebody may do more with a file of this mode when it is another group's: the new group what only the old one could,
+/// or the old one what all but it could.
+pub fn opens_for_another_group(mode: u32) -> bool {
+    (mode >> 3) & 0o7 != mode & 0o7
+}
+
+/// A mode that lets no group do what not everybody may.
+pub(super) fn for_another_group(meta: &Metadata) -> u32 {
+    let mode = meta.permissions().mode() & 0o777;
+    let both = (mode >> 3) & mode & 0o7;
+    (mode & 0o700) | (both << 3) | both
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_group_matters_where_group_and_others_may_do_different_things() {
+        for (mode, opens) in
+            [(0o644, false), (0o600, false), (0o640, true), (0o664, true), (0o604, true), (0o755, false), (0o750, true)]
+        {
+            assert_eq!(opens_for_another_group(mode), opens, "{mode:o}");
+        }
+    }
+}
