@@ -11,20 +11,15 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 
 use super::capture::{CaptureCommit, WorktreeCapture};
+use super::checkpoint_record::JSON;
+use super::checkpoint_tag::foreign_tag;
 use super::held_refs::{HeldRefs, REFS};
 use super::limits;
 use super::notes::NOTES;
-use super::objects::{CommitData, NewCommit, ObjectKind, Signature, TREE, TreeEntry, gix_id};
+use super::objects::{NewCommit, Signature, TREE, TreeEntry, gix_id};
 use super::refs::{Expected, RefEdit};
 use super::repository::Repository;
 use super::texts::{TRIES, wait_a_little};
-
-/// The name of the JSON in the tree of the commit that holds it.
-const JSON: &[u8] = b"checkpoint.json";
-/// Where git makes new notes for us; what a crash leaves there means nothing.
-const SCRATCH_NOTES: &str = "refs/notes/axiom-tmp/";
-/// The largest note: our document, and what others wrote below it.
-const NOTE_LIMIT: u64 = 2 * limits::DOCUMENT;
 
 /// A checkpoint's objects, made but not yet referenced.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -170,105 +165,6 @@ impl Repository {
         self.land()
     }
 
-    /// Whether a note is the document of a checkpoint, perhaps with something of others below it.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` where a blob is missing.
-    pub fn note_begins_with(&self, note: &Oid, json: &Oid) -> Result<bool> {
-        Ok(note == json || self.read_blob(note, NOTE_LIMIT)?.starts_with(&self.read_blob(json, limits::DOCUMENT)?))
-    }
-
-    /// The note that has our document first, and below it what others wrote into the note that is there. A note of which
-    /// nothing can be read gives way to ours.
-    fn note_with_ours(&self, there: &Oid, json: &Oid) -> Result<Oid> {
-        if there == json {
-            return Ok(json.clone());
-        }
-        let theirs = match self.read_blob(there, NOTE_LIMIT) {
-            Ok(theirs) => theirs,
-            Err(e) if e.code() == Code::TooLarge => return Ok(there.clone()),
-            Err(_) => return Ok(json.clone()),
-        };
-        let mut ours = self.read_blob(json, limits::DOCUMENT)?;
-        if theirs.starts_with(&ours) {
-            return Ok(there.clone());
-        }
-        if !theirs.is_empty() {
-            // As 'git notes append' does it.
-            ours.push(b'\n');
-            ours.extend_from_slice(&theirs);
-        }
-        self.write_blob(&ours)
-    }
-
-    /// Sets or removes notes; the notes of others stay.
-    ///
-    /// # Errors
-    /// `BUSY` where others are always first; as [`Repository::update_refs`].
-    pub fn set_notes(&self, notes: &BTreeMap<Oid, Option<Oid>>) -> Result<()> {
-        let mut last = None;
-        for _ in 0..TRIES {
-            let edits = self.edit_notes(&self.notes()?, notes)?;
-            match self.update_refs(&edits, "git axiom: notes") {
-                Ok(()) => return Ok(()),
-                Err(e) if matches!(e.code(), Code::ChangedMeanwhile | Code::GitLocked) => {
-                    last = Some(e);
-                    wait_a_little();
-                }
-                Err(e) => return Err(e),
-            }
-        }
-        Err(self.others_were_first(&RefName::new(NOTES), last))
-    }
-
-    /// Writes the annotated tag on an empty commit on top of the one that was checked out.
-    fn write_tag(&self, name: &CheckpointName, capture: &Oid, tag: &TagData) -> Result<Oid> {
-        let base = match &tag.commit {
-            Some(commit) => commit.clone(),
-            None => self.root_commit()?,
-        };
-        let tree = self.read_commit(&base)?.tree;
-        let message = tag_message(name, capture);
-        let commit = NewCommit { tree: &tree, parents: vec![base], who: &tag.tagger, message: &message };
-        let commit = self.write_commit(&commit)?;
-        let tagger = &tag.tagger;
-        let content = format!("object {commit}\ntype commit\ntag axiom/{name}\ntagger {tagger}\n\n{message}");
-        self.write_object(ObjectKind::Tag, content)
-    }
-
-    /// The tag that belongs to a checkpoint, whether it is there or not.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` where the commit that was checked out is missing; as [`Repository::write_object`].
-    pub fn tag_of_checkpoint(&self, name: &CheckpointName, capture: &Oid, tag: &TagData) -> Result<Oid> {
-        self.write_tag(name, capture, tag)
-    }
-
-    /// Whether a tag was made for a checkpoint of this name, by its message.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` where it cannot be read.
-    pub fn is_tag_of_ours(&self, name: &CheckpointName, tag: &Oid) -> Result<bool> {
-        let begins = format!("checkpoint {name}\n\nThe files are in {CAPTURES}{name} (");
-        match self.read_object("tag", tag, limits::TAG) {
-            Ok(raw) => Ok(String::from_utf8_lossy(&raw).split_once("\n\n").is_some_and(|(_, text)| text.starts_with(&begins))),
-            // A lightweight tag is not ours.
-            Err(e) if e.code() == Code::GitFailed && self.has_object(tag) => Ok(false),
-            Err(e) => Err(e),
-        }
-    }
-
-    /// Removes what a crash while notes were changed left behind. Call it only while nobody else changes notes.
-    ///
-    /// # Errors
-    /// As [`Repository::update_refs`].
-    pub fn clear_scratch_notes(&self) -> Result<()> {
-        let left = self.refs_below(SCRATCH_NOTES)?.into_iter();
-        let edits: Vec<RefEdit> =
-            left.map(|found| RefEdit { name: found.name, expected: Expected::Value(found.oid), new: None }).collect();
-        self.update_refs(&edits, "git axiom: clear")
-    }
-
     /// All checkpoints that have a capture ref, ordered by name. A ref whose name is none of a checkpoint is left out.
     ///
     /// # Errors
@@ -281,75 +177,6 @@ impl Repository {
         });
         Ok(named.collect())
     }
-
-    /// The commits that a checkpoint keeps alive beside its own: captures of other worktrees, and refs.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` where a commit is missing.
-    pub fn kept_by_checkpoint(&self, capture: &Oid) -> Result<BTreeSet<Oid>> {
-        let Some(index) = self.read_commit(capture)?.parents.into_iter().nth(1) else { return Ok(BTreeSet::new()) };
-        let mut kept = BTreeSet::new();
-        for further in self.read_commit(&index)?.parents.iter().skip(1).take(2) {
-            kept.extend(self.read_commit(further)?.parents);
-        }
-        Ok(kept)
-    }
-
-    /// The id and content of a checkpoint's document, from its capture: no tag or note is needed.
-    ///
-    /// # Errors
-    /// `CHECKPOINT_DAMAGED`.
-    pub fn checkpoint_json(&self, capture: &Oid) -> Result<(Oid, Vec<u8>)> {
-        let id = self.checkpoint_json_id(capture)?;
-        match self.read_blob(&id, limits::DOCUMENT) {
-            Ok(bytes) => Ok((id, bytes)),
-            Err(e) => Err(no_json(capture).because(e)),
-        }
-    }
-
-    /// The id of a checkpoint's document alone.
-    ///
-    /// # Errors
-    /// `CHECKPOINT_DAMAGED`.
-    pub fn checkpoint_json_id(&self, capture: &Oid) -> Result<Oid> {
-        match self.record_of(capture) {
-            Ok(found) => {
-                let json = found.and_then(|(_, entries)| entries.into_iter().find(|entry| entry.name == JSON));
-                json.map(|entry| entry.oid).ok_or_else(|| no_json(capture))
-            }
-            Err(e) => Err(no_json(capture).because(e)),
-        }
-    }
-
-    /// The commit with a checkpoint's document, and what is in its tree.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` where a commit or tree is missing.
-    pub(super) fn record_of(&self, capture: &Oid) -> Result<Option<(CommitData, Vec<TreeEntry>)>> {
-        let Some(index) = self.read_commit(capture)?.parents.into_iter().nth(1) else { return Ok(None) };
-        // It is among the first further parents: after the commit, and the extras where there are any.
-        for parent in self.read_commit(&index)?.parents.iter().skip(1).take(2) {
-            let record = self.read_commit(parent)?;
-            let entries = self.read_tree(&record.tree)?;
-            if entries.iter().any(|entry| entry.name == JSON) {
-                return Ok(Some((record, entries)));
-            }
-        }
-        Ok(None)
-    }
-}
-
-fn no_json(capture: &Oid) -> Error {
-    Error::new(Code::CheckpointDamaged, format!("capture {} has no checkpoint.json", capture.short()))
-}
-
-fn tag_message(name: &CheckpointName, capture: &Oid) -> String {
-    format!("checkpoint {name}\n\nThe files are in {CAPTURES}{name} ({capture}).\n")
-}
-
-fn foreign_tag(tag: &RefName) -> Error {
-    Error::new(Code::InTheWay, format!("another tag has the name {}", tag.short()))
-        .hint(format!("rename it: git tag new-name {0} && git tag -d {0}", tag.short()))
 }
 
 #[cfg(test)]
