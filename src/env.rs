@@ -42,6 +42,16 @@ pub fn own_program() -> Result<PathBuf> {
     std::env::current_exe().map_err(|e| Error::io("find the program", Path::new("git-axiom"), e))
 }
 
+/// What starts this very program once more, also after its file was replaced or removed: the image that runs, where the
+/// system names it. Only for our own children: for others the name means something else.
+///
+/// # Errors
+/// As [`own_program`].
+pub fn own_image() -> Result<PathBuf> {
+    let image = PathBuf::from("/proc/self/exe");
+    if image.exists() { Ok(image) } else { own_program() }
+}
+
 /// The folder for temporary files that need not survive a reboot (sockets, agents' own temporary folders).
 pub fn temp_dir() -> PathBuf {
     std::env::temp_dir()

@@ -1,5 +1,6 @@
 //! The verbs, one a file: arguments and help, one operation, what is printed.
 
+mod below_keeper;
 pub mod checkpoint;
 pub mod completions;
 pub mod config;
@@ -33,7 +34,7 @@ use crate::domain::outcome::Halt;
 use crate::env;
 use crate::error::{Error, Exit, Result};
 use crate::git::Repository;
-use crate::ops::context::Context;
+use crate::ops::context::{Context, called_by_human};
 use crate::ops::placement::Purpose;
 
 /// Runs a verb.
@@ -42,6 +43,9 @@ use crate::ops::placement::Purpose;
 /// Whatever the verb says.
 pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Exit> {
     let Cli { global, verb } = cli;
+    if let Some(name) = below_keeper::refused(&verb) {
+        called_by_human(name)?;
+    }
     match verb {
         Verb::Init(args) => init::run(&args, &global, screen),
         Verb::Checkpoint(args) => checkpoint::run(&args, &global, screen),

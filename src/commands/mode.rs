@@ -8,6 +8,7 @@ use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::domain::session::Mode;
 use crate::error::{Exit, Result};
+use crate::ops::context::called_by_human;
 use crate::ops::interventions;
 
 /// Arguments of `mode`.
@@ -34,11 +35,13 @@ struct Answer {
 /// # Errors
 /// `NOT_FOR_AGENTS`; what a checkpoint says: then the mode stays as it is.
 pub fn run(args: &ModeArgs, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    if args.mode.is_some() {
+        called_by_human("mode")?;
+    }
     let mut context = open_configured(global, Vec::new(), screen)?;
     let old = context.state().restorable.mode;
     let mode = args.mode.unwrap_or(old);
     if mode != old {
-        context.for_humans_only("mode")?;
         interventions::change_mode(&mut context, mode)?;
     }
     screen.answer(&Answer { mode }, || format!("{}\n", mode.as_str()))?;

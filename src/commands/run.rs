@@ -3,6 +3,7 @@
 mod detach;
 
 use std::io::IsTerminal;
+use std::path::Path;
 
 use clap::Args;
 use serde::Serialize;
@@ -73,7 +74,7 @@ struct Answer {
 pub fn run(args: &Run, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut context = open_configured(global, Vec::new(), screen)?;
     context.for_humans_only("run")?;
-    let options = options(&context, args)?;
+    let options = options(&context, args, global)?;
     if args.detach {
         return detach::run(&mut context, screen);
     }
@@ -103,11 +104,24 @@ fn not_merged(tasks: usize) -> String {
     format!("{} {} not merged", words::count(tasks, "task"), words::verb(tasks, "is", "are"))
 }
 
+/// The program as the user means it who names it by a path: seen from where they stand, not from an agent's workspace.
+///
+/// # Errors
+/// `INVALID_INPUT` where that path is no text.
+fn from_here(mut program: Vec<String>, here: &Path) -> Result<Vec<String>> {
+    if let Some(first) = program.first_mut().filter(|first| first.contains('/') && !first.starts_with('/')) {
+        let path = here.join(first.as_str());
+        let text = path.to_str().map(str::to_owned);
+        *first = text.ok_or_else(|| Error::new(Code::InvalidInput, format!("the path '{}' is not UTF-8", path.display())))?;
+    }
+    Ok(program)
+}
+
 /// What a session is run with: the command line before the configuration.
 ///
 /// # Errors
 /// `INVALID_INPUT`, `CONFIG_INVALID`.
-fn options(context: &Context, args: &Run) -> Result<Options> {
+fn options(context: &Context, args: &Run, global: &Global) -> Result<Options> {
     let within = |what: &str, value: u32, most: u32| match value {
         0 => Err(Error::new(Code::InvalidInput, format!("{what} cannot be 0"))),
         n if n > most => Err(Error::new(Code::InvalidInput, format!("{what} cannot be more than {most}"))),
@@ -123,7 +137,7 @@ fn options(context: &Context, args: &Run) -> Result<Options> {
         program: if args.program.is_empty() {
             super::configured_program(context)?
         } else {
-            adapter::bare_program(args.program.clone())
+            adapter::bare_program(from_here(args.program.clone(), &super::working_dir(global)?)?)
         },
     })
 }

@@ -64,6 +64,12 @@ pub struct Work {
     /// What the agent says it is doing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
+    /// How the newest iteration ended, where its program said nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silent_end: Option<SilentEnd>,
+    /// How often in a row it has ended so.
+    #[serde(default, skip_serializing_if = "is_none_yet")]
+    pub same_ends: u32,
     /// Signals of the newest iteration that are in the log: a supervisor that takes it over goes on after them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub signals: u64,
@@ -71,6 +77,11 @@ pub struct Work {
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
 fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
+fn is_none_yet(number: &u32) -> bool {
     *number == 0
 }
 
@@ -165,4 +176,68 @@ pub struct IterationReport {
     /// Cost in US dollars, where the program says. Unknown is not zero.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
+    /// Whether it never began: then it counts for nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub not_started: bool,
+    /// How the program ended, where it said nothing and exit 0 alone does not complete the task: what comes again and again
+    /// is hopeless.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silent_end: Option<SilentEnd>,
+}
+
+/// The end of a program that gave no signal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SilentEnd {
+    /// Its exit status.
+    pub exit: i32,
+    /// The tree that it left.
+    pub tree: Oid,
+    /// The last lines that it printed, cut to a limit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<String>,
+}
+
+impl SilentEnd {
+    /// Whether another one is the same: words that hold a digit (times, ids, counts) may differ.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let told = |end: &Self| end.lines.iter().map(|line| without_numbers(line)).collect::<Vec<_>>();
+        self.exit == other.exit && self.tree == other.tree && told(self) == told(other)
+    }
+}
+
+fn without_numbers(line: &str) -> String {
+    let in_word = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');
+    let mut out = String::new();
+    let mut rest = line;
+    while let Some(first) = rest.chars().next() {
+        let end = rest.find(|c| in_word(c) != in_word(first)).unwrap_or(rest.len());
+        let (part, after) = rest.split_at(end);
+        out.push_str(if part.contains(|c: char| c.is_ascii_digit()) { "#" } else { part });
+        rest = after;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_are_alike_but_for_numbers() {
+        let end = |exit, digit: &str, line: &str| SilentEnd {
+            exit,
+            tree: Oid::new(digit.repeat(40)).unwrap(),
+            lines: vec![line.to_owned()],
+        };
+        let first = end(1, "1", r#"{"session_id":"8f1c-22","error":"not logged in"} 12:00:01.5"#);
+        for (other, alike) in [
+            (end(1, "1", r#"{"session_id":"9e0d-7","error":"not logged in"} 12:00:09"#), true),
+            (end(2, "1", r#"{"session_id":"8f1c-22","error":"not logged in"} 12:00:01.5"#), false),
+            (end(1, "2", r#"{"session_id":"8f1c-22","error":"not logged in"} 12:00:01.5"#), false),
+            (end(1, "1", r#"{"session_id":"8f1c-22","error":"no room"} 12:00:01.5"#), false),
+        ] {
+            assert_eq!(first.is_like(&other), alike, "{other:?}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! What the end of an iteration means, and what follows from it. Pure tables.
 
-use super::agent::Outcome;
+use super::agent::{Outcome, SilentEnd};
 use super::case::Status;
 use super::signal::Signal;
 
@@ -17,7 +17,9 @@ pub enum End {
     Killed,
     /// It ran over a limit, named here.
     OverLimit(&'static str),
-    /// It could not be started.
+    /// The program cannot be started: no other try would be better.
+    CannotStart(String),
+    /// There was nothing to start it in.
     NotStarted(String),
     /// Its keeper died.
     KeeperDied,
@@ -55,6 +57,7 @@ pub fn classify(end: &End, verdict: Option<&Signal>, exit_completes: bool) -> Ou
         (End::Exited(code), None) => Outcome::Unfinished { why: format!("it exited with status {code}") },
         (End::Signalled(signal), None) => Outcome::Unfinished { why: format!("signal {signal} ended it") },
         (End::OverLimit(limit), None) => Outcome::Unfinished { why: format!("it ran over its {limit}") },
+        (End::CannotStart(why), None) => Outcome::Blocked { reason: why.clone() },
         (End::NotStarted(why), None) => Outcome::Unfinished { why: format!("it could not be started: {why}") },
     }
 }
@@ -84,7 +87,9 @@ pub enum Next {
 
 /// The limits that decide whether there is a next time.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct Limits<'a> {
+    /// How often in a row a program that says nothing has ended in the same way, and how.
+    pub same_end: Option<(u32, &'a SilentEnd)>,
     /// Iterations that this claim has had.
     pub iteration: u32,
     /// Iterations that a claim may have.
@@ -95,8 +100,11 @@ pub struct Limits {
     pub max_retries: u32,
 }
 
+/// So often a program that says nothing may end in the same way.
+pub const HOPELESS: u32 = 3;
+
 /// What follows from an outcome.
-pub fn after_iteration(outcome: &Outcome, limits: Limits) -> Next {
+pub fn after_iteration(outcome: &Outcome, limits: Limits<'_>) -> Next {
     let release = |status, reason: String, retry| Next::Release { status, reason, retry };
     match outcome {
         Outcome::Complete => Next::Verify,
@@ -107,7 +115,13 @@ pub fn after_iteration(outcome: &Outcome, limits: Limits) -> Next {
             release(Status::Failed, format!("it crashed {} times", limits.retry_count + 1), true)
         }
         Outcome::Crashed => release(Status::Pending, "its keeper died".into(), true),
-        Outcome::Unfinished { why } => another(why, limits),
+        Outcome::Unfinished { why } => match limits.same_end {
+            Some((times, end)) if times >= HOPELESS => {
+                let said = if end.lines.is_empty() { "it printed nothing".to_owned() } else { end.lines.join(" / ") };
+                release(Status::Failed, format!("{times} times in a row nothing changed and {why}: {said}"), false)
+            }
+            Some(_) | None => another(why, limits),
+        },
     }
 }
 
@@ -149,7 +163,7 @@ pub fn after_halt(halt: Halt, last: Option<&Outcome>, verify: &[String]) -> Left
 }
 
 /// What follows when the work is not good enough yet: another iteration while there is one left.
-fn another(why: &str, limits: Limits) -> Next {
+fn another(why: &str, limits: Limits<'_>) -> Next {
     if limits.iteration < limits.max_iterations {
         Next::Iterate
     } else {
@@ -162,8 +176,8 @@ fn another(why: &str, limits: Limits) -> Next {
 mod tests {
     use super::*;
 
-    fn limits(iteration: u32, retry_count: u32) -> Limits {
-        Limits { iteration, max_iterations: 3, retry_count, max_retries: 2 }
+    fn limits(iteration: u32, retry_count: u32) -> Limits<'static> {
+        Limits { same_end: None, iteration, max_iterations: 3, retry_count, max_retries: 2 }
     }
 
     #[test]
@@ -180,6 +194,7 @@ mod tests {
             (End::Stopped, None, true, "Stopped"),
             (End::Stopped, Some(&complete), true, "Complete"),
             (End::OverLimit("time limit"), None, true, "Unfinished"),
+            (End::CannotStart("x".into()), None, true, "Blocked"),
             (End::NotStarted("x".into()), None, true, "Unfinished"),
             (End::KeeperDied, None, true, "Crashed"),
             (End::KeeperDied, Some(&complete), false, "Complete"),
@@ -212,6 +227,17 @@ mod tests {
             let left = after_halt(halt, last, verify);
             assert_eq!((left.status, left.complete), expected, "{halt:?} {last:?} {verify:?}");
         }
+    }
+
+    #[test]
+    fn the_third_same_end_is_a_failure_with_what_was_printed() {
+        let unfinished = Outcome::Unfinished { why: "it exited with status 1".into() };
+        let tree = super::super::names::Oid::new("1".repeat(40)).unwrap();
+        let end = SilentEnd { exit: 1, tree, lines: vec!["not logged in".into()] };
+        let after = |times| after_iteration(&unfinished, Limits { same_end: Some((times, &end)), ..limits(1, 0) });
+        assert_eq!(after(2), Next::Iterate);
+        let Next::Release { status: Status::Failed, reason, retry: false } = after(3) else { panic!("{:?}", after(3)) };
+        assert_eq!(reason, "3 times in a row nothing changed and it exited with status 1: not logged in");
     }
 
     #[test]

@@ -3,14 +3,19 @@
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use jiff::Timestamp;
+
 use crate::domain::ids::CaseId;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::ops::context::Context;
-use crate::process::output::LogLine;
+use crate::process::output::{LogLine, Stream};
 
 /// How much is read at once.
 const CHUNK: u64 = 4 * 1024 * 1024;
+
+/// Where the last lines are looked for.
+const TAIL: u64 = 64 * 1024;
 
 /// A part of a log.
 #[derive(Debug, Default)]
@@ -60,6 +65,25 @@ fn newest_log(folder: &Path) -> Option<CaseId> {
     let entries = std::fs::read_dir(folder).ok()?.flatten();
     let newest = entries.max_by_key(|entry| entry.metadata().and_then(|meta| meta.modified()).ok())?;
     CaseId::new(newest.path().file_stem()?.to_str()?).ok()
+}
+
+/// The last lines that were printed since a moment, without those that are empty: so many of standard output, then of
+/// standard error. In which order the two were read is chance.
+///
+/// # Errors
+/// `IO_FAILED` with the path.
+pub fn last_lines(path: &Path, since: Timestamp, most: usize) -> Result<Vec<String>> {
+    let length = path.metadata().map_or(0, |meta| meta.len());
+    let part = read(path, length.saturating_sub(TAIL))?;
+    let logged = part.lines.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<LogLine>(line).ok());
+    let logged: Vec<LogLine> = logged.filter(|line| line.at >= since).collect();
+    let of = |stream: Stream| {
+        let bytes: Vec<u8> = logged.iter().filter(|line| line.stream == stream).flat_map(LogLine::bytes).collect();
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        let lines: Vec<String> = text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect();
+        lines[lines.len().saturating_sub(most)..].to_vec()
+    };
+    Ok([of(Stream::Stdout), of(Stream::Stderr)].concat())
 }
 
 /// Reads whole lines of a log from `offset` on, a few MiB at most.

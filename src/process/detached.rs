@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
+use std::os::unix::process::CommandExt;
 use std::process::{Child, Stdio};
 
 use super::command::command_with_callers_repository;
@@ -14,10 +15,11 @@ use crate::error::{Code, Error, Result};
 /// # Errors
 /// `IO_FAILED` where the log or the program cannot be used.
 pub fn start(arguments: &[OsString], log: File) -> Result<Child> {
-    let program = env::own_program()?;
+    let program = env::own_image()?;
     let failed = |e: std::io::Error| Error::io("start", &program, e);
     let second = log.try_clone().map_err(failed)?;
     command_with_callers_repository(&program)
+        .arg0("git-axiom")
         .args(arguments)
         .stdin(Stdio::null())
         .stdout(log)

@@ -31,6 +31,7 @@ pub fn start_keeper(own_program: &Path, spec_path: &Path) -> Result<()> {
     let failed = || Error::new(Code::KeeperFailed, format!("cannot start the keeper of '{}'", spec_path.display()));
     let spec = std::path::absolute(spec_path).map_err(|e| failed().because(e))?;
     let mut child = command(own_program)
+        .arg0("git-axiom")
         .arg("keeper")
         .arg("--spec")
         .arg(&spec)
@@ -97,7 +98,8 @@ pub(crate) fn detach(spec_path: &Path) -> Result<Step> {
         return Ok(Step::Keeper);
     }
     close_on_exec();
-    command(env::own_program()?)
+    command(env::own_image()?)
+        .arg0("git-axiom")
         .arg("keeper")
         .arg("--spec")
         .arg(spec_path)

@@ -218,6 +218,9 @@ pub enum EndCause {
     },
     /// The workspace was no worktree any more.
     LostWorkspace,
+    /// Something that a newer keeper says.
+    #[serde(other)]
+    Other,
 }
 
 /// How a run ended: `exit.json`. When it exists, no descendant of the program runs any more, save `survivors`.
@@ -242,7 +245,9 @@ pub struct ExitRecord {
     pub signal: Option<i32>,
     /// What it printed.
     pub output: OutputRecord,
-    /// The markers with the right token at the end of stdout, in order; the last one counts.
+    /// The markers with the right token at the end of stdout, in order; the last one counts. What a newer keeper knows and we
+    /// do not is passed over.
+    #[serde(deserialize_with = "known")]
     pub markers: Vec<Signal>,
     /// How many signals were recorded in `signals.jsonl`.
     pub signals: u64,
@@ -255,6 +260,12 @@ pub struct ExitRecord {
     /// Whether what the program wrote was on disk before this record. Older keepers did not see to it.
     #[serde(default)]
     pub work: WorkOnDisk,
+}
+
+/// Those of a list that can be understood.
+fn known<'de, D: serde::Deserializer<'de>>(from: D) -> std::result::Result<Vec<Signal>, D::Error> {
+    let all = Vec::<serde_json::Value>::deserialize(from)?;
+    Ok(all.into_iter().filter_map(|one| serde_json::from_value(one).ok()).collect())
 }
 
 /// Whether what a program wrote, in its workspace and in git's folders, is on disk.

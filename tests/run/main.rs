@@ -14,6 +14,7 @@ mod common;
 mod session_support;
 
 mod acceptance;
+mod agents_and_control;
 mod another_boot;
 mod bad_input;
 mod copies;
@@ -21,6 +22,7 @@ mod gates;
 mod gits_own_files;
 mod going_back;
 mod held;
+mod hopeless;
 mod leftovers;
 mod limits;
 mod own_branches;

@@ -33,6 +33,8 @@ impl State {
             exit_completes: false,
             progress: None,
             phase: None,
+            silent_end: None,
+            same_ends: 0,
             signals: 0,
         };
         self.restorable.agents.insert(agent.clone(), Agent { id: agent.clone(), work: Some(work) });
@@ -106,8 +108,19 @@ impl State {
         at: Timestamp,
     ) -> Result<()> {
         let work = self.work_with(agent, token)?;
-        work.stage = Stage::Between { last: Some(report.outcome.clone()) };
         work.last_activity = at;
+        if report.not_started {
+            work.iteration = work.iteration.saturating_sub(1);
+            work.stage = Stage::Between { last: None };
+            return Ok(());
+        }
+        work.stage = Stage::Between { last: Some(report.outcome.clone()) };
+        work.same_ends = match (&work.silent_end, &report.silent_end) {
+            (Some(before), Some(now)) if before.is_like(now) => work.same_ends + 1,
+            (_, Some(_)) => 1,
+            (_, None) => 0,
+        };
+        work.silent_end.clone_from(&report.silent_end);
         let task = work.task.clone();
         let record = self.record.cases.entry(task.clone()).or_default();
         record.iterations += 1;

@@ -21,7 +21,7 @@ const MOST_CLAIM_GATES: usize = 20;
 impl Supervisor<'_> {
     /// Claims one ready task if a slot is free; says whether anything was done.
     pub(super) fn claim_next(&mut self) -> Result<bool> {
-        let free = (self.options.slots as usize).saturating_sub(self.context.state().busy_agents().count());
+        let free = (self.options.slots as usize).saturating_sub(self.slots_taken() + self.answered());
         let ready: Vec<Case> = ready::ready_tasks(self.context.state()).into_iter().cloned().collect();
         let ready: Vec<&Case> = ready.iter().filter(|case| !self.must_wait(case.id.as_str()) && !self.is_held(case)).collect();
         // It was claimed before, and stopped when all was done but its verification: nobody is asked again.

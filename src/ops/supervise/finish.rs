@@ -2,22 +2,31 @@
 
 use std::path::Path;
 
+use jiff::Timestamp;
+
 use super::Supervisor;
 use super::notice::Notice;
-use crate::domain::agent::{IterationReport, Outcome, Workspace};
+use crate::domain::agent::{IterationReport, Outcome, SilentEnd, Workspace};
 use crate::domain::case::Case;
 use crate::domain::event::{By, Event};
-use crate::domain::ids::AgentId;
+use crate::domain::ids::{AgentId, Token};
 use crate::domain::names::Oid;
 use crate::domain::outcome::{End, Halt, classify};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::{Leftovers, Skipped};
-use crate::ops::repair;
+use crate::ops::{output, repair};
 use crate::process::spec::ExitRecord;
 
 /// At most this many names of changed files are recorded.
 const MOST_FILES: usize = 100;
+
+/// So many of the last lines are compared and shown, each up to this many characters.
+const LAST_LINES: usize = 3;
+const LONGEST_LINE: usize = 200;
+
+/// So often in a row a keeper may fail to start.
+const MOST_UNSTARTED: u32 = 10;
 
 impl Supervisor<'_> {
     /// Commits what the iteration left and records how it ended. Nothing of the program runs any more by now.
@@ -45,6 +54,14 @@ impl Supervisor<'_> {
             Err(error) => (not_kept(end, outcome, error)?, Kept { to: from.clone(), files: Vec::new(), left_out: Vec::new() }),
         };
         env::fault_point("finish.leftovers-committed");
+        let silent_end = match (end, &outcome) {
+            (End::Exited(status), Outcome::Unfinished { .. }) if !work.exit_completes && self.said_nothing(agent) => {
+                let since = exit.map_or(Timestamp::UNIX_EPOCH, |exit| exit.started_at);
+                let lines = last_lines(&self.context.layout().agent_log(agent, &case.id), since);
+                Some(SilentEnd { exit: *status, tree: self.context.repo.tree_of(&kept.to)?, lines })
+            }
+            (_, _) => None,
+        };
         let duration = exit.map_or(0, |exit| exit.ended_at.duration_since(exit.started_at).as_millis().max(0));
         let report = IterationReport {
             outcome: outcome.clone(),
@@ -57,6 +74,8 @@ impl Supervisor<'_> {
             duration_ms: u64::try_from(duration).unwrap_or(0),
             tokens: None,
             cost_usd: None,
+            not_started: false,
+            silent_end,
         };
         let run = self.context.layout().run_dir(agent, &token);
         self.context.append(Event::IterationEnded { agent: agent.clone(), token: token.clone(), report: Box::new(report) })?;
@@ -81,6 +100,43 @@ impl Supervisor<'_> {
         }
     }
 
+    /// Whether no signal was heard in the iteration that is ending.
+    fn said_nothing(&self, agent: &AgentId) -> bool {
+        self.watches.get(agent).is_none_or(|watch| watch.signals_heard == 0)
+    }
+
+    /// The keeper could not be started, so nothing of the program ran: the iteration counts for nothing and is tried again,
+    /// a limited number of times. A keeper that comes up late finds that it is not wanted any more.
+    pub(super) fn never_began(&mut self, agent: &AgentId, token: &Token, from: Oid, error: &Error) -> Result<()> {
+        let report = IterationReport {
+            outcome: Outcome::Unfinished { why: error.to_string() },
+            exit_code: None,
+            signal: None,
+            to: from.clone(),
+            from,
+            files: Vec::new(),
+            left_out: Vec::new(),
+            duration_ms: 0,
+            tokens: None,
+            cost_usd: None,
+            not_started: true,
+            silent_end: None,
+        };
+        self.step(Event::IterationEnded { agent: agent.clone(), token: token.clone(), report: Box::new(report) })?;
+        self.back_off(agent.as_str());
+        let failed = self.unstarted.entry(agent.clone()).or_insert(0);
+        *failed += 1;
+        if *failed >= MOST_UNSTARTED {
+            self.unstarted.remove(agent);
+            return self.release_with_gate(agent, &error.to_string());
+        }
+        self.warn(format!("{agent} could not be started, and is tried again: {error}"));
+        match self.halted.remove(token) {
+            Some(halted) => self.halt(agent, halted.how, halted.held),
+            None => Ok(()),
+        }
+    }
+
     fn finish_later(&mut self, agent: &AgentId, error: &Error) -> Result<()> {
         let report = repair::clear_dead_locks(self.context)?;
         if report.done.is_empty() {
@@ -102,6 +158,12 @@ impl Supervisor<'_> {
         let limit = self.context.config.checkpoints.max_file_size.saturating_mul(1024 * 1024);
         self.context.with_operation_lock(|context| keep_in(context, &workspace, from, &message, limit))
     }
+}
+
+/// The last lines that a program printed, so far as the log has them.
+fn last_lines(log: &Path, since: Timestamp) -> Vec<String> {
+    let lines = output::last_lines(log, since, LAST_LINES).unwrap_or_default();
+    lines.into_iter().map(|line| line.chars().take(LONGEST_LINE).collect()).collect()
 }
 
 /// What the outcome is where the work could not be committed.

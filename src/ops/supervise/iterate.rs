@@ -65,7 +65,7 @@ impl Supervisor<'_> {
             agent: agent.clone(),
             iteration,
             token: token.clone(),
-            from,
+            from: from.clone(),
             exit_completes: self.options.program.exit_completes,
         })?;
         env::fault_point("iterate.intended");
@@ -73,10 +73,12 @@ impl Supervisor<'_> {
         env::fault_point("iterate.keeper-started");
         match started {
             Ok(()) => {
+                self.unstarted.remove(agent);
                 self.watches.insert(agent.clone(), Watch { token: Some(token), ..Watch::default() });
                 self.tell(Notice::IterationStarted { agent: agent.clone(), task: case.id, iteration });
                 Ok(())
             }
+            Err(error) if error.code() == Code::KeeperFailed => self.never_began(agent, &token, from, &error),
             Err(error) => {
                 self.back_off(agent.as_str());
                 self.finish(agent, &End::NotStarted(error.to_string()), None)
@@ -134,7 +136,7 @@ impl Supervisor<'_> {
         let spec = self.spec(agent, case, workspace, iteration, token, Files { dir, prompt_file, log })?;
         let path = spec.write()?;
         env::fault_point("iterate.spec-written");
-        launch::start_keeper(&env::own_program()?, &path)
+        launch::start_keeper(&env::own_image()?, &path)
     }
 
     fn spec(
@@ -396,7 +398,7 @@ fn stop_signal(name: &str) -> StopSignal {
 fn end_of(exit: &ExitRecord) -> End {
     use crate::process::spec::EndCause;
     match &exit.cause {
-        EndCause::Exited => match (exit.code, exit.signal) {
+        EndCause::Exited | EndCause::Other => match (exit.code, exit.signal) {
             (Some(code), _) => End::Exited(code),
             (None, signal) => End::Signalled(signal.unwrap_or(0)),
         },
@@ -404,7 +406,7 @@ fn end_of(exit: &ExitRecord) -> End {
         EndCause::Killed => End::Killed,
         EndCause::TimeLimit => End::OverLimit("time limit"),
         EndCause::SilenceLimit => End::OverLimit("silence limit"),
-        EndCause::SpawnFailed { why } => End::NotStarted(why.clone()),
+        EndCause::SpawnFailed { why } => End::CannotStart(why.clone()),
         EndCause::LostWorkspace => End::NotStarted("the workspace is no worktree any more".into()),
     }
 }

@@ -23,6 +23,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::domain::adapter::AgentProgram;
+use crate::domain::agent::{Outcome, Stage};
 use crate::domain::case::{Case, Status};
 use crate::domain::event::{By, Event};
 use crate::domain::gate::{Decision, Gate, GateKind, Held};
@@ -138,6 +139,8 @@ struct Supervisor<'a> {
     unsettled: HashMap<CaseId, u32>,
     /// Iterations that somebody wants to end.
     halted: HashMap<Token, Halted>,
+    /// How often in a row the keepers of agents could not be started.
+    unstarted: HashMap<AgentId, u32>,
     /// Folders of runs whose keepers have reported and are about to end.
     ended_runs: Vec<PathBuf>,
     snapshot_at: Instant,
@@ -199,6 +202,7 @@ impl<'a> Supervisor<'a> {
             backoffs: HashMap::new(),
             unsettled: HashMap::new(),
             halted: HashMap::new(),
+            unstarted: HashMap::new(),
             ended_runs: Vec::new(),
             snapshot_at: now,
             backup_at: now,
@@ -260,6 +264,22 @@ impl<'a> Supervisor<'a> {
 
     fn session_state(&self) -> SessionState {
         self.context.state().record.session.as_ref().map_or(SessionState::Ended, |session| session.state)
+    }
+
+    /// How many slots are taken. Who waits for an answer takes none: others go on meanwhile, and the answer waits for a free
+    /// slot.
+    fn slots_taken(&self) -> usize {
+        let waits = |agent: &&crate::domain::agent::Agent| {
+            let stage = agent.work.as_ref().map(|work| &work.stage);
+            matches!(stage, Some(Stage::Between { last: Some(Outcome::Waiting { .. }) }))
+        };
+        self.context.state().busy_agents().filter(|agent| !waits(agent)).count()
+    }
+
+    /// How many agents have got their answers, and go on before anybody else begins.
+    fn answered(&self) -> usize {
+        let gates = self.context.state().restorable.gates.values();
+        gates.filter(|gate| gate.kind == GateKind::Question && gate.decision.is_some()).count()
     }
 
     fn change_session(&mut self, state: SessionState, reason: &str) -> Result<()> {

@@ -7,7 +7,7 @@ use crate::domain::case::Status;
 use crate::domain::checkpoint::Trigger;
 use crate::domain::event::Event;
 use crate::domain::gate::{Decision, Gate, GateKind, Held};
-use crate::domain::ids::AgentId;
+use crate::domain::ids::{AgentId, Token};
 use crate::domain::names::Oid;
 use crate::domain::outcome::{Halt, Limits, Next, after_halt, after_iteration};
 use crate::env;
@@ -30,8 +30,9 @@ impl Supervisor<'_> {
         self.follow(agent, work, next)
     }
 
-    fn limits(&self, work: &Work) -> Limits {
+    fn limits<'w>(&self, work: &'w Work) -> Limits<'w> {
         Limits {
+            same_end: work.silent_end.as_ref().map(|end| (work.same_ends, end)),
             iteration: work.iteration,
             max_iterations: self.options.max_iterations,
             retry_count: self.context.state().record.cases.get(&work.task).map_or(0, |record| record.retry_count),
@@ -73,6 +74,9 @@ impl Supervisor<'_> {
                 folder: workspace.path.clone().into(),
                 marker: (verify::VARIABLE, self.context.repo.common_dir().to_owned()),
                 output: self.context.layout().tmp_dir().join(format!("verify-{}", env::fresh_id())),
+                agent: agent.clone(),
+                task: work.task.clone(),
+                token: Token::new(format!("{}{}", env::fresh_id(), env::fresh_id()))?,
             };
             self.verifying.insert(agent.clone(), verify::start(job));
             return Ok(true);
@@ -105,7 +109,7 @@ impl Supervisor<'_> {
                 self.release(agent, Status::Blocked, &reason, false)?;
             }
             Some(Some(decision)) => {
-                if !self.may_iterate(agent) {
+                if !self.may_iterate(agent) || self.slots_taken() >= self.options.slots as usize {
                     return Ok(false);
                 }
                 let answer = match decision {

@@ -9,10 +9,11 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use crate::domain::ids::{AgentId, CaseId, Token};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::process::command::command;
-use crate::process::group;
+use crate::process::{group, leftovers};
 
 /// The longest one step may take.
 const TIME_LIMIT: Duration = Duration::from_secs(30 * 60);
@@ -27,6 +28,11 @@ pub(super) struct Job {
     pub output: PathBuf,
     /// What every process of it has in its environment.
     pub marker: (&'static str, PathBuf),
+    /// Whose work it is about.
+    pub agent: AgentId,
+    pub task: CaseId,
+    /// With this in its environment it is no human's: what it may not do, an agent may not either.
+    pub token: Token,
 }
 
 /// The variable that every process of a verification has: so a supervisor finds what one that was killed left behind.
@@ -136,5 +142,10 @@ fn run_step(job: &Job, step: &str, cancelled: &AtomicBool) -> Result<Option<Stri
     let mut shell = command("sh");
     shell.args(["-c", step]).current_dir(&job.folder).stdin(Stdio::null()).stdout(output).stderr(other);
     shell.env(job.marker.0, &job.marker.1);
-    group::run(&mut shell, step, TIME_LIMIT, cancelled)
+    shell.env("AXIOM_TOKEN", job.token.as_str()).env_remove("AXIOM_SPOOL");
+    shell.env("AXIOM_AGENT", job.agent.as_str()).env("AXIOM_TASK_ID", job.task.as_str()).env("AXIOM_WORKTREE", &job.folder);
+    let outcome = group::run(&mut shell, step, TIME_LIMIT, cancelled);
+    // Also what left its process group.
+    leftovers::end_marked(format!("AXIOM_TOKEN={}", job.token).as_bytes())?;
+    outcome
 }

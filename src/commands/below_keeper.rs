@@ -1,0 +1,41 @@
+//! What an agent may not do: verbs that decide for a human, or that stop, change or verify the work of others.
+
+use super::task::Task;
+use crate::cli::arguments::Verb;
+
+/// The name of a verb that is refused below a keeper, whatever its arguments. Verbs of which a part only looks (gates,
+/// checkpoints, rollbacks, recovery, the mode) refuse the rest themselves, once they know what is asked for.
+pub(super) fn refused(verb: &Verb) -> Option<&'static str> {
+    match verb {
+        Verb::Run(_) | Verb::Pause(_) | Verb::Resume(_) | Verb::Stop(_) | Verb::Kill(_) | Verb::Quit(_) => Some(verb.name()),
+        Verb::Merge(_) | Verb::Rollback(_) | Verb::Undo(_) | Verb::Redo(_) => Some(verb.name()),
+        Verb::Task(task) => of_task(task),
+        Verb::Init(_)
+        | Verb::Demo(_)
+        | Verb::Status(_)
+        | Verb::Output(_)
+        | Verb::Log(_)
+        | Verb::Events(_)
+        | Verb::Mode(_)
+        | Verb::Gate(_)
+        | Verb::Checkpoint(_)
+        | Verb::Recover(_)
+        | Verb::Signal(_)
+        | Verb::Config(_)
+        | Verb::Completions(_)
+        | Verb::Man(_)
+        | Verb::Keeper(_) => None,
+    }
+}
+
+fn of_task(task: &Task) -> Option<&'static str> {
+    match task {
+        // A changed verify step, a body, a dependency: an agent's work is judged by them.
+        Task::Edit(_) => Some("task edit"),
+        Task::Block(_) => Some("task block"),
+        Task::Unblock(_) => Some("task unblock"),
+        Task::Archive(_) => Some("task archive"),
+        Task::Import(_) => Some("task import"),
+        Task::Add(_) | Task::List(_) | Task::Show(_) | Task::Audit(_) => None,
+    }
+}

@@ -1,0 +1,143 @@
+//! What cannot get anywhere ends soon and says why; what is no fault of the task counts for nothing.
+
+use git_axiom::error::Code;
+use git_axiom::files::{FileLock, LockAttempt};
+use serde_json::Value;
+
+use crate::session_support::{Live, World, wait_until};
+
+/// A program of the user's own, with a script as its text, by which exit 0 completes nothing.
+fn own_program(world: &World, script: &str) {
+    let git = |key: &str, value: &str| world.env.git(&["config", "--add", &format!("axiom.agents.{key}"), value]);
+    for word in ["sh", "-c", script] {
+        git("mine.command", word);
+    }
+    git("mine.exitCompletes", "false");
+    git("default", "mine");
+}
+
+fn iterations(world: &World, task: &str) -> u64 {
+    world.show(task)["iterations"].as_u64().unwrap()
+}
+
+fn reason(world: &World, task: &str) -> String {
+    world.find_task(task)["reason"].as_str().unwrap_or_default().to_owned()
+}
+
+#[test]
+fn the_third_same_end_fails_the_task_with_what_was_printed() {
+    let world = World::new();
+    own_program(&world, "echo working; echo \"not logged in (request $$ at $(date +%N))\" >&2; exit 1");
+    world.task("t", "anything", &[]);
+    let ended = world.autopilot(&[]).code(1);
+    assert_eq!((world.status_of("t").as_str(), iterations(&world, "t")), ("failed", 3), "{}", ended.stderr);
+    let why = reason(&world, "t");
+    assert!(why.contains("exited with status 1") && why.contains("not logged in (request"), "{why}");
+    world.all_is_well();
+}
+
+/// Another exit, another file, another word, a signal: as long as anything moves there is hope.
+#[test]
+fn ends_that_differ_go_on_to_the_limit() {
+    let changing = [
+        "exit $((AXIOM_ITERATION % 2 + 1))",
+        "echo $AXIOM_ITERATION > t.txt; exit 1",
+        "[ $((AXIOM_ITERATION % 2)) = 0 ] && echo even || echo odd; exit 0",
+        "git axiom signal progress 5; exit 0",
+    ];
+    for script in changing {
+        let world = World::new();
+        own_program(&world, script);
+        world.task("t", "anything", &[]);
+        world.autopilot(&["--max-iterations", "5"]).code(1);
+        assert_eq!(iterations(&world, "t"), 5, "{script}: {}", reason(&world, "t"));
+    }
+}
+
+#[test]
+fn a_program_that_cannot_be_started_is_an_error_at_once() {
+    let world = World::new();
+    let agent = world.beside("agent");
+    std::fs::write(&agent, "#!/nowhere/interpreter\n").unwrap();
+    std::fs::set_permissions(&agent, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    world.task("t", "anything", &[]);
+    world.autopilot(&["--", agent.to_str().unwrap()]).code(1);
+    assert_eq!((world.status_of("t").as_str(), iterations(&world, "t")), ("blocked", 1));
+    assert!(reason(&world, "t").contains("cannot start"), "{}", reason(&world, "t"));
+}
+
+#[test]
+fn a_program_named_by_a_path_is_the_one_where_the_user_stands() {
+    let world = World::new();
+    let agent = world.env.repo().join("src/my-agent");
+    std::fs::write(&agent, "#!/bin/sh\necho \"$1\" > said.txt\n").unwrap();
+    std::fs::set_permissions(&agent, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    world.task("t", "anything", &[]);
+    let args = ["run", "--mode", "autopilot", "--until-idle", "--", "./my-agent", "hello"];
+    world.env.axiom_in(&world.env.repo(), &args).fails_with(Code::ProgramNotFound);
+    world.env.axiom_in(&world.env.repo().join("src"), &args).success();
+    assert_eq!(world.env.read("said.txt"), "hello\n");
+}
+
+/// What a package manager does to a session that runs.
+#[test]
+fn a_session_goes_on_when_its_binary_is_replaced() {
+    let world = World::new();
+    let beside = world.env.root().display().to_string();
+    let own = world.beside("git-axiom");
+    std::fs::copy(env!("CARGO_BIN_EXE_git-axiom"), &own).unwrap();
+    world.task("t", &format!("touch '{beside}/begun'; while [ ! -f '{beside}/go' ]; do sleep 0.05; done; echo 1 > t.txt"), &[]);
+    world.task("u", "echo 1 > u.txt", &["--after", "t"]);
+    let mut command = world.env.program(&own, &world.env.repo());
+    command.args(["run", "--mode", "autopilot", "--until-idle"]);
+    let live = Live::start(command, world.env.root(), "replaced");
+    world.wait_for_file("begun");
+    std::fs::remove_file(&own).unwrap();
+    std::fs::write(&own, "#!/bin/sh\nexit 9\n").unwrap();
+    std::fs::set_permissions(&own, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    world.signal_file("go");
+    live.wait().code(0);
+    assert_eq!((world.env.read("u.txt").as_str(), iterations(&world, "u")), ("1\n", 1));
+    std::fs::remove_file(&own).unwrap();
+    world.all_is_well();
+}
+
+#[test]
+fn an_iteration_that_did_not_start_counts_for_nothing() {
+    let world = World::new();
+    world.task("t", "echo 1 > t.txt", &[]);
+    let locks = world.env.axiom_dir().join("locks");
+    std::fs::create_dir_all(&locks).unwrap();
+    let LockAttempt::Taken(lock) = FileLock::try_take(&locks.join("workspace-t")).unwrap() else { panic!("it is held") };
+    let live = world.start_autopilot(&["--max-iterations", "1"]);
+    wait_until("it was tried", || live.stderr().contains("could not be started"));
+    drop(lock);
+    live.wait().code(0);
+    assert_eq!(iterations(&world, "t"), 1);
+    world.all_is_well();
+}
+
+#[test]
+fn with_one_slot_a_question_keeps_nobody_from_working() {
+    let world = World::new();
+    let beside = world.env.root().display().to_string();
+    let ask = format!(
+        "[ -f '{beside}/asked' ] && echo 1 > q.txt && exit 0\ntouch '{beside}/asked'; git axiom signal waiting 'which one?'"
+    );
+    world.task("q", &ask, &[]);
+    world.task("u", "echo 1 > u.txt", &[]);
+    let live = world.start_autopilot(&["--agents", "1"]);
+    world.wait_for_gate("question-q");
+    wait_until("u is merged", || world.find_task("u")["merged"]["commit"].is_string());
+    // The answer waits for the slot, which somebody has by now.
+    world.task("v", &format!("touch '{beside}/begun'; while [ ! -f '{beside}/go' ]; do sleep 0.05; done"), &[]);
+    world.wait_for_file("begun");
+    world.env.ok(&["gate", "answer", "q", "that one"]);
+    std::thread::sleep(std::time::Duration::from_millis(400));
+    let running = |agents: &[Value]| agents.iter().filter(|agent| agent["state"] == "running").count();
+    assert_eq!(running(&world.agents()), 1, "{:?}", world.agents());
+    world.signal_file("go");
+    live.wait().code(0);
+    assert_eq!(world.env.read("q.txt"), "1\n");
+    world.all_is_well();
+}
