@@ -117,10 +117,6 @@ codes! {
     EventSchemaInvalid "EVENT_SCHEMA_INVALID" Damaged "An event is intact but unknown, or does not fit the state before it.";
     EventLogTooNew "EVENT_LOG_TOO_NEW" Damaged "The event log was written by a newer git axiom.";
     RecoveryFailed "RECOVERY_FAILED" Damaged "No way of recovery worked.";
-    ConfigBackupRestored "CONFIG_BACKUP_RESTORED" Done "The configuration did not parse; its backup is used.";
-    DiskWarning "DISK_WARNING" Done "Little disk space is left.";
-    DiskCritical "DISK_CRITICAL" Failed "Too little disk space is left to start agents.";
-    DiskEmergency "DISK_EMERGENCY" Failed "Too little disk space is left to go on.";
     DiskCheckoutFailed "DISK_CHECKOUT_FAILED" Failed "A workspace could not be written.";
     DemoFailed "DEMO_FAILED" Failed "A step of the demo did not go as it should.";
     Interrupted "INTERRUPTED" Interrupted "Interrupted by a signal.";

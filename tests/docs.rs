@@ -52,6 +52,17 @@ fn the_list_of_errors_is_current() {
     check("docs/ERRORS.md", &text);
 }
 
+/// What nothing emits is no code: scripts would wait for it in vain.
+#[test]
+fn every_code_is_emitted_somewhere() {
+    let sources = walkdir::WalkDir::new(path_of("src")).into_iter().flatten();
+    let sources = sources.filter(|entry| entry.file_type().is_file() && !entry.path().ends_with("src/error.rs"));
+    let all: String = sources.map(|entry| std::fs::read_to_string(entry.path()).unwrap()).collect();
+    let silent = |code: &&Code| !all.contains(&format!("Code::{code:?}"));
+    let silent: Vec<&Code> = Code::ALL.iter().filter(silent).collect();
+    assert!(silent.is_empty(), "{silent:?}");
+}
+
 #[test]
 fn the_list_of_configuration_keys_is_current() {
     let defaults = serde_json::to_value(Config::default()).unwrap();

@@ -125,6 +125,8 @@ pub fn iteration(writer: &mut Writer, number: u64) {
         duration_ms: 61_234,
         tokens: Some(12_345),
         cost_usd: Some(0.25),
+        not_started: false,
+        silent_end: None,
     };
     writer.push(Event::IterationEnded { agent: agent.clone(), token, report: Box::new(report) });
     writer.push(Event::WorkReleased {

@@ -23,9 +23,9 @@ pub struct Cli {
 /// Options that every verb takes.
 #[derive(Debug, Clone, Args)]
 pub struct Global {
-    /// Run as if started in PATH
-    #[arg(short = 'C', value_name = "PATH", global = true)]
-    pub directory: Option<PathBuf>,
+    /// Run as if started in PATH; given again, each is seen from the one before
+    #[arg(short = 'C', value_name = "PATH", global = true, action = clap::ArgAction::Append)]
+    pub directory: Vec<PathBuf>,
     /// Print one JSON document on standard output
     #[arg(long, global = true)]
     pub json: bool,

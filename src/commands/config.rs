@@ -59,6 +59,7 @@ pub fn run(args: &Config, global: &Global, screen: &mut Screen) -> Result<Exit> 
     match args {
         Config::Show(args) => show(args, &loaded, screen)?,
         Config::Check {} => {
+            loaded.all_do_something()?;
             let layered = loaded.settings.iter().filter(|(_, setting)| setting.source != crate::config::Source::Default);
             let count = layered.count();
             screen.answer(&serde_json::json!({ "valid": true, "changed": count }), || {

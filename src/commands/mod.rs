@@ -83,10 +83,12 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Exit> {
 /// `IO_FAILED`.
 pub fn working_dir(global: &Global) -> Result<PathBuf> {
     let here = env::current_dir()?;
-    match &global.directory {
-        Some(path) => here.join(path).canonicalize().map_err(|e| Error::io("change to", path, e)),
-        None => Ok(here),
-    }
+    // As in git: an empty one changes nothing.
+    global
+        .directory
+        .iter()
+        .filter(|path| !path.as_os_str().is_empty())
+        .try_fold(here, |here, path| here.join(path).canonicalize().map_err(|e| Error::io("change to", path, e)))
 }
 
 /// The repository and its state, for verbs that may write.

@@ -17,6 +17,7 @@ use crate::domain::adapter;
 use crate::domain::session::Mode;
 use crate::domain::view::next_commands;
 use crate::error::{Code, Error, Exit, Result};
+use crate::ops::configure;
 use crate::ops::context::Context;
 use crate::ops::supervise::{self, Ending, Interrupts, Options};
 
@@ -74,6 +75,7 @@ struct Answer {
 pub fn run(args: &Run, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut context = open_configured(global, Vec::new(), screen)?;
     context.for_humans_only("run")?;
+    configure::load(&context.repo, Vec::new())?.all_do_something()?;
     let options = options(&context, args, global)?;
     if args.detach {
         return detach::run(&mut context, screen);

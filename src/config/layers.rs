@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::file::{self, Place};
-use super::keys::{ADAPTER_KEYS, KEYS, Key};
+use super::keys::{ADAPTER_KEYS, KEYS, Key, LATER};
 use super::schema::Config;
 use crate::error::{Code, Error, Result};
 
@@ -73,6 +73,41 @@ pub struct Loaded {
     pub config: Config,
     /// Every key, `section.name`, in the order of the documentation.
     pub settings: Vec<(String, Setting)>,
+    /// Keys that somebody set and nothing reads yet, with where.
+    pub later: Vec<(String, Source)>,
+}
+
+impl Loaded {
+    /// Refuses keys that do nothing yet: whoever sets one believes that it does something.
+    ///
+    /// # Errors
+    /// `CONFIG_INVALID` with the place of the first.
+    pub fn all_do_something(&self) -> Result<()> {
+        match self.later.first() {
+            Some((key, source)) => Err(Error::new(Code::ConfigInvalid, format!("{source}: '{key}' does nothing yet"))
+                .hint("take it out; a later version will know it")),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The settings, as the layers are put on top of each other.
+#[derive(Default)]
+struct Heap {
+    settings: BTreeMap<String, Setting>,
+    later: Vec<(String, Source)>,
+}
+
+impl Heap {
+    /// Whether the name is a key that does nothing yet: it is noted.
+    fn is_later(&mut self, name: &str, same: fn(&str, &str) -> bool, source: impl Fn() -> Source) -> bool {
+        let known =
+            LATER.iter().find(|(section, key)| name.split_once('.').is_some_and(|(s, k)| same(s, section) && same(k, key)));
+        if let Some((section, key)) = known {
+            self.later.push((format!("{section}.{key}"), source()));
+        }
+        known.is_some()
+    }
 }
 
 /// Which key a name means.
@@ -89,47 +124,54 @@ struct Found {
 /// `CONFIG_INVALID`, with the place, and the nearest key for one that is unknown.
 pub fn load(layers: &Layers) -> Result<Loaded> {
     let defaults = as_json(&Config::default())?;
-    let mut settings: BTreeMap<String, Setting> = BTreeMap::new();
+    let mut heap = Heap::default();
     for Key { section, name, .. } in KEYS {
         let value = defaults[section][name].clone();
-        settings.insert(format!("{section}.{name}"), Setting { value, source: Source::Default });
+        heap.settings.insert(format!("{section}.{name}"), Setting { value, source: Source::Default });
     }
     if let Some((path, text)) = &layers.user_file {
         for (name, place) in file::entries(path, text)? {
-            put_file(&mut settings, path, &name, place)?;
+            put_file(&mut heap, path, &name, place)?;
         }
     }
-    put_git(&mut settings, &layers.git)?;
+    put_git(&mut heap, &layers.git)?;
     for (name, value) in &layers.command_line {
         let found = find(name, false).ok_or_else(|| unknown(name, "command line"))?;
         let value = found.key.kind.accept_text(&found.path, std::slice::from_ref(value))?;
-        settings.insert(found.path, Setting { value, source: Source::CommandLine });
+        heap.settings.insert(found.path, Setting { value, source: Source::CommandLine });
     }
+    let Heap { settings, later } = heap;
     let config = build(defaults, &settings)?;
     let order = |path: &str| KEYS.iter().position(|key| is_called(key, path, str::eq)).unwrap_or(KEYS.len());
     let mut settings: Vec<(String, Setting)> = settings.into_iter().collect();
     // Cached, because the order of one is found by looking through all.
     settings.sort_by_cached_key(|(path, _)| order(path));
-    Ok(Loaded { config, settings })
+    Ok(Loaded { config, settings, later })
 }
 
 fn as_json(config: &Config) -> Result<Value> {
     serde_json::to_value(config).map_err(|e| Error::new(Code::Internal, "the configuration has no JSON form").because(e))
 }
 
-fn put_file(settings: &mut BTreeMap<String, Setting>, path: &Path, name: &str, place: Place) -> Result<()> {
+fn put_file(heap: &mut Heap, path: &Path, name: &str, place: Place) -> Result<()> {
     let at = format!("{}:{}", path.display(), place.line);
+    if heap.is_later(name, str::eq, || Source::File(path.to_owned(), place.line)) {
+        return Ok(());
+    }
     let found = find(name, false).ok_or_else(|| unknown(name, &at))?;
     let value = found.key.kind.accept(&found.path, place.value).map_err(|error| error.context(&at))?;
-    settings.insert(found.path, Setting { value, source: Source::File(path.to_owned(), place.line) });
+    heap.settings.insert(found.path, Setting { value, source: Source::File(path.to_owned(), place.line) });
     Ok(())
 }
 
 /// Values of the same key follow each other: the last one counts, but lists take all of the last origin.
-fn put_git(settings: &mut BTreeMap<String, Setting>, entries: &[GitEntry]) -> Result<()> {
+fn put_git(heap: &mut Heap, entries: &[GitEntry]) -> Result<()> {
     let mut grouped: BTreeMap<String, (Found, String, Vec<String>)> = BTreeMap::new();
     for GitEntry { origin, key, value } in entries {
         let name = key.get("axiom.".len()..).unwrap_or_default();
+        if heap.is_later(name, str::eq_ignore_ascii_case, || Source::Git(origin.clone())) {
+            continue;
+        }
         let found = find(name, true).ok_or_else(|| unknown(name, origin))?;
         let value = value.clone().unwrap_or_default();
         let group = grouped.entry(found.path.clone()).or_insert_with(|| (found, origin.clone(), Vec::new()));
@@ -141,7 +183,7 @@ fn put_git(settings: &mut BTreeMap<String, Setting>, entries: &[GitEntry]) -> Re
     }
     for (path, (found, origin, values)) in grouped {
         let value = found.key.kind.accept_text(&path, &values).map_err(|error| error.context(format!("git config, {origin}")))?;
-        settings.insert(path, Setting { value, source: Source::Git(origin) });
+        heap.settings.insert(path, Setting { value, source: Source::Git(origin) });
     }
     Ok(())
 }
@@ -207,13 +249,6 @@ fn build(mut config: Value, settings: &BTreeMap<String, Setting>) -> Result<Conf
 
 /// What only shows when all values are known.
 fn check(config: &Config) -> Result<()> {
-    let system = &config.system;
-    let rising = system.disk_emergency_threshold <= system.disk_critical_threshold
-        && system.disk_critical_threshold <= system.disk_warning_threshold;
-    if !rising {
-        return Err(Error::new(Code::ConfigInvalid, "the disk thresholds are in the wrong order")
-            .hint("diskEmergencyThreshold ≤ diskCriticalThreshold ≤ diskWarningThreshold"));
-    }
     for (name, adapter) in &config.agents.adapters {
         if adapter.command.is_empty() {
             return Err(Error::new(Code::ConfigInvalid, format!("agents.{name} has no command"))
@@ -297,6 +332,16 @@ mod tests {
     }
 
     #[test]
+    fn what_does_nothing_yet_is_noted_wherever_it_stands() {
+        let file = with_file("[hooks]\ntimeout = 'whatever'\n").unwrap();
+        assert!(file.all_do_something().unwrap_err().to_string().contains("/c.toml:2: 'hooks.timeout' does nothing yet"));
+        let git = from_git(&[("axiom.recovery.autoresetorphaned", "x"), ("axiom.agents.count", "3")]).unwrap();
+        assert!(git.all_do_something().unwrap_err().to_string().contains("'recovery.autoResetOrphaned'"));
+        assert_eq!((git.config.agents.count, git.settings.len()), (3, KEYS.len()), "no other verb minds");
+        assert!(load(&Layers::default()).unwrap().all_do_something().is_ok());
+    }
+
+    #[test]
     fn what_cannot_be_used_is_refused_with_its_place() {
         for (text, at, hint) in [
             ("[agents]\ncuont = 3\n", "/c.toml:2: there is no key 'agents.cuont'", "did you mean 'agents.count'?"),
@@ -304,7 +349,6 @@ mod tests {
             ("[checkpoints]\nperiodic = 'x'", "/c.toml:2: ", "a whole number"),
             ("[agents\n", "/c.toml:1: this is no TOML", ""),
             ("[agents.x]\nexitCompletes = true\n", "agents.x has no command", "agents.x.command"),
-            ("[system]\ndiskEmergencyThreshold = '1TB'", "wrong order", "diskCriticalThreshold"),
         ] {
             let error = with_file(text).unwrap_err();
             assert_eq!(error.code(), Code::ConfigInvalid);

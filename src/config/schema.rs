@@ -26,14 +26,10 @@ section! {
         state: State = State::default(),
         /// Recovery.
         recovery: Recovery = Recovery::default(),
-        /// Disk space.
-        system: System = System::default(),
         /// Agents.
         agents: Agents = Agents::default(),
         /// Merging.
         merge: Merge = Merge::default(),
-        /// Hooks.
-        hooks: Hooks = Hooks::default(),
     }
 }
 
@@ -76,34 +72,10 @@ section! {
 section! {
     /// What happens after a crash.
     Recovery {
-        /// Whether `run` recovers by itself.
-        auto: bool = true,
-        /// Whether orphaned tasks become pending by themselves.
-        auto_reset_orphaned: bool = true,
         /// Whether the next prompt holds what happened before.
         inject_audit_log: bool = true,
         /// Crashes after which a task is failed.
         max_retries: u32 = 3,
-        /// Hours after a crash during which work is taken up where it was.
-        max_age_hours: u64 = 24,
-        /// Progress in percent under which a task starts anew.
-        resume_threshold: u8 = 10,
-        /// A command that decides (JSON in, JSON out).
-        evaluator: Option<String> = None,
-    }
-}
-
-section! {
-    /// Disk space.
-    System {
-        /// Warn below this many MB.
-        disk_warning_threshold: u64 = 1000,
-        /// Start no agent below this many MB.
-        disk_critical_threshold: u64 = 500,
-        /// Stop below this many MB.
-        disk_emergency_threshold: u64 = 100,
-        /// Whether safe cleaning up is done unasked.
-        auto_cleanup_enabled: bool = true,
     }
 }
 
@@ -150,13 +122,5 @@ section! {
         target: Option<String> = None,
         /// Commands that must pass before every merge.
         verify: Vec<String> = Vec::new(),
-    }
-}
-
-section! {
-    /// Hooks.
-    Hooks {
-        /// The longest a hook may take, in seconds.
-        timeout: u64 = 60,
     }
 }

@@ -3,6 +3,7 @@
 use crate::env;
 use crate::error::{Code, Error, Result};
 
+use super::objects::Signature;
 use super::repository::Repository;
 
 /// Who commits.
@@ -54,17 +55,48 @@ impl Repository {
         (plain(&found.name, &[' ', '-']) && plain(&found.email, &['.', '-', '_', '+', '@'])).then_some(found)
     }
 
+    /// The author of a merge or revert that we make, as it stands in a commit: as git has it, who has variables and keys of its
+    /// own for that, `who` where none is set.
+    ///
+    /// # Errors
+    /// `IDENTITY_MISSING`.
+    pub fn author(&self, who: &Signature) -> Result<String> {
+        let is_set = |name: &&str| env::var(name).is_some();
+        let dated = is_set(&"GIT_AUTHOR_DATE");
+        let named = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"].iter().any(is_set);
+        if !dated && !named && self.config_lacks_section("author") && self.config_lacks_section("committer") {
+            return Ok(who.to_string());
+        }
+        let output = self.git().config("user.useConfigOnly=true").args(["var", "GIT_AUTHOR_IDENT"]).run()?;
+        let text = String::from_utf8_lossy(&output.stdout).trim_end().to_owned();
+        match text.rsplit_once("> ") {
+            Some(_) if output.ok() && dated => Ok(text),
+            Some((name, _)) if output.ok() => Ok(Signature { seconds: who.seconds, ..as_signature(name) }.to_string()),
+            Some(_) | None => Err(missing()),
+        }
+    }
+
     fn identity_by_git(&self) -> Result<Identity> {
         let output = self.git().config("user.useConfigOnly=true").args(["var", "GIT_COMMITTER_IDENT"]).run()?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let parsed = text.rsplit_once('>').and_then(|(who, _)| who.split_once('<'));
         match parsed {
             Some((name, email)) if output.ok() => Ok(Identity { name: name.trim().to_owned(), email: email.to_owned() }),
-            Some(_) | None => Err(Error::new(Code::IdentityMissing, "git does not know who you are")
-                .hint("git config --global user.name 'Your Name'")
-                .hint("git config --global user.email you@example.org")),
+            Some(_) | None => Err(missing()),
         }
     }
+}
+
+fn missing() -> Error {
+    Error::new(Code::IdentityMissing, "git does not know who you are")
+        .hint("git config --global user.name 'Your Name'")
+        .hint("git config --global user.email you@example.org")
+}
+
+/// `NAME <EMAIL` as a signature of no time.
+fn as_signature(text: &str) -> Signature {
+    let (name, email) = text.split_once(" <").unwrap_or((text, ""));
+    Signature { name: name.to_owned(), email: email.to_owned(), seconds: 0 }
 }
 
 #[cfg(test)]

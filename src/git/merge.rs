@@ -51,7 +51,8 @@ impl Repository {
     /// `IDENTITY_MISSING`, `DISK_FULL`, `GIT_FAILED`.
     pub fn commit_tree(&self, tree: &Oid, parents: &[Oid], message: &str) -> Result<Oid> {
         let who = self.signature()?;
-        self.write_commit(&NewCommit { tree, parents: parents.to_vec(), who: &who, message })
+        let author = self.author(&who)?;
+        self.write_commit_of(&NewCommit { tree, parents: parents.to_vec(), who: &who, message }, &author)
     }
 
     /// The commit that merges `theirs` into `ours`, as `--no-ff` makes it. Nothing refers to it yet.

@@ -224,12 +224,20 @@ impl Repository {
     /// # Errors
     /// As [`Repository::write_object`].
     pub fn write_commit(&self, commit: &NewCommit<'_>) -> Result<Oid> {
+        self.write_commit_of(commit, &commit.who.to_string())
+    }
+
+    /// As [`Repository::write_commit`], with an author line of its own.
+    ///
+    /// # Errors
+    /// As [`Repository::write_object`].
+    pub fn write_commit_of(&self, commit: &NewCommit<'_>, author: &str) -> Result<Oid> {
         let mut content = format!("tree {}\n", commit.tree);
         for parent in &commit.parents {
             content.push_str(&format!("parent {parent}\n"));
         }
         let end = if commit.message.ends_with('\n') { "" } else { "\n" };
-        content.push_str(&format!("author {0}\ncommitter {0}\n\n{1}{end}", commit.who, commit.message));
+        content.push_str(&format!("author {author}\ncommitter {}\n\n{}{end}", commit.who, commit.message));
         self.write_object(ObjectKind::Commit, content)
     }
 

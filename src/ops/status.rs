@@ -11,6 +11,7 @@ use crate::domain::view::{TaskCounts, TaskProgress, count_tasks};
 use crate::error::Result;
 use crate::ops::context::{Context, Progress};
 use crate::ops::rollback_task::{Settling, settling};
+use crate::process::{KeeperState, keeper_state};
 
 /// The answer of `git axiom status`; its JSON keys are a contract.
 #[derive(Debug, Serialize)]
@@ -85,7 +86,7 @@ pub struct SupervisorView {
 pub struct AgentView {
     /// Its id.
     pub id: String,
-    /// idle, running, waiting, paused or stopping.
+    /// idle, running, waiting, paused, stopping or dead.
     pub state: &'static str,
     /// The task it works on.
     pub task_id: Option<String>,
@@ -165,7 +166,25 @@ pub struct RecoveryView {
 pub fn status(context: &Context, now: Timestamp) -> Result<Status> {
     let alive = context.supervisor_alive()?;
     let operation = !matches!(context.open_operation()?, Some((_, Progress::Interrupted)));
-    Ok(Status { settling: settling(context)?, ..view(context.state(), Alive { supervisor: alive, operation }, now) })
+    let mut status = Status { settling: settling(context)?, ..view(context.state(), Alive { supervisor: alive, operation }, now) };
+    for view in &mut status.agents {
+        let Some(agent) = context.state().restorable.agents.get(view.id.as_str()) else { continue };
+        if is_dead(context, agent)? {
+            view.state = "dead";
+        }
+    }
+    Ok(status)
+}
+
+/// Whether the keeper of an agent's iteration has died: nothing works on the task until a supervisor takes it up.
+fn is_dead(context: &Context, agent: &Agent) -> Result<bool> {
+    let Some(token) = agent.token() else { return Ok(false) };
+    Ok(match keeper_state(&context.layout().run_dir(&agent.id, token)) {
+        Ok(KeeperState::Dead(_) | KeeperState::Unproved(_)) => true,
+        Ok(KeeperState::NotStarted | KeeperState::Starting | KeeperState::Alive(_) | KeeperState::Ended(_)) => false,
+        // A look at what goes on does not fail because of a record that nobody can read.
+        Err(_) => true,
+    })
 }
 
 /// Who lives of those that the state tells of.

@@ -51,12 +51,25 @@ fn surroundings(command: &mut Command, spec: &KeeperSpec, temp: &Path, spool: &P
             command.env_remove(&name);
         }
     }
+    // Found out here and stored nowhere.
+    command.envs(path_with_us());
     command.envs(&spec.env);
     command.env("AXIOM_TOKEN", spec.token.as_str()).env("AXIOM_SPOOL", spool);
     // A program may trust PWD more than the directory it was started in.
     command.env("PWD", &spec.workspace).env_remove("OLDPWD");
     command.env("TMPDIR", temp).env("TMP", temp).env("TEMP", temp);
     command.env("GIT_CEILING_DIRECTORIES", ceilings(&spec.workspace, env::var("GIT_CEILING_DIRECTORIES")));
+}
+
+/// `PATH` with the folder of this program at its end, so that `git axiom signal` works where it is not installed.
+fn path_with_us() -> Option<(String, OsString)> {
+    let own = env::own_program().ok()?;
+    let mut path = env::var("PATH").unwrap_or_default();
+    if !path.is_empty() {
+        path.push(":");
+    }
+    path.push(own.parent()?);
+    Some(("PATH".to_owned(), path))
 }
 
 /// git looks no further up than the workspace, under whichever name it is reached: one that lost its `.git` must not turn

@@ -120,7 +120,7 @@ pub struct KeeperSpec {
     pub stop_signal: StopSignal,
     /// How many bytes of the iteration's output are kept; more is read, counted and dropped.
     pub output_cap: u64,
-    /// Environment variables besides the inherited ones (`AXIOM_TASK_ID` …). `AXIOM_TOKEN`, `AXIOM_SPOOL`, `TMPDIR`, `PWD` and
+    /// What the program is told besides what it inherits (`AXIOM_TASK_ID` …); nothing of anybody's environment. `AXIOM_TOKEN`, `AXIOM_SPOOL`, `TMPDIR`, `PWD` and
     /// `GIT_CEILING_DIRECTORIES` are set by the keeper. Nothing secret belongs here: it is stored.
     #[serde(with = "wire::vars")]
     pub env: BTreeMap<String, OsString>,

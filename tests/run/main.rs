@@ -16,6 +16,7 @@ mod session_support;
 mod acceptance;
 mod agents_and_control;
 mod another_boot;
+mod as_it_is;
 mod bad_input;
 mod copies;
 mod gates;

@@ -5,7 +5,7 @@ pub mod fixtures;
 
 use std::collections::BTreeMap;
 
-use git_axiom::domain::agent::{IterationReport, Outcome, Workspace};
+use git_axiom::domain::agent::{IterationReport, Outcome, SilentEnd, Workspace};
 use git_axiom::domain::case::{Case, CaseChange, CaseEdit, Kind, Merged, Status};
 use git_axiom::domain::checkpoint::{CheckpointRecord, CheckpointType, Trigger};
 use git_axiom::domain::event::{By, Envelope, Event, OperationEnd};
@@ -113,6 +113,8 @@ fn report(salt: u32) -> IterationReport {
         duration_ms: u64::from(salt),
         tokens: salt.is_multiple_of(3).then_some(u64::from(salt)),
         cost_usd: salt.is_multiple_of(4).then(|| f64::from(salt % 1000) / 7.0),
+        not_started: is_later(salt) && salt.is_multiple_of(7),
+        silent_end: is_later(salt).then(|| SilentEnd { exit: 1, tree: oid(salt % 2), lines: vec![format!("no {salt}")] }),
     }
 }
 

@@ -189,6 +189,8 @@ impl Scratch {
             duration_ms: 1,
             tokens: None,
             cost_usd: None,
+            not_started: false,
+            silent_end: None,
         };
         self.append(vec![
             Event::IterationIntended {

@@ -79,6 +79,8 @@ mod tests {
             exit_completes: false,
             progress: None,
             phase: None,
+            silent_end: None,
+            same_ends: 0,
             signals: 0,
         };
         state.restorable.agents.insert(agent.clone(), Agent { id: agent.clone(), work: Some(work) });

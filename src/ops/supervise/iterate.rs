@@ -179,7 +179,7 @@ impl Supervisor<'_> {
             silence_limit_seconds: config.silence_limit,
             stop_signal: stop_signal(&program.stop_signal),
             output_cap: DEFAULT_OUTPUT_CAP,
-            env: variables.into_iter().map(|(name, value)| (name.to_owned(), value.into())).chain(path_with_us()).collect(),
+            env: variables.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect(),
         })
     }
 
@@ -367,17 +367,6 @@ impl Supervisor<'_> {
     pub(super) fn may_iterate(&self, agent: &AgentId) -> bool {
         self.session_state() == crate::domain::session::SessionState::Running && !self.must_wait(agent.as_str())
     }
-}
-
-/// `PATH` with the folder of this program at its end, so that `git axiom signal` works where it is not installed.
-fn path_with_us() -> Option<(String, OsString)> {
-    let own = env::own_program().ok()?;
-    let mut path = env::var("PATH").unwrap_or_default();
-    if !path.is_empty() {
-        path.push(":");
-    }
-    path.push(own.parent()?);
-    Some(("PATH".to_owned(), path))
 }
 
 struct Files {
