@@ -1,6 +1,6 @@
 //! The command line's grammar: global options and the list of verbs. Each verb's own options stand beside its code.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
 
 use clap::{Args, Parser, Subcommand};
 
@@ -25,7 +25,7 @@ pub struct Cli {
 pub struct Global {
     /// Run as if started in PATH; given again, each is seen from the one before
     #[arg(short = 'C', value_name = "PATH", global = true, action = clap::ArgAction::Append)]
-    pub directory: Vec<PathBuf>,
+    pub directory: Vec<OsString>,
     /// Print one JSON document on standard output
     #[arg(long, global = true)]
     pub json: bool,

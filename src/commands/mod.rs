@@ -25,7 +25,7 @@ pub mod stop;
 pub mod task;
 pub mod undo;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::cli::arguments::{Cli, Global, Verb};
 use crate::cli::screen::Screen;
@@ -88,7 +88,7 @@ pub fn working_dir(global: &Global) -> Result<PathBuf> {
         .directory
         .iter()
         .filter(|path| !path.as_os_str().is_empty())
-        .try_fold(here, |here, path| here.join(path).canonicalize().map_err(|e| Error::io("change to", path, e)))
+        .try_fold(here, |here, path| here.join(path).canonicalize().map_err(|e| Error::io("change to", Path::new(path), e)))
 }
 
 /// The repository and its state, for verbs that may write.
