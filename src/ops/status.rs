@@ -166,7 +166,8 @@ pub struct RecoveryView {
 pub fn status(context: &Context, now: Timestamp) -> Result<Status> {
     let alive = context.supervisor_alive()?;
     let operation = !matches!(context.open_operation()?, Some((_, Progress::Interrupted)));
-    let mut status = Status { settling: settling(context)?, ..view(context.state(), Alive { supervisor: alive, operation }, now) };
+    let mut status =
+        Status { settling: settling(context)?, ..view(context.state(), Alive { supervisor: alive, operation }, now) };
     for view in &mut status.agents {
         let Some(agent) = context.state().restorable.agents.get(view.id.as_str()) else { continue };
         if is_dead(context, agent)? {
