@@ -8,7 +8,7 @@ use crate::cli::arguments::Verb;
 pub(super) fn refused(verb: &Verb) -> Option<&'static str> {
     match verb {
         Verb::Run(_) | Verb::Pause(_) | Verb::Resume(_) | Verb::Stop(_) | Verb::Kill(_) | Verb::Quit(_) => Some(verb.name()),
-        Verb::Merge(_) | Verb::Rollback(_) | Verb::Undo(_) | Verb::Redo(_) => Some(verb.name()),
+        Verb::Merge(_) | Verb::Rollback(_) | Verb::Restore(_) | Verb::Undo(_) | Verb::Redo(_) => Some(verb.name()),
         Verb::Task(task) => of_task(task),
         Verb::Init(_)
         | Verb::Demo(_)

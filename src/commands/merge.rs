@@ -9,6 +9,7 @@ use crate::cli::screen::Screen;
 use crate::domain::ids::CaseId;
 use crate::domain::names::RepoPath;
 use crate::error::{Code, Error, Exit, Result, some_of};
+use crate::ops::configure;
 use crate::ops::merge::{MergeOutcome, merge_task};
 
 /// Arguments of `merge`.
@@ -42,6 +43,7 @@ struct Answer<'a> {
 pub fn run(args: &Merge, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut context = open_configured(global, Vec::new(), screen)?;
     context.for_humans_only("merge")?;
+    configure::load(&context.repo, Vec::new())?.merges_unverified()?;
     let task = &args.task;
     let outcome = merge_task(&mut context, task, args.allow_axiom)?;
     let (merged, was_merged_before) = match &outcome {

@@ -65,7 +65,6 @@ pub const KEYS: &[Key] = &[
     key("agents", "silenceLimit", Kind::Seconds),
     key("agents", "workspaceRoot", Kind::Text),
     key("merge", "target", Kind::Text),
-    key("merge", "verify", Kind::List),
 ];
 
 /// Keys that are to come: nothing reads them yet, so `run` and `config check` refuse them; other verbs pass them over, since a
@@ -80,8 +79,12 @@ pub const LATER: &[(&str, &str)] = &[
     ("system", "diskCriticalThreshold"),
     ("system", "diskEmergencyThreshold"),
     ("system", "autoCleanupEnabled"),
+    ("merge", "verify"),
     ("hooks", "timeout"),
 ];
+
+/// The one of them without which nothing is merged by mistake: whoever sets it wants merges to be verified.
+pub const MERGE_VERIFY: &str = "merge.verify";
 
 /// The keys of an adapter's table, `agents.<name>`.
 pub const ADAPTER_KEYS: &[Key] = &[

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::file::{self, Place};
-use super::keys::{ADAPTER_KEYS, KEYS, Key, LATER};
+use super::keys::{ADAPTER_KEYS, KEYS, Key, LATER, MERGE_VERIFY};
 use super::schema::Config;
 use crate::error::{Code, Error, Result};
 
@@ -83,12 +83,22 @@ impl Loaded {
     /// # Errors
     /// `CONFIG_INVALID` with the place of the first.
     pub fn all_do_something(&self) -> Result<()> {
-        match self.later.first() {
-            Some((key, source)) => Err(Error::new(Code::ConfigInvalid, format!("{source}: '{key}' does nothing yet"))
-                .hint("take it out; a later version will know it")),
-            None => Ok(()),
-        }
+        self.later.first().map_or(Ok(()), |(key, source)| Err(does_nothing(key, source)))
     }
+
+    /// Refuses a merge where somebody wants merges to be verified: that cannot be done yet, and none passes unverified.
+    ///
+    /// # Errors
+    /// `CONFIG_INVALID` with the place.
+    pub fn merges_unverified(&self) -> Result<()> {
+        let wanted = self.later.iter().find(|(key, _)| key == MERGE_VERIFY);
+        wanted.map_or(Ok(()), |(key, source)| Err(does_nothing(key, source)))
+    }
+}
+
+fn does_nothing(key: &str, source: &Source) -> Error {
+    Error::new(Code::ConfigInvalid, format!("{source}: '{key}' does nothing yet"))
+        .hint("take it out; a later version will know it")
 }
 
 /// The settings, as the layers are put on top of each other.
@@ -316,11 +326,14 @@ mod tests {
 
     #[test]
     fn git_writes_the_last_part_in_lower_case() {
-        let config =
-            from_git(&[("axiom.checkpoints.maxfilesize", "2GB"), ("axiom.merge.verify", "a"), ("axiom.merge.verify", "b")]);
+        let config = from_git(&[
+            ("axiom.checkpoints.maxfilesize", "2GB"),
+            ("axiom.checkpoints.include", "a"),
+            ("axiom.checkpoints.include", "b"),
+        ]);
         let config = config.unwrap().config;
         assert_eq!(config.checkpoints.max_file_size, 2000);
-        assert_eq!(config.merge.verify, ["a", "b"]);
+        assert_eq!(config.checkpoints.include, ["a", "b"]);
     }
 
     #[test]

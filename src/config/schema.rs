@@ -120,7 +120,5 @@ section! {
     Merge {
         /// The branch that work goes into; the one checked out at `run` where empty.
         target: Option<String> = None,
-        /// Commands that must pass before every merge.
-        verify: Vec<String> = Vec::new(),
     }
 }

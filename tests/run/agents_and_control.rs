@@ -14,6 +14,7 @@ const REFUSED: &[&str] = &[
     "mode autopilot",
     "gate approve --all",
     "rollback session --yes",
+    "restore mine --yes",
     "undo --yes",
     "recover --yes",
     "task edit t --verify true",
