@@ -118,7 +118,7 @@ pub fn purpose(dry_run: bool) -> Purpose {
 /// As [`Context::open`]; `BARE_REPOSITORY`: where `init` refuses, so do all.
 pub fn open_for(purpose: Purpose, global: &Global, screen: &mut Screen) -> Result<Context> {
     let mut context = Context::open(&working_dir(global)?, purpose)?;
-    for what in std::mem::take(&mut context.said) {
+    for what in std::mem::take(&mut context.found.said) {
         screen.note(&format!("note: {what}"));
     }
     if context.repo.is_bare() {

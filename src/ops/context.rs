@@ -30,14 +30,21 @@ pub struct Context {
     pub store: Store,
     /// The configuration that applies.
     pub config: Config,
+    /// What was come upon on the way, for placement and repair.
+    pub found: Found,
+    author: Author,
+    /// Whether this holds the operation lock: then nobody else is carrying an operation out.
+    holds_operation_lock: bool,
+}
+
+/// What opening the repository, and the first operation since the machine was started, came upon.
+#[derive(Debug, Default)]
+pub struct Found {
     /// What a human should hear of the repository's place.
     pub said: Vec<String>,
     /// Whether this only looks at a repository that was moved, restored or copied since: the next command that changes something
     /// settles that first, so the folders of the original's workspaces are still in their places.
     pub unsettled: bool,
-    author: Author,
-    /// Whether this holds the operation lock: then nobody else is carrying an operation out.
-    holds_operation_lock: bool,
     /// What looking at loose objects came to, where this was the first operation since the machine was started.
     pub proof: Proof,
     /// What was mended of workspaces before git was asked anything, for the next repair to say.
@@ -106,20 +113,10 @@ impl Context {
         let store = log_recovery::load(&repo)?;
         let by = calling_agent().map_or(By::User, By::Agent);
         let author = Author { txn: fresh_txn()?, by };
-        let (config, proof) = (Config::default(), Proof::default());
-        let mut context = Self {
-            repo: Arc::new(repo),
-            store,
-            config,
-            said: Vec::new(),
-            unsettled: false,
-            author,
-            holds_operation_lock: false,
-            proof,
-            mended: Vec::new(),
-        };
-        context.said = placement::settle(&mut context, purpose)?;
-        context.unsettled = purpose == Purpose::Look && !context.said.is_empty();
+        let (config, found) = (Config::default(), Found::default());
+        let mut context = Self { repo: Arc::new(repo), store, config, found, author, holds_operation_lock: false };
+        context.found.said = placement::settle(&mut context, purpose)?;
+        context.found.unsettled = purpose == Purpose::Look && !context.found.said.is_empty();
         Ok(context)
     }
 
@@ -235,9 +232,9 @@ impl Context {
         self.store.refresh()?;
         if !repo.objects_are_proved() {
             // A damaged registration makes every git command fail.
-            self.mended = crate::ops::mend::registrations(self)?;
-            self.proof = repo.prove_objects()?;
-            if !self.proof.put_aside.is_empty() {
+            self.found.mended = crate::ops::mend::registrations(self)?;
+            self.found.proof = repo.prove_objects()?;
+            if !self.found.proof.put_aside.is_empty() {
                 crate::ops::checkpoint::write_again(self);
             }
         }

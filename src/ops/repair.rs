@@ -51,7 +51,7 @@ pub fn repair(context: &mut Context, humans: HumansOperation) -> Result<Repaired
             HumansOperation::Leave if waits => return clear_locks(context, &mut report),
             HumansOperation::Finish | HumansOperation::Refuse | HumansOperation::Leave => {}
         }
-        report.done.extend(std::mem::take(&mut context.mended));
+        report.done.extend(std::mem::take(&mut context.found.mended));
         report.done.extend(mend::registrations(context)?);
         wait_for_new_locks(context)?;
         clear_locks(context, &mut report)?;
@@ -178,7 +178,7 @@ fn heal_checkpoints(context: &mut Context, report: &mut Repaired) {
 fn objects(context: &mut Context, report: &mut Repaired) -> Result<()> {
     context.repo.finish_landings()?;
     context.repo.clear_kept_packs()?;
-    let proof = std::mem::take(&mut context.proof);
+    let proof = std::mem::take(&mut context.found.proof);
     if !proof.put_aside.is_empty() {
         let damaged: Vec<_> =
             context.state().record.checkpoints.values().filter(|one| !context.repo.holds(&one.tag)).cloned().collect();

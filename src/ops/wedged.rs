@@ -20,7 +20,7 @@ use crate::ops::{checkpoint, log_recovery, rollback_task, workspaces};
 pub fn find(context: &Context) -> Result<Vec<Wedge>> {
     let mut found = Vec::new();
     found.extend(earlier_damage(context)?);
-    if context.unsettled {
+    if context.found.unsettled {
         // What came along is the original's until the next command that changes something has settled that.
         return Ok(found);
     }

@@ -149,7 +149,9 @@ pub fn write_again(ctx: &mut Context) {
         }
     }
     match ctx.repo.sync_objects() {
-        Ok(()) => ctx.proof.written_again = ctx.proof.put_aside.iter().filter(|oid| ctx.repo.holds(oid)).cloned().collect(),
+        Ok(()) => {
+            ctx.found.proof.written_again = ctx.found.proof.put_aside.iter().filter(|oid| ctx.repo.holds(oid)).cloned().collect()
+        }
         Err(error) => tracing::warn!(%error, "objects could not be written again"),
     }
 }

@@ -63,7 +63,7 @@ pub(super) fn expectations(ctx: &Context, operation: &Operation) -> Result<()> {
     for change in &operation.workspaces {
         let taken = Path::new(&change.workspace.path).symlink_metadata().is_ok();
         match change.way {
-            Way::BringBack if taken && !ctx.unsettled => {
+            Way::BringBack if taken && !ctx.found.unsettled => {
                 return Err(Error::new(Code::WorkspaceInTheWay, format!("'{}' exists already", change.workspace.path))
                     .hint("move it away, and try again"));
             }
