@@ -30,7 +30,7 @@ fn a_prompt_of_ten_megabytes_arrives_whole() {
     // As an argument it is too long for the system: said so, and nothing hangs.
     world.env.ok(&["task", "add", "u", "--id", "u", "--body-file", world.beside("body").to_str().unwrap()]);
     let ended = world.autopilot(&["--max-iterations", "1", "--", "echo", "{prompt}"]).code(1);
-    assert!(ended.stdout.contains("u is failed") && ended.stdout.contains("cannot start 'echo'"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("u is blocked: cannot start 'echo'"), "{}", ended.stdout);
     world.all_is_well();
 }
 
