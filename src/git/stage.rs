@@ -222,7 +222,10 @@ impl Repository {
                     finished += waiting.len();
                 }
             }
-            files::remove_trashed(&folder)?;
+            // All that it had has its names. Where files that are held open stay under a hidden name (FUSE), the folder does too.
+            if let Err(error) = files::remove_trashed(&folder) {
+                tracing::warn!(%error, "a folder of waiting objects stays for cleanup");
+            }
         }
         Ok(finished)
     }
