@@ -61,7 +61,7 @@ impl GateKind {
     }
 }
 
-/// What a human did to a task that waits at its claim gate for their word, in autopilot too.
+/// Why a task waits at its claim gate for a human's word, in autopilot too: mostly what a human did to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Held {
@@ -73,6 +73,8 @@ pub enum Held {
     Redirected,
     /// It was taken back.
     RolledBack,
+    /// Its workspace is broken, and what to do about that is for a human to say.
+    Broken,
 }
 
 impl Held {
@@ -82,6 +84,7 @@ impl Held {
             Self::Killed => "was killed",
             Self::Redirected => "was left for another task",
             Self::RolledBack => "was taken back",
+            Self::Broken => "has a workspace that nobody can work in",
         }
     }
 }

@@ -62,6 +62,13 @@ pub enum Wedge {
         /// Its short name.
         branch: String,
     },
+    /// An agent's workspace stands and cannot be captured: its task waits, others go on.
+    NotCaptured {
+        /// Where it is.
+        path: String,
+        /// Why.
+        why: String,
+    },
     /// No checkpoint can be made, and so nothing that makes one first can be done.
     NoCheckpoint {
         /// The code that verbs end with.
@@ -110,6 +117,7 @@ impl Wedge {
             Self::WorktreeMoved { .. } => "worktreeMoved",
             Self::LeftWorkspace { .. } => "leftWorkspace",
             Self::LeftBranch { .. } => "leftBranch",
+            Self::NotCaptured { .. } => "notCaptured",
             Self::NoCheckpoint { .. } => "noCheckpoint",
         }
     }
@@ -124,7 +132,7 @@ impl Wedge {
             | Self::LeftBranch { .. }
             | Self::NoCheckpoint { .. } => true,
             Self::NotTheWorktree { workspace, .. } => *workspace,
-            Self::DamagedWorktree { .. } | Self::WorktreeMoved { .. } => false,
+            Self::DamagedWorktree { .. } | Self::WorktreeMoved { .. } | Self::NotCaptured { .. } => false,
         }
     }
 
@@ -157,6 +165,9 @@ impl Wedge {
             }
             Self::LeftBranch { branch } => {
                 format!("'{branch}' has the name of a task's branch, and this state did not make it: that task cannot be claimed")
+            }
+            Self::NotCaptured { path, why } => {
+                format!("the workspace '{path}' cannot be captured, and no checkpoint holds it: {why}")
             }
             Self::NoCheckpoint { code, why, .. } => format!("no checkpoint can be made ({code}): {why}"),
         }
@@ -200,6 +211,10 @@ impl Wedge {
                 format!("git worktree remove --force '{path}' && git branch -D {branch}    throws its work away"),
             ]),
             Self::LeftBranch { branch } => by_hand(&[format!("git branch -m {branch} ANOTHER    keeps it under another name")]),
+            Self::NotCaptured { path, .. } => by_hand(&[
+                format!("git -C '{path}' status    shows what git says of it; put that right"),
+                "git axiom gate list    its task waits there".to_owned(),
+            ]),
             Self::NoCheckpoint { hints, .. } => by_hand(hints),
         }
     }
@@ -242,6 +257,7 @@ mod tests {
             Wedge::WorktreeMoved { path: text(), now_at: None },
             Wedge::LeftWorkspace { path: text(), branch: text() },
             Wedge::LeftBranch { branch: text() },
+            Wedge::NotCaptured { path: text(), why: text() },
             Wedge::NoCheckpoint { code: "X", why: text(), hints: vec![text()] },
         ];
         for wedge in all {

@@ -234,9 +234,18 @@ pub fn close_workspace(ctx: &mut Context, task: &CaseId) -> Result<()> {
     env::fault_point("merge.before-close");
     let trash = match ctx.repo.worktree_at(path)? {
         Some(entry) if entry.present && entry.locked.is_none() => {
-            keep_uncommitted(ctx, task, &workspace, &entry.worktree)?;
-            let aside = ctx.repo.plan_aside(&entry.worktree, &trash)?;
-            ctx.repo.put_aside(&aside)?;
+            match keep_uncommitted(ctx, task, &workspace, &entry.worktree) {
+                Ok(()) => {
+                    let aside = ctx.repo.plan_aside(&entry.worktree, &trash)?;
+                    ctx.repo.put_aside(&aside)?;
+                }
+                // What cannot be captured goes to the trash as it is, all of it.
+                Err(error) if !error.is_everybodys() => {
+                    tracing::warn!(%error, %task, "the workspace could not be captured, and is put aside as it is");
+                    ctx.repo.put_unused_aside(path, &trash)?;
+                }
+                Err(error) => return Err(error),
+            }
             Some(trash.display().to_string())
         }
         Some(_) | None => {

@@ -1,11 +1,11 @@
 //! Putting right what a crash left: the open operation, the checkpoint that was being made, half-made workspaces, git's lock
 //! files whose owner is provably dead. Doing it twice, or crashing in it, changes nothing more.
 
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::error::{Code, Result};
 use crate::ops::context::Context;
+use crate::ops::workspaces::{self, Condition};
 use crate::ops::{checkpoint, journal, live, mend, merge, rollback_task, tidy, trash};
 
 /// A lock file of git's is only looked at when it has been left alone for this long.
@@ -69,7 +69,7 @@ pub fn repair(context: &mut Context, humans: HumansOperation) -> Result<Repaired
                 None => format!("checkpoint {name} was never made, and is forgotten"),
             });
         }
-        mend_workspaces(context, &mut report)?;
+        mend_workspaces(context, &mut report, humans)?;
         close_merged(context, &mut report);
         close_settled(context, &mut report);
         heal_checkpoints(context, &mut report);
@@ -229,13 +229,29 @@ fn empty_trash(context: &Context, report: &mut Repaired) {
     }
 }
 
-fn mend_workspaces(context: &mut Context, report: &mut Repaired) -> Result<()> {
+fn mend_workspaces(context: &mut Context, report: &mut Repaired, humans: HumansOperation) -> Result<()> {
     use crate::git::Repair;
     let known: Vec<_> = context.state().restorable.workspaces.values().cloned().collect();
     for workspace in known {
-        let path = PathBuf::from(&workspace.path);
+        // A session leaves it to the gate of the task.
+        if humans != HumansOperation::Finish
+            && let Condition::ForAHuman(why) = workspaces::condition(context, &workspace)?
+        {
+            report.left.push(why);
+            continue;
+        }
         let trash = trash::fresh(context, "half-made")?;
-        let what = match context.repo.repair_workspace(&path, &trash)? {
+        let (repair, aside) = match workspaces::repaired(context, &workspace, &trash) {
+            Ok(repaired) => repaired,
+            // One agent's folder is no reason not to repair the others'.
+            Err(error) if !error.is_everybodys() => {
+                report.left.push(error.to_string());
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        report.left.extend(aside);
+        let what = match repair {
             Repair::Sound | Repair::Nothing => continue,
             Repair::Reconnected => "was connected to the repository again",
             Repair::PutAside => "was half-made and is put aside",

@@ -34,9 +34,17 @@ pub fn find(context: &Context) -> Result<Vec<Wedge>> {
     found.extend(left_over(context)?);
     // An interrupted operation is ended first; what can be captured is another thing afterwards.
     if context.state().record.open.is_none() {
-        found.extend(no_checkpoint(context));
+        let more = not_captured(context);
+        let is_named = |one: &Wedge| matches!(one, Wedge::NotCaptured { path, .. } if names(&found, path));
+        let more: Vec<Wedge> = more.into_iter().filter(|one| !is_named(one)).collect();
+        found.extend(more);
     }
     Ok(found)
+}
+
+/// Whether something else is said of a place already.
+fn names(found: &[Wedge], place: &str) -> bool {
+    found.iter().any(|one| matches!(one, Wedge::NotTheWorktree { path, .. } if path == place))
 }
 
 fn earlier_damage(context: &Context) -> Result<Option<Wedge>> {
@@ -67,7 +75,14 @@ fn worktrees(context: &Context) -> Result<Vec<Wedge>> {
         found.push(Wedge::DamagedWorktree { path, what, by_hand });
     }
     let is_damaged = |git_dir: &Path| damaged.iter().any(|one| one.is_at(git_dir));
-    for (git_dir, folder) in context.repo.linked()?.into_iter().filter(|(git_dir, _)| !is_damaged(git_dir)) {
+    let linked = context.repo.linked()?;
+    let is_damaged_at = |path: &Path| damaged.iter().any(|one| one.place() == path);
+    let is_listed = |path: &Path| linked.iter().any(|(_, folder)| folder == path) || is_damaged_at(path);
+    for path in workspaces.iter().filter(|path| !is_listed(path) && path.symlink_metadata().is_ok()) {
+        let (path, what) = (path.display().to_string(), "git does not list it".to_owned());
+        found.push(Wedge::NotTheWorktree { path, what, workspace: true });
+    }
+    for (git_dir, folder) in linked.into_iter().filter(|(git_dir, _)| !is_damaged(git_dir)) {
         let path = folder.display().to_string();
         let workspace = workspaces.contains(&folder.as_path());
         let what = match context.repo.whose(&folder)? {
@@ -79,9 +94,7 @@ fn worktrees(context: &Context) -> Result<Vec<Wedge>> {
                 continue;
             }
             Whose::Others(other) => format!("its .git names '{}'", other.git_dir.display()),
-            Whose::Unclaimed if folder.join(".git").symlink_metadata().is_ok_and(|meta| meta.is_dir()) => {
-                "a repository of its own is there".to_owned()
-            }
+            Whose::Unclaimed if context.repo.has_a_repository_in(&folder) => "a repository of its own is there".to_owned(),
             Whose::Unclaimed => "what is there has no .git that leads to this repository".to_owned(),
         };
         found.push(Wedge::NotTheWorktree { path, what, workspace });
@@ -120,9 +133,9 @@ fn left_over(context: &Context) -> Result<Vec<Wedge>> {
     Ok(found)
 }
 
-/// What keeps a checkpoint from being made, found out by making its captures.
-fn no_checkpoint(context: &Context) -> Option<Wedge> {
-    let tried = context.repo.identity().map(drop).and_then(|()| checkpoint::capture_all(context).map(drop));
+/// What keeps a checkpoint from being made, or a workspace out of it, found out by making the captures.
+fn not_captured(context: &Context) -> Vec<Wedge> {
+    let tried = context.repo.identity().map(drop).and_then(|()| checkpoint::capture_all(context));
     // Nothing names what was captured.
     context.repo.put_stage_away();
     let told = |error: Error| Wedge::NoCheckpoint {
@@ -133,5 +146,14 @@ fn no_checkpoint(context: &Context) -> Option<Wedge> {
             hints => hints.to_vec(),
         },
     };
-    tried.err().map(told)
+    match tried {
+        Err(error) => vec![told(error)],
+        Ok(captured) => {
+            let without = captured.coverage.into_iter().filter_map(|(path, one)| Some((path, one.not_captured?)));
+            let is_workspace =
+                |path: &str| context.state().restorable.workspaces.values().any(|workspace| workspace.path == path);
+            let without = without.filter(|(path, _)| is_workspace(path));
+            without.map(|(path, why)| Wedge::NotCaptured { path, why }).collect()
+        }
+    }
 }

@@ -8,7 +8,7 @@ use crate::domain::names::{RefName, RepoPath};
 use crate::domain::task_branches;
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::git::WorkspaceBranch;
+use crate::git::{Repair, Whose, WorkspaceBranch};
 use crate::ops::context::Context;
 use crate::ops::trash;
 
@@ -79,26 +79,93 @@ pub fn in_the_way_of_all(context: &Context) -> Result<Option<RefName>> {
 }
 
 /// Sees to it that a workspace announced in the log stands: made where it is missing, repaired where it is half-made, on
-/// its branch, which is made where it does not exist. A crash leaves something that the next call repairs.
+/// its branch, which is made where it does not exist. A crash leaves something that the next call repairs. Says where a repository
+/// is now that was in its folder.
 ///
 /// # Errors
 /// What `git worktree add` says, as codes; `BUSY`.
-pub fn ensure(context: &mut Context, workspace: &Workspace) -> Result<()> {
+pub fn ensure(context: &mut Context, workspace: &Workspace) -> Result<Option<String>> {
     let path = PathBuf::from(&workspace.path);
     let trash = trash::fresh(context, "half-made")?;
     context
         .with_operation_lock(|context| {
             exclude(context)?;
+            let aside = repaired(context, workspace, &trash)?.1;
             let repo = &context.repo;
-            repo.repair_workspace(&path, &trash)?;
             if repo.worktree_at(&path)?.is_some_and(|entry| entry.present) {
-                return Ok(());
+                return Ok(aside);
             }
             let branch = match repo.read_ref(&workspace.branch)? {
                 Some(_) => WorkspaceBranch::Existing(workspace.branch.clone()),
                 None => WorkspaceBranch::New { name: workspace.branch.clone(), base: workspace.base.clone() },
             };
-            repo.create_workspace(&path, &branch, &trash).map(drop)
+            repo.create_workspace(&path, &branch, &trash).map(|_| aside)
         })
         .map_err(|error: Error| error.context(format!("workspace '{}'", workspace.path)))
+}
+
+/// Repairs a workspace, and says where a repository is now that was in its folder. The caller holds the operation lock.
+///
+/// # Errors
+/// As [`crate::git::Repository::repair_workspace`].
+pub fn repaired(context: &Context, workspace: &Workspace, trash: &Path) -> Result<(Repair, Option<String>)> {
+    let path = Path::new(&workspace.path);
+    let had_one = has_its_own_repository(context, path);
+    let repair = context.repo.repair_workspace(path, trash)?;
+    let places = [trash.join("dot-git"), trash.join("folder/.git")];
+    let there = places.iter().find(|place| had_one && place.symlink_metadata().is_ok());
+    let words = |place: &PathBuf| {
+        format!("the repository that was in '{}', with its commits, is in '{}'", workspace.path, place.display())
+    };
+    Ok((repair, there.map(words)))
+}
+
+fn has_its_own_repository(context: &Context, path: &Path) -> bool {
+    let is_folder = path.join(".git").symlink_metadata().is_ok_and(|meta| meta.is_dir());
+    is_folder && context.repo.has_a_repository_in(path)
+}
+
+/// Whether an agent can work in its workspace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Condition {
+    /// It can.
+    Sound,
+    /// It cannot, and what is wrong can be put right without losing anything: see [`ensure`].
+    Mendable,
+    /// A human has to say what becomes of what is there.
+    ForAHuman(String),
+}
+
+/// Looks whether the folder of a workspace and our entry for it lead to each other. Nothing in it is waited for.
+///
+/// # Errors
+/// `IO_FAILED`, `GIT_FAILED`.
+pub fn condition(context: &Context, workspace: &Workspace) -> Result<Condition> {
+    let path = Path::new(&workspace.path);
+    if let Whose::Others(other) = context.repo.whose(path)? {
+        let there = other.git_dir.display();
+        return Ok(Condition::ForAHuman(format!("the .git of '{}' names another repository: '{there}'", workspace.path)));
+    }
+    if has_its_own_repository(context, path) {
+        return Ok(Condition::ForAHuman(format!(
+            "'{}' has a repository of its own: see 'git -C {} log --all'; approved, its .git goes to the trash and the files stay",
+            workspace.path, workspace.path
+        )));
+    }
+    let entry = context.repo.worktree_at(path)?;
+    Ok(if entry.is_some_and(|entry| entry.present) { Condition::Sound } else { Condition::Mendable })
+}
+
+/// Writes again what git says of a workspace where that is gone or damaged: what it is on, and its index. The files stay. Says
+/// what was done. The caller holds the operation lock.
+///
+/// # Errors
+/// `IO_FAILED`, `GIT_FAILED`.
+pub fn mend_contents(context: &Context, workspace: &Workspace) -> Result<Option<&'static str>> {
+    let (path, trash) = (PathBuf::from(&workspace.path), trash::fresh(context, "damaged")?);
+    if let Some(what) = context.repo.mend_registration(&path, &workspace.branch, &trash)? {
+        return Ok(Some(what));
+    }
+    let index = context.repo.mend_index(&path, &trash)?;
+    Ok(index.then_some("had a damaged index, which is made again from its commit"))
 }

@@ -19,6 +19,7 @@ mod another_boot;
 mod as_it_is;
 mod bad_input;
 mod copies;
+mod folder_tricks;
 mod gates;
 mod gits_own_files;
 mod going_back;

@@ -158,9 +158,12 @@ impl Supervisor<'_> {
         };
         let made = workspaces::ensure(self.context, &workspace);
         env::fault_point("claim.workspace-made");
-        if let Err(error) = made {
-            self.context.append(Event::WorkspaceClosed { task: case.id.clone(), trash: None })?;
-            return Err(error);
+        match made {
+            Ok(aside) => aside.into_iter().for_each(|what| self.tell(Notice::Recovered { what })),
+            Err(error) => {
+                self.context.append(Event::WorkspaceClosed { task: case.id.clone(), trash: None })?;
+                return Err(error);
+            }
         }
         Ok(workspace)
     }

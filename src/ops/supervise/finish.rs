@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use super::Supervisor;
 use super::notice::Notice;
 use crate::domain::agent::{IterationReport, Outcome, SilentEnd, Workspace};
-use crate::domain::case::Case;
+use crate::domain::case::{Case, Status};
 use crate::domain::event::{By, Event};
 use crate::domain::ids::{AgentId, Token};
 use crate::domain::names::Oid;
@@ -15,7 +15,7 @@ use crate::domain::outcome::{End, Halt, classify};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::{Leftovers, Skipped};
-use crate::ops::{output, repair};
+use crate::ops::{output, repair, workspaces};
 use crate::process::spec::ExitRecord;
 
 /// At most this many names of changed files are recorded.
@@ -46,12 +46,15 @@ impl Supervisor<'_> {
             return Err(Error::new(Code::Internal, format!("the iteration of {agent} has no beginning")));
         };
         let kept = self.keep_work(agent, &case, work.iteration, &from);
-        let (outcome, kept) = match kept {
-            Ok(kept) => (outcome, kept),
+        let (outcome, broken, kept) = match kept {
+            Ok(kept) => (outcome, None, kept),
             // A git that was killed with the agent leaves its lock; somebody else's is gone soon. The end is on record and
             // is taken up again.
             Err(error) if matches!(error.code(), Code::GitLocked | Code::Busy) => return self.finish_later(agent, &error),
-            Err(error) => (not_kept(end, outcome, error)?, Kept { to: from.clone(), files: Vec::new(), left_out: Vec::new() }),
+            Err(error) => {
+                let (outcome, broken) = self.not_committed(end, outcome, error, &case)?;
+                (outcome, broken, Kept { to: from.clone(), files: Vec::new(), left_out: Vec::new() })
+            }
         };
         env::fault_point("finish.leftovers-committed");
         let silent_end = match (end, &outcome) {
@@ -94,9 +97,43 @@ impl Supervisor<'_> {
             left_out: kept.left_out,
         });
         self.halted.remove(&token);
-        match halted {
-            Some(halted) => self.halt(agent, halted.how, halted.held),
-            None => self.context.store.save_snapshot(),
+        match (halted, broken) {
+            (Some(halted), _) => self.halt(agent, halted.how, halted.held),
+            (None, Some(why)) => self.hold_back(agent, &why),
+            (None, None) => self.context.store.save_snapshot(),
+        }
+    }
+
+    /// The outcome where the work could not be committed, and what a human has to look at before the next iteration, if anything.
+    fn not_committed(&mut self, end: &End, outcome: Outcome, error: Error, case: &Case) -> Result<(Outcome, Option<String>)> {
+        let outcome = not_kept(end, outcome, error)?;
+        if let Outcome::Blocked { reason } = &outcome
+            && *end != End::Unproved
+        {
+            let broken = (!self.mend_contents(case)?).then(|| reason.clone());
+            return Ok((Outcome::Unfinished { why: reason.clone() }, broken));
+        }
+        Ok((outcome, None))
+    }
+
+    /// Mends what git needs of a workspace, where its files are not what is wrong; says whether there was anything to mend.
+    fn mend_contents(&mut self, case: &Case) -> Result<bool> {
+        let Some(workspace) = self.context.state().restorable.workspaces.get(&case.id).cloned() else { return Ok(false) };
+        if !self.mended.insert(case.id.clone()) {
+            return Ok(false);
+        }
+        let mended = self.context.with_operation_lock(|context| workspaces::mend_contents(context, &workspace));
+        match mended {
+            Ok(Some(what)) => {
+                self.tell(Notice::Recovered { what: format!("the workspace '{}' {what}", workspace.path) });
+                Ok(true)
+            }
+            Ok(None) => Ok(false),
+            Err(error) if is_ours(error.code()) => Err(error),
+            Err(error) => {
+                self.warn(format!("the workspace '{}' was not mended: {error}", workspace.path));
+                Ok(false)
+            }
         }
     }
 
@@ -128,7 +165,7 @@ impl Supervisor<'_> {
         *failed += 1;
         if *failed >= MOST_UNSTARTED {
             self.unstarted.remove(agent);
-            return self.release_with_gate(agent, &error.to_string());
+            return self.release(agent, Status::Blocked, &error.to_string(), false);
         }
         self.warn(format!("{agent} could not be started, and is tried again: {error}"));
         match self.halted.remove(token) {

@@ -17,7 +17,8 @@ use crate::domain::signal::Signal;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};
-use crate::ops::{history, live, repair, texts, workspaces};
+use crate::ops::workspaces::{self, Condition};
+use crate::ops::{history, live, repair, texts};
 use crate::process::spec::{
     DEFAULT_OUTPUT_CAP, ExitRecord, KEEPER, KEEPER_LOCK, KeeperSpec, KeeperState, StateCheck, StopSignal, VERSION,
 };
@@ -51,10 +52,16 @@ impl Supervisor<'_> {
             return Err(Error::new(Code::Internal, format!("'{}' is active without a workspace", work.task)));
         };
         let Some(from) = self.context.repo.read_ref(&workspace.branch)? else {
-            return self.release_with_gate(agent, &format!("the branch '{}' is gone", workspace.branch.short()));
+            return self.hold_back(agent, &format!("the branch '{}' is gone", workspace.branch.short()));
         };
-        if !Path::new(&workspace.path).join(".git").exists() && !self.mend_workspace(agent, &workspace)? {
-            return Ok(());
+        match workspaces::condition(self.context, &workspace)? {
+            Condition::Sound => {}
+            Condition::Mendable => {
+                if !self.mend_workspace(agent, &workspace)? {
+                    return Ok(());
+                }
+            }
+            Condition::ForAHuman(why) => return self.hold_back(agent, &why),
         }
         if self.is_locked_by_git(agent, &workspace)? {
             return Ok(());
@@ -89,7 +96,10 @@ impl Supervisor<'_> {
     /// Makes a workspace again that the last iteration deleted or disconnected; says whether an iteration can begin.
     fn mend_workspace(&mut self, agent: &AgentId, workspace: &Workspace) -> Result<bool> {
         match workspaces::ensure(self.context, workspace) {
-            Ok(()) => Ok(true),
+            Ok(aside) => {
+                aside.into_iter().for_each(|what| self.tell(Notice::Recovered { what }));
+                Ok(true)
+            }
             Err(error) if matches!(error.code(), Code::IoFailed | Code::DiskFull | Code::Internal) => Err(error),
             Err(error) if matches!(error.code(), Code::Busy | Code::GitLocked) => {
                 self.back_off(agent.as_str());
@@ -97,7 +107,7 @@ impl Supervisor<'_> {
                 Ok(false)
             }
             Err(error) => {
-                self.release_with_gate(agent, &error.to_string())?;
+                self.hold_back(agent, &error.to_string())?;
                 Ok(false)
             }
         }

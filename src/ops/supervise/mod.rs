@@ -18,7 +18,7 @@ mod take_over;
 mod verify;
 
 use std::cell::OnceCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -137,6 +137,8 @@ struct Supervisor<'a> {
     backoffs: HashMap<String, Backoff>,
     /// How often in a row the merge of a task met that something changed meanwhile.
     unsettled: HashMap<CaseId, u32>,
+    /// Tasks whose workspace was mended once already: an agent that breaks it again waits.
+    mended: HashSet<CaseId>,
     /// Iterations that somebody wants to end.
     halted: HashMap<Token, Halted>,
     /// How often in a row the keepers of agents could not be started.
@@ -201,6 +203,7 @@ impl<'a> Supervisor<'a> {
             notes: BTreeMap::new(),
             backoffs: HashMap::new(),
             unsettled: HashMap::new(),
+            mended: HashSet::new(),
             halted: HashMap::new(),
             unstarted: HashMap::new(),
             ended_runs: Vec::new(),

@@ -66,7 +66,7 @@ impl Supervisor<'_> {
             }
             let commands = case.verify.clone();
             let Some(workspace) = self.context.state().restorable.workspaces.get(&work.task) else {
-                self.release_with_gate(agent, "its workspace is gone")?;
+                self.hold_back(agent, "its workspace is gone")?;
                 return Ok(true);
             };
             let job = verify::Job {
@@ -155,6 +155,8 @@ impl Supervisor<'_> {
         let Counts { retry, complete, held } = counts;
         let held = held.filter(|_| status == Status::Pending);
         let gate = held.and_then(|held| Gate::holding(&work.task, held, env::now()));
+        let details = if held == Some(Held::Broken) { vec![reason.to_owned()] } else { Vec::new() };
+        let gate = gate.map(|gate| Gate { details: details.clone(), ..gate });
         let opened = gate.as_ref().map(|gate| (gate.id.to_string(), gate.reason.clone()));
         let (reason_said, gate) = (reason.to_owned(), gate.map(Box::new));
         self.step(Event::WorkReleased { agent: agent.clone(), status, reason: reason_said, retry, complete, gate })?;
@@ -163,7 +165,7 @@ impl Supervisor<'_> {
         self.no_back_off(agent.as_str());
         self.tell(Notice::Released { agent: agent.clone(), task: work.task.clone(), status, reason: reason.to_owned() });
         if let Some((id, reason)) = opened {
-            self.tell(Notice::GateOpened { id, reason, details: Vec::new() });
+            self.tell(Notice::GateOpened { id, reason, details });
         }
         self.context.store.save_snapshot()?;
         let every = self.context.config.checkpoints.periodic;
@@ -176,8 +178,8 @@ impl Supervisor<'_> {
         Ok(())
     }
 
-    /// Frees the agent because something is broken that a human has to look at.
-    pub(super) fn release_with_gate(&mut self, agent: &AgentId, why: &str) -> Result<()> {
-        self.release(agent, Status::Blocked, why, false)
+    /// Frees the agent because its workspace is broken: the task waits behind a gate, and others go on.
+    pub(super) fn hold_back(&mut self, agent: &AgentId, why: &str) -> Result<()> {
+        self.release_with(agent, Status::Pending, why, Counts { retry: false, complete: None, held: Some(Held::Broken) })
     }
 }
