@@ -42,7 +42,7 @@ fn a_first_use() {
     progress:  0%
     added:     2026-01-13 12:00:01
 
-    cargo new parser
+      cargo new parser
     --- exit 0
     ");
     insta::assert_snapshot!(env.axiom(&["task", "show", "task-002"]), @r"

@@ -127,11 +127,16 @@ impl Repository {
             let id = Oid::new(head.split(' ').nth(1)?).ok()?;
             Some(StashEntry { id, message: message.to_owned() })
         };
-        let mut entries: Vec<StashEntry> = lines.iter().rev().filter_map(entry).collect();
-        // One that somebody made without a log.
-        let is_alone = entries.is_empty() && self.common_dir().join(STASH).is_file();
-        let top = if is_alone { self.read_ref(&RefName::new(STASH))? } else { None };
-        entries.extend(top.map(|id| StashEntry { id, message: String::new() }));
+        self.with_top(lines.iter().rev().filter_map(entry).collect())
+    }
+
+    /// With the entry that the ref names, on top, where its log does not: that was made without one, or lost it
+    /// (`git reflog expire`). It may be packed.
+    fn with_top(&self, mut entries: Vec<StashEntry>) -> Result<Vec<StashEntry>> {
+        let top = self.read_ref(&RefName::new(STASH))?.filter(|top| entries.iter().all(|entry| entry.id != *top));
+        if let Some(id) = top {
+            entries.insert(0, StashEntry { id, message: String::new() });
+        }
         Ok(entries)
     }
 
@@ -142,7 +147,7 @@ impl Repository {
             let (id, message) = line.split_once(' ').unwrap_or((line, ""));
             Ok(StashEntry { id: Oid::new(id)?, message: message.to_owned() })
         };
-        text.lines().map(entry).collect()
+        self.with_top(text.lines().map(entry).collect::<Result<_>>()?)
     }
 
     /// How the packed refs are told apart from what they were; `None` where there is no plain file.

@@ -162,6 +162,26 @@ impl<'a> Trash<'a> {
         Ok(None)
     }
 
+    /// Makes the folders for what will be taken to this set, durably: a folder that a power loss takes away takes along what was
+    /// moved into it.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`.
+    pub fn make_room<'p>(&self, set: Set, paths: impl Iterator<Item = &'p RepoPath>) -> Result<()> {
+        let mut is_new = false;
+        for path in paths {
+            let place = self.copy(set, 0, path);
+            let Some(folder) = place.parent().filter(|folder| !folder.is_dir()) else { continue };
+            match files::create_dirs_unsynced(folder) {
+                Ok(()) => is_new = true,
+                Err(error) if error.code() == Code::DiskFull => return Err(error),
+                // A file of an earlier time stands there: the next copy gets it.
+                Err(_) => {}
+            }
+        }
+        if is_new { files::sync_file_system(self.folder) } else { Ok(()) }
+    }
+
     /// Moves what is at `path` below `root` here, and returns where it is now; `None` where nothing was there. The caller
     /// syncs the folders once, when everything is moved.
     ///
@@ -183,7 +203,8 @@ impl<'a> Trash<'a> {
         for number in 0..COPIES {
             let to = self.copy(set, number, path);
             // A file in this copy may stand where a folder is needed: then the next one.
-            let made = to.parent().map_or(Ok(()), files::create_dirs_unsynced);
+            // There already, but where something comes twice.
+            let made = to.parent().map_or(Ok(()), files::create_dir_all);
             if made.is_ok() && files::rename_no_replace(&from, &to)? {
                 return Ok(Some(to));
             }

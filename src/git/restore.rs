@@ -227,6 +227,7 @@ impl Repository {
             work.ready_all(&plan).map_err(vanished)?;
         }
         env::fault_point("git.restore-begin");
+        work.make_room(&plan).map_err(vanished)?;
         work.remove_all(&plan)?;
         work.make_way_for_submodules()?;
         work.place_all(&plan)?;

@@ -51,6 +51,23 @@ impl Ready {
 }
 
 impl Work<'_> {
+    /// Makes the folders of the trash into which files will go.
+    pub fn make_room(&self, plan: &[Planned<'_>]) -> Result<()> {
+        let goes = |planned: &&Planned<'_>| match planned.step {
+            Step::Remove | Step::Swap => true,
+            Step::Place | Step::Done | Step::Conflict | Step::Leave => false,
+        };
+        self.trash.make_room(self.set(), plan.iter().filter(goes).map(|planned| planned.path))
+    }
+
+    /// Which files of the trash those are that are taken away now.
+    fn set(&self) -> Set {
+        match self.attempt {
+            Attempt::First | Attempt::Again => Set::Found,
+            Attempt::Back => Set::PutThere,
+        }
+    }
+
     /// Moves away what the target lacks, then folders that became empty.
     pub fn remove_all(&mut self, plan: &[Planned<'_>]) -> Result<()> {
         let mut folders = BTreeSet::new();
@@ -175,11 +192,7 @@ impl Work<'_> {
     /// was the right one.
     fn take_away(&mut self, planned: &Planned<'_>) -> Result<bool> {
         env::fault_point("git.restore-before-trash");
-        let set = match self.attempt {
-            Attempt::First | Attempt::Again => Set::Found,
-            Attempt::Back => Set::PutThere,
-        };
-        let Some(moved) = self.trash.take_to(set, self.root, planned.path)? else { return Ok(false) };
+        let Some(moved) = self.trash.take_to(self.set(), self.root, planned.path)? else { return Ok(false) };
         env::fault_point("git.restore-in-trash");
         if Some(Stamp::at(&moved)?) == planned.stamp {
             return Ok(true);

@@ -21,11 +21,25 @@ impl Repository {
         }
         self.sync_objects()?;
         env::fault_point("git.before-stash");
-        let main = self.main_worktree()?;
-        let git = self.git_in(&main).writing().args(["stash", "store", "-q", "-m", entry.message.as_str()]);
-        git.arg(entry.id.as_str()).run_ok()?;
+        self.log_the_top()?;
+        self.store(entry)?;
         env::fault_point("git.after-stash");
         self.sync_stash()
+    }
+
+    fn store(&self, entry: &StashEntry) -> Result<()> {
+        let main = self.main_worktree()?;
+        let git = self.git_in(&main).writing().args(["stash", "store", "-q", "-m", entry.message.as_str()]);
+        git.arg(entry.id.as_str()).run_ok().map(drop)
+    }
+
+    /// The entry on top may stand in no log (`git reflog expire`): the next one would take its place without a trace. It is
+    /// stored again, which logs it. A crash between the two leaves it to the checkpoint that was made before.
+    fn log_the_top(&self) -> Result<()> {
+        let Some(top) = self.stash()?.into_iter().next().filter(|top| top.message.is_empty()) else { return Ok(()) };
+        let main = self.main_worktree()?;
+        self.git_in(&main).writing().args(["update-ref", "-d", STASH, top.id.as_str()]).run_ok()?;
+        self.store(&StashEntry { message: "without a log".to_owned(), ..top })
     }
 
     /// Takes an entry out of the stash, durably; nothing is done where it is not in there. The others stay in their order.
@@ -68,6 +82,30 @@ impl Repository {
 #[cfg(test)]
 mod tests {
     use super::super::scratch::Scratch;
+    use super::*;
+
+    #[test]
+    fn one_whose_log_is_gone_is_an_entry_and_stays_one() {
+        for kind in [&[][..], &["--ref-format=reftable"]] {
+            let scratch = Scratch::new(kind);
+            for text in ["one", "two"] {
+                scratch.write("a.txt", text.as_bytes());
+                scratch.git(&["stash", "push", "-q", "-m", text]);
+            }
+            let repo = scratch.repo();
+            let all = repo.stash().unwrap();
+            let ids = |repo: &Repository| repo.stash().unwrap().into_iter().map(|entry| entry.id).collect::<Vec<_>>();
+            repo.take_from_stash(&all[1].id).unwrap();
+            scratch.git(&["reflog", "expire", "--expire=now", "--all"]);
+            scratch.git(&["pack-refs", "--all"]);
+            assert_eq!(ids(&repo), [all[0].id.clone()], "packed, and in no log");
+            repo.store_in_stash(&all[1]).unwrap();
+            assert_eq!(ids(&repo), [all[1].id.clone(), all[0].id.clone()]);
+            repo.take_from_stash(&all[1].id).unwrap();
+            assert_eq!(ids(&repo), [all[0].id.clone()]);
+            assert_eq!(scratch.git(&["rev-parse", "refs/stash"]), all[0].id.as_str());
+        }
+    }
 
     #[test]
     fn entries_go_and_come_back_and_the_others_stay_in_their_order() {

@@ -123,7 +123,7 @@ fn output_is_given_back_byte_by_byte() {
     let live = world.start_autopilot(&[]);
     world.wait_for_file("begun");
     let follow = crate::session_support::Live::start(
-        world.env.axiom_command(&world.env.repo(), ["output", "--follow", "t"]),
+        world.env.axiom_command(&world.env.repo(), ["output", "--raw", "--follow", "t"]),
         world.env.root(),
         "follow",
     );
@@ -135,9 +135,11 @@ fn output_is_given_back_byte_by_byte() {
     follow.wait().code(0);
     let expected = b"one\n\xff\xfe two\r\nno line end until now";
     let printed = |args: &[&str]| world.env.axiom_command(&world.env.repo(), args).output().unwrap().stdout;
-    for output in
-        [printed(&["output", "t"]), printed(&["output", "agent-001"]), std::fs::read(world.beside("follow.out")).unwrap()]
-    {
+    for output in [
+        printed(&["output", "--raw", "t"]),
+        printed(&["output", "--raw", "agent-001"]),
+        std::fs::read(world.beside("follow.out")).unwrap(),
+    ] {
         // The two channels are two pipes: what came first between them is not known for certain.
         let text = String::from_utf8_lossy(&output).replacen("err\n", "", 1);
         assert_eq!(text, String::from_utf8_lossy(expected));

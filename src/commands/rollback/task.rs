@@ -24,7 +24,8 @@ use crate::ops::supervise::Options;
 The task's commits are those that name it, by an 'Axiom-Task:' trailer or by '#TASK @AGENT' in
 the subject, what merges that name it took in, and what its iterations are recorded to have
 made. They are reverted, newest first; nothing is rewritten. The task is then to be done again,
-on a fresh branch, once its claim gate is approved. A conflict changes nothing, and is listed with the commits behind it.
+on a fresh branch, once its claim gate is approved. A conflict changes nothing, and is listed
+with the commits behind it.
 
 With --resolve a conflict gets a worktree of its own, in which git waits in the middle of the
 revert. Settle it there (edit, 'git add', 'git revert --continue'), then give the same command

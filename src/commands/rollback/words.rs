@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::parts::Parts;
 use crate::cli::screen::Screen;
+use crate::cli::visible::quoted;
 use crate::cli::words::{said, time};
 use crate::commands::checkpoint::only_text;
 use crate::domain::names::RefName;
@@ -22,7 +23,10 @@ pub(super) fn people(preview: &Preview, goes: &str) -> String {
     let which = format!("checkpoint {} ({})", preview.checkpoint, time(preview.created_at));
     let mut parts = match preview.paths.as_slice() {
         [] => Parts::below(&format!("{goes} back to {which}{place}:{only}")),
-        [one] => Parts::below(&format!("{goes} back to {which} with '{one}'{place}, all else stays:{only}")),
+        [one] => {
+            let one = if one.as_bytes().is_empty() { "all files".to_owned() } else { format!("'{}'", quoted(one.as_bytes())) };
+            Parts::below(&format!("{goes} back to {which} with {one}{place}, all else stays:{only}"))
+        }
         all => Parts::below(&format!("{goes} back to {which} with {} paths{place}, all else stays:{only}", all.len())),
     };
     parts.add("agent stopped", "agents stopped", agents(&preview.agents));

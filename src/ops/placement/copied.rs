@@ -118,5 +118,8 @@ fn move_aside(from: &Path, to: &Path) -> Result<()> {
     if let Some(above) = to.parent() {
         files::create_dir_all(above)?;
     }
-    files::rename(from, to)
+    if files::move_whole(from, to)? {
+        return Ok(());
+    }
+    Err(Error::new(Code::InTheWay, format!("'{}' is there already", to.display())).hint("run the command again"))
 }

@@ -150,6 +150,7 @@ impl NotRestored {
             "nestedRepositories" => "a repository of its own",
             "special" => "no file",
             "unreadable" => "it could not be read",
+            "sparse" => "outside the sparse checkout: git sparse-checkout add brings it back",
             "refusedNames" => "git refuses its name",
             other => other,
         };

@@ -7,13 +7,13 @@ use crate::domain::names::RepoPath;
 use crate::domain::operation::{Operation, OperationKind};
 use crate::domain::path_set::PathSet;
 use crate::error::{Code, Error, Result};
-use crate::git::Worktree;
+use crate::git::{Worktree, WorktreeCapture};
 use crate::ops::checkpoint::{self, Captured};
 use crate::ops::context::Context;
 
 use super::one_worktree::{Both, find};
 use super::plan::{Plan, kept};
-use super::preview::Preview;
+use super::preview::{NotRestored, Preview};
 use super::worktree::{Then, add_worktree, head_state, worktree_change};
 
 /// Plans bringing back `paths`, from what was captured just now. A path stands for all that is below it.
@@ -41,6 +41,7 @@ pub(super) fn make(
     let head = head_state(&both.now.capture.head);
     let coverage = both.coverage(document, &text);
     let then = Then { capture: &both.capture, head, coverage, only: Some(&only) };
+    preview.not_restored.extend(outside(&both.now.capture, &text, &only));
     let change = worktree_change(ctx, text, (both.now, both.now_capture.clone()), then, &mut preview)?;
     add_worktree(ctx, change, &both.now.capture, &mut operation, &mut preview)?;
     operation.kept = kept(ctx, &operation)?;
@@ -70,16 +71,27 @@ fn in_one_worktree<'c>(captured: &'c Captured, paths: &[PathBuf]) -> Result<(&'c
     }
 }
 
+/// What a sparse checkout leaves out does not come back into it.
+fn outside(now: &WorktreeCapture, worktree: &str, only: &PathSet) -> Vec<NotRestored> {
+    let left_out = now.extras.index.skip_worktree.iter().filter(|path| only.covers(path));
+    let is_gone = |path: &&RepoPath| Path::new(worktree).join(path.to_path()).symlink_metadata().is_err();
+    let line = |path: &RepoPath| NotRestored { worktree: worktree.to_owned(), path: path.clone(), why: "sparse" };
+    left_out.filter(is_gone).map(line).collect()
+}
+
 /// A name that fits nothing was mistyped.
 fn name_something(ctx: &Context, record: &CheckpointRecord, both: &Both<'_>, named: &[RepoPath]) -> Result<()> {
     let then = ctx.repo.capture_parts(&both.capture)?.files;
     for path in named.iter().filter(|path| !path.as_bytes().is_empty()) {
+        let is_there = both.now.worktree.path().join(path.to_path()).symlink_metadata().is_ok();
         if !ctx.repo.is_in_tree(&then, path)? && !ctx.repo.is_in_tree(&both.now.capture.tree, path)? {
-            return Err(Error::new(
-                Code::InvalidInput,
-                format!("neither checkpoint '{}' nor the worktree has '{path}'", record.name),
-            )
-            .hint(format!("git ls-tree -r --name-only {}    lists what it has", both.capture.short())));
+            let error = if is_there {
+                Error::new(Code::InvalidInput, format!("checkpoint '{}' does not hold '{path}'", record.name))
+                    .why("it is ignored or excluded, in a repository of its own, or behind a link")
+            } else {
+                Error::new(Code::InvalidInput, format!("neither checkpoint '{}' nor the worktree has '{path}'", record.name))
+            };
+            return Err(error.hint(format!("git ls-tree -r --name-only {}    lists what it has", both.capture.short())));
         }
     }
     Ok(())
