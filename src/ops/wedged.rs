@@ -9,7 +9,9 @@ use crate::domain::wedge::Wedge;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::git::{Head, Owner, Whose, named_by};
+use crate::ops::checkpoint::Captured;
 use crate::ops::context::Context;
+use crate::ops::placement::Purpose;
 use crate::ops::repair::LOCK_AGE;
 use crate::ops::{checkpoint, log_recovery, rollback_task, workspaces};
 
@@ -135,9 +137,7 @@ fn left_over(context: &Context) -> Result<Vec<Wedge>> {
 
 /// What keeps a checkpoint from being made, or a workspace out of it, found out by making the captures.
 fn not_captured(context: &Context) -> Vec<Wedge> {
-    let tried = context.repo.identity().map(drop).and_then(|()| checkpoint::capture_all(context));
-    // Nothing names what was captured.
-    context.repo.put_stage_away();
+    let tried = context.repo.identity().map(drop).and_then(|()| captured_apart(context));
     let told = |error: Error| Wedge::NoCheckpoint {
         code: error.code().as_str(),
         why: error.to_string(),
@@ -156,4 +156,12 @@ fn not_captured(context: &Context) -> Vec<Wedge> {
             without.map(|(path, why)| Wedge::NotCaptured { path, why }).collect()
         }
     }
+}
+
+/// The captures that a checkpoint would make, in a repository of their own: nothing names them, so what they wrote goes with
+/// it, and never waits for its name beside what the repairs write.
+fn captured_apart(context: &Context) -> Result<Captured> {
+    let mut apart = Context::open(context.repo.main_worktree()?.path(), Purpose::Look)?;
+    apart.config = context.config.clone();
+    checkpoint::capture_all(&apart)
 }
