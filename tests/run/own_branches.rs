@@ -29,7 +29,8 @@ fn a_branch_of_the_users_is_not_taken_for_a_task_s() {
     // The way on that it names.
     world.env.git(&["branch", "-m", "axiom/t", "mine"]);
     world.env.axiom(&["task", "unblock", "t"]);
-    world.autopilot(&[]).code(0);
+    // What was taken back waits for a human.
+    world.autopilot(&["--retry"]).code(0);
     assert_eq!(world.env.read("w.txt"), "work\n");
     assert_eq!(world.env.git(&["rev-parse", "mine"]), mine);
     world.all_is_well();
