@@ -22,7 +22,8 @@ use crate::store::rebuild::Source;
 Without --yes it only looks, and says what it would do; what no program can do for you is named
 with the commands that do it. 'git axiom run' does the same repairs when it starts, but for a
 rollback or undo that was interrupted: that waits for 'recover --yes', or for
-'git axiom rollback --continue' or '--abort'. Agents that still run go on; the next 'git axiom run' takes them over.")]
+'git axiom rollback --continue' or '--abort'. Agents that still run go on; the next 'git axiom
+run' takes them over.")]
 pub struct Recover {
     /// Do every safe repair; with --from, begin anew without being asked
     #[arg(long, short)]
