@@ -91,9 +91,18 @@ pub fn foretold(place: &Place, before: &World, after: &World, dry: &Run) {
         named.difference(&changed).filter(there).filter(|path| !goes_whole(before, after, path)).collect();
     assert!(unchanged.is_empty(), "{}named by the dry run, and not changed: {unchanged:?}\n{dry}", place.story());
     for name in keys(&before.refs, &after.refs) {
-        if before.refs.get(name) != after.refs.get(name) {
+        // The stash is named entry by entry.
+        if name != "refs/stash" && before.refs.get(name) != after.refs.get(name) {
             assert!(all.contains(name.as_str()), "{}{name} changed, and the dry run did not name it\n{dry}", place.story());
         }
+    }
+    let [was, is]: [BTreeSet<&String>; 2] = [&before.stash, &after.stash].map(|stash| stash.iter().collect());
+    for id in was.symmetric_difference(&is) {
+        assert!(
+            all.contains(id.as_str()),
+            "{}stash entry {id} came or went, and the dry run did not name it\n{dry}",
+            place.story()
+        );
     }
     for id in keys(&before.tasks, &after.tasks) {
         if before.tasks.get(id) != after.tasks.get(id) {
