@@ -243,7 +243,7 @@ impl Repository {
     fn write_raw(&self, worktree: &Worktree, paths: &[RepoPath]) -> Result<Vec<Oid>> {
         let mut input = Vec::new();
         for path in paths {
-            quote(path, &mut input);
+            quote(path.as_bytes(), &mut input);
             input.push(b'\n');
         }
         let git = self.git_in(worktree).making_objects();

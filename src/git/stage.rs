@@ -17,6 +17,7 @@ use crate::files::{self, FileLock, LockAttempt};
 use super::durability::sync_file_system;
 use super::index_file::ScratchFolder;
 use super::repository::Repository;
+use super::staging::quote;
 
 /// The file that shows, by its lock, that the folder has an owner.
 const OWNED: &str = "owned";
@@ -392,15 +393,8 @@ fn quoted(path: &Path) -> Vec<u8> {
     if !bytes.iter().any(|byte| matches!(byte, b':' | b'"' | b'\\' | b'\n')) && !bytes.starts_with(b"#") {
         return bytes.to_vec();
     }
-    let mut quoted = vec![b'"'];
-    for byte in bytes {
-        match byte {
-            b'"' | b'\\' => quoted.extend_from_slice(&[b'\\', *byte]),
-            b'\n' => quoted.extend_from_slice(b"\\n"),
-            _ => quoted.push(*byte),
-        }
-    }
-    quoted.push(b'"');
+    let mut quoted = Vec::with_capacity(bytes.len() + 2);
+    quote(bytes, &mut quoted);
     quoted
 }
 

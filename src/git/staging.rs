@@ -114,7 +114,7 @@ pub(super) fn hash_here(r: &Repository, worktree: &Worktree, paths: &[&RepoPath]
 fn hashes(git: Git<'_>, paths: &[&RepoPath]) -> Result<Vec<Oid>> {
     let mut input = Vec::new();
     for path in paths {
-        quote(path, &mut input);
+        quote(path.as_bytes(), &mut input);
         input.push(b'\n');
     }
     let output = git.args(["hash-object", "--stdin-paths"]).stdin(input).run()?;
@@ -132,9 +132,9 @@ fn hashes(git: Git<'_>, paths: &[&RepoPath]) -> Result<Vec<Oid>> {
 }
 
 /// A path in double quotes, as git reads it from a line.
-pub(super) fn quote(path: &RepoPath, line: &mut Vec<u8>) {
+pub(super) fn quote(path: &[u8], line: &mut Vec<u8>) {
     line.push(b'"');
-    for byte in path.as_bytes() {
+    for byte in path {
         match byte {
             b'"' | b'\\' => line.extend_from_slice(&[b'\\', *byte]),
             0..0x20 | 0x7f => line.extend_from_slice(format!("\\{byte:03o}").as_bytes()),
