@@ -7,6 +7,7 @@
 #![allow(dead_code, clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod fixed;
+pub mod random;
 mod run;
 
 use std::ffi::OsStr;

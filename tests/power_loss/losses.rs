@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::common::random::Random;
 use crate::disk::{Left, Loose, Moment, What};
 use crate::model::{Event, Recording};
 
@@ -111,19 +112,5 @@ impl Window<'_> {
                 [random.below(7) as usize];
         }
         loss
-    }
-}
-
-/// Numbers that a seed determines (splitmix64).
-pub struct Random(pub u64);
-
-impl Random {
-    /// The next number below `limit`.
-    pub fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % limit
     }
 }

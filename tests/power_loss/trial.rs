@@ -6,8 +6,9 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use crate::common::random::Random;
 use crate::disk::{Left, What};
-use crate::losses::{Loss, Random, Window, windows};
+use crate::losses::{Loss, Window, windows};
 use crate::model::{Disk, Event, Node, Recording};
 use crate::oracle::{Facts, Faults, Oracle};
 use crate::replay::{Replay, sees_only_its_own};

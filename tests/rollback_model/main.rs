@@ -7,6 +7,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
 mod model;
+#[path = "../common/random.rs"]
+mod random;
 mod real;
 #[path = "../support/mod.rs"]
 mod support;
@@ -14,6 +16,7 @@ mod support;
 use std::process::Command;
 
 use model::{Model, Step};
+use random::Random;
 use real::Real;
 
 /// Rows that a test run tells.
@@ -70,23 +73,4 @@ fn tell(seed: u64) {
         model.take(&step, &real, &told);
     }
     real.nothing_is_lost(&|| format!("AXIOM_MODEL_SEED={seed}: {}", story.join(", ")));
-}
-
-/// Splitmix64.
-struct Random(u64);
-
-impl Random {
-    /// Mixed first: the numbers of seed + 1 would be those of the seed, one further.
-    fn of(seed: u64) -> Self {
-        let mut one = Self(seed.wrapping_mul(0xD134_2543_DE82_EF95) ^ 0x5851_F42D_4C95_7F2D);
-        Self(one.below(u64::MAX))
-    }
-
-    fn below(&mut self, below: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut word = self.0;
-        word = (word ^ (word >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        word = (word ^ (word >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (word ^ (word >> 31)) % below
-    }
 }

@@ -11,6 +11,7 @@ mod world;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+pub use crate::common::random::Random;
 pub use live::Live;
 #[allow(unused_imports)] // not every test binary that includes this needs both
 pub use world::{UsersThings, World};
@@ -43,9 +44,6 @@ pub fn several_at_a_time<T: Send>(work: Vec<T>, each: impl Fn(T) + Sync) {
     });
 }
 
-/// Numbers that a seed determines (splitmix64).
-pub struct Random(pub u64);
-
 impl Random {
     /// The seed of `AXIOM_CHAOS_SEED`, or one of the clock; printed, so that a failure can be repeated.
     pub fn seeded(what: &str) -> Self {
@@ -54,15 +52,6 @@ impl Random {
         let seed = given.unwrap_or_else(clock);
         println!("{what}: AXIOM_CHAOS_SEED={seed}");
         Self(seed)
-    }
-
-    /// The next number below `limit`.
-    pub fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % limit
     }
 }
 
