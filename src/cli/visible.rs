@@ -6,7 +6,6 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::path::Path;
 
 /// Text of several lines: line ends and tabs stay, every other control character and mark that cannot be seen is shown.
 pub fn text(text: &str) -> Cow<'_, str> {
@@ -67,12 +66,6 @@ pub fn unfinished(bytes: &[u8]) -> usize {
 }
 
 /// A path as git writes it: as it is, or in double quotes with C escapes where it holds what cannot be shown as it is.
-pub fn path(path: &Path) -> String {
-    use std::os::unix::ffi::OsStrExt;
-    quoted(path.as_os_str().as_bytes())
-}
-
-/// As [`path`], for a path in a repository.
 pub fn quoted(path: &[u8]) -> String {
     let plain = std::str::from_utf8(path).ok().filter(|text| !text.chars().any(|c| is_hidden(c) || matches!(c, '"' | '\\')));
     if let Some(plain) = plain {

@@ -68,21 +68,35 @@ pub struct Work {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silent_end: Option<SilentEnd>,
     /// How often in a row it has ended so.
-    #[serde(default, skip_serializing_if = "is_none_yet")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub same_ends: u32,
     /// Signals of the newest iteration that are in the log: a supervisor that takes it over goes on after them.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub signals: u64,
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
-fn is_zero(number: &u64) -> bool {
-    *number == 0
+impl Work {
+    /// A claim, before its first iteration. `last` is how the task's last iteration ended, where that still counts.
+    pub fn claimed(task: CaseId, last: Option<Outcome>, at: Timestamp) -> Self {
+        Self {
+            task,
+            iteration: 0,
+            stage: Stage::Between { last },
+            claimed_at: at,
+            last_activity: at,
+            from: None,
+            exit_completes: false,
+            progress: None,
+            phase: None,
+            silent_end: None,
+            same_ends: 0,
+            signals: 0,
+        }
+    }
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
-fn is_none_yet(number: &u32) -> bool {
-    *number == 0
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// Where in an iteration an agent's work is.

@@ -149,10 +149,14 @@ pub struct TaskChange {
 }
 
 impl TaskChange {
+    /// A change of its status, and of nothing else.
+    pub fn of_status(id: CaseId, from: Status, to: Status) -> Self {
+        Self { id, from, to, unmerged: false, merged_again: false, edited: false }
+    }
+
     /// How people see that a case changes; `None` where they do not.
     pub fn between(old: &Case, new: &Case) -> Option<Self> {
-        let mut change =
-            Self { id: old.id.clone(), from: old.status, to: new.status, unmerged: false, merged_again: false, edited: false };
+        let mut change = Self::of_status(old.id.clone(), old.status, new.status);
         for field in CaseChange::between(old, new) {
             match field {
                 CaseChange::Merged(merged) => {

@@ -186,8 +186,7 @@ pub fn to_checkpoint(ctx: &mut Context, wish: Wish<'_>, stop: bool) -> Result<Ro
         match (done.preview.tasks.iter_mut().find(|line| line.id == *task), to) {
             (Some(line), _) => line.from = Status::Active,
             (None, Some(to)) => {
-                let (id, from) = (task.clone(), Status::Active);
-                done.preview.tasks.push(TaskChange { id, from, to, unmerged: false, merged_again: false, edited: false });
+                done.preview.tasks.push(TaskChange::of_status(task.clone(), Status::Active, to));
             }
             (None, None) => {}
         }

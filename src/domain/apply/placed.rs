@@ -37,7 +37,7 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use crate::domain::agent::{Agent, Stage, Work, Workspace};
+    use crate::domain::agent::{Agent, Work, Workspace};
     use crate::domain::case::{Case, Kind, Status};
     use crate::domain::ids::{AgentId, CaseId, TxnId};
     use crate::domain::names::{Oid, RefName};
@@ -69,20 +69,7 @@ mod tests {
             created_at: Timestamp::UNIX_EPOCH,
         };
         state.restorable.cases.insert(task.clone(), case);
-        let work = Work {
-            task: task.clone(),
-            iteration: 1,
-            stage: Stage::Between { last: None },
-            claimed_at: Timestamp::UNIX_EPOCH,
-            last_activity: Timestamp::UNIX_EPOCH,
-            from: None,
-            exit_completes: false,
-            progress: None,
-            phase: None,
-            silent_end: None,
-            same_ends: 0,
-            signals: 0,
-        };
+        let work = Work { iteration: 1, ..Work::claimed(task.clone(), None, Timestamp::UNIX_EPOCH) };
         state.restorable.agents.insert(agent.clone(), Agent { id: agent.clone(), work: Some(work) });
         let (path, branch) = ("/a/.worktrees/ed-001-t".into(), RefName::branch("axiom/t"));
         state.restorable.workspaces.insert(task.clone(), Workspace { agent, path, branch: branch.clone(), base: oid() });

@@ -23,20 +23,7 @@ impl State {
         if self.restorable.agents.get(agent).is_some_and(|agent| agent.work.is_some()) {
             return refuse(Code::InvalidTransition, format!("agent '{agent}' is busy"));
         }
-        let work = Work {
-            task: task.clone(),
-            iteration: 0,
-            stage: Stage::Between { last: complete.then_some(Outcome::Complete) },
-            claimed_at: at,
-            last_activity: at,
-            from: None,
-            exit_completes: false,
-            progress: None,
-            phase: None,
-            silent_end: None,
-            same_ends: 0,
-            signals: 0,
-        };
+        let work = Work::claimed(task.clone(), complete.then_some(Outcome::Complete), at);
         self.restorable.agents.insert(agent.clone(), Agent { id: agent.clone(), work: Some(work) });
         if let Some(case) = self.restorable.cases.get_mut(task) {
             case.status = Status::Active;

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use crate::domain::checkpoint::Coverage;
 use crate::domain::names::{Oid, RepoPath};
+use crate::domain::path_set::PathSet;
 use crate::error::Result;
 use crate::git::{TreeChange, WorktreeCapture};
 use crate::ops::checkpoint::capture_options;
@@ -31,8 +32,7 @@ pub(super) fn excluded_now(ctx: &Context, now: &WorktreeCapture, index: &Oid, ch
 /// What was there when the checkpoint was made, is not held by it, and is there no more; then what is excluded. Of long lists only
 /// what the coverage names is looked for.
 pub(super) fn not_restored(worktree: &str, coverage: Option<&Coverage>, excluded: &[RepoPath]) -> Vec<NotRestored> {
-    let line = |path: &RepoPath, why| NotRestored { worktree: worktree.to_owned(), path: path.clone(), why };
-    let mut lines: Vec<NotRestored> = excluded.iter().map(|path| line(path, "excluded")).collect();
+    let mut lines: Vec<NotRestored> = excluded.iter().map(|path| line(worktree, path, "excluded")).collect();
     let Some(coverage) = coverage else { return lines };
     let Coverage { ignored, nested_repositories, too_large, special, unreadable, refused_names, .. } = coverage;
     let Coverage { excluded: excluded_then, over_include_limit, .. } = coverage;
@@ -46,8 +46,21 @@ pub(super) fn not_restored(worktree: &str, coverage: Option<&Coverage>, excluded
         (refused_names, "refusedNames"),
         (special, "special"),
     ] {
-        let is_gone = |path: &&RepoPath| Path::new(worktree).join(path.to_path()).symlink_metadata().is_err();
-        lines.extend(sample.paths.iter().filter(is_gone).map(|path| line(path, why)));
+        lines.extend(gone(worktree, sample.paths.iter(), why));
     }
     lines
+}
+
+/// What a sparse checkout leaves out does not come back into it.
+pub(super) fn left_out(now: &WorktreeCapture, worktree: &str, only: &PathSet) -> Vec<NotRestored> {
+    gone(worktree, now.extras.index.skip_worktree.iter().filter(|path| only.covers(path)), "sparse").collect()
+}
+
+fn gone<'p>(worktree: &str, paths: impl Iterator<Item = &'p RepoPath>, why: &'static str) -> impl Iterator<Item = NotRestored> {
+    let is_gone = move |path: &&RepoPath| Path::new(worktree).join(path.to_path()).symlink_metadata().is_err();
+    paths.filter(is_gone).map(move |path| line(worktree, path, why))
+}
+
+fn line(worktree: &str, path: &RepoPath, why: &'static str) -> NotRestored {
+    NotRestored { worktree: worktree.to_owned(), path: path.clone(), why }
 }

@@ -7,13 +7,14 @@ use crate::domain::names::RepoPath;
 use crate::domain::operation::{Operation, OperationKind};
 use crate::domain::path_set::PathSet;
 use crate::error::{Code, Error, Result};
-use crate::git::{Worktree, WorktreeCapture};
+use crate::git::Worktree;
 use crate::ops::checkpoint::{self, Captured};
 use crate::ops::context::Context;
 
+use super::not_restored::left_out;
 use super::one_worktree::{Both, find};
 use super::plan::{Plan, kept};
-use super::preview::{NotRestored, Preview};
+use super::preview::Preview;
 use super::worktree::{Then, add_worktree, head_state, worktree_change};
 
 /// Plans bringing back `paths`, from what was captured just now. A path stands for all that is below it.
@@ -41,7 +42,7 @@ pub(super) fn make(
     let head = head_state(&both.now.capture.head);
     let coverage = both.coverage(document, &text);
     let then = Then { capture: &both.capture, head, coverage, only: Some(&only) };
-    preview.not_restored.extend(outside(&both.now.capture, &text, &only));
+    preview.not_restored.extend(left_out(&both.now.capture, &text, &only));
     let change = worktree_change(ctx, text, (both.now, both.now_capture.clone()), then, &mut preview)?;
     add_worktree(ctx, change, &both.now.capture, &mut operation, &mut preview)?;
     operation.kept = kept(ctx, &operation)?;
@@ -52,7 +53,8 @@ pub(super) fn make(
 pub(super) fn are_in_workspaces(ctx: &Context, paths: &[PathBuf]) -> bool {
     let workspaces = &ctx.state().restorable.workspaces;
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    paths.iter().any(|path| workspaces.values().any(|workspace| real(path).starts_with(real(Path::new(&workspace.path)))))
+    let folders: Vec<PathBuf> = workspaces.values().map(|workspace| real(Path::new(&workspace.path))).collect();
+    paths.iter().map(|path| real(path)).any(|path| folders.iter().any(|folder| path.starts_with(folder)))
 }
 
 fn in_one_worktree<'c>(captured: &'c Captured, paths: &[PathBuf]) -> Result<(&'c Worktree, Vec<RepoPath>)> {
@@ -69,14 +71,6 @@ fn in_one_worktree<'c>(captured: &'c Captured, paths: &[PathBuf]) -> Result<(&'c
         }
         (None, _) => Err(Error::new(Code::InvalidInput, "no path was given")),
     }
-}
-
-/// What a sparse checkout leaves out does not come back into it.
-fn outside(now: &WorktreeCapture, worktree: &str, only: &PathSet) -> Vec<NotRestored> {
-    let left_out = now.extras.index.skip_worktree.iter().filter(|path| only.covers(path));
-    let is_gone = |path: &&RepoPath| Path::new(worktree).join(path.to_path()).symlink_metadata().is_err();
-    let line = |path: &RepoPath| NotRestored { worktree: worktree.to_owned(), path: path.clone(), why: "sparse" };
-    left_out.filter(is_gone).map(line).collect()
 }
 
 /// A name that fits nothing was mistyped.

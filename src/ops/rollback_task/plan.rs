@@ -236,8 +236,7 @@ fn preview(wanted: &Wanted, target: RefName, plan: &Plan, reverted: &Reverted) -
 fn task_line(ctx: &Context, edit: &CaseEdit) -> Option<TaskChange> {
     let case = ctx.state().restorable.cases.get(&edit.id)?;
     let to = if case.status == Status::Archived { Status::Archived } else { Status::Pending };
-    let (id, unmerged) = (case.id.clone(), case.merged.is_some());
-    Some(TaskChange { id, from: case.status, to, unmerged, merged_again: false, edited: false })
+    Some(TaskChange { unmerged: case.merged.is_some(), ..TaskChange::of_status(case.id.clone(), case.status, to) })
 }
 
 fn conflicts(ctx: &Context, unit: &Unit, files: &[RepoPath], tip: &Oid) -> Result<Vec<ConflictLine>> {
