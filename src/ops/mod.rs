@@ -9,6 +9,7 @@ pub mod context;
 pub mod detach;
 pub mod history;
 pub mod import;
+pub mod in_progress;
 pub mod interventions;
 pub mod journal;
 pub mod live;

@@ -31,9 +31,7 @@ use crate::ops::checkpoint::{self, Captured, Wanted};
 use crate::ops::context::Context;
 use crate::ops::{journal, repair};
 
-pub use preview::{
-    CommitLine, FileFate, FileLine, FileLoss, GoneLine, HeadLine, NotRestored, OperationLine, Preview, WorkspaceLine,
-};
+pub use preview::{CommitLine, FileFate, FileLine, FileLoss, GoneLine, HeadLine, NotRestored, Preview, WorkspaceLine};
 pub use quiet::AgentLine;
 pub use refs::{LocalRefs, MovedRef, RefLeft, RefLine};
 

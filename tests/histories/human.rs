@@ -81,7 +81,7 @@ fn git(place: &mut Place, dice: &mut Dice) {
     let linked = place.env.root().join(format!("linked-{}", dice.roll(2)));
     let linked = linked.to_str().unwrap();
     let mut run = |args: &[&str]| drop(place.git_at(&at, args));
-    match dice.roll(38) {
+    match dice.roll(42) {
         0..=3 => run(&["add", "-A"]),
         4 => run(&["add", "--", path]),
         5 => run(&["add", "-N", "--", path]),
@@ -122,6 +122,14 @@ fn git(place: &mut Place, dice: &mut Dice) {
         // It deletes the workspaces and the trash as well.
         35 => run(&["clean", "-q", "-ffdx"]),
         36 => run(&["worktree", "prune"]),
+        37 => {
+            run(&["bisect", "start"]);
+            run(&["bisect", "bad"]);
+            run(&["bisect", "good", "v1"]);
+        }
+        38 => run(&["bisect", "reset"]),
+        39 => run(&["sparse-checkout", "set", "sub"]),
+        40 => run(&["sparse-checkout", "disable"]),
         _ => run(&["checkout", "-q", "main"]),
     }
 }

@@ -27,6 +27,8 @@ pub struct Tree {
     pub ignored: BTreeSet<String>,
     /// `git ls-files --stage -v`.
     pub index: String,
+    /// What is staged: of each path, its mode and id.
+    pub staged: BTreeMap<String, String>,
     /// What is checked out: a branch, or a commit.
     pub head: String,
     /// Files of an operation in progress, with their contents.
@@ -46,6 +48,8 @@ pub struct World {
     pub stash: Vec<String>,
     /// Status of each task, and whether it is merged.
     pub tasks: BTreeMap<String, String>,
+    /// Titles of the tasks.
+    pub titles: BTreeMap<String, String>,
     /// Who decides.
     pub mode: String,
 }
@@ -85,6 +89,7 @@ pub fn look(place: &Place) -> World {
             serde_json::from_str::<serde_json::Value>(&run.stdout).unwrap()
         };
         for task in document(&["task", "list", "--json"])["tasks"].as_array().unwrap() {
+            world.titles.insert(task["id"].as_str().unwrap().to_owned(), task["title"].to_string());
             let merged = if task["merged"].is_null() { "" } else { " merged" };
             world.tasks.insert(task["id"].as_str().unwrap().to_owned(), format!("{}{merged}", task["status"].as_str().unwrap()));
         }
@@ -100,6 +105,13 @@ fn tree(place: &Place, path: &Path) -> Tree {
     tree.head = git(&["symbolic-ref", "-q", "HEAD"]).trim().to_owned();
     if tree.head.is_empty() {
         tree.head = git(&["rev-parse", "HEAD"]).trim().to_owned();
+    }
+    // `:100644 100644 OLD NEW M`, then the path.
+    let staged = git(&["diff-index", "--cached", "--no-renames", "-z", "HEAD"]);
+    let mut parts = staged.split('\0');
+    while let (Some(facts), Some(path)) = (parts.next(), parts.next()) {
+        let words: Vec<&str> = facts.split(' ').collect();
+        tree.staged.insert(path.to_owned(), format!("{} {} {}", words[1], words[3], words[4]));
     }
     let git_dir = PathBuf::from(git(&["rev-parse", "--path-format=absolute", "--git-dir"]).trim_end());
     for name in OPERATIONS {
@@ -180,6 +192,7 @@ impl World {
         }
         lines.extend(differing(&self.refs, &other.refs, |name| format!("ref {name}"), String::clone));
         lines.extend(differing(&self.tasks, &other.tasks, |id| format!("task {id}"), String::clone));
+        lines.extend(differing(&self.titles, &other.titles, |id| format!("title of {id}"), String::clone));
         if self.stash != other.stash {
             lines.push(format!("stash: {:?} -> {:?}", self.stash, other.stash));
         }

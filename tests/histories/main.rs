@@ -3,7 +3,8 @@
 //!
 //! What it holds against the tool:
 //! - a verb that fails changes nothing, and so does a dry run;
-//! - a dry run names exactly the files and refs that the verb then changes;
+//! - a dry run names exactly what the verb then changes: files, what is staged, HEADs, operations in progress, refs, stash entries,
+//!   tasks, the mode, workspaces, checkpoints (`foretold.rs`);
 //! - undo brings back exactly what was there, redo exactly what the verb had made;
 //! - after a rollback the files and refs of the checkpoint are there;
 //! - whatever was in a worktree, or a local ref named, when a verb saved or changed it, can be got back at the end;
@@ -16,6 +17,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 mod dice;
+mod foretold;
 mod human;
 mod look;
 mod odd;

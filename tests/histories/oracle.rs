@@ -3,9 +3,6 @@
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-use serde_json::Value;
-
-use crate::common::Run;
 use crate::look::{File, World, blob, keys};
 use crate::place::Place;
 
@@ -59,78 +56,6 @@ pub fn owes(place: &mut Place, world: &World) {
 
 fn is_link(tree: &crate::look::Tree, id: &str) -> bool {
     tree.index.lines().any(|line| line.contains(id) && line.split(' ').nth(1) == Some("160000"))
-}
-
-/// A dry run named exactly the files, refs and tasks that changed then.
-pub fn foretold(place: &Place, before: &World, after: &World, dry: &Run) {
-    let document: Value = serde_json::from_str(&dry.stdout).unwrap();
-    let mut named: BTreeSet<String> = BTreeSet::new();
-    for file in document["files"].as_array().into_iter().flatten() {
-        let Some(worktree) = file["worktree"].as_str() else { continue };
-        if ["action", "change"].iter().any(|key| file[key] == "staged") {
-            continue;
-        }
-        let worktree = worktree.strip_prefix(&format!("{}/", place.env.root().display())).unwrap_or(worktree);
-        named.insert(format!("{worktree}/{}", file["path"].as_str().unwrap()));
-    }
-    let mut changed = BTreeSet::new();
-    for (name, tree) in &before.worktrees {
-        // One that comes or goes as a whole is named as a workspace.
-        let Some(then) = after.worktrees.get(name) else { continue };
-        for path in keys(&tree.files, &then.files) {
-            if tree.files.get(path) != then.files.get(path) {
-                changed.insert(format!("{name}/{path}"));
-            }
-        }
-    }
-    let all = dry.stdout.as_str();
-    let unnamed: Vec<&String> = changed.difference(&named).filter(|path| !is_within_named(place, path, &document)).collect();
-    assert!(unnamed.is_empty(), "{}changed, and the dry run did not name it: {unnamed:?}\n{dry}", place.story());
-    let there = |path: &&String| before.worktrees.keys().any(|name| path.starts_with(&format!("{name}/")));
-    let unchanged: Vec<&String> =
-        named.difference(&changed).filter(there).filter(|path| !goes_whole(before, after, path)).collect();
-    assert!(unchanged.is_empty(), "{}named by the dry run, and not changed: {unchanged:?}\n{dry}", place.story());
-    for name in keys(&before.refs, &after.refs) {
-        // The stash is named entry by entry.
-        if name != "refs/stash" && before.refs.get(name) != after.refs.get(name) {
-            assert!(all.contains(name.as_str()), "{}{name} changed, and the dry run did not name it\n{dry}", place.story());
-        }
-    }
-    let [was, is]: [BTreeSet<&String>; 2] = [&before.stash, &after.stash].map(|stash| stash.iter().collect());
-    for id in was.symmetric_difference(&is) {
-        assert!(
-            all.contains(id.as_str()),
-            "{}stash entry {id} came or went, and the dry run did not name it\n{dry}",
-            place.story()
-        );
-    }
-    for id in keys(&before.tasks, &after.tasks) {
-        if before.tasks.get(id) != after.tasks.get(id) {
-            let [was, is] = [before.tasks.get(id), after.tasks.get(id)];
-            assert!(
-                all.contains(id.as_str()),
-                "{}{id} changed ({was:?} -> {is:?}), and the dry run did not name it\n{dry}",
-                place.story()
-            );
-        }
-    }
-}
-
-fn goes_whole(before: &World, after: &World, path: &str) -> bool {
-    keys(&before.worktrees, &after.worktrees)
-        .into_iter()
-        .filter(|name| before.worktrees.contains_key(*name) != after.worktrees.contains_key(*name))
-        .any(|name| path.starts_with(&format!("{name}/")))
-}
-
-/// What is moved aside as a whole is named by its topmost folder.
-fn is_within_named(place: &Place, path: &str, document: &Value) -> bool {
-    let full = place.env.root().join(path);
-    let aside = ["movedAside", "broughtBack"].iter().flat_map(|key| document[key].as_array().into_iter().flatten());
-    aside.filter_map(|entry| entry.as_str().or(entry["path"].as_str())).any(|entry| {
-        let entry = std::path::Path::new(entry);
-        full.starts_with(entry) || entry.is_relative() && full.starts_with(place.env.repo().join(entry))
-    })
 }
 
 /// After a rollback the main worktree and the refs are as the checkpoint saved them.

@@ -1,12 +1,14 @@
 //! The verbs of ours, each between two looks at everything.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value;
 
 use crate::common::Run;
 use crate::dice::Dice;
 use crate::look::World;
-use crate::oracle;
 use crate::place::Place;
+use crate::{foretold, oracle};
 
 /// Does one thing with git axiom.
 pub fn step(place: &mut Place, dice: &mut Dice) {
@@ -120,7 +122,7 @@ fn destructive(place: &mut Place, dice: &mut Dice, args: &[&str], checkpoint: Op
     match run.code {
         Some(0) => {
             assert_eq!(dry.code, Some(0), "{}the dry run was refused, and it was done:\n{dry}", place.story());
-            oracle::foretold(place, &before, &after, &dry);
+            foretold::exactly(place, &before, &after, &dry);
             if before.has_other_contents(&after) {
                 oracle::owes(place, &before);
             }
@@ -195,6 +197,7 @@ fn cases(place: &mut Place, dice: &mut Dice) {
     if run.code == Some(0) {
         after.mode.clone_from(&before.mode);
         after.tasks.clone_from(&before.tasks);
+        after.titles.clone_from(&before.titles);
     }
     oracle::same(place, &before, &after, "a verb of cases changed files or refs");
 }
@@ -237,9 +240,12 @@ fn delete(place: &mut Place, dice: &mut Dice) {
     } else {
         &["checkpoint", "delete", &name, "--protected", "--yes", "--json"]
     };
+    let (listed, dry) = (listed(place), place.axiom(&[args, &["--dry-run"]].concat()));
     let run = faulty(place, dice, args, 6);
     if run.code.is_none() {
         after_kill(place, dice, &before, &run);
+    } else {
+        foretold::deleted(place, &listed, &self::listed(place), &dry, &run);
     }
     forget_deleted(place);
     if let (Some(0), Some(undo), true) = (run.code, undo_of(&run), dice.once_in(2)) {
@@ -253,11 +259,15 @@ fn delete(place: &mut Place, dice: &mut Dice) {
 
 /// Checkpoints that are no longer listed cannot be gone back to.
 fn forget_deleted(place: &mut Place) {
+    let names = listed(place);
+    place.checkpoints.retain(|name, _| names.contains(name));
+}
+
+fn listed(place: &Place) -> BTreeSet<String> {
     let list = place.env.axiom(&["checkpoint", "list", "--json"]);
     let document: Value = serde_json::from_str(&list.stdout).unwrap_or_default();
-    let names: Vec<&str> =
-        document["checkpoints"].as_array().into_iter().flatten().filter_map(|one| one["name"].as_str()).collect();
-    place.checkpoints.retain(|name, _| names.contains(&name.as_str()));
+    let names = document["checkpoints"].as_array().into_iter().flatten().filter_map(|one| one["name"].as_str());
+    names.map(str::to_owned).collect()
 }
 
 fn housekeeping(place: &mut Place, dice: &mut Dice) {

@@ -10,6 +10,7 @@ use crate::commands::checkpoint::only_text;
 use crate::domain::names::RefName;
 use crate::domain::operation::HeadState;
 use crate::domain::rollback::TaskChange;
+use crate::ops::in_progress::OperationLine;
 use crate::ops::rollback::{AgentLine, CommitLine, FileFate, FileLine, FileLoss, NotRestored, Preview};
 
 /// What is said of a checkpoint of a version that held no refs.
@@ -162,7 +163,7 @@ fn task_line(task: &TaskChange) -> String {
 }
 
 fn add_files(preview: &Preview, parts: &mut Parts) {
-    let operations = preview.operations.iter().map(|line| format!("{} in {}: {}", line.what, line.worktree, action(line.action)));
+    let operations = preview.operations.iter().map(OperationLine::text);
     parts.add("operation in progress", "operations in progress", operations.collect());
     let places = |wanted: &dyn Fn(&&FileLine) -> bool| preview.files.iter().filter(wanted).map(FileLine::place).collect();
     parts.add(
@@ -217,8 +218,6 @@ fn action(key: &str) -> &str {
         "madeAgain" => "made again",
         "forgotten" => "forgotten, its folder is gone",
         "notCaptured" => "cannot be captured, and stays as it is",
-        "broughtBack" => "brought back",
-        "replaced" => "replaced by another",
         other => other,
     }
 }

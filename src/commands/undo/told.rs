@@ -8,6 +8,7 @@ use crate::cli::{visible, words};
 use crate::domain::audit::change_text;
 use crate::domain::checkpoint::CAPTURE_REFS;
 use crate::domain::operation::{AsideChange, HeadState, RefChange, Way};
+use crate::ops::in_progress::OperationLine;
 use crate::ops::undo::{Chosen, FileAction, Preview, Undone};
 
 /// So many lines of each part are shown.
@@ -160,6 +161,8 @@ fn changes(preview: &Preview, main: &Path) -> String {
         format!("{}: {old} → {new}", change.worktree)
     });
     part("worktree gets another branch", "worktrees get another branch", heads.collect());
+    let operations = preview.operations.iter().map(OperationLine::text);
+    part("operation in progress", "operations in progress", operations.collect());
     let files = preview.files.iter().map(|file| {
         let place = Path::new(&file.worktree).join(file.path.to_path());
         let place = place.strip_prefix(main).unwrap_or(&place).display();

@@ -16,6 +16,7 @@ use crate::domain::session::Mode;
 use crate::domain::state::State;
 use crate::domain::text::Change;
 use crate::git::TreeChange;
+use crate::ops::in_progress::OperationLine;
 
 use super::quiet::AgentLine;
 use super::refs::{ConfigLine, MovedRef, RefLeft, RefLine};
@@ -85,18 +86,6 @@ pub struct HeadLine {
     pub from: HeadState,
     /// What will be.
     pub to: HeadState,
-}
-
-/// An operation of git's in a worktree that waits for its user, and does not stay as it is.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct OperationLine {
-    /// The worktree.
-    pub worktree: String,
-    /// Which, in words.
-    pub what: &'static str,
-    /// `ended`, `replaced` (by another of its kind) or `broughtBack`.
-    pub action: &'static str,
 }
 
 /// A worktree of the user's own that the checkpoint holds and that is gone.

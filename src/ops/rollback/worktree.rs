@@ -10,13 +10,14 @@ use crate::domain::operation::{HeadState, Operation, WorktreeChange};
 use crate::domain::path_set::PathSet;
 use crate::domain::text::Change;
 use crate::error::Result;
-use crate::git::{CaptureExtras, CaptureParts, Head, InProgress, TreeChange, Worktree, WorktreeCapture};
+use crate::git::{CaptureExtras, CaptureParts, Head, TreeChange, Worktree, WorktreeCapture};
 use crate::ops::checkpoint::CapturedWorktree;
 use crate::ops::context::Context;
+use crate::ops::in_progress::operations;
 use crate::ops::journal::{capture_with, extras_of};
 
 use super::not_restored::{excluded_now, not_restored};
-use super::preview::{FileLine, FileLoss, HeadLine, OperationLine, Preview};
+use super::preview::{FileLine, FileLoss, HeadLine, Preview};
 use super::submodules::with_own_submodules;
 
 /// What HEAD is, as an operation records it.
@@ -180,16 +181,4 @@ pub(super) fn add_worktree(
 
 fn paths(changes: Vec<TreeChange>) -> BTreeSet<RepoPath> {
     changes.into_iter().map(|change| change.path).collect()
-}
-
-/// What becomes of the operations of git's that are in progress now, and those that were then.
-fn operations(worktree: &str, now: &CaptureExtras, then: &CaptureExtras) -> Vec<OperationLine> {
-    if then.has_operation_of(now) {
-        return Vec::new();
-    }
-    let (now, then) = (now.in_progress(), then.in_progress());
-    let line = |kind: &InProgress, action| OperationLine { worktree: worktree.to_owned(), what: kind.words(), action };
-    let ends = now.iter().map(|kind| line(kind, if then.contains(kind) { "replaced" } else { "ended" }));
-    let back = then.iter().filter(|kind| !now.contains(kind)).map(|kind| line(kind, "broughtBack"));
-    ends.chain(back).collect()
 }

@@ -13,6 +13,7 @@ use crate::domain::text::Change;
 use crate::error::Result;
 use crate::git::TreeChange;
 use crate::ops::context::Context;
+use crate::ops::in_progress::{self, OperationLine};
 use crate::ops::journal::{self, extras_of};
 
 /// What an undo changes; old is what is there now.
@@ -27,6 +28,8 @@ pub struct Preview {
     pub stash: Vec<StashChange>,
     /// Worktrees that get another branch or commit.
     pub heads: Vec<HeadChange>,
+    /// Operations of git's that end, or come back.
+    pub operations: Vec<OperationLine>,
     /// Files that change, ordered by worktree and path.
     pub files: Vec<FileChange>,
     /// Workspaces that are put aside or come back.
@@ -100,8 +103,14 @@ pub struct WorkspaceChange {
 /// # Errors
 /// `GIT_FAILED` where a tree is missing.
 pub(super) fn preview(ctx: &Context, operation: &Operation, lost: &[AsideChange], left_out: Vec<String>) -> Result<Preview> {
-    let mut files = Vec::new();
+    let (mut files, mut operations) = (Vec::new(), Vec::new());
     for change in &operation.worktrees {
+        let [now, then] = [&change.captures.old, &change.captures.new].map(|capture| extras_of(ctx, capture.as_ref()));
+        let lines = in_progress::operations(&change.path, &now?, &then?);
+        if let (false, Some(there)) = (lines.is_empty(), ctx.repo.worktree_at(Path::new(&change.path))?) {
+            let live = ctx.repo.in_progress(&there.worktree)?;
+            operations.extend(lines.into_iter().filter(|line| line.is_due(&live)));
+        }
         let first = files.len();
         add_files(ctx, &mut files, &change.path, &change.files)?;
         let known: Vec<RepoPath> = files[first..].iter().map(|file: &FileChange| file.path.clone()).collect();
@@ -128,6 +137,7 @@ pub(super) fn preview(ctx: &Context, operation: &Operation, lost: &[AsideChange]
         branch_configs: operation.branch_configs.clone(),
         stash: operation.stash.clone(),
         heads: heads.map(|change| HeadChange { worktree: change.path.clone(), head: change.head.clone() }).collect(),
+        operations,
         files,
         workspaces: workspaces.map(workspace).collect(),
         cases: operation.edits.clone(),

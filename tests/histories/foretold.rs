@@ -1,0 +1,206 @@
+//! What a dry run named, against what changed then: the same, neither more nor less. Of each thing both are made a set of words.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::common::Run;
+use crate::look::{Tree, World, keys};
+use crate::place::Place;
+
+/// The dry run named exactly what changed.
+pub fn exactly(place: &Place, before: &World, after: &World, dry: &Run) {
+    let document: Value = serde_json::from_str(&dry.stdout).unwrap();
+    let seen = Seen { place, before, after, document: &document };
+    let mut wrong = Vec::new();
+    for (what, named, changed) in [
+        ("files", seen.files_named(), seen.files_changed()),
+        ("staged", seen.staged_named(), seen.staged_changed()),
+        ("HEADs", seen.heads_named(), seen.heads_changed()),
+        ("operations", seen.operations_named(), seen.operations_changed()),
+        ("refs", seen.refs_named(), seen.refs_changed()),
+        ("stash", seen.stash_named(), seen.stash_changed()),
+        ("tasks", seen.tasks_named(), seen.tasks_changed()),
+        ("mode", seen.mode_named(), seen.mode_changed()),
+        ("workspaces", seen.workspaces_named(), seen.workspaces_changed()),
+    ] {
+        wrong.extend(changed.difference(&named).map(|one| format!("{what}: {one} changed, and was not named")));
+        wrong.extend(named.difference(&changed).map(|one| format!("{what}: {one} was named, and did not change")));
+    }
+    assert!(wrong.is_empty(), "{}{}\n{dry}", place.story(), wrong.join("\n"));
+}
+
+/// The dry run named exactly the checkpoints that are gone then.
+pub fn deleted(place: &Place, before: &Words, after: &Words, dry: &Run, run: &Run) {
+    assert_eq!(dry.code, run.code, "{}the dry run said otherwise:\n{dry}\n{run}", place.story());
+    let document: Value = serde_json::from_str(&dry.stdout).unwrap();
+    let named = document["deleted"].as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned);
+    let (named, gone): (Words, Words) = (named.collect(), before.difference(after).cloned().collect());
+    assert_eq!(named, gone, "{}named by the dry run, and gone\n{dry}", place.story());
+}
+
+type Words = BTreeSet<String>;
+
+struct Seen<'a> {
+    place: &'a Place,
+    before: &'a World,
+    after: &'a World,
+    document: &'a Value,
+}
+
+impl<'a> Seen<'a> {
+    fn list(&self, key: &str) -> impl Iterator<Item = &'a Value> {
+        self.document[key].as_array().into_iter().flatten()
+    }
+
+    /// A path below the test's folder.
+    fn below(&self, path: &str) -> String {
+        path.strip_prefix(&format!("{}/", self.place.env.root().display())).unwrap_or(path).to_owned()
+    }
+
+    fn in_worktree(&self, line: &Value) -> Option<String> {
+        Some(format!("{}/{}", self.below(line["worktree"].as_str()?), line["path"].as_str()?))
+    }
+
+    /// The worktrees that are there before and after: one that comes or goes as a whole is named as a workspace.
+    fn worktrees(&self) -> impl Iterator<Item = (&'a String, &'a Tree, &'a Tree)> {
+        self.before.worktrees.iter().filter_map(|(name, tree)| Some((name, tree, self.after.worktrees.get(name)?)))
+    }
+
+    fn is_in_one_that_stays(&self, path: &str) -> bool {
+        self.worktrees().any(|(name, _, _)| path.starts_with(&format!("{name}/")))
+    }
+
+    fn files_named(&self) -> Words {
+        let staged = |line: &&Value| line["action"] == "staged";
+        let files = self.list("files").filter(|line| !staged(line)).filter_map(|line| self.in_worktree(line));
+        let permissions = self.list("permissions").filter_map(|line| self.in_worktree(line));
+        let changed = self.files_changed();
+        let mut all: Words = files.chain(permissions).filter(|path| self.is_in_one_that_stays(path)).collect();
+        // What is moved aside as a whole is named by its topmost folder.
+        all.extend(changed.into_iter().filter(|path| self.is_below_what_moves(path)));
+        all
+    }
+
+    fn is_below_what_moves(&self, path: &str) -> bool {
+        let full = self.place.env.root().join(path);
+        let aside = ["movedAside", "broughtBack"].iter().flat_map(|key| self.list(key));
+        aside.filter_map(|entry| entry.as_str().or(entry["path"].as_str())).any(|entry| {
+            let entry = Path::new(entry);
+            full.starts_with(entry) || entry.is_relative() && full.starts_with(self.place.env.repo().join(entry))
+        })
+    }
+
+    fn files_changed(&self) -> Words {
+        let mut changed = Words::new();
+        for (name, was, is) in self.worktrees() {
+            let differs = |path: &&String| was.files.get(*path) != is.files.get(*path);
+            changed.extend(keys(&was.files, &is.files).into_iter().filter(differs).map(|path| format!("{name}/{path}")));
+        }
+        changed
+    }
+
+    /// Only paths whose file stays: the index goes with a file that changes.
+    fn staged_named(&self) -> Words {
+        let files = self.list("files").filter(|line| line["action"] == "staged");
+        let all = self.list("staged").chain(files).filter_map(|line| self.in_worktree(line));
+        let with_files = self.files_changed();
+        all.filter(|path| self.is_in_one_that_stays(path) && !with_files.contains(path)).collect()
+    }
+
+    fn staged_changed(&self) -> Words {
+        let mut changed = Words::new();
+        for (name, was, is) in self.worktrees() {
+            let differs = |path: &&String| was.staged.get(*path) != is.staged.get(*path);
+            changed.extend(keys(&was.staged, &is.staged).into_iter().filter(differs).map(|path| format!("{name}/{path}")));
+        }
+        changed.difference(&self.files_changed()).cloned().collect()
+    }
+
+    fn heads_named(&self) -> Words {
+        let stays = |name: &String| self.worktrees().any(|(other, _, _)| other == name);
+        self.list("heads").filter_map(|line| Some(self.below(line["worktree"].as_str()?))).filter(stays).collect()
+    }
+
+    fn heads_changed(&self) -> Words {
+        self.worktrees().filter(|(_, was, is)| was.head != is.head).map(|(name, _, _)| name.clone()).collect()
+    }
+
+    fn operations_named(&self) -> Words {
+        let stays = |name: &String| self.worktrees().any(|(other, _, _)| other == name);
+        self.list("operations").filter_map(|line| Some(self.below(line["worktree"].as_str()?))).filter(stays).collect()
+    }
+
+    fn operations_changed(&self) -> Words {
+        self.worktrees().filter(|(_, was, is)| was.sequencer != is.sequencer).map(|(name, _, _)| name.clone()).collect()
+    }
+
+    /// The stash is named entry by entry.
+    fn refs_named(&self) -> Words {
+        let names = self.list("refs").filter_map(|line| line["name"].as_str());
+        // The rollback of a task names the branch that gets the reverts, and those that go.
+        let target = self.document["target"].as_str().filter(|_| self.document["commits"] != Value::Array(Vec::new()));
+        let names = names.chain(target).chain(self.list("branches").filter_map(Value::as_str));
+        // Those of an operation in progress belong to one worktree; only the main one's are looked at.
+        let main = self.place.env.repo();
+        let operations = self.list("operations").filter(|line| line["worktree"].as_str().map(Path::new) == Some(&main));
+        let of_operations = operations.flat_map(|line| line["refs"].as_array().into_iter().flatten()).filter_map(Value::as_str);
+        let names = names.chain(of_operations);
+        names.filter(|name| *name != "refs/stash" && !is_ours(name)).map(str::to_owned).collect()
+    }
+
+    fn refs_changed(&self) -> Words {
+        let differs = |name: &&String| self.before.refs.get(*name) != self.after.refs.get(*name);
+        let names = keys(&self.before.refs, &self.after.refs).into_iter().filter(differs);
+        names.filter(|name| *name != "refs/stash").cloned().collect()
+    }
+
+    fn stash_named(&self) -> Words {
+        let lines = ["stashBack", "stash"].into_iter().flat_map(|key| self.list(key));
+        lines.filter_map(|line| line["id"].as_str()).map(str::to_owned).collect()
+    }
+
+    fn stash_changed(&self) -> Words {
+        let [was, is]: [BTreeSet<&String>; 2] = [&self.before.stash, &self.after.stash].map(|stash| stash.iter().collect());
+        was.symmetric_difference(&is).map(|id| (*id).clone()).collect()
+    }
+
+    fn tasks_named(&self) -> Words {
+        let lines = ["tasks", "cases"].into_iter().flat_map(|key| self.list(key));
+        let agents = self.list("agents").filter_map(|line| line["taskId"].as_str());
+        let changed = self.tasks_changed();
+        let with_agents: Vec<&str> = agents.filter(|id| changed.contains(*id)).collect();
+        lines.filter_map(|line| line["id"].as_str()).chain(with_agents).map(str::to_owned).collect()
+    }
+
+    fn tasks_changed(&self) -> Words {
+        let of = |world: &'a World, id: &str| (world.tasks.get(id), world.titles.get(id));
+        let differs = |id: &&String| of(self.before, id) != of(self.after, id);
+        keys(&self.before.tasks, &self.after.tasks).into_iter().filter(differs).cloned().collect()
+    }
+
+    fn mode_named(&self) -> Words {
+        let mode = &self.document["mode"];
+        if mode.is_null() { Words::new() } else { Words::from(["mode".to_owned()]) }
+    }
+
+    fn mode_changed(&self) -> Words {
+        if self.before.mode == self.after.mode { Words::new() } else { Words::from(["mode".to_owned()]) }
+    }
+
+    fn workspaces_named(&self) -> Words {
+        // `restored`: it stays, and files in it change.
+        let lines = self.list("workspaces").filter(|line| line["action"] != "restored");
+        lines.filter_map(|line| Some(self.below(line["path"].as_str()?))).collect()
+    }
+
+    fn workspaces_changed(&self) -> Words {
+        let [was, is] = [self.before, self.after].map(|world| world.worktrees.keys().collect::<BTreeSet<_>>());
+        was.symmetric_difference(&is).map(|name| (*name).clone()).collect()
+    }
+}
+
+fn is_ours(name: &str) -> bool {
+    ["refs/axiom/", "refs/tags/axiom/", "refs/notes/axiom"].iter().any(|prefix| name.starts_with(prefix))
+}
