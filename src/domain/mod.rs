@@ -15,6 +15,7 @@ pub mod gate;
 pub mod graph;
 pub mod ids;
 pub mod known_paths;
+pub mod line_ends;
 pub mod local_refs;
 pub mod names;
 pub mod operation;

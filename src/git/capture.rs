@@ -13,6 +13,7 @@ use crate::files;
 use super::capture_extras::CaptureExtras;
 use super::changed_paths::ChangedPaths;
 use super::coverage::{Coverage, Unmentioned, find_unmentioned};
+use super::given_back::{Scope, Tracked, Unchanged, stat_of};
 use super::head::Head;
 use super::ignored_held::{SortedIgnored, sort_ignored};
 use super::index_file::{IndexInfo, copy_index, in_folder, index_facts, mark};
@@ -72,6 +73,8 @@ struct Content {
     changed: ChangedPaths,
     /// Files that fewer may read than usual, tracked or not.
     narrow: Vec<RepoPath>,
+    /// Files with attributes.
+    attributes: Vec<RepoPath>,
     /// Ignored files that are held.
     included: Vec<RepoPath>,
 }
@@ -135,19 +138,27 @@ impl Repository {
         let usual = Usual::of(worktree);
         let excluded = self.take_excluded(worktree, (&staged, options), &mut entries)?;
         let found = (entries, excluded, facts.gitlinks.as_slice());
-        let Content { changed, narrow, included } = self.content_of(worktree, found, options, &mut coverage)?;
+        let Content { changed, narrow, attributes, included } = self.content_of(worktree, found, options, &mut coverage)?;
         env::fault_point("git.capture-before-objects");
         let known = facts.tree.clone();
         let settled = facts.unmerged.is_empty();
         // Where nothing differs from the index, its tree says it all; and git keeps that in the index itself.
-        let (files, raw) = if changed.is_empty() && settled {
-            (None, Vec::new())
+        let (files, mut raw, index) = if changed.is_empty() && settled {
+            (None, Vec::new(), staged.clone())
         } else {
             let index = if as_is { another("index")? } else { looked_at };
             let tree = self.files_tree(worktree, &index, &changed, &mut coverage)?;
             let raw = self.raw_files(worktree, &index, &changed, &mut coverage)?;
-            (Some(tree), raw)
+            (Some(tree), raw, index)
         };
+        let hidden = facts.skip_worktree.iter().chain(changed.gone()).filter(|path| path.file_name() == b".gitattributes");
+        let attributes: BTreeSet<RepoPath> = attributes.into_iter().chain(hidden.cloned()).collect();
+        let at = Unchanged { worktree, index: &index, attributes: &attributes, scope: Scope::Whole };
+        if let Some(known) = self.known_conversions(&at)? {
+            let tracked = self.unchanged_files(worktree, &index, &changed)?;
+            raw.extend(self.raw_unchanged(&at, known, tracked, &mut coverage)?);
+        }
+        raw.sort_by(|one, other| one.path.cmp(&other.path));
         let mut extras = CaptureExtras::read(self, worktree, facts)?;
         extras.raw = raw;
         if sparse {
@@ -202,7 +213,7 @@ impl Repository {
         changed.extend(not_too_large(worktree, untracked, options, coverage)?);
         let included = not_too_large(worktree, held, options, coverage)?;
         changed.extend(included.iter().cloned());
-        let Unmentioned { special, with_git, narrow } =
+        let Unmentioned { special, with_git, narrow, attributes } =
             find_unmentioned(worktree, &skipped, &mut *coverage, options.allow_unreadable)?;
         name_repositories(with_git, submodules, &changed, coverage);
         if options.allow_unreadable {
@@ -219,7 +230,28 @@ impl Repository {
         let there: BTreeSet<&RepoPath> = sorted.there().collect();
         let included: Vec<RepoPath> = included.into_iter().filter(|path| there.contains(path)).collect();
         included.iter().for_each(|path| coverage.included.add(path.clone()));
-        Ok(Content { changed: sorted, narrow, included })
+        Ok(Content { changed: sorted, narrow, attributes, included })
+    }
+
+    /// The regular files of an index that are not among the changed ones.
+    fn unchanged_files(&self, worktree: &Worktree, index: &Path, changed: &ChangedPaths) -> Result<Vec<Tracked>> {
+        let is_changed: BTreeSet<&RepoPath> = changed.there().collect();
+        let output = self.git_in(worktree).index(index).args(["ls-files", "-s", "-z"]).run_ok()?;
+        let mut files = Vec::new();
+        for line in output.stdout.split(|byte| *byte == 0) {
+            let Some((meta, path)) = memchr::memchr(b'\t', line).map(|tab| (&line[..tab], RepoPath::new(&line[tab + 1..])))
+            else {
+                continue;
+            };
+            let mut meta = meta.split(|byte| *byte == b' ');
+            let (Some(b"100644" | b"100755"), Some(oid), Some(b"0")) = (meta.next(), meta.next(), meta.next()) else { continue };
+            if !is_changed.contains(&path)
+                && let (Some(stat), Ok(oid)) = (stat_of(worktree, &path), gix::ObjectId::from_hex(oid))
+            {
+                files.push(Tracked { path, oid, stat });
+            }
+        }
+        Ok(files)
     }
 
     /// Those of the paths that an index has.

@@ -42,6 +42,11 @@ impl ChangedPaths {
         self.update.iter()
     }
 
+    /// Those that are not.
+    pub fn gone(&self) -> impl Iterator<Item = &RepoPath> {
+        self.remove.iter()
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.update.is_empty() && self.remove.is_empty()

@@ -21,6 +21,8 @@ pub(super) struct Unmentioned {
     pub with_git: Vec<RepoPath>,
     /// Files that fewer may read than usual.
     pub narrow: Vec<RepoPath>,
+    /// Files with attributes, ignored or not.
+    pub attributes: Vec<RepoPath>,
 }
 
 /// Finds what git does not mention, both ordered. `skipped` are folders (without `/` at the end) that are
@@ -37,13 +39,16 @@ pub(super) fn find_unmentioned(
     use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::{FileTypeExt, MetadataExt};
     let (root, usual) = (worktree.path(), Usual::of(worktree));
-    let (mut special, mut with_git, mut narrow) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut special, mut with_git, mut narrow, mut attributes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let inside = |path: &Path| RepoPath::new(path.strip_prefix(root).unwrap_or(path).as_os_str().as_bytes());
     let walk = WalkDir::new(root).into_iter();
     let walk = walk.filter_entry(|entry| {
         let is_git = entry.file_name() == ".git";
         if is_git && entry.depth() > 1 {
             with_git.extend(entry.path().parent().map(inside));
+        }
+        if entry.file_name() == ".gitattributes" {
+            attributes.push(inside(entry.path()));
         }
         !is_git && !skipped.contains(&inside(entry.path()))
     });
@@ -75,5 +80,5 @@ pub(super) fn find_unmentioned(
     }
     special.sort();
     with_git.sort();
-    Ok(Unmentioned { special, with_git, narrow })
+    Ok(Unmentioned { special, with_git, narrow, attributes })
 }

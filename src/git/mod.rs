@@ -11,6 +11,7 @@
 //! | `capture`, `capture_parts`, `capture_extras`, `coverage` | saving a worktree as commits, reading them, what that leaves out |
 //! | `graft` | trees with some paths replaced |
 //! | `named_objects`, `raw_files` | kept beside: what an operation in progress names; bytes that git would convert |
+//! | `conversions`, `given_back`, `given_memory` | what git converts; unchanged files that a checkout would write otherwise |
 //! | `local_refs`, `held_refs`, `tips`, `packed_memory`, `stash` | local refs: which there are, as objects in a checkpoint, what keeps alive what they name, what is remembered of packed ones |
 //! | `operation_refs` | refs that say what is in progress, where these are no files |
 //! | `carried_over` | flags, conflicts and operations that were begun after what is taken back |
@@ -53,6 +54,7 @@ mod checkpoint_record;
 mod checkpoint_refs;
 mod checkpoint_tag;
 mod commit;
+mod conversions;
 mod coverage;
 mod discovery;
 mod durability;
@@ -60,6 +62,8 @@ mod file_system;
 mod foreign;
 mod freshen;
 mod git_version;
+mod given_back;
+mod given_memory;
 mod graft;
 mod head;
 mod held_packed;

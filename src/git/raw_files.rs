@@ -10,11 +10,13 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::line_ends::LineEnds;
 use crate::domain::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 use crate::files;
 
 use super::changed_paths::ChangedPaths;
+use super::conversions::{Asked, From};
 use super::coverage::Coverage;
 use super::history::TreeChange;
 use super::index_file::{in_folder, nul_list};
@@ -27,9 +29,6 @@ pub(super) const RAW_LIMIT: u64 = 256 * 1024 * 1024;
 
 /// So many paths are named as arguments at most.
 const FEW: usize = 100;
-
-/// The attributes that ask for conversions.
-const ATTRIBUTES: [&str; 6] = ["text", "crlf", "eol", "ident", "filter", "working-tree-encoding"];
 
 /// A file whose bytes are kept beside what the tree says of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,27 +48,6 @@ pub(super) fn wanted_bytes(raw: &[RawFile], changes: &[TreeChange]) -> Vec<RawFi
         [..] => changes.iter().filter_map(|change| Some((&change.path, &change.new.as_ref()?.oid))).collect(),
     };
     raw.iter().filter(|one| new.get(&one.path) == Some(&&one.held_as)).cloned().collect()
-}
-
-/// What git is asked to do to a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Asked {
-    Nothing,
-    /// It may take carriage returns away; `adds`: a checkout may put some in.
-    LineEnds {
-        adds: bool,
-    },
-    /// Keywords, a filter or an encoding.
-    More,
-}
-
-/// What the configuration says of line ends.
-#[derive(Debug, Clone, Copy)]
-struct LineEnds {
-    /// Files without attributes too.
-    all: bool,
-    /// A checkout puts carriage returns in.
-    adds: bool,
 }
 
 impl Repository {
@@ -143,9 +121,9 @@ impl Repository {
     /// # Errors
     /// `GIT_FAILED`.
     pub(super) fn may_add_returns(&self, worktree: &Worktree, paths: &[&RepoPath]) -> Result<bool> {
-        Ok(self.asked(worktree, paths)?.iter().any(|asked| match asked {
-            Asked::Nothing | Asked::LineEnds { adds: false } => false,
-            Asked::LineEnds { adds: true } | Asked::More => true,
+        Ok(self.asked(worktree, From::Files, paths)?.iter().any(|asked| match asked {
+            Asked::LineEnds(line_ends) => line_ends.may_put_in(),
+            Asked::More => true,
         }))
     }
 
@@ -156,16 +134,27 @@ impl Repository {
             return Ok(Vec::new());
         }
         let mut tried = Vec::new();
-        for (path, asked) in files.iter().zip(self.asked(worktree, &files)?) {
+        let (stored, written) = (self.asked(worktree, From::Files, &files)?, self.asked(worktree, From::Index(index), &files)?);
+        for (path, asked) in files.iter().zip(stored.into_iter().zip(written)) {
             let try_it = match asked {
-                Asked::Nothing => false,
-                Asked::LineEnds { adds: true } | Asked::More => true,
-                Asked::LineEnds { adds: false } => has_return(&worktree.path().join(path.to_path()))?,
+                (Asked::LineEnds(LineEnds::AsIs), Asked::LineEnds(LineEnds::AsIs)) => false,
+                (Asked::LineEnds(_), Asked::LineEnds(written)) => {
+                    written.may_put_in() || has_return(&worktree.path().join(path.to_path()))?
+                }
+                (Asked::More, _) | (_, Asked::More) => true,
             };
             if try_it {
                 tried.push(*path);
             }
         }
+        self.written_otherwise(worktree, index, &tried)
+    }
+
+    /// Those of the files that a checkout of `index` writes otherwise, by doing it in a folder of our own.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `IO_FAILED`, `DISK_FULL`.
+    pub(super) fn written_otherwise(&self, worktree: &Worktree, index: &Path, tried: &[&RepoPath]) -> Result<Vec<RepoPath>> {
         if tried.is_empty() {
             return Ok(Vec::new());
         }
@@ -182,44 +171,10 @@ impl Repository {
             let comparable = gits.symlink_metadata().is_ok_and(|meta| meta.is_file());
             // Gone since, perhaps.
             if !comparable || !files::same_bytes(&ours, &gits).unwrap_or(false) {
-                differing.push(path.clone());
+                differing.push((*path).clone());
             }
         }
         Ok(differing)
-    }
-
-    /// What git is asked to do to each of the files.
-    fn asked(&self, worktree: &Worktree, paths: &[&RepoPath]) -> Result<Vec<Asked>> {
-        let configured = self.line_ends(worktree)?;
-        let git = self.git_in(worktree).args(["check-attr", "-z", "--stdin"]).args(ATTRIBUTES);
-        let output = git.stdin(nul_list(paths.iter().copied())).run_ok()?;
-        let mut fields = output.stdout.split(|byte| *byte == 0);
-        let unclear = || Error::new(Code::GitFailed, "cannot make sense of what 'git check-attr' printed");
-        let mut all = Vec::with_capacity(paths.len());
-        for _ in paths {
-            let mut values = [&b""[..]; 6];
-            for value in &mut values {
-                *value = fields.nth(2).ok_or_else(unclear)?;
-            }
-            all.push(of_attributes(values, configured));
-        }
-        Ok(all)
-    }
-
-    fn line_ends(&self, worktree: &Worktree) -> Result<LineEnds> {
-        let git = self.git_in(worktree).args(["config", "--null", "--get-regexp", r"^core\.(autocrlf|eol)$"]);
-        // Exit code 1 says that none is set.
-        let text = String::from_utf8_lossy(&git.run()?.stdout).to_ascii_lowercase();
-        let (mut autocrlf, mut eol) = ("false", "");
-        for entry in text.split('\0') {
-            match entry.split_once('\n').unwrap_or((entry, "true")) {
-                ("core.autocrlf", value) => autocrlf = value,
-                ("core.eol", value) => eol = value,
-                (_, _) => {}
-            }
-        }
-        let all = !["", "false", "no", "off", "0"].contains(&autocrlf);
-        Ok(LineEnds { all, adds: (all && autocrlf != "input") || eol == "crlf" })
     }
 
     /// The blobs of paths in an index of our own, in their order.
@@ -254,28 +209,6 @@ impl Repository {
         }
         output.text()?.lines().map(Oid::new).collect()
     }
-}
-
-/// What the values of [`ATTRIBUTES`] ask for.
-fn of_attributes([text, crlf, eol, ident, filter, encoding]: [&[u8]; 6], configured: LineEnds) -> Asked {
-    let given = |value: &[u8]| !matches!(value, b"unspecified" | b"unset");
-    if given(ident) || given(filter) || given(encoding) {
-        return Asked::More;
-    }
-    // `crlf` is the old name of `text`.
-    let text = if text == b"unspecified" { crlf } else { text };
-    if text == b"unset" {
-        return Asked::Nothing;
-    }
-    if !given(text) && !given(eol) && !configured.all {
-        return Asked::Nothing;
-    }
-    let adds = match eol {
-        b"crlf" => true,
-        b"lf" => false,
-        _ => configured.adds && text != b"input",
-    };
-    Asked::LineEnds { adds }
 }
 
 /// The size of a regular file; `None` of anything else.

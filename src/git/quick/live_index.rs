@@ -5,6 +5,7 @@ use std::ops::Range;
 use gix::index::entry::{Flags, Mode};
 use rustix::fs::{FileType, Stat};
 
+use crate::git::given_memory::FileStat;
 use crate::git::repository::Repository;
 use crate::git::worktree_list::Worktree;
 
@@ -56,6 +57,11 @@ impl LiveIndex {
     /// The blob of an entry.
     pub fn id(&self, number: usize) -> &gix::oid {
         &self.file.entries()[number].id
+    }
+
+    /// The stat data of an entry's file, as they were when git last looked at it.
+    pub fn stat(&self, number: usize) -> FileStat {
+        FileStat::of_entry(&self.file.entries()[number].stat)
     }
 
     /// The trees that the index itself names.

@@ -23,6 +23,8 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
+
 use crate::domain::names::{Oid, RepoPath};
 use crate::env;
 use crate::error::Result;
@@ -30,8 +32,11 @@ use crate::error::Result;
 use super::capture::{CaptureOptions, WorktreeCapture};
 use super::capture_extras::CaptureExtras;
 use super::coverage::Coverage;
+use super::given_back::{Scope, Tracked, Unchanged, stat_of};
 use super::index_file::IndexFacts;
 use super::modes::Usual;
+use super::objects::SYMLINK;
+use super::raw_files::RawFile;
 use super::repository::Repository;
 use super::worktree_list::Worktree;
 
@@ -76,16 +81,56 @@ impl Repository {
         let unknown = std::mem::take(&mut seen.unknown);
         let Some(unknown) = self.sort_unknown(worktree, unknown, options)? else { return Ok(None) };
         let narrow = seen.narrow.clone();
+        let attributes = seen.attributes.iter().chain(&unknown.attributes).cloned().collect();
+        let unsure = seen.unsure.clone();
         let look = Look { worktree, index: &index, options };
-        let Some(Looked { edits, coverage, included }) = self.differences(&look, seen, unknown)? else { return Ok(None) };
+        let Some(Looked { edits, mut coverage, included }) = self.differences(&look, seen, unknown)? else { return Ok(None) };
+        let all = 0..index.len();
+        let Some(raw) = self.raw_here(&look, (all, &unsure), (&edits, &attributes, Scope::Whole), &mut coverage)? else {
+            return Ok(None);
+        };
         env::fault_point("git.capture-before-objects");
         let Some(index_tree) = index.tree(self, &[])? else { return Ok(None) };
         let tree = if edits.is_empty() { Some(index_tree.clone()) } else { index.tree(self, &edits)? };
         let Some(tree) = tree else { return Ok(None) };
         let mut extras = CaptureExtras::read(self, worktree, IndexFacts::default())?;
+        extras.raw = raw;
         let there = edits.iter().filter(|edit| edit.new.is_some()).map(|edit| &edit.path).chain(&narrow);
         extras.modes = usual.unusual_ones(self, worktree.path(), there)?;
         Ok(Some(WorktreeCapture { head, tree, index_tree, extras, coverage, included }))
+    }
+
+    /// The bytes of unchanged files that a checkout would not give back, ordered by path: of the entries `within`, of which
+    /// the `unsure` were read. `None` where git has to look.
+    fn raw_here(
+        &self,
+        look: &Look<'_>,
+        (within, unsure): (impl IntoIterator<Item = usize>, &[usize]),
+        (edits, attributes, scope): (&[Edit], &BTreeSet<RepoPath>, Scope),
+        coverage: &mut Coverage,
+    ) -> Result<Option<Vec<RawFile>>> {
+        let Look { worktree, index, options: _ } = *look;
+        let file = worktree.index_file();
+        let at = Unchanged { worktree, index: &file, attributes, scope };
+        let changes_attributes = edits.iter().any(|edit| edit.path.file_name() == b".gitattributes");
+        let known = match self.known_conversions(&at)? {
+            // A checkout of what is captured does not go by the index then.
+            _ if changes_attributes => return Ok(None),
+            None => return Ok(Some(Vec::new())),
+            Some(known) => known,
+        };
+        let tracked = within.into_iter().filter(|entry| index.mode(*entry) != SYMLINK).filter_map(|entry| {
+            let path = RepoPath::new(index.path(entry));
+            if edits.binary_search_by(|edit| edit.path.cmp(&path)).is_ok() {
+                return None;
+            }
+            let was_read = unsure.binary_search(&entry).is_ok();
+            let stat = if was_read { stat_of(worktree, &path)? } else { index.stat(entry) };
+            Some(Tracked { path, oid: index.id(entry).to_owned(), stat })
+        });
+        let mut raw = self.raw_unchanged(&at, known, tracked, coverage)?;
+        raw.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(Some(raw))
     }
 
     /// Reads what was seen; `None` where git has to do it.

@@ -19,6 +19,7 @@ use crate::domain::path_set::PathSet;
 use crate::error::{Error, Result};
 use crate::git::capture::{CaptureOptions, WorktreeCapture, is_below};
 use crate::git::capture_extras::CaptureExtras;
+use crate::git::given_back::Scope;
 use crate::git::history::TreeChange;
 use crate::git::modes::{Permissions, Usual};
 use crate::git::objects::{GITLINK, gix_id};
@@ -109,10 +110,16 @@ impl Repository {
             return Ok(None);
         }
         let look = Look { worktree, index: &index, options };
-        let Some(Looked { edits, coverage, included: _ }) = self.differences(&look, places.seen, unknown)? else {
+        let attributes = places.seen.attributes.iter().chain(&unknown.attributes).cloned().collect();
+        let unsure = places.seen.unsure.clone();
+        let Some(Looked { edits, mut coverage, included: _ }) = self.differences(&look, places.seen, unknown)? else {
             return Ok(None);
         };
         let looked_at = places.paths;
+        let within =
+            looked_at.iter().flat_map(|path| index.find(path.as_bytes()).into_iter().chain(index.below(path.as_bytes())));
+        let raw = self.raw_here(&look, (within, &unsure), (&edits, &attributes, Scope::Part), &mut coverage)?;
+        let Some(raw) = raw else { return Ok(None) };
         let Some(then_edits) = as_edits(dirty)? else { return Ok(None) };
         let there: Vec<RepoPath> = edits.iter().filter(|edit| edit.new.is_some()).map(|edit| edit.path.clone()).collect();
         let edits = together(then_edits, &looked_at, edits, |edit| &edit.path);
@@ -125,7 +132,7 @@ impl Repository {
         let tree = if edits.is_empty() { Some(index_tree.clone()) } else { index.tree(self, &edits)? };
         let Some(tree) = tree else { return Ok(None) };
         let mut extras = CaptureExtras::read(self, worktree, Default::default())?;
-        extras.raw = then.extras.raw.iter().filter(|raw| !looked_at.covers(&raw.path)).cloned().collect();
+        extras.raw = together(then.extras.raw, &looked_at, raw, |raw| &raw.path);
         let fresh = usual.unusual_ones(self, worktree.path(), there.iter().chain(&narrow))?;
         let differing = edits.iter().filter(|edit| edit.new.is_some()).map(|edit| &edit.path);
         extras.modes = modes(&then.extras.modes, fresh, &looked_at, differing, &index);

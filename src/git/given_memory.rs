@@ -1,0 +1,205 @@
+//! What is remembered of the unchanged files of a worktree: which of them a checkout gives back. It saves asking git about
+//! each file again, and is no more than that: without it, or where configuration or attributes are others, all is decided anew.
+
+use std::collections::BTreeMap;
+use std::fs::Metadata;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
+use crate::domain::names::Oid;
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+use super::repository::Repository;
+use super::worktree_list::Worktree;
+
+/// The first line.
+const HEADER: &str = "git axiom: given back 1";
+/// The largest of its kind.
+const LIMIT: u64 = 256 * 1024 * 1024;
+/// So many nanoseconds a file has to be old before its times tell it apart from its successor.
+const OLD: i128 = 100_000_000;
+/// The same where the file system knows whole seconds only.
+const OLD_IN_SECONDS: i128 = 2_000_000_000;
+
+/// What tells a file apart from what was or will be at its place, as far as an index keeps it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct FileStat {
+    pub size: u32,
+    modified: (u32, u32),
+    changed: (u32, u32),
+    inode: u32,
+}
+
+impl FileStat {
+    pub fn of(meta: &Metadata) -> Self {
+        let bits = |number: i64| Self::low_bits(number.cast_unsigned());
+        Self {
+            size: Self::low_bits(meta.size()),
+            modified: (bits(meta.mtime()), bits(meta.mtime_nsec())),
+            changed: (bits(meta.ctime()), bits(meta.ctime_nsec())),
+            inode: Self::low_bits(meta.ino()),
+        }
+    }
+
+    pub fn of_entry(stat: &gix::index::entry::Stat) -> Self {
+        let time = |time: gix::index::entry::stat::Time| (time.secs, time.nsecs);
+        Self { size: stat.size, modified: time(stat.mtime), changed: time(stat.ctime), inode: stat.ino }
+    }
+
+    /// What an index keeps of a number.
+    pub fn low_bits(number: u64) -> u32 {
+        (number & 0xffff_ffff) as u32
+    }
+
+    /// Whether the file is so much older than a moment that whoever changes it from then on changes its times.
+    pub fn is_older_than(&self, moment: i128) -> bool {
+        let is_old = |(seconds, nanos): (u32, u32)| {
+            let margin = if nanos == 0 { OLD_IN_SECONDS } else { OLD };
+            i128::from(seconds) * 1_000_000_000 + i128::from(nanos) + margin < moment
+        };
+        is_old(self.modified) && is_old(self.changed)
+    }
+}
+
+/// A file with a content, in short.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Key(u128);
+
+impl Key {
+    pub fn of(path: &[u8], oid: &gix::oid, stat: &FileStat) -> Self {
+        let half = |salt: u8| {
+            let mut hasher = DefaultHasher::new();
+            (salt, path, oid.as_bytes(), stat).hash(&mut hasher);
+            u128::from(hasher.finish())
+        };
+        Self(half(0) << 64 | half(1))
+    }
+}
+
+/// What is remembered.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Memory {
+    /// What decides which conversions there are, as a digest.
+    rules: String,
+    /// Files that a checkout gives back; in order once they are all there.
+    given_back: Vec<Key>,
+    /// The others, with their bytes as blobs.
+    differing: BTreeMap<Key, Oid>,
+}
+
+impl Memory {
+    /// What is remembered of a worktree; what cannot be read is nothing.
+    pub fn read(repository: &Repository, worktree: &Worktree) -> Option<Self> {
+        let content = files::read_optional(&place(repository, worktree), LIMIT).ok()??;
+        let (body, sum) = content.split_at_checked(content.len().checked_sub(repository.hash().bytes())?)?;
+        if digest(repository, body).ok()?.as_slice() != sum {
+            return None;
+        }
+        let (lines, keys) = body.split_at(memchr::memmem::find(body, b"\n\n")? + 1);
+        let mut lines = std::str::from_utf8(lines).ok()?.lines();
+        if lines.next() != Some(HEADER) {
+            return None;
+        }
+        let mut memory = Self { rules: lines.next()?.to_owned(), ..Self::default() };
+        for line in lines {
+            let (key, oid) = line.split_once(' ')?;
+            memory.differing.insert(Key(u128::from_str_radix(key, 16).ok()?), Oid::new(oid).ok()?);
+        }
+        let keys = keys[1..].chunks_exact(16).map(|key| Key(u128::from_le_bytes(key.try_into().unwrap_or_default())));
+        memory.given_back.extend(keys);
+        Some(memory)
+    }
+
+    /// Whether a file is remembered, and its bytes where a checkout does not give them back.
+    pub fn recall(&self, rules: &str, key: Key) -> Option<Option<&Oid>> {
+        if self.rules != rules {
+            return None;
+        }
+        match self.given_back.binary_search(&key) {
+            Ok(_) => Some(None),
+            Err(_) => self.differing.get(&key).map(Some),
+        }
+    }
+
+    /// What will be remembered in its place: nothing yet.
+    pub fn successor(&self, rules: &str) -> Self {
+        Self { rules: rules.to_owned(), given_back: Vec::with_capacity(self.given_back.len()), differing: BTreeMap::new() }
+    }
+
+    pub fn given_back(&mut self, key: Key) {
+        self.given_back.push(key);
+    }
+
+    pub fn differs(&mut self, key: Key, bytes: Oid) {
+        self.differing.insert(key, bytes);
+    }
+
+    /// Writes this unless it is what was remembered. Whatever fails is no harm: the next capture decides anew.
+    pub fn write_unless(mut self, was: &Self, repository: &Repository, worktree: &Worktree) {
+        self.given_back.sort_unstable();
+        if self == *was {
+            return;
+        }
+        let mut content = format!("{HEADER}\n{}\n", self.rules).into_bytes();
+        for (key, oid) in &self.differing {
+            content.extend_from_slice(format!("{:032x} {oid}\n", key.0).as_bytes());
+        }
+        content.push(b'\n');
+        content.extend(self.given_back.iter().flat_map(|key| key.0.to_le_bytes()));
+        let written = digest(repository, &content).and_then(|sum| {
+            content.extend(sum);
+            let folder = repository.scratch_folder()?;
+            let new = folder.path().join("given-back");
+            files::write_scratch(&new, &content)?;
+            files::replace_unsynced(&new, &place(repository, worktree))
+        });
+        if let Err(error) = written {
+            tracing::warn!(%error, "which files a checkout gives back is not remembered");
+        }
+    }
+}
+
+impl Repository {
+    /// A digest of what decides which conversions there are.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub(super) fn rules_digest(&self, rules: &[u8]) -> Result<String> {
+        use std::fmt::Write as _;
+        // Another build may make other keys.
+        let probe = Key::of(b"probe", gix::hash::ObjectId::null(self.hash().gix()).as_ref(), &FileStat::default_for_probe());
+        let digest = digest(self, &[&probe.0.to_le_bytes(), rules].concat())?;
+        Ok(digest.iter().fold(String::new(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        }))
+    }
+}
+
+impl FileStat {
+    fn default_for_probe() -> Self {
+        Self { size: 1, modified: (2, 3), changed: (4, 5), inode: 6 }
+    }
+}
+
+fn digest(repository: &Repository, bytes: &[u8]) -> Result<Vec<u8>> {
+    let mut hasher = gix::hash::hasher(repository.hash().gix());
+    hasher.update(bytes);
+    let failed = |e| Error::new(Code::GitFailed, "cannot make a digest").because(e);
+    Ok(hasher.try_finalize().map_err(failed)?.as_slice().to_vec())
+}
+
+/// One for each worktree, by the name of its git directory.
+fn place(repository: &Repository, worktree: &Worktree) -> PathBuf {
+    let tmp = repository.common_dir().join("axiom/tmp");
+    match worktree.git_dir().file_name() {
+        Some(name) if !worktree.is_main() => {
+            let mut file = std::ffi::OsString::from("given-back.");
+            file.push(name);
+            tmp.join(file)
+        }
+        Some(_) | None => tmp.join("given-back"),
+    }
+}
