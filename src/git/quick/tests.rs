@@ -371,9 +371,12 @@ fn what_only_git_decides_right_is_left_to_git() {
             assert!(scratch.repo().quick_capture(&scratch.main(), &options()).unwrap().is_none());
         }
     }
-    // Attributes that change nothing here.
+    // Attributes that change nothing here, and are not changed themselves.
     let scratch = Scratch::new(&[]);
     scratch.write(".gitattributes", b"*.txt text=auto eol=lf\n");
+    assert!(!same(&scratch, &options(), "new attributes"));
+    scratch.git(&["add", "-A"]);
+    scratch.git(&["commit", "-q", "-m", "attributes"]);
     scratch.write("sub/b.txt", b"other\n");
     assert!(same(&scratch, &options(), "harmless attributes"));
 }
