@@ -180,6 +180,17 @@ id!(TxnId "transaction id" "The id of a transaction: one user command or supervi
 id!(SessionId "session id" "The id of a session: from the start of `git axiom run` to its end.");
 id!(GateId "gate id" "The id of a gate.");
 id!(RequestId "request id" "The id of a request to the supervisor.");
+impl RequestId {
+    /// The id of a request that comes after the event `seq`: requests are dealt with in the order of their ids, so in that
+    /// in which they were made. `unique` tells apart what two histories of one log make.
+    ///
+    /// # Errors
+    /// `INVALID_INPUT` where `unique` is no part of an id.
+    pub fn after(seq: u64, unique: &str) -> Result<Self> {
+        Self::new(format!("r{seq:020}-{unique}"))
+    }
+}
+
 id!(Token "iteration token" "The secret of one iteration: a signal counts only with it.");
 
 #[cfg(test)]

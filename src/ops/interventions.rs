@@ -43,9 +43,8 @@ pub fn ask_supervisor(context: &mut Context, request: Request) -> Result<Handled
     if !context.supervisor_alive()? {
         return Err(Error::new(Code::NoSupervisor, "no supervisor runs in this repository").hint("start one: git axiom run"));
     }
-    let id = RequestId::new(format!("r{}", env::fresh_id()))?;
-    let appended = context.append(Event::Requested { id: id.clone(), request })?;
-    let asked_at = appended.last().map_or(context.state().seq, |envelope| envelope.seq);
+    let id = make(context, request)?;
+    let asked_at = context.state().seq;
     let started = Instant::now();
     while context.state().record.requests.contains_key(&id) {
         if !context.supervisor_alive()? {
@@ -60,6 +59,20 @@ pub fn ask_supervisor(context: &mut Context, request: Request) -> Result<Handled
         context.store.refresh()?;
     }
     answer_to(context, &id, asked_at)
+}
+
+/// Makes a request, and waits for nothing.
+///
+/// # Errors
+/// `IO_FAILED`, `DISK_FULL`.
+pub(super) fn make(context: &mut Context, request: Request) -> Result<RequestId> {
+    let mut made = None;
+    context.append_with(|state| {
+        let id = RequestId::after(state.seq, &env::fresh_id())?;
+        made = Some(id.clone());
+        Ok(vec![Event::Requested { id, request }])
+    })?;
+    made.ok_or_else(|| Error::new(Code::Internal, "the request was not made"))
 }
 
 fn answer_to(context: &Context, id: &RequestId, after: u64) -> Result<Handled> {

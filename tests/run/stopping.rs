@@ -112,6 +112,34 @@ fn pause_lets_iterations_end_and_begins_no_more() {
     world.all_is_well();
 }
 
+/// Asked for while the supervisor looked elsewhere, by processes whose random parts would sort the other way round.
+#[test]
+fn requests_are_dealt_with_in_the_order_in_which_they_were_made() {
+    let world = World::new();
+    endless(&world, "t", false);
+    let live = started(&world, &[], &["t"]);
+    let supervisor = rustix::process::Pid::from_raw(live.pid()).unwrap();
+    rustix::process::kill_process(supervisor, rustix::process::Signal::STOP).unwrap();
+    let requests = || world.env.ok(&["events", "--json"]).matches("\"requested\"").count();
+    let before = requests();
+    let asked = ["pause", "resume", "pause", "resume"].iter().enumerate().map(|(count, verb)| {
+        let mut command = world.env.axiom_command(&world.env.repo(), [verb]);
+        command.env("AXIOM_TEST_IDS", (0x9000 - count * 0x1000).to_string());
+        let asking = Live::start(command, world.env.root(), &format!("asks-{count}"));
+        wait_until("it has asked", || requests() == before + count + 1);
+        asking
+    });
+    let asked: Vec<Live> = asked.collect();
+    rustix::process::kill_process(supervisor, rustix::process::Signal::CONT).unwrap();
+    asked.into_iter().for_each(|one| drop(one.wait().code(0)));
+    assert_eq!(world.env.json(&["status"])["session"]["state"], "running");
+    world.signal_file("go");
+    wait_until("it is merged", || world.find_task("t")["merged"]["commit"].is_string());
+    world.env.ok(&["quit"]);
+    live.wait().code(0);
+    world.all_is_well();
+}
+
 #[test]
 fn one_interrupt_stops_the_agents_and_keeps_their_work() {
     let world = World::new();

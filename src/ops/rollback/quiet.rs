@@ -8,9 +8,9 @@ use serde::Serialize;
 use crate::domain::event::Event;
 use crate::domain::ids::{AgentId, CaseId, RequestId};
 use crate::domain::session::{Request, SessionState};
-use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::Context;
+use crate::ops::interventions;
 use crate::process::{KeeperRecord, KeeperState, control, keeper_state};
 
 /// How long agents may take to stop.
@@ -87,7 +87,7 @@ pub(in crate::ops) fn stop_agents(ctx: &mut Context) -> Result<Paused> {
 /// Asks the supervisor to pause and waits until it has; `None` where it has ended before it could.
 fn pause_supervisor(ctx: &mut Context) -> Result<Option<Paused>> {
     let was_running = session_is(ctx, SessionState::Running);
-    let asked = request(ctx, Request::Pause { force: true })?;
+    let asked = interventions::make(ctx, Request::Pause { force: true })?;
     // An agent between two iterations keeps its task while the session is paused, but nothing of it runs.
     let mut has_ended = false;
     let stopped = wait(ctx, |ctx| {
@@ -170,11 +170,5 @@ fn wait(ctx: &mut Context, mut is_over: impl FnMut(&Context) -> Result<bool>) ->
 
 /// Lets the supervisor go on.
 pub(in crate::ops) fn resume(ctx: &mut Context) -> Result<()> {
-    request(ctx, Request::Resume).map(drop)
-}
-
-fn request(ctx: &mut Context, request: Request) -> Result<RequestId> {
-    let id = RequestId::new(format!("r{}", env::fresh_id()))?;
-    ctx.append(Event::Requested { id: id.clone(), request })?;
-    Ok(id)
+    interventions::make(ctx, Request::Resume).map(drop)
 }
