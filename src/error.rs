@@ -16,7 +16,7 @@ pub enum Exit {
     Done = 0,
     /// It failed.
     Failed = 1,
-    /// The command line is wrong.
+    /// The command line, an id or an input cannot be used.
     Usage = 2,
     /// Refused: needs a confirmation, trust, or a human.
     Refused = 3,
@@ -67,17 +67,17 @@ codes! {
     IoFailed "IO_FAILED" Failed "Reading or writing a file failed.";
     DiskFull "DISK_FULL" Failed "The disk or the quota is full.";
     InvalidId "INVALID_ID" Usage "An id or name has characters or a length that are not allowed.";
-    DuplicateId "DUPLICATE_ID" Failed "The id or name is taken, perhaps in another spelling.";
-    UnknownTask "UNKNOWN_TASK" Failed "There is no case of this id.";
-    UnknownAgent "UNKNOWN_AGENT" Failed "There is no agent of this id.";
-    UnknownGate "UNKNOWN_GATE" Failed "There is no open gate of this id.";
-    UnknownCheckpoint "UNKNOWN_CHECKPOINT" Failed "There is no checkpoint of this name.";
-    UnknownTransaction "UNKNOWN_TRANSACTION" Failed "There is no transaction of this id.";
-    AmbiguousName "AMBIGUOUS_NAME" Failed "The prefix fits more than one name.";
-    DependencyCycle "DEPENDENCY_CYCLE" Failed "Cases would depend on themselves.";
-    UnknownDependency "UNKNOWN_DEPENDENCY" Failed "A case depends on a case that does not exist.";
+    DuplicateId "DUPLICATE_ID" Usage "The id or name is taken, perhaps in another spelling.";
+    UnknownTask "UNKNOWN_TASK" Usage "There is no case of this id.";
+    UnknownAgent "UNKNOWN_AGENT" Usage "There is no agent of this id.";
+    UnknownGate "UNKNOWN_GATE" Usage "There is no open gate of this id.";
+    UnknownCheckpoint "UNKNOWN_CHECKPOINT" Usage "There is no checkpoint of this name.";
+    UnknownTransaction "UNKNOWN_TRANSACTION" Usage "There is no transaction of this id.";
+    AmbiguousName "AMBIGUOUS_NAME" Usage "The prefix fits more than one name.";
+    DependencyCycle "DEPENDENCY_CYCLE" Usage "Cases would depend on themselves.";
+    UnknownDependency "UNKNOWN_DEPENDENCY" Usage "A case depends on a case that does not exist.";
     InvalidInput "INVALID_INPUT" Usage "A value or an input file cannot be used.";
-    TooLarge "TOO_LARGE" Failed "An input is over its limit.";
+    TooLarge "TOO_LARGE" Usage "An input is over its limit.";
     InvalidTransition "INVALID_TRANSITION" Failed "The state does not allow this change.";
     ConfigInvalid "CONFIG_INVALID" Failed "A configuration value cannot be used.";
     NeedsConfirmation "NEEDS_CONFIRMATION" Refused "The command needs a confirmation, and there is no terminal to ask at.";

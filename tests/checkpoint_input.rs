@@ -43,14 +43,14 @@ fn names_that_are_taken_or_are_no_names_are_refused() {
     let env = TestEnv::new();
     env.ok(&["checkpoint", "create", "one"]);
     env.ok(&["task", "add", "a task", "--id", "t1"]);
-    refused(&env, &["checkpoint", "create", "One"], "DUPLICATE_ID", 1);
-    refused(&env, &["checkpoint", "create", "T1"], "DUPLICATE_ID", 1);
+    refused(&env, &["checkpoint", "create", "One"], "DUPLICATE_ID", 2);
+    refused(&env, &["checkpoint", "create", "T1"], "DUPLICATE_ID", 2);
     for name in ["a b", "a/b", "..", "-x", "ä", "a.lock", "", &"x".repeat(101)] {
         let run = env.axiom(&["checkpoint", "create", "--", name]);
         assert_eq!(run.code, Some(2), "{name}: {}", run.stderr);
     }
     env.git(&["tag", "axiom/foreign"]);
-    refused(&env, &["checkpoint", "create", "foreign"], "DUPLICATE_ID", 1);
+    refused(&env, &["checkpoint", "create", "foreign"], "DUPLICATE_ID", 2);
     assert_eq!(names(&env), ["one"]);
 }
 

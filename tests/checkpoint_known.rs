@@ -44,7 +44,7 @@ fn only_what_is_named_is_looked_at_and_every_verb_says_so() {
     assert_eq!(only["allElseAsOf"], "full");
     assert_eq!(only["paths"], serde_json::json!(["a.txt", "new", "sub"]), "a folder that is gone is one path");
     let capture = scratch.git(&["rev-parse", "refs/axiom/captures/full"]);
-    let short = serde_json::json!({"paths": 3, "allElseAsOf": "full", "allElseCapture": capture});
+    let short = serde_json::json!({"count": 3, "allElseAsOf": "full", "allElseCapture": capture, "allElseGone": false});
     assert_eq!(shown["checkpoint"]["only"], short);
     let people = scratch.axiom(&["checkpoint", "show", "some"]);
     assert!(people.contains(line) && people.contains("looked at: "), "{people}");
@@ -56,7 +56,7 @@ fn only_what_is_named_is_looked_at_and_every_verb_says_so() {
 
     let preview = scratch.axiom(&["rollback", "checkpoint", "some", "--dry-run"]);
     assert!(preview.contains(line), "{preview}");
-    assert_eq!(scratch.json(&["rollback", "checkpoint", "some", "--dry-run"])["only"]["paths"], 3);
+    assert_eq!(scratch.json(&["rollback", "checkpoint", "some", "--dry-run"])["checkpoint"]["only"]["count"], 3);
     // What nobody named goes back to the complete checkpoint, and undo brings it back.
     let before = contents(&scratch.path());
     scratch.axiom(&["rollback", "checkpoint", "some", "--yes"]);

@@ -37,7 +37,7 @@ fn a_session_in_the_background_has_begun_when_it_is_said_to_and_can_be_ended() {
     let _ended = Ended(&env);
     let status = env.json(&["status"]);
     assert_eq!((&status["supervisor"]["alive"], &status["supervisor"]["pid"]), (&true.into(), &begun["pid"]));
-    assert_eq!(status["session"]["id"], begun["session"]);
+    assert_eq!(status["session"]["id"], begun["sessionId"]);
     assert!(!status["session"]["metadata"]["startCheckpoint"].is_null(), "one can go back to its beginning");
     let pid = begun["pid"].to_string();
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat"));
@@ -86,7 +86,7 @@ fn several_gates_are_approved_at_once() {
     assert_eq!(waiting("claim"), 2, "all or none");
     assert_eq!(env.ok(&["gate", "approve", "a", "b"]), "claim-a\nclaim-b");
     wait_until("two tasks wait to be merged", || waiting("merge") == 2);
-    assert_eq!(env.json(&["gate", "approve", "--all"])["ids"], serde_json::json!(["merge-a", "merge-b"]));
+    assert_eq!(env.json(&["gate", "approve", "--all"])["gateIds"], serde_json::json!(["merge-a", "merge-b"]));
     wait_until("both are merged", || env.json(&["status"])["progress"]["merged"] == 2);
     env.ok(&["quit"]);
     wait_until("the session ends", || env.json(&["status"])["supervisor"]["alive"] == false);

@@ -61,25 +61,25 @@ fn unknown_and_duplicate_ids() {
     --- stderr
     error[UNKNOWN_TASK]: there is no case 'lexer'
     hint: see 'git axiom task list'
-    --- exit 1
+    --- exit 2
     ");
     insta::assert_snapshot!(env.axiom(&["task", "show", "Parser"]), @r"
     --- stderr
     error[UNKNOWN_TASK]: there is no case 'Parser'
     hint: did you mean 'parser'?
-    --- exit 1
+    --- exit 2
     ");
     insta::assert_snapshot!(add(&env, &["x", "--id", "PARSER"]), @r"
     --- stderr
     error[DUPLICATE_ID]: the id 'PARSER' is taken
     hint: ids and checkpoint names are unique without regard to case: choose another with --id
-    --- exit 1
+    --- exit 2
     ");
     insta::assert_snapshot!(env.axiom(&["checkpoint", "create", "Parser"]), @r"
     --- stderr
     error[DUPLICATE_ID]: the name 'Parser' is taken
     hint: a task is called 'parser', and tasks and checkpoints share their names
-    --- exit 1
+    --- exit 2
     ");
     for verb in ["edit", "block", "unblock", "archive", "audit"] {
         let more: &[&str] = match verb {
@@ -121,13 +121,13 @@ fn dependencies_that_cannot_be() {
     --- stderr
     error[UNKNOWN_DEPENDENCY]: 'task-001' refers to 'nowhere', which does not exist
     hint: add that case first, or import both in one file
-    --- exit 1
+    --- exit 2
     ");
     insta::assert_snapshot!(env.axiom(&["task", "edit", "a", "--after", "b"]), @r"
     --- stderr
     error[DEPENDENCY_CYCLE]: cases would wait for themselves: a → b → a
     hint: leave one of these dependencies out
-    --- exit 1
+    --- exit 2
     ");
     env.axiom(&["task", "edit", "a", "--parent", "a"]).fails_with(Code::DependencyCycle);
     env.axiom(&["task", "edit", "a", "--parent", "nowhere"]).fails_with(Code::UnknownDependency);
@@ -142,7 +142,7 @@ fn titles_and_bodies_that_cannot_be() {
     --- stderr
     error[TOO_LARGE]: the title has 501 characters, the limit is 500
     hint: put the details into the body: --body or --body-file
-    --- exit 1
+    --- exit 2
     ");
     insta::assert_snapshot!(add(&env, &["two\nlines"]), @r"
     --- stderr

@@ -64,7 +64,7 @@ fn checkpoints_survive_every_way_of_beginning_anew() {
         let env = with_checkpoints();
         lose_the_log(&env);
         let done = env.json(&["recover", "--from", source, "--yes"]);
-        assert_eq!(done["checkpoints"], serde_json::json!(["c1", "c2"]), "{source}");
+        assert_eq!(done["checkpoints"], serde_json::json!([{"name": "c1"}, {"name": "c2"}]), "{source}");
         env.ok(&["checkpoint", "create", "c3"]);
         assert_eq!(names(&env), ["c1", "c2", "c3"], "{source}: the newest is the last");
         env.axiom(&["checkpoint", "create", "c1"]).fails_with(Code::DuplicateId);

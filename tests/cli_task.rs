@@ -114,7 +114,7 @@ fn the_keys_of_the_list() {
     env.ok(&["task", "add", "Group", "--kind", "operation", "--id", "g"]);
     env.ok(&["task", "add", "One", "--parent", "g", "--persona", "ed", "--verify", "true", "--body", "x"]);
     insta::assert_snapshot!(env.axiom(&["task", "list", "--json"]), @r#"
-    {"schema":1,"tasks":[{"id":"g","title":"Group","kind":"operation","status":"pending","shown":"pending","progress":0,"parent":null,"after":[],"waitsFor":[],"persona":null,"verify":[],"reason":null,"merged":null,"agent":null,"retryCount":0,"iterations":0,"tokensUsed":null,"costUsd":null,"duration":0,"createdAt":"2026-01-13T12:00:00Z","bodySize":0},{"id":"task-001","title":"One","kind":"task","status":"pending","shown":"pending","progress":0,"parent":"g","after":[],"waitsFor":[],"persona":"ed","verify":["true"],"reason":null,"merged":null,"agent":null,"retryCount":0,"iterations":0,"tokensUsed":null,"costUsd":null,"duration":0,"createdAt":"2026-01-13T12:00:01Z","bodySize":1}]}
+    {"schema":2,"verb":"task list","tasks":[{"id":"g","title":"Group","kind":"operation","status":"pending","shown":"pending","progress":0,"parent":null,"after":[],"waitsFor":[],"persona":null,"verify":[],"reason":null,"merged":null,"agentId":null,"retryCount":0,"iterations":0,"tokensUsed":null,"costUsd":null,"duration":0,"createdAt":"2026-01-13T12:00:00.000Z","bodySize":0},{"id":"task-001","title":"One","kind":"task","status":"pending","shown":"pending","progress":0,"parent":"g","after":[],"waitsFor":[],"persona":"ed","verify":["true"],"reason":null,"merged":null,"agentId":null,"retryCount":0,"iterations":0,"tokensUsed":null,"costUsd":null,"duration":0,"createdAt":"2026-01-13T12:00:01.000Z","bodySize":1}]}
     --- exit 0
     "#);
 }

@@ -42,7 +42,7 @@ fn the_man_pages_are_current() {
 fn the_list_of_errors_is_current() {
     let mut text = String::from(
         "# Errors\n\nErrors are printed as `error[CODE]: what happened: why` and `hint: what to do`, on standard error; \
-         with `--json` also\nas `{\"schema\": 1, \"error\": {\"code\", \"verb\", \"message\", \"hints\"}}` on standard \
+         with `--json` also\nas `{\"schema\": 2, \"verb\", \"error\": {\"code\", \"verb\", \"message\", \"hints\"}}` on standard \
          output. Codes are stable. A status of 0\nis a warning: the command did its work.\n\n\
          | code | exit status | meaning |\n| --- | --- | --- |\n",
     );

@@ -40,9 +40,9 @@ fn a_checkpoint_holds_every_worktree_and_says_what_it_does_not_hold() {
     let listed = scratch.json(&["checkpoints", "list"]);
     assert_eq!(listed["checkpoints"][0]["name"], "first");
     assert_eq!(listed["checkpoints"][0]["type"], "named");
-    scratch.refused(&["checkpoint", "create", "FIRST"], "DUPLICATE_ID", 1);
-    scratch.refused(&["checkpoint", "create", "T1"], "DUPLICATE_ID", 1);
-    scratch.refused(&["checkpoint", "show", "nope"], "UNKNOWN_CHECKPOINT", 1);
+    scratch.refused(&["checkpoint", "create", "FIRST"], "DUPLICATE_ID", 2);
+    scratch.refused(&["checkpoint", "create", "T1"], "DUPLICATE_ID", 2);
+    scratch.refused(&["checkpoint", "show", "nope"], "UNKNOWN_CHECKPOINT", 2);
     scratch.fsck();
 }
 
@@ -136,7 +136,7 @@ fn a_merge_that_cannot_be_made_changes_nothing() {
     scratch.refused(&["merge", "t1"], "MERGE_CONFLICT", 4);
     scratch.open_task("t2");
     scratch.refused(&["merge", "t2"], "INVALID_TRANSITION", 1);
-    scratch.refused(&["merge", "t3"], "UNKNOWN_TASK", 1);
+    scratch.refused(&["merge", "t3"], "UNKNOWN_TASK", 2);
     assert!(scratch.store().state().record.open.is_none());
     assert!(scratch.case("t1").merged.is_none());
 }

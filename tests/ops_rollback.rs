@@ -254,8 +254,8 @@ fn a_preview_names_what_is_staged_which_head_moves_and_which_operation_ends() {
     scratch.write("new.txt", "new\n");
     scratch.write("sub/b.txt", "edited\n");
     let (dry, would, did) = dry_and_done(&scratch, &["safe"]);
-    assert_eq!(dry["heads"][0]["from"]["branch"], "refs/heads/feat", "{dry}");
-    assert_eq!(dry["heads"][0]["to"]["branch"], "refs/heads/main", "{dry}");
+    assert_eq!(dry["heads"][0]["old"]["branch"], "refs/heads/feat", "{dry}");
+    assert_eq!(dry["heads"][0]["new"]["branch"], "refs/heads/main", "{dry}");
     let staged: Vec<&str> = dry["staged"].as_array().unwrap().iter().map(|one| one["path"].as_str().unwrap()).collect();
     assert!(staged.contains(&"staged.txt"), "{dry}");
     assert_eq!((&dry["operations"][0]["what"], &dry["operations"][0]["action"]), (&"a merge".into(), &"ended".into()));
@@ -265,7 +265,7 @@ fn a_preview_names_what_is_staged_which_head_moves_and_which_operation_ends() {
         .iter()
         .map(|one| format!("{} {} {}", one["path"].as_str().unwrap(), one["change"].as_str().unwrap(), one["uncommitted"]))
         .collect();
-    assert_eq!(files, ["a.txt replaced true", "new.txt removed true", "sub/b.txt replaced true"]);
+    assert_eq!(files, ["a.txt modified true", "new.txt deleted true", "sub/b.txt modified true"]);
     for words in [&would, &did] {
         for wanted in ["feat → main", "a merge in ", ": ended", "1 file with uncommitted content removed", "no longer staged"] {
             assert!(words.contains(wanted), "{wanted}: {words}");
@@ -287,7 +287,7 @@ fn commits_that_only_a_detached_head_has_and_branches_that_go_are_named() {
     scratch.git(&["commit", "-qam", "lonely"]);
     let lonely = scratch.head();
     let (dry, would, _) = dry_and_done(&scratch, &["safe"]);
-    assert_eq!(dry["heads"][0]["from"]["detached"], lonely.as_str(), "{dry}");
+    assert_eq!(dry["heads"][0]["old"]["detached"], lonely.as_str(), "{dry}");
     assert_eq!(dry["branches"], serde_json::json!(["refs/heads/axiom/t1"]), "{dry}");
     let commits = dry["commits"].as_array().unwrap();
     let branch_of = |subject: &str| &commits.iter().find(|one| one["subject"] == subject).unwrap()["branch"];

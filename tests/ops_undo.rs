@@ -125,7 +125,7 @@ fn changes_of_tasks_are_undone_one_after_the_other() {
     scratch.axiom(&["redo", "--yes"]);
     assert_eq!((scratch.case("t1").title.as_str(), scratch.case("t1").status.as_str()), ("second", "pending"));
     scratch.refused(&["redo", "--yes"], "NOTHING_TO_UNDO", 1);
-    scratch.refused(&["undo", "nope", "--yes"], "UNKNOWN_TRANSACTION", 1);
+    scratch.refused(&["undo", "nope", "--yes"], "UNKNOWN_TRANSACTION", 2);
 }
 
 #[test]
@@ -243,12 +243,9 @@ fn the_preview_names_refs_files_and_cases_and_a_redo_is_called_one() {
     }
     let plan = scratch.json(&["undo", "--dry-run"]);
     assert_eq!((&plan["redo"], &plan["dryRun"]), (&false.into(), &true.into()));
-    assert_eq!(
-        (&plan["refs"][0]["name"], &plan["refs"][0]["value"]["old"]),
-        (&"refs/heads/main".into(), &merged.as_str().into())
-    );
-    assert_eq!((&plan["files"][0]["path"], &plan["files"][0]["action"]), (&"t1.txt".into(), &"removed".into()));
-    assert_eq!(plan["cases"][0]["id"], "t1");
+    assert_eq!((&plan["refs"][0]["name"], &plan["refs"][0]["old"]), (&"refs/heads/main".into(), &merged.as_str().into()));
+    assert_eq!((&plan["files"][0]["path"], &plan["files"][0]["change"]), (&"t1.txt".into(), &"deleted".into()));
+    assert_eq!(plan["tasks"][0]["id"], "t1");
     let done = scratch.json(&["undo", "--yes"]);
     for key in ["refs", "files", "cases"] {
         assert_eq!(done[key], plan[key], "{key}");
@@ -270,9 +267,9 @@ fn the_preview_names_refs_files_and_cases_and_a_redo_is_called_one() {
     scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
     let plan = scratch.json(&["undo", "--dry-run"]);
     let actions: Vec<_> =
-        plan["files"].as_array().unwrap().iter().map(|file| (file["path"].clone(), file["action"].clone())).collect();
-    assert!(actions.contains(&("a.txt".into(), "changed".into())), "{plan}");
-    assert!(actions.contains(&("t1.txt".into(), "created".into())), "{plan}");
+        plan["files"].as_array().unwrap().iter().map(|file| (file["path"].clone(), file["change"].clone())).collect();
+    assert!(actions.contains(&("a.txt".into(), "modified".into())), "{plan}");
+    assert!(actions.contains(&("t1.txt".into(), "added".into())), "{plan}");
 }
 
 #[test]
@@ -480,8 +477,8 @@ fn undo_without_an_id_means_what_was_done_last_whoever_did_it() {
     assert!(said.contains(&format!("git axiom undo {id} --yes")), "{said}");
     // What a human did last is meant, and the plan names what --yes takes back.
     scratch.axiom(&["merge", "t1"]);
-    let planned = scratch.json(&["undo", "--dry-run"])["undid"].clone();
-    assert_eq!(scratch.json(&["undo", "--yes"])["undid"], planned);
+    let planned = scratch.json(&["undo", "--dry-run"])["undoOf"].clone();
+    assert_eq!(scratch.json(&["undo", "--yes"])["undoOf"], planned);
     // What cannot be taken back is not passed over: it says why, and what can.
     scratch.axiom(&["redo", "--yes"]);
     scratch.git(&["commit", "-q", "--allow-empty", "-m", "on top"]);

@@ -132,7 +132,7 @@ fn a_file_that_cannot_be_read_stops_a_rollback_before_it_begins() {
 #[test]
 fn a_session_goes_back_to_its_start() {
     let scratch = Scratch::new();
-    scratch.refused(&["rollback", "session", "--yes"], "UNKNOWN_CHECKPOINT", 1);
+    scratch.refused(&["rollback", "session", "--yes"], "UNKNOWN_CHECKPOINT", 2);
     scratch.axiom(&["task", "add", "write a file", "--id", "t1", "--body", "echo one > one.txt"]);
     let before = (contents(&scratch.path()), scratch.head());
     scratch.axiom(&["run", "--until-idle", "--mode", "autopilot"]);

@@ -149,11 +149,11 @@ fn a_time_means_the_newest_checkpoint_that_was_there() {
     create("first", "2026-01-13T10:00:00Z", "first\n");
     create("second", "2026-01-13T11:00:00Z", "second\n");
     scratch.write("a.txt", "now\n");
-    let named = |at: &str| dry_run(&scratch, &["--at", at])["checkpoint"].clone();
+    let named = |at: &str| dry_run(&scratch, &["--at", at])["checkpoint"]["name"].clone();
     assert_eq!(named("2026-01-13T10:59:59Z"), "first");
     assert_eq!(named("2026-01-13T11:00:00Z"), "second");
     assert_eq!(named("@1768303000"), "second");
-    scratch.refused(&["restore", "--at", "2026-01-13T09:59:59Z", "--", "a.txt"], "UNKNOWN_CHECKPOINT", 1);
+    scratch.refused(&["restore", "--at", "2026-01-13T09:59:59Z", "--", "a.txt"], "UNKNOWN_CHECKPOINT", 2);
     scratch.refused(&["restore", "--at", "nonsense", "--", "a.txt"], "INVALID_INPUT", 2);
     scratch.refused(&["restore", "first", "--at", "now"], "USAGE", 2);
     scratch.axiom(&["restore", "--at", "2026-01-13T10:30:00Z", "--yes", "--", "a.txt"]);

@@ -45,6 +45,13 @@ fn settle(scratch: &Scratch) {
     there(scratch, &["-c", "core.editor=true", "revert", "--continue"]);
 }
 
+/// The worktree to settle it in is there, and nothing is taken back yet: that is a conflict for whoever looks at the status.
+fn left_open(scratch: &Scratch, args: &[&str]) -> serde_json::Value {
+    let output = scratch.axiom_with(&[args, &["--json"]].concat(), &[]);
+    assert_eq!(output.status.code(), Some(4), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
 const RESOLVE: [&str; 5] = ["rollback", "task", "t1", "--resolve", "--yes"];
 
 #[test]
@@ -55,7 +62,8 @@ fn a_conflict_is_settled_in_a_worktree_and_the_rollback_goes_on_and_can_be_undon
     scratch.refused(&["rollback", "task", "t1", "--yes"], "MERGE_CONFLICT", 4);
     assert!(!place(&scratch).exists(), "a conflict by itself changes nothing");
     // Without a terminal and without --yes: nothing that is there changes, so nobody has to be asked.
-    let answer = scratch.json(&["rollback", "task", "t1", "--resolve"]);
+    let answer = left_open(&scratch, &["rollback", "task", "t1", "--resolve"]);
+    assert_eq!(answer["error"]["code"], "MERGE_CONFLICT");
     assert_eq!(answer["resolveIn"].as_str().unwrap(), place(&scratch).to_str().unwrap());
     assert_eq!(answer["conflicts"][0]["path"], "a.txt");
     assert_eq!((scratch.head(), scratch.users_view()), (head.clone(), view.clone()));
@@ -94,7 +102,7 @@ fn it_is_settled_where_refs_are_in_a_reftable_too() {
     let scratch = in_conflict();
     std::fs::remove_dir_all(scratch.path().join(".git/logs")).unwrap();
     scratch.git(&["refs", "migrate", "--ref-format=reftable"]);
-    scratch.axiom(&RESOLVE[..4]);
+    left_open(&scratch, &RESOLVE[..4]);
     assert!(!place(&scratch).join("three.txt").exists());
     scratch.refused(&RESOLVE, "NOT_SETTLED", 4);
     settle(&scratch);
@@ -107,7 +115,7 @@ fn it_is_settled_where_refs_are_in_a_reftable_too() {
 fn what_is_not_settled_yet_is_said_and_nothing_is_changed() {
     let scratch = in_conflict();
     let head = scratch.head();
-    scratch.axiom(&RESOLVE);
+    left_open(&scratch, &RESOLVE);
     std::fs::write(place(&scratch).join("a.txt"), "a, and more\n").unwrap();
     scratch.refused(&RESOLVE, "NOT_SETTLED", 4);
     there(&scratch, &["revert", "--abort"]);
@@ -134,7 +142,7 @@ fn what_is_not_settled_yet_is_said_and_nothing_is_changed() {
 #[test]
 fn a_target_that_went_on_meanwhile_is_rebased_onto() {
     let scratch = in_conflict();
-    scratch.axiom(&RESOLVE);
+    left_open(&scratch, &RESOLVE);
     settle(&scratch);
     scratch.write("meanwhile.txt", "m\n");
     scratch.git(&["add", "-A"]);
@@ -154,10 +162,10 @@ fn removing_the_worktree_gives_it_up_and_a_folder_of_somebody_elses_is_left_alon
     scratch.refused(&RESOLVE, "WORKSPACE_IN_THE_WAY", 1);
     assert!(place(&scratch).join("mine").exists());
     std::fs::remove_dir_all(place(&scratch)).unwrap();
-    scratch.axiom(&RESOLVE);
+    left_open(&scratch, &RESOLVE);
     scratch.git(&["worktree", "remove", "--force", place(&scratch).to_str().unwrap()]);
     assert_eq!(scratch.json(&["status"])["settling"].as_array().unwrap().len(), 0);
-    scratch.axiom(&RESOLVE);
+    left_open(&scratch, &RESOLVE);
     assert!(place(&scratch).join("a.txt").exists());
 }
 
@@ -176,7 +184,7 @@ fn a_crash_anywhere_is_followed_by_the_same_command() {
         let killed = scratch.axiom_with(&RESOLVE, &[("AXIOM_TEST_FAULT", &format!("{point}:1"))]);
         assert!(!killed.status.success(), "{point} was not reached");
         assert_eq!(scratch.head(), head);
-        scratch.axiom(&RESOLVE);
+        left_open(&scratch, &RESOLVE);
         assert!(place(&scratch).join("a.txt").exists(), "{point}");
         settle(&scratch);
         scratch.axiom(&RESOLVE);
@@ -195,7 +203,7 @@ fn a_crash_anywhere_is_followed_by_the_same_command() {
         if point == "resolve.noted" {
             assert!(!scratch.axiom_with(&RESOLVE, &[("AXIOM_TEST_FAULT", "resolve.noted:1")]).status.success());
         } else {
-            scratch.axiom(&RESOLVE);
+            left_open(&scratch, &RESOLVE);
         }
         settle(&scratch);
         if point != "resolve.noted" {

@@ -37,7 +37,7 @@ fn a_merged_task_is_reverted_and_done_again_it_merges_whole() {
     assert_eq!((dry["commits"][0]["id"].as_str(), dry["commits"].as_array().unwrap().len()), (Some(merge.as_str()), 1));
     assert_eq!(dry["merges"][0]["brings"].as_array().unwrap().len(), 1);
     assert_eq!((dry["files"][0]["path"].as_str(), dry["undo"].is_null()), (Some("t1.txt"), true));
-    assert_eq!(dry["tasks"][0]["to"], "pending");
+    assert_eq!(dry["tasks"][0]["status"]["new"], "pending");
     assert!(scratch.has("t1.txt"));
     scratch.refused(&["rollback", "task", "t1"], "NEEDS_CONFIRMATION", 3);
     let done = scratch.json(&["rollback", "task", "t1", "--yes"]);
@@ -221,8 +221,8 @@ fn what_cannot_be_taken_back_says_so_and_changes_nothing() {
         scratch.refused(&[&["rollback", "task", id, "--yes"], more].concat(), code, exit);
     };
     task("idle", &[], "NO_TASK_COMMITS", 1);
-    task("IDLE", &[], "UNKNOWN_TASK", 1);
-    task("nobody", &[], "UNKNOWN_TASK", 1);
+    task("IDLE", &[], "UNKNOWN_TASK", 2);
+    task("nobody", &[], "UNKNOWN_TASK", 2);
     task("group", &[], "INVALID_TRANSITION", 1);
     task("idle", &["--target", "nope"], "TARGET_MISSING", 1);
     // Only on another branch.

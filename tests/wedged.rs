@@ -100,7 +100,7 @@ fn every_way_of_beginning_anew_that_is_offered_works_without_a_readable_line() {
     let choices = document["damage"]["choices"].as_array().unwrap().clone();
     assert!(choices.len() >= 3, "{looked}");
     for choice in choices {
-        let (env, from) = (damaged(), choice["from"].as_str().unwrap().to_owned());
+        let (env, from) = (damaged(), choice["source"].as_str().unwrap().to_owned());
         env.ok(&["recover", "--from", &from, "--yes"]);
         assert_eq!(env.json(&["recover"])["needed"], false, "{from}");
         assert_eq!(env.json(&["task", "list"])["tasks"].as_array().unwrap().len(), 1, "{from}");

@@ -3,17 +3,19 @@
 //! What a verb does is in `commands` and `ops`.
 
 pub mod arguments;
+pub mod document;
 pub mod later;
 pub mod pages;
 pub mod progress;
 pub mod report;
 pub mod screen;
+pub mod spoken;
 pub mod visible;
 pub mod words;
 
 use std::ffi::OsString;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 
 use crate::error::Exit;
 use crate::process::{finish_first, limits};
@@ -28,14 +30,18 @@ pub fn run(arguments: Vec<OsString>) -> Exit {
     }
     // What cannot be parsed is to be reported as JSON too, where that was asked for.
     let json = arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json");
-    let cli = match Cli::try_parse_from(arguments) {
-        Ok(cli) => cli,
-        Err(error) => return report::usage(&error, json),
+    let parsed = Cli::command().try_get_matches_from(&arguments).and_then(|mut matches| {
+        let verb = spoken::verb(&matches);
+        let cli = Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut Cli::command()))?;
+        Ok((cli, verb))
+    });
+    let (cli, verb) = match parsed {
+        Ok(parsed) => parsed,
+        Err(error) => return report::usage(&error, json, spoken::verb_meant(&arguments)),
     };
     report::start_tracing();
     limits::say_what_is_too_large();
-    let mut screen = Screen::new(cli.global.json);
-    let verb = cli.verb.name();
+    let mut screen = Screen::new(cli.global.json, verb);
     match limits::check_memory().and_then(|()| crate::commands::dispatch(cli, &mut screen)) {
         Ok(exit) => match finish_first::signal_that_waited() {
             Some(signal) => {
@@ -44,6 +50,6 @@ pub fn run(arguments: Vec<OsString>) -> Exit {
             }
             None => exit,
         },
-        Err(error) => report::error(&mut screen, verb, &error),
+        Err(error) => report::error(&mut screen, &error),
     }
 }

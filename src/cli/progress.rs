@@ -49,7 +49,7 @@ impl Progress {
         let line = format!("{} {}", words::clock(env::now()), visible::line(text));
         match &self.live {
             Some(live) => drop(live.println(line)),
-            None => super::screen::Screen::new(false).complain(&line),
+            None => super::screen::Screen::for_people().complain(&line),
         }
     }
 

@@ -1,32 +1,14 @@
 //! Errors on the terminal: `error[CODE]: what happened: why`, and hints.
 
-use serde::Serialize;
-
-use super::screen::{JSON_SCHEMA, Screen, json};
+use super::document::{self, Failure, OnlyFailed};
+use super::screen::Screen;
 use crate::error::{Code, Error, Exit};
 
-#[derive(Serialize)]
-struct Report<'a> {
-    schema: u32,
-    error: Body<'a>,
-}
-
-#[derive(Serialize)]
-struct Body<'a> {
-    code: &'static str,
-    verb: &'a str,
-    message: String,
-    hints: &'a [String],
-}
-
 /// Reports an error: for people on standard error, with `--json` also as a document on standard output.
-pub fn error(screen: &mut Screen, verb: &str, error: &Error) -> Exit {
+pub fn error(screen: &mut Screen, error: &Error) -> Exit {
     if screen.wants_json() && !screen.has_answered() {
-        let report = Report {
-            schema: JSON_SCHEMA,
-            error: Body { code: error.code().as_str(), verb, message: error.to_string(), hints: error.hints() },
-        };
-        if let Ok(text) = json(&report) {
+        let report = OnlyFailed { error: Failure::of(screen.verb(), error) };
+        if let Ok(text) = document::of(screen.verb(), &report) {
             let _ = screen.write(text.as_bytes());
         }
     }
@@ -35,15 +17,15 @@ pub fn error(screen: &mut Screen, verb: &str, error: &Error) -> Exit {
 }
 
 /// Reports what clap says of a command line: help and version are answers, the rest is an error of usage.
-pub fn usage(error: &clap::Error, json: bool) -> Exit {
+pub fn usage(error: &clap::Error, json: bool, verb: Option<String>) -> Exit {
     if !error.use_stderr() {
         let _ = error.print();
         return Exit::Done;
     }
-    let mut screen = Screen::new(json);
+    let mut screen = Screen::new(json, verb);
     // A value that a type of ours refused says itself what is wrong.
     if let Some(own) = std::error::Error::source(error).and_then(|source| source.downcast_ref::<Error>()) {
-        return self::error(&mut screen, "", own);
+        return self::error(&mut screen, own);
     }
     let rendered = error.render().to_string();
     let mut paragraphs = rendered.split("\n\n").map(str::trim).filter(|text| !text.is_empty());
@@ -59,7 +41,7 @@ pub fn usage(error: &clap::Error, json: bool) -> Exit {
             report = report.hint(text);
         }
     }
-    self::error(&mut screen, "", &report.hint("-h explains a verb and its options"))
+    self::error(&mut screen, &report.hint("-h explains a verb and its options"))
 }
 
 /// Sets up tracing where `AXIOM_LOG` asks for it: a filter, and after `>` a file to append to.

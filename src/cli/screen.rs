@@ -5,31 +5,33 @@ use std::io::{IsTerminal, Write};
 
 use serde::Serialize;
 
-use super::visible;
+use super::{document, visible};
 use crate::error::{Code, Error, Result};
-
-/// The version of all JSON documents on standard output.
-pub const JSON_SCHEMA: u32 = 1;
 
 /// Where a verb prints.
 #[derive(Debug)]
 pub struct Screen {
     json: bool,
+    /// The verb that was called, all its words; none where that cannot be told.
+    verb: Option<String>,
     reader_is_gone: bool,
     answered: bool,
 }
 
-#[derive(Serialize)]
-struct Document<'a, T> {
-    schema: u32,
-    #[serde(flatten)]
-    content: &'a T,
-}
-
 impl Screen {
-    /// A screen; with `json`, people's words are left out.
-    pub fn new(json: bool) -> Self {
-        Self { json, reader_is_gone: false, answered: false }
+    /// A screen for a verb; with `json`, people's words are left out.
+    pub fn new(json: bool, verb: Option<String>) -> Self {
+        Self { json, verb, reader_is_gone: false, answered: false }
+    }
+
+    /// A screen for people, beside that of a verb.
+    pub fn for_people() -> Self {
+        Self::new(false, None)
+    }
+
+    /// The verb that was called, all its words.
+    pub fn verb(&self) -> Option<&str> {
+        self.verb.as_deref()
     }
 
     /// Whether JSON was asked for.
@@ -42,7 +44,7 @@ impl Screen {
         !self.json && std::io::stdin().is_terminal() && std::io::stderr().is_terminal()
     }
 
-    /// Prints the answer: `content` as JSON (an object; `schema` is added) or the text of `people`.
+    /// Prints the answer: `content` as JSON (an object; `schema` and `verb` are added) or the text of `people`.
     ///
     /// # Errors
     /// `IO_FAILED` where standard output cannot be written to for another reason than a reader who has seen enough. What the
@@ -56,9 +58,30 @@ impl Screen {
     /// # Errors
     /// As [`Screen::answer`].
     pub fn answer_styled<T: Serialize>(&mut self, content: &T, people: impl FnOnce() -> String) -> Result<()> {
-        let text = if self.json { json(&Document { schema: JSON_SCHEMA, content })? } else { people() };
+        let text = if self.json { document::of(self.verb(), content)? } else { people() };
         self.answered = true;
         crate::env::fault_point("screen.answer");
+        self.write(text.as_bytes())
+    }
+
+    /// Prints the answer together with the error that it ends with: one document, or the text of `people`. The error itself is
+    /// still to be reported.
+    ///
+    /// # Errors
+    /// As [`Screen::answer`].
+    pub fn answer_with<T: Serialize>(&mut self, content: &T, error: &Error, people: impl FnOnce() -> String) -> Result<()> {
+        let verb = self.verb.clone();
+        self.answer(&document::Failed { content, error: document::Failure::of(verb.as_deref(), error) }, people)
+    }
+
+    /// Prints documents, a line each; what only people would see is printed otherwise.
+    ///
+    /// # Errors
+    /// As [`Screen::answer`].
+    pub fn lines<T: Serialize>(&mut self, contents: impl IntoIterator<Item = T>) -> Result<()> {
+        let texts = contents.into_iter().map(|content| document::of(self.verb(), &content));
+        let text = texts.collect::<Result<String>>()?;
+        self.answered = true;
         self.write(text.as_bytes())
     }
 
@@ -163,16 +186,6 @@ impl Screen {
         let mut err = std::io::stderr().lock();
         let _ = writeln!(err, "{prepared}");
     }
-}
-
-/// A JSON document as a line.
-///
-/// # Errors
-/// `INTERNAL` where it has no form in JSON.
-pub fn json<T: Serialize>(content: &T) -> Result<String> {
-    let text = serde_json::to_string(content)
-        .map_err(|e| Error::new(Code::Internal, "the answer cannot be written as JSON").because(e))?;
-    Ok(format!("{}\n", visible::json(&text)))
 }
 
 /// Lines up rows in columns, two spaces apart; the last column is not padded. A cell stays on its line, whatever is in it.

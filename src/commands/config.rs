@@ -62,7 +62,7 @@ pub fn run(args: &Config, global: &Global, screen: &mut Screen) -> Result<Exit> 
             loaded.all_do_something()?;
             let layered = loaded.settings.iter().filter(|(_, setting)| setting.source != crate::config::Source::Default);
             let count = layered.count();
-            screen.answer(&serde_json::json!({ "valid": true, "changed": count }), || {
+            screen.answer(&serde_json::json!({ "valid": true, "notDefault": count }), || {
                 let are = words::verb(count, "is not at its default", "are not at their defaults");
                 format!("The configuration is valid; {count} of {} keys {are}.\n", KEYS.len())
             })?;
@@ -71,14 +71,20 @@ pub fn run(args: &Config, global: &Global, screen: &mut Screen) -> Result<Exit> 
     Ok(Exit::Done)
 }
 
+/// Whether a key is the one that is wanted, or within the section that is.
+fn is_within(key: &str, wanted: &str) -> bool {
+    let (key, wanted) = (key.to_lowercase(), wanted.to_lowercase());
+    key == wanted || key.strip_prefix(&wanted).is_some_and(|rest| rest.starts_with('.'))
+}
+
 fn show(args: &Show, loaded: &Loaded, screen: &mut Screen) -> Result<()> {
     let fits = |key: &str, setting: &Setting| {
-        let named = args.key.as_ref().is_none_or(|wanted| {
-            let (key, wanted) = (key.to_lowercase(), wanted.to_lowercase());
-            key == wanted || key.strip_prefix(&wanted).is_some_and(|rest| rest.starts_with('.'))
-        });
-        named && !(args.changed && setting.source == crate::config::Source::Default)
+        args.key.as_ref().is_none_or(|wanted| is_within(key, wanted))
+            && !(args.changed && setting.source == crate::config::Source::Default)
     };
+    if let Some(wanted) = args.key.as_ref().filter(|wanted| !loaded.settings.iter().any(|(key, _)| is_within(key, wanted))) {
+        return Err(crate::config::nothing_called(wanted));
+    }
     let shown: Vec<_> = loaded.settings.iter().filter(|(key, setting)| fits(key, setting)).collect();
     let views = shown.iter().map(|(key, setting)| View { key, value: &setting.value, source: setting.source.to_string() });
     let answer = Answer { settings: views.collect() };

@@ -36,7 +36,7 @@ pub struct Demo {}
 #[serde(rename_all = "camelCase")]
 struct Answer {
     passed: bool,
-    seconds: f64,
+    duration: f64,
     repository: String,
     program: String,
     remove: String,
@@ -64,7 +64,7 @@ pub fn run(_args: &Demo, screen: &mut Screen) -> Result<Exit> {
     let checks = checks::checks(&evidence);
     let answer = Answer {
         passed: checks.iter().all(|check| check.ok),
-        seconds: begun.elapsed().as_secs_f64(),
+        duration: begun.elapsed().as_secs_f64(),
         repository: stage.repo().display().to_string(),
         program: stage.how_to_call(),
         remove,
@@ -90,7 +90,7 @@ fn people(answer: &Answer) -> String {
     let failed = answer.checks.iter().filter(|check| !check.ok).count();
     let all = answer.checks.len();
     text.push_str(&match failed {
-        0 => format!("\nAll {all} checks passed, after {:.0} seconds.\n", answer.seconds),
+        0 => format!("\nAll {all} checks passed, after {:.0} seconds.\n", answer.duration),
         failed => format!("\n{failed} of {all} checks FAILED. That is a bug: please report it with the output above.\n"),
     });
     let program = &answer.program;

@@ -4,16 +4,17 @@ use std::time::Duration;
 
 use clap::Args;
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 use super::look;
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::cli::{visible, words};
 use crate::domain::audit::describe;
-use crate::domain::event::{By, Envelope, Event};
+use crate::domain::event::Envelope;
 use crate::domain::ids::TxnId;
 use crate::domain::state::State;
-use crate::error::{Exit, Result};
+use crate::error::{Code, Error, Exit, Result};
 use crate::ops::history;
 use crate::store::log;
 
@@ -44,15 +45,22 @@ struct Answer {
 struct View {
     seq: u64,
     at: jiff::Timestamp,
-    txn: TxnId,
-    by: By,
-    event: Event,
+    transaction: TxnId,
+    by: String,
+    event: &'static str,
+    /// What the log stores of it.
+    data: Box<RawValue>,
 }
 
-impl From<Envelope> for View {
-    fn from(envelope: Envelope) -> Self {
+impl View {
+    fn of(envelope: &Envelope) -> Result<Self> {
         let Envelope { seq, at, txn, by, event } = envelope;
-        Self { seq, at, txn, by, event }
+        let broken = |e| Error::new(Code::Internal, "an event cannot be written as JSON").because(e);
+        // An event is stored as an object whose one key is its name.
+        let stored = serde_json::to_string(event).map_err(broken)?;
+        let inner = stored.split_once(':').and_then(|(_, rest)| rest.strip_suffix('}')).unwrap_or("{}");
+        let data = RawValue::from_string(inner.to_owned()).map_err(broken)?;
+        Ok(Self { seq: *seq, at: *at, transaction: txn.clone(), by: by.to_string(), event: event.name(), data })
     }
 }
 
@@ -86,7 +94,8 @@ pub fn run(args: &Events, global: &Global, screen: &mut Screen) -> Result<Exit> 
     })?;
     if !args.follow {
         let text = if screen.wants_json() { String::new() } else { found.iter().map(in_words).collect() };
-        let answer = Answer { events: found.into_iter().map(View::from).collect() };
+        let events = if screen.wants_json() { found.iter().map(View::of).collect::<Result<_>>()? } else { Vec::new() };
+        let answer = Answer { events };
         screen.answer(&answer, || text)?;
         return Ok(Exit::Done);
     }
@@ -94,7 +103,7 @@ pub fn run(args: &Events, global: &Global, screen: &mut Screen) -> Result<Exit> 
     loop {
         for envelope in found.drain(..) {
             let text = in_words(&envelope);
-            screen.answer(&View::from(envelope), || text)?;
+            screen.answer(&View::of(&envelope)?, || text)?;
         }
         if screen.reader_is_gone() {
             return Ok(Exit::Done);

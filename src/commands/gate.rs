@@ -9,6 +9,7 @@ use crate::cli::screen::{Screen, table};
 use crate::cli::{visible, words};
 use crate::domain::gate::{Decision, Gate, GateKind, to_settle_first};
 use crate::domain::ids::GateId;
+use crate::domain::listed::GateLine;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::Context;
 use crate::ops::interventions;
@@ -64,15 +65,14 @@ where a supervisor runs, and with the next 'git axiom run' elsewhere.")]
 }
 
 #[derive(Serialize)]
-struct List<'a> {
-    gates: Vec<&'a Gate>,
+struct List {
+    gates: Vec<GateLine>,
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Decided {
-    /// The first of them.
-    id: Option<String>,
-    ids: Vec<String>,
+    gate_ids: Vec<String>,
 }
 
 /// Lists gates or decides at some.
@@ -85,7 +85,8 @@ pub fn run(verb: GateVerb, global: &Global, screen: &mut Screen) -> Result<Exit>
     let (gates, decision) = match verb {
         GateVerb::List => {
             let gates: Vec<&Gate> = context.state().restorable.gates.values().collect();
-            screen.answer(&List { gates: gates.clone() }, || list(&gates))?;
+            let answer = List { gates: gates.iter().map(|gate| GateLine::from(*gate)).collect() };
+            screen.answer(&answer, || list(&gates))?;
             return Ok(Exit::Done);
         }
         GateVerb::Approve { all: true, gates: _ } => (all_but_questions(&context), Decision::Approved),
@@ -105,7 +106,7 @@ pub fn run(verb: GateVerb, global: &Global, screen: &mut Screen) -> Result<Exit>
         screen.note("note: no supervisor runs; the next 'git axiom run' acts on it");
     }
     let ids: Vec<String> = decided.iter().map(ToString::to_string).collect();
-    screen.answer(&Decided { id: ids.first().cloned(), ids: ids.clone() }, || match ids.is_empty() {
+    screen.answer(&Decided { gate_ids: ids.clone() }, || match ids.is_empty() {
         true => "Nothing waits for an approval.\n".to_owned(),
         false => ids.iter().map(|id| format!("{id}\n")).collect(),
     })?;

@@ -9,7 +9,8 @@ use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
 use crate::cli::words;
 use crate::domain::case::CaseEdit;
-use crate::domain::ids::{CaseId, CheckpointName, TxnId};
+use crate::domain::ids::{CaseId, TxnId};
+use crate::domain::listed::{self, Named};
 use crate::domain::operation::RefChange;
 use crate::domain::text::Change;
 use crate::domain::transaction::{Progress, Transaction};
@@ -57,11 +58,13 @@ struct View<'a> {
     state: Progress,
     undo_of: Option<&'a TxnId>,
     undone_by: Option<&'a TxnId>,
+    #[serde(serialize_with = "listed::refs")]
     refs: Vec<RefChange>,
     worktrees: Vec<&'a str>,
     added: &'a [CaseId],
-    edits: &'a [CaseEdit],
-    checkpoints: &'a [CheckpointName],
+    #[serde(serialize_with = "listed::tasks")]
+    tasks: &'a [CaseEdit],
+    checkpoints: Vec<Named<'a>>,
 }
 
 /// A transaction, and why undo would not take it back now.
@@ -85,8 +88,8 @@ fn view<'a>(shown: &'a Shown<'_>) -> View<'a> {
         refs: refs(transaction),
         worktrees: worktrees(transaction),
         added: &transaction.added,
-        edits: &transaction.edits,
-        checkpoints: &transaction.checkpoints,
+        tasks: &transaction.edits,
+        checkpoints: transaction.checkpoints.iter().map(|name| Named { name }).collect(),
     }
 }
 

@@ -37,7 +37,7 @@ pub fn run(args: &Man, global: &Global, screen: &mut Screen) -> Result<Exit> {
             files::write_public(&folder.join(&page.name), page.text.as_bytes())?;
         }
         let names: Vec<&str> = pages.iter().map(|page| page.name.as_str()).collect();
-        let written = serde_json::json!({ "folder": folder, "pages": names });
+        let written = serde_json::json!({ "path": folder, "pages": names });
         screen.answer(&written, || format!("{} pages written to {}\n", pages.len(), folder.display()))?;
         return Ok(Exit::Done);
     }

@@ -67,7 +67,7 @@ pub fn run(args: &Merge, global: &Global, screen: &mut Screen) -> Result<Exit> {
     };
     let undo = (!was_merged_before).then(|| format!("git axiom undo {}", context.txn()));
     let (commit, target) = (merged.commit.as_str(), merged.target.short());
-    let answer = Answer { task_id: task, commit, target, was_merged_before, undo };
+    let answer = Answer { task_id: task, commit, target: merged.target.as_str(), was_merged_before, undo };
     screen.answer(&answer, || {
         if was_merged_before {
             return format!("{target} has all of '{task}' already ({})\n", merged.commit.short());

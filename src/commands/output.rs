@@ -22,8 +22,8 @@ const LOOK: Duration = Duration::from_millis(100);
 #[command(after_help = "\
 Prints what the agent printed: standard output and standard error in the order in which they
 were read. What a terminal would obey is shown, not sent: an escape as \\e. --raw prints the very
-bytes, into a file or a pipe. With --json, prints the lines of the log as they are stored, one
-JSON object each.")]
+bytes, into a file or a pipe. With --json, each line that was read is a document on a line of
+its own.")]
 pub struct Output {
     /// An agent (its newest task) or a task (all its iterations)
     #[arg(value_name = "AGENT|TASK")]
@@ -83,7 +83,7 @@ fn print_new(path: &std::path::Path, printed: &mut Printed, raw: bool, screen: &
         if raw {
             screen.write(&part.bytes)?;
         } else if screen.wants_json() {
-            screen.write(visible::json(&String::from_utf8_lossy(&part.lines)).as_bytes())?;
+            screen.lines(part.lines)?;
         } else {
             printed.begun.extend(part.bytes);
             let rest = printed.begun.split_off(printed.begun.len() - visible::unfinished(&printed.begun));

@@ -124,7 +124,7 @@ struct Answer<'a> {
     safety: Option<String>,
     undo: Option<String>,
     moved_aside: Vec<String>,
-    gates: Vec<GateId>,
+    gate_ids: Vec<GateId>,
 }
 
 #[derive(Serialize)]
@@ -162,7 +162,7 @@ pub fn run(args: &Rollback, global: &Global, screen: &mut Screen) -> Result<Exit
         }
         None if !args.abort && !args.go_on => menu::run(&mut context, screen),
         None if args.abort => ended(screen, rollback::abort(&mut context)?, "reversed"),
-        None => ended(screen, rollback::go_on(&mut context)?, "finished"),
+        None => ended(screen, rollback::go_on(&mut context)?, "done"),
     }
 }
 
@@ -220,7 +220,8 @@ fn ended(screen: &mut Screen, ended: Option<Closed>, outcome: &'static str) -> R
     let outcome = if open.reversing { "reversed" } else { outcome };
     let answer = Ended { operation: Some(open.operation.title.clone()), outcome, left, not_put_back };
     screen.answer(&answer, || {
-        let mut text = format!("'{}' was {outcome}.\n", open.operation.title);
+        let was = if outcome == "done" { "finished" } else { outcome };
+        let mut text = format!("'{}' was {was}.\n", open.operation.title);
         for what in &answer.left {
             text.push_str(&format!("changed by somebody else meanwhile, and left as it is: {}\n", visible::line(what)));
         }
@@ -240,7 +241,7 @@ fn checkpoint(context: &mut Context, screen: &mut Screen, wish: Wish<'_>, how: &
         let preview = rollback::preview(context, wish)?;
         if how.dry_run {
             let moved_aside = preview.moves_aside.iter().map(FileLoss::place).collect();
-            let answer = Answer { preview: &preview, dry_run: true, safety: None, undo: None, moved_aside, gates: Vec::new() };
+            let answer = Answer { preview: &preview, dry_run: true, safety: None, undo: None, moved_aside, gate_ids: Vec::new() };
             screen.answer(&answer, || people(&preview, "Would go"))?;
             return Ok(Exit::Done);
         }
@@ -259,10 +260,10 @@ fn checkpoint(context: &mut Context, screen: &mut Screen, wish: Wish<'_>, how: &
         safety: Some(done.safety.to_string()),
         undo: Some(undo.clone()),
         moved_aside,
-        gates: done.gates.clone(),
+        gate_ids: done.gates.clone(),
     };
     screen.answer(&answer, || {
-        people(&done.preview, "Went") + &parts::ending(&answer.moved_aside, &answer.gates, done.safety.as_str(), &undo)
+        people(&done.preview, "Went") + &parts::ending(&answer.moved_aside, &answer.gate_ids, done.safety.as_str(), &undo)
     })?;
     Ok(Exit::Done)
 }

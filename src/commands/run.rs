@@ -94,11 +94,14 @@ pub fn run(args: &Run, global: &Global, screen: &mut Screen) -> Result<Exit> {
         Ending::Interrupted => ("interrupted", Vec::new(), Exit::Interrupted),
     };
     let answer = Answer { ending: name, reasons };
-    screen.answer(&answer, || answer.reasons.iter().map(|reason| format!("{reason}\n")).collect())?;
+    let people = || answer.reasons.iter().map(|reason| format!("{reason}\n")).collect();
     if exit == Exit::Failed {
-        return Err(Error::new(Code::NotIdle, format!("nothing more can be done, and {}", not_merged(answer.reasons.len())))
-            .hints_of(next_commands(context.state())));
+        let what = format!("nothing more can be done, and {}", not_merged(answer.reasons.len()));
+        let error = Error::new(Code::NotIdle, what).hints_of(next_commands(context.state()));
+        screen.answer_with(&answer, &error, people)?;
+        return Err(error);
     }
+    screen.answer(&answer, people)?;
     Ok(exit)
 }
 
@@ -147,7 +150,7 @@ fn options(context: &Context, args: &Run, global: &Global) -> Result<Options> {
 /// The second Ctrl+C: what is under way is journaled or durable, and agents belong to their keepers, so leaving is safe.
 #[allow(clippy::disallowed_methods)] // the one place beside main that ends the process: main waits for the session
 fn leave_at_once(running: &[String]) {
-    let mut screen = Screen::new(false);
+    let mut screen = Screen::for_people();
     if running.is_empty() {
         screen.complain("left at once; no agent is known to run");
     } else {

@@ -38,10 +38,11 @@ pub struct Stop {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Answer {
     stopped: Vec<AgentId>,
     completed: Vec<CaseId>,
-    gates: Vec<GateId>,
+    gate_ids: Vec<GateId>,
 }
 
 /// Ends agents and waits until their tasks are free.
@@ -68,8 +69,8 @@ pub fn run(args: &Stop, halt: Halt, global: &Global, screen: &mut Screen) -> Res
         );
     }
     let completed = ended.iter().filter_map(|ended| ended.completed.clone()).collect();
-    let gates = ended.iter().filter_map(|ended| ended.gate.clone()).collect();
-    let answer = Answer { stopped: ended.iter().map(|ended| ended.agent.clone()).collect(), completed, gates };
+    let gate_ids = ended.iter().filter_map(|ended| ended.gate.clone()).collect();
+    let answer = Answer { stopped: ended.iter().map(|ended| ended.agent.clone()).collect(), completed, gate_ids };
     screen.answer(&answer, || match ended.as_slice() {
         [] => "No agent was running.\n".to_owned(),
         many => many.iter().map(in_words).collect(),

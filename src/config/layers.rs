@@ -217,8 +217,16 @@ fn is_called(key: &Key, path: &str, same: fn(&str, &str) -> bool) -> bool {
     after.strip_prefix('.').is_some_and(|name| same(name, key.name)) && same(before, key.section)
 }
 
+/// The error for a key or section that somebody named on the command line.
+pub fn nothing_called(name: &str) -> Error {
+    with_nearest(Error::new(Code::InvalidInput, format!("there is no key or section '{name}'")), name)
+}
+
 fn unknown(name: &str, at: &str) -> Error {
-    let error = Error::new(Code::ConfigInvalid, format!("{at}: there is no key '{name}'"));
+    with_nearest(Error::new(Code::ConfigInvalid, format!("{at}: there is no key '{name}'")), name)
+}
+
+fn with_nearest(error: Error, name: &str) -> Error {
     let known = KEYS.iter().map(|key| format!("{}.{}", key.section, key.name));
     let nearest = known.map(|known| (distance(&known.to_lowercase(), &name.to_lowercase()), known)).min();
     match nearest {

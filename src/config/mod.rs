@@ -7,5 +7,5 @@ pub mod keys;
 pub mod layers;
 pub mod schema;
 
-pub use layers::{GitEntry, Layers, Loaded, Setting, Source, load};
+pub use layers::{GitEntry, Layers, Loaded, Setting, Source, load, nothing_called};
 pub use schema::Config;

@@ -16,6 +16,7 @@ pub mod graph;
 pub mod ids;
 pub mod known_paths;
 pub mod line_ends;
+pub mod listed;
 pub mod local_refs;
 pub mod names;
 pub mod operation;

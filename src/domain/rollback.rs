@@ -136,10 +136,8 @@ pub fn restored(document: &CheckpointDocument, now: &Restorable, fates: &[Fate],
 pub struct TaskChange {
     /// The task.
     pub id: CaseId,
-    /// Its status now.
-    pub from: Status,
-    /// Its status afterwards.
-    pub to: Status,
+    /// Its status now, and afterwards.
+    pub status: Change<Status>,
     /// Whether it is merged now and will not be.
     pub unmerged: bool,
     /// Whether it is not merged now and will be.
@@ -151,7 +149,7 @@ pub struct TaskChange {
 impl TaskChange {
     /// A change of its status, and of nothing else.
     pub fn of_status(id: CaseId, from: Status, to: Status) -> Self {
-        Self { id, from, to, unmerged: false, merged_again: false, edited: false }
+        Self { id, status: Change::new(from, to), unmerged: false, merged_again: false, edited: false }
     }
 
     /// How people see that a case changes; `None` where they do not.
@@ -173,7 +171,7 @@ impl TaskChange {
                 | CaseChange::Verify(_) => change.edited = true,
             }
         }
-        let seen = change.from != change.to || change.unmerged || change.merged_again || change.edited;
+        let seen = change.status.old != change.status.new || change.unmerged || change.merged_again || change.edited;
         seen.then_some(change)
     }
 }
@@ -197,7 +195,7 @@ pub fn gates(
     at: Timestamp,
 ) -> Vec<GateChange> {
     let pending = |task: &CaseId| restored.cases.get(task).is_some_and(|case| case.status == Status::Pending);
-    let changed = tasks(now, restored).into_iter().filter(|line| line.from != line.to).map(|line| line.id);
+    let changed = tasks(now, restored).into_iter().filter(|line| line.status.old != line.status.new).map(|line| line.id);
     let changed: BTreeSet<CaseId> = changed.chain(stopped.iter().cloned()).filter(|task| pending(task)).collect();
     let over = |gate: &&Gate| gate.held.is_some() && gate.task_id.as_ref().is_some_and(|id| !pending(id) || changed.contains(id));
     let ended = now.gates.values().filter(over).map(|gate| GateChange { gate: gate.clone(), way: Way::PutAside });
@@ -245,7 +243,7 @@ mod tests {
         let merged = Case { merged: Some(Merged { commit: oid("1"), target: RefName::branch("main") }), ..old.clone() };
         let told = |old: &Case, new: &Case| {
             TaskChange::between(old, new)
-                .map(|change| (change.from == change.to, change.unmerged, change.merged_again, change.edited))
+                .map(|change| (change.status.old == change.status.new, change.unmerged, change.merged_again, change.edited))
         };
         assert_eq!(told(&old, &old), None);
         assert_eq!(told(&old, &Case { reason: Some("why".into()), ..old.clone() }), None);
@@ -364,6 +362,6 @@ mod tests {
             })
             .collect();
         assert_eq!(changes, ["axiom/gone -3", "axiom/t 4-", "main 41"]);
-        assert_eq!(tasks(&state.restorable, &document.state_snapshot)[0].to, Status::Archived);
+        assert_eq!(tasks(&state.restorable, &document.state_snapshot)[0].status.new, Status::Archived);
     }
 }

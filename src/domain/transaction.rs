@@ -29,6 +29,7 @@ pub enum Progress {
     /// Its operation has begun and not ended.
     Open,
     /// Its operation was reversed.
+    #[serde(rename = "reversed")]
     Aborted,
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
+use crate::domain::listed::FileChange;
 use crate::domain::names::{Oid, RefName, RepoPath};
 use crate::error::{Code, Error, Result};
 
@@ -43,6 +44,14 @@ impl TreeChange {
     #[must_use]
     pub fn reversed(self) -> Self {
         Self { path: self.path, old: self.new, new: self.old }
+    }
+
+    /// What becomes of the file.
+    pub fn what(&self) -> FileChange {
+        fn side(file: &Option<FileId>) -> Option<(u32, &Oid)> {
+            file.as_ref().map(|file| (file.mode, &file.oid))
+        }
+        FileChange::between(side(&self.old), side(&self.new))
     }
 
     /// Whether a file of a worktree comes, goes or changes: the files of a submodule or of a repository within never do, whatever

@@ -46,11 +46,14 @@ struct Line {
     // What is known of a case, not what it is.
     #[serde(default, rename = "schema")]
     _schema: IgnoredAny,
+    #[serde(default, rename = "verb")]
+    _verb: IgnoredAny,
     #[serde(default, rename = "shown")]
     _shown: IgnoredAny,
     #[serde(default, rename = "progress")]
     _progress: IgnoredAny,
-    #[serde(default, rename = "agent")]
+    /// Called `agent` in schema 1.
+    #[serde(default, rename = "agentId", alias = "agent")]
     _agent: IgnoredAny,
     #[serde(default, rename = "waitsFor")]
     _waits_for: IgnoredAny,

@@ -22,8 +22,8 @@ const TAIL: u64 = 64 * 1024;
 pub struct Part {
     /// What was printed.
     pub bytes: Vec<u8>,
-    /// The log's lines as they are stored.
-    pub lines: Vec<u8>,
+    /// The lines of the log.
+    pub lines: Vec<LogLine>,
     /// Where to read on.
     pub next: u64,
 }
@@ -75,8 +75,7 @@ fn newest_log(folder: &Path) -> Option<CaseId> {
 pub fn last_lines(path: &Path, since: Timestamp, most: usize) -> Result<Vec<String>> {
     let length = path.metadata().map_or(0, |meta| meta.len());
     let part = read(path, length.saturating_sub(TAIL))?;
-    let logged = part.lines.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<LogLine>(line).ok());
-    let logged: Vec<LogLine> = logged.filter(|line| line.at >= since).collect();
+    let logged: Vec<LogLine> = part.lines.into_iter().filter(|line| line.at >= since).collect();
     let of = |stream: Stream| {
         let bytes: Vec<u8> = logged.iter().filter(|line| line.stream == stream).flat_map(LogLine::bytes).collect();
         let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -102,10 +101,9 @@ pub fn read(path: &Path, offset: u64) -> Result<Part> {
         // A line that a crash tore says nothing that could be shown.
         if let Ok(logged) = serde_json::from_slice::<LogLine>(line) {
             part.bytes.extend(logged.bytes());
+            part.lines.push(logged);
         }
     }
     part.next = offset + whole as u64;
-    buffer.truncate(whole);
-    part.lines = buffer;
     Ok(part)
 }

@@ -38,6 +38,7 @@ pub struct View {
     /// The operation that was interrupted.
     pub operation: Option<String>,
     /// The checkpoint that was being made.
+    #[serde(rename = "unfinishedCheckpoint")]
     pub checkpoint: Option<String>,
     /// Checkpoints that are there, but that the state does not know: they are taken up.
     pub forgotten_checkpoints: Vec<String>,
@@ -56,13 +57,13 @@ pub struct View {
 #[serde(rename_all = "camelCase")]
 pub struct Orphan {
     /// The task.
-    pub id: CaseId,
+    pub task_id: CaseId,
     /// Its agent.
-    pub agent: AgentId,
+    pub agent_id: AgentId,
     /// The iteration it was in.
     pub iteration: u32,
     /// What is known, and what follows.
-    pub reasoning: String,
+    pub reason: String,
 }
 
 /// Looks at what a crash left, and at whatever else verbs refuse for.
@@ -88,11 +89,11 @@ pub fn look(context: &mut Context) -> Result<View> {
     view.lost_objects = repair::lost_objects(context)?;
     for agent in state.busy_agents() {
         let Some(work) = &agent.work else { continue };
-        let orphan = |reasoning: &str| Orphan {
-            id: work.task.clone(),
-            agent: agent.id.clone(),
+        let orphan = |reason: &str| Orphan {
+            task_id: work.task.clone(),
+            agent_id: agent.id.clone(),
             iteration: work.iteration,
-            reasoning: reasoning.to_owned(),
+            reason: reason.to_owned(),
         };
         let retries = state.record.cases.get(&work.task).map_or(0, |record| record.retry_count);
         let token = match &work.stage {

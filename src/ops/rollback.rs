@@ -31,7 +31,7 @@ use crate::ops::checkpoint::{self, Captured, Wanted};
 use crate::ops::context::Context;
 use crate::ops::{journal, repair};
 
-pub use preview::{CommitLine, FileFate, FileLine, FileLoss, GoneLine, HeadLine, NotRestored, Preview, WorkspaceLine};
+pub use preview::{CommitLine, FileLine, FileLoss, GoneLine, HeadLine, NotRestored, Preview, WorkspaceLine};
 pub use quiet::AgentLine;
 pub use refs::{LocalRefs, MovedRef, RefLeft, RefLine};
 
@@ -182,7 +182,7 @@ pub fn to_checkpoint(ctx: &mut Context, wish: Wish<'_>, stop: bool) -> Result<Ro
     for task in agents.iter().map(|agent| &agent.task_id).filter(|_| matches!(wish.part, Part::Whole)) {
         let to = ctx.state().restorable.cases.get(task).map(|case| case.status);
         match (done.preview.tasks.iter_mut().find(|line| line.id == *task), to) {
-            (Some(line), _) => line.from = Status::Active,
+            (Some(line), _) => line.status.old = Status::Active,
             (None, Some(to)) => {
                 done.preview.tasks.push(TaskChange::of_status(task.clone(), Status::Active, to));
             }

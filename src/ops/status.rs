@@ -4,7 +4,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::domain::agent::{Agent, Work};
-use crate::domain::gate::{Gate, GateKind, Held};
+use crate::domain::gate::GateKind;
+use crate::domain::listed::GateLine;
 use crate::domain::session::{Request, SessionState};
 use crate::domain::state::State;
 use crate::domain::view::{TaskCounts, TaskProgress, count_tasks};
@@ -28,7 +29,7 @@ pub struct Status {
     /// What the counts do not say.
     pub progress: TaskProgress,
     /// What waits for a human.
-    pub gates: Vec<GateView>,
+    pub gates: Vec<GateLine>,
     /// Conflicts of rollbacks that are being settled by hand.
     pub settling: Vec<Settling>,
     /// Whether something has to be recovered.
@@ -114,42 +115,6 @@ pub struct AgentView {
     pub last_activity: Option<Timestamp>,
 }
 
-/// Something that waits for a human.
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct GateView {
-    /// Its id.
-    pub id: String,
-    /// Why it waits.
-    pub kind: GateKind,
-    /// The task concerned.
-    pub task_id: Option<String>,
-    /// One line.
-    pub reason: String,
-    /// What helps to decide.
-    pub details: Vec<String>,
-    /// Since when.
-    pub opened_at: Timestamp,
-    /// What a human did to the task, where no mode claims it by itself for that.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub held: Option<Held>,
-}
-
-impl From<&Gate> for GateView {
-    fn from(gate: &Gate) -> Self {
-        let Gate { id, kind, task_id, reason, details, opened_at, decision: _, held } = gate;
-        Self {
-            id: id.to_string(),
-            kind: *kind,
-            task_id: task_id.as_ref().map(ToString::to_string),
-            reason: reason.clone(),
-            details: details.clone(),
-            opened_at: *opened_at,
-            held: *held,
-        }
-    }
-}
-
 /// Whether something has to be recovered.
 #[derive(Debug, Serialize)]
 pub struct RecoveryView {
@@ -204,7 +169,7 @@ pub fn view(state: &State, who: Alive, now: Timestamp) -> Status {
     let (tasks, progress) = count_tasks(state);
     let metadata = Metadata {
         started_at: session.map(|session| session.started_at),
-        target: session.map(|session| session.target.short().to_owned()),
+        target: session.map(|session| session.target.to_string()),
         slots: session.map(|session| session.slots),
         start_checkpoint: session.and_then(|session| session.start_checkpoint.as_ref()).map(ToString::to_string),
         checkpoints: state.record.checkpoints.len(),
@@ -223,7 +188,7 @@ pub fn view(state: &State, who: Alive, now: Timestamp) -> Status {
         agents: state.restorable.agents.values().map(|agent| agent_view(state, agent, now)).collect(),
         tasks,
         progress,
-        gates: state.restorable.gates.values().filter(|gate| gate.decision.is_none()).map(GateView::from).collect(),
+        gates: state.restorable.gates.values().filter(|gate| gate.decision.is_none()).map(GateLine::from).collect(),
         settling: Vec::new(),
         recovery: recovery(state, who),
     }
@@ -270,7 +235,7 @@ fn agent_view(state: &State, agent: &Agent, now: Timestamp) -> AgentView {
         iteration: work.map_or(0, |work| work.iteration),
         max_iterations: state.record.session.as_ref().map(|session| session.max_iterations),
         workspace: workspace.map(|workspace| workspace.path.clone()),
-        branch: workspace.map(|workspace| workspace.branch.short().to_owned()),
+        branch: workspace.map(|workspace| workspace.branch.to_string()),
         progress: work.and_then(|work| work.progress),
         phase: work.and_then(|work| work.phase.clone()),
         duration: work.map(|work| now.duration_since(work.claimed_at).as_secs().max(0).unsigned_abs()),

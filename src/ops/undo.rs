@@ -31,7 +31,7 @@ use crate::ops::rollback::submodules::with_own_submodules;
 use crate::ops::rollback::worktree::head_state;
 use crate::ops::{history, journal};
 
-pub use preview::{FileAction, Preview};
+pub use preview::Preview;
 pub use standing::Standing;
 
 /// A transaction that is to be taken back.

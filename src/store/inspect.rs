@@ -40,6 +40,7 @@ pub struct Inspection {
     /// The backups, newest first.
     pub backups: Vec<BackupReport>,
     /// `cases.jsonl`.
+    #[serde(rename = "tasks")]
     pub cases: CasesReport,
     /// A number above every event that is known of.
     pub next_seq: u64,
@@ -65,13 +66,16 @@ impl From<&Error> for Damage {
 
 /// What is known of the snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase", tag = "is")]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "is")]
 #[allow(missing_docs)] // the fields are those of `Choice`
 pub enum SnapshotReport {
     /// There is none.
     Missing,
     /// It cannot be used.
-    Damaged { why: String },
+    Damaged {
+        #[serde(rename = "reason")]
+        why: String,
+    },
     /// It can be used.
     Good { seq: u64, at: Option<Timestamp> },
 }
@@ -95,6 +99,7 @@ pub struct BackupReport {
 #[serde(rename_all = "camelCase")]
 pub struct CasesReport {
     /// How many cases it knows.
+    #[serde(rename = "taskCount")]
     pub cases: u64,
     /// Lines that cannot be used.
     pub damaged: u64,
@@ -107,6 +112,7 @@ pub struct CasesReport {
 #[serde(rename_all = "camelCase")]
 pub struct Choice {
     /// As `--from` takes it.
+    #[serde(rename = "source")]
     pub from: String,
     /// What it is.
     #[serde(skip)]
@@ -116,6 +122,7 @@ pub struct Choice {
     /// When that event was.
     pub at: Option<Timestamp>,
     /// How many cases it has.
+    #[serde(rename = "taskCount")]
     pub cases: u64,
 }
 

@@ -81,7 +81,7 @@ fn recover_puts_right_what_a_dead_machine_left_without_a_session() {
     let before = events();
     let looked = world.env.json(&["recover"]);
     assert_eq!((looked["needed"].as_bool(), looked["recovered"].as_bool()), (Some(true), Some(false)), "{looked}");
-    assert_eq!(looked["reset"][0]["id"], "t", "{looked}");
+    assert_eq!(looked["reset"][0]["taskId"], "t", "{looked}");
     assert_eq!(world.env.json(&["status"])["recovery"]["needed"], true);
     assert_eq!(events(), before, "looking changes nothing");
     world.env.ok(&["recover", "--yes"]);

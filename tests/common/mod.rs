@@ -6,6 +6,7 @@
 // Each test file uses a part of it; tests may start programs and may fail.
 #![allow(dead_code, clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+pub mod documents;
 mod fixed;
 pub mod random;
 mod run;

@@ -52,12 +52,12 @@ impl Run {
         self
     }
 
-    /// Standard output as one JSON document: exactly one line, an object, with `schema`.
+    /// Standard output as one JSON document: exactly one line, as `docs/JSON.md` says.
     #[track_caller]
     pub fn json(&self) -> serde_json::Value {
         assert_eq!(self.stdout.matches('\n').count(), 1, "one document on one line\n{self}");
         let value: serde_json::Value = serde_json::from_str(&self.stdout).unwrap_or_else(|e| panic!("{e}\n{self}"));
-        assert_eq!(value["schema"], 1, "\n{self}");
+        super::documents::check(&value);
         value
     }
 }

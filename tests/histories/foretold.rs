@@ -73,8 +73,7 @@ impl<'a> Seen<'a> {
     }
 
     fn files_named(&self) -> Words {
-        let staged = |line: &&Value| line["action"] == "staged";
-        let files = self.list("files").filter(|line| !staged(line)).filter_map(|line| self.in_worktree(line));
+        let files = self.list("files").filter_map(|line| self.in_worktree(line));
         let permissions = self.list("permissions").filter_map(|line| self.in_worktree(line));
         let changed = self.files_changed();
         let mut all: Words = files.chain(permissions).filter(|path| self.is_in_one_that_stays(path)).collect();
@@ -103,8 +102,7 @@ impl<'a> Seen<'a> {
 
     /// Only paths whose file stays: the index goes with a file that changes.
     fn staged_named(&self) -> Words {
-        let files = self.list("files").filter(|line| line["action"] == "staged");
-        let all = self.list("staged").chain(files).filter_map(|line| self.in_worktree(line));
+        let all = self.list("staged").filter_map(|line| self.in_worktree(line));
         let with_files = self.files_changed();
         all.filter(|path| self.is_in_one_that_stays(path) && !with_files.contains(path)).collect()
     }
@@ -157,8 +155,7 @@ impl<'a> Seen<'a> {
     }
 
     fn stash_named(&self) -> Words {
-        let lines = ["stashBack", "stash"].into_iter().flat_map(|key| self.list(key));
-        lines.filter_map(|line| line["id"].as_str()).map(str::to_owned).collect()
+        self.list("stash").filter_map(|line| line["id"].as_str()).map(str::to_owned).collect()
     }
 
     fn stash_changed(&self) -> Words {
@@ -167,7 +164,7 @@ impl<'a> Seen<'a> {
     }
 
     fn tasks_named(&self) -> Words {
-        let lines = ["tasks", "cases"].into_iter().flat_map(|key| self.list(key));
+        let lines = self.list("tasks");
         let agents = self.list("agents").filter_map(|line| line["taskId"].as_str());
         let changed = self.tasks_changed();
         let with_agents: Vec<&str> = agents.filter(|id| changed.contains(*id)).collect();

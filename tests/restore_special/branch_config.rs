@@ -29,13 +29,13 @@ fn it_comes_back_named_and_undo_and_redo_know_it() {
     assert!(words.contains(", with remote origin, merge side, description two lines;"), "{words}");
     assert_eq!(scratch.read(".git/config"), without);
     let done = scratch.json(&["rollback", "checkpoint", "safe", "--yes"]);
-    assert_eq!(dry["configsBack"], done["configsBack"]);
-    assert_eq!(done["configsBack"][0]["branch"], "refs/heads/side");
-    assert_eq!(done["configsBack"][0]["values"][1]["value"], "refs/heads/side");
+    assert_eq!(dry["branchConfigs"], done["branchConfigs"]);
+    assert_eq!(done["branchConfigs"][0]["branch"], "refs/heads/side");
+    assert_eq!(done["branchConfigs"][0]["values"][1]["value"], "refs/heads/side");
     assert_eq!(configured(&scratch), then);
     assert_eq!(scratch.git(&["config", "branch.side.merge"]), "refs/heads/side");
     let undo = scratch.json(&["undo", "--dry-run"]);
-    assert_eq!(undo["branchConfigs"][0]["way"], "putAside");
+    assert_eq!(undo["branchConfigs"][0]["action"], "removed");
     scratch.axiom(&["undo", "--yes"]);
     assert_eq!(scratch.read(".git/config"), without, "to the byte");
     scratch.axiom(&["redo", "--yes"]);
@@ -54,8 +54,8 @@ fn what_is_configured_since_stays() {
     scratch.git(&["config", "branch.side.remote", "mine"]);
     let now = scratch.read(".git/config");
     let done = scratch.json(&["rollback", "checkpoint", "safe", "--yes"]);
-    assert_eq!(done["configsLeft"][0], "refs/heads/side");
-    assert_eq!((done["configsBack"].as_array().unwrap().len(), scratch.read(".git/config")), (0, now.clone()));
+    assert_eq!(done["branchConfigsLeft"][0], "refs/heads/side");
+    assert_eq!((done["branchConfigs"].as_array().unwrap().len(), scratch.read(".git/config")), (0, now.clone()));
     scratch.axiom(&["undo", "--yes"]);
     assert_eq!(scratch.read(".git/config"), now);
     // What somebody adds to what came back is his, and an undo leaves it.

@@ -37,7 +37,7 @@ fn create(scratch: &Scratch, name: &str, kind: &str) -> (String, Vec<String>) {
 
 fn not_restored(told: &serde_json::Value) -> Vec<(String, String)> {
     let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
-    told["notRestored"].as_array().unwrap().iter().map(|line| (text(&line["path"]), text(&line["why"]))).collect()
+    told["notRestored"].as_array().unwrap().iter().map(|line| (text(&line["path"]), text(&line["reason"]))).collect()
 }
 
 #[test]

@@ -66,7 +66,7 @@ fn thousands_of_deleted_refs_come_back_in_one_rollback() {
     let took = began.elapsed();
     println!("{MANY} refs came back after {took:?}");
     assert!(took < Duration::from_secs(100), "{took:?}");
-    assert_eq!((done["refsBack"].as_array().unwrap().len(), done["configsBack"].as_array().unwrap().len()), (MANY, MANY / 4));
+    assert_eq!((done["refsBack"].as_array().unwrap().len(), done["branchConfigs"].as_array().unwrap().len()), (MANY, MANY / 4));
     assert_eq!(all(&scratch), then);
     assert_eq!(scratch.read(".git/config"), config);
     scratch.fsck();

@@ -110,7 +110,7 @@ fn what_was_deleted_comes_back_named_and_undo_and_redo_know_all_of_it() {
         );
         assert_eq!(all_refs(&scratch), before);
         let done = scratch.json(&["rollback", "checkpoint", "safe", "--yes"]);
-        for key in ["refsBack", "refsMoved", "refsLeft", "stashBack"] {
+        for key in ["refsBack", "refsMoved", "refsLeft", "stash"] {
             assert_eq!(dry[key], done[key], "{key}");
         }
         assert_eq!(names(&done, "refsBack"), ["refs/heads/side", "refs/tags/nested", "refs/tags/v1", "refs/worktree/own"]);
@@ -145,7 +145,7 @@ fn with_no_refs_what_was_deleted_stays_deleted_and_a_checkpoint_without_refs_bri
     delete_them(&scratch);
     let before = all_refs(&scratch);
     let done = scratch.json(&["rollback", "checkpoint", "safe", "--yes", "--no-refs"]);
-    assert_eq!((names(&done, "refsBack").len(), done["stashBack"].as_array().unwrap().len()), (0, 0));
+    assert_eq!((names(&done, "refsBack").len(), done["stash"].as_array().unwrap().len()), (0, 0));
     assert_eq!(all_refs(&scratch), before);
 }
 

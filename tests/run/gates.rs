@@ -149,7 +149,7 @@ fn a_merge_conflict_waits_with_its_files_and_is_tried_again_when_approved() {
     let gates = world.gates();
     assert_eq!(gates.len(), 1, "{gates:?}");
     let loser = gates[0]["taskId"].as_str().unwrap().to_owned();
-    assert_eq!(gates[0]["details"], serde_json::json!(["README"]), "{gates:?}");
+    assert_eq!(gates[0]["details"], serde_json::json!({"files": ["README"]}), "{gates:?}");
     assert!(
         ended.stdout.contains(&format!("{loser} waits at gate merge-{loser}: {loser} conflicts with main")),
         "{}",

@@ -22,7 +22,7 @@ fn signals_say_how_far_a_task_is_and_that_it_is_done() {
     let agent = &status["agents"][0];
     assert_eq!(agent["state"], "running");
     assert_eq!((agent["taskId"].as_str(), agent["iteration"].as_u64()), (Some("t"), Some(1)));
-    assert_eq!((agent["phase"].as_str(), agent["branch"].as_str()), (Some("writing"), Some("axiom/t")));
+    assert_eq!((agent["phase"].as_str(), agent["branch"].as_str()), (Some("writing"), Some("refs/heads/axiom/t")));
     assert_eq!((status["session"]["state"].as_str(), &status["supervisor"]["alive"]), (Some("running"), &true.into()));
     assert_eq!(status["supervisor"]["pid"], live.pid());
     assert_eq!(status["tasks"]["active"], 1);

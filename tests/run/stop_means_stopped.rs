@@ -142,7 +142,7 @@ fn a_task_that_was_taken_back_waits_until_an_undo_takes_its_gate_away() {
     let live = world.start(&["--mode", "autopilot"]);
     wait_until("both are merged", || world.find_task("u")["merged"]["commit"].is_string());
     let done = world.env.json(&["rollback", "task", "t", "--cascade", "--yes"]);
-    assert_eq!(done["gates"], serde_json::json!(["claim-t", "claim-u"]));
+    assert_eq!(done["gateIds"], serde_json::json!(["claim-t", "claim-u"]));
     a_while();
     assert_eq!(world.lines("counter").len(), 1, "nobody begins it again");
     assert_eq!(held(&world), ["t rolledBack", "u rolledBack"], "also one that waits for the other");
@@ -175,7 +175,7 @@ fn going_back_to_a_checkpoint_holds_the_tasks_whose_status_it_changes_and_no_oth
     let agent = world.agents().iter().find(|a| a["taskId"] == "stopped").unwrap()["id"].as_str().unwrap().to_owned();
     world.env.ok(&["stop", &agent]);
     let done = world.env.json(&["rollback", "session", "--yes"]);
-    assert_eq!(done["gates"], serde_json::json!(["claim-done", "claim-working"]));
+    assert_eq!(done["gateIds"], serde_json::json!(["claim-done", "claim-working"]));
     a_while();
     assert_eq!(held(&world), ["done rolledBack", "stopped stopped", "working rolledBack"]);
     assert_eq!(world.lines("counter"), ["done", "stopped", "working"]);

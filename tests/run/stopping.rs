@@ -74,7 +74,7 @@ fn without_a_supervisor_stop_and_kill_work_too() {
         live.kill();
         assert!(world.processes().iter().any(|(_, words)| words.contains(" keeper ")), "the agent goes on");
         let recovery = world.env.json(&["recover"]);
-        assert_eq!(recovery["resumable"][0]["id"], "t", "{recovery}");
+        assert_eq!(recovery["resumable"][0]["taskId"], "t", "{recovery}");
         world.env.ok(&[verb, "--all"]);
         is_pending_with_its_work(&world, "t");
         world.all_is_well();

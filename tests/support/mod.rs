@@ -1,6 +1,8 @@
 //! A scratch repository with real git and the real binary, cut off from the machine's configuration.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::panic, dead_code, missing_docs)]
 
+#[path = "../common/documents.rs"]
+mod documents;
 #[path = "../common/fixed.rs"]
 mod fixed;
 
@@ -107,7 +109,9 @@ impl Scratch {
     }
 
     pub fn json(&self, args: &[&str]) -> serde_json::Value {
-        serde_json::from_str(&self.axiom(&[args, &["--json"]].concat())).unwrap()
+        let document = serde_json::from_str(&self.axiom(&[args, &["--json"]].concat())).unwrap();
+        documents::check(&document);
+        document
     }
 
     pub fn head(&self) -> Oid {

@@ -9,17 +9,20 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
+use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{open_configured, working_dir};
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::cli::words;
-use crate::domain::checkpoint::{CheckpointRecord, Coverage, PathSample, Trigger};
+use crate::domain::checkpoint::{CheckpointRecord, CheckpointType, Coverage, PathSample, Trigger};
 use crate::domain::ids::CheckpointName;
 use crate::domain::known_paths::OnlyCount;
-use crate::domain::names::{RefName, RepoPath};
+use crate::domain::listed;
+use crate::domain::names::{Oid, RefName, RepoPath};
 use crate::error::{Code, Error, Exit, Result, some_of};
+use crate::git::Repository;
 use crate::ops::checkpoint::{self, Wanted};
 
 /// Verbs on checkpoints.
@@ -73,9 +76,34 @@ pub struct Create {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
+struct Made<'a> {
+    name: &'a CheckpointName,
+    #[serde(rename = "type")]
+    kind: CheckpointType,
+    trigger: Trigger,
+    created_at: Timestamp,
+    git_commit: Option<&'a Oid>,
+    capture: &'a Oid,
+    tag: RefName,
+    tag_id: &'a Oid,
+    size: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "listed::only")]
+    only: Option<OnlyCount>,
+}
+
+impl<'a> Made<'a> {
+    fn of(record: &'a CheckpointRecord) -> Self {
+        let CheckpointRecord { name, kind, trigger, created_at, git_commit, capture, tag: tag_id, .. } = record;
+        let (tag, size, only) = (Repository::checkpoint_tag(name), record.size, record.only.clone());
+        let git_commit = git_commit.as_ref();
+        Self { name, kind: *kind, trigger: *trigger, created_at: *created_at, git_commit, capture, tag, tag_id, size, only }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Created<'a> {
-    checkpoint: &'a CheckpointRecord,
-    tag_name: String,
+    checkpoint: Made<'a>,
     coverage: &'a BTreeMap<String, Coverage>,
     /// Local refs that are not held.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
@@ -139,9 +167,8 @@ fn create(args: &Create, global: &Global, screen: &mut Screen) -> Result<Exit> {
     if let Some(line) = refs_not_held(&document.refs_not_held) {
         screen.note(&line);
     }
-    let tag_name = format!("axiom/{}", record.name);
     let (coverage, refs_not_held) = (&document.coverage, &document.refs_not_held);
-    let answer = Created { checkpoint: &record, tag_name, coverage, refs_not_held, looked_at_all, nowhere };
+    let answer = Created { checkpoint: Made::of(&record), coverage, refs_not_held, looked_at_all, nowhere };
     screen.answer(&answer, || format!("{}\n", record.name))?;
     Ok(Exit::Done)
 }

@@ -94,8 +94,8 @@ pub(super) fn verify(args: &Verify, global: &Global, screen: &mut Screen) -> Res
     }
     let whole = bad == 0 && verification.beside.is_none();
     let answer = Answer { whole, repaired, found: verification };
-    screen.answer(&answer, || lines)?;
     if whole {
+        screen.answer(&answer, || lines)?;
         return Ok(Exit::Done);
     }
     let error = if bad == 0 {
@@ -103,11 +103,10 @@ pub(super) fn verify(args: &Verify, global: &Global, screen: &mut Screen) -> Res
     } else {
         Error::new(Code::CheckpointDamaged, format!("{bad} of {total} checkpoints are not whole")).why(names)
     };
-    // The answer is printed already: a second document would be one too many.
     let error =
         if repairable { error.hint("git axiom checkpoint verify --repair    rebuilds what can be rebuilt") } else { error };
-    screen.complain_of(&error);
-    Ok(Code::CheckpointDamaged.exit())
+    screen.answer_with(&answer, &error, || lines)?;
+    Err(error)
 }
 
 /// Shows what has changed since a checkpoint.

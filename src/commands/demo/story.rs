@@ -158,7 +158,7 @@ impl Story<'_> {
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_secs(5) {
             let view = evidence::axiom_json(self.stage, &["recover"])?;
-            let runs = |one: &serde_json::Value| one["id"] == id && one["reasoning"].to_string().contains("still runs");
+            let runs = |one: &serde_json::Value| one["taskId"] == id && one["reason"].to_string().contains("still runs");
             if !view["resumable"].as_array().into_iter().flatten().any(runs) {
                 break;
             }

@@ -6,7 +6,7 @@ use super::super::{open, open_repository};
 use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
 use crate::cli::words;
-use crate::domain::ids::CheckpointName;
+use crate::domain::listed::Named;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::checkpoint;
 use crate::ops::context::fresh_txn;
@@ -26,11 +26,11 @@ struct Damaged<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Anew {
+struct Anew<'a> {
     recovered: bool,
     source: String,
-    cases: usize,
-    checkpoints: Vec<CheckpointName>,
+    task_count: usize,
+    checkpoints: Vec<Named<'a>>,
     kept: Option<String>,
 }
 
@@ -47,8 +47,10 @@ pub(super) fn look(global: &Global, error: Error, screen: &mut Screen) -> Result
             None => Err(Error::new(Code::Declined, "nothing was chosen, and nothing was changed")),
         };
     }
-    screen.answer(&Damaged { needed: true, recovered: false, damage: &found }, || in_words(&found))?;
-    Err(error.hint("git axiom recover --from SOURCE --yes    begins anew from one of the choices; damaged files are kept"))
+    let error =
+        error.hint("git axiom recover --from SOURCE --yes    begins anew from one of the choices; damaged files are kept");
+    screen.answer_with(&Damaged { needed: true, recovered: false, damage: &found }, &error, || in_words(&found))?;
+    Err(error)
 }
 
 fn choose(found: &Inspection) -> Result<Option<Source>> {
@@ -88,9 +90,11 @@ fn begin_anew(global: &Global, source: Source, screen: &mut Screen) -> Result<Ex
     let kept = done.kept.map(|path| path.display().to_string());
     // Checkpoints stand in git: the new state only has to know of them. What fails here, `checkpoint list` tries again.
     let checkpoints = checkpoint::heal_at_once(&mut open(global, screen)?);
-    let answer = Anew { recovered: true, source: done.source, cases: done.cases, checkpoints, kept };
+    let taken_up: Vec<Named<'_>> = checkpoints.iter().map(|name| Named { name }).collect();
+    let answer = Anew { recovered: true, source: done.source, task_count: done.cases, checkpoints: taken_up, kept };
     screen.answer(&answer, || {
-        let mut text = format!("The state begins anew from {} with {}.\n", answer.source, words::count(answer.cases, "case"));
+        let mut text =
+            format!("The state begins anew from {} with {}.\n", answer.source, words::count(answer.task_count, "case"));
         if !answer.checkpoints.is_empty() {
             text.push_str(&format!("{} taken up again.\n", words::count(answer.checkpoints.len(), "checkpoint")));
         }

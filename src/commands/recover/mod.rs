@@ -88,7 +88,7 @@ fn in_words(answer: &Answer) -> String {
         for orphan in orphans {
             text.push_str(&format!(
                 "{title}  {} ({}, iteration {}): {}\n",
-                orphan.id, orphan.agent, orphan.iteration, orphan.reasoning
+                orphan.task_id, orphan.agent_id, orphan.iteration, orphan.reason
             ));
         }
     };

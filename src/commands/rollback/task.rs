@@ -13,6 +13,7 @@ use crate::cli::{visible, words};
 use crate::commands::configured_program;
 use crate::domain::gate::Afterwards;
 use crate::domain::ids::{CaseId, GateId};
+use crate::domain::listed::WorkspaceFate;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::Context;
 use crate::ops::rollback_task::{self as op, Outcome, Preview, Wanted};
@@ -28,9 +29,9 @@ on a fresh branch, once its claim gate is approved. A conflict changes nothing, 
 with the commits behind it.
 
 With --resolve a conflict gets a worktree of its own, in which git waits in the middle of the
-revert. Settle it there (edit, 'git add', 'git revert --continue'), then give the same command
-again: what was committed there is what the branch goes to. To give it up, remove the worktree
-with 'git worktree remove --force'.")]
+revert; the exit status is 4. Settle it there (edit, 'git add', 'git revert --continue'), then
+give the same command again: what was committed there is what the branch goes to. To give it
+up, remove the worktree with 'git worktree remove --force'.")]
 pub(super) struct Task {
     /// The task; commits may name it where git axiom does not know it
     task: CaseId,
@@ -73,13 +74,13 @@ struct Answer<'a> {
     safety: Option<String>,
     undo: Option<String>,
     moved_aside: Vec<String>,
-    gates: Vec<GateId>,
+    gate_ids: Vec<GateId>,
     resolve_in: Option<String>,
 }
 
 impl<'a> Answer<'a> {
     fn of(preview: &'a Preview, dry_run: bool) -> Self {
-        Self { preview, dry_run, safety: None, undo: None, moved_aside: Vec::new(), gates: Vec::new(), resolve_in: None }
+        Self { preview, dry_run, safety: None, undo: None, moved_aside: Vec::new(), gate_ids: Vec::new(), resolve_in: None }
     }
 }
 
@@ -130,11 +131,11 @@ pub(super) fn run(args: &Task, context: &mut Context, screen: &mut Screen) -> Re
         safety: Some(done.safety.to_string()),
         undo: Some(undo.clone()),
         moved_aside: done.moved_aside.iter().map(|moved| moved.now_at.display().to_string()).collect(),
-        gates: done.gates.clone(),
+        gate_ids: done.gates.clone(),
         ..Answer::of(&done.preview, false)
     };
     screen.answer(&answer, || {
-        people(&done.preview, "Took") + &parts::ending(&answer.moved_aside, &answer.gates, done.safety.as_str(), &undo)
+        people(&done.preview, "Took") + &parts::ending(&answer.moved_aside, &answer.gate_ids, done.safety.as_str(), &undo)
     })?;
     Ok(Exit::Done)
 }
@@ -142,7 +143,11 @@ pub(super) fn run(args: &Task, context: &mut Context, screen: &mut Screen) -> Re
 fn to_settle(screen: &mut Screen, preview: &Preview, path: &Path) -> Result<Exit> {
     let place = path.display().to_string();
     let answer = Answer { resolve_in: Some(place.clone()), ..Answer::of(preview, false) };
-    screen.answer(&answer, || {
+    let error =
+        Error::new(Code::MergeConflict, format!("'{}' is not taken back before its conflict is settled", preview.task_id))
+            .why(format!("git waits for that in {place}"))
+            .hint(format!("settle it there, then: git axiom rollback task {} --resolve", preview.task_id));
+    screen.answer_with(&answer, &error, || {
         let files: Vec<String> =
             preview.conflicts.iter().map(|conflict| format!("  {}\n", visible::line(&conflict.path.to_string()))).collect();
         format!(
@@ -153,14 +158,12 @@ fn to_settle(screen: &mut Screen, preview: &Preview, path: &Path) -> Result<Exit
             files.concat()
         )
     })?;
-    Ok(Exit::Done)
+    // People are told all of it by the answer.
+    Ok(error.code().exit())
 }
 
 /// With `--json` the whole document, so that a script sees what is in conflict with what; the error in any case.
 fn conflict(screen: &mut Screen, preview: &Preview, dry_run: bool) -> Result<Exit> {
-    if screen.wants_json() {
-        screen.answer(&Answer::of(preview, dry_run), String::new)?;
-    }
     let mut lines = Vec::new();
     for conflict in preview.conflicts.iter().take(20) {
         let behind: Vec<String> = conflict.behind.iter().map(|one| format!("{} {}", one.id.short(), one.subject)).collect();
@@ -168,10 +171,13 @@ fn conflict(screen: &mut Screen, preview: &Preview, dry_run: bool) -> Result<Exi
         lines.push(format!("{}{since}", conflict.path));
     }
     let commit = preview.conflicts.first().map_or("?", |conflict| conflict.commit.short());
-    Err(Error::new(Code::MergeConflict, format!("{commit} of '{}' cannot be reverted: nothing was changed", preview.task_id))
-        .why(lines.join(", "))
-        .hint("take back what was built on it first")
-        .hint(format!("git axiom rollback task {} --resolve    sets up a worktree to settle it in", preview.task_id)))
+    let error =
+        Error::new(Code::MergeConflict, format!("{commit} of '{}' cannot be reverted: nothing was changed", preview.task_id))
+            .why(lines.join(", "))
+            .hint("take back what was built on it first")
+            .hint(format!("git axiom rollback task {} --resolve    sets up a worktree to settle it in", preview.task_id));
+    screen.answer_with(&Answer::of(preview, dry_run), &error, String::new)?;
+    Err(error)
 }
 
 fn people(preview: &Preview, takes: &str) -> String {
@@ -191,15 +197,19 @@ fn people(preview: &Preview, takes: &str) -> String {
     );
     let tasks = preview.tasks.iter().map(|task| {
         let merged = if task.unmerged { ", no longer merged" } else { "" };
-        format!("{}: {} → {}{merged}", task.id, task.from, task.to)
+        format!("{}: {} → {}{merged}", task.id, task.status.old, task.status.new)
     });
     part("task to be done again", "tasks to be done again", tasks.collect());
-    let workspaces = |action: &str| {
+    let workspaces = |action: WorkspaceFate| {
         let those = preview.workspaces.iter().filter(|one| one.action == action);
         those.map(|one| one.path.clone()).collect()
     };
-    part("workspace put aside", "workspaces put aside", workspaces("putAside"));
-    part("workspace forgotten, its folder is gone", "workspaces forgotten, their folders are gone", workspaces("forgotten"));
+    part("workspace put aside", "workspaces put aside", workspaces(WorkspaceFate::PutAside));
+    part(
+        "workspace forgotten, its folder is gone",
+        "workspaces forgotten, their folders are gone",
+        workspaces(WorkspaceFate::Forgotten),
+    );
     part(
         "branch kept for undo and deleted",
         "branches kept for undo and deleted",

@@ -7,11 +7,13 @@ use crate::cli::screen::Screen;
 use crate::cli::visible::quoted;
 use crate::cli::words::{said, time};
 use crate::commands::checkpoint::only_text;
+use crate::domain::listed::{FileChange, WorkspaceFate};
 use crate::domain::names::RefName;
 use crate::domain::operation::HeadState;
 use crate::domain::rollback::TaskChange;
+use crate::domain::text::Change;
 use crate::ops::in_progress::OperationLine;
-use crate::ops::rollback::{AgentLine, CommitLine, FileFate, FileLine, FileLoss, NotRestored, Preview};
+use crate::ops::rollback::{AgentLine, CommitLine, FileLine, FileLoss, NotRestored, Preview};
 
 /// What is said of a checkpoint of a version that held no refs.
 const NO_REFS: &str = "  the checkpoint is of an older version and holds no branches, tags and stash
@@ -19,9 +21,9 @@ const NO_REFS: &str = "  the checkpoint is of an older version and holds no bran
 
 /// The text; `goes` is what it begins with: `Would go`, `Went`.
 pub(super) fn people(preview: &Preview, goes: &str) -> String {
-    let only = preview.only.as_ref().map_or_else(String::new, |only| format!("\n  for it, {}", only_text(only)));
+    let only = preview.checkpoint.only.as_ref().map_or_else(String::new, |only| format!("\n  for it, {}", only_text(only)));
     let place = preview.worktree.as_ref().map_or_else(String::new, |path| format!(" in '{path}' only"));
-    let which = format!("checkpoint {} ({})", preview.checkpoint, time(preview.created_at));
+    let which = format!("checkpoint {} ({})", preview.checkpoint.name, time(preview.checkpoint.created_at));
     let mut parts = match preview.paths.as_slice() {
         [] => Parts::below(&format!("{goes} back to {which}{place}:{only}")),
         [one] => {
@@ -55,7 +57,8 @@ pub(super) fn agents(agents: &[AgentLine]) -> Vec<String> {
 }
 
 fn add_history(preview: &Preview, parts: &mut Parts) {
-    let heads = preview.heads.iter().map(|line| format!("{}: {} → {}", line.worktree, head(&line.from), head(&line.to)));
+    let heads =
+        preview.heads.iter().map(|line| format!("{}: {} → {}", line.worktree, head(&line.head.old), head(&line.head.new)));
     parts.add("HEAD moved to another branch or commit", "HEADs moved to other branches or commits", heads.collect());
     let of = |line: &CommitLine| match &line.branch {
         Some(branch) => format!("{} {} ({})", line.id.short(), line.subject, branch.short()),
@@ -111,7 +114,7 @@ fn add_refs(preview: &Preview, parts: &mut Parts) {
     parts.add("stash entry comes back", "stash entries come back", stash.collect());
     let of = |moves: bool| {
         let lines = preview.refs_moved.iter().filter(move |line| line.moves == moves);
-        lines.map(|line| format!("{}: {} → {}", ref_name(&line.name), line.from.short(), line.to.short())).collect::<Vec<_>>()
+        lines.map(|line| format!("{}: {} → {}", ref_name(&line.name), line.old.short(), line.new.short())).collect::<Vec<_>>()
     };
     parts.add("ref moved back", "refs moved back", of(true));
     let words = (
@@ -143,16 +146,13 @@ fn add_state(preview: &Preview, parts: &mut Parts) {
     parts.add("task taken back", "tasks taken back", tasks.collect());
     let mode = preview.mode.iter().map(|mode| format!("{} → {}", mode.old.as_str(), mode.new.as_str()));
     parts.add("mode changed", "modes changed", mode.collect());
-    let workspaces = preview.workspaces.iter().map(|w| format!("{}: {}", w.path, action(w.action)));
+    let workspaces = preview.workspaces.iter().map(|w| format!("{}: {}", w.path, workspace(w.action)));
     parts.add("workspace", "workspaces", workspaces.collect());
 }
 
 fn task_line(task: &TaskChange) -> String {
-    let mut line = if task.from == task.to {
-        format!("{}: {}", task.id, task.to)
-    } else {
-        format!("{}: {} → {}", task.id, task.from, task.to)
-    };
+    let Change { old, new } = task.status;
+    let mut line = if old == new { format!("{}: {new}", task.id) } else { format!("{}: {old} → {new}", task.id) };
     let words = [
         (task.unmerged, ", no longer merged"),
         (task.merged_again, ", merged again"),
@@ -169,12 +169,12 @@ fn add_files(preview: &Preview, parts: &mut Parts) {
     parts.add(
         "file with uncommitted content replaced",
         "files with uncommitted content replaced",
-        places(&|file| file.uncommitted && file.change != FileFate::Removed),
+        places(&|file| file.uncommitted && file.change != FileChange::Deleted),
     );
     parts.add(
         "file with uncommitted content removed",
         "files with uncommitted content removed",
-        places(&|file| file.uncommitted && file.change == FileFate::Removed),
+        places(&|file| file.uncommitted && file.change == FileChange::Deleted),
     );
     parts.add("other file changed", "other files changed", places(&|file| !file.uncommitted));
     let places = |files: &[FileLoss]| files.iter().map(FileLoss::place).collect::<Vec<_>>();
@@ -211,13 +211,13 @@ fn head(state: &HeadState) -> String {
     }
 }
 
-/// What becomes of something, in words; its key in JSON is one word.
-fn action(key: &str) -> &str {
-    match key {
-        "putAside" => "put aside",
-        "madeAgain" => "made again",
-        "forgotten" => "forgotten, its folder is gone",
-        "notCaptured" => "cannot be captured, and stays as it is",
-        other => other,
+fn workspace(fate: WorkspaceFate) -> &'static str {
+    match fate {
+        WorkspaceFate::Restored => "restored",
+        WorkspaceFate::PutAside => "put aside",
+        WorkspaceFate::BroughtBack => "brought back",
+        WorkspaceFate::MadeAgain => "made again",
+        WorkspaceFate::Forgotten => "forgotten, its folder is gone",
+        WorkspaceFate::NotCaptured => "cannot be captured, and stays as it is",
     }
 }

@@ -8,9 +8,10 @@ use crate::ops::context::Context;
 use crate::ops::detach;
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct Answer {
     pid: u32,
-    session: String,
+    session_id: String,
     log: String,
     ended: bool,
 }
@@ -22,14 +23,14 @@ struct Answer {
 pub(super) fn run(context: &mut Context, screen: &mut Screen) -> Result<Exit> {
     let begun = detach::start(context)?;
     let log = begun.log.display().to_string();
-    let answer = Answer { pid: begun.pid, session: begun.session.to_string(), log, ended: begun.ended };
+    let answer = Answer { pid: begun.pid, session_id: begun.session.to_string(), log, ended: begun.ended };
     screen.answer(&answer, || {
-        let Answer { pid, session, log, ended } = &answer;
+        let Answer { pid, session_id, log, ended } = &answer;
         let (state, hint) = match ended {
             true => ("has begun and ended", "git axiom log    shows what it did"),
             false => ("runs in the background", "git axiom status --watch    shows it; git axiom quit    ends it"),
         };
-        format!("Session {session} {state} (process {pid}).\nWhat it prints: {log}\n{hint}\n")
+        format!("Session {session_id} {state} (process {pid}).\nWhat it prints: {log}\n{hint}\n")
     })?;
     Ok(Exit::Done)
 }

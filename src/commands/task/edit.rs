@@ -12,6 +12,7 @@ use crate::commands::{input, open};
 use crate::domain::audit::change_text;
 use crate::domain::case::CaseChange;
 use crate::domain::ids::CaseId;
+use crate::domain::listed;
 use crate::domain::text::MAX_TEXT;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::cases;
@@ -51,6 +52,7 @@ pub struct Edit {
 #[derive(Serialize)]
 struct Answer<'a> {
     id: &'a CaseId,
+    #[serde(serialize_with = "listed::fields")]
     changes: &'a [CaseChange],
 }
 

@@ -48,7 +48,7 @@ pub fn run(args: &Show, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let answer = Answer {
         case: CaseView::of(state, case),
         body: body.as_deref(),
-        branch: workspace.map(|workspace| workspace.branch.short()),
+        branch: workspace.map(|workspace| workspace.branch.as_str()),
         workspace: workspace.map(|workspace| workspace.path.as_str()),
     };
     screen.answer(&answer, || in_words(state, case, body.as_deref()))?;

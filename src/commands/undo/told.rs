@@ -7,9 +7,11 @@ use serde::Serialize;
 use crate::cli::{visible, words};
 use crate::domain::audit::change_text;
 use crate::domain::checkpoint::CAPTURE_REFS;
+use crate::domain::listed::{FileChange, WorkspaceFate};
+use crate::domain::names::RepoPath;
 use crate::domain::operation::{AsideChange, HeadState, RefChange, Way};
 use crate::ops::in_progress::OperationLine;
-use crate::ops::undo::{Chosen, FileAction, Preview, Undone};
+use crate::ops::undo::{Chosen, Preview, Undone};
 
 /// So many lines of each part are shown.
 const SHOWN: usize = 20;
@@ -18,7 +20,7 @@ const SHOWN: usize = 20;
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Answer<'a> {
-    undid: &'a str,
+    undo_of: &'a str,
     what: &'a str,
     redo: bool,
     dry_run: bool,
@@ -37,7 +39,7 @@ impl<'a> Answer<'a> {
         // Where they come back to, if nothing else is there by then.
         let place = |change: &AsideChange| Path::new(&change.worktree).join(change.path.to_path()).display().to_string();
         Self {
-            undid: chosen.transaction.id.as_str(),
+            undo_of: chosen.transaction.id.as_str(),
             what: &chosen.what,
             redo: chosen.redo,
             dry_run: true,
@@ -53,7 +55,7 @@ impl<'a> Answer<'a> {
     /// What happened.
     pub fn after(chosen: &'a Chosen, done: &'a Undone) -> Self {
         Self {
-            undid: chosen.transaction.id.as_str(),
+            undo_of: chosen.transaction.id.as_str(),
             what: &chosen.what,
             redo: chosen.redo,
             dry_run: false,
@@ -115,7 +117,7 @@ impl Answer<'_> {
     fn lost(&self, what: &str) -> String {
         let asides =
             self.preview.lost.iter().map(|place| format!("{what}, for it is no longer in the trash: {}\n", visible::line(place)));
-        let again = self.preview.workspaces.iter().filter(|workspace| workspace.made_again);
+        let again = self.preview.workspaces.iter().filter(|workspace| workspace.action == WorkspaceFate::MadeAgain);
         let again = again.map(|workspace| {
             let path = &workspace.path;
             format!(
@@ -163,22 +165,11 @@ fn changes(preview: &Preview, main: &Path) -> String {
     part("worktree gets another branch", "worktrees get another branch", heads.collect());
     let operations = preview.operations.iter().map(OperationLine::text);
     part("operation in progress", "operations in progress", operations.collect());
-    let files = preview.files.iter().map(|file| {
-        let place = Path::new(&file.worktree).join(file.path.to_path());
-        let place = place.strip_prefix(main).unwrap_or(&place).display();
-        let action = match file.action {
-            FileAction::Created => "comes back",
-            FileAction::Changed => "changes",
-            FileAction::Removed => "goes",
-            FileAction::Permissions => "stays, with the permissions of before",
-            FileAction::Staged => "stays, and is staged otherwise",
-        };
-        format!("{place}: {action}")
-    });
-    part("file changes", "files change", files.collect());
-    let workspaces = preview.workspaces.iter().map(|workspace| match workspace.way {
-        Way::PutAside => format!("{}: put aside", workspace.path),
-        Way::BringBack => format!("{}: comes back", workspace.path),
+    part("file changes", "files change", file_lines(preview, main));
+    let workspaces = preview.workspaces.iter().map(|workspace| match workspace.action {
+        WorkspaceFate::PutAside | WorkspaceFate::Forgotten => format!("{}: put aside", workspace.path),
+        WorkspaceFate::BroughtBack | WorkspaceFate::MadeAgain => format!("{}: comes back", workspace.path),
+        WorkspaceFate::Restored | WorkspaceFate::NotCaptured => workspace.path.clone(),
     });
     part("workspace", "workspaces", workspaces.collect());
     let cases = preview.cases.iter().map(|edit| {
@@ -192,6 +183,25 @@ fn changes(preview: &Preview, main: &Path) -> String {
         text.push_str("  nothing that is there now changes\n");
     }
     text
+}
+
+fn file_lines(preview: &Preview, main: &Path) -> Vec<String> {
+    let line = |worktree: &str, path: &RepoPath, action: &str| {
+        let place = Path::new(worktree).join(path.to_path());
+        format!("{}: {action}", place.strip_prefix(main).unwrap_or(&place).display())
+    };
+    let files = preview.files.iter().map(|file| {
+        let action = match file.change {
+            FileChange::Added => "comes back",
+            FileChange::Modified | FileChange::ModeChanged | FileChange::TypeChanged => "changes",
+            FileChange::Deleted => "goes",
+        };
+        line(&file.worktree, &file.path, action)
+    });
+    let permissions = preview.permissions.iter();
+    let permissions = permissions.map(|file| line(&file.worktree, &file.path, "stays, with the permissions of before"));
+    let staged = preview.staged.iter().map(|file| line(&file.worktree, &file.path, "stays, and is staged otherwise"));
+    files.chain(permissions).chain(staged).collect()
 }
 
 fn ref_text(change: &RefChange) -> String {

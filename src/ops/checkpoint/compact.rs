@@ -22,8 +22,10 @@ pub struct Space {
 #[serde(rename_all = "camelCase")]
 pub struct Compacted {
     /// Before.
+    #[serde(rename = "old")]
     pub before: Space,
     /// After.
+    #[serde(rename = "new")]
     pub after: Space,
     /// Whether the history of the notes was cut.
     pub notes_cut: bool,

@@ -6,6 +6,7 @@ use super::captures::capture_options;
 use super::look::{find, read_document};
 use crate::domain::checkpoint::CheckpointRecord;
 use crate::domain::ids::CheckpointName;
+use crate::domain::listed::FileChange;
 use crate::domain::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 use crate::git::Worktree;
@@ -16,8 +17,8 @@ use crate::ops::context::Context;
 pub struct ChangedPath {
     /// The path.
     pub path: RepoPath,
-    /// `added`, `deleted` or `changed`.
-    pub how: &'static str,
+    /// What became of it.
+    pub change: FileChange,
 }
 
 /// A difference between two trees of files.
@@ -25,9 +26,9 @@ pub struct ChangedPath {
 #[serde(rename_all = "camelCase")]
 pub struct Difference {
     /// The checkpoint.
-    pub from: CheckpointName,
+    pub old: CheckpointName,
     /// The other one; none for the files as they are now.
-    pub to: Option<CheckpointName>,
+    pub new: Option<CheckpointName>,
     /// The paths.
     pub files: Vec<ChangedPath>,
     /// The trees, for git.
@@ -51,15 +52,8 @@ pub fn difference(ctx: &Context, from: &str, to: Option<&str>) -> Result<Differe
         None => ctx.repo.capture_worktree(&worktree, &capture_options(ctx))?.tree,
     };
     let changes = ctx.repo.diff_trees(&old, &new)?.into_iter();
-    let files = changes.map(|change| {
-        let how = match (change.old.is_some(), change.new.is_some()) {
-            (false, _) => "added",
-            (true, false) => "deleted",
-            (true, true) => "changed",
-        };
-        ChangedPath { path: change.path, how }
-    });
-    Ok(Difference { from: from.name, to: to.map(|to| to.name), files: files.collect(), trees: (old, new) })
+    let files = changes.map(|change| ChangedPath { change: change.what(), path: change.path });
+    Ok(Difference { old: from.name, new: to.map(|to| to.name), files: files.collect(), trees: (old, new) })
 }
 
 /// What a checkpoint holds of a worktree.

@@ -9,6 +9,7 @@ use serde::Serialize;
 use crate::domain::checkpoint::{CheckpointDocument, CheckpointRecord, CheckpointType, Trigger};
 use crate::domain::ids::CheckpointName;
 use crate::domain::known_paths::OnlyCount;
+use crate::domain::listed;
 use crate::domain::names::{Oid, RefName};
 use crate::error::{Code, Error, Result};
 use crate::files;
@@ -39,8 +40,12 @@ pub struct Listed {
     pub created_at: Timestamp,
     /// The commit that was checked out in the main worktree.
     pub git_commit: Option<Oid>,
-    /// The tag, short.
-    pub tag: String,
+    /// What `refs/axiom/captures/<name>` names.
+    pub capture: Oid,
+    /// The tag's full name.
+    pub tag: RefName,
+    /// The tag's id.
+    pub tag_id: Oid,
     /// Tasks completed since.
     pub tasks_since: u32,
     /// Commits of the target since; none where that cannot be told.
@@ -48,7 +53,7 @@ pub struct Listed {
     /// How many bytes it added to the repository.
     pub size: Option<u64>,
     /// Where only known paths were looked at: how many, and of which checkpoint the rest is.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "listed::only")]
     pub only: Option<OnlyCount>,
 }
 
@@ -59,8 +64,6 @@ pub struct Shown {
     /// The line of the list.
     #[serde(flatten)]
     pub listed: Listed,
-    /// What `refs/axiom/captures/<name>` names.
-    pub capture: Oid,
     /// The document.
     pub document: CheckpointDocument,
     /// How many bytes there are now at each path that the coverage lists, by its absolute path; what is gone, and what is
@@ -112,7 +115,9 @@ fn listed(ctx: &Context, number: usize, record: &CheckpointRecord, since: &BTree
         trigger: record.trigger,
         created_at: record.created_at,
         git_commit: record.git_commit.clone(),
-        tag: Repository::checkpoint_tag(&record.name).short().to_owned(),
+        capture: record.capture.clone(),
+        tag: Repository::checkpoint_tag(&record.name),
+        tag_id: record.tag.clone(),
         tasks_since: ctx.state().record.tasks_completed.saturating_sub(record.tasks_completed),
         commits_since: record.git_commit.as_ref().and_then(|commit| since.get(commit)).copied(),
         size: record.size,
@@ -166,7 +171,7 @@ pub fn show(ctx: &Context, text: &str) -> Result<Shown> {
     match all.into_iter().find(|listed| listed.name == record.name) {
         Some(listed) => {
             let sizes_now = sizes_now(&document);
-            Ok(Shown { listed, capture: record.capture, document, sizes_now })
+            Ok(Shown { listed, document, sizes_now })
         }
         None => Err(Error::new(Code::Internal, "a checkpoint is not in the list of them")),
     }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::checkpoint::{CheckpointDocument, CheckpointRecord};
+use crate::domain::listed::WorkspaceFate;
 use crate::domain::names::{Oid, RefName};
 use crate::domain::operation::{HeadState, Operation, OperationKind, Way, WorkspaceChange};
 use crate::domain::rollback;
@@ -52,7 +53,7 @@ pub(super) fn make(
     // What cannot be captured stays as it is, and so does the branch that it is on.
     for (task, workspace) in now.workspaces.iter().filter(|(_, workspace)| left.contains(&workspace.path)) {
         operation.refs.retain(|change| change.name != workspace.branch);
-        let line = WorkspaceLine { path: workspace.path.clone(), action: "notCaptured", task_id: task.clone() };
+        let line = WorkspaceLine { path: workspace.path.clone(), action: WorkspaceFate::NotCaptured, task_id: task.clone() };
         preview.workspaces.push(line);
     }
     let since = since(ctx, &record.capture, document, wish, &mut preview)?;

@@ -5,9 +5,11 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use crate::domain::branch_config::BranchConfigChange;
 use crate::domain::checkpoint::CheckpointRecord;
 use crate::domain::ids::{CaseId, CheckpointName};
 use crate::domain::known_paths::OnlyCount;
+use crate::domain::listed::{self, FileChange, WorkspaceFate};
 use crate::domain::local_refs::StashEntry;
 use crate::domain::names::{Oid, RefName, RepoPath};
 use crate::domain::operation::{HeadState, RefChange};
@@ -19,7 +21,7 @@ use crate::git::TreeChange;
 use crate::ops::in_progress::OperationLine;
 
 use super::quiet::AgentLine;
-use super::refs::{ConfigLine, MovedRef, RefLeft, RefLine};
+use super::refs::{MovedRef, RefLeft, RefLine};
 
 /// A commit that a rollback takes out of its branch.
 #[derive(Debug, Clone, Serialize)]
@@ -33,18 +35,6 @@ pub struct CommitLine {
     pub branch: Option<RefName>,
 }
 
-/// What becomes of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub enum FileFate {
-    /// It is not there yet.
-    Added,
-    /// It gets other content, or another kind or mode.
-    Replaced,
-    /// It goes.
-    Removed,
-}
-
 /// A file that changes.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -54,19 +44,14 @@ pub struct FileLine {
     /// The file.
     pub path: RepoPath,
     /// What becomes of it.
-    pub change: FileFate,
+    pub change: FileChange,
     /// Whether its content, as it is now, is in no commit of the branch (the safety checkpoint holds it).
     pub uncommitted: bool,
 }
 
 impl FileLine {
     pub(in crate::ops) fn of(worktree: Option<String>, file: TreeChange, uncommitted: bool) -> Self {
-        let change = match (&file.old, &file.new) {
-            (None, _) => FileFate::Added,
-            (Some(_), Some(_)) => FileFate::Replaced,
-            (Some(_), None) => FileFate::Removed,
-        };
-        Self { worktree, path: file.path, change, uncommitted }
+        Self { worktree, change: file.what(), path: file.path, uncommitted }
     }
 
     /// Its absolute path, or its path in the branch.
@@ -82,10 +67,9 @@ impl FileLine {
 pub struct HeadLine {
     /// The worktree.
     pub worktree: String,
-    /// What is checked out now.
-    pub from: HeadState,
-    /// What will be.
-    pub to: HeadState,
+    /// What is checked out now, and what will be.
+    #[serde(flatten)]
+    pub head: Change<HeadState>,
 }
 
 /// A worktree of the user's own that the checkpoint holds and that is gone.
@@ -124,6 +108,7 @@ pub struct NotRestored {
     /// The file or folder.
     pub path: RepoPath,
     /// Why: the key of the coverage that lists it.
+    #[serde(rename = "reason")]
     pub why: &'static str,
 }
 
@@ -153,10 +138,23 @@ impl NotRestored {
 pub struct WorkspaceLine {
     /// Its path.
     pub path: String,
-    /// `restored`, `putAside`, `madeAgain`, or `forgotten` where its folder is gone already.
-    pub action: &'static str,
+    /// What becomes of it.
+    pub action: WorkspaceFate,
     /// The task.
     pub task_id: CaseId,
+}
+
+/// The checkpoint to go back to.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Goal {
+    /// Its name.
+    pub name: CheckpointName,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// Where only known paths were looked at: how many, and of which one all else is.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "listed::only")]
+    pub only: Option<OnlyCount>,
 }
 
 /// What a rollback will do, exactly.
@@ -164,7 +162,7 @@ pub struct WorkspaceLine {
 #[serde(rename_all = "camelCase")]
 pub struct Preview {
     /// The checkpoint.
-    pub checkpoint: CheckpointName,
+    pub checkpoint: Goal,
     /// The one worktree that goes back, everything else left alone.
     pub worktree: Option<String>,
     /// Agents that are stopped first.
@@ -178,6 +176,7 @@ pub struct Preview {
     /// Branches that are kept for undo and deleted.
     pub branches: Vec<RefName>,
     /// Every ref that changes, those of all other lists among them.
+    #[serde(serialize_with = "listed::refs")]
     pub refs: Vec<RefChange>,
     /// Whether the checkpoint holds local refs; one of an older version does not, and none comes back.
     pub refs_held: bool,
@@ -188,10 +187,13 @@ pub struct Preview {
     /// Local refs that were deleted since and do not come back.
     pub refs_left: Vec<RefLeft>,
     /// Configuration that comes back with branches that do.
-    pub configs_back: Vec<ConfigLine>,
+    #[serde(rename = "branchConfigs", serialize_with = "listed::branch_configs")]
+    pub configs_back: Vec<BranchConfigChange>,
     /// Branches that come back, of which something else is configured by now: that stays.
+    #[serde(rename = "branchConfigsLeft")]
     pub configs_left: Vec<RefName>,
     /// Entries of the stash that come back, newest first.
+    #[serde(rename = "stash", serialize_with = "listed::stash_back")]
     pub stash_back: Vec<StashEntry>,
     /// Branches that get a reverting commit, because an upstream has commits that would leave them.
     pub reverted: Vec<RefName>,
@@ -202,8 +204,6 @@ pub struct Preview {
     pub on_upstream: Vec<(RefName, usize, usize)>,
     /// Where only some files go back: they and all below them, in that worktree.
     pub paths: Vec<RepoPath>,
-    /// When the checkpoint was made.
-    pub created_at: Timestamp,
     /// Tasks whose state goes back.
     pub tasks: Vec<TaskChange>,
     /// The mode, where it goes back.
@@ -231,9 +231,6 @@ pub struct Preview {
     pub gone: Vec<GoneLine>,
     /// Workspaces that change.
     pub workspaces: Vec<WorkspaceLine>,
-    /// Where only known paths were looked at for the checkpoint: how many, and of which one all else is.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub only: Option<OnlyCount>,
     /// What is in conflict: a rollback to a checkpoint has none.
     pub conflicts: Vec<String>,
 }
@@ -242,8 +239,11 @@ impl Preview {
     /// Of a rollback that does nothing yet.
     pub(super) fn of(state: &State, record: &CheckpointRecord) -> Self {
         Self {
-            checkpoint: record.name.clone(),
-            only: record.only.as_ref().map(|only| only.shown(state)),
+            checkpoint: Goal {
+                name: record.name.clone(),
+                created_at: record.created_at,
+                only: record.only.as_ref().map(|only| only.shown(state)),
+            },
             worktree: None,
             agents: Vec::new(),
             heads: Vec::new(),
@@ -262,7 +262,6 @@ impl Preview {
             reverted_commits: Vec::new(),
             on_upstream: Vec::new(),
             paths: Vec::new(),
-            created_at: record.created_at,
             tasks: Vec::new(),
             mode: None,
             files: Vec::new(),

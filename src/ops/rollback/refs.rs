@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use crate::domain::branch_config::{Coming, ConfigValue, coming};
+use crate::domain::branch_config::{Coming, coming};
 use crate::domain::checkpoint::CheckpointDocument;
 use crate::domain::local_refs::{Since, StashEntry};
 use crate::domain::names::{Oid, RefName};
@@ -34,17 +34,8 @@ pub struct RefLine {
     /// Its full name.
     pub name: RefName,
     /// What it will name.
+    #[serde(rename = "new")]
     pub id: Oid,
-}
-
-/// Configuration of a branch that comes back with it.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ConfigLine {
-    /// The branch.
-    pub branch: RefName,
-    /// All that is said of it.
-    pub values: Vec<ConfigValue>,
 }
 
 /// A ref that moved since the checkpoint.
@@ -54,9 +45,9 @@ pub struct MovedRef {
     /// Its full name.
     pub name: RefName,
     /// What it names now.
-    pub from: Oid,
+    pub old: Oid,
     /// What it named then.
-    pub to: Oid,
+    pub new: Oid,
     /// Whether it moves back.
     pub moves: bool,
 }
@@ -68,6 +59,7 @@ pub struct RefLeft {
     /// Its full name.
     pub name: RefName,
     /// Why not.
+    #[serde(rename = "reason")]
     pub why: String,
 }
 
@@ -102,7 +94,7 @@ pub(super) fn since(
 pub(super) fn add_moved_branches(since: &Since, wish: LocalRefs, operation: &mut Operation, preview: &mut Preview) {
     let moves = wish == LocalRefs::MoveToo;
     for (name, then, now) in &since.moved {
-        preview.refs_moved.push(MovedRef { name: name.clone(), from: now.clone(), to: then.clone(), moves });
+        preview.refs_moved.push(MovedRef { name: name.clone(), old: now.clone(), new: then.clone(), moves });
         if moves && is_branch(name) {
             operation.refs.push(moved(name, then, now));
         }
@@ -173,8 +165,7 @@ pub(super) fn add_branch_configs(ctx: &Context, capture: &Oid, operation: &mut O
     }
     let Some(now) = ctx.repo.branch_configs()? else { return Ok(()) };
     let Coming { back, left } = coming(&operation.refs, &ctx.repo.branch_configs_of_checkpoint(capture)?, &now);
-    let lines = back.iter().map(|change| ConfigLine { branch: change.branch.clone(), values: change.values.clone() });
-    preview.configs_back.extend(lines);
+    preview.configs_back.extend(back.iter().cloned());
     preview.configs_left.extend(left);
     operation.branch_configs.extend(back);
     Ok(())

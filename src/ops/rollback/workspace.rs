@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::domain::agent::Workspace;
 use crate::domain::checkpoint::CheckpointDocument;
 use crate::domain::ids::CaseId;
+use crate::domain::listed::WorkspaceFate;
 use crate::domain::operation::{HeadState, Operation, Way, WorkspaceChange};
 use crate::domain::rollback::Fate;
 use crate::env;
@@ -55,17 +56,17 @@ pub(super) fn add_workspace(
             if stays {
                 return Ok(());
             }
-            (then.path.clone(), "restored", task)
+            (then.path.clone(), WorkspaceFate::Restored, task)
         }
         Fate::PutAside { task, workspace } => {
             let present = here(&workspace.path).ok_or_else(|| gone(&workspace.path))?;
             operation.workspaces.push(put_aside(ctx, task, workspace, present)?);
-            (workspace.path.clone(), "putAside", task)
+            (workspace.path.clone(), WorkspaceFate::PutAside, task)
         }
         Fate::Forget { task, workspace } => {
             let Some(change) = forget(ctx, task, workspace)? else { return Ok(()) };
             operation.workspaces.push(change);
-            (workspace.path.clone(), "forgotten", task)
+            (workspace.path.clone(), WorkspaceFate::Forgotten, task)
         }
         Fate::MakeAgain { task, workspace, then } => {
             let head = match (&then.branch, &then.head) {
@@ -86,7 +87,7 @@ pub(super) fn add_workspace(
                 capture: then.capture.clone(),
                 lost: false,
             });
-            (workspace.path.clone(), "madeAgain", task)
+            (workspace.path.clone(), WorkspaceFate::MadeAgain, task)
         }
     };
     preview.workspaces.push(WorkspaceLine { path, action, task_id: task.clone() });

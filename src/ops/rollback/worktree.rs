@@ -172,8 +172,7 @@ pub(super) fn add_worktree(
         preview.staged.extend(lost.map(|file| FileLoss { worktree: change.path.clone(), path: file.path }));
     }
     if change.head.old != change.head.new {
-        let (from, to) = (change.head.old.clone(), change.head.new.clone());
-        preview.heads.push(HeadLine { worktree: change.path.clone(), from, to });
+        preview.heads.push(HeadLine { worktree: change.path.clone(), head: change.head.clone() });
     }
     operation.worktrees.push(change);
     Ok(())

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::domain::case::{CaseEdit, Status};
 use crate::domain::ids::CaseId;
+use crate::domain::listed::WorkspaceFate;
 use crate::domain::names::{Oid, RefName, RepoPath};
 use crate::domain::operation::{BranchAdvance, Operation, OperationKind, RefChange, Way, WorkspaceChange};
 use crate::domain::rollback::TaskChange;
@@ -64,6 +65,7 @@ pub struct SkippedLine {
     /// Its subject.
     pub subject: String,
     /// Why.
+    #[serde(rename = "reason")]
     pub why: String,
 }
 
@@ -306,7 +308,7 @@ pub(super) fn put_workspaces_aside(ctx: &Context, work: &mut Work, captured: Opt
         let Some(entry) = entry.as_ref().filter(|entry| entry.present) else {
             let path = workspace.path.clone();
             work.operation.workspaces.push(lost(ctx, task, &workspace, entry.as_ref())?);
-            work.preview.workspaces.push(WorkspaceLine { path, action: "forgotten", task_id: task.clone() });
+            work.preview.workspaces.push(WorkspaceLine { path, action: WorkspaceFate::Forgotten, task_id: task.clone() });
             continue;
         };
         not_locked(&workspace, entry.locked.as_deref())?;
@@ -323,7 +325,7 @@ pub(super) fn put_workspaces_aside(ctx: &Context, work: &mut Work, captured: Opt
         let name = Path::new(&workspace.path).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let (trash, git_dir_trash) = trash_places(ctx, &name)?;
         let path = workspace.path.clone();
-        work.preview.workspaces.push(WorkspaceLine { path, action: "putAside", task_id: task.clone() });
+        work.preview.workspaces.push(WorkspaceLine { path, action: WorkspaceFate::PutAside, task_id: task.clone() });
         work.operation.workspaces.push(WorkspaceChange {
             task: task.clone(),
             workspace,

@@ -6,8 +6,9 @@ use serde::Serialize;
 
 use crate::domain::branch_config::BranchConfigChange;
 use crate::domain::case::CaseEdit;
+use crate::domain::listed::{self, FileChange, WorkspaceFate};
 use crate::domain::names::{Oid, RepoPath};
-use crate::domain::operation::{self, AsideChange, HeadState, Operation, RefChange, StashChange, Way, WorktreeChange};
+use crate::domain::operation::{AsideChange, HeadState, Operation, RefChange, StashChange, Way, WorkspaceChange, WorktreeChange};
 use crate::domain::session::Mode;
 use crate::domain::text::Change;
 use crate::error::Result;
@@ -15,26 +16,35 @@ use crate::git::TreeChange;
 use crate::ops::context::Context;
 use crate::ops::in_progress::{self, OperationLine};
 use crate::ops::journal::{self, extras_of};
+use crate::ops::rollback::{FileLoss, WorkspaceLine};
 
 /// What an undo changes; old is what is there now.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Preview {
     /// Refs that move, come back or go; branches that move with the worktree in which they are checked out among them.
+    #[serde(serialize_with = "listed::refs")]
     pub refs: Vec<RefChange>,
     /// Configuration of branches that comes back or goes.
+    #[serde(serialize_with = "listed::branch_configs")]
     pub branch_configs: Vec<BranchConfigChange>,
     /// Entries of the stash that come back or go.
+    #[serde(serialize_with = "listed::stash")]
     pub stash: Vec<StashChange>,
     /// Worktrees that get another branch or commit.
     pub heads: Vec<HeadChange>,
     /// Operations of git's that end, or come back.
     pub operations: Vec<OperationLine>,
     /// Files that change, ordered by worktree and path.
-    pub files: Vec<FileChange>,
+    pub files: Vec<FileLine>,
+    /// Files and folders that stay, and get other permissions, another ACL or other attributes.
+    pub permissions: Vec<FileLoss>,
+    /// Files that stay as they are, and are staged otherwise.
+    pub staged: Vec<FileLoss>,
     /// Workspaces that are put aside or come back.
-    pub workspaces: Vec<WorkspaceChange>,
+    pub workspaces: Vec<WorkspaceLine>,
     /// Fields of cases that change.
+    #[serde(rename = "tasks", serialize_with = "listed::tasks")]
     pub cases: Vec<CaseEdit>,
     /// The mode, where it changes.
     pub mode: Option<Change<Mode>>,
@@ -54,48 +64,20 @@ pub struct HeadChange {
     /// The worktree's absolute path.
     pub worktree: String,
     /// Before and after.
+    #[serde(flatten)]
     pub head: Change<HeadState>,
 }
 
 /// A file that changes.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct FileChange {
+pub struct FileLine {
     /// The worktree's absolute path.
     pub worktree: String,
     /// Its path in there.
     pub path: RepoPath,
     /// What becomes of it.
-    pub action: FileAction,
-}
-
-/// What becomes of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub enum FileAction {
-    /// It is not there, and comes back.
-    Created,
-    /// It gets other content or another mode.
-    Changed,
-    /// It goes.
-    Removed,
-    /// It stays, and gets other permissions, another ACL or other attributes.
-    Permissions,
-    /// It stays as it is, and is staged otherwise.
-    Staged,
-}
-
-/// A workspace that is put aside or comes back.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct WorkspaceChange {
-    /// Its absolute path.
-    pub path: String,
-    /// Which way.
-    pub way: Way,
-    /// Whether it comes back as it was captured, without ignored files: it is no longer whole in the trash.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub made_again: bool,
+    pub change: FileChange,
 }
 
 /// What an operation that takes something back is going to change, what of it is `lost`, and which worktrees it leaves out.
@@ -104,6 +86,7 @@ pub struct WorkspaceChange {
 /// `GIT_FAILED` where a tree is missing.
 pub(super) fn preview(ctx: &Context, operation: &Operation, lost: &[AsideChange], left_out: Vec<String>) -> Result<Preview> {
     let (mut files, mut operations) = (Vec::new(), Vec::new());
+    let (mut permissions, mut staged) = (Vec::new(), Vec::new());
     for change in &operation.worktrees {
         let [now, then] = [&change.captures.old, &change.captures.new].map(|capture| extras_of(ctx, capture.as_ref()));
         let lines = in_progress::operations(&change.path, &now?, &then?);
@@ -113,15 +96,11 @@ pub(super) fn preview(ctx: &Context, operation: &Operation, lost: &[AsideChange]
         }
         let first = files.len();
         add_files(ctx, &mut files, &change.path, &change.files)?;
-        let known: Vec<RepoPath> = files[first..].iter().map(|file: &FileChange| file.path.clone()).collect();
-        let worktree = &change.path;
-        let permissions = permissions(ctx, change, &known)?.into_iter();
-        let action = FileAction::Permissions;
-        files.extend(permissions.map(|path| FileChange { worktree: worktree.clone(), path, action }));
-        let staged = ctx.repo.diff_trees(&change.index.old, &change.index.new)?.into_iter();
-        let staged = staged.filter(|staged| known.binary_search(&staged.path).is_err());
-        let action = FileAction::Staged;
-        files.extend(staged.map(|staged| FileChange { worktree: worktree.clone(), path: staged.path, action }));
+        let known: Vec<RepoPath> = files[first..].iter().map(|file: &FileLine| file.path.clone()).collect();
+        let line = |path| FileLoss { worktree: change.path.clone(), path };
+        permissions.extend(other_permissions(ctx, change, &known)?.into_iter().map(line));
+        let others = ctx.repo.diff_trees(&change.index.old, &change.index.new)?.into_iter();
+        staged.extend(others.filter(|other| known.binary_search(&other.path).is_err()).map(|other| line(other.path)));
     }
     for change in &operation.advances {
         add_files(ctx, &mut files, &change.path, &change.commit)?;
@@ -139,6 +118,8 @@ pub(super) fn preview(ctx: &Context, operation: &Operation, lost: &[AsideChange]
         heads: heads.map(|change| HeadChange { worktree: change.path.clone(), head: change.head.clone() }).collect(),
         operations,
         files,
+        permissions,
+        staged,
         workspaces: workspaces.map(workspace).collect(),
         cases: operation.edits.clone(),
         mode: operation.mode,
@@ -150,26 +131,26 @@ pub(super) fn preview(ctx: &Context, operation: &Operation, lost: &[AsideChange]
 }
 
 /// Files and folders that change in nothing but their permissions.
-fn permissions(ctx: &Context, change: &WorktreeChange, known: &[RepoPath]) -> Result<Vec<RepoPath>> {
+fn other_permissions(ctx: &Context, change: &WorktreeChange, known: &[RepoPath]) -> Result<Vec<RepoPath>> {
     let Some(there) = ctx.repo.worktree_at(Path::new(&change.path))? else { return Ok(Vec::new()) };
     let [now, then] = [&change.captures.old, &change.captures.new].map(|capture| extras_of(ctx, capture.as_ref()));
     let modes = (&now?.modes[..], &then?.modes[..]);
     ctx.repo.permissions_that_change(&there.worktree, modes, |path| known.binary_search(path).is_ok())
 }
 
-fn workspace(change: &operation::WorkspaceChange) -> WorkspaceChange {
-    let made_again = journal::is_made_again(change);
-    WorkspaceChange { path: change.workspace.path.clone(), way: change.way, made_again }
+/// Made again is what is no longer whole in the trash: as it was captured, without ignored files.
+fn workspace(change: &WorkspaceChange) -> WorkspaceLine {
+    let action = match change.way {
+        Way::PutAside => WorkspaceFate::PutAside,
+        Way::BringBack if journal::is_made_again(change) => WorkspaceFate::MadeAgain,
+        Way::BringBack => WorkspaceFate::BroughtBack,
+    };
+    WorkspaceLine { path: change.workspace.path.clone(), action, task_id: change.task.clone() }
 }
 
-fn add_files(ctx: &Context, files: &mut Vec<FileChange>, worktree: &str, trees: &Change<Oid>) -> Result<()> {
+fn add_files(ctx: &Context, files: &mut Vec<FileLine>, worktree: &str, trees: &Change<Oid>) -> Result<()> {
     for change in ctx.repo.diff_trees(&trees.old, &trees.new)?.into_iter().filter(TreeChange::changes_a_file) {
-        let action = match (&change.old, &change.new) {
-            (None, _) => FileAction::Created,
-            (Some(_), Some(_)) => FileAction::Changed,
-            (Some(_), None) => FileAction::Removed,
-        };
-        files.push(FileChange { worktree: worktree.to_owned(), path: change.path, action });
+        files.push(FileLine { worktree: worktree.to_owned(), change: change.what(), path: change.path });
     }
     Ok(())
 }

@@ -1,0 +1,142 @@
+//! What all documents of `--json` have in common: their version, the verb that was called, errors, and how times are written.
+//!
+//! What each verb answers is in `docs/JSON.md`; a test holds every document against it.
+
+use std::borrow::Cow;
+
+use memchr::memmem;
+use serde::Serialize;
+
+use super::visible;
+use crate::error::{Code, Error, Result};
+
+/// The version of all documents on standard output. Keys are only added to it. What is stored has numbers of its own.
+pub const SCHEMA: u32 = 2;
+
+#[derive(Serialize)]
+struct Document<'a, T> {
+    schema: u32,
+    verb: Option<&'a str>,
+    #[serde(flatten)]
+    content: &'a T,
+}
+
+/// An answer and the error that it ends with.
+#[derive(Serialize)]
+pub struct Failed<'a, T> {
+    /// The answer.
+    #[serde(flatten)]
+    pub content: &'a T,
+    /// The error.
+    pub error: Failure<'a>,
+}
+
+/// An error alone.
+#[derive(Serialize)]
+pub struct OnlyFailed<'a> {
+    /// The error.
+    pub error: Failure<'a>,
+}
+
+/// An error in a document.
+#[derive(Serialize)]
+pub struct Failure<'a> {
+    code: &'static str,
+    verb: Option<&'a str>,
+    message: String,
+    hints: &'a [String],
+}
+
+impl<'a> Failure<'a> {
+    /// An error of a verb.
+    pub fn of(verb: Option<&'a str>, error: &'a Error) -> Self {
+        Self { code: error.code().as_str(), verb, message: error.to_string(), hints: error.hints() }
+    }
+}
+
+/// A document as a line.
+///
+/// # Errors
+/// `INTERNAL` where it has no form in JSON.
+pub fn of<T: Serialize>(verb: Option<&str>, content: &T) -> Result<String> {
+    let document = Document { schema: SCHEMA, verb, content };
+    let text = serde_json::to_string(&document)
+        .map_err(|e| Error::new(Code::Internal, "the answer cannot be written as JSON").because(e))?;
+    Ok(format!("{}\n", visible::json(&fixed_width(&text))))
+}
+
+/// A time up to its seconds, and all of it.
+const SECONDS: usize = "2026-01-13T12:00:00".len();
+const WHOLE: usize = "2026-01-13T12:00:00.000Z".len();
+
+/// Writes all times of a document with the same width: in UTC, to the millisecond. They are stored without zeros at the end.
+/// A time is what looks like one in the value of a key that is called so, never a part of a text.
+fn fixed_width(document: &str) -> Cow<'_, str> {
+    let mut written = String::new();
+    let mut from = 0;
+    for end in memmem::find_iter(document.as_bytes(), b"Z\"") {
+        let Some(begin) = document[..end].rfind('"').map(|quote| quote + 1).filter(|begin| *begin > from) else { continue };
+        let time = &document[begin..=end];
+        if time.len() == WHOLE || !is_time(time) || !is_of_a_time(&document[..begin - 1]) {
+            continue;
+        }
+        let fraction = time[SECONDS..].trim_matches(['.', 'Z']);
+        written.push_str(&document[from..begin + SECONDS]);
+        written.push_str(&format!(".{fraction:0<3.3}Z"));
+        from = end + 1;
+    }
+    if from == 0 {
+        return Cow::Borrowed(document);
+    }
+    written.push_str(&document[from..]);
+    Cow::Owned(written)
+}
+
+/// Whether it is a time as they are stored.
+fn is_time(text: &str) -> bool {
+    let digit = |place: usize, byte: u8| match place {
+        4 | 7 => byte == b'-',
+        10 => byte == b'T',
+        13 | 16 => byte == b':',
+        _ => byte.is_ascii_digit(),
+    };
+    let Some((seconds, rest)) = text.as_bytes().split_at_checked(SECONDS) else { return false };
+    seconds.iter().enumerate().all(|(place, byte)| digit(place, *byte))
+        && match rest {
+            b"Z" => true,
+            [b'.', digits @ .., b'Z'] => !digits.is_empty() && digits.iter().all(u8::is_ascii_digit),
+            _ => false,
+        }
+}
+
+/// Whether a document, up to the value of a key, ends with a key that is called as times are.
+fn is_of_a_time(before: &str) -> bool {
+    let Some(key) = before.strip_suffix("\":").and_then(|before| Some(&before[before.rfind('"')? + 1..])) else { return false };
+    matches!(key, "at" | "until" | "lastActivity") || key.ends_with("At")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_have_one_width_and_texts_stay_as_they_are() {
+        for (stored, wanted) in [
+            (r#"{"at":"2026-01-13T12:00:00Z"}"#, r#"{"at":"2026-01-13T12:00:00.000Z"}"#),
+            (r#"{"createdAt":"2026-01-13T12:00:00.5Z","n":1}"#, r#"{"createdAt":"2026-01-13T12:00:00.500Z","n":1}"#),
+            (r#"{"until":"2026-01-13T12:00:00.123456Z"}"#, r#"{"until":"2026-01-13T12:00:00.123Z"}"#),
+            (r#"{"at":"2026-01-13T12:00:00.120Z","id":"Z"}"#, r#"{"at":"2026-01-13T12:00:00.120Z","id":"Z"}"#),
+            (
+                r#"[{"at":"2026-01-13T12:00:00Z"},{"at":"2026-01-13T12:00:01Z"}]"#,
+                r#"[{"at":"2026-01-13T12:00:00.000Z"},{"at":"2026-01-13T12:00:01.000Z"}]"#,
+            ),
+            (r#"{"title":"2026-01-13T12:00:00Z"}"#, r#"{"title":"2026-01-13T12:00:00Z"}"#),
+            (r#"{"title":"\"at\":\"2026-01-13T12:00:00Z"}"#, r#"{"title":"\"at\":\"2026-01-13T12:00:00Z"}"#),
+            (r#"{"at":"\u00e92026-01-13T12:00:00Z"}"#, r#"{"at":"\u00e92026-01-13T12:00:00Z"}"#),
+            (r#"{"at":"é2026-01-13T12:0:00Z"}"#, r#"{"at":"é2026-01-13T12:0:00Z"}"#),
+            (r#"{"at":"Z"}"#, r#"{"at":"Z"}"#),
+        ] {
+            assert_eq!(fixed_width(stored), wanted);
+        }
+    }
+}
