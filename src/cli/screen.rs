@@ -70,8 +70,21 @@ impl Screen {
     /// # Errors
     /// As [`Screen::answer`].
     pub fn answer_with<T: Serialize>(&mut self, content: &T, error: &Error, people: impl FnOnce() -> String) -> Result<()> {
+        self.answer_styled_with(content, error, || visible::text(&people()).into_owned())
+    }
+
+    /// As [`Screen::answer_with`], for a text as that of [`Screen::answer_styled`].
+    ///
+    /// # Errors
+    /// As [`Screen::answer`].
+    pub fn answer_styled_with<T: Serialize>(
+        &mut self,
+        content: &T,
+        error: &Error,
+        people: impl FnOnce() -> String,
+    ) -> Result<()> {
         let verb = self.verb.clone();
-        self.answer(&document::Failed { content, error: document::Failure::of(verb.as_deref(), error) }, people)
+        self.answer_styled(&document::Failed { content, error: document::Failure::of(verb.as_deref(), error) }, people)
     }
 
     /// Prints documents, a line each; what only people would see is printed otherwise.

@@ -70,8 +70,13 @@ pub fn run(_args: &Demo, screen: &mut Screen) -> Result<Exit> {
         remove,
         checks,
     };
-    screen.answer_styled(&answer, || people(&answer))?;
-    Ok(if answer.passed { Exit::Done } else { Exit::Failed })
+    if answer.passed {
+        screen.answer_styled(&answer, || people(&answer))?;
+        return Ok(Exit::Done);
+    }
+    let error = Error::new(Code::DemoFailed, "not all that was claimed is so").hint("please report it with the output above");
+    screen.answer_styled_with(&answer, &error, || people(&answer))?;
+    Err(error)
 }
 
 fn people(answer: &Answer) -> String {

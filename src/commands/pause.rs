@@ -7,7 +7,7 @@ use super::open;
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::domain::session::{Request, SessionState};
-use crate::error::{Exit, Result};
+use crate::error::{Code, Error, Exit, Result};
 use crate::ops::interventions;
 
 /// Arguments of `pause`.
@@ -46,9 +46,12 @@ fn ask(request: Request, global: &Global, screen: &mut Screen, wait_paused: bool
         std::thread::sleep(std::time::Duration::from_millis(50));
         context.store.refresh()?;
     }
+    if !handled.done {
+        return Err(Error::new(Code::InvalidTransition, handled.message).hint("see 'git axiom status'"));
+    }
     let answer = Answer { message: handled.message };
     screen.answer(&answer, || format!("{}\n", answer.message))?;
-    Ok(if handled.done { Exit::Done } else { Exit::Failed })
+    Ok(Exit::Done)
 }
 
 /// Holds the agents at their next iteration boundary.

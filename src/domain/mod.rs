@@ -12,6 +12,7 @@ pub mod checkpoint;
 pub mod commit_marks;
 pub mod event;
 pub mod gate;
+pub mod gate_line;
 pub mod graph;
 pub mod ids;
 pub mod known_paths;

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::domain::agent::{Agent, Work};
 use crate::domain::gate::GateKind;
-use crate::domain::listed::GateLine;
+use crate::domain::gate_line::GateLine;
 use crate::domain::session::{Request, SessionState};
 use crate::domain::state::State;
 use crate::domain::view::{TaskCounts, TaskProgress, count_tasks};
