@@ -49,6 +49,19 @@ fn an_undo_of_a_merge_is_refused_where_somebody_built_on_it() {
     assert_eq!((scratch.head(), scratch.users_view()), (head, view));
 }
 
+/// Merge and undo have one rule for what is in progress: during a bisect that left HEAD on its branch both pass.
+#[test]
+fn what_was_merged_during_a_bisect_is_undone_during_it() {
+    let scratch = Scratch::new();
+    scratch.done_task("t1");
+    scratch.git(&["bisect", "start"]);
+    let old = scratch.head();
+    scratch.axiom(&["merge", "t1"]);
+    scratch.axiom(&["undo", "--yes"]);
+    assert_eq!((scratch.head(), scratch.has("t1.txt")), (old, false));
+    assert!(scratch.git(&["status"]).contains("currently bisecting"));
+}
+
 #[test]
 fn a_rollback_is_undone_around_what_was_done_since() {
     let scratch = Scratch::new();

@@ -1,10 +1,12 @@
 //! What becomes of git's operations that wait for their user (a merge, a rebase, a bisect) where a worktree goes back: what a
-//! rollback and an undo name of them. Restoring them is a matter of the capture.
+//! rollback and an undo name of them; and which of them a branch must not move under. Restoring them is a matter of the capture.
 
 use serde::Serialize;
 
 use crate::domain::names::{RefName, RepoPath};
-use crate::git::{CaptureExtras, InProgress};
+use crate::error::Result;
+use crate::git::{CaptureExtras, InProgress, Worktree};
+use crate::ops::context::Context;
 
 /// What becomes of an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -24,8 +26,6 @@ pub enum OperationFate {
 pub struct OperationLine {
     /// The worktree.
     pub worktree: String,
-    #[serde(skip)]
-    kind: InProgress,
     /// Which, in words.
     pub what: &'static str,
     /// What becomes of it.
@@ -35,14 +35,6 @@ pub struct OperationLine {
 }
 
 impl OperationLine {
-    /// Whether it is still to come, where these are in progress: who undoes may have begun or ended the same meanwhile.
-    pub(super) fn is_due(&self, live: &[InProgress]) -> bool {
-        match self.action {
-            OperationFate::Ended | OperationFate::Replaced => live.contains(&self.kind),
-            OperationFate::BroughtBack => !live.contains(&self.kind),
-        }
-    }
-
     /// In words.
     pub fn text(&self) -> String {
         let becomes = match self.action {
@@ -54,6 +46,15 @@ impl OperationLine {
     }
 }
 
+/// The operation of git's under which the branch that is checked out in a worktree must not move: its outcome would be based on
+/// another commit. During a bisect HEAD is on no branch; where the user switched to one, nothing of it is lost.
+///
+/// # Errors
+/// `GIT_FAILED`.
+pub(super) fn holds_branch(ctx: &Context, worktree: &Worktree) -> Result<Option<InProgress>> {
+    Ok(ctx.repo.in_progress(worktree)?.into_iter().find(|kind| *kind != InProgress::Bisect))
+}
+
 /// What becomes of the operations that are in progress now, and those that were then.
 pub(super) fn operations(worktree: &str, now: &CaptureExtras, then: &CaptureExtras) -> Vec<OperationLine> {
     if then.has_operation_of(now) {
@@ -63,7 +64,6 @@ pub(super) fn operations(worktree: &str, now: &CaptureExtras, then: &CaptureExtr
     let (now, then) = (now.in_progress(), then.in_progress());
     let line = |kind: &InProgress, action| OperationLine {
         worktree: worktree.to_owned(),
-        kind: *kind,
         what: kind.words(),
         action,
         refs: moved.iter().filter(|name| is_part_of(name, *kind)).cloned().collect(),

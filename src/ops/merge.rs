@@ -17,9 +17,10 @@ use crate::domain::text::Change;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::git::{Expected, Head, InProgress, MergeResult, RefEdit, Worktree};
+use crate::git::{Expected, Head, MergeResult, RefEdit, Worktree};
 use crate::ops::checkpoint::{self, Wanted, target_branch};
 use crate::ops::context::Context;
+use crate::ops::in_progress::holds_branch;
 use crate::ops::journal;
 use crate::ops::live::live_ref;
 use crate::ops::rollback::branches::branches_are_free;
@@ -202,9 +203,8 @@ pub(super) fn checked_out(ctx: &Context, branch: &RefName) -> Result<Option<Work
 
 /// Refuses while the user is in the middle of a merge or the like: its outcome would be based on another commit.
 pub(super) fn nothing_in_progress(ctx: &Context, worktree: &Worktree) -> Result<()> {
-    match ctx.repo.in_progress(worktree)?.first() {
-        // HEAD is on no branch then; where the user switched to one, nothing of it is lost.
-        Some(InProgress::Bisect) | None => Ok(()),
+    match holds_branch(ctx, worktree)? {
+        None => Ok(()),
         Some(kind) => {
             let what = format!("a git operation is in progress in '{}'", worktree.path().display());
             Err(Error::new(Code::InTheWay, what).why(kind.words()).hint(format!("end it ({}), and try again", kind.ways_out())))

@@ -103,7 +103,7 @@ pub fn check(ctx: &Context, chosen: &Chosen) -> Result<Preview> {
     let captured = if chosen.transaction.moves() { Some(checkpoint::capture_all(ctx)?) } else { None };
     let (operation, left_out) = operation(ctx, chosen, captured.as_ref())?;
     journal::rehearse(ctx, &operation)?;
-    preview::preview(ctx, &operation, &lost_asides(&chosen.transaction), left_out)
+    preview::preview(ctx, &operation, captured.as_ref(), &lost_asides(&chosen.transaction), left_out)
 }
 
 /// Takes a transaction back. Agents are stopped where their workspaces change. When it returns, all of it survives a power
@@ -143,7 +143,7 @@ fn locked(ctx: &mut Context, id: &TxnId) -> Result<Undone> {
     if let Some(captured) = &captured {
         journal::keep_bytes_replaced(ctx, &mut operation, captured)?;
     }
-    let mut preview = preview::preview(ctx, &operation, &lost_asides(&chosen.transaction), left_out)?;
+    let mut preview = preview::preview(ctx, &operation, captured.as_ref(), &lost_asides(&chosen.transaction), left_out)?;
     let done = journal::run(ctx, operation.clone())?;
     env::fault_point("undo.before-tags");
     checkpoints::follow(ctx, &operation)?;

@@ -102,7 +102,7 @@ impl<'a> Seen<'a> {
 
     /// Only paths whose file stays: the index goes with a file that changes.
     fn staged_named(&self) -> Words {
-        let all = self.list("staged").filter_map(|line| self.in_worktree(line));
+        let all = self.list("staged").chain(self.list("stagedBack")).filter_map(|line| self.in_worktree(line));
         let with_files = self.files_changed();
         all.filter(|path| self.is_in_one_that_stays(path) && !with_files.contains(path)).collect()
     }
@@ -187,8 +187,9 @@ impl<'a> Seen<'a> {
     }
 
     fn workspaces_named(&self) -> Words {
-        // `restored`: it stays, and files in it change.
-        let lines = self.list("workspaces").filter(|line| line["action"] != "restored");
+        // `restored`: it stays, and files in it change; `forgotten`: its folder is gone already.
+        let stays = |line: &&Value| !["restored", "forgotten"].contains(&line["action"].as_str().unwrap_or_default());
+        let lines = self.list("workspaces").filter(stays);
         lines.filter_map(|line| Some(self.below(line["path"].as_str()?))).collect()
     }
 

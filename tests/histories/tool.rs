@@ -8,7 +8,7 @@ use crate::common::Run;
 use crate::dice::Dice;
 use crate::look::World;
 use crate::place::Place;
-use crate::{foretold, oracle};
+use crate::{foretold, human, oracle};
 
 /// Does one thing with git axiom.
 pub fn step(place: &mut Place, dice: &mut Dice) {
@@ -56,7 +56,24 @@ fn only(place: &mut Place, dice: &mut Dice) {
 fn rollback_checkpoint(place: &mut Place, dice: &mut Dice) {
     let names: Vec<String> = place.checkpoints.keys().cloned().collect();
     let Some(name) = dice.pick(&names).cloned() else { return };
-    destructive(place, dice, &["rollback", "checkpoint", &name], Some(&name));
+    match dice.roll(6) {
+        0 => {
+            let folder = human::somewhere(place, dice);
+            let folder = folder.to_str().unwrap();
+            destructive(place, dice, &["rollback", "checkpoint", &name, "--worktree", folder], None);
+        }
+        1 => {
+            let path = *dice.pick(&["a.txt", "sub", "new.txt", "d.txt"]).unwrap();
+            destructive(place, dice, &["rollback", "checkpoint", &name, "--", path], None);
+        }
+        _ => destructive(place, dice, &["rollback", "checkpoint", &name], Some(&name)),
+    }
+}
+
+/// Options before the paths.
+fn with<'a>(args: &[&'a str], options: &[&'a str]) -> Vec<&'a str> {
+    let end = args.iter().position(|arg| *arg == "--").unwrap_or(args.len());
+    [&args[..end], options, &args[end..]].concat()
 }
 
 fn tasks(place: &mut Place) -> Vec<String> {
@@ -113,10 +130,10 @@ fn undo_any(place: &mut Place, dice: &mut Dice) {
 /// A verb that changes files or refs: its dry run, itself, perhaps killed, and perhaps back and forth again.
 fn destructive(place: &mut Place, dice: &mut Dice, args: &[&str], checkpoint: Option<&str>) {
     let before = place.look();
-    let dry = place.axiom(&[args, &["--dry-run", "--json"]].concat());
+    let dry = place.axiom(&with(args, &["--dry-run", "--json"]));
     let still = place.look();
     oracle::same(place, &before, &still, "a dry run changed something");
-    let run = faulty(place, dice, &[args, &["--yes", "--json"]].concat(), 5);
+    let run = faulty(place, dice, &with(args, &["--yes", "--json"]), 5);
     let after = place.look();
     oracle::nothing_lost(place, &before, &after);
     match run.code {

@@ -181,6 +181,7 @@ fn add_files(preview: &Preview, parts: &mut Parts) {
     let permissions = ("file or folder with the permissions of then", "files or folders with the permissions of then");
     parts.add(permissions.0, permissions.1, places(&preview.permissions));
     parts.add("file no longer staged as it was", "files no longer staged as they were", places(&preview.staged));
+    parts.add("file staged again", "files staged again", places(&preview.staged_back));
     let aside = ("thing that no checkpoint holds moved out of the way", "things that no checkpoint holds moved out of the way");
     parts.add(aside.0, aside.1, places(&preview.moves_aside));
     let gone = ("thing of then that does not come back", "things of then that do not come back");

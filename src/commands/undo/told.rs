@@ -1,5 +1,6 @@
 //! How an undo is told: in words and as JSON.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde::Serialize;
@@ -200,7 +201,11 @@ fn file_lines(preview: &Preview, main: &Path) -> Vec<String> {
     });
     let permissions = preview.permissions.iter();
     let permissions = permissions.map(|file| line(&file.worktree, &file.path, "stays, with the permissions of before"));
-    let staged = preview.staged.iter().map(|file| line(&file.worktree, &file.path, "stays, and is staged otherwise"));
+    // The index goes with a file that changes.
+    let changes: BTreeSet<(&str, &RepoPath)> = preview.files.iter().map(|file| (file.worktree.as_str(), &file.path)).collect();
+    let staged = preview.staged.iter().chain(&preview.staged_back).map(|file| (file.worktree.as_str(), &file.path));
+    let staged: BTreeSet<_> = staged.filter(|place| !changes.contains(place)).collect();
+    let staged = staged.into_iter().map(|(worktree, path)| line(worktree, path, "stays, and is staged otherwise"));
     files.chain(permissions).chain(staged).collect()
 }
 

@@ -11,10 +11,11 @@ use crate::domain::text::Change;
 use crate::error::{Code, Error, Result};
 use crate::ops::checkpoint::Captured;
 use crate::ops::context::Context;
+use crate::ops::staged::{self, Staged};
 
 use super::branches::{add_detached, add_refs, branches_are_free};
 use super::left_alone::left_alone;
-use super::preview::{Preview, WorkspaceLine};
+use super::preview::{FileLoss, Preview, WorkspaceLine};
 use super::refs::{LocalRefs, add_branch_configs, add_local_refs, add_moved_branches, since};
 use super::workspace::add_workspace;
 use super::worktree::{Then, add_worktree, worktree_change};
@@ -24,6 +25,23 @@ use super::worktree::{Then, add_worktree, worktree_change};
 pub(super) struct Plan {
     pub operation: Operation,
     pub preview: Preview,
+}
+
+impl Plan {
+    /// Of an operation that is complete: what is said of refs and of staged content follows from all of it.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn of(ctx: &Context, operation: Operation, mut preview: Preview) -> Result<Self> {
+        preview.refs.clone_from(&operation.refs);
+        for worktree in &operation.worktrees {
+            let Staged { lost, back } = staged::changes(ctx, &operation, worktree)?;
+            let line = |path| FileLoss { worktree: worktree.path.clone(), path };
+            preview.staged.extend(lost.into_iter().map(line));
+            preview.staged_back.extend(back.into_iter().map(line));
+        }
+        Ok(Self { operation, preview })
+    }
 }
 
 /// Plans from what was captured just now.
@@ -81,8 +99,7 @@ pub(super) fn make(
     operation.restored = Some(Box::new(restored));
     left_alone(ctx, document, captured, &operation, &mut preview)?;
     branches_are_free(ctx, &operation)?;
-    preview.refs.clone_from(&operation.refs);
-    Ok(Plan { operation, preview })
+    Plan::of(ctx, operation, preview)
 }
 
 /// What nothing would refer to any more.

@@ -214,6 +214,8 @@ pub struct Preview {
     pub permissions: Vec<FileLoss>,
     /// What is staged and will not be, or otherwise (the safety checkpoint holds it).
     pub staged: Vec<FileLoss>,
+    /// What will be staged and is not, or otherwise.
+    pub staged_back: Vec<FileLoss>,
     /// Operations of git's that end, or come back.
     pub operations: Vec<OperationLine>,
     /// What no capture holds and will be in the way: it is moved to the trash, and undo puts it back. Found out only for a
@@ -267,6 +269,7 @@ impl Preview {
             files: Vec::new(),
             permissions: Vec::new(),
             staged: Vec::new(),
+            staged_back: Vec::new(),
             operations: Vec::new(),
             moves_aside: Vec::new(),
             not_restored: Vec::new(),

@@ -46,7 +46,7 @@ pub(super) fn make(
     let change = worktree_change(ctx, text, (both.now, both.now_capture.clone()), then, &mut preview)?;
     add_worktree(ctx, change, &both.now.capture, &mut operation, &mut preview)?;
     operation.kept = kept(ctx, &operation)?;
-    Ok(Plan { operation, preview })
+    Plan::of(ctx, operation, preview)
 }
 
 /// Whether one of the paths is in a workspace: then its agent has to be stopped.

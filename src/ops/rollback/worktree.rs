@@ -165,12 +165,6 @@ pub(super) fn add_worktree(
         let uncommitted = file.old.is_some() && dirty.contains(&file.path);
         preview.files.push(FileLine::of(Some(change.path.clone()), file, uncommitted));
     }
-    if committed != now.index_tree && change.index.old != change.index.new {
-        let staged = paths(ctx.repo.diff_trees(&committed, &now.index_tree)?);
-        let changes = ctx.repo.diff_trees(&change.index.old, &change.index.new)?;
-        let lost = changes.into_iter().filter(|file| staged.contains(&file.path));
-        preview.staged.extend(lost.map(|file| FileLoss { worktree: change.path.clone(), path: file.path }));
-    }
     if change.head.old != change.head.new {
         preview.heads.push(HeadLine { worktree: change.path.clone(), head: change.head.clone() });
     }

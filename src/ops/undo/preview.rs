@@ -12,11 +12,15 @@ use crate::domain::operation::{AsideChange, HeadState, Operation, RefChange, Sta
 use crate::domain::session::Mode;
 use crate::domain::text::Change;
 use crate::error::Result;
-use crate::git::TreeChange;
+use crate::git::{CaptureExtras, TreeChange};
+use crate::ops::checkpoint::Captured;
 use crate::ops::context::Context;
 use crate::ops::in_progress::{self, OperationLine};
 use crate::ops::journal::{self, extras_of};
 use crate::ops::rollback::{FileLoss, WorkspaceLine};
+use crate::ops::staged::{self, Staged};
+
+use super::capture_of;
 
 /// What an undo changes; old is what is there now.
 #[derive(Debug, Clone, Serialize)]
@@ -39,8 +43,10 @@ pub struct Preview {
     pub files: Vec<FileLine>,
     /// Files and folders that stay, and get other permissions, another ACL or other attributes.
     pub permissions: Vec<FileLoss>,
-    /// Files that stay as they are, and are staged otherwise.
+    /// What is staged and will not be, or otherwise.
     pub staged: Vec<FileLoss>,
+    /// What will be staged and is not, or otherwise.
+    pub staged_back: Vec<FileLoss>,
     /// Workspaces that are put aside or come back.
     pub workspaces: Vec<WorkspaceLine>,
     /// Fields of cases that change.
@@ -80,27 +86,33 @@ pub struct FileLine {
     pub change: FileChange,
 }
 
-/// What an operation that takes something back is going to change, what of it is `lost`, and which worktrees it leaves out.
+/// What an operation that takes something back is going to change, given what was captured just now; what of it is `lost`, and
+/// which worktrees it leaves out.
 ///
 /// # Errors
 /// `GIT_FAILED` where a tree is missing.
-pub(super) fn preview(ctx: &Context, operation: &Operation, lost: &[AsideChange], left_out: Vec<String>) -> Result<Preview> {
+pub(super) fn preview(
+    ctx: &Context,
+    operation: &Operation,
+    captured: Option<&Captured>,
+    lost: &[AsideChange],
+    left_out: Vec<String>,
+) -> Result<Preview> {
     let (mut files, mut operations) = (Vec::new(), Vec::new());
-    let (mut permissions, mut staged) = (Vec::new(), Vec::new());
+    let (mut permissions, mut staged, mut staged_back) = (Vec::new(), Vec::new(), Vec::new());
     for change in &operation.worktrees {
-        let [now, then] = [&change.captures.old, &change.captures.new].map(|capture| extras_of(ctx, capture.as_ref()));
-        let lines = in_progress::operations(&change.path, &now?, &then?);
-        if let (false, Some(there)) = (lines.is_empty(), ctx.repo.worktree_at(Path::new(&change.path))?) {
-            let live = ctx.repo.in_progress(&there.worktree)?;
-            operations.extend(lines.into_iter().filter(|line| line.is_due(&live)));
-        }
+        let now = captured.and_then(|captured| capture_of(captured, &change.path)).map(|(_, now, _)| now.extras.clone());
+        let now = now.unwrap_or_default();
+        let then = extras_of(ctx, change.captures.new.as_ref())?;
+        operations.extend(in_progress::operations(&change.path, &now, &then));
         let first = files.len();
         add_files(ctx, &mut files, &change.path, &change.files)?;
         let known: Vec<RepoPath> = files[first..].iter().map(|file: &FileLine| file.path.clone()).collect();
         let line = |path| FileLoss { worktree: change.path.clone(), path };
-        permissions.extend(other_permissions(ctx, change, &known)?.into_iter().map(line));
-        let others = ctx.repo.diff_trees(&change.index.old, &change.index.new)?.into_iter();
-        staged.extend(others.filter(|other| known.binary_search(&other.path).is_err()).map(|other| line(other.path)));
+        permissions.extend(other_permissions(ctx, change, (&now, &then), &known)?.into_iter().map(line));
+        let Staged { lost, back } = staged::changes(ctx, operation, change)?;
+        staged.extend(lost.into_iter().map(line));
+        staged_back.extend(back.into_iter().map(line));
     }
     for change in &operation.advances {
         add_files(ctx, &mut files, &change.path, &change.commit)?;
@@ -120,6 +132,7 @@ pub(super) fn preview(ctx: &Context, operation: &Operation, lost: &[AsideChange]
         files,
         permissions,
         staged,
+        staged_back,
         workspaces: workspaces.map(workspace).collect(),
         cases: operation.edits.clone(),
         mode: operation.mode,
@@ -131,10 +144,14 @@ pub(super) fn preview(ctx: &Context, operation: &Operation, lost: &[AsideChange]
 }
 
 /// Files and folders that change in nothing but their permissions.
-fn other_permissions(ctx: &Context, change: &WorktreeChange, known: &[RepoPath]) -> Result<Vec<RepoPath>> {
+fn other_permissions(
+    ctx: &Context,
+    change: &WorktreeChange,
+    (now, then): (&CaptureExtras, &CaptureExtras),
+    known: &[RepoPath],
+) -> Result<Vec<RepoPath>> {
     let Some(there) = ctx.repo.worktree_at(Path::new(&change.path))? else { return Ok(Vec::new()) };
-    let [now, then] = [&change.captures.old, &change.captures.new].map(|capture| extras_of(ctx, capture.as_ref()));
-    let modes = (&now?.modes[..], &then?.modes[..]);
+    let modes = (&now.modes[..], &then.modes[..]);
     ctx.repo.permissions_that_change(&there.worktree, modes, |path| known.binary_search(path).is_ok())
 }
 

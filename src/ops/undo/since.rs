@@ -11,6 +11,7 @@ use crate::domain::transaction::Transaction;
 use crate::error::{Error, Result};
 use crate::git::{Head, InProgress, Worktree, WorktreeCapture};
 use crate::ops::context::Context;
+use crate::ops::in_progress::holds_branch;
 use crate::ops::rollback::worktree::head_state;
 
 use super::changed;
@@ -110,7 +111,7 @@ pub(super) fn head(transaction: &Transaction, change: &WorktreeChange, now: &Hea
 pub(super) fn advances_are_clear(ctx: &Context, transaction: &Transaction) -> Result<()> {
     for advance in &transaction.advances {
         let Some(entry) = ctx.repo.worktree_at(Path::new(&advance.path))? else { continue };
-        if let Some(kind) = ctx.repo.in_progress(&entry.worktree)?.first() {
+        if let Some(kind) = holds_branch(ctx, &entry.worktree)? {
             let what = format!("{} is in progress in '{}', on {}", kind.words(), advance.path, advance.branch.short());
             return Err(changed(&[what]).hint(format!("end it first ({}), then try again", kind.ways_out())));
         }

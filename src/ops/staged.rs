@@ -1,0 +1,66 @@
+//! What is staged in a worktree now and will not be, and what will be and is not, where it goes back. Staged is what the index
+//! has otherwise than the commit that is checked out: a commit that goes out of a branch leaves what it had staged.
+
+use std::collections::BTreeMap;
+
+use crate::domain::names::{Oid, RefName, RepoPath};
+use crate::domain::operation::{HeadState, Operation, WorktreeChange};
+use crate::error::Result;
+use crate::git::TreeChange;
+use crate::ops::context::Context;
+
+/// The paths of one worktree, ordered.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Staged {
+    /// Staged now, and not then, or otherwise.
+    pub lost: Vec<RepoPath>,
+    /// Staged then, and not now, or otherwise.
+    pub back: Vec<RepoPath>,
+}
+
+/// Which side of a change.
+#[derive(Debug, Clone, Copy)]
+enum Side {
+    Old,
+    New,
+}
+
+/// What `operation` does to what is staged in one of its worktrees.
+///
+/// # Errors
+/// `GIT_FAILED`.
+pub(super) fn changes(ctx: &Context, operation: &Operation, worktree: &WorktreeChange) -> Result<Staged> {
+    let of = |side, head: &HeadState, index: &Oid| staged(ctx, commit_of(ctx, operation, side, head)?, index);
+    let now = of(Side::Old, &worktree.head.old, &worktree.index.old)?;
+    let then = of(Side::New, &worktree.head.new, &worktree.index.new)?;
+    let only_in = |one: &BTreeMap<RepoPath, TreeChange>, other: &BTreeMap<RepoPath, TreeChange>| {
+        let differs = |(path, change): &(&RepoPath, &TreeChange)| other.get(*path).map(|other| &other.new) != Some(&change.new);
+        one.iter().filter(differs).map(|(path, _)| path.clone()).collect()
+    };
+    Ok(Staged { lost: only_in(&now, &then), back: only_in(&then, &now) })
+}
+
+fn staged(ctx: &Context, commit: Option<Oid>, index: &Oid) -> Result<BTreeMap<RepoPath, TreeChange>> {
+    let committed = match commit {
+        Some(commit) => ctx.repo.read_commit(&commit)?.tree,
+        None => ctx.repo.empty_tree()?,
+    };
+    let changes = ctx.repo.diff_trees(&committed, index)?;
+    Ok(changes.into_iter().map(|change| (change.path.clone(), change)).collect())
+}
+
+/// The commit that is checked out before or after the operation.
+fn commit_of(ctx: &Context, operation: &Operation, side: Side, head: &HeadState) -> Result<Option<Oid>> {
+    let branch = match head {
+        HeadState::Detached(commit) => return Ok(Some(commit.clone())),
+        HeadState::Branch(branch) => branch,
+    };
+    let advanced = operation.advances.iter().map(|advance| advance.ref_change());
+    let mut changes = operation.refs.iter().cloned().chain(advanced);
+    let moved = changes.rfind(|change| change.name == *branch);
+    match (moved, side) {
+        (Some(change), Side::Old) => Ok(change.value.old),
+        (Some(change), Side::New) => Ok(change.value.new),
+        (None, Side::Old | Side::New) => ctx.repo.read_ref(&RefName::new(branch.as_str())),
+    }
+}
