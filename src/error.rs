@@ -81,7 +81,7 @@ codes! {
     InvalidTransition "INVALID_TRANSITION" Failed "The state does not allow this change.";
     ConfigInvalid "CONFIG_INVALID" Failed "A configuration value cannot be used.";
     NeedsConfirmation "NEEDS_CONFIRMATION" Refused "The command needs a confirmation, and there is no terminal to ask at.";
-    Declined "DECLINED" Refused "The question was answered with no.";
+    Declined "DECLINED" Refused "The question was answered with no: 'Nothing was changed.' is said in place of an error.";
     Protected "PROTECTED" Refused "A checkpoint is protected from being deleted.";
     NotForAgents "NOT_FOR_AGENTS" Refused "A verb that decides for a human was called below an agent.";
     NothingToUndo "NOTHING_TO_UNDO" Failed "There is no transaction that can be undone.";
@@ -197,6 +197,17 @@ impl Error {
         self
     }
 
+    /// Leaves out hints at the very command that was called (its words after `git axiom`): who follows one would be where they
+    /// are now.
+    #[must_use]
+    pub fn not_hinting_at(mut self, called: &str) -> Self {
+        let quoted = format!("'git axiom {called}'");
+        let command = format!("git axiom {called}");
+        let is_the_same = |hint: &String| hint.contains(&quoted) || hint.split("    ").next() == Some(command.as_str());
+        self.hints.retain(|hint| called.is_empty() || !is_the_same(hint));
+        self
+    }
+
     /// Puts what was being done in front of what happened.
     #[must_use]
     pub fn context(mut self, doing: impl fmt::Display) -> Self {
@@ -307,6 +318,17 @@ mod tests {
         assert_eq!(some_of(&["a", "b"], 2), "a, b");
         assert_eq!(some_of(&["a", "b", "c"], 2), "a, b and 1 more");
         assert_eq!(some_of::<&str>(&[], 2), "");
+    }
+
+    #[test]
+    fn no_hint_leads_to_where_it_was_given() {
+        let error = || {
+            let error = Error::new(Code::Internal, "x").hint("see 'git axiom recover'").hint("git axiom recover    looks");
+            error.hint("git axiom recover --yes    repairs").hint("git axiom recover")
+        };
+        assert_eq!(error().not_hinting_at("recover").hints(), ["git axiom recover --yes    repairs"]);
+        assert_eq!(error().not_hinting_at("recover --yes").hints().len(), 3);
+        assert_eq!(error().not_hinting_at("").hints().len(), 4);
     }
 
     #[test]

@@ -101,6 +101,7 @@ fn where_there_is_nothing_to_build_on_everything_is_looked_at() {
     assert!(scratch.json(&["checkpoint", "list"])["checkpoints"][0].get("only").is_none());
     assert_eq!(scratch.git(&["show", &at("first", "unnamed")]), "x");
     // A rollback writes files that nobody names.
+    scratch.write("unnamed", "y\n");
     scratch.axiom(&["rollback", "checkpoint", "first", "--yes"]);
     scratch.write("later", "x\n");
     let made = scratch.json(&["checkpoint", "create", "second", "--only", "a.txt"]);

@@ -52,7 +52,12 @@ fn a_log_that_is_gone_is_damage_where_checkpoints_are_left() {
     for text in ["there are checkpoints", "\ncheckpoint "] {
         assert!(look.stdout.contains(text), "{text}\n{look}");
     }
-    env.axiom(&["recover", "--from", "fresh"]).fails_with(Code::NeedsConfirmation);
+    assert!(!look.stderr.contains("'git axiom recover'"), "a hint at the very command\n{look}");
+    let asked = env.axiom(&["recover", "--from", "fresh"]).fails_with(Code::NeedsConfirmation);
+    assert!(
+        asked.stderr.contains("hint: git axiom recover --from fresh --yes") && !asked.stderr.contains("--dry-run"),
+        "{asked}"
+    );
     // Without the folder, too.
     std::fs::remove_dir_all(env.axiom_dir()).unwrap();
     env.axiom(&["status"]).fails_with(Code::EventLogTruncated);

@@ -40,7 +40,7 @@ fn a_first_use() {
     task-001: Write the parser
     status:    pending
     progress:  0%
-    added:     2026-01-13 12:00:01
+    added:     2026-01-13 12:00:01 +0000
 
       cargo new parser
     --- exit 0
@@ -52,7 +52,7 @@ fn a_first_use() {
     after:      task-001
     waits for:  task-001
     verify:     cargo test
-    added:      2026-01-13 12:00:02
+    added:      2026-01-13 12:00:02 +0000
     --- exit 0
     ");
     insta::assert_snapshot!(env.axiom(&["task", "edit", "task-002", "--title", "Test all of it", "--after", ""]), @r#"
@@ -83,15 +83,15 @@ fn a_first_use() {
     --- exit 0
     ");
     insta::assert_snapshot!(env.axiom(&["task", "audit", "task-002"]), @r#"
-    2026-01-13 12:00:02  user  added: Test it
-    2026-01-13 12:00:06  user  title "Test it" → "Test all of it"; after task-001 → none
-    2026-01-13 12:00:08  user  status pending → blocked; reason none → no tests yet
-    2026-01-13 12:00:09  user  status blocked → pending; reason no tests yet → none
-    2026-01-13 12:00:10  user  status pending → archived
+    2026-01-13 12:00:02 +0000  user  added: Test it
+    2026-01-13 12:00:06 +0000  user  title "Test it" → "Test all of it"; after task-001 → none
+    2026-01-13 12:00:08 +0000  user  status pending → blocked; reason none → no tests yet
+    2026-01-13 12:00:09 +0000  user  status blocked → pending; reason no tests yet → none
+    2026-01-13 12:00:10 +0000  user  status pending → archived
     --- exit 0
     "#);
     insta::assert_snapshot!(env.axiom(&["log", "-n", "3"]), @r"
-    ID                 TIME                 BY    UNDO  WHAT
+    ID                 TIME (UTC)           BY    UNDO  WHAT
     t00000000000a0001  2026-01-13 12:00:10  user  yes   archive 2 cases
     t0000000000090001  2026-01-13 12:00:09  user  no    unblock task-002
     t0000000000080001  2026-01-13 12:00:08  user  no    block task-002
@@ -101,7 +101,7 @@ fn a_first_use() {
     No session runs; mode semi-auto.
     Tasks: 0 pending (0 ready, 0 waiting), 0 active, 0 done (0 merged), 0 blocked, 0 failed.
 
-    Last: changed 2 cases, 2026-01-13 12:00:10.
+    Last: changed 2 cases, 2026-01-13 12:00:10 +0000.
     --- exit 0
     ");
     assert_eq!(env.git(&["status", "--porcelain"]), "");
@@ -278,8 +278,17 @@ fn people_see_their_own_time_and_scripts_utc() {
         env.run(command, None).success().stdout
     };
     for args in [&["log"][..], &["events"], &["task", "audit", "task-001"], &["task", "show", "task-001"], &["status"]] {
-        assert!(in_tokyo(args).contains("2026-01-13 21:00:00"), "{args:?}: {}", in_tokyo(args));
+        let said = in_tokyo(args);
+        assert!(said.contains("2026-01-13 21:00:00"), "{args:?}: {said}");
+        assert!(said.contains("2026-01-13 21:00:00 +0900") || said.contains("TIME (+0900)"), "the zone is said: {said}");
     }
+    // A name and the column beside it tell the same time.
+    in_tokyo(&["checkpoint", "create"]);
+    let list = in_tokyo(&["checkpoint", "list"]);
+    assert!(list.contains("time (+0900)"), "{list}");
+    let time = |line: &str| line.split_whitespace().skip(1).take(2).collect::<Vec<_>>().join("T").replace(':', "-");
+    let row = list.lines().nth(1).unwrap();
+    assert!(row.contains(&format!("manual-{}", time(row))), "{list}");
     assert!(in_tokyo(&["log", "--json"]).contains("\"at\":\"2026-01-13T12:00:00"));
 }
 
@@ -295,7 +304,7 @@ fn the_log_tells_what_can_be_taken_back() {
     env.ok(&["task", "edit", "a", "--title", "y"]);
     env.ok(&["undo", "--yes"]);
     insta::assert_snapshot!(env.axiom(&["log"]), @r"
-    ID                 TIME                 BY    UNDO    WHAT
+    ID                 TIME (UTC)           BY    UNDO    WHAT
     t0000000000030001  2026-01-13 12:00:03  user  yes     undo of 'edit a: title'
     t0000000000020001  2026-01-13 12:00:02  user  undone  edit a: title
     t0000000000010001  2026-01-13 12:00:01  user  yes     add a: x
@@ -306,8 +315,22 @@ fn the_log_tells_what_can_be_taken_back() {
     insta::assert_snapshot!(env.axiom(&["undo", "--yes", "t0000000000030001"]), @r"
     --- stderr
     error[CHANGED_MEANWHILE]: what the undo would put back was changed since; nothing was touched: task a was changed
-    hint: since then: edit a: title (2026-01-13 12:00:05, user); to take that back first: git axiom undo t0000000000050001
+    hint: since then: edit a: title (2026-01-13 12:00:05 +0000, user); to take that back first: git axiom undo t0000000000050001
     hint: git axiom log --undoable    lists what can be taken back; git axiom undo ID    takes one of it back
     --- exit 4
     ");
+}
+
+#[test]
+fn lists_are_in_the_order_in_which_people_count() {
+    let env = TestEnv::new();
+    for id in ["t10", "t9", "t1", "a2", "t2"] {
+        env.ok(&["task", "add", "x", "--id", id]);
+    }
+    let order = ["a2", "t1", "t2", "t9", "t10"];
+    let list = env.ok(&["task", "list"]);
+    let ids: Vec<&str> = list.lines().skip(1).filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(ids, order);
+    let json = env.axiom(&["task", "list", "--json"]).json();
+    assert_eq!(json["tasks"].as_array().unwrap().iter().map(|task| task["id"].as_str().unwrap()).collect::<Vec<_>>(), order);
 }

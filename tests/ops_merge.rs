@@ -173,3 +173,16 @@ fn a_merge_into_a_branch_that_is_not_checked_out_and_one_that_changes_our_own_co
     scratch.refused(&["merge", "t3"], "TARGET_MISSING", 1);
     scratch.fsck();
 }
+
+/// `checkpoints.beforeMerge` is about the checkpoint before a merge alone.
+#[test]
+fn without_the_checkpoint_before_it_a_merge_has_the_one_after_it() {
+    let scratch = Scratch::new();
+    scratch.git(&["config", "axiom.checkpoints.beforeMerge", "false"]);
+    scratch.done_task("t1");
+    scratch.axiom(&["merge", "t1"]);
+    let list = scratch.json(&["checkpoint", "list"]);
+    let triggers: Vec<&str> =
+        list["checkpoints"].as_array().unwrap().iter().map(|one| one["trigger"].as_str().unwrap()).collect();
+    assert_eq!(triggers, ["after-merge"]);
+}

@@ -9,8 +9,6 @@ use support::{Scratch, contents};
 use terminal::Terminal;
 
 const ESCAPE: &str = "\x1b";
-/// At a question for yes or no, Escape takes the answer away and Enter ends it.
-const ESCAPE_ENTER: &[&str] = &[ESCAPE, "\r"];
 const DOWN: &str = "\x1b[B";
 
 fn at_terminal(scratch: &Scratch, args: &[&str]) -> Terminal {
@@ -44,7 +42,7 @@ fn the_menu_shows_what_it_reverts_and_goes_back_only_on_a_yes() {
 
     // Down from 'newer', past the checkpoints around the merge, to 'older'; a no, and Escape, lead back to the menu.
     let mut menu = at_terminal(&scratch, &["rollback"]);
-    for answer in [&["n", "\r"][..], ESCAPE_ENTER] {
+    for answer in [&["n", "\r"][..], &[ESCAPE]] {
         menu.wait_for("Make a new checkpoint");
         menu.keys(&[DOWN, DOWN, DOWN, "\r"]);
         let details = menu.wait_for("Go back?");
@@ -85,7 +83,7 @@ fn a_tasks_rollback_lists_its_commits_and_asks() {
     scratch.done_task("t1");
     scratch.axiom(&["merge", "t1"]);
     let before = everything(&scratch);
-    for (answer, code) in [(ESCAPE_ENTER, 3), (&["n", "\r"], 3), (&["\r"], 3), (&["y", "\r"], 0)] {
+    for (answer, code) in [(&[ESCAPE][..], 3), (&["n", "\r"], 3), (&["\r"], 3), (&["y", "\r"], 0)] {
         let mut question = at_terminal(&scratch, &["rollback", "task", "t1"]);
         let list = question.wait_for("Take it back?");
         for wanted in ["Merge task t1", "1 commit reverted", "t1: done → pending, no longer merged", "t1.txt"] {

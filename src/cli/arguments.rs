@@ -15,9 +15,9 @@ pub struct Cli {
     /// Options that every verb takes.
     #[command(flatten)]
     pub global: Global,
-    /// What to do.
+    /// What to do; an overview where it is left out.
     #[command(subcommand)]
-    pub verb: Verb,
+    pub verb: Option<Verb>,
 }
 
 /// Options that every verb takes.
@@ -95,10 +95,12 @@ run' begins the next session.")]
     /// Show and check the configuration
     #[command(subcommand)]
     Config(Later<commands::config::Config>),
-    /// Print a script that completes verbs and options in a shell
+    /// Print a script that completes verbs, options and ids in a shell
     Completions(Later<commands::completions::Completions>),
     /// Print or write the pages of the manual
     Man(Later<commands::man::Man>),
+    /// Print the help of a verb, or list all verbs
+    Help(Later<commands::help::Help>),
     /// Own one agent program
     #[command(hide = true)]
     Keeper(Later<commands::keeper::Keeper>),
@@ -117,6 +119,7 @@ impl Verb {
             Self::Config(_) => "config",
             Self::Completions(_) => "completions",
             Self::Man(_) => "man",
+            Self::Help(_) => "help",
             Self::Checkpoint(_) => "checkpoint",
             Self::Merge(_) => "merge",
             Self::Rollback(_) => "rollback",

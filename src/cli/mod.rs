@@ -3,10 +3,12 @@
 //! What a verb does is in `commands` and `ops`.
 
 pub mod arguments;
+pub mod complete;
 pub mod document;
 pub mod later;
 pub mod pages;
 pub mod progress;
+pub mod prompt;
 pub mod report;
 pub mod screen;
 pub mod spoken;
@@ -28,8 +30,14 @@ pub fn run(arguments: Vec<OsString>) -> Exit {
         console::set_colors_enabled(false);
         console::set_colors_enabled_stderr(false);
     }
+    if let Some(candidates) = complete::answer(&arguments) {
+        // Where the shell has gone, nobody waits for them.
+        let _ = Screen::new(false, None).write(&candidates);
+        return Exit::Done;
+    }
     // What cannot be parsed is to be reported as JSON too, where that was asked for.
     let json = arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json");
+    let called = called(&arguments);
     let parsed = Cli::command().try_get_matches_from(&arguments).and_then(|mut matches| {
         let verb = spoken::verb(&matches);
         let cli = Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut Cli::command()))?;
@@ -50,6 +58,12 @@ pub fn run(arguments: Vec<OsString>) -> Exit {
             }
             None => exit,
         },
-        Err(error) => report::error(&mut screen, &error),
+        Err(error) => report::error(&mut screen, &error.not_hinting_at(&called)),
     }
+}
+
+/// The words of the command that was called, the program and what only says how to answer left out.
+fn called(arguments: &[OsString]) -> String {
+    let words = arguments.iter().skip(1).filter(|word| *word != "--json");
+    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
 }

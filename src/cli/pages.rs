@@ -18,7 +18,7 @@ It failed.
 The command line, an id or an input cannot be used.
 .TP
 3
-Refused: needs a confirmation, trust, or a human.
+Refused: needs a confirmation, trust, or a human; or the answer was no.
 .TP
 4
 In conflict with something that changed meanwhile; nothing was changed.
@@ -68,6 +68,25 @@ pub fn pages() -> Result<Vec<Page>> {
     let mut pages = Vec::new();
     render(Cli::command(), &[], &mut pages)?;
     Ok(pages)
+}
+
+/// All verbs, and the verbs below them: `task`, `task add`.
+pub fn verbs() -> Vec<String> {
+    fn add(command: &Command, above: &str, verbs: &mut Vec<String>) {
+        for verb in
+            command.get_subcommands().filter(|verb| !verb.is_hide_set() && (above.is_empty() || verb.get_name() != "help"))
+        {
+            let name = format!("{above} {}", verb.get_name()).trim_start().to_owned();
+            add(verb, &name, verbs);
+            verbs.push(name);
+        }
+    }
+    let mut command = Cli::command();
+    command.build();
+    let mut verbs = Vec::new();
+    add(&command, "", &mut verbs);
+    verbs.sort_unstable();
+    verbs
 }
 
 fn render(mut command: Command, verb: &[String], pages: &mut Vec<Page>) -> Result<()> {

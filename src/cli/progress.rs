@@ -78,7 +78,7 @@ impl Watcher for Progress {
     fn notice(&mut self, notice: Notice) {
         match notice {
             Notice::Started { session, target, slots, program, mode } => {
-                let agents = if slots == 1 { "1 agent".to_owned() } else { format!("{slots} agents") };
+                let agents = words::count(slots, "agent");
                 self.line(&format!("session {session}: {agents} of '{program}', {}, into {target}", mode.as_str()));
             }
             Notice::Recovered { what } => self.line(&format!("recovered: {what}")),

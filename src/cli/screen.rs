@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Write};
 
 use serde::Serialize;
 
-use super::{document, visible};
+use super::{document, prompt, visible};
 use crate::error::{Code, Error, Result};
 
 /// Where a verb prints.
@@ -124,7 +124,7 @@ impl Screen {
     /// Asks a human whether to go on; `yes` says that the command line has answered already.
     ///
     /// # Errors
-    /// `NEEDS_CONFIRMATION` where nobody can be asked, `DECLINED` where the answer is no.
+    /// `NEEDS_CONFIRMATION` where nobody can be asked, `DECLINED` where the answer is no, `INTERRUPTED` at Ctrl+C.
     pub fn confirm(&mut self, question: &str, yes: bool) -> Result<()> {
         if yes {
             return Ok(());
@@ -133,14 +133,7 @@ impl Screen {
             return Err(Error::new(Code::NeedsConfirmation, "this needs a confirmation, and there is no terminal to ask at")
                 .hint("look with --dry-run, then run the command with --yes"));
         }
-        let answer =
-            dialoguer::Confirm::new().with_prompt(visible::text(question)).default(false).wait_for_newline(true).interact_opt();
-        match answer {
-            Ok(Some(true)) => Ok(()),
-            // Escape is a no.
-            Ok(Some(false) | None) => Err(Error::new(Code::Declined, "nothing was changed")),
-            Err(e) => Err(Error::new(Code::Declined, "there was no answer, so nothing was changed").because(e)),
-        }
+        if prompt::confirm(question)? { Ok(()) } else { Err(Error::new(Code::Declined, "the answer was no")) }
     }
 
     /// Whether whoever read standard output has seen enough: verbs that go on printing end then.
@@ -185,8 +178,11 @@ impl Screen {
         Self::say(&visible::text(text));
     }
 
-    /// Says an error and its hints on standard error, always.
+    /// Says an error and its hints on standard error, always. A no is no error: it is what was wanted.
     pub fn complain_of(&mut self, error: &Error) {
+        if error.code() == Code::Declined {
+            return self.complain("Nothing was changed.");
+        }
         let red = console::Style::new().for_stderr().red().bold();
         let code = red.apply_to(format!("error[{}]", error.code()));
         Self::say(&format!("{code}: {}", visible::set_in(&error.to_string(), "  ")));

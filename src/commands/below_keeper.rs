@@ -24,6 +24,7 @@ pub(super) fn refused(verb: &Verb) -> Option<&'static str> {
         | Verb::Config(_)
         | Verb::Completions(_)
         | Verb::Man(_)
+        | Verb::Help(_)
         | Verb::Keeper(_) => None,
     }
 }

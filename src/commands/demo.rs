@@ -15,7 +15,7 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::cli::screen::Screen;
-use crate::cli::visible;
+use crate::cli::{visible, words};
 use crate::error::{Code, Error, Exit, Result};
 use checks::Check;
 use stage::Stage;
@@ -54,7 +54,8 @@ pub fn run(_args: &Demo, screen: &mut Screen) -> Result<Exit> {
     let played = story::play(&stage, screen);
     let survivors = stage.end_everything();
     if survivors > 0 {
-        screen.complain(&format!("warning: {survivors} processes of the demo could not be ended"));
+        screen
+            .complain(&format!("warning: {} of the demo could not be ended", words::count_of(survivors, "process", "processes")));
     }
     let evidence = played.map_err(|error| {
         // A Ctrl+C may show itself as the failure of a step.

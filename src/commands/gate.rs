@@ -10,6 +10,8 @@ use crate::cli::{visible, words};
 use crate::domain::gate::{Decision, Gate, GateKind, to_settle_first};
 use crate::domain::gate_line::GateLine;
 use crate::domain::ids::GateId;
+use crate::domain::natural;
+use crate::env;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::Context;
 use crate::ops::interventions;
@@ -84,7 +86,8 @@ pub fn run(verb: GateVerb, global: &Global, screen: &mut Screen) -> Result<Exit>
     let mut context = open_for(purpose, global, screen)?;
     let (gates, decision) = match verb {
         GateVerb::List => {
-            let gates: Vec<&Gate> = context.state().restorable.gates.values().collect();
+            let mut gates: Vec<&Gate> = context.state().restorable.gates.values().collect();
+            gates.sort_by(|one, other| natural::compare(one.id.as_str(), other.id.as_str()));
             let answer = List { gates: gates.iter().map(|gate| GateLine::from(*gate)).collect() };
             screen.answer(&answer, || list(&gates))?;
             return Ok(Exit::Done);
@@ -128,13 +131,15 @@ fn list(gates: &[&Gate]) -> String {
     if gates.is_empty() {
         return "Nothing waits for you.\n".to_owned();
     }
-    let mut rows = vec![["GATE", "SINCE", "WAITS TO", "LET IT GO ON"].map(String::from).to_vec()];
+    let mut rows =
+        vec![vec!["GATE".to_owned(), words::time_heading("SINCE"), "WHAT WAITS".to_owned(), "LET IT GO ON".to_owned()]];
+    let zone = env::time_zone();
     for gate in gates {
         let command = match gate.decision {
             Some(_) => "(decided)".to_owned(),
             None => gate.kind.command(gate.id.as_str()),
         };
-        rows.push(vec![gate.id.to_string(), words::time(gate.opened_at), gate.reason.clone(), command]);
+        rows.push(vec![gate.id.to_string(), words::time_in(&zone, gate.opened_at), gate.reason.clone(), command]);
     }
     let mut text = table(&rows);
     for gate in gates {

@@ -14,6 +14,7 @@ use crate::domain::listed::{self, Named};
 use crate::domain::operation::RefChange;
 use crate::domain::text::Change;
 use crate::domain::transaction::{Progress, Transaction};
+use crate::env;
 use crate::error::{Exit, Result};
 use crate::ops::history;
 use crate::ops::undo::Standing;
@@ -138,7 +139,8 @@ pub fn run(args: &Log, global: &Global, screen: &mut Screen) -> Result<Exit> {
 }
 
 fn in_words(shown: &[Shown<'_>], standing: &Standing<'_>) -> String {
-    let mut rows = vec![["ID", "TIME", "BY", "UNDO", "WHAT"].map(String::from).to_vec()];
+    let mut rows = vec![["ID", &words::time_heading("TIME"), "BY", "UNDO", "WHAT"].map(String::from).to_vec()];
+    let zone = env::time_zone();
     for Shown { transaction, obstacle } in shown {
         let Transaction { id, at, by, what, .. } = transaction;
         let note = match transaction.progress {
@@ -153,7 +155,7 @@ fn in_words(shown: &[Shown<'_>], standing: &Standing<'_>) -> String {
             None if transaction.undoable() => "no",
             None => "-",
         };
-        rows.push(vec![id.to_string(), words::time(*at), by.to_string(), undo.to_owned(), format!("{what}{note}")]);
+        rows.push(vec![id.to_string(), words::time_in(&zone, *at), by.to_string(), undo.to_owned(), format!("{what}{note}")]);
     }
     table(&rows)
 }

@@ -4,18 +4,20 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::working_dir;
+use super::{help, working_dir};
 use crate::cli::arguments::Global;
 use crate::cli::pages;
 use crate::cli::screen::Screen;
-use crate::error::{Code, Error, Exit, Result};
+use crate::cli::words;
+use crate::error::{Exit, Result};
 use crate::files;
 
 /// Arguments of `man`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 'git axiom --help' opens the main page once the pages are where man looks, for example:
-  git axiom man --out ~/.local/share/man/man1")]
+  git axiom man --out ~/.local/share/man/man1
+'git axiom help' needs none.")]
 pub struct Man {
     /// The verb whose page to print, such as 'task' or 'task add'; the main page without it
     verb: Vec<String>,
@@ -38,13 +40,14 @@ pub fn run(args: &Man, global: &Global, screen: &mut Screen) -> Result<Exit> {
         }
         let names: Vec<&str> = pages.iter().map(|page| page.name.as_str()).collect();
         let written = serde_json::json!({ "path": folder, "pages": names });
-        screen.answer(&written, || format!("{} pages written to {}\n", pages.len(), folder.display()))?;
+        screen.answer(&written, || format!("{} written to {}\n", words::count(pages.len(), "page"), folder.display()))?;
         return Ok(Exit::Done);
     }
     let wanted = std::iter::once("git-axiom").chain(args.verb.iter().flat_map(|verb| verb.split_whitespace()));
     let name = format!("{}.1", wanted.collect::<Vec<_>>().join("-"));
     let page = pages.iter().find(|page| page.name == name).ok_or_else(|| {
-        Error::new(Code::InvalidInput, format!("there is no page '{name}'")).hint("git axiom -h    lists all verbs")
+        let words: Vec<&str> = args.verb.iter().flat_map(|verb| verb.split_whitespace()).collect();
+        help::unknown(&words)
     })?;
     screen.answer(&serde_json::json!({ "name": page.name, "text": page.text }), || page.text.clone())?;
     Ok(Exit::Done)

@@ -1,12 +1,14 @@
 //! The verbs, one a file: arguments and help, one operation, what is printed.
 
 mod below_keeper;
+pub mod candidates;
 pub mod checkpoint;
 pub mod completions;
 pub mod config;
 pub mod demo;
 pub mod events;
 pub mod gate;
+pub mod help;
 pub mod init;
 pub mod input;
 pub mod keeper;
@@ -43,6 +45,9 @@ use crate::ops::placement::Purpose;
 /// Whatever the verb says.
 pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Exit> {
     let Cli { global, verb } = cli;
+    let Some(verb) = verb else {
+        return help::overview(screen);
+    };
     if let Some(name) = below_keeper::refused(&verb) {
         called_by_human(name)?;
     }
@@ -74,6 +79,7 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Exit> {
         Verb::Completions(args) => completions::run(&args, &global, screen),
         Verb::Demo(args) => demo::run(&args, screen),
         Verb::Man(args) => man::run(&args, &global, screen),
+        Verb::Help(args) => help::run(&args, &global, screen),
     }
 }
 

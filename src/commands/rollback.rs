@@ -237,16 +237,25 @@ fn checkpoint(context: &mut Context, screen: &mut Screen, wish: Wish<'_>, how: &
     if how.no_stop {
         rollback::nobody_works(context)?;
     }
-    if how.dry_run || !how.yes {
+    // What agents at work write at this moment cannot be looked at; they are stopped first.
+    if how.dry_run || !how.yes || rollback::agents_at_work(context)?.is_empty() {
         let preview = rollback::preview(context, wish)?;
+        if preview.changes_nothing {
+            let (moved_aside, gate_ids) = (Vec::new(), Vec::new());
+            let answer = Answer { preview: &preview, dry_run: how.dry_run, safety: None, undo: None, moved_aside, gate_ids };
+            screen.answer(&answer, || words::nothing_changes(&preview))?;
+            return Ok(Exit::Done);
+        }
         if how.dry_run {
             let moved_aside = preview.moves_aside.iter().map(FileLoss::place).collect();
             let answer = Answer { preview: &preview, dry_run: true, safety: None, undo: None, moved_aside, gate_ids: Vec::new() };
             screen.answer(&answer, || people(&preview, "Would go"))?;
             return Ok(Exit::Done);
         }
-        screen.note_text(people(&preview, "Would go").trim_end());
-        screen.confirm("Go back?", false)?;
+        if !how.yes {
+            screen.note_text(people(&preview, "Would go").trim_end());
+            screen.confirm("Go back?", false)?;
+        }
     }
     if !how.no_stop {
         words::say_who_is_stopped(screen, &rollback::agents_at_work(context)?);

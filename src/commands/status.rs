@@ -6,6 +6,7 @@ use clap::Args;
 
 use super::look;
 use crate::cli::arguments::Global;
+use crate::cli::prompt::watch::{Waited, Watching};
 use crate::cli::screen::{Screen, table};
 use crate::cli::words;
 use crate::env;
@@ -24,7 +25,7 @@ waits for you, and whether something has to be recovered. Takes no lock and chan
 
 With --watch and --json, one document is printed for each change, a line each.")]
 pub struct Status {
-    /// Go on showing it as it changes, until interrupted
+    /// Go on showing it as it changes, until 'q' or Ctrl+C
     #[arg(long)]
     watch: bool,
 }
@@ -35,22 +36,29 @@ pub struct Status {
 /// What opening says.
 pub fn run(args: &Status, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut context = look(global, screen)?;
+    if !args.watch {
+        let report = status::status(&context, env::now())?;
+        screen.answer(&report, || in_words(&report))?;
+        return Ok(Exit::Done);
+    }
+    let mut watching = Watching::begin();
     let mut last = None;
     loop {
         let report = status::status(&context, env::now())?;
         let seen = (report.session.metadata.events, report.supervisor.alive);
         if last != Some(seen) || screen.shows_terminal() {
-            if args.watch {
-                screen.clear()?;
-            }
-            screen.answer(&report, || in_words(&report))?;
+            screen.clear()?;
+            screen.answer(&report, || in_words(&report) + watching.way_out())?;
             last = Some(seen);
         }
-        if !args.watch || screen.reader_is_gone() {
+        if screen.reader_is_gone() {
             return Ok(Exit::Done);
         }
-        std::thread::sleep(INTERVAL);
-        context.store.refresh()?;
+        match watching.wait(INTERVAL) {
+            Waited::Elapsed | Waited::Redraw => drop(context.store.refresh()?),
+            Waited::Quit => return Ok(Exit::Done),
+            Waited::Interrupted => return Ok(Exit::Interrupted),
+        }
     }
 }
 

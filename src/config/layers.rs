@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::file::{self, Place};
 use super::keys::{ADAPTER_KEYS, KEYS, Key, LATER, MERGE_VERIFY};
 use super::schema::Config;
+use crate::domain::nearest;
 use crate::error::{Code, Error, Result};
 
 /// Where a value is from.
@@ -227,28 +228,8 @@ fn unknown(name: &str, at: &str) -> Error {
 }
 
 fn with_nearest(error: Error, name: &str) -> Error {
-    let known = KEYS.iter().map(|key| format!("{}.{}", key.section, key.name));
-    let nearest = known.map(|known| (distance(&known.to_lowercase(), &name.to_lowercase()), known)).min();
-    match nearest {
-        Some((far, known)) if far <= 1 + name.len() / 3 => error.hint(format!("did you mean '{known}'?")),
-        Some(_) | None => error.hint("git axiom config show    lists all keys"),
-    }
-}
-
-/// How many letters have to be changed, added or left out to get from one word to the other.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, x) in a.chars().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = i + 1;
-        for (j, y) in b.iter().enumerate() {
-            let swap = diagonal + usize::from(x != *y);
-            diagonal = row[j + 1];
-            row[j + 1] = swap.min(row[j] + 1).min(diagonal + 1);
-        }
-    }
-    row[b.len()]
+    let known: Vec<String> = KEYS.iter().map(|key| format!("{}.{}", key.section, key.name)).collect();
+    nearest::hinted(error, name, known.iter().map(String::as_str), "git axiom config show    lists all keys")
 }
 
 fn build(mut config: Value, settings: &BTreeMap<String, Setting>) -> Result<Config> {

@@ -7,6 +7,7 @@ use super::case::{Case, CaseChange, CaseEdit, Status};
 use super::event::{By, Envelope, Event, OperationEnd};
 use super::gate::Decision;
 use super::ids::{AgentId, CaseId, GateId, TxnId};
+use super::plural::count;
 use super::session::{Request, SessionState};
 use super::signal::Signal;
 use super::state::State;
@@ -275,14 +276,14 @@ fn signal_text(signal: &Signal) -> String {
 fn listed<T: ToString>(what: &str, names: &[T]) -> String {
     match names {
         [one] => format!("{what} {}", one.to_string()),
-        many => format!("{} {what}s", many.len()),
+        many => count(many.len(), what),
     }
 }
 
 fn added_text(cases: &[Case]) -> String {
     match cases {
         [one] => format!("add {}: {}", one.id, one.title),
-        many => format!("import {} cases", many.len()),
+        many => format!("import {}", count(many.len(), "case")),
     }
 }
 

@@ -16,6 +16,7 @@ use super::checkpoint::{CheckpointRecord, DeletedCheckpoint};
 use super::gate::Gate;
 use super::ids::{AgentId, CaseId, CheckpointName, GateId, RequestId, TxnId};
 use super::names::{Oid, RefName};
+use super::nearest;
 use super::operation::Operation;
 use super::place::PlacedAt;
 use super::session::{Mode, Request, Session};
@@ -164,10 +165,8 @@ impl State {
     pub fn case(&self, id: &CaseId) -> Result<&Case> {
         self.restorable.cases.get(id).ok_or_else(|| {
             let error = Error::new(Code::UnknownTask, format!("there is no case '{id}'"));
-            match self.restorable.cases.keys().find(|known| known.folded() == id.folded()) {
-                Some(known) => error.hint(format!("did you mean '{known}'?")),
-                None => error.hint("see 'git axiom task list'"),
-            }
+            let known = self.restorable.cases.keys().map(CaseId::as_str);
+            nearest::hinted(error, id.as_str(), known, "see 'git axiom task list'")
         })
     }
 

@@ -5,6 +5,8 @@
 
 use serde::Serialize;
 
+use super::plural::count;
+
 /// Something that lasts, and for which some verb refuses or does less than it should.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wedge {
@@ -232,7 +234,7 @@ impl Wedge {
 fn checkpoints(names: &[String]) -> String {
     match names {
         [one] => format!("checkpoint {one}"),
-        many => format!("{} checkpoints ({})", many.len(), crate::error::some_of(many, 3)),
+        many => format!("{} ({})", count(many.len(), "checkpoint"), crate::error::some_of(many, 3)),
     }
 }
 

@@ -168,7 +168,8 @@ fn intend(ctx: &mut Context, wanted: &Wanted) -> Result<CheckpointName> {
 
 /// `<trigger>-<time>`, with a suffix where two fall in one second.
 fn automatic_name(wanted: &Wanted, now: Timestamp, is_taken: impl Fn(&str) -> bool) -> Result<CheckpointName> {
-    let time = now.strftime("%Y-%m-%dT%H-%M-%S");
+    // As every list shows it: what is called 10-00-00 was made at 10:00:00.
+    let time = env::time_zone().to_datetime(now).strftime("%Y-%m-%dT%H-%M-%S");
     let lead = match (wanted.trigger, &wanted.about) {
         (Trigger::AfterMerge, Some(task)) => format!("after-{}", &task.as_str()[..task.as_str().len().min(60)]),
         (trigger, _) => trigger.as_str().to_owned(),

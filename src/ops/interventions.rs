@@ -8,6 +8,7 @@ use crate::domain::checkpoint::Trigger;
 use crate::domain::event::Event;
 use crate::domain::gate::{Afterwards, Decision, Gate, GateKind};
 use crate::domain::ids::{AgentId, CaseId, GateId, RequestId};
+use crate::domain::nearest;
 use crate::domain::outcome::Halt;
 use crate::domain::session::{Mode, Request};
 use crate::domain::state::State;
@@ -121,7 +122,9 @@ pub fn end_agents(
 ) -> Result<Vec<Ended>> {
     for agent in agents {
         if !context.state().restorable.agents.contains_key(agent) {
-            return Err(Error::new(Code::UnknownAgent, format!("there is no agent '{agent}'")).hint("see 'git axiom status'"));
+            let error = Error::new(Code::UnknownAgent, format!("there is no agent '{agent}'"));
+            let known = context.state().restorable.agents.keys().map(AgentId::as_str);
+            return Err(nearest::hinted(error, agent.as_str(), known, "see 'git axiom status'"));
         }
     }
     let concerned = |agent: &AgentId| agents.is_empty() || agents.contains(agent);
@@ -216,7 +219,10 @@ fn find_gate(context: &Context, name: &str) -> Result<GateId> {
     let found: Vec<_> = gates.values().filter(fits).collect();
     match found.as_slice() {
         [one] => Ok(one.id.clone()),
-        [] => Err(Error::new(Code::UnknownGate, format!("there is no open gate '{name}'")).hint("see 'git axiom gate list'")),
+        [] => {
+            let error = Error::new(Code::UnknownGate, format!("there is no open gate '{name}'"));
+            Err(nearest::hinted(error, name, gates.keys().map(GateId::as_str), "see 'git axiom gate list'"))
+        }
         many => {
             let names: Vec<&str> = many.iter().map(|gate| gate.id.as_str()).collect();
             Err(Error::new(Code::AmbiguousName, format!("'{name}' fits several gates: {}", names.join(", ")))

@@ -123,7 +123,7 @@ pub fn begin_anew_above(layout: &Layout, txn: &TxnId, beginning: Beginning, know
     layout.ensure()?;
     let LockAttempt::Taken(_supervisor) = FileLock::take(&layout.supervisor_lock(), MOMENT)? else {
         return Err(Error::new(Code::SupervisorRunning, "a supervisor runs, so the event log cannot begin anew")
-            .hint("stop it first: git axiom stop"));
+            .hint("end it first: Ctrl+C where it runs, or SIGTERM to the process that 'ps' shows as 'git-axiom run'"));
     };
     let _operation = take(layout.operation_lock(), "an operation is under way")?;
     let _state = take(layout.state_lock(), "the state is locked by another process")?;

@@ -152,12 +152,10 @@ fn attempt(ctx: &mut Context, task: &CaseId, approved: bool) -> Result<MergeOutc
     }
     env::fault_point("merge.before-journal");
     journal::run(ctx, operation)?;
-    if ctx.config.checkpoints.before_merge {
-        let wanted = Wanted { about: Some(task.clone()), ..Wanted::by(Trigger::AfterMerge) };
-        // The merge is done and stands, whether or not this can be saved too.
-        if let Err(error) = checkpoint::create_locked(ctx, &wanted) {
-            tracing::warn!(%error, "no checkpoint was made after the merge");
-        }
+    let wanted = Wanted { about: Some(task.clone()), ..Wanted::by(Trigger::AfterMerge) };
+    // The merge is done and stands, whether or not this can be saved too.
+    if let Err(error) = checkpoint::create_locked(ctx, &wanted) {
+        tracing::warn!(%error, "no checkpoint was made after the merge");
     }
     Ok(MergeOutcome::Merged(merged))
 }

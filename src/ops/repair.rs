@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use crate::domain::plural::{count, count_of};
 use crate::error::{Code, Result};
 use crate::ops::context::Context;
 use crate::ops::workspaces::{self, Condition};
@@ -189,7 +190,8 @@ fn objects(context: &mut Context, report: &mut Repaired) -> Result<()> {
             }
         }
         let (bad, again) = (proof.put_aside.len(), proof.written_again.len());
-        report.done.push(format!("{bad} objects were not what their names say: put aside, and {again} of them written again"));
+        let words = count_of(bad, "object was not what its name says", "objects were not what their names say");
+        report.done.push(format!("{words}: put aside, and {again} of them written again"));
     }
     report.left.extend(lost_objects(context)?);
     Ok(())
@@ -213,7 +215,8 @@ fn empty_trash(context: &Context, report: &mut Repaired) {
         Ok(0) => {}
         Ok(gone) => {
             let days = context.config.checkpoints.keep_deleted_days;
-            report.done.push(format!("{gone} captures of workspaces that are gone were older than {days} days, and are gone"));
+            let captures = count_of(gone, "capture of a workspace that is gone was", "captures of workspaces that are gone were");
+            report.done.push(format!("{captures} older than {}, and deleted", count(days, "day")));
         }
         Err(error) => report.left.push(format!("captures of workspaces that are gone are kept for longer: {error}")),
     }
@@ -221,7 +224,8 @@ fn empty_trash(context: &Context, report: &mut Repaired) {
         Ok(tidied) => {
             if tidied.gone > 0 {
                 let (gone, days) = (tidied.gone, context.config.checkpoints.keep_deleted_days);
-                report.done.push(format!("{gone} things in the trash were older than {days} days, and are gone"));
+                let things = count_of(gone, "thing in the trash was", "things in the trash were");
+                report.done.push(format!("{things} older than {}, and deleted", count(days, "day")));
             }
             report.left.extend(tidied.left.iter().map(|error| format!("the trash was not emptied of all: {error}")));
         }

@@ -9,6 +9,7 @@ mod preview;
 pub(super) mod quiet;
 mod refs;
 mod some_paths;
+mod still;
 pub(super) mod submodules;
 pub(super) mod workspace;
 pub(super) mod worktree;
@@ -118,6 +119,7 @@ pub fn preview(ctx: &Context, wish: Wish<'_>) -> Result<Preview> {
     if wish.stops_agents(ctx) {
         preview.agents = quiet::at_work(ctx)?;
     }
+    preview.changes_nothing = preview.agents.is_empty() && still::changes_nothing(ctx, &plan.operation, &captured)?;
     for change in &plan.operation.worktrees {
         preview.moves_aside.extend(in_the_way(ctx, change, &captured)?);
     }

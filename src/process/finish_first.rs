@@ -1,7 +1,7 @@
 //! What must not be ended half-way: while it is under way, a signal that asks us to end waits until it is finished.
 //!
 //! The first SIGINT, SIGTERM or SIGHUP is only written down, and said; a second one ends the process at once, and the journal
-//! holds what is to be finished or put back then. A session has handlers of its own.
+//! holds what is to be finished or put back then. A session has handlers of its own, and a question puts the terminal back first.
 
 use std::io::Write;
 use std::sync::OnceLock;
@@ -16,6 +16,9 @@ static UNDER_WAY: AtomicUsize = AtomicUsize::new(0);
 static CAME: AtomicI32 = AtomicI32::new(0);
 /// Whether a session handles signals itself.
 static OF_A_SESSION: AtomicBool = AtomicBool::new(false);
+/// How many questions are being asked, and the signal that came meanwhile.
+static ASKING: AtomicUsize = AtomicUsize::new(0);
+static CAME_WHILE_ASKING: AtomicI32 = AtomicI32::new(0);
 static LISTENS: OnceLock<bool> = OnceLock::new();
 
 /// While this lives, a signal waits.
@@ -47,6 +50,34 @@ pub fn leave_signals_to_session() {
     OF_A_SESSION.store(true, Ordering::SeqCst);
 }
 
+/// While this lives, a signal that asks us to end is only noted: whoever asks has changed how the terminal works.
+#[derive(Debug)]
+pub struct LeftToQuestion(());
+
+/// From here on until the result is dropped, whoever asks a question ends us when a signal wants it.
+pub fn leave_signals_to_question() -> LeftToQuestion {
+    ASKING.fetch_add(1, Ordering::SeqCst);
+    LISTENS.get_or_init(listen);
+    LeftToQuestion(())
+}
+
+impl LeftToQuestion {
+    /// Ends us, where a signal wanted that, once `put_back` has put the terminal back.
+    pub fn obey(&self, put_back: impl FnOnce()) {
+        let signal = CAME_WHILE_ASKING.load(Ordering::SeqCst);
+        if signal != 0 {
+            put_back();
+            let _ = signal_hook::low_level::emulate_default_handler(signal);
+        }
+    }
+}
+
+impl Drop for LeftToQuestion {
+    fn drop(&mut self) {
+        ASKING.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 fn name(signal: i32) -> Option<&'static str> {
     match signal {
         SIGINT => Some("SIGINT"),
@@ -67,6 +98,10 @@ fn listen() -> bool {
 
 fn take(signal: i32) {
     if OF_A_SESSION.load(Ordering::SeqCst) {
+        return;
+    }
+    if ASKING.load(Ordering::SeqCst) > 0 {
+        CAME_WHILE_ASKING.store(signal, Ordering::SeqCst);
         return;
     }
     let is_first = UNDER_WAY.load(Ordering::SeqCst) > 0 && CAME.swap(signal, Ordering::SeqCst) == 0;

@@ -8,6 +8,7 @@ use rustix::process::Signal;
 
 use super::spec::{self, FAMILY, KeeperRecord, ProcessId};
 use super::sys::{self, Process, Table};
+use crate::domain::plural::count_of;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
@@ -26,6 +27,24 @@ pub struct LeftoversEnded {
     pub ended: Vec<i32>,
     /// Those that could not be (stuck in the kernel, or not ours to kill).
     pub survivors: Vec<i32>,
+}
+
+impl LeftoversEnded {
+    /// What was done, for people.
+    pub fn in_words(&self) -> String {
+        let ended = match self.ended.len() {
+            0 => "it had left no process".to_owned(),
+            some => format!("{} that it had left ended", count_of(some, "process", "processes")),
+        };
+        match self.survivors.as_slice() {
+            [] => ended,
+            stuck => format!(
+                "{ended}, {} could not be (see 'ps {}')",
+                stuck.len(),
+                crate::error::some_of(stuck, 20).replace(", ", " ")
+            ),
+        }
+    }
 }
 
 /// Ends, with SIGKILL, all that the dead keeper of `record` left: processes started with its token in their environment,

@@ -69,6 +69,7 @@ fn every_verb_answers_as_the_page_says() {
         &["config", "check"],
         &["completions", "bash"],
         &["man", "task", "add"],
+        &["help", "task", "add"],
         &["man", "--out", "../pages"],
     ] {
         walk.ok(args);

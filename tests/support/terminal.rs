@@ -21,12 +21,18 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    pub fn start(mut command: Command) -> Self {
+    pub fn start(command: Command) -> Self {
+        Self::start_in(command, (24, 80))
+    }
+
+    pub fn start_in(mut command: Command, (rows, columns): (u16, u16)) -> Self {
         let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
         let name = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
         let screen = File::options().read(true).write(true).open(name).unwrap();
+        let size = rustix::termios::Winsize { ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        rustix::termios::tcsetwinsize(&master, size).unwrap();
         command.env("TERM", "xterm").stdin(screen.try_clone().unwrap());
         command.stdout(screen.try_clone().unwrap()).stderr(Stdio::from(screen));
         let child = command.spawn().unwrap();
@@ -59,10 +65,30 @@ impl Terminal {
         }
     }
 
+    /// Types all of it at once, now.
+    pub fn type_at_once(&mut self, text: &str) {
+        self.keyboard.write_all(text.as_bytes()).unwrap();
+    }
+
+    /// Whether keys are shown and come line by line, as a shell wants it.
+    pub fn is_as_shells_want_it(&self) -> bool {
+        use rustix::termios::LocalModes;
+        let modes = rustix::termios::tcgetattr(&self.keyboard).unwrap().local_modes;
+        modes.contains(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG)
+    }
+
+    pub fn pid(&self) -> rustix::process::Pid {
+        rustix::process::Pid::from_child(&self.child)
+    }
+
+    pub fn is_running(&mut self) -> bool {
+        self.child.try_wait().unwrap().is_none()
+    }
+
     /// Types keys one after the other, once the program listens.
     pub fn keys(&mut self, keys: &[&str]) {
         for key in keys {
-            // Raw mode is entered after the prompt is drawn, and again for each key: what is typed at once would be one key.
+            // What comes at once was pasted.
             std::thread::sleep(Duration::from_millis(150));
             self.keyboard.write_all(key.as_bytes()).unwrap();
         }

@@ -66,7 +66,8 @@ pub(super) fn list(args: &List, global: &Global, screen: &mut Screen) -> Result<
 
 /// The table, its heading first.
 pub(in crate::commands) fn rows(checkpoints: &[Listed]) -> Vec<Vec<Cow<'_, str>>> {
-    let heading = ["#", "time", "type", "name", "since", "size"].map(Cow::from).to_vec();
+    let time = words::time_heading("time");
+    let heading = ["#".into(), time.into(), "type".into(), "name".into(), "since".into(), "size".into()].to_vec();
     let zone = env::time_zone();
     let rows = checkpoints.iter().map(|one| {
         let mut since = words::count(one.tasks_since, "task");

@@ -1,15 +1,13 @@
 //! `git axiom checkpoint manage`: the checkpoints at a glance, and what is usually done with them. Escape at any prompt
 //! leaves everything as it was.
 
-use dialoguer::{Input, MultiSelect, Select};
-
 use super::list::rows;
 use super::remove::tell;
 use super::size_text;
 use super::verify::text as compacted_text;
 use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
-use crate::cli::words;
+use crate::cli::{prompt, words};
 use crate::commands::open_configured;
 use crate::commands::rollback::menu;
 use crate::domain::checkpoint::CheckpointType;
@@ -54,7 +52,7 @@ pub(super) fn manage(global: &Global, screen: &mut Screen) -> Result<Exit> {
         let all = checkpoint::list(&context, None)?;
         screen.note_text(&overview(&context, &all)?);
         let labels: Vec<&str> = ACTIONS.iter().map(|(_, label)| *label).collect();
-        let chosen = Select::new().with_prompt("What next?").items(&labels).default(0).interact_opt().map_err(unanswered)?;
+        let chosen = prompt::one_of("What next?", None, &labels, 0)?;
         match chosen.and_then(|place| ACTIONS.get(place)).map_or(Action::Leave, |(action, _)| *action) {
             Action::Delete => delete(&mut context, screen, &all)?,
             Action::DeleteOld => delete_old(&mut context, screen)?,
@@ -70,10 +68,6 @@ pub(super) fn manage(global: &Global, screen: &mut Screen) -> Result<Exit> {
             Action::Leave => return Ok(Exit::Done),
         }
     }
-}
-
-fn unanswered(error: dialoguer::Error) -> Error {
-    Error::new(Code::Declined, "there was no answer, so nothing was changed").because(error)
 }
 
 /// Counts and space.
@@ -94,18 +88,19 @@ fn overview(context: &Context, all: &[Listed]) -> Result<String> {
     ))
 }
 
-fn labels(all: &[Listed]) -> Vec<String> {
-    table(&rows(all)).lines().skip(1).map(str::to_owned).collect()
+/// The heading, and a line for each.
+fn labels(all: &[Listed]) -> (String, Vec<String>) {
+    let table = table(&rows(all));
+    let mut lines = table.lines().map(str::to_owned);
+    (lines.next().unwrap_or_default(), lines.collect())
 }
 
 fn delete(context: &mut Context, screen: &mut Screen, all: &[Listed]) -> Result<()> {
     if all.is_empty() {
         return Ok(());
     }
-    let prompt = "Space selects, Enter deletes, Escape leaves";
-    let Some(chosen) =
-        MultiSelect::new().with_prompt(prompt).items(labels(all)).report(false).interact_opt().map_err(unanswered)?
-    else {
+    let (heading, labels) = labels(all);
+    let Some(chosen) = prompt::some_of("Space selects, Enter deletes, Escape leaves", Some(&heading), &labels)? else {
         return Ok(());
     };
     let names: Vec<String> = chosen.iter().filter_map(|place| all.get(*place)).map(|one| one.name.to_string()).collect();
@@ -120,7 +115,7 @@ fn delete(context: &mut Context, screen: &mut Screen, all: &[Listed]) -> Result<
     }
     if !protected.is_empty() {
         screen.note(&format!("Protected: {}", some_of(&protected, 20)));
-        if screen.confirm("Delete the protected ones too?", false).is_ok() {
+        if prompt::confirm("Delete the protected ones too?")? {
             records.extend(checkpoint::chosen(context, &protected, true)?);
         }
     }
@@ -128,11 +123,7 @@ fn delete(context: &mut Context, screen: &mut Screen, all: &[Listed]) -> Result<
 }
 
 fn delete_old(context: &mut Context, screen: &mut Screen) -> Result<()> {
-    let days: String = Input::new()
-        .with_prompt("Older than how many days (empty: none)")
-        .allow_empty(true)
-        .interact_text()
-        .map_err(unanswered)?;
+    let days = prompt::line("Older than how many days (empty: none)")?.unwrap_or_default();
     let days = days.trim();
     if days.is_empty() {
         return Ok(());
@@ -152,7 +143,7 @@ fn remove(context: &mut Context, screen: &mut Screen, names: Vec<CheckpointName>
         return Ok(());
     }
     screen.note(&format!("Deletes {}", some_of(&names, 50)));
-    if screen.confirm("Delete?", false).is_err() {
+    if !prompt::confirm("Delete?")? {
         return Ok(());
     }
     context.act_as(context.by().clone())?;
@@ -164,9 +155,9 @@ fn roll_back(context: &mut Context, screen: &mut Screen, all: &[Listed]) -> Resu
     if all.is_empty() {
         return Ok(None);
     }
-    let prompt = "Back to which one? Escape leaves";
-    let select = Select::new().with_prompt(prompt).items(labels(all)).default(all.len() - 1);
-    match select.interact_opt().map_err(unanswered)?.and_then(|place| all.get(place)) {
+    let (heading, labels) = labels(all);
+    let chosen = prompt::one_of("Back to which one? Escape leaves", Some(&heading), &labels, all.len() - 1)?;
+    match chosen.and_then(|place| all.get(place)) {
         Some(one) => menu::offer(context, screen, one),
         None => Ok(None),
     }

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
+use crate::cli::words;
 use crate::commands::open_configured;
 use crate::domain::ids::CheckpointName;
 use crate::error::{Code, Error, Exit, Result, some_of};
@@ -19,7 +20,7 @@ pub struct How {
     #[arg(long)]
     dry_run: bool,
     /// Do not ask
-    #[arg(long)]
+    #[arg(long, short)]
     yes: bool,
 }
 
@@ -156,8 +157,7 @@ pub(super) fn tell(screen: &mut Screen, deleted: &Deleted) -> Result<()> {
 }
 
 fn listed(names: &[CheckpointName]) -> String {
-    let count = if names.len() == 1 { "1 checkpoint".to_owned() } else { format!("{} checkpoints", names.len()) };
-    format!("{count}: {}", some_of(names, 20))
+    format!("{}: {}", words::count(names.len(), "checkpoint"), some_of(names, 20))
 }
 
 #[cfg(test)]

@@ -76,7 +76,7 @@ pub(super) fn verify(args: &Verify, global: &Global, screen: &mut Screen) -> Res
     match (total, bad) {
         (0, _) => lines.push_str("There is no checkpoint yet.\n"),
         (1, 0) => lines.push_str("The checkpoint is whole.\n"),
-        (total, 0) => lines.push_str(&format!("All {total} checkpoints are whole.\n")),
+        (total, 0) => lines.push_str(&format!("All {} are whole.\n", words::count(total, "checkpoint"))),
         (_, _) => {}
     }
     if owed > 0 {
@@ -101,7 +101,11 @@ pub(super) fn verify(args: &Verify, global: &Global, screen: &mut Screen) -> Res
     let error = if bad == 0 {
         Error::new(Code::CheckpointDamaged, "refs, worktrees or indexes name what is missing; the checkpoints are whole")
     } else {
-        Error::new(Code::CheckpointDamaged, format!("{bad} of {total} checkpoints are not whole")).why(names)
+        Error::new(
+            Code::CheckpointDamaged,
+            format!("{bad} of {} not whole", words::count_of(total, "checkpoint is", "checkpoints are")),
+        )
+        .why(names)
     };
     let error =
         if repairable { error.hint("git axiom checkpoint verify --repair    rebuilds what can be rebuilt") } else { error };

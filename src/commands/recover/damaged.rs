@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::super::{open, open_repository};
 use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
-use crate::cli::words;
+use crate::cli::{prompt, words};
 use crate::domain::listed::Named;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::checkpoint;
@@ -44,7 +44,7 @@ pub(super) fn look(global: &Global, error: Error, screen: &mut Screen) -> Result
         screen.complain_text(&in_words(&found));
         return match choose(&found)? {
             Some(source) => begin_anew(global, source, screen),
-            None => Err(Error::new(Code::Declined, "nothing was chosen, and nothing was changed")),
+            None => Err(Error::new(Code::Declined, "nothing was chosen")),
         };
     }
     let error =
@@ -55,8 +55,7 @@ pub(super) fn look(global: &Global, error: Error, screen: &mut Screen) -> Result
 
 fn choose(found: &Inspection) -> Result<Option<Source>> {
     let items: Vec<&str> = found.choices.iter().map(|choice| choice.from.as_str()).collect();
-    let picked = dialoguer::Select::new().with_prompt("Begin anew from (Escape changes nothing)").items(&items).interact_opt();
-    let picked = picked.map_err(|e| Error::new(Code::Declined, "the question could not be asked").because(e))?;
+    let picked = prompt::one_of("Begin anew from (Escape changes nothing)", None, &items, 0)?;
     Ok(picked.and_then(|number| found.choices.get(number)).map(|choice| choice.source))
 }
 
@@ -70,6 +69,11 @@ pub(super) fn begin_anew_from(global: &Global, source: Source, yes: bool, screen
         return Err(Error::new(Code::NeedsConfirmation, "the stored state is sound, and beginning anew would throw it away")
             .hint("git axiom recover    looks whether anything has to be recovered")
             .hint(format!("git axiom recover --from {source} --yes    begins anew all the same; the old files are kept")));
+    }
+    if !yes && !screen.can_ask() {
+        return Err(Error::new(Code::NeedsConfirmation, "this needs a confirmation, and there is no terminal to ask at")
+            .hint("git axiom recover    shows what there is to begin anew from")
+            .hint(format!("git axiom recover --from {source} --yes    does it; the damaged files are kept")));
     }
     screen.confirm(&format!("Begin the state anew from {source}? The damaged files are kept"), yes)?;
     begin_anew(global, source, screen)

@@ -1,9 +1,9 @@
 //! The rollback menu: the checkpoints, what going back to one would revert, and making a new one. Escape at any prompt
 //! leaves everything as it was.
 
-use dialoguer::{Input, Select};
-
+use super::words::nothing_changes;
 use super::{checkpoint, people};
+use crate::cli::prompt;
 use crate::cli::screen::{Screen, table};
 use crate::cli::words;
 use crate::commands::checkpoint::list::rows;
@@ -33,13 +33,10 @@ pub(super) fn run(context: &mut Context, screen: &mut Screen) -> Result<Exit> {
         screen.note(&counts(context));
         let mut items: Vec<String> =
             if all.is_empty() { Vec::new() } else { table(&rows(&all)).lines().map(str::to_owned).collect() };
-        if !items.is_empty() {
-            screen.note(&format!("  {}", items.remove(0)));
-        }
+        let heading = if items.is_empty() { None } else { Some(items.remove(0)) };
         items.push("Make a new checkpoint".to_owned());
-        let prompt = "Back to which checkpoint? (Escape leaves everything as it is)";
-        let chosen = Select::new().with_prompt(prompt).items(&items).default(0).interact_opt().map_err(unanswered)?;
-        let Some(chosen) = chosen else {
+        let question = "Back to which checkpoint? (Escape leaves everything as it is)";
+        let Some(chosen) = prompt::one_of(question, heading.as_deref(), &items, 0)? else {
             screen.note("Nothing was changed.");
             return Ok(Exit::Done);
         };
@@ -56,10 +53,6 @@ pub(super) fn run(context: &mut Context, screen: &mut Screen) -> Result<Exit> {
 
 /// What was confirmed in the menu is not asked for again.
 const AGREED: super::How = super::How { dry_run: false, yes: true, no_stop: false, refs: false, no_refs: false, retry: false };
-
-fn unanswered(error: dialoguer::Error) -> Error {
-    Error::new(Code::Declined, "there was no answer, so nothing was changed").because(error)
-}
 
 fn counts(context: &Context) -> String {
     let cases = &context.state().restorable.cases;
@@ -82,6 +75,10 @@ pub(in crate::commands) fn offer(context: &mut Context, screen: &mut Screen, one
 /// Shows the details of a checkpoint and what going back to it reverts, and asks.
 fn agreed(context: &mut Context, screen: &mut Screen, one: &Listed) -> Result<bool> {
     let preview = rollback::preview(context, AGREED.wish(one.name.as_str(), rollback::Part::Whole))?;
+    if preview.changes_nothing {
+        screen.note_text(nothing_changes(&preview).trim_end());
+        return Ok(false);
+    }
     screen.note(&format!("Time: {}", words::time(one.created_at)));
     screen.note(&format!("Type: {} ({})", one.kind.as_str(), one.trigger.as_str()));
     screen.note_text(people(&preview, "Would go").trim_end());
@@ -94,8 +91,7 @@ fn agreed(context: &mut Context, screen: &mut Screen, one: &Listed) -> Result<bo
 }
 
 fn create(context: &mut Context, screen: &mut Screen) -> Result<()> {
-    let input = Input::<String>::new().with_prompt("Its name (empty: made up)").allow_empty(true);
-    let name = input.interact_text().map_err(unanswered)?;
+    let Some(name) = prompt::line("Its name (empty: made up)")? else { return Ok(()) };
     let name = match name.trim() {
         "" => None,
         name => Some(CheckpointName::new(name)),

@@ -50,7 +50,9 @@ pub(super) fn ending(moved_aside: &[String], gates: &[GateId], safety: &str, und
     let waits = match gates {
         [] => String::new(),
         [one] => format!("It is not begun again until you say so: git axiom gate approve {one}\n"),
-        many => format!("{} tasks are not begun again until you say so: git axiom gate list\n", many.len()),
+        many => {
+            format!("{} are not begun again until you say so: git axiom gate list\n", words::count(many.len(), "task"))
+        }
     };
     format!("{aside}{waits}What was there before is in checkpoint {safety}.\nTo take it back: {undo}\n")
 }

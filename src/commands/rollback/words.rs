@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::parts::Parts;
 use crate::cli::screen::Screen;
 use crate::cli::visible::quoted;
-use crate::cli::words::{said, time};
+use crate::cli::words::{count, said, time};
 use crate::commands::checkpoint::only_text;
 use crate::domain::listed::{FileChange, WorkspaceFate};
 use crate::domain::names::RefName;
@@ -30,7 +30,7 @@ pub(super) fn people(preview: &Preview, goes: &str) -> String {
             let one = if one.as_bytes().is_empty() { "all files".to_owned() } else { format!("'{}'", quoted(one.as_bytes())) };
             Parts::below(&format!("{goes} back to {which} with {one}{place}, all else stays:{only}"))
         }
-        all => Parts::below(&format!("{goes} back to {which} with {} paths{place}, all else stays:{only}", all.len())),
+        all => Parts::below(&format!("{goes} back to {which} with {}{place}, all else stays:{only}", count(all.len(), "path"))),
     };
     parts.add("agent stopped", "agents stopped", agents(&preview.agents));
     add_history(preview, &mut parts);
@@ -41,6 +41,21 @@ pub(super) fn people(preview: &Preview, goes: &str) -> String {
     add_left_alone(preview, &mut parts);
     let nothing = if parts.is_empty() { "  nothing that is there now is lost\n" } else { "" };
     format!("{}{nothing}{}", parts.into_text(), if preview.refs_held { "" } else { NO_REFS })
+}
+
+/// The text where everything is as it would be already: with what is left alone in any case.
+pub(super) fn nothing_changes(preview: &Preview) -> String {
+    let what = if preview.paths.is_empty() { "everything" } else { "what was named" };
+    let mut parts = Parts::below(&format!(
+        "Nothing was changed: {what} is as in checkpoint {} ({}) already.{}",
+        preview.checkpoint.name,
+        time(preview.checkpoint.created_at),
+        preview.checkpoint.only.as_ref().map_or_else(String::new, |only| format!("\n  for it, {}", only_text(only)))
+    ));
+    add_refs(preview, &mut parts);
+    add_files(preview, &mut parts);
+    add_left_alone(preview, &mut parts);
+    parts.into_text()
 }
 
 /// Tells who sits at a terminal what is waited for.
@@ -176,7 +191,11 @@ fn add_files(preview: &Preview, parts: &mut Parts) {
         "files with uncommitted content removed",
         places(&|file| file.uncommitted && file.change == FileChange::Deleted),
     );
-    parts.add("other file changed", "other files changed", places(&|file| !file.uncommitted));
+    let words = match preview.files.iter().any(|file| file.uncommitted) {
+        true => ("other file changed", "other files changed"),
+        false => ("file changed", "files changed"),
+    };
+    parts.add(words.0, words.1, places(&|file| !file.uncommitted));
     let places = |files: &[FileLoss]| files.iter().map(FileLoss::place).collect::<Vec<_>>();
     let permissions = ("file or folder with the permissions of then", "files or folders with the permissions of then");
     parts.add(permissions.0, permissions.1, places(&preview.permissions));

@@ -8,6 +8,7 @@ use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
 use crate::commands::look;
 use crate::domain::case::{Case, Kind, Status};
+use crate::domain::natural;
 use crate::domain::state::State;
 use crate::domain::view::Shown;
 use crate::error::{Exit, Result};
@@ -63,7 +64,8 @@ pub fn run(args: &List, global: &Global, screen: &mut Screen) -> Result<Exit> {
         };
         if wanted.is_empty() { every || case.status != Status::Archived } else { wanted.iter().any(asked) }
     };
-    let cases: Vec<&Case> = state.restorable.cases.values().filter(fits).collect();
+    let mut cases: Vec<&Case> = state.restorable.cases.values().filter(fits).collect();
+    cases.sort_by(|one, other| natural::compare(one.id.as_str(), other.id.as_str()));
     let hidden = state.restorable.cases.len() - cases.len();
     let json = screen.wants_json();
     let answer = Answer { tasks: if json { cases.iter().map(|case| CaseView::of(state, case)).collect() } else { Vec::new() } };

@@ -3,6 +3,7 @@
 use super::{Result, refuse};
 use crate::domain::case::{Case, CaseChange, CaseEdit, Status};
 use crate::domain::graph;
+use crate::domain::plural::count;
 use crate::domain::state::State;
 use crate::error::Code;
 
@@ -21,7 +22,7 @@ impl State {
         }
         self.record.last_action = match cases {
             [one] => Some(format!("added {}", one.id)),
-            many => Some(format!("added {} cases", many.len())),
+            many => Some(format!("added {}", count(many.len(), "case"))),
         };
         Ok(())
     }
@@ -58,7 +59,7 @@ impl State {
         match changed.as_slice() {
             [] => {}
             [one] => self.record.last_action = Some(format!("changed {}", one.id)),
-            many => self.record.last_action = Some(format!("changed {} cases", many.len())),
+            many => self.record.last_action = Some(format!("changed {}", count(many.len(), "case"))),
         }
         for edit in edits.iter().filter(|edit| !edit.changes.iter().all(CaseChange::leaves_complete)) {
             if let Some(record) = self.record.cases.get_mut(&edit.id) {

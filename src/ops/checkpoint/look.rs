@@ -11,6 +11,9 @@ use crate::domain::ids::CheckpointName;
 use crate::domain::known_paths::OnlyCount;
 use crate::domain::listed;
 use crate::domain::names::{Oid, RefName};
+use crate::domain::nearest;
+use crate::domain::times;
+use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::git::Repository;
@@ -138,8 +141,10 @@ pub fn find(ctx: &Context, text: &str) -> Result<CheckpointRecord> {
     let begins: Vec<&CheckpointRecord> = all.values().filter(|record| record.name.folded().starts_with(&folded)).collect();
     match begins.as_slice() {
         [one] if !folded.is_empty() => Ok((*one).clone()),
-        [] | [_] => Err(Error::new(Code::UnknownCheckpoint, format!("there is no checkpoint '{text}'"))
-            .hint("see 'git axiom checkpoint list'")),
+        [] | [_] => {
+            let error = Error::new(Code::UnknownCheckpoint, format!("there is no checkpoint '{text}'"));
+            Err(nearest::hinted(error, text, all.keys().map(CheckpointName::as_str), "see 'git axiom checkpoint list'"))
+        }
         many => {
             let names: Vec<&str> = many.iter().map(|record| record.name.as_str()).collect();
             Err(Error::new(Code::AmbiguousName, format!("'{text}' can be {}", names.join(", "))).hint("write more of the name"))
@@ -155,8 +160,11 @@ pub fn newest_at(ctx: &Context, at: Timestamp) -> Result<CheckpointRecord> {
     let all = ctx.state().record.checkpoints.values();
     let there = all.filter(|record| record.created_at.as_second() <= at.as_second());
     there.max_by_key(|record| record.created_at).cloned().ok_or_else(|| {
-        Error::new(Code::UnknownCheckpoint, format!("there is no checkpoint from {at} or before"))
-            .hint("see 'git axiom checkpoint list'")
+        Error::new(
+            Code::UnknownCheckpoint,
+            format!("there is no checkpoint from {} or before", times::with_zone(&env::time_zone(), at)),
+        )
+        .hint("see 'git axiom checkpoint list'")
     })
 }
 

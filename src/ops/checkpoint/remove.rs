@@ -11,6 +11,7 @@ use crate::domain::event::By;
 use crate::domain::ids::{CheckpointName, TxnId};
 use crate::domain::names::{Oid, RefName};
 use crate::domain::operation::{Operation, OperationKind, RefChange};
+use crate::domain::plural::count;
 use crate::domain::retention::{self, Protection, Rules};
 use crate::domain::text::Change;
 use crate::env;
@@ -123,7 +124,7 @@ fn delete_locked(ctx: &mut Context, names: &[CheckpointName]) -> Result<Deleted>
     let kind = OperationKind::DeleteCheckpoints { until: now.checked_add(days).unwrap_or(now) };
     let title = match there.as_slice() {
         [one] => format!("delete checkpoint {}", one.name),
-        many => format!("delete {} checkpoints", many.len()),
+        many => format!("delete {}", count(many.len(), "checkpoint")),
     };
     let mut operation = Operation::new(kind, title);
     let values: BTreeMap<CheckpointName, Oid> = ctx.repo.checkpoints()?.into_iter().map(|c| (c.name, c.capture)).collect();

@@ -10,6 +10,7 @@ use super::tag_data;
 use crate::domain::checkpoint::{CheckpointDocument, CheckpointRecord};
 use crate::domain::ids::CheckpointName;
 use crate::domain::names::Oid;
+use crate::domain::plural::count;
 use crate::error::{Result, some_of};
 use crate::git::{Expected, ReadBack, RefEdit, Repository};
 use crate::ops::checkpoint::find;
@@ -98,7 +99,7 @@ pub fn verify(ctx: &Context, name: Option<&str>, look: Look) -> Result<Verificat
     let not_read = match (look, read.too_large.len()) {
         (Look::Quick, _) => Some("the contents of files: of them it was only asked whether they are there".to_owned()),
         (Look::Whole, 0) => None,
-        (Look::Whole, large) => Some(format!("{large} objects of more than 512 MB")),
+        (Look::Whole, large) => Some(format!("{} of more than 512 MB", count(large, "object"))),
     };
     Ok(Verification { checkpoints, beside, read: read.whole, not_read })
 }

@@ -233,6 +233,9 @@ pub struct Preview {
     pub gone: Vec<GoneLine>,
     /// Workspaces that change.
     pub workspaces: Vec<WorkspaceLine>,
+    /// Whether everything is as it would be already. Found out only for a preview.
+    #[serde(skip)]
+    pub changes_nothing: bool,
     /// What is in conflict: a rollback to a checkpoint has none.
     pub conflicts: Vec<String>,
 }
@@ -277,6 +280,7 @@ impl Preview {
             left_alone: Vec::new(),
             gone: Vec::new(),
             workspaces: Vec::new(),
+            changes_nothing: false,
             conflicts: Vec::new(),
         }
     }

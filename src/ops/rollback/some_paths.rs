@@ -6,6 +6,7 @@ use crate::domain::checkpoint::{CheckpointDocument, CheckpointRecord};
 use crate::domain::names::RepoPath;
 use crate::domain::operation::{Operation, OperationKind};
 use crate::domain::path_set::PathSet;
+use crate::domain::plural::count;
 use crate::error::{Code, Error, Result};
 use crate::git::Worktree;
 use crate::ops::checkpoint::{self, Captured};
@@ -34,7 +35,7 @@ pub(super) fn make(
     let only = PathSet::new(named.iter().cloned());
     let text = worktree.path_text()?;
     let kind = OperationKind::RollbackCheckpoint { checkpoint: record.name.clone() };
-    let which = if let [one] = named.as_slice() { format!("'{one}'") } else { format!("{} paths", named.len()) };
+    let which = if let [one] = named.as_slice() { format!("'{one}'") } else { count(named.len(), "path") };
     let mut operation = Operation::new(kind, format!("rollback of {which} in '{text}' to checkpoint {}", record.name));
     let mut preview = Preview::of(ctx.state(), record);
     preview.worktree = Some(text.clone());

@@ -6,6 +6,7 @@ use crate::domain::case::Kind;
 use crate::domain::event::Event;
 use crate::domain::ids::{AgentId, CaseId};
 use crate::domain::names::{Oid, RefName};
+use crate::domain::nearest;
 use crate::domain::task_rollback::{self, Wanted as Task};
 use crate::error::{Code, Error, Result};
 use crate::git::Head;
@@ -24,7 +25,8 @@ pub(super) fn tasks(ctx: &Context, wanted: &Wanted) -> Result<Vec<CaseId>> {
     let id = &wanted.task;
     // An id in another spelling is a mistake that would go unnoticed where commits name it too.
     if let Some(known) = state.restorable.cases.keys().find(|known| *known != id && known.folded() == id.folded()) {
-        return Err(Error::new(Code::UnknownTask, format!("there is no case '{id}'")).hint(format!("did you mean '{known}'?")));
+        let error = Error::new(Code::UnknownTask, format!("there is no case '{id}'"));
+        return Err(nearest::hinted(error, id.as_str(), [known.as_str()], "see 'git axiom task list'"));
     }
     if let Some(case) = state.restorable.cases.get(id).filter(|case| case.kind != Kind::Task) {
         return Err(Error::new(Code::InvalidTransition, format!("'{id}' is a {}: only a task is taken back", case.kind))

@@ -12,6 +12,7 @@ use crate::domain::case::Case;
 use crate::domain::event::{By, Event};
 use crate::domain::ids::{AgentId, CaseId, Token};
 use crate::domain::outcome::End;
+use crate::domain::plural::count_of;
 use crate::domain::prompt::{self, History};
 use crate::domain::signal::Signal;
 use crate::env;
@@ -265,8 +266,8 @@ impl Supervisor<'_> {
                 Ok(true)
             }
             KeeperState::Dead(record) => {
-                let ended = leftovers::end_leftovers(&record)?;
-                self.warn(format!("the keeper of {agent} died; what it left was ended ({ended:?})"));
+                let left = leftovers::end_leftovers(&record)?.in_words();
+                self.warn(format!("the keeper of {agent} died; {left}"));
                 self.finish(agent, &End::KeeperDied, None)?;
                 Ok(true)
             }
@@ -325,7 +326,7 @@ impl Supervisor<'_> {
             return Ok(false);
         }
         if read.damaged > 0 {
-            self.warn(format!("{} damaged signals of {agent} were passed over", read.damaged));
+            self.warn(format!("{} of {agent} passed over", count_of(read.damaged, "damaged signal", "damaged signals")));
         }
         let recorded = self.work_of(agent).map_or(0, |work| work.signals);
         for received in read.signals {

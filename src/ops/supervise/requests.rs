@@ -7,6 +7,7 @@ use crate::domain::event::{By, Event};
 use crate::domain::gate::{Afterwards, Decision, Gate, GateKind, Held};
 use crate::domain::ids::{AgentId, CaseId, RequestId, Token};
 use crate::domain::outcome::Halt;
+use crate::domain::plural::count_of;
 use crate::domain::session::{Request, SessionState};
 use crate::env;
 use crate::error::Result;
@@ -163,7 +164,7 @@ impl Supervisor<'_> {
         if force {
             self.stop_running()?;
         }
-        Ok((true, format!("pausing, {running} agents are running")))
+        Ok((true, format!("pausing, {} running", count_of(running, "agent is", "agents are"))))
     }
 
     fn approve_merge(&mut self, task: &CaseId) -> Result<(bool, String)> {

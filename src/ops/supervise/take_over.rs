@@ -5,6 +5,7 @@ use super::notice::Notice;
 use super::{Supervisor, verify};
 use crate::domain::agent::Agent;
 use crate::domain::event::{By, Event};
+use crate::domain::plural::count_of;
 use crate::domain::session::SessionState;
 use crate::error::Result;
 use crate::ops::repair::{self, HumansOperation};
@@ -30,7 +31,12 @@ impl Supervisor<'_> {
             let marker = verify::marker(self.context.repo.common_dir());
             let ended = leftovers::end_marked(&marker)?.ended.len();
             if ended > 0 {
-                self.tell(Notice::Recovered { what: format!("{ended} processes of a verification were ended") });
+                self.tell(Notice::Recovered {
+                    what: format!(
+                        "{} ended",
+                        count_of(ended, "process of a verification was", "processes of a verification were")
+                    ),
+                });
             }
             self.context.append(Event::SessionChanged {
                 state: SessionState::Crashed,
@@ -39,8 +45,7 @@ impl Supervisor<'_> {
             let adopted = self.running_agents().len();
             let taken = match adopted {
                 0 => "no agent of it runs any more".to_owned(),
-                1 => "1 agent is taken over".to_owned(),
-                many => format!("{many} agents are taken over"),
+                some => format!("{} taken over", count_of(some, "agent is", "agents are")),
             };
             self.tell(Notice::Recovered { what: format!("the last session crashed; {taken}") });
         }

@@ -7,6 +7,8 @@ use jiff::{SignedDuration, Timestamp};
 use crate::domain::ids::TxnId;
 use crate::domain::names::{Oid, RefName};
 use crate::domain::operation::{HeadState, Way};
+use crate::domain::plural::count;
+use crate::domain::times;
 use crate::domain::transaction::Transaction;
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -60,8 +62,8 @@ pub(super) fn lost<'t>(ctx: &Context, all: impl Iterator<Item = &'t Transaction>
 fn kept_until(ctx: &Context, transaction: &Transaction) -> String {
     let days = ctx.config.checkpoints.keep_deleted_days;
     let until = transaction.at.checked_add(SignedDuration::from_hours(24 * i64::from(days))).unwrap_or(Timestamp::MAX);
-    let until = env::time_zone().to_datetime(until).strftime("%Y-%m-%d %H:%M");
-    format!("it was kept until {until} ({days} days: checkpoints.keepDeletedDays)")
+    let until = times::with_zone(&env::time_zone(), until);
+    format!("it was kept until {until} ({}: checkpoints.keepDeletedDays)", count(days, "day"))
 }
 
 /// Whether what a transaction keeps has an object that no commit can keep: a tag by its content.

@@ -1,0 +1,239 @@
+//! Completion in shells: the scripts, and the answer to what they ask at each Tab.
+//!
+//! A script asks this program, by [`ASKED`], for the candidates at the cursor. Verbs and options come from the grammar, ids and
+//! names from [`candidates`], where they can be had at once.
+
+use std::ffi::OsString;
+
+use clap::{Command, CommandFactory};
+use clap_complete::ArgValueCandidates;
+use clap_complete::env::Shells;
+
+use super::arguments::Cli;
+use crate::commands::candidates::{self, Of};
+use crate::env;
+
+/// Its value is the shell that asks.
+pub const ASKED: &str = "GIT_AXIOM_COMPLETE";
+
+const KINDS: &[&str] = &["task", "operation", "directive"];
+const MODES: &[&str] = &["semi-auto", "autopilot"];
+const STATUSES: &[&str] = &["pending", "waiting", "interrupted", "active", "done", "blocked", "failed", "archived"];
+
+/// The arguments that take ids and names of what there is: a verb, its argument, what is offered.
+const OFFERED: &[(&str, &str, Of)] = &[
+    ("task add", "kind", Of::Words(KINDS)),
+    ("task add", "parent", Of::Cases),
+    ("task add", "after", Of::Cases),
+    ("task list", "status", Of::Words(STATUSES)),
+    ("task show", "id", Of::Cases),
+    ("task edit", "id", Of::Cases),
+    ("task edit", "parent", Of::Cases),
+    ("task edit", "after", Of::Cases),
+    ("task block", "ids", Of::Cases),
+    ("task unblock", "ids", Of::Cases),
+    ("task archive", "ids", Of::Cases),
+    ("task audit", "id", Of::Cases),
+    ("run", "mode", Of::Words(MODES)),
+    ("mode", "mode", Of::Words(MODES)),
+    ("output", "of", Of::AgentsAndTasks),
+    ("stop", "agents", Of::Agents),
+    ("kill", "agents", Of::Agents),
+    ("gate approve", "gates", Of::Gates),
+    ("gate reject", "gate", Of::Gates),
+    ("gate answer", "gate", Of::Gates),
+    ("merge", "task", Of::Tasks),
+    ("checkpoint show", "name", Of::Checkpoints),
+    ("checkpoint diff", "name", Of::Checkpoints),
+    ("checkpoint diff", "other", Of::Checkpoints),
+    ("checkpoint verify", "name", Of::Checkpoints),
+    ("checkpoint delete", "names", Of::Checkpoints),
+    ("rollback checkpoint", "name", Of::Checkpoints),
+    ("rollback task", "task", Of::Tasks),
+    ("restore", "name", Of::Checkpoints),
+    ("undo", "transaction", Of::Transactions),
+    ("help", "verb", Of::Verbs),
+    ("man", "verb", Of::Verbs),
+];
+
+/// What bash is told. Git's own completion calls `_git_axiom` with its own variables; where nothing completes git, this does it
+/// for `git axiom` alone, and where something will later (a loader of completions), it leaves git to that.
+const BASH: &str = r#"# Completion of 'git axiom' and 'git-axiom' for bash.
+
+# The words of the command line from the program on; the last one is completed.
+_git_axiom_candidates() {
+    local candidate
+    COMPREPLY=()
+    while IFS= read -r candidate; do
+        COMPREPLY+=("$candidate")
+    done < <(GIT_AXIOM_COMPLETE=bash _CLAP_IFS=$'\n' _CLAP_COMPLETE_INDEX=$(($# - 1)) git-axiom -- "$@" 2>/dev/null && echo)
+    if [[ ${#COMPREPLY[@]} -gt 0 && -z ${COMPREPLY[${#COMPREPLY[@]} - 1]} ]]; then
+        unset 'COMPREPLY[${#COMPREPLY[@]}-1]'
+    fi
+    if [[ ${COMPREPLY[0]-} == *[=/] ]]; then
+        compopt -o nospace 2>/dev/null
+    else
+        compopt +o nospace 2>/dev/null
+    fi
+}
+
+# Called by git's completion, whose variables these are.
+_git_axiom() {
+    local skip=$((${__git_cmd_idx:-1} + 1))
+    _git_axiom_candidates git-axiom ${__git_C_args[@]+"${__git_C_args[@]}"} "${words[@]:skip:cword - skip + 1}"
+}
+
+# The program by its own name.
+_git_axiom_by_name() {
+    _git_axiom_candidates git-axiom "${COMP_WORDS[@]:1:COMP_CWORD}"
+}
+
+# 'git axiom', where nothing else completes git.
+_git_axiom_below_git() {
+    if [[ ${COMP_WORDS[1]-} == axiom && $COMP_CWORD -gt 1 ]]; then
+        _git_axiom_candidates git-axiom "${COMP_WORDS[@]:2:COMP_CWORD - 1}"
+    fi
+}
+
+complete -o bashdefault -o default -F _git_axiom_by_name git-axiom
+if ! complete -p git >/dev/null 2>&1 && ! complete -p -D >/dev/null 2>&1; then
+    complete -o bashdefault -o default -F _git_axiom_below_git git
+fi
+"#;
+
+/// For `git axiom`, beside what is there for `git-axiom`.
+const FISH_BELOW_GIT: &str = r#"complete --keep-order --exclusive --command git --condition 'test (count (commandline -opc)) -ge 2; and test (commandline -opc)[2] = axiom' --arguments "(GIT_AXIOM_COMPLETE=fish git-axiom -- (commandline --current-process --tokenize --cut-at-cursor)[2..-1] (commandline --current-token))"
+"#;
+
+/// zsh's completion of git calls a function of this name; the first call is the one that loads the file.
+const ZSH_END: &str = r#"_git-axiom() { _clap_dynamic_completer_git_axiom }
+
+if [[ $funcstack[1] == _git-axiom ]]; then
+    _git-axiom "$@"
+else
+    compdef _git-axiom git-axiom
+fi
+"#;
+
+/// The script for a shell, by the name that `clap_complete` has for it.
+pub fn script(shell: &str) -> String {
+    if shell == "bash" {
+        return BASH.to_owned();
+    }
+    let mut script = Vec::new();
+    if let Some(completer) = Shells::builtins().completer(shell) {
+        // Writing to memory does not fail.
+        let _ = completer.write_registration(ASKED, "git-axiom", "git-axiom", "git-axiom", &mut script);
+    }
+    let script = String::from_utf8_lossy(&script).into_owned();
+    match shell {
+        "zsh" => script.replace("compdef _clap_dynamic_completer_git_axiom git-axiom", ZSH_END),
+        "fish" => script + FISH_BELOW_GIT,
+        _ => script,
+    }
+}
+
+/// The candidates, where a shell asks for them; `None` where this is a call like any other.
+pub fn answer(arguments: &[OsString]) -> Option<Vec<u8>> {
+    let shell = env::var(ASKED)?;
+    let words: Vec<OsString> = arguments.iter().skip_while(|word| *word != "--").skip(1).cloned().collect();
+    let mut candidates = Vec::new();
+    let shells = Shells::builtins();
+    if let (Some(completer), Some(_)) = (shell.to_str().and_then(|name| shells.completer(name)), words.first()) {
+        go_where_the_words_say(&words);
+        // What has no candidates is said as an error.
+        let _ = completer.write_complete(&mut grammar(), words, None, &mut candidates);
+    }
+    Some(candidates)
+}
+
+/// `-C` holds for the candidates too. Where it cannot be followed, there are none of the repository.
+fn go_where_the_words_say(words: &[OsString]) {
+    let cursor = words.len() - 1;
+    let of_us = words.iter().take(cursor).take_while(|word| *word != "--").collect::<Vec<_>>();
+    for pair in of_us.windows(2).filter(|pair| pair[0] == "-C") {
+        let _ = rustix::process::chdir(pair[1].as_os_str());
+    }
+}
+
+/// The grammar with what is offered for each argument.
+fn grammar() -> Command {
+    let mut command = Cli::command();
+    command.build();
+    OFFERED
+        .iter()
+        .fold(command, |command, (verb, argument, of)| offering(command, &verb.split(' ').collect::<Vec<_>>(), argument, *of))
+}
+
+fn offering(command: Command, verb: &[&str], argument: &'static str, of: Of) -> Command {
+    match verb {
+        [] => command.mut_arg(argument, |known| known.add(ArgValueCandidates::new(move || candidates::all(of)))),
+        [first, rest @ ..] => command.mut_subcommand(*first, |below| offering(below, rest, argument, of)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Values that are not of what there is: free text, files, numbers, and words of the grammar.
+    const FREE: &[&str] = &[
+        "AGE",
+        "BRANCH",
+        "COMMAND",
+        "CONFIDENCE",
+        "FILE",
+        "FOLDER",
+        "HASH",
+        "KEY",
+        "LINE",
+        "N",
+        "NEXT",
+        "NUMBER",
+        "PATH",
+        "PERCENT",
+        "PERSONA",
+        "PROGRAM",
+        "QUESTION",
+        "REASON",
+        "SCOPE",
+        "SECTION",
+        "SHELL",
+        "SOURCE",
+        "TEXT",
+        "TIME",
+        "TITLE",
+    ];
+
+    #[test]
+    fn every_argument_that_takes_an_id_offers_ids() {
+        fn check(command: &Command, path: &str, found: &mut usize) {
+            for argument in command.get_arguments().filter(|argument| argument.get_action().takes_values()) {
+                let values = argument.get_value_names().unwrap_or_default();
+                let offered = OFFERED.iter().any(|(verb, id, _)| *verb == path && argument.get_id() == id);
+                let free = values.iter().all(|value| FREE.contains(&value.as_str()));
+                // A new name is no id that there is, and what agents report is their own.
+                let new = matches!(path, "task add" | "checkpoint create") || path.starts_with("signal");
+                assert!(offered || free || new, "{path}: {} is offered nothing", argument.get_id());
+                *found += usize::from(offered);
+            }
+            for below in command.get_subcommands() {
+                check(below, format!("{path} {}", below.get_name()).trim(), found);
+            }
+        }
+        let mut command = Cli::command();
+        command.build();
+        let mut found = 0;
+        check(&command, "", &mut found);
+        assert_eq!(found, OFFERED.len(), "some that are offered do not exist");
+    }
+
+    #[test]
+    fn every_shell_has_a_script_that_asks_this_program() {
+        for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
+            let script = script(shell);
+            assert!(script.contains(ASKED) && script.contains("git-axiom"), "{shell}: {script}");
+        }
+        assert!(script("zsh").contains("_git-axiom \"$@\""));
+    }
+}

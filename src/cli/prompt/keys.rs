@@ -1,0 +1,194 @@
+//! What a terminal sends, as keys and pasted text. Pure: bytes in, keys out.
+
+/// A key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Key {
+    /// A character that can be seen, or a space.
+    Char(char),
+    /// Return.
+    Enter,
+    /// Escape alone.
+    Escape,
+    /// Arrow up.
+    Up,
+    /// Arrow down.
+    Down,
+    /// A page up.
+    PageUp,
+    /// A page down.
+    PageDown,
+    /// To the beginning.
+    Home,
+    /// To the end.
+    End,
+    /// Deletes the character before the cursor.
+    Backspace,
+    /// Deletes the whole line.
+    ClearLine,
+    /// Ctrl+C.
+    Interrupt,
+    /// Ctrl+Z.
+    Suspend,
+    /// Ctrl+D: there is no answer.
+    EndOfInput,
+    /// What was pasted, where the terminal says so.
+    Pasted(String),
+    /// Any other key: none that means something here.
+    Other,
+}
+
+/// What the terminal puts around pasted text, where it was asked to.
+const PASTE_BEGINS: &[u8] = b"\x1b[200~";
+const PASTE_ENDS: &[u8] = b"\x1b[201~";
+
+/// Cuts what came into keys. What has not come whole yet stays for the next time.
+#[derive(Debug, Default)]
+pub struct Keys {
+    waiting: Vec<u8>,
+}
+
+impl Keys {
+    /// The keys in these bytes and what waited.
+    pub fn take(&mut self, bytes: &[u8]) -> Vec<Key> {
+        self.waiting.extend_from_slice(bytes);
+        let mut keys = Vec::new();
+        let mut rest = std::mem::take(&mut self.waiting);
+        while !rest.is_empty() {
+            match one(&rest) {
+                Some((key, length)) => {
+                    keys.push(key);
+                    rest.drain(..length);
+                }
+                None => break,
+            }
+        }
+        self.waiting = rest;
+        keys
+    }
+
+    /// Whether something waits for its rest: an Escape, or the beginning of a sequence.
+    pub fn is_waiting(&self) -> bool {
+        !self.waiting.is_empty()
+    }
+
+    /// What waits, where no rest has come: an Escape by itself, or nothing that means anything. A paste goes on until it ends.
+    pub fn give_up_waiting(&mut self) -> Option<Key> {
+        if self.waiting.starts_with(PASTE_BEGINS) {
+            return None;
+        }
+        let waited = std::mem::take(&mut self.waiting);
+        (!waited.is_empty()).then(|| if waited == [0x1b] { Key::Escape } else { Key::Other })
+    }
+}
+
+/// The first key and how many bytes it takes; `None` where its rest has yet to come.
+fn one(bytes: &[u8]) -> Option<(Key, usize)> {
+    let key = match bytes[0] {
+        0x1b => return sequence(bytes),
+        b'\r' | b'\n' => Key::Enter,
+        0x7f | 0x08 => Key::Backspace,
+        0x15 => Key::ClearLine,
+        0x03 => Key::Interrupt,
+        0x1a => Key::Suspend,
+        0x04 => Key::EndOfInput,
+        0x0e => Key::Down,
+        0x10 => Key::Up,
+        byte if byte < 0x20 => Key::Other,
+        _ => return character(bytes),
+    };
+    Some((key, 1))
+}
+
+fn character(bytes: &[u8]) -> Option<(Key, usize)> {
+    let chunk = bytes.utf8_chunks().next()?;
+    match chunk.valid().chars().next() {
+        Some(c) if c.is_control() => Some((Key::Other, c.len_utf8())),
+        Some(c) => Some((Key::Char(c), c.len_utf8())),
+        // The beginning of a character whose rest has yet to come, or no UTF-8 at all.
+        None if chunk.invalid().len() == bytes.len() && bytes.len() < 4 && could_begin(bytes) => None,
+        None => Some((Key::Other, chunk.invalid().len().max(1))),
+    }
+}
+
+fn could_begin(bytes: &[u8]) -> bool {
+    std::str::from_utf8(bytes).is_err_and(|e| e.error_len().is_none())
+}
+
+/// Escape, a sequence that begins with it, or a paste.
+fn sequence(bytes: &[u8]) -> Option<(Key, usize)> {
+    if bytes.starts_with(PASTE_BEGINS) {
+        let text = &bytes[PASTE_BEGINS.len()..];
+        let end = text.windows(PASTE_ENDS.len()).position(|window| window == PASTE_ENDS)?;
+        let pasted = String::from_utf8_lossy(&text[..end]).into_owned();
+        return Some((Key::Pasted(pasted), PASTE_BEGINS.len() + end + PASTE_ENDS.len()));
+    }
+    match bytes.get(1)? {
+        b'[' => {
+            let end = 2 + bytes.get(2..)?.iter().position(|byte| (0x40..=0x7e).contains(byte))?;
+            Some((named(&bytes[2..=end]), end + 1))
+        }
+        b'O' => bytes.get(2).map(|last| (named(&[*last]), 3)),
+        // Two Escapes are an Escape; with another key it is that key with Alt.
+        0x1b => Some((Key::Escape, 1)),
+        _ => Some((Key::Other, 2)),
+    }
+}
+
+fn named(sequence: &[u8]) -> Key {
+    match sequence {
+        b"A" => Key::Up,
+        b"B" => Key::Down,
+        b"5~" => Key::PageUp,
+        b"6~" => Key::PageDown,
+        b"H" | b"1~" | b"7~" => Key::Home,
+        b"F" | b"4~" | b"8~" => Key::End,
+        _ => Key::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn all(bytes: &[u8]) -> Vec<Key> {
+        Keys::default().take(bytes)
+    }
+
+    #[test]
+    fn keys_are_told_apart_also_where_they_come_at_once() {
+        assert_eq!(all(b"y\r"), [Key::Char('y'), Key::Enter]);
+        assert_eq!(
+            all(b"\x1b[A\x1b[B\x1bOB\x1b[5~\x1b[1;5C\x03\x1a"),
+            [Key::Up, Key::Down, Key::Down, Key::PageUp, Key::Other, Key::Interrupt, Key::Suspend]
+        );
+        assert_eq!(all("ü中\u{7f}".as_bytes()), [Key::Char('ü'), Key::Char('中'), Key::Backspace]);
+        assert_eq!(all(b"\x1b\x1b["), [Key::Escape]);
+        assert_eq!(all(b"\xff\x00"), [Key::Other, Key::Other]);
+    }
+
+    #[test]
+    fn what_comes_in_parts_is_one_key() {
+        for whole in [&b"\x1b[A"[..], "中".as_bytes(), b"\x1b[200~y\r\x1b[201~"] {
+            let wanted = all(whole);
+            assert_eq!(wanted.len(), 1);
+            for cut in 1..whole.len() {
+                let mut keys = Keys::default();
+                let mut found = keys.take(&whole[..cut]);
+                assert!(keys.is_waiting(), "{cut} of {whole:?}");
+                found.extend(keys.take(&whole[cut..]));
+                assert_eq!(found, wanted, "{cut} of {whole:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn escape_is_a_key_once_nothing_follows_and_a_paste_is_no_key() {
+        let mut keys = Keys::default();
+        assert_eq!((keys.take(b"\x1b"), keys.give_up_waiting()), (vec![], Some(Key::Escape)));
+        assert_eq!((keys.take(b"\x1b["), keys.give_up_waiting()), (vec![], Some(Key::Other)));
+        assert_eq!(keys.give_up_waiting(), None);
+        assert_eq!(keys.take(b"\x1b[200~y\ry\r"), []);
+        assert_eq!(keys.give_up_waiting(), None, "it goes on");
+        assert_eq!(keys.take(b"\x1b[201~n"), [Key::Pasted("y\ry\r".into()), Key::Char('n')]);
+    }
+}

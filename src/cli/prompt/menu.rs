@@ -1,0 +1,216 @@
+//! One of a list, or some of it. The list scrolls within the screen: what is selected is always to be seen.
+
+use std::collections::BTreeSet;
+
+use dialoguer::theme::{SimpleTheme, Theme};
+
+use super::{Key, Next, Question, ask, drawn};
+use crate::cli::visible;
+use crate::error::Result;
+
+/// Asks for one; its place in the list, or `None` where none is wanted. `heading` stays above the list.
+///
+/// # Errors
+/// As [`super::confirm()`].
+pub fn one_of<S: AsRef<str>>(question: &str, heading: Option<&str>, items: &[S], first: usize) -> Result<Option<usize>> {
+    let Some(chosen) = ask(Menu::new(question, heading, items, first, Picks::One))? else { return Ok(None) };
+    Ok(chosen.first().copied())
+}
+
+/// Asks for some; their places in the list, or `None` where nothing is wanted.
+///
+/// # Errors
+/// As [`super::confirm()`].
+pub fn some_of<S: AsRef<str>>(question: &str, heading: Option<&str>, items: &[S]) -> Result<Option<Vec<usize>>> {
+    ask(Menu::new(question, heading, items, 0, Picks::Some(BTreeSet::new())))
+}
+
+/// What Enter picks.
+#[derive(Debug, PartialEq, Eq)]
+enum Picks {
+    /// Where the cursor is.
+    One,
+    /// What Space has marked.
+    Some(BTreeSet<usize>),
+}
+
+#[derive(Debug)]
+struct Menu {
+    question: String,
+    heading: Option<String>,
+    items: Vec<String>,
+    picks: Picks,
+    /// Where the cursor is.
+    at: usize,
+}
+
+impl Menu {
+    fn new<S: AsRef<str>>(question: &str, heading: Option<&str>, items: &[S], first: usize, picks: Picks) -> Self {
+        let items: Vec<String> = items.iter().map(|item| visible::line(item.as_ref()).into_owned()).collect();
+        let (question, heading) = (question.to_owned(), heading.map(|text| visible::line(text).into_owned()));
+        Self { question, heading, at: first.min(items.len().saturating_sub(1)), items, picks }
+    }
+
+    /// The items that fit between what stands above and below them: the cursor's among them, in the middle where there is room.
+    fn window(&self, rows: usize) -> std::ops::Range<usize> {
+        let room = rows.max(1).min(self.items.len());
+        let start = self.at.saturating_sub(room / 2).min(self.items.len() - room);
+        start..start + room
+    }
+
+    fn item(&self, place: usize) -> String {
+        let (text, active) = (self.items[place].as_str(), place == self.at);
+        let mut line = String::new();
+        // Writing to a string does not fail.
+        let _ = match &self.picks {
+            Picks::One => SimpleTheme.format_select_prompt_item(&mut line, text, active),
+            Picks::Some(marked) => SimpleTheme.format_multi_select_prompt_item(&mut line, text, marked.contains(&place), active),
+        };
+        line
+    }
+
+    /// How far the items' text is from the left edge.
+    fn margin(&self) -> usize {
+        match self.picks {
+            Picks::One => "> ".len(),
+            Picks::Some(_) => "> [x] ".len(),
+        }
+    }
+
+    fn pressed(&mut self, key: &Key) -> Next<Vec<usize>> {
+        let last = self.items.len().saturating_sub(1);
+        match key {
+            Key::Up | Key::Char('k') => self.at = if self.at == 0 { last } else { self.at - 1 },
+            Key::Down | Key::Char('j') => self.at = if self.at == last { 0 } else { self.at + 1 },
+            Key::PageUp => self.at = self.at.saturating_sub(10),
+            Key::PageDown => self.at = (self.at + 10).min(last),
+            Key::Home => self.at = 0,
+            Key::End => self.at = last,
+            Key::Char(' ') => match &mut self.picks {
+                Picks::One => return Next::Answered(Some(vec![self.at])),
+                Picks::Some(marked) => {
+                    if !marked.remove(&self.at) {
+                        marked.insert(self.at);
+                    }
+                }
+            },
+            Key::Enter => {
+                return Next::Answered(Some(match &self.picks {
+                    Picks::One => vec![self.at],
+                    Picks::Some(marked) => marked.iter().copied().collect(),
+                }));
+            }
+            Key::Escape | Key::EndOfInput | Key::Char('q') => return Next::Answered(None),
+            Key::Interrupt => return Next::Interrupted,
+            Key::Suspend => return Next::Suspended,
+            Key::Pasted(_) => return Next::Pasted,
+            Key::Char(_) | Key::Backspace | Key::ClearLine | Key::Other => {}
+        }
+        Next::Asked
+    }
+}
+
+impl Question for Menu {
+    type Answer = Vec<usize>;
+
+    fn lines(&self, rows: usize, columns: usize) -> Vec<String> {
+        let mut question = String::new();
+        let _ = SimpleTheme.format_select_prompt(&mut question, &self.question);
+        let heading = self.heading.as_ref().map(|heading| format!("{}{heading}", " ".repeat(self.margin())));
+        let mut lines: Vec<String> = std::iter::once(question).chain(heading).collect();
+        // A line below says how many there are, where not all fit.
+        let room = rows.saturating_sub(lines.len());
+        let (room, says_more) = if self.items.len() > room { (room.saturating_sub(1), true) } else { (room, false) };
+        let window = self.window(room);
+        lines.extend(window.clone().map(|place| self.item(place)));
+        if says_more {
+            lines.push(format!("  {} to {} of {}", window.start + 1, window.end, self.items.len()));
+        }
+        lines.iter().map(|line| drawn::cut(line, columns)).collect()
+    }
+
+    fn answered(&self, answer: Option<&Vec<usize>>) -> String {
+        let chosen = match (answer.map(Vec::as_slice), &self.picks) {
+            (Some([one]), _) => self.items[*one].trim().to_owned(),
+            (Some(many), Picks::Some(_)) => format!("{} selected", many.len()),
+            (Some(_), Picks::One) | (None, _) => "-".to_owned(),
+        };
+        let mut line = String::new();
+        let _ = SimpleTheme.format_select_prompt_selection(&mut line, &self.question, &chosen);
+        drawn::cut(&line, drawn::size().1)
+    }
+
+    fn take(&mut self, keys: &[Key]) -> Next<Vec<usize>> {
+        // Arrow keys that are held come at once; text that does was pasted.
+        let is_text = |key: &&Key| matches!(key, Key::Char(_) | Key::Enter);
+        if keys.len() > 1 && keys.iter().filter(is_text).count() > 1 {
+            return Next::Pasted;
+        }
+        for key in keys {
+            let next = self.pressed(key);
+            if next != Next::Asked {
+                return next;
+            }
+        }
+        Next::Asked
+    }
+
+    fn shows_cursor(&self) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn menu(items: usize, picks: Picks) -> Menu {
+        let items: Vec<String> = (0..items).map(|place| format!("item {place} {}", "x".repeat(100))).collect();
+        Menu::new("Which?", Some("heading"), &items, 0, picks)
+    }
+
+    #[test]
+    fn what_is_selected_is_on_the_screen_whatever_its_size() {
+        for count in [1, 2, 5, 21, 22, 23, 24, 57] {
+            for (rows, columns) in [(24, 80), (4, 20), (50, 200)] {
+                let mut menu = menu(count, Picks::One);
+                for step in 0..count {
+                    let lines = menu.lines(rows, columns);
+                    assert!(lines.len() <= rows, "{count} in {rows}: {lines:?}");
+                    assert!(lines.iter().all(|line| console::measure_text_width(line) < columns), "{lines:?}");
+                    let selected: Vec<&String> = lines.iter().filter(|line| line.starts_with("> ")).collect();
+                    assert!(matches!(selected[..], [one] if one.contains(&format!("item {step} "))), "{step}: {lines:?}");
+                    assert!(lines[1].ends_with("heading"), "{lines:?}");
+                    assert_eq!(menu.take(&[Key::Down]), Next::Asked);
+                }
+                assert_eq!(menu.at, 0, "after the last comes the first");
+            }
+        }
+    }
+
+    #[test]
+    fn keys_move_mark_and_pick() {
+        let mut one = menu(30, Picks::One);
+        assert_eq!(one.take(&[Key::Down, Key::Down, Key::PageDown, Key::Up]), Next::Asked);
+        assert_eq!(one.take(&[Key::Enter]), Next::Answered(Some(vec![11])));
+        assert_eq!((one.take(&[Key::End]), one.at, one.take(&[Key::Home]), one.at), (Next::Asked, 29, Next::Asked, 0));
+        assert_eq!((one.take(&[Key::Up]), one.at), (Next::Asked, 29));
+        let mut some = menu(5, Picks::Some(BTreeSet::new()));
+        for keys in [Key::Char(' '), Key::Down, Key::Char(' '), Key::Down, Key::Char(' '), Key::Char(' ')] {
+            assert_eq!(some.take(&[keys]), Next::Asked);
+        }
+        assert_eq!(some.take(&[Key::Enter]), Next::Answered(Some(vec![0, 1])));
+        for (leaves, next) in
+            [(Key::Escape, Next::Answered(None)), (Key::Interrupt, Next::Interrupted), (Key::Suspend, Next::Suspended)]
+        {
+            assert_eq!(some.take(&[leaves]), next);
+        }
+    }
+
+    #[test]
+    fn pasted_text_picks_nothing() {
+        for keys in [&[Key::Char('y'), Key::Enter][..], &[Key::Pasted("\r".into())], &[Key::Enter, Key::Enter]] {
+            assert_eq!(menu(3, Picks::One).take(keys), Next::Pasted, "{keys:?}");
+        }
+    }
+}

@@ -1,0 +1,104 @@
+//! Questions to a human at a terminal: yes or no, one of a list, some of a list, a line of text.
+//!
+//! Lives here: modes of the terminal, keys, what is drawn. Does not live here: whether somebody can be asked
+//! ([`super::screen::Screen::can_ask`]). The rules, for all of them: Escape leaves everything as it is, at once. What was typed
+//! before the question, and what is pasted, is no answer. Ctrl+C and Ctrl+Z do what they do elsewhere, with the terminal put
+//! back. Nothing is drawn below the last or beyond the last column of the screen.
+
+mod confirm;
+mod drawn;
+mod keys;
+mod line;
+mod menu;
+mod terminal;
+pub mod watch;
+
+use crate::error::{Code, Error, Result};
+
+pub use confirm::confirm;
+pub use line::line;
+pub use menu::{one_of, some_of};
+
+use drawn::Drawn;
+use keys::Key;
+use terminal::{Came, Terminal};
+
+/// How a question goes on after some keys.
+#[derive(Debug, PartialEq, Eq)]
+enum Next<T> {
+    /// It is answered; `None` where the answer is that there is none.
+    Answered(Option<T>),
+    /// It is still asked.
+    Asked,
+    /// What came was pasted, and is no answer.
+    Pasted,
+    /// Ctrl+C.
+    Interrupted,
+    /// Ctrl+Z.
+    Suspended,
+}
+
+/// A question: what is shown, and what keys do to it.
+trait Question {
+    type Answer;
+
+    /// The lines to show, for a screen of this size.
+    fn lines(&self, rows: usize, columns: usize) -> Vec<String>;
+
+    /// What stays on the screen once it is answered.
+    fn answered(&self, answer: Option<&Self::Answer>) -> String;
+
+    /// Keys that came at once.
+    fn take(&mut self, keys: &[Key]) -> Next<Self::Answer>;
+
+    /// Whether the cursor says something here.
+    fn shows_cursor(&self) -> bool {
+        true
+    }
+}
+
+/// Asks until there is an answer.
+fn ask<Q: Question>(mut question: Q) -> Result<Option<Q::Answer>> {
+    let gone = |e: std::io::Error| Error::new(Code::Declined, "there was no answer").because(e);
+    let mut terminal = Terminal::begin().map_err(gone)?;
+    let mut drawn = Drawn::new(question.shows_cursor());
+    let mut note = "";
+    loop {
+        let (rows, columns) = drawn::size();
+        let mut lines = question.lines(rows - usize::from(!note.is_empty()), columns);
+        if !note.is_empty() {
+            lines.insert(0, note.to_owned());
+        }
+        drawn.draw(&lines);
+        let next = match terminal.wait(None).map_err(gone)? {
+            Came::Keys(keys) => question.take(&keys),
+            Came::Redraw => {
+                drawn.forget();
+                Next::Asked
+            }
+            Came::Nothing => Next::Asked,
+        };
+        match next {
+            Next::Asked => note = "",
+            Next::Pasted => {
+                terminal.forget_the_rest().map_err(gone)?;
+                note = "(pasted text is no answer: type it)";
+            }
+            Next::Suspended => {
+                terminal.suspend().map_err(gone)?;
+                drawn.forget();
+            }
+            Next::Interrupted => {
+                drawn.draw(&[question.answered(None)]);
+                drawn.end();
+                drop(terminal);
+                return Err(Error::new(Code::Interrupted, "interrupted at a question, so nothing more was changed"));
+            }
+            Next::Answered(answer) => {
+                drawn.draw(&[question.answered(answer.as_ref())]);
+                drawn.end();
+                return Ok(answer);
+            }
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Waiting while something is watched: `q` ends it, and so does Ctrl+C.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use super::keys::Key;
+use super::terminal::{Came, Terminal};
+
+/// How a wait ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Waited {
+    /// The time is over.
+    Elapsed,
+    /// What is shown has to be drawn again.
+    Redraw,
+    /// `q` or Escape.
+    Quit,
+    /// Ctrl+C.
+    Interrupted,
+}
+
+/// Somebody who watches.
+#[derive(Debug)]
+pub struct Watching {
+    terminal: Option<Terminal>,
+}
+
+impl Watching {
+    /// Keys are read where somebody sits at this terminal, in the foreground; elsewhere nothing is.
+    pub fn begin() -> Self {
+        let sits_there = std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && is_in_foreground();
+        Self { terminal: if sits_there { Terminal::begin().ok() } else { None } }
+    }
+
+    /// What to say of how it ends; nothing where no key is read.
+    pub fn way_out(&self) -> &'static str {
+        if self.terminal.is_some() { "\nq ends this.\n" } else { "" }
+    }
+
+    /// Waits for a key that means something, or for the time to pass.
+    pub fn wait(&mut self, time: Duration) -> Waited {
+        let Some(terminal) = &mut self.terminal else {
+            std::thread::sleep(time);
+            return Waited::Elapsed;
+        };
+        let keys = match terminal.wait(Some(time)) {
+            Ok(Came::Keys(keys)) => keys,
+            Ok(Came::Redraw) => return Waited::Redraw,
+            Ok(Came::Nothing) => return Waited::Elapsed,
+            Err(_) => return Waited::Quit,
+        };
+        for key in keys {
+            match key {
+                Key::Char('q' | 'Q') | Key::Escape | Key::EndOfInput => return Waited::Quit,
+                Key::Interrupt => return Waited::Interrupted,
+                Key::Suspend => {
+                    return if terminal.suspend().is_ok() { Waited::Redraw } else { Waited::Quit };
+                }
+                Key::Char(_) | Key::Enter | Key::Up | Key::Down | Key::PageUp | Key::PageDown | Key::Home | Key::End => {}
+                Key::Backspace | Key::ClearLine | Key::Pasted(_) | Key::Other => {}
+            }
+        }
+        Waited::Elapsed
+    }
+}
+
+/// A job in the background would be stopped for touching the terminal.
+fn is_in_foreground() -> bool {
+    let ours = rustix::process::getpgrp();
+    // A terminal that is not ours to control has no foreground.
+    rustix::termios::tcgetpgrp(rustix::stdio::stdin()).map_or(true, |group| group == ours)
+}

@@ -1,0 +1,117 @@
+//! What a shell offers at a Tab: the ids and names that there are in this repository.
+//!
+//! It takes no lock, and gives up where they cannot be had at once: verbs and options are offered all the same.
+
+use std::sync::mpsc;
+use std::time::Duration;
+
+use clap_complete::CompletionCandidate;
+
+use crate::cli::pages;
+use crate::domain::case::Kind;
+use crate::domain::natural;
+use crate::domain::state::State;
+use crate::env;
+use crate::ops::context::Context;
+use crate::ops::history;
+use crate::ops::placement::Purpose;
+
+/// Whoever presses Tab does not wait longer.
+const PATIENCE: Duration = Duration::from_millis(50);
+/// So many transactions, the newest.
+const NEWEST: usize = 50;
+
+/// What an argument takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Of {
+    /// Cases of every kind.
+    Cases,
+    /// Tasks alone.
+    Tasks,
+    /// Agents.
+    Agents,
+    /// Agents, and the tasks that they work or worked on.
+    AgentsAndTasks,
+    /// Gates that are open.
+    Gates,
+    /// Checkpoints.
+    Checkpoints,
+    /// Transactions that can be taken back.
+    Transactions,
+    /// Verbs of ours.
+    Verbs,
+    /// One of these words.
+    Words(&'static [&'static str]),
+}
+
+/// An id with what it is.
+type Offer = (String, String);
+
+/// All that there are; none where that cannot be known at once.
+pub fn all(of: Of) -> Vec<CompletionCandidate> {
+    let offers = match of {
+        Of::Verbs => verbs(),
+        Of::Words(words) => words.iter().map(|word| ((*word).to_owned(), String::new())).collect(),
+        Of::Cases | Of::Tasks | Of::Agents | Of::AgentsAndTasks | Of::Gates | Of::Checkpoints | Of::Transactions => {
+            at_once(move || of_repository(of))
+        }
+    };
+    let candidate = |(place, (id, what)): (usize, Offer)| {
+        let what = Some(what).filter(|what| !what.is_empty()).map(Into::into);
+        CompletionCandidate::new(id).help(what).display_order(Some(place))
+    };
+    offers.into_iter().enumerate().map(candidate).collect()
+}
+
+/// What `look` finds, if that is soon.
+fn at_once(look: impl FnOnce() -> Option<Vec<Offer>> + Send + 'static) -> Vec<Offer> {
+    let (tell, told) = mpsc::channel();
+    let look = move || drop(tell.send(look()));
+    match std::thread::Builder::new().name("candidates".into()).spawn(look) {
+        Ok(_) => told.recv_timeout(PATIENCE).ok().flatten().unwrap_or_default(),
+        Err(_) => Vec::new(),
+    }
+}
+
+fn of_repository(of: Of) -> Option<Vec<Offer>> {
+    let context = Context::open(&env::current_dir().ok()?, Purpose::Look).ok()?;
+    let state = context.state();
+    let mut offers = match of {
+        Of::Cases => cases(state, |_| true),
+        Of::Tasks => cases(state, |kind| kind == Kind::Task),
+        Of::Agents => agents(state),
+        Of::AgentsAndTasks => [agents(state), cases(state, |kind| kind == Kind::Task)].concat(),
+        Of::Gates => {
+            let open = state.restorable.gates.values().filter(|gate| gate.decision.is_none());
+            open.map(|gate| (gate.id.to_string(), gate.reason.clone())).collect()
+        }
+        Of::Checkpoints => state.record.checkpoints.keys().map(|name| (name.to_string(), String::new())).collect(),
+        Of::Transactions => return transactions(&context),
+        Of::Verbs | Of::Words(_) => Vec::new(),
+    };
+    offers.sort_by(|(one, _), (other, _)| natural::compare(one, other));
+    Some(offers)
+}
+
+fn cases(state: &State, wanted: impl Fn(Kind) -> bool) -> Vec<Offer> {
+    let cases = state.restorable.cases.values().filter(|case| wanted(case.kind));
+    cases.map(|case| (case.id.to_string(), case.title.clone())).collect()
+}
+
+fn agents(state: &State) -> Vec<Offer> {
+    let work = |agent: &crate::domain::agent::Agent| agent.work.as_ref().map_or_else(String::new, |work| work.task.to_string());
+    state.restorable.agents.values().map(|agent| (agent.id.to_string(), work(agent))).collect()
+}
+
+/// Newest first.
+fn transactions(context: &Context) -> Option<Vec<Offer>> {
+    let all = history::transactions(context).ok()?;
+    let undoable = all.iter().rev().filter(|one| one.matters() && one.undoable());
+    Some(undoable.take(NEWEST).map(|one| (one.id.to_string(), one.what.clone())).collect())
+}
+
+fn verbs() -> Vec<Offer> {
+    // One word each: a verb's own verbs would be two.
+    let verbs = pages::verbs().into_iter().filter(|verb| !verb.contains(' '));
+    verbs.map(|verb| (verb, String::new())).collect()
+}

@@ -1,0 +1,107 @@
+//! `git axiom help`, and what `git axiom` alone says.
+
+use std::collections::BTreeSet;
+
+use clap::{Args, Command, CommandFactory};
+
+use crate::cli::arguments::{Cli, Global};
+use crate::cli::pages;
+use crate::cli::screen::Screen;
+use crate::domain::nearest;
+use crate::error::{Code, Error, Exit, Result};
+
+/// Fits a terminal of 80 columns and 24 lines.
+pub const OVERVIEW: &str = "\
+git axiom: the safety net and control room for coding agents in a git repository
+
+  begin     init, task add TITLE, run; demo shows it all in a scratch repository
+  look      status, task, output AGENT, log, events
+  decide    gate, merge TASK, mode, pause, resume, stop AGENT, kill AGENT, quit
+  save      checkpoint create
+  go back   undo, redo, restore, rollback
+  repair    recover
+  set up    config, completions SHELL, man, help
+  agents    signal
+
+  git axiom help           all verbs
+  git axiom help VERB      one of them, with its options; VERB -h does the same
+  git axiom status         what goes on right now
+";
+
+/// Arguments of `help`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The same as VERB -h, for every verb and its verbs, such as 'git axiom help task add'. It needs
+no page of the manual. 'git axiom --help' is git's own, and opens the page that 'git axiom man
+--out FOLDER' has put where man looks.")]
+pub struct Help {
+    /// The verb, such as 'task' or 'task add'; all verbs without it
+    verb: Vec<String>,
+}
+
+/// Prints the help of a verb, or the list of verbs.
+///
+/// # Errors
+/// `INVALID_INPUT` for a verb that does not exist.
+pub fn run(args: &Help, _global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let words: Vec<&str> = args.verb.iter().flat_map(|verb| verb.split_whitespace()).collect();
+    let mut command = Cli::command();
+    command.build();
+    let mut found = command;
+    for (place, word) in words.iter().enumerate() {
+        found = below(&found, word).ok_or_else(|| unknown(&words[..=place]))?;
+    }
+    let text = found.render_help().to_string();
+    screen.answer(&serde_json::json!({ "name": words.join(" "), "text": text }), || text.clone())?;
+    Ok(Exit::Done)
+}
+
+/// What `git axiom` alone answers: it is no command, so a script hears that.
+///
+/// # Errors
+/// `USAGE` where JSON was asked for.
+pub fn overview(screen: &mut Screen) -> Result<Exit> {
+    if screen.wants_json() {
+        return Err(Error::new(Code::Usage, "a verb is missing").hint("git axiom help    lists all verbs"));
+    }
+    screen.write(OVERVIEW.as_bytes())?;
+    Ok(Exit::Usage)
+}
+
+fn below(command: &Command, word: &str) -> Option<Command> {
+    let named = |verb: &&Command| verb.get_name() == word || verb.get_all_aliases().any(|alias| alias == word);
+    command.get_subcommands().filter(|verb| !verb.is_hide_set()).find(named).cloned()
+}
+
+/// The error for a verb that does not exist, with the one that was meant.
+pub(super) fn unknown(words: &[&str]) -> Error {
+    let wanted = words.join(" ");
+    let verbs = pages::verbs();
+    let error = Error::new(Code::InvalidInput, format!("there is no verb '{wanted}'"));
+    let error = match nearest::to(&wanted, verbs.iter().map(String::as_str)) {
+        Some(verb) => error.hint(format!("did you mean '{verb}'?")),
+        None => error,
+    };
+    error.hint("git axiom help    lists all verbs")
+}
+
+/// The verbs that [`OVERVIEW`] names.
+pub fn verbs_of_overview() -> BTreeSet<&'static str> {
+    let verbs = OVERVIEW.lines().skip(2).take_while(|line| !line.is_empty()).filter_map(|line| line.get(12..));
+    verbs.flat_map(|line| line.split([',', ';'])).filter_map(|part| part.split_whitespace().next()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_overview_names_every_verb_and_fits_a_small_terminal() {
+        let command = Cli::command();
+        for verb in command.get_subcommands().filter(|verb| !verb.is_hide_set()) {
+            assert!(verbs_of_overview().contains(verb.get_name()), "{}", verb.get_name());
+        }
+        assert_eq!(verbs_of_overview().len(), command.get_subcommands().filter(|verb| !verb.is_hide_set()).count());
+        assert!(OVERVIEW.lines().count() < 23 && OVERVIEW.lines().all(|line| line.len() <= 80));
+    }
+}

@@ -1,0 +1,63 @@
+//! Times as people are shown them, in the time zone that they live in, which is always said.
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+/// Date and time to the second, without the zone: where a heading says it.
+pub fn local(zone: &TimeZone, at: Timestamp) -> String {
+    let local = zone.to_datetime(at);
+    let mut text = String::with_capacity("2026-01-13 10:00:00".len());
+    let mut push = |sign: &str, number: u32| {
+        text.push_str(sign);
+        text.extend([number / 10 % 10, number % 10].into_iter().filter_map(|digit| char::from_digit(digit, 10)));
+    };
+    // A list has thousands of times: `strftime` reads its format for each.
+    let Ok(year) = u32::try_from(local.year()) else { return local.strftime("%Y-%m-%d %H:%M:%S").to_string() };
+    push("", year / 100);
+    push("", year);
+    let parts = [("-", local.month()), ("-", local.day()), (" ", local.hour()), (":", local.minute()), (":", local.second())];
+    for (sign, part) in parts {
+        push(sign, u32::from(part.unsigned_abs()));
+    }
+    text
+}
+
+/// Date and time to the second, with how far the zone is from UTC, as git writes it.
+pub fn with_zone(zone: &TimeZone, at: Timestamp) -> String {
+    format!("{} {}", local(zone, at), at.to_zoned(zone.clone()).strftime("%z"))
+}
+
+/// The name of a zone; where it has none, how far it is from UTC at that time.
+pub fn zone_name(zone: &TimeZone, at: Timestamp) -> String {
+    match zone.iana_name() {
+        Some(name) => name.to_owned(),
+        None if *zone == TimeZone::UTC => "UTC".to_owned(),
+        None => at.to_zoned(zone.clone()).strftime("%z").to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_written_as_jiff_writes_them() {
+        let east = TimeZone::fixed(jiff::tz::offset(3));
+        for seconds in (-70_000_000_000_i64..200_000_000_000).step_by(987_654_321) {
+            for zone in [&TimeZone::UTC, &east] {
+                let at = Timestamp::new(seconds, 999_000_000).unwrap();
+                let zoned = at.to_zoned(zone.clone());
+                assert_eq!(local(zone, at), zoned.strftime("%Y-%m-%d %H:%M:%S").to_string());
+                assert_eq!(with_zone(zone, at), zoned.strftime("%Y-%m-%d %H:%M:%S %z").to_string());
+            }
+        }
+    }
+
+    #[test]
+    fn a_zone_has_a_name() {
+        let at = Timestamp::UNIX_EPOCH;
+        assert_eq!(zone_name(&TimeZone::UTC, at), "UTC");
+        assert_eq!(zone_name(&TimeZone::fixed(jiff::tz::offset(-3)), at), "-0300");
+        assert_eq!(with_zone(&TimeZone::fixed(jiff::tz::offset(3)), at), "1970-01-01 03:00:00 +0300");
+    }
+}

@@ -1,0 +1,42 @@
+//! Whether a rollback would change anything at all.
+
+use std::path::Path;
+
+use crate::domain::operation::{Operation, WorktreeChange};
+use crate::error::Result;
+use crate::ops::checkpoint::Captured;
+use crate::ops::context::Context;
+use crate::ops::journal;
+
+/// Whether all that the operation would change is as it would be already: files, index, what is beside it, refs and state.
+///
+/// # Errors
+/// `GIT_FAILED`, `CHECKPOINT_DAMAGED`.
+pub(super) fn changes_nothing(ctx: &Context, operation: &Operation, captured: &Captured) -> Result<bool> {
+    // Whatever an operation will ever do more has to be looked at here.
+    let Operation { kind: _, title: _, safety: _, kept: _, advances, refs, branch_configs, stash, .. } = operation;
+    let Operation { worktrees, workspaces, asides, edits, gates, restored, mode, .. } = operation;
+    let no_refs = advances.is_empty() && refs.is_empty() && branch_configs.is_empty() && stash.is_empty();
+    let no_places = workspaces.is_empty() && asides.is_empty();
+    let no_cases = edits.is_empty() && gates.is_empty() && mode.as_ref().is_none_or(|mode| mode.old == mode.new);
+    let same_state = restored.as_deref().is_none_or(|restored| *restored == ctx.state().restorable);
+    if !(no_refs && no_places && no_cases && same_state) {
+        return Ok(false);
+    }
+    for change in worktrees {
+        if !is_as_then(ctx, change, captured)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+fn is_as_then(ctx: &Context, change: &WorktreeChange, captured: &Captured) -> Result<bool> {
+    let WorktreeChange { path, files, index, head, captures } = change;
+    if files.old != files.new || index.old != index.new || head.old != head.new {
+        return Ok(false);
+    }
+    let all = std::iter::once(&captured.main).chain(captured.workspaces.iter().map(|workspace| &workspace.captured));
+    let Some(now) = all.into_iter().find(|one| one.worktree.path() == Path::new(path)) else { return Ok(false) };
+    Ok(journal::extras_of(ctx, captures.new.as_ref())? == now.capture.extras)
+}

@@ -1,0 +1,146 @@
+//! Rules for all that is said, held against the sources: commands that are named exist, numbers agree with their words, and
+//! nothing is shown as only programmers would read it.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+
+use std::path::Path;
+
+use clap::{Command, CommandFactory};
+use git_axiom::cli::arguments::Cli;
+
+/// The sources, without their tests.
+fn sources() -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let files = walkdir::WalkDir::new(root).into_iter().flatten().filter(|entry| entry.file_type().is_file());
+    let text = |entry: walkdir::DirEntry| {
+        let name = entry.path().display().to_string();
+        let text = std::fs::read_to_string(entry.path()).unwrap();
+        (name, text.split("#[cfg(test)]").next().unwrap().to_owned())
+    };
+    files.filter(|entry| !entry.file_name().to_string_lossy().ends_with("tests.rs")).map(text).collect()
+}
+
+/// The lines of code: no comments for programmers.
+fn code(text: &str) -> impl Iterator<Item = &str> {
+    text.lines().filter(|line| !line.trim_start().starts_with("//"))
+}
+
+/// What is wrong with a command that is named, `git axiom` left out: a verb or an option that does not exist.
+fn wrong(grammar: &Command, named: &str) -> Option<String> {
+    let mut at = grammar;
+    for (place, word) in named.split_whitespace().enumerate() {
+        // What follows is a program of the user's.
+        if word == "--" {
+            return None;
+        }
+        if let Some(option) = word.strip_prefix("--") {
+            let name = option.split(['=', ',', '.', '|', ']']).next().unwrap_or_default();
+            let known = |command: &Command| command.get_arguments().any(|argument| argument.get_long() == Some(name));
+            if !(known(at) || known(grammar) || matches!(name, "help" | "version")) {
+                return Some(format!("--{name}"));
+            }
+        } else if let Some(verb) = at.find_subcommand(word.trim_end_matches([',', '.', ';', ':'])) {
+            at = verb;
+        } else if place == 0 && word.starts_with(|c: char| c.is_ascii_lowercase()) {
+            return Some(word.to_owned());
+        } else if place == 0 {
+            // The verb is put in later.
+            return None;
+        }
+    }
+    None
+}
+
+#[test]
+fn every_command_that_is_named_exists() {
+    let mut grammar = Cli::command();
+    grammar.build();
+    let mut found = 0;
+    for (file, text) in sources() {
+        let text = code(&text).collect::<Vec<_>>().join(" ").replace("\\n", " ").replace("\\ ", " ");
+        // In quotes, or as a hint of its own, which an explanation may follow.
+        let quoted = text.split("'git axiom ").skip(1).map(|rest| rest.split('\'').next().unwrap());
+        let own = |marker: &'static str| {
+            text.split(marker)
+                .skip(1)
+                .map(|rest| rest.split("    ").next().unwrap().split('"').next().unwrap())
+                .collect::<Vec<_>>()
+        };
+        for named in quoted.chain(own("hint(\"git axiom ")).chain(own("hint(format!(\"git axiom ")) {
+            found += 1;
+            assert_eq!(wrong(&grammar, named), None, "{file}: git axiom {named}");
+        }
+    }
+    assert!(found > 100, "{found}");
+}
+
+/// `1 agents` was shown: numbers go through `domain::plural`.
+#[test]
+fn numbers_agree_with_their_words() {
+    let things = [
+        "agent",
+        "branche",
+        "capture",
+        "case",
+        "checkpoint",
+        "commit",
+        "day",
+        "event",
+        "file",
+        "gate",
+        "line",
+        "object",
+        "page",
+        "path",
+        "processe",
+        "question",
+        "signal",
+        "task",
+        "thing",
+        "tool",
+        "transaction",
+        "workspace",
+        "worktree",
+    ];
+    let mut wrong = Vec::new();
+    for (file, text) in sources().iter().filter(|(file, _)| !file.contains("/demo/")) {
+        for line in code(text) {
+            for thing in things {
+                for end in ["s ", "s\"", "s,", "s.", "s:", "s\\n", "s)"] {
+                    let word = format!("}} {thing}{end}");
+                    // A limit has a name in capitals, and is never one.
+                    let of_number = |(before, _): &(&str, &str)| !before.ends_with(|c: char| c.is_ascii_uppercase() || c == '_');
+                    if line.split_once(&word).filter(of_number).is_some() {
+                        wrong.push(format!("{file}: {line}"));
+                    }
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+/// `LeftoversEnded { ended: [] }` was shown: what people read is made for them. A character in quotes reads the same.
+#[test]
+fn nothing_is_shown_as_programmers_see_it() {
+    for (file, text) in sources().iter().filter(|(file, _)| !file.contains("/demo/")) {
+        for line in code(text).filter(|line| !line.contains("the character {c:?}") && !line.contains("assert")) {
+            assert!(!line.contains(":?}"), "{file}: {line}");
+        }
+    }
+}
+
+#[test]
+fn every_question_can_be_answered_by_y_on_the_command_line() {
+    fn check(command: &Command, found: &mut usize) {
+        for argument in command.get_arguments().filter(|argument| argument.get_long() == Some("yes")) {
+            assert_eq!(argument.get_short(), Some('y'), "{}", command.get_name());
+            *found += 1;
+        }
+        command.get_subcommands().for_each(|verb| check(verb, found));
+    }
+    let mut grammar = Cli::command();
+    grammar.build();
+    let mut found = 0;
+    check(&grammar, &mut found);
+    assert!(found >= 9, "{found}");
+}
