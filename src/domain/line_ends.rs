@@ -3,10 +3,14 @@
 //!
 //! Keywords, encodings and filters are not here: what those make of a file only git can tell, by doing it.
 
+use serde::{Deserialize, Serialize};
+
 /// What `core.autocrlf` says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub enum AutoCrlf {
     /// Files without attributes are left alone.
+    #[default]
     False,
     /// Carriage returns are taken away, and never put in.
     Input,
@@ -15,7 +19,8 @@ pub enum AutoCrlf {
 }
 
 /// What the configuration says of line ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
 pub struct Settings {
     /// `core.autocrlf`.
     pub autocrlf: AutoCrlf,
@@ -104,6 +109,21 @@ impl Settings {
         Self { autocrlf, eol_is_crlf: eol.is_some_and(|eol| eol.eq_ignore_ascii_case("crlf")) }
     }
 
+    /// As values of `core.autocrlf` and `core.eol`.
+    pub fn values(self) -> (&'static str, &'static str) {
+        let autocrlf = match self.autocrlf {
+            AutoCrlf::False => "false",
+            AutoCrlf::Input => "input",
+            AutoCrlf::True => "true",
+        };
+        (autocrlf, if self.eol_is_crlf { "crlf" } else { "lf" })
+    }
+
+    /// Whether nothing is set.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// What ends a line where only "text" is said.
     fn out(self) -> Out {
         match (self.autocrlf, self.eol_is_crlf) {
@@ -188,13 +208,21 @@ impl LineEnds {
     /// Whether `git add` refuses a file where `core.safecrlf` is true: a checkout would not bring back one of the two kinds
     /// of line ends.
     pub fn is_refused(self, content: &[u8], index: Option<&[u8]>) -> bool {
-        if self == Self::AsIs || content.is_empty() {
-            return false;
-        }
         let was = Stats::of(content);
-        let stored = self.stored(content, index);
-        let out = self.checked_out(stored.as_deref().unwrap_or(content)).or(stored);
-        let will_be = Stats::of(out.as_deref().unwrap_or(content));
+        let kept = match self {
+            Self::AsIs => return false,
+            Self::Text(_) => false,
+            Self::Auto(_) if was.is_binary() => return false,
+            Self::Auto(_) => index.is_some_and(keeps_returns),
+        };
+        // git counts what would become of them, and looks at no bytes.
+        let mut will_be = was;
+        if !kept {
+            will_be.lone_lf += std::mem::take(&mut will_be.crlf);
+        }
+        if self.puts_in(&will_be) {
+            will_be.crlf += std::mem::take(&mut will_be.lone_lf);
+        }
         (was.crlf > 0 && will_be.crlf == 0) || (was.lone_lf > 0 && will_be.lone_lf == 0)
     }
 

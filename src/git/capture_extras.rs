@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use walkdir::WalkDir;
 
+use crate::domain::line_ends::Settings;
 use crate::domain::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 use crate::files;
@@ -73,10 +74,13 @@ pub struct CaptureExtras {
     /// The bytes of files that git would not give back as they were, ordered by path.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub raw: Vec<RawFile>,
+    /// What the configuration said of line ends: by that the files of the tree have the bytes that they had.
+    #[serde(skip_serializing_if = "Settings::is_default")]
+    pub line_ends: Settings,
 }
 
 impl CaptureExtras {
-    /// Reads the operation in progress into blobs.
+    /// Reads the operation in progress into blobs, and what the configuration says.
     ///
     /// # Errors
     /// `IO_FAILED`, `TOO_LARGE`, `GIT_FAILED`.
@@ -108,7 +112,7 @@ impl CaptureExtras {
                 operation.push(one);
             }
         }
-        Ok(Self { index, operation, ..Self::default() })
+        Ok(Self { index, operation, line_ends: r.line_end_settings(worktree)?, ..Self::default() })
     }
 
     /// Whether there is nothing to say.

@@ -62,14 +62,28 @@ impl Repository {
         Ok(all)
     }
 
-    fn line_end_settings(&self, worktree: &Worktree) -> Result<Settings> {
+    /// What the configuration says of line ends in a worktree.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub(super) fn line_end_settings(&self, worktree: &Worktree) -> Result<Settings> {
+        if !self.caller_configures() {
+            let gix = self.gix()?;
+            let config = gix.config_snapshot();
+            if !config.boolean("extensions.worktreeConfig").unwrap_or(false) {
+                let value = |key: &str| {
+                    let text = config.string(key).map(|value| value.to_string());
+                    // A key without a value is true.
+                    text.or_else(|| config.boolean(key).map(|value| value.to_string()))
+                };
+                return Ok(Settings::of(value("core.autocrlf").as_deref(), value("core.eol").as_deref()));
+            }
+        }
         let git = self.git_in(worktree).args(["config", "--null", "--get-regexp", r"^core\.(autocrlf|eol)$"]);
         // Exit code 1 says that none is set.
-        let output = git.run()?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let text = String::from_utf8_lossy(&git.run()?.stdout).into_owned();
         let (mut autocrlf, mut eol) = (None, None);
         for entry in text.split_terminator('\0') {
-            // A key without a value is true.
             match entry.split_once('\n').unwrap_or((entry, "true")) {
                 ("core.autocrlf", value) => autocrlf = Some(value),
                 ("core.eol", value) => eol = Some(value),

@@ -77,7 +77,7 @@ impl Repository {
         let converted = hash_here(self, worktree, &all).ok();
         let mut raw = Vec::new();
         for ((place, path), held_as) in kept.into_iter().enumerate().zip(wanted) {
-            let converted = converted.as_ref().and_then(|hashes| hashes.get(place));
+            let converted = converted.as_ref().and_then(|hashes| hashes.get(place)?.as_ref());
             match (held_as, ids.get(place)) {
                 (Some(held_as), Some(oid)) if converted == Some(&held_as) => {
                     raw.push(RawFile { path, held_as, oid: oid.clone() });
@@ -178,7 +178,10 @@ impl Repository {
     }
 
     /// The blobs of paths in an index of our own, in their order.
-    fn blobs(&self, worktree: &Worktree, index: &Path, paths: &[RepoPath]) -> Result<Vec<Option<Oid>>> {
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub(super) fn blobs(&self, worktree: &Worktree, index: &Path, paths: &[RepoPath]) -> Result<Vec<Option<Oid>>> {
         let git = self.git_in(worktree).index(index).arg("--literal-pathspecs").args(["ls-files", "-s", "-z", "--"]);
         // More than a few are no arguments: then the whole index is listed.
         let named = if paths.len() <= FEW { paths } else { &[] };

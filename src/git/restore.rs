@@ -27,7 +27,7 @@ use super::raw_files::wanted_bytes;
 use super::repository::Repository;
 use super::restore_moves::Work;
 use super::restore_plan::{Now, Step, decide};
-use super::staging::{Staged, hash_files, hash_here};
+use super::staging::{Had, Staged, are_as_they_were, hash_files, hash_here};
 use super::worktree_list::Worktree;
 
 /// The largest symbolic link's text that is compared.
@@ -60,6 +60,22 @@ pub struct Restore<'a> {
     pub attempt: Attempt,
     /// What the captures say beside the two trees; `None` where the trees say it all.
     pub beside: Option<Change<&'a CaptureExtras>>,
+}
+
+impl<'a> Restore<'a> {
+    /// What the files have now.
+    pub(super) fn had(&self) -> Had<'a> {
+        had(self.from, self.beside.map(|beside| beside.old))
+    }
+
+    /// What they shall have.
+    pub(super) fn will_have(&self) -> Had<'a> {
+        had(self.to, self.beside.map(|beside| beside.new))
+    }
+}
+
+fn had<'a>(tree: &'a Oid, beside: Option<&'a CaptureExtras>) -> Had<'a> {
+    Had { tree, raw: beside.map_or(&[], |beside| &beside.raw), line_ends: beside.map(|beside| beside.line_ends) }
 }
 
 /// Something outside the captures that was in the way and is in the trash now.
@@ -261,9 +277,9 @@ impl Repository {
     /// `GIT_FAILED`, `DISK_FULL`, `IO_FAILED`.
     pub(super) fn write_staged(&self, restore: &Restore<'_>, changes: &[TreeChange], parent: &Path) -> Result<Staged> {
         let changes = without_submodules(changes, &mut Vec::new());
-        let raw = restore.beside.map_or_else(Vec::new, |beside| wanted_bytes(&beside.new.raw, &changes));
+        let raw = wanted_bytes(restore.will_have().raw, &changes);
         let wanted: Vec<RepoPath> = changes.iter().filter(|c| c.new.is_some()).map(|c| c.path.clone()).collect();
-        Staged::write(self, restore.worktree, restore.to, &wanted, (parent, &raw))
+        Staged::write(self, restore.worktree, Had { raw: &raw, ..restore.will_have() }, &wanted, parent)
     }
 
     fn all_known(&self, modes: &[Permissions]) -> Result<BTreeMap<RepoPath, Known>> {
@@ -313,14 +329,21 @@ impl Repository {
     /// Whether the regular files at the paths of changes are what is old there.
     fn are_old(&self, restore: &Restore<'_>, changes: &[&TreeChange]) -> Result<Vec<bool>> {
         let paths: Vec<&RepoPath> = changes.iter().map(|change| &change.path).collect();
-        let is = |change: &TreeChange, hash: &Oid| change.old.as_ref().is_some_and(|old| old.oid == *hash);
+        let is = |change: &TreeChange, hash: Option<&Oid>| change.old.as_ref().is_some_and(|old| Some(&old.oid) == hash);
         let hashes = hash_files(self, restore.worktree, restore.from, &paths)?;
-        let mut olds: Vec<bool> = changes.iter().zip(&hashes).map(|(change, hash)| is(change, hash)).collect();
+        let mut olds: Vec<bool> = changes.iter().zip(&hashes).map(|(change, hash)| is(change, Some(hash))).collect();
+        let others = |olds: &[bool]| (0..olds.len()).filter(|place| !olds[*place]).collect::<Vec<usize>>();
         // What the capture went by may be in no tree.
-        let others: Vec<usize> = (0..olds.len()).filter(|place| !olds[*place]).collect();
-        let paths: Vec<&RepoPath> = others.iter().map(|place| paths[*place]).collect();
-        for (place, hash) in others.into_iter().zip(hash_here(self, restore.worktree, &paths)?) {
-            olds[place] = is(changes[place], &hash);
+        let left = others(&olds);
+        let paths: Vec<&RepoPath> = left.iter().map(|place| paths[*place]).collect();
+        for (place, hash) in left.into_iter().zip(hash_here(self, restore.worktree, &paths)?) {
+            olds[place] = is(changes[place], hash.as_ref());
+        }
+        // Or in no configuration any more.
+        let left = others(&olds);
+        let reversed: Vec<TreeChange> = left.iter().map(|place| changes[*place].clone().reversed()).collect();
+        for (place, same) in left.into_iter().zip(are_as_they_were(self, restore.worktree, restore.had(), &reversed)?) {
+            olds[place] = same;
         }
         Ok(olds)
     }

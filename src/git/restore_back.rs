@@ -6,6 +6,7 @@ use std::fs::Metadata;
 use crate::domain::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 
+use super::capture_extras::CaptureExtras;
 use super::history::{FileId, TreeChange};
 use super::objects::SYMLINK;
 use super::place::{Found, Stamp, Trash, look};
@@ -13,7 +14,7 @@ use super::raw_files::{RAW_LIMIT, RawFile, wanted_bytes};
 use super::repository::Repository;
 use super::restore::{Attempt, LINK_LIMIT, Planned, Restore, executable, wanted_folders};
 use super::restore_plan::{Now, Step, decide_back};
-use super::staging::{hash_files, hash_here};
+use super::staging::{Had, are_as_they_were, hash_files, hash_here};
 use super::worktree_list::Worktree;
 
 /// The execute bit of a mode.
@@ -21,7 +22,7 @@ const EXECUTE: u32 = 0o100;
 
 /// Whether hashing failed because of one file: one that came and went, or one whose filter fails.
 fn may_be_one_file(error: &Error) -> bool {
-    matches!(error.code(), Code::GitFailed | Code::ChangedMeanwhile)
+    matches!(error.code(), Code::GitFailed | Code::ChangedMeanwhile | Code::FileUnreadable)
 }
 
 /// How files are hashed.
@@ -86,6 +87,24 @@ impl Repository {
         let plan = self.look_back(&restore, changes, &Trash::unopened(&trash), Telling::Together)?;
         let there = changes.iter().zip(plan).filter(|(change, planned)| change.new.is_none() && planned.step == Step::Remove);
         Ok(there.map(|(change, _)| change.clone().reversed()).collect())
+    }
+
+    /// Those changed files that are on disk, byte for byte, what a tree had when it was captured, whatever git would make of
+    /// them now; where the mode changed, nothing is.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `IO_FAILED`, `DISK_FULL`.
+    pub fn as_they_were(
+        &self,
+        worktree: &Worktree,
+        (tree, extras): (&Oid, &CaptureExtras),
+        since: Vec<TreeChange>,
+    ) -> Result<BTreeSet<RepoPath>> {
+        let same_mode = |change: &TreeChange| change.old.as_ref().zip(change.new.as_ref()).is_some_and(|(a, b)| a.mode == b.mode);
+        let were: Vec<TreeChange> = since.into_iter().filter(same_mode).map(TreeChange::reversed).collect();
+        let had = Had { tree, raw: &extras.raw, line_ends: Some(extras.line_ends) };
+        let same = are_as_they_were(self, worktree, had, &were)?;
+        Ok(were.into_iter().zip(same).filter_map(|(change, same)| same.then_some(change.path)).collect())
     }
 
     /// The files that only the second of two trees has, and that are on disk just as it says: the first cannot name them
@@ -202,12 +221,27 @@ impl Repository {
         let paths: Vec<&RepoPath> = files.iter().map(|(change, _)| &change.path).collect();
         let as_new = hash_files(self, restore.worktree, restore.to, &paths)?;
         let as_old = hash_files(self, restore.worktree, restore.from, &paths)?;
-        let mut told = self.told(files, &as_new, &as_old);
+        let known = |hashes: Vec<Oid>| hashes.into_iter().map(Some).collect::<Vec<_>>();
+        let mut told = self.told(files, &known(as_new), &known(as_old));
+        let others = |told: &[Now]| (0..told.len()).filter(|place| told[*place] == Now::Other).collect::<Vec<usize>>();
         // What the captures went by may be in no tree.
-        let others: Vec<usize> = (0..told.len()).filter(|place| told[*place] == Now::Other).collect();
-        let here = hash_here(self, restore.worktree, &others.iter().map(|place| paths[*place]).collect::<Vec<_>>())?;
-        let again: Vec<(&TreeChange, bool)> = others.iter().map(|place| files[*place]).collect();
-        for (place, now) in others.into_iter().zip(self.told(&again, &here, &here)) {
+        let left = others(&told);
+        let here = hash_here(self, restore.worktree, &left.iter().map(|place| paths[*place]).collect::<Vec<_>>())?;
+        let again: Vec<(&TreeChange, bool)> = left.iter().map(|place| files[*place]).collect();
+        for (place, now) in left.into_iter().zip(self.told(&again, &here, &here)) {
+            told[place] = now;
+        }
+        // Or in no configuration any more.
+        let left = others(&told);
+        let again: Vec<(&TreeChange, bool)> = left.iter().map(|place| files[*place]).collect();
+        let changes: Vec<TreeChange> = again.iter().map(|(change, _)| (*change).clone()).collect();
+        let reversed: Vec<TreeChange> = changes.iter().map(|change| change.clone().reversed()).collect();
+        let blob = |(same, change): (bool, &TreeChange)| change.new.as_ref().filter(|_| same).map(|file| file.oid.clone());
+        let new = are_as_they_were(self, restore.worktree, restore.will_have(), &changes)?;
+        let new: Vec<Option<Oid>> = new.into_iter().zip(&changes).map(blob).collect();
+        let old = are_as_they_were(self, restore.worktree, restore.had(), &reversed)?;
+        let old: Vec<Option<Oid>> = old.into_iter().zip(&reversed).map(blob).collect();
+        for (place, now) in left.into_iter().zip(self.told(&again, &new, &old)) {
             told[place] = now;
         }
         Ok(told)
@@ -221,16 +255,17 @@ impl Repository {
         }
     }
 
-    fn told(&self, files: &[(&TreeChange, bool)], as_new: &[Oid], as_old: &[Oid]) -> Vec<Now> {
+    fn told(&self, files: &[(&TreeChange, bool)], as_new: &[Option<Oid>], as_old: &[Option<Oid>]) -> Vec<Now> {
         let keeps = self.keeps();
         let told = files.iter().zip(as_new).zip(as_old).map(|(((change, executes), as_new), as_old)| {
             let regular = |file: &&FileId| file.mode != SYMLINK || !keeps.links;
             let (old, new) = (change.old.as_ref().filter(regular), change.new.as_ref().filter(regular));
             let mode_tells = keeps.modes && old.zip(new).is_some_and(|(old, new)| old.oid == new.oid);
-            let is_new = new.is_some_and(|new| new.oid == *as_new && (!mode_tells || (new.mode & EXECUTE != 0) == *executes));
+            let is_new = new
+                .is_some_and(|new| Some(&new.oid) == as_new.as_ref() && (!mode_tells || (new.mode & EXECUTE != 0) == *executes));
             if is_new {
                 Now::New
-            } else if old.is_some_and(|old| old.oid == *as_old) {
+            } else if old.is_some_and(|old| Some(&old.oid) == as_old.as_ref()) {
                 Now::Old
             } else {
                 Now::Other

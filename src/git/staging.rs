@@ -2,14 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::domain::line_ends::Settings;
 use crate::domain::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 use crate::files;
 
+use super::changed_paths::ChangedPaths;
 use super::durability::sync_file_system;
-use super::index_file::{in_folder, nul_list};
+use super::history::TreeChange;
+use super::index_file::{copy_index, in_folder, index_facts, mark, nul_list};
 use super::program::Git;
-use super::raw_files::{RAW_LIMIT, RawFile};
+use super::raw_files::{RAW_LIMIT, RawFile, wanted_bytes};
 use super::repository::Repository;
 use super::restore::executable;
 use super::worktree_list::Worktree;
@@ -20,25 +23,31 @@ pub struct Staged {
     folder: files::OwnFolder,
 }
 
+/// What the files of a tree had, beside what the tree says.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Had<'a> {
+    /// The tree.
+    pub tree: &'a Oid,
+    /// Those of which the bytes were kept, ordered by path.
+    pub raw: &'a [RawFile],
+    /// What the configuration said of line ends; `None`: what it says now.
+    pub line_ends: Option<Settings>,
+}
+
 impl Staged {
-    /// Writes `paths` of `tree` into a fresh folder below `parent`: with filters, modes and links, as a checkout would,
-    /// by the attributes of that tree; those of which the bytes were kept, ordered by path, with these.
+    /// Writes `paths` of a tree into a fresh folder below `parent`, with the bytes that they had: with filters, modes and
+    /// links, as a checkout would, by the attributes of that tree; those of which the bytes were kept with these.
     ///
     /// # Errors
     /// `DISK_FULL`, `GIT_FAILED` (a failing filter), `IO_FAILED`.
-    pub(super) fn write(
-        r: &Repository,
-        worktree: &Worktree,
-        tree: &Oid,
-        paths: &[RepoPath],
-        at: (&Path, &[RawFile]),
-    ) -> Result<Self> {
-        let (parent, raw) = at;
+    pub(super) fn write(r: &Repository, worktree: &Worktree, had: Had<'_>, paths: &[RepoPath], parent: &Path) -> Result<Self> {
+        let Had { tree, raw, line_ends } = had;
         let staged = Self { folder: files::OwnFolder::make_in(parent, ".staged-")? };
         if paths.is_empty() {
             return Ok(staged);
         }
-        if raw.is_empty() && r.write_plain(tree, paths, staged.folder.path())? {
+        let as_they_are = line_ends.is_none_or(|line_ends| line_ends.is_default());
+        if raw.is_empty() && as_they_are && r.write_plain(tree, paths, staged.folder.path())? {
             sync_file_system(staged.folder.path())?;
             return Ok(staged);
         }
@@ -46,7 +55,13 @@ impl Staged {
         let index = in_folder(&scratch, "index");
         // An empty worktree: attributes come from the index, which is the tree's.
         let here = worktree.with_files_in(staged.folder.path());
-        let git = |args: &[&str]| r.git_in(&here).index(&index).config("core.sparseCheckout=false").args(args);
+        let git = |args: &[&str]| {
+            let git = r.git_in(&here).index(&index).config("core.sparseCheckout=false").args(args);
+            match line_ends.map(Settings::values) {
+                Some((autocrlf, eol)) => git.config(format!("core.autocrlf={autocrlf}")).config(format!("core.eol={eol}")),
+                None => git,
+            }
+        };
         git(&["read-tree", tree.as_str()]).run_ok()?;
         git(&["checkout-index", "-f", "-q", "-z", "--stdin"]).stdin(nul_list(paths)).run_ok()?;
         for path in paths {
@@ -102,13 +117,50 @@ pub(super) fn hash_files(r: &Repository, worktree: &Worktree, tree: &Oid, paths:
     hashes(r.git_in(worktree).env("GIT_ATTR_SOURCE", tree.as_str()), paths)
 }
 
-/// As [`hash_files`], by the attributes that are in force in the worktree: those too that no tree has, because git ignores
-/// their file.
+/// As [`hash_files`], by everything that counts in the worktree, as a capture would see it now: attributes that no tree has,
+/// because git ignores their file, and what the index has, which decides over line ends. `None` of what git takes into no
+/// tree, or is gone.
 ///
 /// # Errors
-/// As [`hash_files`].
-pub(super) fn hash_here(r: &Repository, worktree: &Worktree, paths: &[&RepoPath]) -> Result<Vec<Oid>> {
-    if paths.is_empty() { Ok(Vec::new()) } else { hashes(r.git_in(worktree), paths) }
+/// `GIT_FAILED` and `FILE_UNREADABLE`, where a filter failed for example; `IO_FAILED`, `DISK_FULL`.
+pub(super) fn hash_here(r: &Repository, worktree: &Worktree, paths: &[&RepoPath]) -> Result<Vec<Option<Oid>>> {
+    if paths.is_empty() {
+        return Ok(Vec::new());
+    }
+    let scratch = r.scratch_folder()?;
+    let index = in_folder(&scratch, "index");
+    copy_index(&worktree.index_file(), &index)?;
+    let facts = index_facts(r, worktree, &index)?;
+    let these = |marked: Vec<RepoPath>| marked.into_iter().filter(|path| paths.contains(&path)).collect::<Vec<_>>();
+    mark(r, worktree, &index, "--no-assume-unchanged", &these(facts.assume_unchanged))?;
+    mark(r, worktree, &index, "--no-skip-worktree", &these(facts.skip_worktree))?;
+    let paths: Vec<RepoPath> = paths.iter().map(|path| (*path).clone()).collect();
+    ChangedPaths::sort(worktree, paths.clone())?.stage(r, worktree, Some(&index))?;
+    r.blobs(worktree, &index, &paths)
+}
+
+/// Whether regular files of a worktree are, byte for byte, what files of a tree were when it was captured.
+///
+/// # Errors
+/// `DISK_FULL`. What cannot be written for comparing is taken for another.
+pub(super) fn are_as_they_were(r: &Repository, worktree: &Worktree, had: Had<'_>, changes: &[TreeChange]) -> Result<Vec<bool>> {
+    let is_file = |change: &&TreeChange| change.new.as_ref().is_some_and(|new| new.mode & 0o170_000 == 0o100_000);
+    let paths: Vec<RepoPath> = changes.iter().filter(is_file).map(|change| change.path.clone()).collect();
+    if paths.is_empty() {
+        return Ok(vec![false; changes.len()]);
+    }
+    let raw = wanted_bytes(had.raw, changes);
+    let scratch = r.scratch_folder()?;
+    let staged = match Staged::write(r, worktree, Had { raw: &raw, ..had }, &paths, scratch.path()) {
+        Err(error) if !error.passes() => return Ok(vec![false; changes.len()]),
+        staged => staged?,
+    };
+    let same = |change: &TreeChange| {
+        let place = worktree.path().join(change.path.to_path());
+        let are_files = [&place, &staged.place(&change.path)].iter().all(|at| at.symlink_metadata().is_ok_and(|m| m.is_file()));
+        are_files && files::same_bytes(&place, &staged.place(&change.path)).unwrap_or(false)
+    };
+    Ok(changes.iter().map(same).collect())
 }
 
 fn hashes(git: Git<'_>, paths: &[&RepoPath]) -> Result<Vec<Oid>> {

@@ -8,7 +8,7 @@ mod preview;
 mod since;
 mod standing;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::domain::checkpoint::Trigger;
@@ -218,8 +218,11 @@ fn rebased(ctx: &Context, transaction: &Transaction, change: &WorktreeChange, ca
     let beside = beside(ctx, change, worktree, now)?;
     let tree = with_hidden(ctx, worktree, change, &now.tree)?;
     stays_untouched(ctx, change, &tree, &beside)?;
-    let files = onto(ctx, &change.files, &tree)?;
-    let index = onto(ctx, &change.index, &now.index_tree)?;
+    let files = onto(ctx, &change.files, &tree, |since| {
+        let left = extras_of(ctx, change.captures.old.as_ref())?;
+        ctx.repo.as_they_were(worktree, (&change.files.old, &left), since)
+    })?;
+    let index = onto(ctx, &change.index, &now.index_tree, |_| Ok(BTreeSet::new()))?;
     let changes = ctx.repo.diff_trees(&tree, &files)?;
     let (files, _) = with_own_submodules(ctx, Path::new(&change.path), files, &changes)?;
     if !extras_of(ctx, change.captures.old.as_ref())?.has_operation_of(&now.extras) {
@@ -298,21 +301,31 @@ fn capture_of<'c>(captured: &'c Captured, path: &str) -> Option<Now<'c>> {
     Some((worktree, capture, Some(workspace.state.capture.clone())))
 }
 
-/// The tree `now` with the difference of `change` applied.
+/// The tree `now` with the difference of `change` applied. What differs from `change.old` is given to `untouched`, which
+/// returns the paths that are what they were all the same.
 ///
 /// # Errors
 /// `CHANGED_MEANWHILE` where `now` has other content than `change.old` at a path that differs.
-fn onto(ctx: &Context, change: &Change<Oid>, now: &Oid) -> Result<Oid> {
+fn onto(
+    ctx: &Context,
+    change: &Change<Oid>,
+    now: &Oid,
+    untouched: impl FnOnce(Vec<TreeChange>) -> Result<BTreeSet<RepoPath>>,
+) -> Result<Oid> {
     if change.old == *now {
         return Ok(change.new.clone());
     }
     let wanted = ctx.repo.diff_trees(&change.old, &change.new)?;
     let paths: BTreeSet<&RepoPath> = wanted.iter().map(|change| &change.path).collect();
-    let since: BTreeMap<RepoPath, TreeChange> =
-        ctx.repo.diff_trees(&change.old, now)?.into_iter().map(|change| (change.path.clone(), change)).collect();
-    let conflicts: Vec<String> = since.keys().filter(|path| paths.contains(path)).map(ToString::to_string).collect();
+    let mut since = ctx.repo.diff_trees(&change.old, now)?;
+    since.retain(|since| paths.contains(&since.path));
+    let mut conflicts: BTreeSet<RepoPath> = since.iter().map(|since| since.path.clone()).collect();
     if !conflicts.is_empty() {
-        return Err(changed(&conflicts));
+        let untouched = untouched(since)?;
+        conflicts.retain(|path| !untouched.contains(path));
+    }
+    if !conflicts.is_empty() {
+        return Err(changed(&conflicts.iter().map(ToString::to_string).collect::<Vec<_>>()));
     }
     ctx.repo.graft(now, &wanted)
 }

@@ -6,6 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
+use crate::domain::line_ends::{Eol, LineEnds, Text};
 use crate::domain::names::RepoPath;
 use crate::error::{Error, Result};
 use crate::files;
@@ -154,10 +155,10 @@ impl Reading<'_> {
         let config = gix.config_snapshot();
         let Some(mut files) = self.repository.attribute_files() else { return Ok(None) };
         files.extend(attributes.iter().map(|path| self.worktree.path().join(path.to_path())));
-        let autocrlf = config.string("core.autocrlf").filter(|value| value.as_slice() != b"false");
-        let mut adds = autocrlf.as_ref().is_some_and(|value| value.as_slice() != b"input")
-            || config.string("core.eol").is_some_and(|value| value.eq_ignore_ascii_case(b"crlf"));
-        let mut conversion = if autocrlf.is_some() { Conversion::Inwards } else { Conversion::None };
+        let settings = self.repository.line_end_settings(self.worktree)?;
+        let configured = LineEnds::of((Text::Unspecified, Text::Unspecified, Eol::Unspecified), settings);
+        let mut adds = configured.may_put_in() || settings.eol_is_crlf;
+        let mut conversion = if configured == LineEnds::AsIs { Conversion::None } else { Conversion::Inwards };
         for file in files {
             let Some(text) = files::read_optional(&file, ATTRIBUTES).ok() else { return Ok(None) };
             let Some(text) = text.filter(|text| !text.trim_ascii().is_empty()) else { continue };

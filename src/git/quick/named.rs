@@ -132,6 +132,9 @@ impl Repository {
         let tree = if edits.is_empty() { Some(index_tree.clone()) } else { index.tree(self, &edits)? };
         let Some(tree) = tree else { return Ok(None) };
         let mut extras = CaptureExtras::read(self, worktree, Default::default())?;
+        if extras.line_ends != then.extras.line_ends {
+            return Ok(None);
+        }
         extras.raw = together(then.extras.raw, &looked_at, raw, |raw| &raw.path);
         let fresh = usual.unusual_ones(self, worktree.path(), there.iter().chain(&narrow))?;
         let differing = edits.iter().filter(|edit| edit.new.is_some()).map(|edit| &edit.path);

@@ -101,6 +101,8 @@ fn wanted(ctx: &Context, now: &WorktreeCapture, then: &Then<'_>) -> Result<Wante
     let extras = CaptureExtras {
         raw: together(now.extras.raw.clone(), only, raw, |raw| &raw.path),
         modes: together(now.extras.modes.clone(), only, modes, |modes| &modes.path),
+        // What is written is theirs.
+        line_ends: extras.line_ends,
         ..now.extras.clone()
     };
     Ok(Wanted { held, index: now.index_tree.clone(), changes, extras })
