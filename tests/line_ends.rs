@@ -225,12 +225,12 @@ fn checked_out_as_git_does(git: &Git, blobs: &[String], (autocrlf, eol): (Option
     let _ = std::fs::remove_file(git.path(".git/index"));
     git.run(&["update-index", "--index-info"], lines.as_bytes());
     git.run(&["checkout-index", "-a", "-f", "-q", &format!("--prefix={}/", folder.path().display())], b"");
-    for attributes in 0..ATTRIBUTES.len() {
+    for (attributes, (words, _)) in ATTRIBUTES.iter().enumerate() {
         for (number, content) in CONTENTS.iter().enumerate() {
             let line_ends = rule(attributes, settings);
             let ours = line_ends.checked_out(content).unwrap_or_else(|| content.to_vec());
             let gits = std::fs::read(folder.path().join(format!("a{attributes}/c{number}"))).unwrap();
-            assert_eq!(gits, ours, "{autocrlf:?} {eol:?} {} {content:?} {line_ends:?}", ATTRIBUTES[attributes].0);
+            assert_eq!(gits, ours, "{autocrlf:?} {eol:?} {words} {content:?} {line_ends:?}");
         }
     }
 }
