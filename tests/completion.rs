@@ -86,6 +86,31 @@ fn bash_completes_verbs_options_and_ids() {
     }
 }
 
+/// What waits and who works is offered, and named where it was mistyped.
+#[test]
+fn agents_and_gates_are_offered_and_understood() {
+    let scratch = Scratch::new();
+    scratch.open_task("t1");
+    let gate = git_axiom::domain::gate::Gate {
+        id: git_axiom::domain::ids::GateId::new("claim-login").unwrap(),
+        kind: git_axiom::domain::gate::GateKind::Claim,
+        task_id: None,
+        reason: "it waits".into(),
+        details: Vec::new(),
+        opened_at: jiff::Timestamp::UNIX_EPOCH,
+        decision: None,
+        held: None,
+    };
+    scratch.append(vec![git_axiom::domain::event::Event::GateOpened { gate: Box::new(gate) }]);
+    assert_eq!(ids_offered(&scratch, "", "git axiom kill e"), ["ed-001"]);
+    assert_eq!(ids_offered(&scratch, "", "git axiom output t"), ["t1"]);
+    assert_eq!(ids_offered(&scratch, "", "git axiom gate approve c"), ["claim-login"]);
+    for (args, meant) in [(&["kill", "ed-01"][..], "ed-001"), (&["gate", "approve", "clam-login"], "claim-login")] {
+        let said = String::from_utf8(scratch.axiom_with(args, &[]).stderr).unwrap();
+        assert!(said.contains(&format!("did you mean '{meant}'?")), "{args:?}: {said}");
+    }
+}
+
 /// It only looks: a lock that somebody holds is not waited for, and where nothing can be read verbs are offered all the same.
 #[test]
 fn completion_takes_no_lock_and_falls_back_to_the_grammar() {

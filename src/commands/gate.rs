@@ -86,8 +86,7 @@ pub fn run(verb: GateVerb, global: &Global, screen: &mut Screen) -> Result<Exit>
     let mut context = open_for(purpose, global, screen)?;
     let (gates, decision) = match verb {
         GateVerb::List => {
-            let mut gates: Vec<&Gate> = context.state().restorable.gates.values().collect();
-            gates.sort_by(|one, other| natural::compare(one.id.as_str(), other.id.as_str()));
+            let gates: Vec<&Gate> = natural::sorted(context.state().restorable.gates.values(), |gate| gate.id.as_str());
             let answer = List { gates: gates.iter().map(|gate| GateLine::from(*gate)).collect() };
             screen.answer(&answer, || list(&gates))?;
             return Ok(Exit::Done);

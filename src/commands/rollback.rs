@@ -237,8 +237,7 @@ fn checkpoint(context: &mut Context, screen: &mut Screen, wish: Wish<'_>, how: &
     if how.no_stop {
         rollback::nobody_works(context)?;
     }
-    // What agents at work write at this moment cannot be looked at; they are stopped first.
-    if how.dry_run || !how.yes || rollback::agents_at_work(context)?.is_empty() {
+    if how.dry_run || !how.yes || rollback::may_change_nothing(context, wish)? {
         let preview = rollback::preview(context, wish)?;
         if preview.changes_nothing {
             let (moved_aside, gate_ids) = (Vec::new(), Vec::new());

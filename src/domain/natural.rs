@@ -26,6 +26,13 @@ pub fn compare(one: &str, other: &str) -> Ordering {
     }
 }
 
+/// All of them in this order of what `name` says of each.
+pub fn sorted<T>(items: impl IntoIterator<Item = T>, name: impl Fn(&T) -> &str) -> Vec<T> {
+    let mut items: Vec<T> = items.into_iter().collect();
+    items.sort_by(|one, other| compare(name(one), name(other)));
+    items
+}
+
 /// The number at the beginning, without zeros in front, and what follows it.
 fn digits(text: &str) -> (&str, &str) {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());

@@ -35,6 +35,7 @@ use crate::ops::{journal, repair};
 pub use preview::{CommitLine, FileLine, FileLoss, GoneLine, HeadLine, NotRestored, Preview, WorkspaceLine};
 pub use quiet::AgentLine;
 pub use refs::{LocalRefs, MovedRef, RefLeft, RefLine};
+pub use still::may_change_nothing;
 
 /// A rollback that was done.
 #[derive(Debug)]
@@ -154,7 +155,8 @@ fn in_the_way(ctx: &Context, change: &WorktreeChange, captured: &Captured) -> Re
     Ok(paths.map(|path| FileLoss { worktree: change.path.clone(), path }).collect())
 }
 
-/// Goes back to a checkpoint. Agents are stopped first, or, without `stop`, are a reason not to; a supervisor that was paused
+/// Goes back to a checkpoint; where [`may_change_nothing`] says so, [`preview()`] comes first, so that no checkpoint is made for
+/// nothing, or for a mistyped path. Agents are stopped first, or, without `stop`, are a reason not to; a supervisor that was paused
 /// for it goes on afterwards. When it returns, all of it survives a power loss. A crash leaves nothing changed, or an
 /// operation that `rollback --continue` or `--abort` ends.
 ///
@@ -163,10 +165,6 @@ fn in_the_way(ctx: &Context, change: &WorktreeChange, captured: &Captured) -> Re
 pub fn to_checkpoint(ctx: &mut Context, wish: Wish<'_>, stop: bool) -> Result<RolledBack> {
     ctx.no_open_operation()?;
     target(ctx, wish.name)?;
-    if let Part::Paths(_) = wish.part {
-        // A mistyped path is found before a checkpoint is made for it.
-        preview(ctx, wish)?;
-    }
     let (mut agents, mut paused) = (Vec::new(), quiet::Paused::Nothing);
     if wish.stops_agents(ctx) {
         agents = quiet::at_work(ctx)?;

@@ -6,6 +6,7 @@ use serde::Serialize;
 use crate::domain::agent::{Agent, Work};
 use crate::domain::gate::GateKind;
 use crate::domain::gate_line::GateLine;
+use crate::domain::natural;
 use crate::domain::session::{Request, SessionState};
 use crate::domain::state::State;
 use crate::domain::view::{TaskCounts, TaskProgress, count_tasks};
@@ -175,6 +176,7 @@ pub fn view(state: &State, who: Alive, now: Timestamp) -> Status {
         checkpoints: state.record.checkpoints.len(),
         events: state.seq,
     };
+    let waiting = state.restorable.gates.values().filter(|gate| gate.decision.is_none());
     Status {
         session: SessionView {
             id: session.map(|session| session.id.to_string()),
@@ -188,7 +190,7 @@ pub fn view(state: &State, who: Alive, now: Timestamp) -> Status {
         agents: state.restorable.agents.values().map(|agent| agent_view(state, agent, now)).collect(),
         tasks,
         progress,
-        gates: state.restorable.gates.values().filter(|gate| gate.decision.is_none()).map(GateLine::from).collect(),
+        gates: natural::sorted(waiting, |gate| gate.id.as_str()).into_iter().map(GateLine::from).collect(),
         settling: Vec::new(),
         recovery: recovery(state, who),
     }

@@ -64,8 +64,7 @@ pub fn run(args: &List, global: &Global, screen: &mut Screen) -> Result<Exit> {
         };
         if wanted.is_empty() { every || case.status != Status::Archived } else { wanted.iter().any(asked) }
     };
-    let mut cases: Vec<&Case> = state.restorable.cases.values().filter(fits).collect();
-    cases.sort_by(|one, other| natural::compare(one.id.as_str(), other.id.as_str()));
+    let cases: Vec<&Case> = natural::sorted(state.restorable.cases.values().filter(fits), |case| case.id.as_str());
     let hidden = state.restorable.cases.len() - cases.len();
     let json = screen.wants_json();
     let answer = Answer { tasks: if json { cases.iter().map(|case| CaseView::of(state, case)).collect() } else { Vec::new() } };

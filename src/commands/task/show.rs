@@ -10,6 +10,7 @@ use crate::cli::{visible, words};
 use crate::commands::look;
 use crate::domain::case::{Case, Kind};
 use crate::domain::ids::CaseId;
+use crate::domain::natural;
 use crate::domain::state::State;
 use crate::error::{Exit, Result};
 use crate::ops::texts;
@@ -69,7 +70,7 @@ fn in_words(state: &State, case: &Case, body: Option<&str>) -> String {
     if let Some(parent) = &case.parent {
         row("part of", parent.to_string());
     }
-    let parts: Vec<CaseId> = state.parts(&case.id).map(|part| part.id.clone()).collect();
+    let parts = natural::sorted(state.parts(&case.id).map(|part| part.id.clone()), CaseId::as_str);
     if !parts.is_empty() {
         row("parts", joined(&parts, ""));
     }

@@ -8,6 +8,27 @@ use crate::ops::checkpoint::Captured;
 use crate::ops::context::Context;
 use crate::ops::journal;
 
+use super::{Part, Wish, quiet};
+
+/// Whether it is worth a look, before anything is made for it, at what a rollback changes: where commits go it changes
+/// something, and what agents write meanwhile cannot be looked at; they are stopped first. Paths are always looked for.
+///
+/// # Errors
+/// As [`super::preview()`].
+pub fn may_change_nothing(ctx: &Context, wish: Wish<'_>) -> Result<bool> {
+    let whole = match wish.part {
+        Part::Paths(_) => return Ok(true),
+        Part::Worktree(_) => false,
+        Part::Whole => true,
+    };
+    if !quiet::at_work(ctx)?.is_empty() {
+        return Ok(false);
+    }
+    let (_, document) = super::find(ctx, wish.name)?;
+    let head = ctx.repo.head(&ctx.repo.main_worktree()?)?;
+    Ok(!whole || head.commit() == document.git_commit.as_ref() && head.branch() == document.branch.as_ref())
+}
+
 /// Whether all that the operation would change is as it would be already: files, index, what is beside it, refs and state.
 ///
 /// # Errors
