@@ -75,10 +75,10 @@ fn an_exit_status_means_what_readme_says() {
     env.ok(&["run", "--mode", "autopilot", "--until-idle"]);
     env.write("x", "mine\n");
     assert_eq!(env.axiom(&["--json", "undo", "--yes", &merge_of(&env)]).code, Some(4));
-    let lock = env.axiom_dir().join("locks/operation");
+    let lock = env.axiom_dir().join("locks/supervisor");
     let held = std::fs::OpenOptions::new().write(true).open(lock).unwrap();
     rustix::fs::flock(&held, rustix::fs::FlockOperation::LockExclusive).unwrap();
-    assert_eq!(env.axiom(&["--json", "checkpoint", "create", "d"]).fails_with(Code::Busy).code, Some(5));
+    assert_eq!(env.axiom(&["--json", "run", "--until-idle"]).fails_with(Code::SupervisorRunning).code, Some(5));
     drop(held);
     let mut killed = env.axiom_command(&env.repo(), ["rollback", "checkpoint", "c", "--yes"]);
     killed.env("AXIOM_TEST_FAULT", "journal.begun:1");

@@ -84,6 +84,10 @@ fn an_error_names_its_verb_whatever_went_wrong() {
         let run = env.axiom(&[&words[..], &["--no-such-option", "--json"]].concat());
         assert_eq!(run.code, Some(2), "{run}");
         assert_eq!(run.json()["verb"], verb, "{run}");
+        // The demo needs neither arguments nor a repository, and takes its time.
+        if verb == "demo" {
+            continue;
+        }
         let run = outside.axiom_in(outside.root(), &[&["--json"], &words[..]].concat());
         // Without its arguments, without a repository: some answer, the others say who did not.
         assert_eq!(run.json()["verb"], verb, "{run}");
