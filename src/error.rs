@@ -83,6 +83,8 @@ codes! {
     NeedsConfirmation "NEEDS_CONFIRMATION" Refused "The command needs a confirmation, and there is no terminal to ask at.";
     Declined "DECLINED" Refused "The question was answered with no: 'Nothing was changed.' is said in place of an error.";
     Protected "PROTECTED" Refused "A checkpoint is protected from being deleted.";
+    NotTrusted "NOT_TRUSTED" Refused "A step would have to pass that nobody has approved.";
+    VerifyFailed "VERIFY_FAILED" Failed "A command that must pass before a merge failed; nothing was changed.";
     NotForAgents "NOT_FOR_AGENTS" Refused "A verb that decides for a human was called below an agent.";
     NothingToUndo "NOTHING_TO_UNDO" Failed "There is no transaction that can be undone.";
     NotUndoable "NOT_UNDOABLE" Failed "This transaction can not be undone any more.";

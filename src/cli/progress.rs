@@ -108,6 +108,7 @@ impl Watcher for Progress {
                 let said = self.ended.remove(&task);
                 self.line(&released(&task, status, &reason, said.as_deref()));
             }
+            Notice::VerifyingMerge { task } => self.line(&format!("{task}: the result of its merge is being verified")),
             Notice::Merged { task, commit } => self.line(&format!("{task} is merged as {}", commit.short())),
             Notice::GateOpened { id, reason, details } => {
                 let command = GateKind::of_gate(&id).unwrap_or(GateKind::HumanReview).command(&id);

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::error::{Exit, Result};
-use crate::process::keeper;
 use crate::process::spec::KeeperSpec;
+use crate::process::{keeper, step_keeper};
 use crate::store::handle::Store;
 use crate::store::layout::Layout;
 
@@ -14,16 +14,20 @@ use crate::store::layout::Layout;
 #[derive(Debug, Args)]
 pub struct Keeper {
     /// The specification of the run
-    #[arg(long, value_name = "PATH")]
-    spec: PathBuf,
+    #[arg(long, value_name = "PATH", required_unless_present = "step")]
+    spec: Option<PathBuf>,
+    /// Own one step, which comes on stdin, for the repository with this git directory
+    #[arg(long, value_name = "PATH", conflicts_with = "spec")]
+    step: Option<PathBuf>,
 }
 
 /// Owns one agent program to its end.
 ///
 /// # Errors
-/// As [`keeper::run`].
+/// As [`keeper::run`] and [`step_keeper::run`].
 pub fn run(args: &Keeper) -> Result<Exit> {
-    let code = keeper::run(&args.spec, &still_wanted)?;
+    let Some(spec) = &args.spec else { return step_keeper::run().map(|()| Exit::Done) };
+    let code = keeper::run(spec, &still_wanted)?;
     Ok(if code == 0 { Exit::Done } else { Exit::Failed })
 }
 

@@ -1,23 +1,33 @@
 //! `git axiom merge`.
 
+use std::io::IsTerminal;
+use std::time::Duration;
+
 use clap::Args;
+use indicatif::ProgressBar;
 use serde::Serialize;
 
 use super::open_configured;
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
+use crate::cli::visible;
 use crate::domain::ids::CaseId;
 use crate::domain::names::RepoPath;
+use crate::domain::verification::Verification;
 use crate::error::{Code, Error, Exit, Result, some_of};
-use crate::ops::configure;
-use crate::ops::merge::{MergeOutcome, merge_task};
+use crate::ops::merge::MergeOutcome;
+use crate::ops::merge::verified::{Watch, merge_verified};
+use crate::process::finish_first::{self, CanEnd};
 
 /// Arguments of `merge`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The merge is computed in memory: a conflict changes nothing. Where the target branch is checked
 out, its files move with it; what you have staged, changed or not committed there stays as it
-is, and a merge that would write over it is refused. 'git axiom undo' takes a merge back.")]
+is, and a merge that would write over it is refused. 'git axiom undo' takes a merge back.
+
+Where merge.verify names commands, they run on the result first, in a worktree of their own, and
+nothing is merged unless all pass; Ctrl+C ends them.")]
 pub struct Merge {
     /// The task: it has to be done
     task: CaseId,
@@ -43,9 +53,8 @@ struct Answer<'a> {
 pub fn run(args: &Merge, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut context = open_configured(global, Vec::new(), screen)?;
     context.for_humans_only("merge")?;
-    configure::load(&context.repo, Vec::new())?.merges_unverified()?;
     let task = &args.task;
-    let outcome = merge_task(&mut context, task, args.allow_axiom)?;
+    let outcome = merge_verified(&mut context, task, args.allow_axiom, &mut Foreground::default())?;
     let (merged, was_merged_before) = match &outcome {
         MergeOutcome::Merged(merged) => (merged, false),
         MergeOutcome::NothingToMerge(merged) => (merged, true),
@@ -60,6 +69,7 @@ pub fn run(args: &Merge, global: &Global, screen: &mut Screen) -> Result<Exit> {
                 .why(some_of(files, 20))
                 .hint(format!("look at it, then: git axiom merge --allow-axiom {task}")));
         }
+        MergeOutcome::Unverified { of: _, failed } => return Err(not_verified(task, failed.as_deref())),
         MergeOutcome::TargetMissing { target } => {
             return Err(Error::new(Code::TargetMissing, format!("the branch {} does not exist", target.short()))
                 .hint("make it again with 'git branch', or set merge.target"));
@@ -82,4 +92,42 @@ fn conflict(task: &CaseId, files: &[RepoPath], target: &str) -> Error {
     Error::new(Code::MergeConflict, format!("'{task}' conflicts with the target at {target}"))
         .why(some_of(files, 20))
         .hint(format!("merge the target into axiom/{task} by hand, settle the conflict there, then run the command again"))
+}
+
+fn not_verified(task: &CaseId, failed: Option<&Verification>) -> Error {
+    let why = failed.and_then(Verification::summary).unwrap_or_else(|| "merge.verify has not passed".to_owned());
+    let lines = failed.and_then(Verification::failed).map(|step| step.lines.join("\n")).unwrap_or_default();
+    let error = Error::new(Code::VerifyFailed, format!("'{task}' was not merged: {why}"));
+    let error = if lines.is_empty() { error } else { error.why(format!("it printed at last:\n{lines}")) };
+    error.hint(format!("mend it on the branch axiom/{task}, then: git axiom merge {task}"))
+}
+
+/// Says what is being verified, and hears Ctrl+C meanwhile.
+#[derive(Default)]
+struct Foreground {
+    line: Option<ProgressBar>,
+    can_end: Option<CanEnd>,
+}
+
+impl Watch for Foreground {
+    fn verifying(&mut self, commands: &[String]) {
+        self.can_end = Some(finish_first::can_end());
+        let text = format!("verifying the merge: {}", commands.join(" && "));
+        if std::io::stderr().is_terminal() {
+            let line = ProgressBar::new_spinner().with_message(visible::line(&text).into_owned());
+            line.enable_steady_tick(Duration::from_millis(120));
+            self.line = Some(line);
+        } else {
+            Screen::new(false, None).complain(&text);
+        }
+    }
+
+    fn ended(&mut self) {
+        self.line.take().inspect(ProgressBar::finish_and_clear);
+        self.can_end = None;
+    }
+
+    fn shall_end(&self) -> bool {
+        finish_first::signal_that_waited().is_some()
+    }
 }

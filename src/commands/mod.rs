@@ -49,7 +49,7 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Exit> {
         return help::overview(screen);
     };
     if let Some(name) = below_keeper::refused(&verb) {
-        called_by_human(name)?;
+        called_by_human(name, &working_dir(&global)?)?;
     }
     match verb {
         Verb::Init(args) => init::run(&args, &global, screen),

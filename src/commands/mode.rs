@@ -36,7 +36,7 @@ struct Answer {
 /// `NOT_FOR_AGENTS`; what a checkpoint says: then the mode stays as it is.
 pub fn run(args: &ModeArgs, global: &Global, screen: &mut Screen) -> Result<Exit> {
     if args.mode.is_some() {
-        called_by_human("mode")?;
+        called_by_human("mode", &super::working_dir(global)?)?;
     }
     let mut context = open_configured(global, Vec::new(), screen)?;
     let old = context.state().restorable.mode;

@@ -65,6 +65,9 @@ pub const KEYS: &[Key] = &[
     key("agents", "silenceLimit", Kind::Seconds),
     key("agents", "workspaceRoot", Kind::Text),
     key("merge", "target", Kind::Text),
+    key("merge", "verify", Kind::List),
+    key("verify", "wrapper", Kind::List),
+    key("verify", "timeLimit", Kind::Seconds),
 ];
 
 /// Keys that are to come: nothing reads them yet, so `run` and `config check` refuse them; other verbs pass them over, since a
@@ -79,12 +82,8 @@ pub const LATER: &[(&str, &str)] = &[
     ("system", "diskCriticalThreshold"),
     ("system", "diskEmergencyThreshold"),
     ("system", "autoCleanupEnabled"),
-    ("merge", "verify"),
     ("hooks", "timeout"),
 ];
-
-/// The one of them without which nothing is merged by mistake: whoever sets it wants merges to be verified.
-pub const MERGE_VERIFY: &str = "merge.verify";
 
 /// The keys of an adapter's table, `agents.<name>`.
 pub const ADAPTER_KEYS: &[Key] = &[

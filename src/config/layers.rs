@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::file::{self, Place};
-use super::keys::{ADAPTER_KEYS, KEYS, Key, LATER, MERGE_VERIFY};
+use super::keys::{ADAPTER_KEYS, KEYS, Key, LATER};
 use super::schema::Config;
 use crate::domain::nearest;
 use crate::error::{Code, Error, Result};
@@ -85,15 +85,6 @@ impl Loaded {
     /// `CONFIG_INVALID` with the place of the first.
     pub fn all_do_something(&self) -> Result<()> {
         self.later.first().map_or(Ok(()), |(key, source)| Err(does_nothing(key, source)))
-    }
-
-    /// Refuses a merge where somebody wants merges to be verified: that cannot be done yet, and none passes unverified.
-    ///
-    /// # Errors
-    /// `CONFIG_INVALID` with the place.
-    pub fn merges_unverified(&self) -> Result<()> {
-        let wanted = self.later.iter().find(|(key, _)| key == MERGE_VERIFY);
-        wanted.map_or(Ok(()), |(key, source)| Err(does_nothing(key, source)))
     }
 }
 

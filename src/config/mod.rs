@@ -7,5 +7,6 @@ pub mod keys;
 pub mod layers;
 pub mod schema;
 
+pub use file::entries as file_entries;
 pub use layers::{GitEntry, Layers, Loaded, Setting, Source, load, nothing_called};
 pub use schema::Config;

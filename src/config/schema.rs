@@ -30,6 +30,8 @@ section! {
         agents: Agents = Agents::default(),
         /// Merging.
         merge: Merge = Merge::default(),
+        /// Verify steps, of tasks and of merges.
+        verify: Verify = Verify::default(),
     }
 }
 
@@ -120,5 +122,17 @@ section! {
     Merge {
         /// The branch that work goes into; the one checked out at `run` where empty.
         target: Option<String> = None,
+        /// Commands that must pass on the result of a merge before it is made.
+        verify: Vec<String> = Vec::new(),
+    }
+}
+
+section! {
+    /// Verify steps, of tasks and of merges.
+    Verify {
+        /// A program with arguments that runs each step, such as a sandbox; `sh -c STEP` is added.
+        wrapper: Vec<String> = Vec::new(),
+        /// The longest a step may take, in seconds.
+        time_limit: u64 = 1800,
     }
 }

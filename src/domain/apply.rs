@@ -64,6 +64,7 @@ impl State {
             Event::Signalled { agent, token, signal } => self.signalled(agent, token, signal, at)?,
             Event::IterationEnded { agent, token, report } => self.end_iteration(agent, token, report, at)?,
             Event::VerificationFailed { agent, why } => self.fail_verification(agent, why, at)?,
+            Event::MergeVerified { id, verification } => self.verified(id, verification)?,
             Event::WorkReleased { agent, status, reason, retry, complete, gate } => {
                 self.release(agent, *status, reason, *retry, complete.as_ref())?;
                 if let Some(gate) = gate {

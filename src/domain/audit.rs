@@ -12,6 +12,7 @@ use super::session::{Request, SessionState};
 use super::signal::Signal;
 use super::state::State;
 use super::text::Text;
+use super::verification::Verification;
 use crate::error::Result;
 
 /// One line of a case's history.
@@ -93,7 +94,7 @@ impl Audit {
     /// Whether an event is about the case even where it changes none of its fields.
     fn concerns(&self, event: &Event) -> bool {
         match event {
-            Event::Audited { id, .. } => *id == self.id,
+            Event::Audited { id, .. } | Event::MergeVerified { id, .. } => *id == self.id,
             Event::WorkspaceOpened { task, .. } | Event::WorkspaceClosed { task, .. } | Event::TaskClaimed { task, .. } => {
                 *task == self.id
             }
@@ -178,6 +179,7 @@ pub fn describe(event: &Event, state: &State) -> (u8, String) {
         Event::TaskClaimed { agent, task, complete: true } => (4, format!("{agent} claimed {task}, which is complete")),
         Event::WorkReleased { agent, status, reason, .. } => (4, released_text(agent, *status, reason)),
         Event::Audited { id, text } => (3, format!("{id}: {text}")),
+        Event::MergeVerified { id, verification } => (3, verified_text(id, verification)),
         Event::VerificationFailed { agent: _, why } => (40, format!("verification failed: {why}")),
         Event::IterationEnded { agent, report, .. } => {
             (3, format!("iteration of {agent} ended: {}", outcome_text(&report.outcome)))
@@ -217,6 +219,13 @@ fn decision_text(id: &GateId, decision: &Decision) -> String {
         Decision::Approved => format!("approved gate {id}"),
         Decision::Rejected { reason } => format!("rejected gate {id}: {reason}"),
         Decision::Answered { text } => format!("answered gate {id}: {text}"),
+    }
+}
+
+fn verified_text(task: &CaseId, verification: &Verification) -> String {
+    match verification.summary() {
+        Some(failure) => format!("the merge of {task} is not verified: {failure}"),
+        None => format!("the merge of {task} is verified"),
     }
 }
 

@@ -20,6 +20,7 @@ use super::place::Placing;
 use super::session::{Mode, Request, Session, SessionState};
 use super::state::{Restorable, State};
 use super::text::Change;
+use super::verification::Verification;
 
 /// The version of the log's format that this program writes, and the newest that it reads.
 pub const LOG_VERSION: u32 = 1;
@@ -189,6 +190,13 @@ pub enum Event {
         /// Which step, and how.
         why: String,
     },
+    /// The commands that verify a merge were run on its result.
+    MergeVerified {
+        /// The task.
+        id: CaseId,
+        /// What came of it, and for which merge it holds.
+        verification: Box<Verification>,
+    },
     /// The agent is free again, and its task is no longer active.
     WorkReleased {
         /// The agent.
@@ -325,6 +333,7 @@ impl Event {
             Self::Signalled { .. } => "signalled",
             Self::IterationEnded { .. } => "iterationEnded",
             Self::VerificationFailed { .. } => "verificationFailed",
+            Self::MergeVerified { .. } => "mergeVerified",
             Self::WorkReleased { .. } => "workReleased",
             Self::GateOpened { .. } => "gateOpened",
             Self::GateDecided { .. } => "gateDecided",

@@ -42,5 +42,6 @@ pub mod times;
 pub mod touched;
 pub mod transaction;
 pub mod undo;
+pub mod verification;
 pub mod view;
 pub mod wedge;

@@ -20,6 +20,7 @@ use super::nearest;
 use super::operation::Operation;
 use super::place::PlacedAt;
 use super::session::{Mode, Request, Session};
+use super::verification::Verification;
 use crate::error::{Code, Error, Result};
 
 /// The whole state after event number `seq`.
@@ -139,6 +140,9 @@ pub struct CaseRecord {
     pub last_agent: Option<AgentId>,
     /// Whether the last attempt was ended by a crash.
     pub interrupted: bool,
+    /// What came of verifying its merge, and for which merge that holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merge_verified: Option<Box<Verification>>,
     /// The branch's commit with which the last attempt was complete, where it was stopped before it was verified.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub complete: Option<Oid>,

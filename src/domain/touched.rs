@@ -37,6 +37,7 @@ fn touched(event: &Event) -> Touched<'_> {
         Event::RepositoryPlaced { placing } if placing.how == How::Copied => Touched::Active,
         Event::RepositoryPlaced { .. }
         | Event::Audited { .. }
+        | Event::MergeVerified { .. }
         | Event::SessionStarted { .. }
         | Event::SessionChanged { .. }
         | Event::ModeChanged { .. }

@@ -71,9 +71,29 @@ impl Context {
     /// # Errors
     /// As [`load`].
     pub fn load_config(&mut self, command_line: Vec<(String, String)>) -> Result<Vec<String>> {
-        self.config = load(&self.repo, command_line)?.config;
+        let loaded = load(&self.repo, command_line)?;
+        self.found.unapproved_verify = unapproved_verify(&self.repo, &loaded)?;
+        self.config = loaded.config;
         repository_file_note(&self.repo)
     }
+}
+
+/// The repository's own configuration, where it wants merges to be verified and nothing that counts for more says how: what
+/// nobody approved does not run, and where it could have forbidden something it is not passed over either.
+fn unapproved_verify(repo: &Repository, loaded: &Loaded) -> Result<Option<PathBuf>> {
+    let is_ours = loaded.settings.iter().any(|(name, setting)| {
+        name == "merge.verify" && matches!(setting.source, config::Source::Git(_) | config::Source::CommandLine)
+    });
+    let path = repo.main_worktree()?.path().join(".axiom/config.toml");
+    if is_ours {
+        return Ok(None);
+    }
+    let Some(bytes) = files::read_small(&path, MAX_FILE)?.content() else { return Ok(None) };
+    let text = String::from_utf8_lossy(&bytes);
+    // What is no TOML would not be applied with anybody's approval.
+    let entries = config::file_entries(&path, &text).unwrap_or_default();
+    let wants = entries.iter().any(|(name, place)| name == "merge.verify" && place.value != serde_json::json!([]));
+    Ok(wants.then_some(path))
 }
 
 /// A note where the repository has a configuration of its own: nothing of a clone is used unasked.

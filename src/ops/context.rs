@@ -1,6 +1,6 @@
 //! What every operation works with: the repository, the store, the configuration, and who is asking in which transaction.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,6 +15,7 @@ use crate::git::{Proof, Repository};
 use crate::ops::log_recovery;
 use crate::ops::placement::{self, Purpose};
 use crate::process::command::IN_OPERATION;
+use crate::process::kept;
 use crate::store::handle::{Author, Store};
 use crate::store::layout::Layout;
 
@@ -47,6 +48,8 @@ pub struct Found {
     pub unsettled: bool,
     /// What looking at loose objects came to, where this was the first operation since the machine was started.
     pub proof: Proof,
+    /// The repository's own configuration, where it wants merges to be verified and nobody has approved it.
+    pub unapproved_verify: Option<PathBuf>,
     /// What was mended of workspaces before git was asked anything, for the next repair to say.
     pub mended: Vec<String>,
 }
@@ -74,12 +77,24 @@ pub fn calling_agent() -> Option<AgentId> {
     name.and_then(|name| AgentId::new(name).ok()).or_else(|| AgentId::new(NAMELESS).ok())
 }
 
+/// The agent on whose behalf we run where the environment does not say so any more: this process descends from a keeper of
+/// this repository.
+fn kept_agent(common_dir: &Path) -> Option<AgentId> {
+    let is_here = |place: &PathBuf| place.starts_with(common_dir);
+    kept::keepers_above().iter().any(is_here).then(|| AgentId::new(NAMELESS).ok()).flatten()
+}
+
 /// As [`Context::for_humans_only`], where there is no state yet to be opened.
 ///
 /// # Errors
 /// `NOT_FOR_AGENTS`.
-pub fn called_by_human(verb: &str) -> Result<()> {
-    calling_agent().map_or(Ok(()), |agent| Err(not_for_agents(verb, &agent)))
+pub fn called_by_human(verb: &str, folder: &Path) -> Result<()> {
+    let by_lineage = || {
+        // Finding the repository is for the few who have a keeper above them.
+        let above = !kept::keepers_above().is_empty();
+        above.then(|| Repository::discover(folder).ok().and_then(|repo| kept_agent(repo.common_dir()))).flatten()
+    };
+    calling_agent().or_else(by_lineage).map_or(Ok(()), |agent| Err(not_for_agents(verb, &agent)))
 }
 
 fn not_for_agents(verb: &str, agent: &AgentId) -> Error {
@@ -111,7 +126,7 @@ impl Context {
         let repo = Repository::discover(cwd)?;
         repo.require_plain_place()?;
         let store = log_recovery::load(&repo)?;
-        let by = calling_agent().map_or(By::User, By::Agent);
+        let by = calling_agent().or_else(|| kept_agent(repo.common_dir())).map_or(By::User, By::Agent);
         let author = Author { txn: fresh_txn()?, by };
         let (config, found) = (Config::default(), Found::default());
         let mut context = Self { repo: Arc::new(repo), store, config, found, author, holds_operation_lock: false };

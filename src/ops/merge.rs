@@ -2,6 +2,9 @@
 //!
 //! A target that is checked out moves together with its worktree, and only where nothing of the user's is in the way.
 
+pub mod scratch;
+pub mod verified;
+
 use std::path::{Path, PathBuf};
 
 use crate::domain::agent::Workspace;
@@ -14,6 +17,7 @@ use crate::domain::operation::{BranchAdvance, Operation, OperationKind, RefChang
 use crate::domain::state::State;
 use crate::domain::task_branches;
 use crate::domain::text::Change;
+use crate::domain::verification::{MergeOf, Verification};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
@@ -53,6 +57,13 @@ pub enum MergeOutcome {
         /// The files below `.axiom`.
         files: Vec<RepoPath>,
     },
+    /// `merge.verify` has not passed for this very merge; nothing was changed.
+    Unverified {
+        /// Which merge.
+        of: MergeOf,
+        /// The verification of it that failed, where there was one.
+        failed: Option<Box<Verification>>,
+    },
     /// The target branch does not exist; nothing was changed.
     TargetMissing {
         /// The branch.
@@ -60,7 +71,8 @@ pub enum MergeOutcome {
     },
 }
 
-/// Merges a done task; takes the operation lock. `approved` lets changes below `.axiom/` pass. When it returns, what it
+/// Merges a done task; takes the operation lock. `approved` lets changes below `.axiom/` pass. Where `merge.verify` names
+/// commands, no ref moves unless they have passed for this very merge. When it returns, what it
 /// says survives a power loss. A crash leaves nothing changed, or an operation that recovery finishes.
 ///
 /// # Errors
@@ -131,6 +143,11 @@ fn attempt(ctx: &mut Context, task: &CaseId, approved: bool) -> Result<MergeOutc
     if !ours.is_empty() && !approved {
         return Ok(MergeOutcome::TouchesAxiom { files: ours });
     }
+    let of = MergeOf { branch: work, target: old, tree };
+    if let Some(unverified) = unverified(ctx, task, &of)? {
+        return Ok(unverified);
+    }
+    let MergeOf { branch: work, target: old, tree } = of;
     let commit = ctx.repo.commit_tree(&tree, &[old.clone(), work], &message(ctx, &case))?;
     let merged = Merged { commit: commit.clone(), target: target.clone() };
     let mut operation =
@@ -158,6 +175,39 @@ fn attempt(ctx: &mut Context, task: &CaseId, approved: bool) -> Result<MergeOutc
         tracing::warn!(%error, "no checkpoint was made after the merge");
     }
     Ok(MergeOutcome::Merged(merged))
+}
+
+/// What stands in the way of a merge that was not verified; `None` where it was, or nobody wants that.
+fn unverified(ctx: &Context, task: &CaseId, of: &MergeOf) -> Result<Option<MergeOutcome>> {
+    if let Some(path) = &ctx.found.unapproved_verify {
+        let what = format!("'{}' wants merges to be verified by commands that nobody has approved", path.display());
+        return Err(Error::new(Code::NotTrusted, what)
+            .hint("git config axiom.merge.verify COMMAND    says what verifies merges in this clone"));
+    }
+    let commands = &ctx.config.merge.verify;
+    let known = ctx.state().record.cases.get(task).and_then(|record| record.merge_verified.as_deref());
+    let known = known.filter(|known| known.is_about(of, commands));
+    if commands.is_empty() || known.is_some_and(Verification::passed) {
+        return Ok(None);
+    }
+    let failed = known.filter(|known| known.failed().is_some()).cloned().map(Box::new);
+    Ok(Some(MergeOutcome::Unverified { of: of.clone(), failed }))
+}
+
+/// The merge of a task as its branch and the target are now; `None` where they are in conflict, or gone.
+fn merge_of(ctx: &Context, task: &CaseId) -> Result<Option<MergeOf>> {
+    let (target, branch) = (ctx.repo.read_ref(&target_branch(ctx)?)?, ctx.repo.read_ref(&branch_of(ctx, task))?);
+    let (Some(target), Some(branch)) = (target, branch) else { return Ok(None) };
+    Ok(match ctx.repo.merge_in_memory(&target, &branch)? {
+        MergeResult::Clean(tree) => Some(MergeOf { branch, target, tree }),
+        MergeResult::Conflict(_) => None,
+    })
+}
+
+/// A commit with what comes of a merge. No ref ever names it.
+fn result_of(ctx: &Context, task: &CaseId, of: &MergeOf) -> Result<Oid> {
+    let MergeOf { branch, target, tree } = of;
+    ctx.repo.commit_tree(tree, &[target.clone(), branch.clone()], &format!("Merge task {task}, to be verified"))
 }
 
 /// The branch of a task.

@@ -25,6 +25,7 @@ pub mod rollback;
 pub mod rollback_task;
 mod staged;
 pub mod status;
+pub mod steps;
 pub mod supervise;
 pub mod texts;
 pub mod tidy;

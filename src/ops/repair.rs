@@ -73,6 +73,7 @@ pub fn repair(context: &mut Context, humans: HumansOperation) -> Result<Repaired
         mend_workspaces(context, &mut report, humans)?;
         close_merged(context, &mut report);
         close_settled(context, &mut report);
+        clear_verifications(context, &mut report);
         heal_checkpoints(context, &mut report);
         empty_trash(context, &mut report);
         objects(context, &mut report)
@@ -156,6 +157,14 @@ fn close_merged(context: &mut Context, report: &mut Repaired) {
 fn close_settled(context: &Context, report: &mut Repaired) {
     match rollback_task::put_finished_aside(context) {
         Ok(paths) => report.done.extend(paths.iter().map(|path| format!("'{path}', where all is settled, was put aside"))),
+        Err(error) => report.left.push(error.to_string()),
+    }
+}
+
+/// A crash while the result of a merge was verified leaves its worktree standing.
+fn clear_verifications(context: &Context, report: &mut Repaired) {
+    match merge::scratch::clear_left(context) {
+        Ok(paths) => report.done.extend(paths.iter().map(|path| format!("'{path}', where a merge was verified, was cleared"))),
         Err(error) => report.left.push(error.to_string()),
     }
 }

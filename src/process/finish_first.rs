@@ -21,6 +21,9 @@ static ASKING: AtomicUsize = AtomicUsize::new(0);
 static CAME_WHILE_ASKING: AtomicI32 = AtomicI32::new(0);
 static LISTENS: OnceLock<bool> = OnceLock::new();
 
+/// How many things are under way that end by themselves when a signal has come.
+static CAN_END: AtomicUsize = AtomicUsize::new(0);
+
 /// While this lives, a signal waits.
 #[derive(Debug)]
 pub struct FinishFirst(());
@@ -32,6 +35,23 @@ pub fn finish_first() -> FinishFirst {
         LISTENS.get_or_init(listen);
     }
     FinishFirst(())
+}
+
+/// While this lives, a signal waits for whoever holds it, who looks for it ([`signal_that_waited`]), ends what it does and
+/// clears up.
+#[derive(Debug)]
+pub struct CanEnd(FinishFirst);
+
+/// From here on until the result is dropped, a signal is the caller's to look for.
+pub fn can_end() -> CanEnd {
+    CAN_END.fetch_add(1, Ordering::SeqCst);
+    CanEnd(finish_first())
+}
+
+impl Drop for CanEnd {
+    fn drop(&mut self) {
+        CAN_END.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 impl Drop for FinishFirst {
@@ -108,6 +128,9 @@ fn take(signal: i32) {
     if !is_first {
         // Ends the process, as if nobody had asked for the signal.
         let _ = signal_hook::low_level::emulate_default_handler(signal);
+        return;
+    }
+    if CAN_END.load(Ordering::SeqCst) > 0 {
         return;
     }
     let words = "git axiom finishes what it is doing, so that nothing is left half-way; once more leaves at once, \

@@ -133,7 +133,7 @@ fn take(path: &Path, held: &str) -> Result<FileLock> {
 }
 
 /// SIGTERM stops the program. A hangup, an interrupt or a starter that does not listen any more must not end the keeper.
-fn watch_signals() -> Result<Arc<AtomicBool>> {
+pub(super) fn watch_signals() -> Result<Arc<AtomicBool>> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGPIPE, SIGTERM};
     let (terminate, ignored) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     let failed = |e: std::io::Error| Error::new(Code::KeeperFailed, "cannot watch for signals").because(e);
@@ -146,7 +146,7 @@ fn watch_signals() -> Result<Arc<AtomicBool>> {
 
 /// Descendants that lose their parent become ours, in whichever session they are. Only Linux can do that; elsewhere those
 /// that left the program's process group and whose parents are gone are not found.
-fn adopt_orphans() {
+pub(super) fn adopt_orphans() {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
 }

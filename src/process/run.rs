@@ -116,14 +116,14 @@ fn start(keeper: &mut Keeper) -> End {
 
 /// Collects ended children: the program, and the orphans that became ours.
 #[derive(Debug)]
-struct Reaper {
-    program: Option<Pid>,
-    status: Option<WaitStatus>,
+pub(super) struct Reaper {
+    pub program: Option<Pid>,
+    pub status: Option<WaitStatus>,
 }
 
 impl Reaper {
     #[cfg(target_os = "linux")]
-    fn collect(&mut self) {
+    pub fn collect(&mut self) {
         while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
             if Some(pid) == self.program {
                 self.status = Some(status);
@@ -133,7 +133,7 @@ impl Reaper {
 
     /// Without orphans of ours there is only the program, and `ps` has to stay `Command`'s own child.
     #[cfg(not(target_os = "linux"))]
-    fn collect(&mut self) {
+    pub fn collect(&mut self) {
         if let (None, Some(pid)) = (self.status, self.program)
             && let Ok(Some((_, status))) = rustix::process::waitpid(Some(pid), WaitOptions::NOHANG)
         {

@@ -110,6 +110,16 @@ impl Layout {
         self.locks_dir().join(format!("workspace-{}", task.folded()))
     }
 
+    /// Held by whoever verifies the merge of `task`.
+    pub fn verify_lock(&self, task: &CaseId) -> PathBuf {
+        self.locks_dir().join(format!("verify-{}", task.folded()))
+    }
+
+    /// The tasks whose merges are being verified, an empty file each.
+    pub fn verifying_dir(&self) -> PathBuf {
+        self.root.join("verifying")
+    }
+
     /// What agents printed, and the keepers' records.
     pub fn agents_dir(&self) -> PathBuf {
         self.root.join("agents")

@@ -184,6 +184,7 @@ impl Real {
             MergeOutcome::Conflict { .. }
             | MergeOutcome::InTheWay { .. }
             | MergeOutcome::TouchesAxiom { .. }
+            | MergeOutcome::Unverified { .. }
             | MergeOutcome::TargetMissing { .. } => Err(Error::new(Code::InTheWay, "not merged")),
         }
     }

@@ -57,7 +57,12 @@ fn what_humans_decide_is_refused_to_agents_and_to_verify_steps() {
         "echo 1 > t.txt".to_owned(),
     ];
     // What a step leaves in another session is ended as well.
-    let step = format!("{} setsid sleep 3000 & true", calls(REFUSED, "", &beside("step")));
+    let forgets = "env -u AXIOM_TOKEN -u AXIOM_AGENT -u AXIOM_VERIFY";
+    let step = format!(
+        "{} {} setsid env -i sleep 3000 & true",
+        calls(REFUSED, "", &beside("step")),
+        calls(REFUSED, forgets, &beside("forgets"))
+    );
     world.task("t", &script.concat(), &["--verify", &step]);
     let path = format!("{}:", std::path::Path::new(env!("CARGO_BIN_EXE_git-axiom")).parent().unwrap().display());
     let live = {
@@ -66,7 +71,7 @@ fn what_humans_decide_is_refused_to_agents_and_to_verify_steps() {
         crate::session_support::Live::start(command, world.env.root(), "control")
     };
     live.wait().code(0);
-    for file in ["agent", "nameless", "step"] {
+    for file in ["agent", "nameless", "step", "forgets"] {
         all_refused(&world, file);
     }
     let works = world.lines("works");

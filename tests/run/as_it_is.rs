@@ -54,18 +54,6 @@ fn a_key_that_does_nothing_yet_is_refused_by_run_and_check_alone() {
     assert!(shown.contains("recovery.maxRetries") && !shown.contains("autoResetOrphaned"), "{shown}");
 }
 
-/// Whoever sets it wants merges to be verified: as long as that cannot be done, nothing is merged.
-#[test]
-fn nothing_is_merged_while_merges_shall_be_verified() {
-    let world = World::new();
-    world.task("t", "echo 1 > t.txt", &[]);
-    world.env.git(&["config", "axiom.merge.verify", "false"]);
-    for args in [&["merge", "t"][..], &["run", "--until-idle", "--mode", "autopilot"]] {
-        let refused = world.env.axiom(args).fails_with(Code::ConfigInvalid);
-        assert!(refused.stderr.contains("'merge.verify' does nothing yet"), "{refused}");
-    }
-}
-
 #[test]
 fn merges_and_reverts_have_the_author_that_git_would_give_them() {
     let mut world = World::new();

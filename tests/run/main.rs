@@ -27,6 +27,7 @@ mod held;
 mod hopeless;
 mod leftovers;
 mod limits;
+mod merge_verify;
 mod own_branches;
 mod queue;
 mod reports;

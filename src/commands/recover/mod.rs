@@ -50,7 +50,7 @@ struct Answer {
 /// As [`recover::look`] and [`recover::recover`]; `NOT_FOR_AGENTS` where it would repair.
 pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit> {
     if args.yes || args.from.is_some() {
-        called_by_human("recover")?;
+        called_by_human("recover", &super::working_dir(global)?)?;
     }
     if let Some(source) = args.from {
         return damaged::begin_anew_from(global, source, args.yes, screen);

@@ -9,6 +9,7 @@ use crate::domain::ids::{AgentId, CaseId, Token};
 use crate::domain::names::Oid;
 use crate::domain::signal::Signal;
 use crate::domain::state::State;
+use crate::domain::verification::Verification;
 use crate::error::Code;
 
 impl State {
@@ -130,6 +131,13 @@ impl State {
         }
         work.stage = Stage::Between { last: Some(Outcome::Unfinished { why: why.to_owned() }) };
         work.last_activity = at;
+        Ok(())
+    }
+
+    pub(super) fn verified(&mut self, task: &CaseId, verification: &Verification) -> Result<()> {
+        self.case(task)?;
+        let record = self.record.cases.entry(task.clone()).or_default();
+        record.merge_verified = Some(Box::new(verification.clone()));
         Ok(())
     }
 

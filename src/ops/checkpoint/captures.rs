@@ -13,7 +13,7 @@ use crate::error::{Code, Error, Result};
 use crate::git::{CaptureOptions, PathPatterns, Repository, Whose, Worktree, WorktreeCapture, WorktreeEntry};
 use crate::ops::checkpoint::target_branch;
 use crate::ops::context::Context;
-use crate::ops::{trash, workspaces};
+use crate::ops::{merge, trash, workspaces};
 
 /// How many worktrees are captured at once.
 const AT_ONCE: usize = 8;
@@ -170,10 +170,14 @@ pub(super) fn there(ctx: &Context) -> Result<There> {
         known.extend(one.folder().map(Path::to_owned));
         coverage.insert(one.place().display().to_string(), Coverage::of_nothing(one.why()));
     }
+    let scratch = merge::scratch::places(ctx)?;
     let is_damaged = |entry: &WorktreeEntry| damaged.iter().any(|one| one.is_at(entry.worktree.git_dir()));
     for entry in ctx.repo.worktrees()?.into_iter().filter(|entry| !entry.worktree.is_main() && !is_damaged(entry)) {
         let path = entry.worktree.path();
         known.push(path.to_owned());
+        if scratch.iter().any(|place| place == path) {
+            continue;
+        }
         match in_the_place_of(ctx, &entry.worktree)? {
             None => {
                 // Before anything is captured.

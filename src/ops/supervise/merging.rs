@@ -17,6 +17,9 @@ const PATIENCE: u32 = 5;
 impl Supervisor<'_> {
     /// Merges one task that is done, if there is one that may; says whether anything was done.
     pub(super) fn merge_next(&mut self) -> Result<bool> {
+        if self.merge_check.is_some() {
+            return self.look_after_merge_check();
+        }
         let waiting: Vec<CaseId> = self
             .context
             .state()
@@ -29,6 +32,16 @@ impl Supervisor<'_> {
         for task in waiting {
             if self.must_wait(task.as_str()) {
                 continue;
+            }
+            match self.gate(GateKind::HumanReview, &task).map(|gate| gate.decision.clone()) {
+                Some(Some(Decision::Rejected { reason })) => {
+                    self.close_gate(GateKind::HumanReview, &task, "rejected")?;
+                    self.block(&task, Status::Done, &reason)?;
+                    return Ok(true);
+                }
+                Some(None) => continue,
+                // Tried again, below.
+                Some(Some(Decision::Approved | Decision::Answered { .. })) | None => {}
             }
             let gate = self.gate(GateKind::Merge, &task);
             let decision = gate.map(|gate| gate.decision.clone());
@@ -79,9 +92,15 @@ impl Supervisor<'_> {
             }
             Err(error) => return self.wait_at_gate(task, error.to_string(), &[]),
         };
+        self.merge_came_to(task, outcome)
+    }
+
+    fn merge_came_to(&mut self, task: &CaseId, outcome: MergeOutcome) -> Result<()> {
         match outcome {
             MergeOutcome::Merged(merged) | MergeOutcome::NothingToMerge(merged) => {
                 self.close_gate(GateKind::Merge, task, "merged")?;
+                self.close_gate(GateKind::HumanReview, task, "merged")?;
+                self.verified_again.remove(task);
                 self.no_back_off(task.as_str());
                 self.unsettled.remove(task);
                 self.tell(Notice::Merged { task: task.clone(), commit: merged.commit });
@@ -92,6 +111,7 @@ impl Supervisor<'_> {
             }
             MergeOutcome::InTheWay { what } => self.wait_at_gate(task, what, &[]),
             MergeOutcome::TouchesAxiom { files } => self.wait_at_gate(task, format!("{task} changes .axiom/"), &files),
+            MergeOutcome::Unverified { of: _, failed } => self.verify_merge(task, failed.as_deref()),
             MergeOutcome::TargetMissing { target } => {
                 self.wait_at_gate(task, format!("the target branch '{}' is gone", target.short()), &[])
             }
@@ -108,8 +128,10 @@ impl Supervisor<'_> {
     }
 
     /// A merge that cannot be done now waits for a human; approving the gate tries it again.
-    fn wait_at_gate(&mut self, task: &CaseId, reason: String, paths: &[RepoPath]) -> Result<()> {
+    pub(super) fn wait_at_gate(&mut self, task: &CaseId, reason: String, paths: &[RepoPath]) -> Result<()> {
         let details = paths.iter().take(100).map(ToString::to_string).collect();
+        // A review that was approved has been acted upon: this is another wait.
+        self.close_gate(GateKind::HumanReview, task, "the merge waits for something else")?;
         self.open_gate(GateKind::Merge, task, reason, details)
     }
 }

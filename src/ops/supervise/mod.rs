@@ -8,6 +8,7 @@ mod attend;
 mod claim;
 mod finish;
 mod iterate;
+mod merge_check;
 mod merging;
 pub mod notice;
 mod requests;
@@ -15,7 +16,6 @@ mod session;
 mod settle;
 mod stopping;
 mod take_over;
-mod verify;
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -38,7 +38,9 @@ use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};
 use crate::ops::context::Context;
 use crate::ops::interventions;
+use crate::ops::merge::verified::Check;
 use crate::ops::repair::HumansOperation;
+use crate::ops::steps;
 use crate::process::leftovers;
 pub use attend::{Attend, attend};
 use notice::{Notice, Watcher};
@@ -131,7 +133,11 @@ struct Supervisor<'a> {
     /// What work is merged into; `None` without a session, when nothing begins and nothing is merged.
     target: Option<RefName>,
     watches: HashMap<AgentId, Watch>,
-    verifying: HashMap<AgentId, verify::Running>,
+    verifying: HashMap<AgentId, steps::Running>,
+    /// The merge whose result is being verified.
+    merge_check: Option<Check>,
+    /// How often in a row the merge of a task was another one when it had been verified.
+    verified_again: HashMap<CaseId, u32>,
     /// What the next prompt of a task has to say: failing verification, a human's answer.
     notes: BTreeMap<CaseId, Vec<String>>,
     backoffs: HashMap<String, Backoff>,
@@ -200,6 +206,8 @@ impl<'a> Supervisor<'a> {
             target,
             watches: HashMap::new(),
             verifying: HashMap::new(),
+            merge_check: None,
+            verified_again: HashMap::new(),
             notes: BTreeMap::new(),
             backoffs: HashMap::new(),
             unsettled: HashMap::new(),
@@ -323,6 +331,7 @@ impl<'a> Supervisor<'a> {
             | GateKind::Budget => true,
         });
         if working
+            || self.merge_check.is_some()
             || to_act_on
             || !state.record.requests.is_empty()
             || state.restorable.cases.keys().any(|id| waiting(id.as_str()))
@@ -407,9 +416,11 @@ impl<'a> Supervisor<'a> {
                     let ready: &Vec<&Case> = ready.get_or_init(|| ready::ready_tasks(state));
                     !ready.iter().any(|case| case.id == *task)
                 }
-                GateKind::Merge => !case.is_some_and(|case| case.status == Status::Done && case.merged.is_none()),
+                GateKind::Merge | GateKind::HumanReview => {
+                    !case.is_some_and(|case| case.status == Status::Done && case.merged.is_none())
+                }
                 GateKind::Question => state.agent_on(task).is_none(),
-                GateKind::HumanReview | GateKind::Recovery | GateKind::Planning | GateKind::Budget => false,
+                GateKind::Recovery | GateKind::Planning | GateKind::Budget => false,
             }
         });
         match idle.map(|gate| gate.id.clone()) {

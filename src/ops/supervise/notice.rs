@@ -16,6 +16,7 @@ pub enum Notice {
     Progress { agent: AgentId, task: CaseId, percent: u8 },
     IterationEnded { agent: AgentId, task: CaseId, how: String, left_out: Vec<String> },
     Released { agent: AgentId, task: CaseId, status: Status, reason: String },
+    VerifyingMerge { task: CaseId },
     Merged { task: CaseId, commit: Oid },
     GateOpened { id: String, reason: String, details: Vec<String> },
     Checkpoint { name: CheckpointName },

@@ -1,17 +1,20 @@
 //! What follows from an iteration's outcome: another one, verification, a question, release.
 
+use std::path::Path;
+
+use super::Supervisor;
 use super::notice::Notice;
-use super::{Supervisor, verify};
 use crate::domain::agent::{Outcome, Stage, Work};
 use crate::domain::case::Status;
 use crate::domain::checkpoint::Trigger;
 use crate::domain::event::Event;
 use crate::domain::gate::{Decision, Gate, GateKind, Held};
-use crate::domain::ids::{AgentId, Token};
+use crate::domain::ids::AgentId;
 use crate::domain::names::Oid;
 use crate::domain::outcome::{Halt, Limits, Next, after_halt, after_iteration};
 use crate::env;
 use crate::error::Result;
+use crate::ops::steps::{self, Job, Runner};
 
 /// What a release leaves in the record of the task.
 struct Counts {
@@ -69,22 +72,19 @@ impl Supervisor<'_> {
                 self.hold_back(agent, "its workspace is gone")?;
                 return Ok(true);
             };
-            let job = verify::Job {
-                commands,
-                folder: workspace.path.clone().into(),
-                marker: (verify::VARIABLE, self.context.repo.common_dir().to_owned()),
-                output: self.context.layout().tmp_dir().join(format!("verify-{}", env::fresh_id())),
-                agent: agent.clone(),
-                task: work.task.clone(),
-                token: Token::new(format!("{}{}", env::fresh_id(), env::fresh_id()))?,
-            };
-            self.verifying.insert(agent.clone(), verify::start(job));
+            let about = (&work.task, Some(agent));
+            let job = Job::new(self.context, Runner::Session, commands, Path::new(&workspace.path), about)?;
+            self.verifying.insert(agent.clone(), steps::start(job));
             return Ok(true);
         };
         let Some(verdict) = running.verdict() else { return Ok(false) };
         self.verifying.remove(agent);
-        for text in &verdict.results {
-            self.step(Event::Audited { id: work.task.clone(), text: text.clone() })?;
+        for result in &verdict.results {
+            let text = match &result.failure {
+                None => format!("verified: {}", result.command),
+                Some(why) => format!("verify step '{}' {why}", result.command),
+            };
+            self.step(Event::Audited { id: work.task.clone(), text })?;
         }
         match verdict.failure {
             None => self.release(agent, Status::Done, "complete and verified", false)?,

@@ -76,6 +76,7 @@ impl Supervisor<'_> {
     pub(super) fn shut_down(&mut self) -> Result<()> {
         self.change_session(SessionState::Pausing, "shutting down")?;
         self.tell(Notice::Pausing { why: "shutting down".into() });
+        self.abandon_merge_check();
         self.wait_for_boundary(BOUNDARY)?;
         if !self.running_agents().is_empty() {
             self.stop_running()?;

@@ -1,14 +1,15 @@
 //! Taking over from a supervisor that crashed: its session is closed, its open steps are finished, half-made workspaces and
 //! dead locks are cleared. Agents that still run are found again by the loop, from their keepers.
 
+use super::Supervisor;
 use super::notice::Notice;
-use super::{Supervisor, verify};
 use crate::domain::agent::Agent;
 use crate::domain::event::{By, Event};
 use crate::domain::plural::count_of;
 use crate::domain::session::SessionState;
 use crate::error::Result;
 use crate::ops::repair::{self, HumansOperation};
+use crate::ops::steps;
 use crate::process::leftovers;
 
 impl Supervisor<'_> {
@@ -28,7 +29,7 @@ impl Supervisor<'_> {
         let left = leftovers::runs_with_runtime(&agents)?.into_iter();
         self.ended_runs.extend(left.filter(|run| !working.iter().any(|token| run.ends_with(token.as_str()))));
         if crashed {
-            let marker = verify::marker(self.context.repo.common_dir());
+            let marker = steps::marker(self.context.repo.common_dir());
             let ended = leftovers::end_marked(&marker)?.ended.len();
             if ended > 0 {
                 self.tell(Notice::Recovered {

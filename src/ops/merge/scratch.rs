@@ -1,0 +1,139 @@
+//! The worktree in which the result of a merge is verified: made for that, and gone afterwards, also after a crash.
+//!
+//! That one is to be made is written down first, so that all that bears its name is known to be ours; a lock says whether
+//! somebody is still at it.
+
+use std::path::{Path, PathBuf};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::domain::ids::CaseId;
+use crate::domain::names::Oid;
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files::{self, FileLock, LockAttempt};
+use crate::git::WorkspaceBranch;
+use crate::ops::context::Context;
+use crate::ops::{trash, workspaces};
+
+/// How long somebody else's verification is waited for: long enough for one who only looked.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// The worktree, while it is ours.
+#[derive(Debug)]
+pub struct Scratch {
+    task: CaseId,
+    /// Where it is.
+    pub path: PathBuf,
+    _lock: FileLock,
+}
+
+/// Where a task's merge is verified.
+fn place(ctx: &Context, task: &CaseId) -> Result<PathBuf> {
+    Ok(workspaces::root(ctx)?.join(format!("verify-{task}")))
+}
+
+fn note(ctx: &Context, task: &CaseId) -> PathBuf {
+    ctx.layout().verifying_dir().join(task.as_str())
+}
+
+/// The tasks whose merges are being verified, or were when somebody crashed.
+fn noted(ctx: &Context) -> Result<Vec<CaseId>> {
+    let entries = files::list(&ctx.layout().verifying_dir())?;
+    Ok(entries.iter().filter_map(|entry| CaseId::new(entry.file_name().to_str()?).ok()).collect())
+}
+
+/// Where such worktrees are: nobody's work, so no checkpoint holds them.
+///
+/// # Errors
+/// `IO_FAILED`, `BARE_REPOSITORY`.
+pub fn places(ctx: &Context) -> Result<Vec<PathBuf>> {
+    noted(ctx)?.iter().map(|task| place(ctx, task)).collect()
+}
+
+/// Takes the lock under which a task's merge is verified.
+///
+/// # Errors
+/// `BUSY` where somebody else does.
+pub(super) fn claim(ctx: &Context, task: &CaseId) -> Result<FileLock> {
+    match FileLock::take(&ctx.layout().verify_lock(task), PATIENCE)? {
+        LockAttempt::Taken(lock) => Ok(lock),
+        LockAttempt::Held => Err(Error::new(Code::Busy, format!("the merge of '{task}' is being verified by another process"))
+            .hint("git axiom status    shows when it is merged")),
+    }
+}
+
+/// Makes the worktree with the files of `commit`. The caller holds the operation lock.
+///
+/// # Errors
+/// `WORKSPACE_IN_THE_WAY` where something of somebody else's is there; `DISK_CHECKOUT_FAILED`, `GIT_FAILED`, `IO_FAILED`.
+pub(super) fn set_up(ctx: &Context, task: &CaseId, commit: &Oid, lock: FileLock) -> Result<Scratch> {
+    let (path, note) = (place(ctx, task)?, note(ctx, task));
+    let is_ours = files::metadata(&note)?.is_some();
+    if !is_ours && files::metadata(&path)?.is_some() {
+        return Err(Error::new(Code::WorkspaceInTheWay, format!("'{}' is not ours", path.display()))
+            .why("the result of the merge would be verified there")
+            .hint("move it away, then try again"));
+    }
+    workspaces::exclude(ctx)?;
+    files::create_dir_all(&ctx.layout().verifying_dir())?;
+    files::write_atomic(&note, b"")?;
+    env::fault_point("verify.noted");
+    drop(clear(ctx, &path)?);
+    let half_made = trash::fresh(ctx, "half-made")?;
+    ctx.repo.create_workspace(&path, &WorkspaceBranch::Detached(commit.clone()), &half_made)?;
+    env::fault_point("verify.made");
+    Ok(Scratch { task: task.clone(), path, _lock: lock })
+}
+
+impl Scratch {
+    /// Takes the worktree away; its files are deleted in the background. A crash leaves what [`clear_left`] clears.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `GIT_FAILED`.
+    pub(super) fn take_down(self, ctx: &mut Context) -> Result<Option<JoinHandle<()>>> {
+        ctx.with_operation_lock(|ctx| {
+            let removal = clear(ctx, &self.path)?;
+            env::fault_point("verify.cleared");
+            files::remove_file(&note(ctx, &self.task))?;
+            Ok(removal)
+        })
+    }
+}
+
+/// Takes away what is at `path`.
+fn clear(ctx: &Context, path: &Path) -> Result<Option<JoinHandle<()>>> {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let trash = trash::fresh(ctx, &name)?;
+    match ctx.repo.worktree_at(path)? {
+        Some(entry) if entry.present && entry.locked.is_none() => {
+            files::holds_no_mount(path)?;
+            let aside = ctx.repo.plan_aside(&entry.worktree, &trash)?;
+            ctx.repo.put_aside(&aside)?;
+            let both = [aside.moved_to, aside.git_dir_moved_to];
+            // What stays there the trash's own time ends.
+            let work = move || both.iter().for_each(|place| drop(files::remove_trashed(place)));
+            Ok(std::thread::Builder::new().spawn(work).ok())
+        }
+        Some(_) | None => ctx.repo.repair_workspace(path, &trash).map(|_| None),
+    }
+}
+
+/// Takes away the worktrees of verifications that nobody is at any more. Says which. The caller holds the operation lock.
+///
+/// # Errors
+/// `IO_FAILED`, `GIT_FAILED`.
+pub fn clear_left(ctx: &Context) -> Result<Vec<String>> {
+    let mut cleared = Vec::new();
+    for task in noted(ctx)? {
+        let LockAttempt::Taken(_lock) = FileLock::try_take(&ctx.layout().verify_lock(&task))? else { continue };
+        let path = place(ctx, &task)?;
+        let was_there = files::metadata(&path)?.is_some();
+        if let Some(removal) = clear(ctx, &path)? {
+            let _ = removal.join();
+        }
+        files::remove_file(&note(ctx, &task))?;
+        cleared.extend(was_there.then(|| path.display().to_string()));
+    }
+    Ok(cleared)
+}

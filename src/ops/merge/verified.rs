@@ -1,0 +1,149 @@
+//! Merging only what was verified: `merge.verify` on the result of the merge, in a worktree of its own and outside every lock.
+//!
+//! What comes of it is recorded for that very merge, and [`super::merge_task`] refuses every other.
+
+use std::path::Path;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use super::scratch::{self, Scratch};
+use super::{MergeOutcome, merge_of, merge_task, result_of};
+use crate::domain::event::Event;
+use crate::domain::ids::CaseId;
+use crate::domain::verification::{MergeOf, Verification};
+use crate::error::{Code, Error, Result};
+use crate::ops::context::Context;
+use crate::ops::steps::{self, Job, Runner, Running, Verdict};
+
+/// How often a merge is verified again because a branch moved meanwhile.
+pub const TRIES: u32 = 3;
+
+/// How often is looked whether steps have ended, in the foreground.
+const TICK: Duration = Duration::from_millis(20);
+
+/// A verification under way.
+#[derive(Debug)]
+pub struct Check {
+    /// The task.
+    pub task: CaseId,
+    of: MergeOf,
+    commands: Vec<String>,
+    running: Running,
+    scratch: Scratch,
+}
+
+/// Starts verifying the merge of a task as the branches are now. Takes the operation lock for making the worktree.
+///
+/// # Errors
+/// `BUSY` where somebody else verifies it; `CHANGED_MEANWHILE` where it is no clean merge any more; what making a worktree says.
+pub fn begin(ctx: &mut Context, task: &CaseId, runner: Runner) -> Result<Check> {
+    let lock = scratch::claim(ctx, task)?;
+    let commands = ctx.config.merge.verify.clone();
+    let (of, scratch) = ctx.with_operation_lock(|ctx| {
+        ctx.no_open_operation()?;
+        let changed = || Error::new(Code::ChangedMeanwhile, format!("the merge of '{task}' is another one now"));
+        let of = merge_of(ctx, task)?.ok_or_else(changed)?;
+        let commit = result_of(ctx, task, &of)?;
+        scratch::set_up(ctx, task, &commit, lock).map(|scratch| (of, scratch))
+    })?;
+    let job = job(ctx, runner, task, commands.clone(), &scratch.path)?;
+    Ok(Check { task: task.clone(), of, commands, running: steps::start(job), scratch })
+}
+
+fn job(ctx: &Context, runner: Runner, task: &CaseId, commands: Vec<String>, folder: &Path) -> Result<Job> {
+    let agent = ctx.state().record.cases.get(task).and_then(|record| record.last_agent.as_ref());
+    Job::new(ctx, runner, commands, folder, (task, agent))
+}
+
+impl Check {
+    /// The verdict, once there is one.
+    pub fn verdict(&self) -> Option<Verdict> {
+        self.running.verdict()
+    }
+
+    /// Records what came of it and takes the worktree away. The thread deletes its files.
+    ///
+    /// # Errors
+    /// Those of the log. A worktree that cannot be taken away is left to recovery.
+    pub fn finish(self, ctx: &mut Context, verdict: Verdict) -> Result<(Verification, Option<JoinHandle<()>>)> {
+        let mut results = verdict.results;
+        if let (Some(failure), None) = (&verdict.failure, results.iter().find(|result| result.failure.is_some())) {
+            // Nobody knows of which step: none passes.
+            let command = self.commands.first().cloned().unwrap_or_default();
+            results = vec![crate::domain::verification::StepResult {
+                command,
+                failure: Some(failure.summary.clone()),
+                lines: Vec::new(),
+            }];
+        }
+        let verification = Verification { of: self.of, commands: self.commands, results };
+        let event = Event::MergeVerified { id: self.task, verification: Box::new(verification.clone()) };
+        let recorded = ctx.append(event);
+        drop(self.running);
+        let removal = take_down(ctx, self.scratch);
+        recorded.map(|_| (verification, removal))
+    }
+
+    /// Ends it without a word on the merge.
+    pub fn abandon(self, ctx: &mut Context) -> Option<JoinHandle<()>> {
+        drop(self.running);
+        take_down(ctx, self.scratch)
+    }
+}
+
+fn take_down(ctx: &mut Context, scratch: Scratch) -> Option<JoinHandle<()>> {
+    scratch.take_down(ctx).unwrap_or_else(|error| {
+        tracing::warn!(%error, "the worktree of a verification stays until the next recovery");
+        None
+    })
+}
+
+/// Whoever watches a merge in the foreground.
+pub trait Watch {
+    /// These commands are under way.
+    fn verifying(&mut self, commands: &[String]);
+    /// They have ended.
+    fn ended(&mut self);
+    /// Whether somebody wants it to end.
+    fn shall_end(&self) -> bool;
+}
+
+/// As [`merge_task`], running `merge.verify` where that is needed, and waiting for it.
+///
+/// # Errors
+/// As [`merge_task`] and [`begin`]; `INTERRUPTED`; `CHANGED_MEANWHILE` where a branch moves each time.
+pub fn merge_verified(ctx: &mut Context, task: &CaseId, approved: bool, watch: &mut dyn Watch) -> Result<MergeOutcome> {
+    for _ in 0..TRIES {
+        let outcome = merge_task(ctx, task, approved)?;
+        let MergeOutcome::Unverified { of, failed: _ } = outcome else { return Ok(outcome) };
+        ctx.act_as(ctx.by().clone())?;
+        let check = begin(ctx, task, Runner::Verb)?;
+        watch.verifying(&check.commands);
+        let verdict = loop {
+            if watch.shall_end() {
+                watch.ended();
+                let removal = check.abandon(ctx);
+                removal.map(JoinHandle::join);
+                return Err(Error::new(Code::Interrupted, format!("'{task}' was not merged: its verification was interrupted")));
+            }
+            if let Some(verdict) = check.verdict() {
+                break verdict;
+            }
+            std::thread::sleep(TICK);
+        };
+        watch.ended();
+        let (verification, removal) = check.finish(ctx, verdict)?;
+        removal.map(JoinHandle::join);
+        ctx.act_as(ctx.by().clone())?;
+        if !verification.passed() {
+            return Ok(MergeOutcome::Unverified { of, failed: Some(Box::new(verification)) });
+        }
+    }
+    Err(moves_each_time(task))
+}
+
+/// A merge that is another one each time it has been verified.
+pub fn moves_each_time(task: &CaseId) -> Error {
+    Error::new(Code::ChangedMeanwhile, format!("the target moved each time that the merge of '{task}' was verified"))
+        .hint(format!("git axiom merge {task}    tries it again"))
+}

@@ -1,0 +1,81 @@
+//! Verifying the result of a merge beside the loop: one at a time, since each merge makes the others different ones.
+
+use super::Supervisor;
+use super::notice::Notice;
+use crate::domain::case::Status;
+use crate::domain::event::By;
+use crate::domain::gate::{Decision, GateKind};
+use crate::domain::ids::CaseId;
+use crate::domain::verification::Verification;
+use crate::error::{Code, Result};
+use crate::ops::merge::verified::{self, TRIES, moves_each_time};
+use crate::ops::steps::Runner;
+
+impl Supervisor<'_> {
+    /// A merge has to be verified first: that is begun, or the task waits for a human where this very merge has failed before
+    /// and nobody said that it shall be tried again.
+    pub(super) fn verify_merge(&mut self, task: &CaseId, failed: Option<&Verification>) -> Result<()> {
+        let decision = self.gate(GateKind::HumanReview, task).and_then(|gate| gate.decision.as_ref());
+        let again = matches!(decision, Some(Decision::Approved | Decision::Answered { .. }));
+        if let Some(failed) = failed.filter(|_| !again) {
+            return self.review(task, failed);
+        }
+        let tries = self.verified_again.get(task).copied().unwrap_or(0) + 1;
+        if tries > TRIES {
+            self.verified_again.remove(task);
+            return self.wait_at_gate(task, moves_each_time(task).to_string(), &[]);
+        }
+        match verified::begin(self.context, task, Runner::Session) {
+            Ok(check) => {
+                self.verified_again.insert(task.clone(), tries);
+                self.merge_check = Some(check);
+                self.tell(Notice::VerifyingMerge { task: task.clone() });
+                Ok(())
+            }
+            Err(error) if matches!(error.code(), Code::Busy | Code::GitLocked | Code::ChangedMeanwhile) => {
+                self.back_off(task.as_str());
+                Ok(())
+            }
+            Err(error) if matches!(error.code(), Code::IoFailed | Code::DiskFull | Code::OperationOpen | Code::Internal) => {
+                Err(error)
+            }
+            Err(error) => self.wait_at_gate(task, error.to_string(), &[]),
+        }
+    }
+
+    /// Says whether anything was done for the verification that is under way.
+    pub(super) fn look_after_merge_check(&mut self) -> Result<bool> {
+        let Some(check) = &self.merge_check else { return Ok(false) };
+        let case = self.context.state().restorable.cases.get(&check.task);
+        if !case.is_some_and(|case| case.status == Status::Done && case.merged.is_none()) {
+            self.abandon_merge_check();
+            return Ok(true);
+        }
+        let Some(verdict) = check.verdict() else { return Ok(false) };
+        let Some(check) = self.merge_check.take() else { return Ok(false) };
+        let task = check.task.clone();
+        self.context.act_as(By::Supervisor)?;
+        let (verification, _) = check.finish(self.context, verdict)?;
+        if verification.passed() {
+            self.close_gate(GateKind::HumanReview, &task, "verified")?;
+        } else {
+            self.review(&task, &verification)?;
+        }
+        Ok(true)
+    }
+
+    /// A failing verification is for a human to look at; approving tries it again.
+    fn review(&mut self, task: &CaseId, failed: &Verification) -> Result<()> {
+        self.verified_again.remove(task);
+        let mut details = vec!["cause: verifyFailed".to_owned()];
+        details.extend(failed.failed().into_iter().flat_map(|step| step.lines.iter().cloned()));
+        self.open_gate(GateKind::HumanReview, task, failed.summary().unwrap_or_default(), details)
+    }
+
+    /// Ends the verification that is under way; nothing is said of its merge.
+    pub(super) fn abandon_merge_check(&mut self) {
+        if let Some(check) = self.merge_check.take() {
+            drop(check.abandon(self.context));
+        }
+    }
+}

@@ -1,0 +1,208 @@
+//! Running one command to its end below a keeper of its own: verify steps and the like.
+//!
+//! The keeper ([`super::step_keeper`]) is a child of whoever starts it and ends with it: it inherits every orphan of the
+//! command, so that nothing of it outlives the step, whichever session it moved to and whatever it did to its environment.
+
+use std::ffi::OsString;
+use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use serde::{Deserialize, Serialize};
+
+use super::command::command;
+use super::wire;
+use crate::env;
+use crate::error::{Code, Error, Result};
+
+/// How much of the end of a step's output is kept.
+pub const KEEP: usize = 64 * 1024;
+/// How often is looked whether the step shall end.
+const TICK: Duration = Duration::from_millis(50);
+/// How long a keeper may take to end everything when it was asked to.
+const ENDING: Duration = Duration::from_secs(90);
+/// A report is no longer than this.
+const MAX_REPORT: usize = 16 * KEEP;
+
+/// What is to be run.
+#[derive(Debug, Clone)]
+pub struct Step {
+    /// The common git directory of the repository that it is for: what runs below it is no human's there.
+    pub of: PathBuf,
+    /// The program and its arguments.
+    pub command: Vec<OsString>,
+    /// Where.
+    pub folder: PathBuf,
+    /// Variables besides those that are inherited; the keeper has them too.
+    pub env: Vec<(&'static str, OsString)>,
+    /// The longest it may take.
+    pub limit: Duration,
+}
+
+/// How a step ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "camelCase")]
+pub enum StepEnd {
+    /// By itself, with this status.
+    Exited {
+        /// The status.
+        code: i32,
+    },
+    /// By a signal that nobody of ours sent.
+    Signalled {
+        /// The signal.
+        signal: i32,
+    },
+    /// It took longer than it may.
+    OverTime,
+    /// We ended it.
+    Stopped,
+    /// It could not be started.
+    CannotStart {
+        /// Why.
+        why: String,
+    },
+    /// Its keeper died: how it ended nobody knows.
+    Unknown,
+}
+
+impl StepEnd {
+    /// Why it did not pass; `None` where it did.
+    pub fn failure(&self, limit: Duration) -> Option<String> {
+        Some(match self {
+            Self::Exited { code: 0 } => return None,
+            Self::Exited { code } => format!("exited with status {code}"),
+            Self::Signalled { signal } => format!("was ended by signal {signal}"),
+            Self::OverTime => format!("took longer than {} seconds", limit.as_secs()),
+            Self::Stopped => "was stopped".to_owned(),
+            Self::CannotStart { why } => format!("cannot be started: {why}"),
+            Self::Unknown => "ended without a report: its keeper died".to_owned(),
+        })
+    }
+}
+
+/// What became of a step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepDone {
+    /// How it ended.
+    pub end: StepEnd,
+    /// The end of what it printed, both streams in order.
+    pub output: String,
+}
+
+/// What the keeper is told: one line.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Order {
+    #[serde(with = "wire::list")]
+    pub command: Vec<OsString>,
+    #[serde(with = "wire::os")]
+    pub folder: PathBuf,
+    pub limit_millis: u64,
+}
+
+/// What the keeper answers: one line.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Report {
+    pub end: StepEnd,
+    pub output: String,
+}
+
+/// Runs a step to its end; `cancelled` ends it early. When this returns, nothing of it runs any more, unless its keeper was
+/// killed.
+///
+/// # Errors
+/// `KEEPER_FAILED` where no keeper can be started.
+pub fn run(step: &Step, cancelled: &AtomicBool) -> Result<StepDone> {
+    let failed = |e: std::io::Error| Error::new(Code::KeeperFailed, "cannot start the keeper of a step").because(e);
+    let order = Order {
+        command: step.command.clone(),
+        folder: step.folder.clone(),
+        limit_millis: u64::try_from(step.limit.as_millis()).unwrap_or(u64::MAX),
+    };
+    let mut line = serde_json::to_vec(&order).map_err(|e| failed(e.into()))?;
+    line.push(b'\n');
+    let mut child = start(step).map_err(failed)?;
+    let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
+    let (Some(mut stdin), Some(stdout)) = (stdin, stdout) else {
+        return Err(Error::new(Code::Internal, "a pipe is missing"));
+    };
+    // A keeper that is gone reads nothing, and then says nothing either.
+    let _ = stdin.write_all(&line);
+    // The pipe stays open: its end is how the keeper knows that we are gone, or want it to end.
+    let mut stdin = Some(stdin);
+    let said = listen(&mut child, stdout, cancelled, &mut || drop(stdin.take()));
+    let _ = child.wait();
+    let report: Option<Report> = said.and_then(|line| serde_json::from_slice(&line).ok());
+    Ok(match report {
+        Some(Report { end, output }) => StepDone { end, output },
+        None => StepDone { end: StepEnd::Unknown, output: String::new() },
+    })
+}
+
+fn start(step: &Step) -> std::io::Result<Child> {
+    let own = env::own_image().map_err(std::io::Error::other)?;
+    let mut keeper = command(own);
+    keeper.arg0("git-axiom").args(["keeper", "--step"]).arg(&step.of).current_dir(Path::new("/"));
+    keeper.env_remove("AXIOM_SPOOL").envs(step.env.iter().map(|(name, value)| (name, value)));
+    keeper.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    // Ctrl+C at the terminal is for us to act on.
+    keeper.process_group(0).spawn()
+}
+
+/// The keeper's report; `None` where it ended without one.
+fn listen(child: &mut Child, mut from: ChildStdout, cancelled: &AtomicBool, end: &mut dyn FnMut()) -> Option<Vec<u8>> {
+    let mut line = Vec::new();
+    let mut buffer = [0_u8; 4096];
+    let mut asked: Option<Instant> = None;
+    let tick = Timespec { tv_sec: 0, tv_nsec: i64::try_from(TICK.as_nanos()).unwrap_or(1) };
+    loop {
+        if cancelled.load(Ordering::Relaxed) && asked.is_none() {
+            asked = Some(Instant::now());
+            end();
+        }
+        if asked.is_some_and(|asked| asked.elapsed() > ENDING) {
+            // What it kept is found by the marks in its environment.
+            let _ = child.kill();
+            return None;
+        }
+        match poll(&mut [PollFd::new(&from, PollFlags::IN)], Some(&tick)) {
+            Ok(0) | Err(rustix::io::Errno::INTR) => continue,
+            Ok(_) => {}
+            Err(_) => return None,
+        }
+        let count = from.read(&mut buffer).ok()?;
+        line.extend_from_slice(&buffer[..count]);
+        if count == 0 {
+            return Some(line);
+        }
+        if line.len() > MAX_REPORT {
+            return None;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_status_zero_passes() {
+        let limit = Duration::from_secs(9);
+        assert_eq!(StepEnd::Exited { code: 0 }.failure(limit), None);
+        for end in [
+            StepEnd::Exited { code: 1 },
+            StepEnd::Signalled { signal: 9 },
+            StepEnd::OverTime,
+            StepEnd::Stopped,
+            StepEnd::CannotStart { why: "x".into() },
+            StepEnd::Unknown,
+        ] {
+            assert!(end.failure(limit).is_some(), "{end:?}");
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! The keeper of one step: owns it from its start to the report of its end, and ends all of it when its starter is gone.
+
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io::{Read, Write};
+use std::os::unix::process::CommandExt;
+use std::process::Stdio;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::Builder;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, WaitStatus};
+
+use super::command::command;
+use super::run::Reaper;
+use super::step::{KEEP, Order, Report, StepEnd};
+use super::{family, keeper, launch};
+use crate::error::{Code, Error, Result};
+
+const TICK: Duration = Duration::from_millis(10);
+/// How long what the command left behind has after SIGTERM when the command itself has ended.
+const GRACE: Duration = Duration::from_millis(200);
+/// How long output is waited for when all descendants have ended: somebody else may hold the pipe.
+const DRAIN: Duration = Duration::from_secs(3);
+/// No order is longer.
+const MAX_ORDER: usize = 16 * 1024 * 1024;
+
+/// The hidden verb `git axiom keeper --step`: reads its order from stdin, runs it, and says on stdout how it ended. The end of
+/// stdin ends it early.
+///
+/// # Errors
+/// `KEEPER_FAILED` where it was told nothing that it understands.
+pub fn run() -> Result<()> {
+    launch::close_on_exec();
+    let terminate = keeper::watch_signals()?;
+    keeper::adopt_orphans();
+    let order = read_order()?;
+    let gone = watch_starter()?;
+    let report = carry_out(&order, &|| gone.load(Ordering::Relaxed) || terminate.load(Ordering::Relaxed));
+    let line = serde_json::to_vec(&report).map_err(|e| failed("say how the step ended").because(e))?;
+    // Whoever wanted to hear it may be gone.
+    let _ = std::io::stdout().write_all(&line);
+    Ok(())
+}
+
+fn failed(what: &str) -> Error {
+    Error::new(Code::KeeperFailed, format!("cannot {what}"))
+}
+
+/// The first line of stdin, read byte by byte: what follows belongs to nobody.
+fn read_order() -> Result<Order> {
+    let mut stdin = std::io::stdin().lock();
+    let (mut line, mut byte) = (Vec::new(), [0_u8]);
+    while line.len() < MAX_ORDER && stdin.read(&mut byte).is_ok_and(|count| count == 1) && byte[0] != b'\n' {
+        line.push(byte[0]);
+    }
+    serde_json::from_slice(&line).map_err(|e| failed("understand what is to be run").because(e))
+}
+
+fn watch_starter() -> Result<Arc<AtomicBool>> {
+    let gone = Arc::new(AtomicBool::new(false));
+    let told = Arc::clone(&gone);
+    let wait = move || {
+        let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+        told.store(true, Ordering::Relaxed);
+    };
+    Builder::new().spawn(wait).map_err(|e| Error::cannot_start("a thread that waits for the starter", e))?;
+    Ok(gone)
+}
+
+fn carry_out(order: &Order, shall_end: &dyn Fn() -> bool) -> Report {
+    let cannot = |why: String| Report { end: StepEnd::CannotStart { why }, output: String::new() };
+    let (reader, writer) = match std::io::pipe() {
+        Ok(pipe) => pipe,
+        Err(e) => return cannot(e.to_string()),
+    };
+    let Some((program, arguments)) = order.command.split_first() else { return cannot("nothing is named".into()) };
+    let mut child = command(program);
+    child.args(arguments).current_dir(&order.folder).process_group(0).env("PWD", &order.folder).env_remove("OLDPWD");
+    let second = match writer.try_clone() {
+        Ok(second) => second,
+        Err(e) => return cannot(e.to_string()),
+    };
+    child.stdin(Stdio::null()).stdout(writer).stderr(second);
+    let started = child.spawn();
+    // The command holds the pipe's other ends, and nobody else may.
+    drop(child);
+    let started = match started {
+        Ok(started) => started,
+        Err(e) => return cannot(e.to_string()),
+    };
+    let tail = Tail::of(File::from(std::os::fd::OwnedFd::from(reader)));
+    let pid = i32::try_from(started.id()).unwrap_or(0);
+    let mut reaper = Reaper { program: Pid::from_raw(pid), status: None };
+    let (early, grace) = wait_for_end(&mut reaper, Duration::from_millis(order.limit_millis), shall_end);
+    family::end_all(Some(pid), grace, &mut || reaper.collect());
+    reaper.collect();
+    let end = early.unwrap_or_else(|| how(reaper.status));
+    Report { end, output: tail.take() }
+}
+
+fn wait_for_end(reaper: &mut Reaper, limit: Duration, shall_end: &dyn Fn() -> bool) -> (Option<StepEnd>, Duration) {
+    let begun = Instant::now();
+    let mut pause = Duration::from_millis(1);
+    loop {
+        reaper.collect();
+        if reaper.status.is_some() {
+            return (None, GRACE);
+        }
+        if shall_end() {
+            return (Some(StepEnd::Stopped), Duration::ZERO);
+        }
+        if begun.elapsed() > limit {
+            return (Some(StepEnd::OverTime), Duration::ZERO);
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(TICK);
+    }
+}
+
+fn how(status: Option<WaitStatus>) -> StepEnd {
+    let code = status.and_then(WaitStatus::exit_status);
+    let signal = status.and_then(WaitStatus::terminating_signal);
+    match (code, signal) {
+        (Some(code), _) => StepEnd::Exited { code },
+        (None, Some(signal)) => StepEnd::Signalled { signal },
+        (None, None) => StepEnd::Unknown,
+    }
+}
+
+/// The end of what is printed; more is read and dropped, so that nobody ever waits for us.
+struct Tail {
+    kept: Arc<Mutex<VecDeque<u8>>>,
+    ended: Receiver<()>,
+}
+
+impl Tail {
+    fn of(mut from: File) -> Self {
+        let kept = Arc::new(Mutex::new(VecDeque::new()));
+        let (sender, ended) = channel();
+        let fill = Arc::clone(&kept);
+        let read = move || {
+            let mut buffer = [0_u8; 16 * 1024];
+            while let Ok(count) = from.read(&mut buffer)
+                && count > 0
+            {
+                let mut kept = fill.lock().unwrap_or_else(PoisonError::into_inner);
+                kept.extend(&buffer[..count]);
+                let over = kept.len().saturating_sub(KEEP);
+                kept.drain(..over);
+            }
+            let _ = sender.send(());
+        };
+        // Without a thread nothing is kept; a command that prints much then fails on its closed pipe.
+        let _ = Builder::new().spawn(read);
+        Self { kept, ended }
+    }
+
+    fn take(self) -> String {
+        let _ = self.ended.recv_timeout(DRAIN);
+        let kept: Vec<u8> = self.kept.lock().unwrap_or_else(PoisonError::into_inner).iter().copied().collect();
+        String::from_utf8_lossy(&kept).into_owned()
+    }
+}
