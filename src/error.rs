@@ -84,6 +84,8 @@ codes! {
     Declined "DECLINED" Refused "The question was answered with no: 'Nothing was changed.' is said in place of an error.";
     Protected "PROTECTED" Refused "A checkpoint is protected from being deleted.";
     NotTrusted "NOT_TRUSTED" Refused "A step would have to pass that nobody has approved.";
+    SigningFailed "SIGNING_FAILED" Failed "A commit that has to be signed could not be; nothing was changed.";
+    TooManyTasks "TOO_MANY_TASKS" Refused "An agent has added as many tasks as agents may.";
     VerifyFailed "VERIFY_FAILED" Failed "A command that must pass before a merge failed; nothing was changed.";
     NotForAgents "NOT_FOR_AGENTS" Refused "A verb that decides for a human was called below an agent.";
     NothingToUndo "NOTHING_TO_UNDO" Failed "There is no transaction that can be undone.";

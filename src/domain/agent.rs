@@ -73,6 +73,9 @@ pub struct Work {
     /// Signals of the newest iteration that are in the log: a supervisor that takes it over goes on after them.
     #[serde(default, skip_serializing_if = "is_default")]
     pub signals: u64,
+    /// Cases that it added in the newest iteration.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub added: u32,
 }
 
 impl Work {
@@ -90,6 +93,7 @@ impl Work {
             phase: None,
             silent_end: None,
             same_ends: 0,
+            added: 0,
             signals: 0,
         }
     }

@@ -40,7 +40,10 @@ impl State {
     fn apply_event(&mut self, envelope: &Envelope) -> Result<()> {
         let at = envelope.at;
         match &envelope.event {
-            Event::CasesAdded { cases } => self.add_cases(cases)?,
+            Event::CasesAdded { cases } => {
+                self.add_cases(cases)?;
+                self.count_added(&envelope.by, cases.len());
+            }
             Event::CasesChanged { edits } => self.change_cases(edits)?,
             Event::Audited { id, .. } => drop(self.case(id)?),
             Event::SessionStarted { session } => self.start_session(session)?,

@@ -121,6 +121,14 @@ impl Afterwards {
     }
 }
 
+/// What a human is to look at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Cause {
+    /// What comes of a merge did not pass its verification.
+    VerifyFailed,
+}
+
 /// Something that waits for a human.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -137,6 +145,9 @@ pub struct Gate {
     /// What helps to decide: conflicting files, the question's context.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub details: Vec<String>,
+    /// What a review is about, where that is known by a word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
     /// Since when.
     pub opened_at: Timestamp,
     /// What the human decided, until the supervisor has acted on it.
@@ -175,6 +186,7 @@ impl Gate {
             task_id: Some(task.clone()),
             reason: format!("its merge was taken back; approve to merge {task} again"),
             details: Vec::new(),
+            cause: None,
             opened_at: now,
             decision: None,
             held: None,
@@ -189,6 +201,7 @@ impl Gate {
             task_id: Some(task.clone()),
             reason: format!("{task} {}; approve to start it again", held.in_words()),
             details: Vec::new(),
+            cause: None,
             opened_at: now,
             decision: None,
             held: Some(held),

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::gate::{Decision, Gate, GateKind, Held};
+use super::gate::{Cause, Decision, Gate, GateKind, Held};
 use super::ids::CaseId;
 
 /// A gate.
@@ -37,6 +37,9 @@ pub struct GateDetails {
     /// What is known beyond the reason, in words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+    /// What a review is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
 }
 
 /// A decision at a gate.
@@ -50,7 +53,7 @@ pub struct DecisionLine {
 
 impl From<&Gate> for GateLine {
     fn from(gate: &Gate) -> Self {
-        let Gate { id, kind, task_id, reason, details, opened_at, decision, held } = gate;
+        let Gate { id, kind, task_id, reason, details, cause, opened_at, decision, held } = gate;
         let details = match kind {
             GateKind::Merge => GateDetails { files: details.clone(), ..GateDetails::default() },
             GateKind::Claim
@@ -58,7 +61,7 @@ impl From<&Gate> for GateLine {
             | GateKind::HumanReview
             | GateKind::Recovery
             | GateKind::Planning
-            | GateKind::Budget => GateDetails { notes: details.clone(), ..GateDetails::default() },
+            | GateKind::Budget => GateDetails { notes: details.clone(), cause: *cause, ..GateDetails::default() },
         };
         let decision = decision.as_ref().map(|decision| match decision {
             Decision::Approved => DecisionLine { is: "approved", text: None },

@@ -88,10 +88,18 @@ pub struct Record {
     /// The branches below `axiom/` that we made; none where an older version kept no record.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub made_branches: Option<BTreeSet<RefName>>,
+    /// How many cases agents have added since the newest session began.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub added_by_agents: u32,
     /// How many tasks were ever completed: every N-th makes a checkpoint.
     pub tasks_completed: u32,
     /// What happened last, in words.
     pub last_action: Option<String>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// Reads a map that is in order and may be large: it is put together at once rather than entry by entry.

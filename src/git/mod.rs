@@ -28,6 +28,7 @@
 //! | `workspaces` | making, putting aside, bringing back and repairing linked worktrees |
 //! | `merge`, `commit` | merges in memory; committing what an agent left |
 //! | `checkpoint_refs`, `notes`, `texts` | captures, tags and notes of checkpoints; long texts |
+//! | `signing` | commits that are signed, outside of every lock |
 //! | `stale_locks` | git's lock files that a killed git left |
 //! | `stage` | objects on their way: synced before they get their names |
 //! | `durability`, `size` | packing and syncing what git wrote; how much it is |
@@ -120,6 +121,7 @@ mod restore_moves;
 mod restore_permissions;
 mod restore_plan;
 mod scan;
+mod signing;
 mod size;
 mod sparse;
 mod stage;
@@ -167,6 +169,7 @@ pub use refs::{Expected, RefEdit, RefValue};
 pub use registration::DamagedWorktree;
 pub use repository::{HashKind, HeldInChildren, RefFormat, Repository};
 pub use restore::{Attempt, MovedAside, NotPutBack, Placed, Restore, RestoreReport};
+pub use signing::{SigningCall, ToSign};
 pub use staging::Staged;
 pub use stale_locks::{GitLock, Owner};
 pub use status::{StatusEntry, StatusKind};

@@ -19,6 +19,7 @@ use super::freshen::Written;
 use super::history::Diffs;
 use super::identity::Identity;
 use super::program::{Git, run_captured};
+use super::signing::Signatures;
 use super::stage::Stage;
 use super::worktree_list::Worktree;
 
@@ -80,6 +81,8 @@ pub struct Repository {
     pub(super) written: Written,
     /// Where new objects wait for their names.
     pub(super) stage: OnceLock<Stage>,
+    /// Commits that are signed, or have to be.
+    pub(super) signatures: Mutex<Signatures>,
 }
 
 /// While this lives, git children hold the operation lock too.
@@ -121,6 +124,7 @@ impl Repository {
             gix: OnceLock::new(),
             written: Written::default(),
             stage: OnceLock::new(),
+            signatures: Mutex::default(),
         })
     }
 
@@ -180,6 +184,7 @@ impl Repository {
             gix: OnceLock::new(),
             written: Written::default(),
             stage: OnceLock::new(),
+            signatures: Mutex::default(),
         })
     }
 

@@ -387,7 +387,7 @@ pub(super) fn loose_file(objects: &Path, id: &gix::oid) -> PathBuf {
 }
 
 /// A path as git takes it in a list of folders of objects, whatever is in it.
-fn quoted(path: &Path) -> Vec<u8> {
+pub(super) fn quoted(path: &Path) -> Vec<u8> {
     use std::os::unix::ffi::OsStrExt;
     let bytes = path.as_os_str().as_bytes();
     if !bytes.iter().any(|byte| matches!(byte, b':' | b'"' | b'\\' | b'\n')) && !bytes.starts_with(b"#") {

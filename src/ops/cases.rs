@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use crate::domain::case::{Case, CaseChange, CaseEdit, Kind, Merged, Status};
-use crate::domain::event::Event;
+use crate::domain::event::{By, Event};
 use crate::domain::ids::{AgentId, CaseId};
 use crate::domain::state::State;
 use crate::domain::text::Text;
@@ -79,7 +79,9 @@ pub fn add(context: &mut Context, new: NewCase) -> Result<Case> {
     };
     env::fault_point("cases.before-append");
     let mut added = None;
+    let by = context.by().clone();
     context.append_with(|state| {
+        agents_may_add(state, &by)?;
         let id = match &new.id {
             Some(id) => id.clone(),
             None => next_ids(state, new.kind, 1, &BTreeSet::new())?.remove(0),
@@ -88,6 +90,24 @@ pub fn add(context: &mut Context, new: NewCase) -> Result<Case> {
         Ok(vec![Event::CasesAdded { cases: vec![case.clone()] }])
     })?;
     added.ok_or_else(|| Error::new(Code::Internal, "the case was not added"))
+}
+
+/// So many cases an agent may add in one iteration, and all agents in one session: each costs somebody work, and money perhaps.
+const IN_AN_ITERATION: u32 = 20;
+const IN_A_SESSION: u32 = 200;
+
+fn agents_may_add(state: &State, by: &By) -> Result<()> {
+    let By::Agent(agent) = by else { return Ok(()) };
+    let work = state.restorable.agents.get(agent).and_then(|agent| agent.work.as_ref());
+    let refused = |who: String, most: u32, time: &str| {
+        Err(Error::new(Code::TooManyTasks, format!("{who} added {most} tasks in this {time} already, and may add no more"))
+            .hint("git axiom signal waiting QUESTION    asks a human, who may add as many as they like"))
+    };
+    match work {
+        Some(work) if work.added >= IN_AN_ITERATION => refused(format!("agent '{agent}' has"), IN_AN_ITERATION, "iteration"),
+        Some(_) | None if state.record.added_by_agents >= IN_A_SESSION => refused("agents have".into(), IN_A_SESSION, "session"),
+        Some(_) | None => Ok(()),
+    }
 }
 
 /// Makes the case out of what was asked and what is known now.

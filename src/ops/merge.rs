@@ -28,6 +28,7 @@ use crate::ops::in_progress::holds_branch;
 use crate::ops::journal;
 use crate::ops::live::live_ref;
 use crate::ops::rollback::branches::branches_are_free;
+use crate::ops::signing::with_signatures;
 use crate::ops::{trash, workspaces};
 
 /// How often a merge is computed again because the target moved meanwhile.
@@ -80,6 +81,10 @@ pub enum MergeOutcome {
 /// `CHANGED_MEANWHILE` where the target moves all the time; `BRANCH_IN_USE` where it is being rebased or bisected; those of the
 /// before-merge checkpoint: then nothing is merged.
 pub fn merge_task(ctx: &mut Context, task: &CaseId, approved: bool) -> Result<MergeOutcome> {
+    with_signatures(ctx, |ctx| merge_locked(ctx, task, approved))
+}
+
+fn merge_locked(ctx: &mut Context, task: &CaseId, approved: bool) -> Result<MergeOutcome> {
     ctx.with_operation_lock(|ctx| {
         ctx.no_open_operation()?;
         let mut tries = 1;
@@ -148,7 +153,7 @@ fn attempt(ctx: &mut Context, task: &CaseId, approved: bool) -> Result<MergeOutc
         return Ok(unverified);
     }
     let MergeOf { branch: work, target: old, tree } = of;
-    let commit = ctx.repo.commit_tree(&tree, &[old.clone(), work], &message(ctx, &case))?;
+    let commit = ctx.repo.commit_for_branch(&tree, &[old.clone(), work], &message(ctx, &case))?;
     let merged = Merged { commit: commit.clone(), target: target.clone() };
     let mut operation =
         Operation::new(OperationKind::Merge { task: task.clone() }, format!("merge {task} into {}", target.short()));

@@ -23,6 +23,7 @@ pub mod recover;
 pub mod repair;
 pub mod rollback;
 pub mod rollback_task;
+pub mod signing;
 mod staged;
 pub mod status;
 pub mod steps;

@@ -25,6 +25,7 @@ use crate::ops::journal;
 use crate::ops::rollback::AgentLine;
 use crate::ops::rollback::branches::branches_are_free;
 use crate::ops::rollback::quiet::{self, Paused};
+use crate::ops::signing::with_signatures;
 use crate::ops::supervise::Options;
 use crate::ops::supervise::notice::Watcher;
 
@@ -128,7 +129,7 @@ pub fn run(ctx: &mut Context, wanted: &Wanted, stop: Option<Options>, watcher: &
         paused = stop_agents(ctx, &tasks, stop, watcher)?;
         before = Some(work.preview.tasks);
     }
-    let outcome = ctx.with_operation_lock(|ctx| locked(ctx, wanted));
+    let outcome = with_signatures(ctx, |ctx| ctx.with_operation_lock(|ctx| locked(ctx, wanted)));
     if paused == Paused::BySupervisor {
         quiet::resume(ctx)?;
     }

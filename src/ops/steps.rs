@@ -84,7 +84,15 @@ impl Job {
     fn step(&self, command: &str) -> Step {
         let shell = ["sh", "-c", command].map(OsString::from);
         let command = self.wrapper.iter().map(OsString::from).chain(shell).collect();
-        Step { of: self.of.clone(), command, folder: self.folder.clone(), env: self.env.clone(), limit: self.limit }
+        Step {
+            of: self.of.clone(),
+            command,
+            folder: self.folder.clone(),
+            env: self.env.clone(),
+            child_env: Vec::new(),
+            without: Vec::new(),
+            limit: self.limit,
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::ffi::OsString;
 use std::io::{Read, Write};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,6 +39,10 @@ pub struct Step {
     pub folder: PathBuf,
     /// Variables besides those that are inherited; the keeper has them too.
     pub env: Vec<(&'static str, OsString)>,
+    /// Variables for the program alone.
+    pub child_env: Vec<(OsString, OsString)>,
+    /// Variables that the program does not get.
+    pub without: Vec<OsString>,
     /// The longest it may take.
     pub limit: Duration,
 }
@@ -102,6 +106,11 @@ pub(super) struct Order {
     pub command: Vec<OsString>,
     #[serde(with = "wire::os")]
     pub folder: PathBuf,
+    /// Names and values by turns.
+    #[serde(with = "wire::list")]
+    pub env: Vec<OsString>,
+    #[serde(with = "wire::list")]
+    pub without: Vec<OsString>,
     pub limit_millis: u64,
 }
 
@@ -122,6 +131,8 @@ pub fn run(step: &Step, cancelled: &AtomicBool) -> Result<StepDone> {
     let order = Order {
         command: step.command.clone(),
         folder: step.folder.clone(),
+        env: step.child_env.iter().flat_map(|(name, value)| [name.clone(), value.clone()]).collect(),
+        without: step.without.clone(),
         limit_millis: u64::try_from(step.limit.as_millis()).unwrap_or(u64::MAX),
     };
     let mut line = serde_json::to_vec(&order).map_err(|e| failed(e.into()))?;
@@ -150,8 +161,7 @@ fn start(step: &Step) -> std::io::Result<Child> {
     keeper.arg0("git-axiom").args(["keeper", "--step"]).arg(&step.of).current_dir(Path::new("/"));
     keeper.env_remove("AXIOM_SPOOL").envs(step.env.iter().map(|(name, value)| (name, value)));
     keeper.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
-    // Ctrl+C at the terminal is for us to act on.
-    keeper.process_group(0).spawn()
+    keeper.spawn()
 }
 
 /// The keeper's report; `None` where it ended without one.

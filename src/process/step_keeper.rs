@@ -33,6 +33,8 @@ const MAX_ORDER: usize = 16 * 1024 * 1024;
 /// # Errors
 /// `KEEPER_FAILED` where it was told nothing that it understands.
 pub fn run() -> Result<()> {
+    // Ctrl+C at the terminal is for our starter to act on, and nothing of the step can ask at the terminal.
+    rustix::process::setsid().map_err(|e| failed("begin a session").because(e))?;
     launch::close_on_exec();
     let terminate = keeper::watch_signals()?;
     keeper::adopt_orphans();
@@ -79,6 +81,12 @@ fn carry_out(order: &Order, shall_end: &dyn Fn() -> bool) -> Report {
     let Some((program, arguments)) = order.command.split_first() else { return cannot("nothing is named".into()) };
     let mut child = command(program);
     child.args(arguments).current_dir(&order.folder).process_group(0).env("PWD", &order.folder).env_remove("OLDPWD");
+    for name in &order.without {
+        child.env_remove(name);
+    }
+    for pair in order.env.chunks_exact(2) {
+        child.env(&pair[0], &pair[1]);
+    }
     let second = match writer.try_clone() {
         Ok(second) => second,
         Err(e) => return cannot(e.to_string()),

@@ -79,3 +79,22 @@ fn what_humans_decide_is_refused_to_agents_and_to_verify_steps() {
     assert_eq!(world.env.read("t.txt"), "1\n");
     world.all_is_well();
 }
+
+/// An agent that makes tasks without end is told so, and nobody else is kept from making more.
+#[test]
+fn an_agent_adds_tasks_up_to_a_limit() {
+    let world = World::new();
+    let add = "i=0; while [ $i -lt 23 ]; do i=$((i+1)); git-axiom task add more --body true >> \"$out\" 2>&1; done";
+    let out = world.beside("added").display().to_string();
+    world.task("t", &format!("PATH=\"{}:$PATH\"; out='{out}'; {add}; echo 1 > t.txt", bin()), &[]);
+    world.autopilot(&["--agents", "1"]).code(0);
+    let lines = world.lines("added");
+    assert_eq!(lines.iter().filter(|line| line.starts_with("task-")).count(), 20, "{lines:?}");
+    assert_eq!(lines.iter().filter(|line| line.starts_with("error[TOO_MANY_TASKS]")).count(), 3, "{lines:?}");
+    world.env.ok(&["task", "add", "mine"]);
+    world.all_is_well();
+}
+
+fn bin() -> String {
+    std::path::Path::new(env!("CARGO_BIN_EXE_git-axiom")).parent().unwrap().display().to_string()
+}

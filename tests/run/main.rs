@@ -31,6 +31,7 @@ mod merge_verify;
 mod own_branches;
 mod queue;
 mod reports;
+mod signed;
 mod stop_means_stopped;
 mod stopping;
 mod users;

@@ -274,6 +274,7 @@ fn gate(salt: u32) -> Gate {
         task_id: None,
         reason: "conflict".into(),
         details: vec!["a.txt".into()],
+        cause: None,
         opened_at: at(),
         decision: None,
         held: (is_later(salt) && salt.is_multiple_of(5)).then_some(Held::RolledBack),

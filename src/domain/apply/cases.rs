@@ -2,12 +2,23 @@
 
 use super::{Result, refuse};
 use crate::domain::case::{Case, CaseChange, CaseEdit, Status};
+use crate::domain::event::By;
 use crate::domain::graph;
 use crate::domain::plural::count;
 use crate::domain::state::State;
 use crate::error::Code;
 
 impl State {
+    /// Counts what agents add: there is a limit to it.
+    pub(super) fn count_added(&mut self, by: &By, cases: usize) {
+        let By::Agent(agent) = by else { return };
+        let cases = u32::try_from(cases).unwrap_or(u32::MAX);
+        self.record.added_by_agents = self.record.added_by_agents.saturating_add(cases);
+        if let Some(work) = self.restorable.agents.get_mut(agent).and_then(|agent| agent.work.as_mut()) {
+            work.added = work.added.saturating_add(cases);
+        }
+    }
+
     pub(super) fn add_cases(&mut self, cases: &[Case]) -> Result<()> {
         graph::check_added(self, cases)?;
         if let Some(case) = cases.iter().find(|case| case.status == Status::Active) {

@@ -12,6 +12,7 @@ use crate::error::Code;
 impl State {
     pub(super) fn start_session(&mut self, session: &Session) -> Result<()> {
         self.record.session = Some(session.clone());
+        self.record.added_by_agents = 0;
         self.record.last_action = Some("session started".into());
         Ok(())
     }

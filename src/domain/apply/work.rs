@@ -70,6 +70,7 @@ impl State {
         }
         work.iteration = iteration;
         work.signals = 0;
+        work.added = 0;
         work.stage = Stage::Intended { token: token.clone() };
         work.last_activity = at;
         Ok(work)

@@ -53,7 +53,7 @@ pub(super) fn compute(ctx: &Context, plan: &Plan, from: &Oid) -> Result<Reverted
             reverted.made.push((unit.clone(), None));
             continue;
         }
-        let commit = ctx.repo.commit_tree(&next, std::slice::from_ref(&reverted.tip), &message(unit))?;
+        let commit = ctx.repo.commit_for_branch(&next, std::slice::from_ref(&reverted.tip), &message(unit))?;
         reverted.made.push((unit.clone(), Some(commit.clone())));
         (reverted.tip, tree) = (commit, next);
     }

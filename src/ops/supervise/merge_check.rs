@@ -4,7 +4,7 @@ use super::Supervisor;
 use super::notice::Notice;
 use crate::domain::case::Status;
 use crate::domain::event::By;
-use crate::domain::gate::{Decision, GateKind};
+use crate::domain::gate::{Cause, Decision, GateKind};
 use crate::domain::ids::CaseId;
 use crate::domain::verification::Verification;
 use crate::error::{Code, Result};
@@ -67,9 +67,9 @@ impl Supervisor<'_> {
     /// A failing verification is for a human to look at; approving tries it again.
     fn review(&mut self, task: &CaseId, failed: &Verification) -> Result<()> {
         self.verified_again.remove(task);
-        let mut details = vec!["cause: verifyFailed".to_owned()];
-        details.extend(failed.failed().into_iter().flat_map(|step| step.lines.iter().cloned()));
-        self.open_gate(GateKind::HumanReview, task, failed.summary().unwrap_or_default(), details)
+        let details = failed.failed().map(|step| step.lines.clone()).unwrap_or_default();
+        let reason = failed.summary().unwrap_or_default();
+        self.open_gate_about(GateKind::HumanReview, task, (reason, Some(Cause::VerifyFailed)), details)
     }
 
     /// Ends the verification that is under way; nothing is said of its merge.

@@ -26,7 +26,7 @@ use crate::domain::adapter::AgentProgram;
 use crate::domain::agent::{Outcome, Stage};
 use crate::domain::case::{Case, Status};
 use crate::domain::event::{By, Event};
-use crate::domain::gate::{Decision, Gate, GateKind, Held};
+use crate::domain::gate::{Cause, Decision, Gate, GateKind, Held};
 use crate::domain::ids::{AgentId, CaseId, GateId, Token};
 use crate::domain::names::RefName;
 use crate::domain::outcome::Halt;
@@ -379,6 +379,16 @@ impl<'a> Supervisor<'a> {
     }
 
     fn open_gate(&mut self, kind: GateKind, task: &CaseId, reason: String, details: Vec<String>) -> Result<()> {
+        self.open_gate_about(kind, task, (reason, None), details)
+    }
+
+    fn open_gate_about(
+        &mut self,
+        kind: GateKind,
+        task: &CaseId,
+        (reason, cause): (String, Option<Cause>),
+        details: Vec<String>,
+    ) -> Result<()> {
         let id = Self::gate_id(kind, task)?;
         let gate = Gate {
             id: id.clone(),
@@ -386,6 +396,7 @@ impl<'a> Supervisor<'a> {
             task_id: Some(task.clone()),
             reason: reason.clone(),
             details: details.clone(),
+            cause,
             opened_at: env::now(),
             decision: None,
             held: None,

@@ -1,0 +1,77 @@
+//! Having commits signed outside of every lock, within a time limit, and without asking anybody where nobody is there.
+
+use std::ffi::OsString;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use crate::domain::event::By;
+use crate::error::{Code, Error, Result};
+use crate::files::OwnFolder;
+use crate::git::{Repository, ToSign};
+use crate::ops::context::Context;
+use crate::process::step::{self, Step, StepEnd};
+
+/// How long a signature may take where a human may be asked for it.
+const WITH_A_HUMAN: Duration = Duration::from_secs(120);
+/// How long it may take in a session: nobody is asked there.
+const ALONE: Duration = Duration::from_secs(15);
+
+/// By these a program finds somebody to ask.
+const ASKS_BY: [&str; 4] = ["GPG_TTY", "DISPLAY", "WAYLAND_DISPLAY", "SSH_ASKPASS"];
+
+struct Wanted<'r>(&'r Repository);
+
+impl Drop for Wanted<'_> {
+    fn drop(&mut self) {
+        self.0.want_signatures(false);
+    }
+}
+
+/// Does `work`, which must change nothing before its commits are made: where one has to be signed, that is done between two tries.
+///
+/// # Errors
+/// Whatever `work` says; `SIGNING_FAILED`.
+pub fn with_signatures<T>(ctx: &mut Context, mut work: impl FnMut(&mut Context) -> Result<T>) -> Result<T> {
+    let repo = std::sync::Arc::clone(&ctx.repo);
+    repo.want_signatures(true);
+    let _wanted = Wanted(&repo);
+    loop {
+        let outcome = work(ctx);
+        match (outcome, repo.take_to_sign()) {
+            (Err(_), Some(to_sign)) => sign(ctx, to_sign)?,
+            (outcome, _) => return outcome,
+        }
+    }
+}
+
+fn sign(ctx: &Context, to_sign: ToSign) -> Result<()> {
+    let folder = OwnFolder::make_in(&ctx.layout().tmp_dir(), "sign-")?;
+    let call = ctx.repo.signing_call(&to_sign, folder.path())?;
+    let alone = !matches!(ctx.by(), By::User);
+    let limit = if alone { ALONE } else { WITH_A_HUMAN };
+    let mut child_env = call.env;
+    if alone {
+        child_env
+            .extend([("SSH_ASKPASS", "false"), ("SSH_ASKPASS_REQUIRE", "force")].map(|(n, v)| (n.into(), OsString::from(v))));
+    }
+    let step = Step {
+        of: ctx.repo.common_dir().to_owned(),
+        command: call.command,
+        folder: folder.path().to_owned(),
+        env: Vec::new(),
+        child_env,
+        without: if alone { ASKS_BY.map(OsString::from).to_vec() } else { Vec::new() },
+        limit,
+    };
+    let done = step::run(&step, &AtomicBool::new(false))?;
+    if done.end != (StepEnd::Exited { code: 0 }) {
+        let why = done.end.failure(limit).unwrap_or_default();
+        let printed = done.output.trim().to_owned();
+        let error = Error::new(Code::SigningFailed, format!("the commit could not be signed: git {why}"));
+        let error = if printed.is_empty() { error } else { error.why(printed) };
+        return Err(error
+            .hint("unlock the key (gpg-agent, ssh-agent), then try again")
+            .hint("git config commit.gpgSign    says where signing is asked for"));
+    }
+    ctx.repo.keep_signed(to_sign, folder.path(), &done.output)
+}
