@@ -97,6 +97,7 @@ fn agents_and_gates_are_offered_and_understood() {
         task_id: None,
         reason: "it waits".into(),
         details: Vec::new(),
+        cause: None,
         opened_at: jiff::Timestamp::UNIX_EPOCH,
         decision: None,
         held: None,
