@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use crate::domain::case::{Case, CaseChange, CaseEdit, Kind, Merged, Status};
 use crate::domain::event::{By, Event};
 use crate::domain::ids::{AgentId, CaseId};
+use crate::domain::plural::count;
 use crate::domain::state::State;
 use crate::domain::text::Text;
 use crate::env;
@@ -100,7 +101,8 @@ fn agents_may_add(state: &State, by: &By) -> Result<()> {
     let By::Agent(agent) = by else { return Ok(()) };
     let work = state.restorable.agents.get(agent).and_then(|agent| agent.work.as_ref());
     let refused = |who: String, most: u32, time: &str| {
-        Err(Error::new(Code::TooManyTasks, format!("{who} added {most} tasks in this {time} already, and may add no more"))
+        let tasks = count(most, "task");
+        Err(Error::new(Code::TooManyTasks, format!("{who} added {tasks} in this {time} already, and may add no more"))
             .hint("git axiom signal waiting QUESTION    asks a human, who may add as many as they like"))
     };
     match work {
