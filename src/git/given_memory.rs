@@ -191,15 +191,77 @@ fn digest(repository: &Repository, bytes: &[u8]) -> Result<Vec<u8>> {
     Ok(hasher.try_finalize().map_err(failed)?.as_slice().to_vec())
 }
 
-/// One for each worktree, by the name of its git directory.
+/// One for each worktree, which goes with it.
 fn place(repository: &Repository, worktree: &Worktree) -> PathBuf {
-    let tmp = repository.common_dir().join("axiom/tmp");
-    match worktree.git_dir().file_name() {
-        Some(name) if !worktree.is_main() => {
-            let mut file = std::ffi::OsString::from("given-back.");
-            file.push(name);
-            tmp.join(file)
+    if worktree.is_main() {
+        repository.common_dir().join("axiom/tmp/given-back")
+    } else {
+        worktree.git_dir().join("axiom-given-back")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::scratch::Scratch;
+    use super::*;
+
+    fn key(number: u32) -> Key {
+        let stat = FileStat { size: number, ..FileStat::default_for_probe() };
+        Key::of(b"path", gix::hash::ObjectId::null(gix::hash::Kind::Sha1).as_ref(), &stat)
+    }
+
+    #[test]
+    fn what_is_remembered_is_read_back_whole_or_not_at_all() {
+        for kind in [&[][..], &["--object-format=sha256"]] {
+            let scratch = Scratch::new(kind);
+            let (repo, main) = (scratch.repo(), scratch.main());
+            let blob = Oid::new(scratch.git(&["rev-parse", "HEAD:a.txt"])).unwrap();
+            assert_eq!(Memory::read(&repo, &main), None);
+            let mut memory = Memory::default().successor("rules");
+            (0..100).for_each(|number| memory.given_back(key(number)));
+            memory.differs(key(100), blob.clone());
+            memory.write_unless(&Memory::default(), &repo, &main);
+            let read = Memory::read(&repo, &main).unwrap();
+            assert!((0..100).all(|number| read.recall("rules", key(number)) == Some(None)));
+            assert_eq!(read.recall("rules", key(100)), Some(Some(&blob)));
+            assert_eq!(read.recall("rules", key(101)), None);
+            assert_eq!(read.recall("other rules", key(1)), None);
+            let place = place(&repo, &main);
+            let whole = std::fs::read(&place).unwrap();
+            for cut in [0, 10, whole.len() / 2, whole.len() - 1] {
+                files::write_scratch(&place, &whole[..cut]).unwrap();
+                assert_eq!(Memory::read(&repo, &main), None, "{cut}");
+            }
         }
-        Some(_) | None => tmp.join("given-back"),
+    }
+
+    #[test]
+    fn files_are_told_apart_by_everything_that_a_change_touches() {
+        let (stat, oid) = (FileStat::default_for_probe(), gix::hash::ObjectId::null(gix::hash::Kind::Sha1));
+        let one = Key::of(b"path", oid.as_ref(), &stat);
+        let FileStat { modified: (seconds, nanos), changed, inode, .. } = stat;
+        let others = [
+            FileStat { size: 9, ..stat },
+            FileStat { modified: (seconds + 1, nanos), ..stat },
+            FileStat { modified: (seconds, nanos + 1), ..stat },
+            FileStat { changed: (changed.0, changed.1 + 1), ..stat },
+            FileStat { inode: inode + 1, ..stat },
+        ];
+        assert!(others.iter().all(|other| Key::of(b"path", oid.as_ref(), other) != one));
+        assert_ne!(Key::of(b"other", oid.as_ref(), &stat), one);
+    }
+
+    #[test]
+    fn a_file_as_young_as_the_look_at_it_is_not_remembered() {
+        let at = |seconds: u32, nanos: u32| FileStat {
+            modified: (seconds, nanos),
+            changed: (seconds, nanos),
+            ..FileStat::default_for_probe()
+        };
+        let moment = 100 * 1_000_000_000;
+        assert!(at(99, 1).is_older_than(moment) && !at(99, 950_000_000).is_older_than(moment));
+        assert!(!at(99, 0).is_older_than(moment) && at(97, 0).is_older_than(moment), "whole seconds");
+        let edited = FileStat { changed: (100, 1), ..at(1, 1) };
+        assert!(!edited.is_older_than(moment), "its time was set back");
     }
 }
