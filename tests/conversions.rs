@@ -158,6 +158,7 @@ fn what_was_not_tried_is_named_and_has_its_turn() {
 #[test]
 fn where_nothing_is_converted_nothing_is_remembered() {
     let scratch = Scratch::new();
+    scratch.git(&["config", "core.autocrlf", "false"]);
     commit_settled(&scratch);
     scratch.axiom(&["checkpoint", "create", "safe"]);
     assert!(!Path::new(&scratch.path()).join(".git/axiom/tmp/given-back").exists());

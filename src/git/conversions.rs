@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::domain::line_ends::{Eol, LineEnds, Settings, Text};
+use crate::domain::line_ends::{AutoCrlf, Eol, LineEnds, Settings, Text};
 use crate::domain::names::RepoPath;
 use crate::error::{Code, Error, Result};
 use crate::files;
@@ -101,12 +101,7 @@ impl Repository {
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`.
     pub(super) fn conversion_rules(&self, worktree: &Worktree, attributes: &BTreeSet<RepoPath>) -> Result<Option<Vec<u8>>> {
-        // Rather one too many: what cannot be told is asked for.
-        let configured = self.caller_configures() || {
-            let gix = self.gix()?;
-            let config = gix.config_snapshot();
-            config.string("core.autocrlf").is_some() || config.boolean("extensions.worktreeConfig").unwrap_or(false)
-        };
+        let configured = self.line_end_settings(worktree)?.autocrlf != AutoCrlf::False;
         let places = self.attribute_files().unwrap_or_default().into_iter().map(|place| (place, false));
         let own = attributes.iter().map(|path| (worktree.path().join(path.to_path()), true));
         let mut rules = Vec::new();
