@@ -7,17 +7,23 @@ use clap::Args;
 use indicatif::ProgressBar;
 use serde::Serialize;
 
-use super::open_configured;
+use super::{open_configured_for, purpose};
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
-use crate::cli::visible;
+use crate::cli::{visible, words};
 use crate::domain::ids::CaseId;
 use crate::domain::names::RepoPath;
 use crate::domain::verification::Verification;
 use crate::error::{Code, Error, Exit, Result, some_of};
+use crate::ops::context::Context;
 use crate::ops::merge::MergeOutcome;
+use crate::ops::merge::preview::{Foreseen, Preview, preview};
 use crate::ops::merge::verified::{Watch, merge_verified};
+use crate::ops::rollback::{FileLine, WorkspaceLine};
 use crate::process::finish_first::{self, CanEnd};
+
+/// So many files are shown.
+const SHOWN: usize = 20;
 
 /// Arguments of `merge`.
 #[derive(Debug, Args)]
@@ -31,19 +37,33 @@ nothing is merged unless all pass; Ctrl+C ends them.")]
 pub struct Merge {
     /// The task: it has to be done
     task: CaseId,
+    /// Show what would change, and change nothing
+    #[arg(long)]
+    dry_run: bool,
     /// Let the merge change files below .axiom/, which git axiom itself reads
     #[arg(long)]
     allow_axiom: bool,
 }
 
+/// What is in all answers; what a dry run says beside it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Answer<'a> {
     task_id: &'a CaseId,
-    commit: &'a str,
+    commit: Option<&'a str>,
     target: &'a str,
     was_merged_before: bool,
+    dry_run: bool,
     undo: Option<String>,
+    #[serde(flatten)]
+    foreseen: Option<Foretold<'a>>,
+}
+
+#[derive(Serialize)]
+struct Foretold<'a> {
+    files: &'a [FileLine],
+    workspaces: &'a [WorkspaceLine],
+    verify: &'a [String],
 }
 
 /// Merges a task.
@@ -51,33 +71,22 @@ struct Answer<'a> {
 /// # Errors
 /// `MERGE_CONFLICT`, `IN_THE_WAY`, `TARGET_MISSING`, and what `merge_task` says.
 pub fn run(args: &Merge, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut context = open_configured(global, Vec::new(), screen)?;
+    let mut context = open_configured_for(purpose(args.dry_run), global, Vec::new(), screen)?;
     context.for_humans_only("merge")?;
     let task = &args.task;
+    if args.dry_run {
+        return foresee(args, &context, screen);
+    }
     let outcome = merge_verified(&mut context, task, args.allow_axiom, &mut Foreground::default())?;
-    let (merged, was_merged_before) = match &outcome {
+    let (merged, was_merged_before) = match outcome {
         MergeOutcome::Merged(merged) => (merged, false),
         MergeOutcome::NothingToMerge(merged) => (merged, true),
-        MergeOutcome::Conflict { files, target } => return Err(conflict(task, files, target.short())),
-        MergeOutcome::InTheWay { what } => {
-            return Err(Error::new(Code::InTheWay, format!("'{task}' was not merged"))
-                .why(what.clone())
-                .hint("commit, stash or move what is in the way, then run the command again"));
-        }
-        MergeOutcome::TouchesAxiom { files } => {
-            return Err(Error::new(Code::InTheWay, format!("the work of '{task}' changes what git axiom itself reads"))
-                .why(some_of(files, 20))
-                .hint(format!("look at it, then: git axiom merge --allow-axiom {task}")));
-        }
-        MergeOutcome::Unverified { of: _, failed } => return Err(not_verified(task, failed.as_deref())),
-        MergeOutcome::TargetMissing { target } => {
-            return Err(Error::new(Code::TargetMissing, format!("the branch {} does not exist", target.short()))
-                .hint("make it again with 'git branch', or set merge.target"));
-        }
+        other => return Err(refused(task, other)),
     };
     let undo = (!was_merged_before).then(|| format!("git axiom undo {}", context.txn()));
-    let (commit, target) = (merged.commit.as_str(), merged.target.short());
-    let answer = Answer { task_id: task, commit, target: merged.target.as_str(), was_merged_before, undo };
+    let (commit, target) = (Some(merged.commit.as_str()), merged.target.short());
+    let (name, dry_run) = (merged.target.as_str(), false);
+    let answer = Answer { task_id: task, commit, target: name, was_merged_before, dry_run, undo, foreseen: None };
     screen.answer(&answer, || {
         if was_merged_before {
             return format!("{target} has all of '{task}' already ({})\n", merged.commit.short());
@@ -86,6 +95,69 @@ pub fn run(args: &Merge, global: &Global, screen: &mut Screen) -> Result<Exit> {
         format!("Merged '{task}' into {target} ({})\nTo take it back: {undo}\n", merged.commit.short())
     })?;
     Ok(Exit::Done)
+}
+
+/// Shows what the merge would do.
+fn foresee(args: &Merge, context: &Context, screen: &mut Screen) -> Result<Exit> {
+    let preview = match preview(context, &args.task, args.allow_axiom)? {
+        Foreseen::Preview(preview) => preview,
+        Foreseen::Refused(outcome) => return Err(refused(&args.task, *outcome)),
+    };
+    let Preview { task_id, target, commit, was_merged_before, files, workspaces, verify } = &*preview;
+    let answer = Answer {
+        task_id,
+        commit: was_merged_before.then_some(commit.as_str()),
+        target: target.as_str(),
+        was_merged_before: *was_merged_before,
+        dry_run: true,
+        undo: None,
+        foreseen: Some(Foretold { files, workspaces, verify }),
+    };
+    screen.answer(&answer, || foretold(&preview))?;
+    Ok(Exit::Done)
+}
+
+fn foretold(preview: &Preview) -> String {
+    let Preview { task_id, target, commit, was_merged_before, files, workspaces, verify } = preview;
+    let (target, commit) = (target.short(), commit.short());
+    if *was_merged_before {
+        return format!("{target} has all of '{task_id}' already ({commit})\n");
+    }
+    let mut text = format!("Would merge '{task_id}' into {target} (at {commit})\n");
+    for command in verify {
+        text.push_str(&format!("  would verify the result first: {}\n", visible::line(command)));
+    }
+    text.push_str(&format!("  would change {}\n", words::count(files.len(), "file")));
+    for file in files.iter().take(SHOWN) {
+        text.push_str(&format!("    {}\n", visible::line(&file.place())));
+    }
+    if files.len() > SHOWN {
+        text.push_str(&format!("    and {} more\n", files.len() - SHOWN));
+    }
+    for workspace in workspaces {
+        text.push_str(&format!("  would put aside: {}\n", visible::line(&workspace.path)));
+    }
+    text
+}
+
+fn refused(task: &CaseId, outcome: MergeOutcome) -> Error {
+    match outcome {
+        MergeOutcome::Merged(_) | MergeOutcome::NothingToMerge(_) => Error::new(Code::Internal, "a merge that was made is none"),
+        MergeOutcome::Conflict { files, target } => conflict(task, &files, target.short()),
+        MergeOutcome::InTheWay { what } => Error::new(Code::InTheWay, format!("'{task}' was not merged"))
+            .why(what)
+            .hint("commit, stash or move what is in the way, then run the command again"),
+        MergeOutcome::TouchesAxiom { files } => {
+            Error::new(Code::InTheWay, format!("the work of '{task}' changes what git axiom itself reads"))
+                .why(some_of(&files, 20))
+                .hint(format!("look at it, then: git axiom merge --allow-axiom {task}"))
+        }
+        MergeOutcome::Unverified { of: _, failed } => not_verified(task, failed.as_deref()),
+        MergeOutcome::TargetMissing { target } => {
+            Error::new(Code::TargetMissing, format!("the branch {} does not exist", target.short()))
+                .hint("make it again with 'git branch', or set merge.target")
+        }
+    }
 }
 
 fn conflict(task: &CaseId, files: &[RepoPath], target: &str) -> Error {

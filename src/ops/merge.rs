@@ -2,18 +2,19 @@
 //!
 //! A target that is checked out moves together with its worktree, and only where nothing of the user's is in the way.
 
+mod plan;
+pub mod preview;
 pub mod scratch;
 pub mod verified;
 
 use std::path::{Path, PathBuf};
 
 use crate::domain::agent::Workspace;
-use crate::domain::case::{Case, CaseChange, CaseEdit, Kind, Merged, Status};
+use crate::domain::case::{Case, CaseChange, CaseEdit, Merged};
 use crate::domain::checkpoint::Trigger;
 use crate::domain::event::Event;
 use crate::domain::ids::CaseId;
 use crate::domain::names::{Oid, RefName, RepoPath};
-use crate::domain::operation::{BranchAdvance, Operation, OperationKind, RefChange};
 use crate::domain::state::State;
 use crate::domain::task_branches;
 use crate::domain::text::Change;
@@ -27,9 +28,10 @@ use crate::ops::context::Context;
 use crate::ops::in_progress::holds_branch;
 use crate::ops::journal;
 use crate::ops::live::live_ref;
-use crate::ops::rollback::branches::branches_are_free;
 use crate::ops::signing::with_signatures;
-use crate::ops::{trash, workspaces};
+use crate::ops::trash;
+
+use plan::Planned;
 
 /// How often a merge is computed again because the target moved meanwhile.
 const TRIES: u32 = 5;
@@ -112,62 +114,25 @@ fn merge_locked(ctx: &mut Context, task: &CaseId, approved: bool) -> Result<Merg
 
 fn attempt(ctx: &mut Context, task: &CaseId, approved: bool) -> Result<MergeOutcome> {
     ctx.store.refresh()?;
-    let case = ctx.state().case(task)?.clone();
-    if let Some(merged) = &case.merged {
-        return Ok(MergeOutcome::NothingToMerge(merged.clone()));
-    }
-    if case.kind != Kind::Task || case.status != Status::Done {
-        let what = format!("'{task}' is a {} that is {}, so it cannot be merged", case.kind, case.status);
-        return Err(Error::new(Code::InvalidTransition, what).hint("only a task that is done is merged"));
-    }
-    if let Some(workspace) = ctx.state().restorable.workspaces.get(task) {
-        // It goes to the trash when the task is merged.
-        files::holds_no_mount(Path::new(&workspace.path))?;
-    }
-    let target = target_branch(ctx)?;
-    let Some(old) = ctx.repo.read_ref(&target)? else { return Ok(MergeOutcome::TargetMissing { target }) };
-    let branch = branch_of(ctx, task);
-    workspaces::branch_is_not_others(ctx, task)?;
-    let Some(work) = ctx.repo.read_ref(&branch)? else {
-        return Err(Error::new(Code::InvalidTransition, format!("the branch {} of '{task}' is gone", branch.short()))
-            .hint(format!("git axiom rollback task {task}    starts it afresh")));
+    let (of, case, target) = match plan::plan(ctx, task, approved)? {
+        Planned::Merge { of, case, target } => (of, case, target),
+        Planned::Ends(outcome) => return Ok(outcome),
+        Planned::HasAll { case, merged } => {
+            if case.merged.is_none() {
+                // The agent's objects were written by others: they have to be on disk before anything is claimed of them.
+                ctx.repo.sync_objects()?;
+                ctx.append(Event::CasesChanged { edits: vec![edit(&case, &merged)] })?;
+            }
+            return Ok(MergeOutcome::NothingToMerge(merged));
+        }
     };
-    if ctx.repo.is_ancestor(&work, &old)? {
-        // The agent's objects were written by others: they have to be on disk before anything is claimed of them.
-        ctx.repo.sync_objects()?;
-        let merged = Merged { commit: old, target };
-        let edits = vec![edit(&case, &merged)];
-        ctx.append(Event::CasesChanged { edits })?;
-        return Ok(MergeOutcome::NothingToMerge(merged));
-    }
-    let tree = match ctx.repo.merge_in_memory(&old, &work)? {
-        MergeResult::Clean(tree) => tree,
-        MergeResult::Conflict(files) => return Ok(MergeOutcome::Conflict { files, target: old }),
-    };
-    let ours: Vec<RepoPath> = ctx.repo.diff_trees(&old, &tree)?.into_iter().map(|change| change.path).filter(is_axioms).collect();
-    if !ours.is_empty() && !approved {
-        return Ok(MergeOutcome::TouchesAxiom { files: ours });
-    }
-    let of = MergeOf { branch: work, target: old, tree };
-    if let Some(unverified) = unverified(ctx, task, &of)? {
+    if let Some(unverified) = plan::unverified(ctx, task, &of)? {
         return Ok(unverified);
     }
     let MergeOf { branch: work, target: old, tree } = of;
     let commit = ctx.repo.commit_for_branch(&tree, &[old.clone(), work], &message(ctx, &case))?;
-    let merged = Merged { commit: commit.clone(), target: target.clone() };
-    let mut operation =
-        Operation::new(OperationKind::Merge { task: task.clone() }, format!("merge {task} into {}", target.short()));
-    operation.edits = vec![edit(&case, &merged)];
-    match checked_out(ctx, &target)? {
-        Some(worktree) => {
-            nothing_in_progress(ctx, &worktree)?;
-            let path = worktree.path_text()?;
-            operation.advances = vec![BranchAdvance { path, branch: target, commit: Change::new(old, commit) }];
-        }
-        None => operation.refs = vec![RefChange { name: target, value: Change::new(Some(old), Some(commit)) }],
-    }
-    branches_are_free(ctx, &operation)?;
-    journal::check(ctx, &operation)?;
+    let mut operation = plan::operation_of(ctx, &case, (&target, old), commit.clone())?;
+    let merged = Merged { commit, target };
     if ctx.config.checkpoints.before_merge {
         let (record, _) = checkpoint::create_locked(ctx, &Wanted::by(Trigger::BeforeMerge))?;
         operation.safety = Some(record.name);
@@ -180,23 +145,6 @@ fn attempt(ctx: &mut Context, task: &CaseId, approved: bool) -> Result<MergeOutc
         tracing::warn!(%error, "no checkpoint was made after the merge");
     }
     Ok(MergeOutcome::Merged(merged))
-}
-
-/// What stands in the way of a merge that was not verified; `None` where it was, or nobody wants that.
-fn unverified(ctx: &Context, task: &CaseId, of: &MergeOf) -> Result<Option<MergeOutcome>> {
-    if let Some(path) = &ctx.found.unapproved_verify {
-        let what = format!("'{}' wants merges to be verified by commands that nobody has approved", path.display());
-        return Err(Error::new(Code::NotTrusted, what)
-            .hint("git config axiom.merge.verify COMMAND    says what verifies merges in this clone"));
-    }
-    let commands = &ctx.config.merge.verify;
-    let known = ctx.state().record.cases.get(task).and_then(|record| record.merge_verified.as_deref());
-    let known = known.filter(|known| known.is_about(of, commands));
-    if commands.is_empty() || known.is_some_and(Verification::passed) {
-        return Ok(None);
-    }
-    let failed = known.filter(|known| known.failed().is_some()).cloned().map(Box::new);
-    Ok(Some(MergeOutcome::Unverified { of: of.clone(), failed }))
 }
 
 /// The merge of a task as its branch and the target are now; `None` where they are in conflict, or gone.
@@ -226,11 +174,6 @@ pub fn branch_of(ctx: &Context, task: &CaseId) -> RefName {
 fn edit(case: &Case, merged: &Merged) -> CaseEdit {
     let changes = vec![CaseChange::Merged(Change::new(case.merged.clone(), Some(merged.clone())))];
     CaseEdit { id: case.id.clone(), changes }
-}
-
-fn is_axioms(path: &RepoPath) -> bool {
-    let first = path.as_bytes().split(|b| *b == b'/').next().unwrap_or_default();
-    first.eq_ignore_ascii_case(b".axiom")
 }
 
 fn message(ctx: &Context, case: &Case) -> String {

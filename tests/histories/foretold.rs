@@ -13,8 +13,7 @@ use crate::place::Place;
 pub fn exactly(place: &Place, before: &World, after: &World, dry: &Run) {
     let document: Value = serde_json::from_str(&dry.stdout).unwrap();
     let seen = Seen { place, before, after, document: &document };
-    let mut wrong = Vec::new();
-    for (what, named, changed) in [
+    let wrong = differing(vec![
         ("files", seen.files_named(), seen.files_changed()),
         ("staged", seen.staged_named(), seen.staged_changed()),
         ("HEADs", seen.heads_named(), seen.heads_changed()),
@@ -24,11 +23,37 @@ pub fn exactly(place: &Place, before: &World, after: &World, dry: &Run) {
         ("tasks", seen.tasks_named(), seen.tasks_changed()),
         ("mode", seen.mode_named(), seen.mode_changed()),
         ("workspaces", seen.workspaces_named(), seen.workspaces_changed()),
-    ] {
+    ]);
+    assert!(wrong.is_empty(), "{}{}\n{dry}", place.story(), wrong.join("\n"));
+}
+
+/// The dry run of a merge named exactly what changed: files, the target, the workspace that goes. That the task is merged is said
+/// by its being one.
+pub fn merged(place: &Place, before: &World, after: &World, dry: &Run) {
+    let document: Value = serde_json::from_str(&dry.stdout).unwrap();
+    let seen = Seen { place, before, after, document: &document };
+    let target = document["target"].as_str().filter(|_| document["wasMergedBefore"] == false);
+    let wrong = differing(vec![
+        ("files", seen.files_named(), seen.files_changed()),
+        ("staged", Words::new(), seen.staged_changed()),
+        ("HEADs", Words::new(), seen.heads_changed()),
+        ("operations", Words::new(), seen.operations_changed()),
+        ("refs", target.map(str::to_owned).into_iter().collect(), seen.refs_changed()),
+        ("stash", Words::new(), seen.stash_changed()),
+        ("mode", Words::new(), seen.mode_changed()),
+        ("workspaces", seen.workspaces_named(), seen.workspaces_changed()),
+    ]);
+    assert!(wrong.is_empty(), "{}{}\n{dry}", place.story(), wrong.join("\n"));
+}
+
+/// A line for each word that is on one side alone.
+fn differing(all: Vec<(&str, Words, Words)>) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for (what, named, changed) in all {
         wrong.extend(changed.difference(&named).map(|one| format!("{what}: {one} changed, and was not named")));
         wrong.extend(named.difference(&changed).map(|one| format!("{what}: {one} was named, and did not change")));
     }
-    assert!(wrong.is_empty(), "{}{}\n{dry}", place.story(), wrong.join("\n"));
+    wrong
 }
 
 /// The dry run named exactly the checkpoints that are gone then.
@@ -77,9 +102,21 @@ impl<'a> Seen<'a> {
         let permissions = self.list("permissions").filter_map(|line| self.in_worktree(line));
         let changed = self.files_changed();
         let mut all: Words = files.chain(permissions).filter(|path| self.is_in_one_that_stays(path)).collect();
+        all.retain(|path| changed.contains(path) || !self.is_left_out(path));
         // What is moved aside as a whole is named by its topmost folder.
         all.extend(changed.into_iter().filter(|path| self.is_below_what_moves(path)));
         all
+    }
+
+    /// What a sparse checkout leaves out changes in the index alone.
+    fn is_left_out(&self, path: &str) -> bool {
+        let left_out = |tree: &Tree, inside: &str| {
+            tree.index.lines().any(|line| line.starts_with("S ") && line.split_once('\t').is_some_and(|(_, name)| name == inside))
+        };
+        self.worktrees().any(|(name, was, is)| {
+            let inside = path.strip_prefix(name.as_str()).and_then(|rest| rest.strip_prefix('/'));
+            inside.is_some_and(|inside| left_out(was, inside) || left_out(is, inside))
+        })
     }
 
     fn is_below_what_moves(&self, path: &str) -> bool {

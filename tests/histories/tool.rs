@@ -96,11 +96,17 @@ fn merge(place: &mut Place, dice: &mut Dice) {
     let all = tasks(place);
     let Some(task) = dice.pick(&all) else { return };
     let before = place.look();
+    let dry = place.axiom(&["merge", task, "--dry-run", "--json"]);
+    oracle::same(place, &before, &place.look(), "a dry run changed something");
     let run = faulty(place, dice, &["merge", task, "--json"], 6);
     let after = place.look();
     oracle::nothing_lost(place, &before, &after);
+    if run.code.is_some() {
+        assert_eq!(dry.code, run.code, "{}the dry run said otherwise:\n{dry}\n{run}", place.story());
+    }
     match run.code {
         Some(0) => {
+            foretold::merged(place, &before, &after, &dry);
             // What was merged already needs no checkpoint.
             if before.has_other_contents(&after) {
                 oracle::owes(place, &before);

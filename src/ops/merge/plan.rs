@@ -1,0 +1,129 @@
+//! What a merge would be, before anything is written: the same for the merge itself and for its preview.
+
+use std::path::Path;
+
+use super::{MergeOutcome, branch_of, checked_out, edit, nothing_in_progress};
+use crate::domain::case::{Case, Kind, Merged, Status};
+use crate::domain::ids::CaseId;
+use crate::domain::names::{Oid, RefName, RepoPath};
+use crate::domain::operation::{BranchAdvance, Operation, OperationKind, RefChange};
+use crate::domain::text::Change;
+use crate::domain::verification::{MergeOf, Verification};
+use crate::error::{Code, Error, Result};
+use crate::files;
+use crate::git::MergeResult;
+use crate::ops::checkpoint::target_branch;
+use crate::ops::context::Context;
+use crate::ops::journal;
+use crate::ops::rollback::branches::branches_are_free;
+use crate::ops::workspaces;
+
+/// What a merge comes to.
+pub(super) enum Planned {
+    /// A clean merge.
+    Merge {
+        /// Which.
+        of: MergeOf,
+        /// The task.
+        case: Box<Case>,
+        /// The branch.
+        target: RefName,
+    },
+    /// The target has all of the work already.
+    HasAll {
+        /// The task, which may not be noted as merged.
+        case: Box<Case>,
+        /// Where the work is.
+        merged: Merged,
+    },
+    /// It cannot be made.
+    Ends(MergeOutcome),
+}
+
+/// Plans the merge of a task. `approved` lets changes below `.axiom/` pass.
+///
+/// # Errors
+/// As [`super::merge_task`] says of the task and its branch.
+pub(super) fn plan(ctx: &Context, task: &CaseId, approved: bool) -> Result<Planned> {
+    let case = Box::new(ctx.state().case(task)?.clone());
+    if let Some(merged) = case.merged.clone() {
+        return Ok(Planned::HasAll { case, merged });
+    }
+    if case.kind != Kind::Task || case.status != Status::Done {
+        let what = format!("'{task}' is a {} that is {}, so it cannot be merged", case.kind, case.status);
+        return Err(Error::new(Code::InvalidTransition, what).hint("only a task that is done is merged"));
+    }
+    if let Some(workspace) = ctx.state().restorable.workspaces.get(task) {
+        // It goes to the trash when the task is merged.
+        files::holds_no_mount(Path::new(&workspace.path))?;
+    }
+    let target = target_branch(ctx)?;
+    let Some(old) = ctx.repo.read_ref(&target)? else { return Ok(Planned::Ends(MergeOutcome::TargetMissing { target })) };
+    let branch = branch_of(ctx, task);
+    workspaces::branch_is_not_others(ctx, task)?;
+    let Some(work) = ctx.repo.read_ref(&branch)? else {
+        return Err(Error::new(Code::InvalidTransition, format!("the branch {} of '{task}' is gone", branch.short()))
+            .hint(format!("git axiom rollback task {task}    starts it afresh")));
+    };
+    if ctx.repo.is_ancestor(&work, &old)? {
+        return Ok(Planned::HasAll { case, merged: Merged { commit: old, target } });
+    }
+    let tree = match ctx.repo.merge_in_memory(&old, &work)? {
+        MergeResult::Clean(tree) => tree,
+        MergeResult::Conflict(files) => return Ok(Planned::Ends(MergeOutcome::Conflict { files, target: old })),
+    };
+    let changes = ctx.repo.diff_trees(&old, &tree)?.into_iter();
+    let ours: Vec<RepoPath> = changes.map(|change| change.path).filter(is_axioms).collect();
+    if !ours.is_empty() && !approved {
+        return Ok(Planned::Ends(MergeOutcome::TouchesAxiom { files: ours }));
+    }
+    Ok(Planned::Merge { of: MergeOf { branch: work, target: old, tree }, case, target })
+}
+
+fn is_axioms(path: &RepoPath) -> bool {
+    let first = path.as_bytes().split(|b| *b == b'/').next().unwrap_or_default();
+    first.eq_ignore_ascii_case(b".axiom")
+}
+
+/// The operation that moves the target from `old` to `commit`, together with the worktree in which it is checked out; all that
+/// can stand in its way is looked for.
+///
+/// # Errors
+/// `IN_THE_WAY`, `BRANCH_IN_USE`, and what checking an operation says.
+pub(super) fn operation_of(ctx: &Context, case: &Case, (target, old): (&RefName, Oid), commit: Oid) -> Result<Operation> {
+    let task = &case.id;
+    let kind = OperationKind::Merge { task: task.clone() };
+    let mut operation = Operation::new(kind, format!("merge {task} into {}", target.short()));
+    operation.edits = vec![edit(case, &Merged { commit: commit.clone(), target: target.clone() })];
+    match checked_out(ctx, target)? {
+        Some(worktree) => {
+            nothing_in_progress(ctx, &worktree)?;
+            let (path, branch) = (worktree.path_text()?, target.clone());
+            operation.advances = vec![BranchAdvance { path, branch, commit: Change::new(old, commit) }];
+        }
+        None => operation.refs = vec![RefChange { name: target.clone(), value: Change::new(Some(old), Some(commit)) }],
+    }
+    branches_are_free(ctx, &operation)?;
+    journal::check(ctx, &operation)?;
+    Ok(operation)
+}
+
+/// What stands in the way of a merge that was not verified; `None` where it was, or nobody wants that.
+///
+/// # Errors
+/// `NOT_TRUSTED` where the commands that verify merges are not approved.
+pub(super) fn unverified(ctx: &Context, task: &CaseId, of: &MergeOf) -> Result<Option<MergeOutcome>> {
+    if let Some(path) = &ctx.found.unapproved_verify {
+        let what = format!("'{}' wants merges to be verified by commands that nobody has approved", path.display());
+        return Err(Error::new(Code::NotTrusted, what)
+            .hint("git config axiom.merge.verify COMMAND    says what verifies merges in this clone"));
+    }
+    let commands = &ctx.config.merge.verify;
+    let known = ctx.state().record.cases.get(task).and_then(|record| record.merge_verified.as_deref());
+    let known = known.filter(|known| known.is_about(of, commands));
+    if commands.is_empty() || known.is_some_and(Verification::passed) {
+        return Ok(None);
+    }
+    let failed = known.filter(|known| known.failed().is_some()).cloned().map(Box::new);
+    Ok(Some(MergeOutcome::Unverified { of: of.clone(), failed }))
+}

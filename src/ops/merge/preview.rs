@@ -1,0 +1,95 @@
+//! What merging a task would do, found out without changing a ref, a file or the log.
+
+use serde::Serialize;
+
+use super::plan::{Planned, operation_of, plan, unverified};
+use super::{MergeOutcome, checked_out, result_of};
+use crate::domain::ids::CaseId;
+use crate::domain::listed::WorkspaceFate;
+use crate::domain::names::{Oid, RefName};
+use crate::error::{Code, Result};
+use crate::ops::context::Context;
+use crate::ops::rollback::{FileLine, WorkspaceLine};
+
+/// What a merge changes.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Preview {
+    /// The task.
+    pub task_id: CaseId,
+    /// The branch that moves.
+    pub target: RefName,
+    /// Its commit now.
+    pub commit: Oid,
+    /// Whether it has all of the work already: then only the task is noted as merged, if it is not.
+    pub was_merged_before: bool,
+    /// Files that change on the target.
+    pub files: Vec<FileLine>,
+    /// The workspace that is put aside.
+    pub workspaces: Vec<WorkspaceLine>,
+    /// Commands that have to pass on the result before it is merged; empty where they have.
+    pub verify: Vec<String>,
+}
+
+/// What came of looking.
+#[derive(Debug)]
+pub enum Foreseen {
+    /// It can be merged.
+    Preview(Box<Preview>),
+    /// It cannot, as the merge itself would say.
+    Refused(Box<MergeOutcome>),
+}
+
+/// What merging a task would do. `approved` as for the merge.
+///
+/// # Errors
+/// As [`super::merge_task`], but for those of the checkpoint.
+pub fn preview(ctx: &Context, task: &CaseId, approved: bool) -> Result<Foreseen> {
+    ctx.no_open_operation()?;
+    match look(ctx, task, approved) {
+        Err(error) if matches!(error.code(), Code::InTheWay | Code::HoldsMount) => {
+            Ok(Foreseen::Refused(Box::new(MergeOutcome::InTheWay { what: error.to_string() })))
+        }
+        other => other,
+    }
+}
+
+fn look(ctx: &Context, task: &CaseId, approved: bool) -> Result<Foreseen> {
+    let (of, case, target) = match plan(ctx, task, approved)? {
+        Planned::Merge { of, case, target } => (of, case, target),
+        Planned::HasAll { merged, case: _ } => {
+            let mut preview = of_target(ctx, task, merged.target, merged.commit);
+            preview.was_merged_before = true;
+            return Ok(Foreseen::Preview(Box::new(preview)));
+        }
+        Planned::Ends(outcome) => return Ok(Foreseen::Refused(Box::new(outcome))),
+    };
+    let mut preview = of_target(ctx, task, target.clone(), of.target.clone());
+    match unverified(ctx, task, &of)? {
+        None => {}
+        Some(MergeOutcome::Unverified { of: _, failed: None }) => preview.verify.clone_from(&ctx.config.merge.verify),
+        Some(outcome) => return Ok(Foreseen::Refused(Box::new(outcome))),
+    }
+    let worktree = checked_out(ctx, &target)?.map(|worktree| worktree.path_text()).transpose()?;
+    for file in ctx.repo.diff_trees(&ctx.repo.read_commit(&of.target)?.tree, &of.tree)? {
+        preview.files.push(FileLine::of(worktree.clone(), file, false));
+    }
+    // No ref ever names it.
+    let commit = result_of(ctx, task, &of)?;
+    operation_of(ctx, &case, (&target, of.target), commit)?;
+    Ok(Foreseen::Preview(Box::new(preview)))
+}
+
+fn of_target(ctx: &Context, task: &CaseId, target: RefName, commit: Oid) -> Preview {
+    let workspace = ctx.state().restorable.workspaces.get(task);
+    let aside = |path: &String| WorkspaceLine { path: path.clone(), action: WorkspaceFate::PutAside, task_id: task.clone() };
+    Preview {
+        task_id: task.clone(),
+        target,
+        commit,
+        was_merged_before: false,
+        files: Vec::new(),
+        workspaces: workspace.map(|workspace| aside(&workspace.path)).into_iter().collect(),
+        verify: Vec::new(),
+    }
+}
