@@ -18,7 +18,9 @@ const OF_GIT: &[&str] = &[
 
 /// What bash is offered at the end of `line`, in `folder`, once it has sourced `before` and our script.
 fn offered_in(scratch: &Scratch, folder: &Path, before: &str, line: &str) -> Vec<String> {
-    let words: Vec<String> = line.split(' ').map(|word| format!("'{word}'")).collect();
+    // As bash cuts it.
+    let cut = line.replace('=', " = ");
+    let words: Vec<String> = cut.split(' ').map(|word| format!("'{word}'")).collect();
     let program = words[0].trim_matches('\'');
     let script = format!(
         "{before}\n. <(git-axiom completions bash)\n\
@@ -65,6 +67,8 @@ fn bash_completes_verbs_options_and_ids() {
         assert_eq!(words("git axiom checkpoint d"), ["diff", "delete"]);
         assert_eq!(words("git axiom rollback task --ca"), ["--cascade"]);
         assert_eq!(words("git axiom run --mode auto"), ["autopilot"]);
+        assert_eq!(words("git axiom task list --status=pen"), ["pending"], "{before}");
+        assert_eq!(words("git-axiom run --mode="), ["semi-auto", "autopilot"], "{before}");
         let ids = |line: &str| ids_offered(&scratch, &before, line);
         assert_eq!(ids("git axiom task show t"), ["t1", "t2", "t10"], "{before}");
         assert_eq!(ids("git axiom task block t1 ot"), ["other"]);

@@ -62,10 +62,15 @@ const BASH: &str = r#"# Completion of 'git axiom' and 'git-axiom' for bash.
 
 # The words of the command line from the program on; the last one is completed.
 _git_axiom_candidates() {
-    local candidate
+    local candidate before=
+    # What stands before '=' is a word of its own to bash.
+    if [[ ${!#} == --*=* && $COMP_WORDBREAKS == *=* ]]; then
+        before=${!#}
+        before=${before%%=*}=
+    fi
     COMPREPLY=()
     while IFS= read -r candidate; do
-        COMPREPLY+=("$candidate")
+        COMPREPLY+=("${candidate#"$before"}")
     done < <(GIT_AXIOM_COMPLETE=bash _CLAP_IFS=$'\n' _CLAP_COMPLETE_INDEX=$(($# - 1)) git-axiom -- "$@" 2>/dev/null && echo)
     if [[ ${#COMPREPLY[@]} -gt 0 && -z ${COMPREPLY[${#COMPREPLY[@]} - 1]} ]]; then
         unset 'COMPREPLY[${#COMPREPLY[@]}-1]'
@@ -83,15 +88,33 @@ _git_axiom() {
     _git_axiom_candidates git-axiom ${__git_C_args[@]+"${__git_C_args[@]}"} "${words[@]:skip:cword - skip + 1}"
 }
 
+# The same for words as bash has cut them: at '=' too.
+_git_axiom_cut() {
+    local word joins=
+    local -a line=(git-axiom)
+    for word in "$@"; do
+        if [[ $word == = || -n $joins ]]; then
+            line[${#line[@]} - 1]+=$word
+        else
+            line+=("$word")
+        fi
+        joins=
+        if [[ $word == = ]]; then
+            joins=yes
+        fi
+    done
+    _git_axiom_candidates "${line[@]}"
+}
+
 # The program by its own name.
 _git_axiom_by_name() {
-    _git_axiom_candidates git-axiom "${COMP_WORDS[@]:1:COMP_CWORD}"
+    _git_axiom_cut "${COMP_WORDS[@]:1:COMP_CWORD}"
 }
 
 # 'git axiom', where nothing else completes git.
 _git_axiom_below_git() {
     if [[ ${COMP_WORDS[1]-} == axiom && $COMP_CWORD -gt 1 ]]; then
-        _git_axiom_candidates git-axiom "${COMP_WORDS[@]:2:COMP_CWORD - 1}"
+        _git_axiom_cut "${COMP_WORDS[@]:2:COMP_CWORD - 1}"
     fi
 }
 
