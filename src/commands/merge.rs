@@ -81,7 +81,11 @@ pub fn run(args: &Merge, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let (merged, was_merged_before) = match outcome {
         MergeOutcome::Merged(merged) => (merged, false),
         MergeOutcome::NothingToMerge(merged) => (merged, true),
-        other => return Err(refused(task, other)),
+        other @ (MergeOutcome::Conflict { .. }
+        | MergeOutcome::InTheWay { .. }
+        | MergeOutcome::TouchesAxiom { .. }
+        | MergeOutcome::Unverified { .. }
+        | MergeOutcome::TargetMissing { .. }) => return Err(refused(task, other)),
     };
     let undo = (!was_merged_before).then(|| format!("git axiom undo {}", context.txn()));
     let (commit, target) = (Some(merged.commit.as_str()), merged.target.short());
