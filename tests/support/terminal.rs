@@ -110,3 +110,11 @@ impl Terminal {
         (status, self.seen.lock().unwrap().clone())
     }
 }
+
+/// A test that fails leaves no program behind that asks nobody.
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
