@@ -56,11 +56,19 @@ pub enum HeadTarget {
     Detached(Oid),
 }
 
+/// A branch whose name is no text cannot be written down, so what is on it cannot be gone back to.
+fn name_is_no_text(worktree: &Worktree, name: &[u8]) -> Error {
+    let (place, name) = (worktree.path().display(), String::from_utf8_lossy(name).trim_end().to_owned());
+    Error::new(Code::RepositoryUnsupported, format!("the branch that is checked out in '{place}' has a name that is not UTF-8"))
+        .why(name)
+        .hint(format!("git -C '{place}' branch -m NEWNAME    renames it; or check out another branch"))
+}
+
 impl Repository {
     /// Reads HEAD of a worktree.
     ///
     /// # Errors
-    /// `GIT_FAILED` where HEAD is damaged.
+    /// `GIT_FAILED` where HEAD is damaged; `REPOSITORY_UNSUPPORTED` where the branch's name is not UTF-8.
     pub fn head(&self, worktree: &Worktree) -> Result<Head> {
         if let Some(head) = self.head_in_file(worktree)? {
             return Ok(head);
@@ -69,7 +77,10 @@ impl Repository {
         let commit = self.git_in(worktree).args(["rev-parse", "-q", "--verify", "HEAD^{commit}"]).run()?;
         let commit = if commit.ok() { Some(Oid::new(commit.text()?)?) } else { None };
         match (symbolic.code, commit) {
-            (Some(0), commit) => Ok(Head::Branch { name: RefName::new(symbolic.text()?), commit }),
+            (Some(0), commit) => {
+                let name = symbolic.text().map_err(|_| name_is_no_text(worktree, &symbolic.stdout))?;
+                Ok(Head::Branch { name: RefName::new(name), commit })
+            }
             (Some(1), Some(commit)) => Ok(Head::Detached { commit }),
             (_, _) => Err(symbolic.error().context(format!("HEAD of '{}' cannot be read", worktree.path().display()))),
         }
