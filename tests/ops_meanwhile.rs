@@ -60,12 +60,13 @@ fn an_edit_after_the_safety_checkpoint_does_not_keep_a_rollback_open() {
 fn a_rollback_that_meets_an_edit_is_put_back_at_once() {
     let scratch = changed_since();
     // A filter that edits another file when contents are made ready is the editor that saves in that very moment.
-    let edits = format!("echo edited >'{}'; cat", scratch.path().join("sub/b.txt").display());
+    // Another content each time: a capture asks the filter too, and holds what it wrote by then.
+    let edits = format!("echo edited $$ >'{}'; cat", scratch.path().join("sub/b.txt").display());
     scratch.git(&["config", "filter.late.smudge", &edits]);
     scratch.git(&["config", "filter.late.clean", "cat"]);
     scratch.write(".git/info/attributes", "a.txt filter=late\n");
     scratch.refused(ROLLBACK, "CHANGED_MEANWHILE", 4);
-    assert_eq!((scratch.read("a.txt"), scratch.read("sub/b.txt")), ("changed\n".into(), "edited\n".into()));
+    assert!(scratch.read("a.txt") == "changed\n" && scratch.read("sub/b.txt").starts_with("edited"));
     assert!(scratch.has("new.txt"));
     nothing_open(&scratch);
 }

@@ -47,6 +47,11 @@ fn an_undo_of_a_merge_is_refused_where_somebody_built_on_it() {
     let (head, view) = (scratch.head(), scratch.users_view());
     scratch.refused(&["undo", "--yes"], "CHANGED_MEANWHILE", 4);
     assert_eq!((scratch.head(), scratch.users_view()), (head, view));
+    // The way that is named leads on.
+    let said = scratch.axiom_with(&["undo", "--yes"], &[]);
+    assert!(String::from_utf8_lossy(&said.stderr).contains("git axiom rollback task t1 "), "{said:?}");
+    scratch.axiom(&["rollback", "task", "t1", "--yes"]);
+    assert!(!scratch.has("t1.txt"));
 }
 
 /// Merge and undo have one rule for what is in progress: during a bisect that left HEAD on its branch both pass.

@@ -159,3 +159,13 @@ fn a_time_means_the_newest_checkpoint_that_was_there() {
     scratch.axiom(&["restore", "--at", "2026-01-13T10:30:00Z", "--yes", "--", "a.txt"]);
     assert_eq!(scratch.read("a.txt"), "first\n");
 }
+
+/// `-- $FILES` of a script, where nothing was found: not a word of everything.
+#[test]
+fn an_empty_list_of_paths_is_no_rollback_of_everything() {
+    let scratch = changed();
+    let (before, files) = (all_else(&scratch), contents(&scratch.path()));
+    scratch.refused(&["restore", "then", "--yes", "--"], "USAGE", 2);
+    scratch.refused(&["rollback", "checkpoint", "then", "--yes", "--"], "USAGE", 2);
+    assert_eq!((all_else(&scratch), contents(&scratch.path())), (before, files));
+}

@@ -17,6 +17,7 @@ use crate::cli::screen::Screen;
 use crate::cli::visible;
 use crate::domain::gate::Afterwards;
 use crate::domain::ids::GateId;
+use crate::env;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::checkpoint as op;
 use crate::ops::context::Context;
@@ -190,7 +191,17 @@ pub fn restore(args: &Checkpoint, global: &Global, screen: &mut Screen) -> Resul
     to_named(args, &mut context, global, screen)
 }
 
+/// A list of paths that came out empty (`-- $FILES` in a script) does not mean everything.
+fn names_some_path(to: &Checkpoint) -> Result<()> {
+    if to.paths.is_empty() && env::arguments().last().is_some_and(|last| last == "--") {
+        return Err(Error::new(Code::Usage, "no path is given behind '--'")
+            .hint("without '--', everything goes back; with paths behind it, these alone"));
+    }
+    Ok(())
+}
+
 fn to_named(to: &Checkpoint, context: &mut Context, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    names_some_path(to)?;
     let name = match (&to.name, &to.at) {
         (Some(name), _) => name.clone(),
         (None, at) => op::newest_at(context, context.repo.time_of(at.as_deref().unwrap_or_default())?)?.name.to_string(),

@@ -9,6 +9,7 @@ use super::{open_configured_for, purpose};
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::cli::words;
+use crate::domain::case::CaseChange;
 use crate::domain::event::By;
 use crate::domain::transaction::Transaction;
 use crate::domain::undo::Asked;
@@ -78,10 +79,12 @@ fn run(asked: &Asked, verb: &str, how: &How, global: &Global, screen: &mut Scree
     context.no_open_operation()?;
     let chosen = op::choose(&context, asked).map_err(|error| with_possible(&context, asked, error))?;
     let others = *asked == Asked::Undo && chosen.transaction.by != By::User;
+    let explain = |context: &Context, error| with_possible(context, asked, explain(context, &chosen.transaction, error));
     if others && how.yes && !how.dry_run {
+        // The way on that is named has to lead somewhere.
+        op::check(&context, &chosen).map_err(|error| explain(&context, error))?;
         return Err(not_yours(&chosen.transaction));
     }
-    let explain = |context: &Context, error| with_possible(context, asked, explain(context, &chosen.transaction, error));
     if how.dry_run || !how.yes {
         let preview = op::check(&context, &chosen).map_err(|error| explain(&context, error))?;
         let (answer, main) = (Answer::before(&chosen, &preview), context.repo.main_worktree()?);
@@ -135,5 +138,10 @@ fn explain(context: &Context, transaction: &Transaction, error: Error) -> Error 
         let way = if later.undoable() { format!("; to take that back first: git axiom undo {id}") } else { String::new() };
         error.hint(format!("since then: {what} ({}, {by}){way}", words::time(*at)))
     });
+    let merged = transaction.edits.iter().find(|edit| edit.changes.iter().any(CaseChange::merges));
+    let error = match merged {
+        Some(edit) => error.hint(format!("git axiom rollback task {}    reverts its commits on top of what came after", edit.id)),
+        None => error,
+    };
     error.hint("git axiom log --undoable    lists what can be taken back; git axiom undo ID    takes one of it back")
 }

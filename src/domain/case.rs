@@ -162,6 +162,11 @@ impl CaseChange {
         }
     }
 
+    /// Whether the task is merged by it.
+    pub fn merges(&self) -> bool {
+        matches!(self, Self::Merged(change) if change.new.is_some())
+    }
+
     /// The change that takes this one back.
     #[must_use]
     pub fn inverse(self) -> Self {

@@ -36,6 +36,18 @@ fn the_third_same_end_fails_the_task_with_what_was_printed() {
     world.all_is_well();
 }
 
+/// By the preset `shell` exit 0 completes a task: what fails in the same way three times is as hopeless.
+#[test]
+fn a_script_that_fails_the_same_way_three_times_is_failed() {
+    let world = World::new();
+    world.task("t", "echo 'no such compiler' >&2; exit 3", &[]);
+    let ended = world.autopilot(&[]).code(1);
+    assert_eq!((world.status_of("t").as_str(), iterations(&world, "t")), ("failed", 3), "{}", ended.stderr);
+    let why = reason(&world, "t");
+    assert!(why.contains("exited with status 3") && why.contains("no such compiler"), "{why}");
+    world.all_is_well();
+}
+
 /// Another exit, another file, another word, a signal: as long as anything moves there is hope.
 #[test]
 fn ends_that_differ_go_on_to_the_limit() {

@@ -168,7 +168,8 @@ fn changes(preview: &Preview, main: &Path) -> String {
     part("operation in progress", "operations in progress", operations.collect());
     part("file changes", "files change", file_lines(preview, main));
     let workspaces = preview.workspaces.iter().map(|workspace| match workspace.action {
-        WorkspaceFate::PutAside | WorkspaceFate::Forgotten => format!("{}: put aside", workspace.path),
+        WorkspaceFate::PutAside => format!("{}: put aside", workspace.path),
+        WorkspaceFate::Forgotten => format!("{}: forgotten, its folder is gone", workspace.path),
         WorkspaceFate::BroughtBack | WorkspaceFate::MadeAgain => format!("{}: comes back", workspace.path),
         WorkspaceFate::Restored | WorkspaceFate::NotCaptured => workspace.path.clone(),
     });

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::domain::checkpoint::{CheckpointDocument, WorkspaceState};
+use crate::domain::names::RefName;
 use crate::domain::operation::Operation;
 use crate::error::{Code, Error, Result};
 use crate::git::WorktreeCapture;
@@ -33,21 +34,25 @@ pub(super) fn left_alone(
             None if then.task_id.is_some() => {}
             None => {
                 preview.left_alone.push(then.path.clone());
-                preview.gone.push(GoneLine { path: then.path.clone(), made_by: made_by(ctx, then)? });
+                preview.gone.push(GoneLine { path: then.path.clone(), made_by: made_by(ctx, then, Some(operation))? });
             }
         }
     }
     Ok(())
 }
 
-/// The command that makes a worktree again that is gone.
+/// The command that makes a worktree again that is gone; after `operation`, which may bring its branch back, or take it away.
 ///
 /// # Errors
 /// `GIT_FAILED`.
-pub(super) fn made_by(ctx: &Context, then: &WorkspaceState) -> Result<String> {
+pub(super) fn made_by(ctx: &Context, then: &WorkspaceState, operation: Option<&Operation>) -> Result<String> {
     let path = &then.path;
+    let will_be_there = |branch: &RefName| {
+        let moved = operation.and_then(|operation| operation.refs.iter().rfind(|change| change.name == *branch));
+        moved.map_or_else(|| Ok(ctx.repo.read_ref(branch)?.is_some()), |change| Ok(change.value.new.is_some()))
+    };
     let add = match (&then.branch, &then.head) {
-        (Some(branch), _) if ctx.repo.read_ref(branch)?.is_some() => format!("git worktree add '{path}' {}", branch.short()),
+        (Some(branch), _) if will_be_there(branch)? => format!("git worktree add '{path}' {}", branch.short()),
         (Some(branch), Some(commit)) => format!("git worktree add -b {} '{path}' {}", branch.short(), commit.short()),
         (Some(branch), None) => format!("git worktree add --orphan -b {} '{path}'", branch.short()),
         (None, Some(commit)) => format!("git worktree add --detach '{path}' {}", commit.short()),

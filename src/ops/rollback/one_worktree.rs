@@ -104,7 +104,7 @@ pub(super) fn find<'a>(
                     "checkpoint '{}' holds what was in it, and that comes back into a worktree that is there",
                     record.name
                 ))
-                .hint(format!("{}    makes it again; then give the same command", made_by(ctx, then)?)));
+                .hint(format!("{}    makes it again; then give the same command", made_by(ctx, then, None)?)));
         }
         return Err(Error::new(Code::InvalidInput, format!("'{}' is no worktree of this repository", path.display()))
             .hint("git worktree list    shows them"));

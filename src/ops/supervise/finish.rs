@@ -58,7 +58,7 @@ impl Supervisor<'_> {
         };
         env::fault_point("finish.leftovers-committed");
         let silent_end = match (end, &outcome) {
-            (End::Exited(status), Outcome::Unfinished { .. }) if !work.exit_completes && self.said_nothing(agent) => {
+            (End::Exited(status), Outcome::Unfinished { .. }) if self.said_nothing(agent) => {
                 let since = exit.map_or(Timestamp::UNIX_EPOCH, |exit| exit.started_at);
                 let lines = last_lines(&self.context.layout().agent_log(agent, &case.id), since);
                 Some(SilentEnd { exit: *status, tree: self.context.repo.tree_of(&kept.to)?, lines })

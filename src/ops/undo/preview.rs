@@ -158,6 +158,8 @@ fn other_permissions(
 /// Made again is what is no longer whole in the trash: as it was captured, without ignored files.
 fn workspace(change: &WorkspaceChange) -> WorkspaceLine {
     let action = match change.way {
+        // One that was announced and never made, or whose folder somebody deleted.
+        Way::PutAside if Path::new(&change.workspace.path).symlink_metadata().is_err() => WorkspaceFate::Forgotten,
         Way::PutAside => WorkspaceFate::PutAside,
         Way::BringBack if journal::is_made_again(change) => WorkspaceFate::MadeAgain,
         Way::BringBack => WorkspaceFate::BroughtBack,
