@@ -27,8 +27,8 @@ fn a_merge_is_undone_and_redone_and_what_changed_meanwhile_stays() {
     assert_eq!(scratch.head(), old);
     assert!(!scratch.has("t1.txt") && scratch.case("t1").merged.is_none());
     assert_eq!(scratch.git(&["diff", "--cached", "--name-only"]), "later.txt\nstaged.txt");
-    // What was done before it was not done by the user.
-    scratch.refused(&["undo", "--yes"], "NEEDS_CONFIRMATION", 3);
+    // What was done before it was not done by the user, and was built upon.
+    scratch.refused(&["undo", "--yes"], "CHANGED_MEANWHILE", 4);
     scratch.axiom(&["redo", "--yes"]);
     assert_eq!((scratch.head(), scratch.read("t1.txt")), (merged, "t1\n".into()));
     assert!(scratch.case("t1").merged.is_some());
@@ -483,16 +483,25 @@ fn undo_without_an_id_means_what_was_done_last_whoever_did_it() {
     let scratch = Scratch::new();
     scratch.axiom(&["task", "add", "mine", "--id", "mine"]);
     scratch.axiom(&["checkpoint", "create", "safe"]);
-    // As the supervisor would: a claim, an iteration, a gate are no change of their own.
-    scratch.done_task("t1");
-    let refused = scratch.axiom_with(&["undo", "--yes"], &[]);
-    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    let undo = || {
+        let refused = scratch.axiom_with(&["undo", "--yes"], &[]);
+        (refused.status.code(), String::from_utf8_lossy(&refused.stderr).into_owned())
+    };
+    // As the supervisor would.
+    scratch.add_case("theirs");
+    let (code, said) = undo();
     let log = scratch.json(&["log"]);
     let all = log["transactions"].as_array().unwrap();
-    let id = all.iter().find(|one| one["what"] == "add t1: do t1").unwrap()["id"].as_str().unwrap();
-    assert_eq!(refused.status.code(), Some(3), "{said}");
-    assert!(said.contains("by supervisor: add t1"), "{said}");
+    let id = all.iter().find(|one| one["what"].as_str().unwrap().starts_with("add theirs")).unwrap()["id"].as_str().unwrap();
+    assert_eq!(code, Some(3), "{said}");
+    assert!(said.contains("by supervisor: add theirs"), "{said}");
     assert!(said.contains(&format!("git axiom undo {id} --yes")), "{said}");
+    scratch.axiom(&["undo", id, "--yes"]);
+    // A claim, an iteration, a gate are no change of their own. What cannot be taken back names no undo of it.
+    scratch.done_task("t1");
+    let (code, said) = undo();
+    assert_eq!(code, Some(4), "{said}");
+    assert!(said.contains("'t1' was worked on since it was added") && !said.contains("--yes"), "{said}");
     // What a human did last is meant, and the plan names what --yes takes back.
     scratch.axiom(&["merge", "t1"]);
     let planned = scratch.json(&["undo", "--dry-run"])["undoOf"].clone();
@@ -501,9 +510,8 @@ fn undo_without_an_id_means_what_was_done_last_whoever_did_it() {
     scratch.axiom(&["redo", "--yes"]);
     scratch.git(&["commit", "-q", "--allow-empty", "-m", "on top"]);
     let head = scratch.head();
-    let refused = scratch.axiom_with(&["undo", "--yes"], &[]);
-    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
-    assert_eq!(refused.status.code(), Some(4), "{said}");
+    let (code, said) = undo();
+    assert_eq!(code, Some(4), "{said}");
     assert!(said.contains("takes back: add mine: mine"), "{said}");
     assert_eq!((scratch.head(), scratch.case("mine").status.as_str()), (head, "pending"));
 }

@@ -53,13 +53,17 @@ impl Repository {
         Ok(Foreign { folders: seen.into_iter().filter_map(|(folder, is_one)| is_one.then_some(folder)).collect() })
     }
 
-    /// The commit that is checked out in the repository in a folder of a worktree; `None` where there is none.
+    /// The commit that is checked out in the repository in a folder of a worktree, as a tree of ours names it: where the two
+    /// have ids of different lengths, git fills up with zeros or cuts. `None` where there is none.
     pub fn head_of_nested(&self, folder: &Path) -> Option<Oid> {
         if !is_repository(folder) {
             return None;
         }
         let nested = gix::open(folder).ok()?;
-        Oid::new(nested.head_id().ok()?.to_string()).ok()
+        let mut digits = nested.head_id().ok()?.to_string();
+        let length = self.gix().ok()?.object_hash().len_in_hex();
+        digits.truncate(length);
+        Oid::new(format!("{digits:0<length$}")).ok()
     }
 
     /// Whether a tree has anything below a folder.

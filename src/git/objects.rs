@@ -201,12 +201,18 @@ impl Repository {
             key
         };
         sorted.sort_by_cached_key(|entry| key(entry));
+        let length = self.gix()?.object_hash().len_in_bytes();
         let mut content = Vec::new();
         for TreeEntry { mode, oid, name } in sorted {
+            let id = gix_id(oid)?;
+            if id.as_slice().len() != length {
+                // It would be a tree that nobody can read.
+                return Err(Error::new(Code::Internal, format!("{oid} is no id of this repository")));
+            }
             content.extend_from_slice(format!("{mode:o} ").as_bytes());
             content.extend_from_slice(name);
             content.push(0);
-            content.extend_from_slice(gix_id(oid)?.as_slice());
+            content.extend_from_slice(id.as_slice());
         }
         self.write_object(ObjectKind::Tree, content)
     }

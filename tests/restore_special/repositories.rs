@@ -154,3 +154,25 @@ fn a_folder_that_git_looks_into_stays_where_it_is_whatever_its_git_folder_says()
         assert_eq!(view(&scratch), before, "dangling: {dangling}");
     }
 }
+
+/// git fills the id up with zeros; a tree with the short one could not be read again.
+#[test]
+fn a_repository_within_may_have_ids_of_another_length() {
+    for (outer, inner) in [("sha256", "sha1"), ("sha1", "sha256")] {
+        let scratch = Scratch::empty();
+        std::fs::remove_dir_all(scratch.path().join(".git")).unwrap();
+        scratch.git(&["init", "-q", "-b", "main", &format!("--object-format={outer}")]);
+        scratch.write("a.txt", "a\n");
+        scratch.git(&["add", "-A"]);
+        scratch.git(&["commit", "-q", "-m", "first"]);
+        scratch.axiom(&["checkpoint", "create", "safe"]);
+        scratch.git(&["init", "-q", &format!("--object-format={inner}"), "within"]);
+        scratch.git(&["-C", "within", "commit", "-q", "--allow-empty", "-m", "within"]);
+        scratch.git(&["add", "-A"]);
+        let staged = scratch.git(&["ls-files", "--stage"]);
+        scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+        scratch.axiom(&["undo", "--yes"]);
+        assert_eq!(scratch.git(&["ls-files", "--stage"]), staged, "{inner} in {outer}");
+        scratch.axiom(&["checkpoint", "verify"]);
+    }
+}
