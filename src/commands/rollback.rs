@@ -28,8 +28,9 @@ use crate::ops::rollback::{self, FileLoss, LocalRefs, Part, Preview, Wish};
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "\
-Everything that a rollback replaces is in a checkpoint made before it, so it can be undone:
-git axiom undo
+What a rollback replaces is in a checkpoint made before it. What no checkpoint holds and is in
+the way (ignored files) goes to .worktrees/trash, for checkpoints.keepDeletedDays, or until
+'git clean -x' takes it. So it can be undone: git axiom undo
 
 Without arguments, at a terminal, it shows the checkpoints and asks.")]
 pub struct Rollback {
