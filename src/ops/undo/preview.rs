@@ -159,12 +159,17 @@ fn other_permissions(
 fn workspace(change: &WorkspaceChange) -> WorkspaceLine {
     let action = match change.way {
         // One that was announced and never made, or whose folder somebody deleted.
-        Way::PutAside if Path::new(&change.workspace.path).symlink_metadata().is_err() => WorkspaceFate::Forgotten,
+        Way::PutAside if is_gone(&change.workspace.path) => WorkspaceFate::Forgotten,
+        Way::BringBack if change.lost && is_gone(&change.trash) => WorkspaceFate::Forgotten,
         Way::PutAside => WorkspaceFate::PutAside,
         Way::BringBack if journal::is_made_again(change) => WorkspaceFate::MadeAgain,
         Way::BringBack => WorkspaceFate::BroughtBack,
     };
     WorkspaceLine { path: change.workspace.path.clone(), action, task_id: change.task.clone() }
+}
+
+fn is_gone(path: &str) -> bool {
+    Path::new(path).symlink_metadata().is_err()
 }
 
 fn add_files(ctx: &Context, files: &mut Vec<FileLine>, worktree: &str, trees: &Change<Oid>) -> Result<()> {
