@@ -30,7 +30,7 @@ pub(super) enum Asked {
 
 /// Where attributes are taken from.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum From<'a> {
+enum From<'a> {
     /// From the files, and from the index where one of them is not there: what counts when a file is stored.
     Files,
     /// From an index alone: what counts when its files are written out elsewhere.
@@ -38,12 +38,25 @@ pub(super) enum From<'a> {
 }
 
 impl Repository {
-    /// What git is asked to do to each of the files.
+    /// What git is asked to do to each of the files when it is stored, and when a checkout of `index` writes it elsewhere.
     ///
     /// # Errors
     /// `GIT_FAILED`.
-    pub(super) fn asked(&self, worktree: &Worktree, from: From<'_>, paths: &[&RepoPath]) -> Result<Vec<Asked>> {
+    pub(super) fn asked_both_ways(&self, worktree: &Worktree, index: &Path, paths: &[&RepoPath]) -> Result<Vec<(Asked, Asked)>> {
         let settings = self.line_end_settings(worktree)?;
+        let stored = self.asked_by(settings, worktree, From::Files, paths)?;
+        Ok(stored.into_iter().zip(self.asked_by(settings, worktree, From::Index(index), paths)?).collect())
+    }
+
+    /// What git is asked to do to each of the files when it is stored.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub(super) fn asked(&self, worktree: &Worktree, paths: &[&RepoPath]) -> Result<Vec<Asked>> {
+        self.asked_by(self.line_end_settings(worktree)?, worktree, From::Files, paths)
+    }
+
+    fn asked_by(&self, settings: Settings, worktree: &Worktree, from: From<'_>, paths: &[&RepoPath]) -> Result<Vec<Asked>> {
         let git = match from {
             From::Files => self.git_in(worktree).arg("check-attr"),
             From::Index(index) => self.git_in(worktree).index(index).args(["check-attr", "--cached"]),

@@ -14,7 +14,7 @@ use crate::domain::names::{Oid, RepoPath};
 use crate::error::{Error, Result};
 use crate::files;
 
-use super::conversions::{Asked, From};
+use super::conversions::Asked;
 use super::coverage::Coverage;
 use super::given_memory::{FileStat, Key, Memory};
 use super::objects::gix_id;
@@ -150,12 +150,11 @@ impl Repository {
 
     fn decide(&self, at: &Unchanged<'_>, open: Vec<Open>) -> Result<Vec<(Open, Is)>> {
         let paths: Vec<&RepoPath> = open.iter().map(|one| &one.file.path).collect();
-        let stored = self.asked(at.worktree, From::Files, &paths)?;
-        let written = self.asked(at.worktree, From::Index(at.index), &paths)?;
+        let asked = self.asked_both_ways(at.worktree, at.index, &paths)?;
         let gix = self.gix()?;
         let mut decided = Vec::with_capacity(open.len());
         let (mut tried, mut bytes) = (Vec::new(), 0);
-        for (one, asked) in open.into_iter().zip(stored.into_iter().zip(written)) {
+        for (one, asked) in open.into_iter().zip(asked) {
             let length = match asked {
                 (Asked::LineEnds(_), Asked::LineEnds(line_ends)) if line_ends.may_put_in() => {
                     let blob = Oid::new(one.file.oid.to_string()).and_then(|oid| self.read_blob(&oid, READ)).ok();

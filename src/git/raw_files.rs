@@ -16,12 +16,12 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 
 use super::changed_paths::ChangedPaths;
-use super::conversions::{Asked, From};
+use super::conversions::Asked;
 use super::coverage::Coverage;
 use super::history::TreeChange;
 use super::index_file::{in_folder, nul_list};
 use super::repository::Repository;
-use super::staging::{hash_here, quote};
+use super::staging::{hash_here, quoted_lines};
 use super::worktree_list::Worktree;
 
 /// The largest file of which the bytes are kept: a restore holds them in memory.
@@ -121,7 +121,7 @@ impl Repository {
     /// # Errors
     /// `GIT_FAILED`.
     pub(super) fn may_add_returns(&self, worktree: &Worktree, paths: &[&RepoPath]) -> Result<bool> {
-        Ok(self.asked(worktree, From::Files, paths)?.iter().any(|asked| match asked {
+        Ok(self.asked(worktree, paths)?.iter().any(|asked| match asked {
             Asked::LineEnds(line_ends) => line_ends.may_put_in(),
             Asked::More => true,
         }))
@@ -134,8 +134,7 @@ impl Repository {
             return Ok(Vec::new());
         }
         let mut tried = Vec::new();
-        let (stored, written) = (self.asked(worktree, From::Files, &files)?, self.asked(worktree, From::Index(index), &files)?);
-        for (path, asked) in files.iter().zip(stored.into_iter().zip(written)) {
+        for (path, asked) in files.iter().zip(self.asked_both_ways(worktree, index, &files)?) {
             let try_it = match asked {
                 (Asked::LineEnds(LineEnds::AsIs), Asked::LineEnds(LineEnds::AsIs)) => false,
                 (Asked::LineEnds(_), Asked::LineEnds(written)) => {
@@ -201,11 +200,7 @@ impl Repository {
 
     /// Writes files as they are; nothing where one of them cannot be read any more.
     fn write_raw(&self, worktree: &Worktree, paths: &[RepoPath]) -> Result<Vec<Oid>> {
-        let mut input = Vec::new();
-        for path in paths {
-            quote(path.as_bytes(), &mut input);
-            input.push(b'\n');
-        }
+        let input = quoted_lines(paths);
         let git = self.git_in(worktree).making_objects();
         let output = git.args(["hash-object", "-w", "--no-filters", "--stdin-paths"]).stdin(input).run()?;
         if !output.ok() {

@@ -164,12 +164,7 @@ pub(super) fn are_as_they_were(r: &Repository, worktree: &Worktree, had: Had<'_>
 }
 
 fn hashes(git: Git<'_>, paths: &[&RepoPath]) -> Result<Vec<Oid>> {
-    let mut input = Vec::new();
-    for path in paths {
-        quote(path.as_bytes(), &mut input);
-        input.push(b'\n');
-    }
-    let output = git.args(["hash-object", "--stdin-paths"]).stdin(input).run()?;
+    let output = git.args(["hash-object", "--stdin-paths"]).stdin(quoted_lines(paths.iter().copied())).run()?;
     if !output.ok() {
         let words = output.stderr.as_str();
         // Somebody removed it since it was looked at.
@@ -181,6 +176,16 @@ fn hashes(git: Git<'_>, paths: &[&RepoPath]) -> Result<Vec<Oid>> {
         });
     }
     output.text()?.lines().map(Oid::new).collect()
+}
+
+/// Paths, a line each, as git reads them.
+pub(super) fn quoted_lines<'p>(paths: impl IntoIterator<Item = &'p RepoPath>) -> Vec<u8> {
+    let mut lines = Vec::new();
+    for path in paths {
+        quote(path.as_bytes(), &mut lines);
+        lines.push(b'\n');
+    }
+    lines
 }
 
 /// A path in double quotes, as git reads it from a line.

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::names::{Oid, RefName, RepoPath};
+use crate::domain::names::{Oid, RepoPath};
 use crate::domain::operation::{HeadState, Operation, WorktreeChange};
 use crate::error::Result;
 use crate::git::TreeChange;
@@ -61,6 +61,6 @@ fn commit_of(ctx: &Context, operation: &Operation, side: Side, head: &HeadState)
     match (moved, side) {
         (Some(change), Side::Old) => Ok(change.value.old),
         (Some(change), Side::New) => Ok(change.value.new),
-        (None, Side::Old | Side::New) => ctx.repo.read_ref(&RefName::new(branch.as_str())),
+        (None, Side::Old | Side::New) => ctx.repo.read_ref(branch),
     }
 }

@@ -84,19 +84,10 @@ impl Question for Confirm {
 
 #[cfg(test)]
 mod tests {
-    use super::super::keys::Keys;
     use super::*;
 
     fn after(chunks: &[&str]) -> Next<bool> {
-        let mut question = Confirm { text: "Go?".into(), typed: None };
-        let mut keys = Keys::default();
-        let mut next = Next::Asked;
-        for chunk in chunks {
-            let mut came = keys.take(chunk.as_bytes());
-            came.extend(keys.give_up_waiting());
-            next = question.take(&came);
-        }
-        next
+        super::super::after(Confirm { text: "Go?".into(), typed: None }, chunks)
     }
 
     #[test]

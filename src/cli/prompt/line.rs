@@ -75,19 +75,10 @@ impl Question for Line {
 
 #[cfg(test)]
 mod tests {
-    use super::super::keys::Keys;
     use super::*;
 
     fn after(chunks: &[&str]) -> Next<String> {
-        let mut question = Line { question: "Name".into(), typed: String::new() };
-        let mut keys = Keys::default();
-        let mut next = Next::Asked;
-        for chunk in chunks {
-            let mut came = keys.take(chunk.as_bytes());
-            came.extend(keys.give_up_waiting());
-            next = question.take(&came);
-        }
-        next
+        super::super::after(Line { question: "Name".into(), typed: String::new() }, chunks)
     }
 
     #[test]

@@ -102,3 +102,16 @@ fn ask<Q: Question>(mut question: Q) -> Result<Option<Q::Answer>> {
         }
     }
 }
+
+/// What chunks of input come to, for tests: each is what came at once.
+#[cfg(test)]
+fn after<Q: Question>(mut question: Q, chunks: &[&str]) -> Next<Q::Answer> {
+    let mut keys = keys::Keys::default();
+    let mut next = Next::Asked;
+    for chunk in chunks {
+        let mut came = keys.take(chunk.as_bytes());
+        came.extend(keys.give_up_waiting());
+        next = question.take(&came);
+    }
+    next
+}

@@ -103,8 +103,7 @@ impl Scratch {
 
 /// Takes away what is at `path`.
 fn clear(ctx: &Context, path: &Path) -> Result<Option<JoinHandle<()>>> {
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let trash = trash::fresh(ctx, &name)?;
+    let trash = super::trash_for(ctx, path)?;
     match ctx.repo.worktree_at(path)? {
         Some(entry) if entry.present && entry.locked.is_none() => {
             files::holds_no_mount(path)?;
