@@ -251,13 +251,15 @@ fn a_preview_names_what_is_staged_which_head_moves_and_which_operation_ends() {
     scratch.write("staged.txt", "STAGED\n");
     scratch.git(&["add", "staged.txt"]);
     scratch.write("staged.txt", "s\n");
+    scratch.write("announced.txt", "announced\n");
+    scratch.git(&["add", "-N", "announced.txt"]);
     scratch.write("new.txt", "new\n");
     scratch.write("sub/b.txt", "edited\n");
     let (dry, would, did) = dry_and_done(&scratch, &["safe"]);
     assert_eq!(dry["heads"][0]["old"]["branch"], "refs/heads/feat", "{dry}");
     assert_eq!(dry["heads"][0]["new"]["branch"], "refs/heads/main", "{dry}");
     let staged: Vec<&str> = dry["staged"].as_array().unwrap().iter().map(|one| one["path"].as_str().unwrap()).collect();
-    assert!(staged.contains(&"staged.txt"), "{dry}");
+    assert!(staged.contains(&"staged.txt") && staged.contains(&"announced.txt"), "{dry}");
     assert_eq!((&dry["operations"][0]["what"], &dry["operations"][0]["action"]), (&"a merge".into(), &"ended".into()));
     let files: Vec<String> = dry["files"]
         .as_array()
@@ -265,9 +267,10 @@ fn a_preview_names_what_is_staged_which_head_moves_and_which_operation_ends() {
         .iter()
         .map(|one| format!("{} {} {}", one["path"].as_str().unwrap(), one["change"].as_str().unwrap(), one["uncommitted"]))
         .collect();
-    assert_eq!(files, ["a.txt modified true", "new.txt deleted true", "sub/b.txt modified true"]);
+    assert_eq!(files, ["a.txt modified true", "announced.txt deleted true", "new.txt deleted true", "sub/b.txt modified true"]);
     for words in [&would, &did] {
-        for wanted in ["feat → main", "a merge in ", ": ended", "1 file with uncommitted content removed", "no longer staged"] {
+        for wanted in ["feat → main", "a merge in ", ": ended", "2 files with uncommitted content removed", "no longer staged"]
+        {
             assert!(words.contains(wanted), "{wanted}: {words}");
         }
     }

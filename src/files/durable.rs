@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use crate::env;
 use crate::error::{Code, Error, Result};
 
+use super::look::says_nothing_is_there;
+
 /// How many folders are synced at once beside the first.
 const AT_ONCE: usize = 4;
 
@@ -33,7 +35,7 @@ pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
 /// As [`read`].
 pub fn read_optional(path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
     match std::fs::symlink_metadata(path) {
-        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(e) if says_nothing_is_there(&e) => Ok(None),
         _ => read(path, limit).map(Some),
     }
 }
@@ -269,7 +271,7 @@ pub fn move_unsynced(from: &Path, to: &Path) -> Result<()> {
 pub fn remove_file(path: &Path) -> Result<()> {
     refusable("remove", path)?;
     match std::fs::remove_file(path) {
-        Err(e) if !matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Err(Error::io("remove", path, e)),
+        Err(e) if !says_nothing_is_there(&e) => Err(Error::io("remove", path, e)),
         _ => Ok(()),
     }
 }

@@ -1,10 +1,17 @@
 //! Looking at what may not be there: what is missing is an answer, everything else an error with its path.
 
 use std::fs::{DirEntry, File, Metadata};
-use std::io::{BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use crate::error::{Error, Result};
+
+/// Whether an error says that nothing is at a path: it is missing, or something above it is a file, or a link that leads to
+/// itself.
+pub fn says_nothing_is_there(error: &io::Error) -> bool {
+    let loops = Some(rustix::io::Errno::LOOP.raw_os_error());
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) || error.raw_os_error() == loops
+}
 
 /// What is at a path, a link itself and not what it points to; `None` where nothing is.
 ///
@@ -13,7 +20,7 @@ use crate::error::{Error, Result};
 pub fn metadata(path: &Path) -> Result<Option<Metadata>> {
     match std::fs::symlink_metadata(path) {
         Ok(meta) => Ok(Some(meta)),
-        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Ok(None),
+        Err(e) if says_nothing_is_there(&e) => Ok(None),
         Err(e) => Err(Error::io("look at", path, e)),
     }
 }
@@ -169,6 +176,17 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
+
+    #[test]
+    fn below_a_file_and_below_a_link_to_itself_nothing_is() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::write(dir.path().join("file"), b"1").unwrap();
+        std::os::unix::fs::symlink("loop", dir.path().join("loop")).unwrap();
+        for name in ["nowhere", "file/below", "loop/below"] {
+            assert!(metadata(&dir.path().join(name)).unwrap().is_none(), "{name}");
+        }
+        assert!(metadata(&dir.path().join("loop")).unwrap().is_some());
+    }
 
     #[test]
     fn only_a_small_regular_file_is_read_and_nothing_is_waited_for() {

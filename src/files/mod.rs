@@ -34,7 +34,9 @@ pub use durable::{
 };
 pub use git_files::{append_keeping, look_like, replace_keeping, with_inode_of_its_own};
 pub use lock::{FileLock, LockAttempt, is_locked};
-pub use look::{Small, begins_with, list, metadata, open_optional, read_end, read_small, read_start, same_bytes};
+pub use look::{
+    Small, begins_with, list, metadata, open_optional, read_end, read_small, read_start, same_bytes, says_nothing_is_there,
+};
 pub use mounts::{holds_mount, holds_no_mount, mounts_within};
 pub use moves::{hard_link, move_whole, rename_no_replace};
 pub use own_folder::OwnFolder;

@@ -34,7 +34,7 @@ pub fn standing(path: &Path) -> Result<Option<Standing>> {
             let is_folder = rustix::fs::FileType::from_raw_mode(found.stx_mode.into()).is_dir();
             Ok(Some(Standing { mount: (device, mount), is_folder, immutable, append_only }))
         }
-        Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
         // An old kernel, or a sandbox that knows no statx.
         Err(Errno::NOSYS | Errno::PERM) => by_stat(path),
         Err(e) => Err(Error::io("look at", path, e)),

@@ -91,6 +91,10 @@ impl Repository {
                 continue;
             }
             let place = root.join(change.path.to_path());
+            // Where a file or a link takes the place of a folder above it, nothing of ours is there to be moved.
+            if place.parent() != Some(&folder) {
+                continue;
+            }
             if let Some(why) = files::standing(&place)?.and_then(|thing| of_thing(&thing, &standing)) {
                 found.insert((place, why));
             }

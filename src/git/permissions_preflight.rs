@@ -10,6 +10,7 @@ use crate::files;
 
 use super::history::TreeChange;
 use super::modes::Usual;
+use super::place::{Found, look};
 use super::repository::Repository;
 use super::restore::Restore;
 use super::worktree_list::Worktree;
@@ -59,9 +60,9 @@ impl Repository {
         let usual = Usual::of(worktree).mode();
         let mut lost = Vec::new();
         for path in written {
-            let Some(meta) = files::metadata(&worktree.path().join(path.to_path()))? else { continue };
+            let Found::File(meta) = look(worktree.path(), path)? else { continue };
             let mode = meta.mode() & (usual | ((usual & 0o444) >> 2));
-            if meta.is_file() && files::opens_for_another_group(mode) && !files::may_give_to_group(meta.gid()) {
+            if files::opens_for_another_group(mode) && !files::may_give_to_group(meta.gid()) {
                 lost.push(format!("'{path}' (this user is not in its group {})", meta.gid()));
             }
         }

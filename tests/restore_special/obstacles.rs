@@ -69,6 +69,27 @@ fn a_trash_that_is_a_link_is_no_trash() {
 }
 
 #[test]
+fn a_link_in_place_of_a_folder_is_looked_at_and_not_followed() {
+    // To itself, and to a folder of another file system that has a file of that name.
+    for target in ["sub", "/proc/self"] {
+        let scratch = Scratch::new();
+        scratch.write("sub/status", "status\n");
+        scratch.git(&["add", "-A"]);
+        scratch.git(&["commit", "-qm", "status"]);
+        scratch.axiom(&["checkpoint", "create", "safe"]);
+        std::fs::remove_dir_all(scratch.path().join("sub")).unwrap();
+        std::os::unix::fs::symlink(target, scratch.path().join("sub")).unwrap();
+        let link = || std::fs::read_link(scratch.path().join("sub")).unwrap();
+        scratch.axiom(&[&ROLLBACK[..], &["--yes"]].concat());
+        assert_eq!(scratch.read("sub/status"), "status\n", "{target}");
+        scratch.axiom(&["undo", "--yes"]);
+        assert_eq!(link(), std::path::Path::new(target));
+        scratch.axiom(&["redo", "--yes"]);
+        assert_eq!(scratch.read("sub/status"), "status\n", "{target}");
+    }
+}
+
+#[test]
 fn a_folder_that_this_user_cannot_change_is_named() {
     use std::os::unix::fs::PermissionsExt;
     let scratch = gone_on();

@@ -17,6 +17,7 @@ use crate::domain::known_paths::{OnlyPaths, held_else, together};
 use crate::domain::names::{Oid, RepoPath};
 use crate::domain::path_set::PathSet;
 use crate::error::{Error, Result};
+use crate::files;
 use crate::git::capture::{CaptureOptions, WorktreeCapture, is_below};
 use crate::git::capture_extras::CaptureExtras;
 use crate::git::given_back::Scope;
@@ -229,7 +230,7 @@ fn to_look_at(worktree: &Worktree, named: &[RepoPath], staged: Vec<TreeChange>, 
 fn is_folder(place: &Path) -> Result<bool> {
     match std::fs::symlink_metadata(place) {
         Ok(meta) => Ok(meta.is_dir()),
-        Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => Ok(false),
+        Err(e) if files::says_nothing_is_there(&e) => Ok(false),
         Err(e) => Err(Error::io("look at", place, e)),
     }
 }

@@ -10,6 +10,7 @@ use crate::domain::checkpoint::{Coverage, WorkspaceState};
 use crate::domain::names::{Oid, RefName, RepoPath};
 use crate::domain::state::State;
 use crate::error::{Code, Error, Result};
+use crate::files;
 use crate::git::{CaptureOptions, PathPatterns, Repository, Whose, Worktree, WorktreeCapture, WorktreeEntry};
 use crate::ops::checkpoint::target_branch;
 use crate::ops::context::Context;
@@ -54,6 +55,15 @@ pub struct Captured {
 }
 
 impl Captured {
+    /// What was captured of the worktree at a path.
+    pub fn at(&self, path: &str) -> Option<&WorktreeCapture> {
+        let of = |one: &CapturedWorktree| one.worktree.path() == Path::new(path);
+        if of(&self.main) {
+            return Some(&self.main.capture);
+        }
+        self.workspaces.iter().find(|workspace| of(&workspace.captured)).map(|workspace| &workspace.captured.capture)
+    }
+
     /// Where workspaces are that could not be captured: nothing is done to them.
     pub fn not_captured(&self) -> BTreeSet<String> {
         let without = self.coverage.iter().filter(|(_, coverage)| coverage.not_captured.is_some());
@@ -247,7 +257,7 @@ fn in_the_place_of(ctx: &Context, worktree: &Worktree) -> Result<Option<Coverage
 fn gone(path: &Path) -> Result<bool> {
     match std::fs::symlink_metadata(path) {
         Ok(_) => Ok(false),
-        Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => Ok(true),
+        Err(e) if files::says_nothing_is_there(&e) => Ok(true),
         Err(e) => Err(Error::new(Code::FileUnreadable, format!("'{}' cannot be read", path.display())).because(e)),
     }
 }

@@ -66,7 +66,7 @@ fn not_ours(ctx: &Context, (main, known): (&Worktree, &[PathBuf]), folder: &Repo
 fn listed(folder: &Path) -> Result<Vec<PathBuf>> {
     let listing = match std::fs::read_dir(folder) {
         Ok(listing) => listing,
-        Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => return Ok(Vec::new()),
+        Err(e) if files::says_nothing_is_there(&e) => return Ok(Vec::new()),
         Err(e) => return Err(Error::io("list", folder, e)),
     };
     let places = listing.map(|entry| entry.map(|entry| entry.path()).map_err(|e| Error::io("list", folder, e)));

@@ -78,7 +78,7 @@ pub(super) fn make(
     add_detached(ctx, &operation, &mut preview)?;
     operation.kept = kept(ctx, &operation)?;
     branches_are_free(ctx, &operation)?;
-    Plan::of(ctx, operation, preview)
+    Plan::of(ctx, captured, operation, preview)
 }
 
 /// The worktree at `path`, then and now.

@@ -32,10 +32,11 @@ impl Plan {
     ///
     /// # Errors
     /// `GIT_FAILED`.
-    pub fn of(ctx: &Context, operation: Operation, mut preview: Preview) -> Result<Self> {
+    pub fn of(ctx: &Context, captured: &Captured, operation: Operation, mut preview: Preview) -> Result<Self> {
         preview.refs.clone_from(&operation.refs);
         for worktree in &operation.worktrees {
-            let Staged { lost, back } = staged::changes(ctx, &operation, worktree)?;
+            let extras = captured.at(&worktree.path).map(|capture| capture.extras.clone()).unwrap_or_default();
+            let Staged { lost, back } = staged::changes(ctx, &operation, worktree, &extras)?;
             let line = |path| FileLoss { worktree: worktree.path.clone(), path };
             preview.staged.extend(lost.into_iter().map(line));
             preview.staged_back.extend(back.into_iter().map(line));
@@ -99,7 +100,7 @@ pub(super) fn make(
     operation.restored = Some(Box::new(restored));
     left_alone(ctx, document, captured, &operation, &mut preview)?;
     branches_are_free(ctx, &operation)?;
-    Plan::of(ctx, operation, preview)
+    Plan::of(ctx, captured, operation, preview)
 }
 
 /// What nothing would refer to any more.

@@ -47,7 +47,7 @@ pub(super) fn make(
     let change = worktree_change(ctx, text, (both.now, both.now_capture.clone()), then, &mut preview)?;
     add_worktree(ctx, change, &both.now.capture, &mut operation, &mut preview)?;
     operation.kept = kept(ctx, &operation)?;
-    Plan::of(ctx, operation, preview)
+    Plan::of(ctx, captured, operation, preview)
 }
 
 /// Whether one of the paths is in a workspace: then its agent has to be stopped.

@@ -110,7 +110,7 @@ pub(super) fn preview(
         let known: Vec<RepoPath> = files[first..].iter().map(|file: &FileLine| file.path.clone()).collect();
         let line = |path| FileLoss { worktree: change.path.clone(), path };
         permissions.extend(other_permissions(ctx, change, (&now, &then), &known)?.into_iter().map(line));
-        let Staged { lost, back } = staged::changes(ctx, operation, change)?;
+        let Staged { lost, back } = staged::changes(ctx, operation, change, &now)?;
         staged.extend(lost.into_iter().map(line));
         staged_back.extend(back.into_iter().map(line));
     }
