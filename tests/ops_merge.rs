@@ -123,6 +123,23 @@ fn a_merge_moves_the_checked_out_target_and_keeps_what_is_the_users() {
 }
 
 #[test]
+fn a_preview_of_a_merge_says_what_becomes_of_the_workspace() {
+    let scratch = Scratch::new();
+    scratch.done_task("t1");
+    let dry = || {
+        let dry = ["merge", "t1", "--dry-run"];
+        (scratch.json(&dry)["workspaces"][0]["action"].clone(), scratch.axiom(&dry))
+    };
+    let (action, words) = dry();
+    assert!(action == "putAside" && words.contains("t1: put aside"), "{words}");
+    std::fs::remove_dir_all(scratch.workspace("t1")).unwrap();
+    let (action, words) = dry();
+    assert!(action == "forgotten" && words.contains("t1: forgotten, its folder is gone"), "{words}");
+    scratch.axiom(&["merge", "t1"]);
+    assert!(scratch.has("t1.txt") && scratch.store().state().restorable.workspaces.is_empty());
+}
+
+#[test]
 fn a_merge_that_cannot_be_made_changes_nothing() {
     let scratch = Scratch::new();
     scratch.done_task("t1");

@@ -7,6 +7,7 @@ use clap::Args;
 use indicatif::ProgressBar;
 use serde::Serialize;
 
+use super::rollback::words as fate;
 use super::{open_configured_for, purpose};
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
@@ -139,7 +140,8 @@ fn foretold(preview: &Preview) -> String {
         text.push_str(&format!("    and {} more\n", files.len() - SHOWN));
     }
     for workspace in workspaces {
-        text.push_str(&format!("  would put aside: {}\n", visible::line(&workspace.path)));
+        let line = format!("{}: {}", workspace.path, fate::workspace(workspace.action));
+        text.push_str(&format!("  workspace {}\n", visible::line(&line)));
     }
     text
 }

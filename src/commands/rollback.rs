@@ -3,7 +3,7 @@
 pub(in crate::commands) mod menu;
 mod parts;
 mod task;
-mod words;
+pub(in crate::commands) mod words;
 
 use std::path::{Path, PathBuf};
 

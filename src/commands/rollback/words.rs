@@ -231,7 +231,8 @@ fn head(state: &HeadState) -> String {
     }
 }
 
-fn workspace(fate: WorkspaceFate) -> &'static str {
+/// What becomes of a workspace.
+pub(in crate::commands) fn workspace(fate: WorkspaceFate) -> &'static str {
     match fate {
         WorkspaceFate::Restored => "restored",
         WorkspaceFate::PutAside => "put aside",

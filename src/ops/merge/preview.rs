@@ -5,7 +5,6 @@ use serde::Serialize;
 use super::plan::{Planned, operation_of, plan, unverified};
 use super::{MergeOutcome, checked_out, result_of};
 use crate::domain::ids::CaseId;
-use crate::domain::listed::WorkspaceFate;
 use crate::domain::names::{Oid, RefName};
 use crate::error::{Code, Result};
 use crate::ops::context::Context;
@@ -25,7 +24,7 @@ pub struct Preview {
     pub was_merged_before: bool,
     /// Files that change on the target.
     pub files: Vec<FileLine>,
-    /// The workspace that is put aside.
+    /// What becomes of the workspace.
     pub workspaces: Vec<WorkspaceLine>,
     /// Commands that have to pass on the result before it is merged; empty where they have.
     pub verify: Vec<String>,
@@ -82,14 +81,13 @@ fn look(ctx: &Context, task: &CaseId, approved: bool) -> Result<Foreseen> {
 
 fn of_target(ctx: &Context, task: &CaseId, target: RefName, commit: Oid) -> Preview {
     let workspace = ctx.state().restorable.workspaces.get(task);
-    let aside = |path: &String| WorkspaceLine { path: path.clone(), action: WorkspaceFate::PutAside, task_id: task.clone() };
     Preview {
         task_id: task.clone(),
         target,
         commit,
         was_merged_before: false,
         files: Vec::new(),
-        workspaces: workspace.map(|workspace| aside(&workspace.path)).into_iter().collect(),
+        workspaces: workspace.map(|workspace| WorkspaceLine::going(&workspace.path, task)).into_iter().collect(),
         verify: Vec::new(),
     }
 }

@@ -144,6 +144,15 @@ pub struct WorkspaceLine {
     pub task_id: CaseId,
 }
 
+impl WorkspaceLine {
+    /// Of a workspace that goes to the trash: where its folder is gone already, or never was made, it is only forgotten.
+    pub fn going(path: &str, task_id: &CaseId) -> Self {
+        let is_gone = Path::new(path).symlink_metadata().is_err();
+        let action = if is_gone { WorkspaceFate::Forgotten } else { WorkspaceFate::PutAside };
+        Self { path: path.to_owned(), action, task_id: task_id.clone() }
+    }
+}
+
 /// The checkpoint to go back to.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -158,10 +158,8 @@ fn other_permissions(
 /// Made again is what is no longer whole in the trash: as it was captured, without ignored files.
 fn workspace(change: &WorkspaceChange) -> WorkspaceLine {
     let action = match change.way {
-        // One that was announced and never made, or whose folder somebody deleted.
-        Way::PutAside if is_gone(&change.workspace.path) => WorkspaceFate::Forgotten,
+        Way::PutAside => return WorkspaceLine::going(&change.workspace.path, &change.task),
         Way::BringBack if change.lost && is_gone(&change.trash) => WorkspaceFate::Forgotten,
-        Way::PutAside => WorkspaceFate::PutAside,
         Way::BringBack if journal::is_made_again(change) => WorkspaceFate::MadeAgain,
         Way::BringBack => WorkspaceFate::BroughtBack,
     };
