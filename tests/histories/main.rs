@@ -11,7 +11,8 @@
 //! - no ref of ours names a missing object, and `git fsck` and `git gc` find nothing wrong.
 //!
 //! `AXIOM_HISTORIES=5000 AXIOM_HISTORIES_SEED=1 cargo test --test histories` runs the seeds 1 to 5000; a failure names its seed
-//! and what was done, and `AXIOM_HISTORIES=1 AXIOM_HISTORIES_SEED=n` tells that one again.
+//! and what was done, and `AXIOM_HISTORIES=1 AXIOM_HISTORIES_SEED=n` tells that one again. With `AXIOM_HISTORIES_RECORD=folder` what is said
+//! is written down, to compare two builds (`transcript.rs`).
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, clippy::print_stderr)]
 
 #[path = "../common/mod.rs"]
@@ -24,6 +25,7 @@ mod odd;
 mod oracle;
 mod place;
 mod tool;
+mod transcript;
 
 use std::process::Command;
 
@@ -82,5 +84,7 @@ fn tell(seed: u64) {
             _ => tool::step(&mut place, &mut dice),
         }
     }
+    let transcript = std::mem::take(&mut place.transcript);
+    transcript.write(&place, seed);
     oracle::at_the_end(&mut place);
 }

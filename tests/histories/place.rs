@@ -8,6 +8,7 @@ use std::process::Command;
 use crate::common::{Run, TestEnv};
 use crate::dice::Dice;
 use crate::look::{World, look};
+use crate::transcript::Transcript;
 
 /// Where a history happens.
 pub struct Place {
@@ -16,6 +17,8 @@ pub struct Place {
     story: Vec<String>,
     /// How many contents were made up so far: each is another.
     contents: u64,
+    /// What our program said.
+    pub transcript: Transcript,
     /// Checkpoints that were made and not deleted, with the world at that moment.
     pub checkpoints: BTreeMap<String, World>,
     /// Ids of contents and commits that a verb of ours saved, with the step that did it.
@@ -36,8 +39,16 @@ impl Place {
         init.push("repo");
         env.git_in(env.root(), &init);
         let hash = if sha256 { gix::hash::Kind::Sha256 } else { gix::hash::Kind::Sha1 };
-        let mut place =
-            Self { env, seed, story: Vec::new(), contents: 0, checkpoints: BTreeMap::new(), owed: BTreeMap::new(), hash };
+        let mut place = Self {
+            env,
+            seed,
+            story: Vec::new(),
+            contents: 0,
+            transcript: Transcript::default(),
+            checkpoints: BTreeMap::new(),
+            owed: BTreeMap::new(),
+            hash,
+        };
         let kind = format!("init{}{}", if sha256 { " sha256" } else { "" }, if reftable { " reftable" } else { "" });
         place.says(&kind);
         for path in ["a.txt", "sub/b.txt", "sub/deep/c.txt", "d.txt"] {
@@ -108,6 +119,7 @@ impl Place {
     /// Our program, prepared by the caller.
     pub fn axiom_run(&mut self, command: Command, args: &[&str]) -> Run {
         let run = self.env.run(command, None);
+        self.transcript.add(args, &run);
         let last = run.stderr.lines().find(|line| line.starts_with("error[")).unwrap_or_default().to_owned();
         self.says(&format!("git axiom {} -> {:?} {last}", args.join(" "), run.code));
         assert!(!run.stderr.contains("panicked"), "{}{run}", self.story());

@@ -8,7 +8,7 @@ use crate::common::Run;
 use crate::dice::Dice;
 use crate::look::World;
 use crate::place::Place;
-use crate::{foretold, human, oracle};
+use crate::{foretold, human, oracle, transcript};
 
 /// Does one thing with git axiom.
 pub fn step(place: &mut Place, dice: &mut Dice) {
@@ -235,7 +235,8 @@ fn session(place: &mut Place, dice: &mut Dice) {
     }
     let before = place.look();
     let mode = *dice.pick(&["autopilot", "autopilot", "semi-auto"]).unwrap();
-    let run = faulty(place, dice, &["run", "--mode", mode, "--until-idle", "--agents", "2"], 8);
+    let agents = transcript::agents();
+    let run = faulty(place, dice, &["run", "--mode", mode, "--until-idle", "--agents", agents], 8);
     oracle::nothing_lost(place, &before, &place.look());
     if run.code.is_none() {
         after_kill(place, dice, &before, &run);
@@ -249,7 +250,7 @@ fn session(place: &mut Place, dice: &mut Dice) {
             }
         }
         let before = place.look();
-        place.axiom(&["run", "--until-idle"]);
+        place.axiom(&["run", "--until-idle", "--agents", transcript::agents()]);
         oracle::nothing_lost(place, &before, &place.look());
     }
 }
