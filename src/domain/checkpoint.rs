@@ -320,6 +320,12 @@ impl Coverage {
         ignored.covers(path) || others.into_iter().any(|sample| sample.is_cut() || sample.covers(path))
     }
 
+    /// Whether it is known which bytes a file had that is held: those beside the tree, or, where there are none, what a checkout
+    /// writes.
+    pub fn decides_bytes_of(&self, path: &RepoPath) -> bool {
+        self.has_a_capture() && !self.converted.is_cut() && !self.converted.covers(path)
+    }
+
     /// Of a worktree that could not be captured.
     pub fn of_nothing(why: impl Into<String>) -> Self {
         Self { not_captured: Some(why.into()), ..Self::default() }

@@ -39,7 +39,8 @@ impl FileChange {
             (None, _) => Self::Added,
             (Some(_), None) => Self::Deleted,
             (Some((then, _)), Some((now, _))) if of_type(then) != of_type(now) => Self::TypeChanged,
-            (Some((_, then)), Some((_, now))) if then == now => Self::ModeChanged,
+            // With the same mode too, it is the bytes that git's conversions hide.
+            (Some((one, then)), Some((other, now))) if then == now && one != other => Self::ModeChanged,
             (Some(_), Some(_)) => Self::Modified,
         }
     }

@@ -39,7 +39,8 @@ struct Said {
 }
 
 impl Moments<'_> {
-    /// What shall be said afterwards: what the transaction changed is as before it, everything else as it is now.
+    /// What shall be said afterwards: what the transaction changed is as before it, everything else as it is now. Bytes held
+    /// beside the tree go with the files: they are as before it, and the caller sees to those of files that stay.
     ///
     /// # Errors
     /// What both it and somebody since changed, in words.

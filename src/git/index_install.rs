@@ -10,6 +10,7 @@ use crate::files;
 
 use super::capture::is_below;
 use super::capture_extras::{CaptureExtras, OPERATION};
+use super::differing::Folders;
 use super::history::TreeChange;
 use super::index_file::{IndexExtras, IndexInfo, copy_index, index_facts, mark, nul_list};
 use super::index_lock::IndexLock;
@@ -28,7 +29,7 @@ impl Repository {
     /// # Errors
     /// `GIT_FAILED`, `DISK_FULL`, `IO_FAILED`; the old index is then still there.
     pub fn install_index(&self, worktree: &Worktree, tree: &Oid, extras: &IndexExtras, lock: &IndexLock) -> Result<()> {
-        self.install(worktree, tree, extras, lock, UsersEntries::new())
+        self.install(worktree, tree, extras, lock, (UsersEntries::new(), &[]))
     }
 
     /// As [`Repository::install_index`], after some files were put into place: where the index is a plain tree now, only what
@@ -47,11 +48,11 @@ impl Repository {
         if *extras == IndexExtras::default() && self.edit_whole_index(worktree, tree, lock, placed)? {
             return Ok(());
         }
-        self.install_index(worktree, tree, extras, lock)
+        self.install(worktree, tree, extras, lock, (UsersEntries::new(), placed))
     }
 
     /// As [`Repository::install_index`], where an operation that was to bring the index from `tree` to `given_up` is
-    /// taken back: entries that are neither way are the user's and stay.
+    /// taken back, after some files were put into place: entries that are neither way are the user's and stay.
     ///
     /// # Errors
     /// As [`Repository::install_index`].
@@ -61,9 +62,10 @@ impl Repository {
         (given_up, tree): (&Oid, &Oid),
         extras: &IndexExtras,
         lock: &IndexLock,
+        placed: &[Placed],
     ) -> Result<()> {
         let users = self.users_entries(worktree, &worktree.index_file(), given_up, tree)?;
-        self.install(worktree, tree, extras, lock, users)
+        self.install(worktree, tree, extras, lock, (users, placed))
     }
 
     fn install(
@@ -72,7 +74,7 @@ impl Repository {
         tree: &Oid,
         extras: &IndexExtras,
         lock: &IndexLock,
-        users: UsersEntries,
+        (users, placed): (UsersEntries, &[Placed]),
     ) -> Result<()> {
         let index = self.start_index(worktree, lock)?;
         // git refuses to replace a marked entry whose file is another one by now, so the marks go first.
@@ -82,6 +84,13 @@ impl Repository {
         let git = self.git_in(worktree).index(index).config("core.splitIndex=false").config("core.sparseCheckout=false");
         git.args(["read-tree", "--reset", tree.as_str()]).run_ok()?;
         let mut info = IndexInfo::default();
+        // git takes a file of another size for a changed one, and looks no closer; of an entry made anew it knows no size.
+        let mut folders = Folders::default();
+        for Placed { path, file, .. } in placed {
+            if folders.file_at(self, tree, path)?.as_ref() == Some(file) {
+                info.set(path, file.mode, &file.oid, 0);
+            }
+        }
         for stage in &extras.unmerged {
             info.remove(&stage.path, &stage.oid);
         }

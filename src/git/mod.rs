@@ -11,6 +11,7 @@
 //! | `capture`, `capture_parts`, `capture_extras`, `coverage` | saving a worktree as commits, reading them, what that leaves out |
 //! | `graft` | trees with some paths replaced |
 //! | `named_objects`, `raw_files` | kept beside: what an operation in progress names; bytes that git would convert |
+//! | `differing` | what differs between the files of two moments: modes, blobs, held bytes |
 //! | `conversions`, `given_back`, `given_memory` | what git converts; unchanged files that a checkout would write otherwise |
 //! | `local_refs`, `held_refs`, `tips`, `packed_memory`, `stash` | local refs: which there are, as objects in a checkpoint, what keeps alive what they name, what is remembered of packed ones |
 //! | `operation_refs` | refs that say what is in progress, where these are no files |
@@ -57,6 +58,7 @@ mod checkpoint_tag;
 mod commit;
 mod conversions;
 mod coverage;
+mod differing;
 mod discovery;
 mod durability;
 mod file_system;
@@ -146,6 +148,7 @@ pub use carried_over::Moments;
 pub use checkpoint_refs::{CheckpointObjects, CheckpointRef, TagData};
 pub use commit::{CommittedLeftovers, Leftovers, Skipped, looks_secret};
 pub use coverage::{Coverage, PathSample};
+pub use differing::{HeldFiles, bytes_by, bytes_of};
 pub use head::{Head, HeadTarget};
 pub use held_refs::HeldRefs;
 pub use history::{FileId, LoggedCommit, TreeChange};
@@ -163,6 +166,7 @@ pub use path_patterns::PathPatterns;
 pub use program::{Git, Output};
 pub use proof::Proof;
 pub use quick::Earlier;
+pub use raw_files::RawFile;
 pub use read_back::ReadBack;
 pub use ref_listing::RefListing;
 pub use refs::{Expected, RefEdit, RefValue};

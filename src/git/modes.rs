@@ -12,6 +12,7 @@ use crate::domain::names::{Oid, RepoPath};
 use crate::error::Result;
 use crate::files::{self, Attributes};
 
+use super::history::TreeChange;
 use super::repository::Repository;
 use super::worktree_list::Worktree;
 
@@ -144,14 +145,13 @@ impl Repository {
     pub fn with_permissions_replaced(
         &self,
         worktree: &Worktree,
-        (from, to): (&Oid, &Oid),
+        replaced: &[TreeChange],
         known: &[Permissions],
         comes: &[Permissions],
     ) -> Result<Vec<Permissions>> {
         let usual = Usual::of(worktree);
-        let goes: Vec<RepoPath> =
-            self.diff_trees(from, to)?.into_iter().filter(|change| change.old.is_some()).map(|change| change.path).collect();
-        let unusual = usual.unusual_ones(self, worktree.path(), goes.iter())?;
+        let goes = replaced.iter().filter(|change| change.old.is_some()).map(|change| &change.path);
+        let unusual = usual.unusual_ones(self, worktree.path(), goes)?;
         let is_given = |one: &Permissions, _| recorded(comes, &one.path).is_some();
         let given: Vec<RepoPath> =
             comes.iter().filter(|one| recorded(known, &one.path) != Some(one)).map(|one| one.path.clone()).collect();

@@ -28,7 +28,7 @@ impl Repository {
         let Some(beside) = restore.beside else { return Ok(()) };
         let (old, new) = (&beside.old.modes[..], &beside.new.modes[..]);
         let root = restore.worktree.path();
-        let changes = self.without_left_out(restore, self.diff_trees(restore.from, restore.to)?)?;
+        let changes = self.changes_of(restore)?;
         let written = |change: &TreeChange| change.new.is_some();
         let written: BTreeSet<RepoPath> = changes.into_iter().filter(written).map(|change| change.path).collect();
         let stays: Vec<RepoPath> = self.permissions_that_change(restore.worktree, (old, new), |path| written.contains(path))?;

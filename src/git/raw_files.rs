@@ -18,6 +18,7 @@ use crate::files;
 use super::changed_paths::ChangedPaths;
 use super::conversions::Asked;
 use super::coverage::Coverage;
+use super::differing::HeldFiles;
 use super::history::TreeChange;
 use super::index_file::{in_folder, nul_list};
 use super::repository::Repository;
@@ -91,15 +92,21 @@ impl Repository {
         Ok(raw)
     }
 
-    /// The bytes of files that a restore from one tree to another would replace or remove, that the tree `from` has, and that
-    /// it would not give back: of what git takes for unchanged a capture keeps none. Ordered by path, with those `known`.
+    /// The bytes of files that a restore replaces or removes, that its first tree has and would not give back; with those that
+    /// are known. Ordered by path. Where only bytes are replaced, they are known, or a checkout writes them.
     ///
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`, `DISK_FULL`.
-    pub fn with_bytes_replaced(&self, worktree: &Worktree, (from, to): (&Oid, &Oid), known: &[RawFile]) -> Result<Vec<RawFile>> {
+    pub fn with_bytes_replaced(
+        &self,
+        worktree: &Worktree,
+        (old, replaced): (HeldFiles<'_>, &[TreeChange]),
+    ) -> Result<Vec<RawFile>> {
+        let HeldFiles { tree: from, raw: known } = old;
         let is_known = |path: &RepoPath| known.binary_search_by(|one| one.path.cmp(path)).is_ok();
-        let goes = |change: TreeChange| change.old.filter(|old| old.mode & 0o170_000 == 0o100_000).map(|_| change.path);
-        let paths = self.diff_trees(from, to)?.into_iter().filter_map(goes);
+        let is_file = |change: &&TreeChange| change.old.as_ref().is_some_and(|old| old.mode & 0o170_000 == 0o100_000);
+        let replaced = replaced.iter().filter(|change| !change.is_of_bytes_alone());
+        let paths = replaced.filter(is_file).map(|change| change.path.clone());
         let paths: Vec<RepoPath> = paths.filter(|path| size(worktree, path).is_some() && !is_known(path)).collect();
         if paths.is_empty() || self.plain(from, paths.iter()).is_some() {
             return Ok(known.to_vec());

@@ -167,7 +167,7 @@ impl Repository {
     /// # Errors
     /// As [`Repository::restore_files`].
     pub fn restore_staged(&self, restore: &Restore<'_>, staged: Option<&Staged>) -> Result<RestoreReport> {
-        let changes = self.without_left_out(restore, self.diff_trees(restore.from, restore.to)?)?;
+        let changes = self.changes_of(restore)?;
         self.restore_changes(restore, &changes, staged)
     }
 
@@ -235,6 +235,7 @@ impl Repository {
                 (&made, plan)
             }
         };
+        report.placed = placed_before(&changes, &plan);
         report.left = plan.iter().filter(|p| p.step == Step::Leave).map(|p| p.path.clone()).collect();
         let (wanted, keeps) = (self.all_known(new_modes)?, self.keeps());
         let attempt = restore.attempt;
@@ -414,6 +415,15 @@ pub(super) fn without_submodules(changes: &[TreeChange], submodules: &mut Vec<Su
         }
     }
     kept
+}
+
+/// The files that an earlier attempt put into place and of which an index cannot tell: git's conversions hide what they are.
+fn placed_before(changes: &[TreeChange], plan: &[Planned<'_>]) -> Vec<Placed> {
+    let done = changes.iter().zip(plan).filter(|(change, planned)| change.is_of_bytes_alone() && planned.step == Step::Done);
+    let placed = done.filter_map(|(_, Planned { path, stamp, new, .. })| {
+        Some(Placed { path: (*path).clone(), file: (*new)?.clone(), stamp: (*stamp)? })
+    });
+    placed.collect()
 }
 
 /// The folders that the target needs.

@@ -215,9 +215,36 @@ impl Repository {
         })
     }
 
-    /// What regular files are, by the attributes of the tree that they are compared with. Where only the mode differs,
-    /// the execute bit tells.
+    /// What regular files are. Where only their bytes differ, these tell.
     pub(super) fn tell(&self, restore: &Restore<'_>, files: &[(&TreeChange, bool)]) -> Result<Vec<Now>> {
+        let (by_bytes, by_blob): (Vec<usize>, Vec<usize>) =
+            (0..files.len()).partition(|place| files[*place].0.is_of_bytes_alone());
+        let these = |places: &[usize]| places.iter().map(|place| files[*place]).collect::<Vec<_>>();
+        let mut told = vec![Now::Other; files.len()];
+        for (place, now) in by_blob.iter().zip(self.tell_by_blob(restore, &these(&by_blob))?) {
+            told[*place] = now;
+        }
+        for (place, now) in by_bytes.iter().zip(self.tell_by_bytes(restore, &these(&by_bytes))?) {
+            told[*place] = now;
+        }
+        Ok(told)
+    }
+
+    fn tell_by_bytes(&self, restore: &Restore<'_>, files: &[(&TreeChange, bool)]) -> Result<Vec<Now>> {
+        let changes: Vec<TreeChange> = files.iter().map(|(change, _)| (*change).clone()).collect();
+        let new = are_as_they_were(self, restore.worktree, restore.will_have(), &changes)?;
+        let old = are_as_they_were(self, restore.worktree, restore.had(), &changes)?;
+        let told = |(new, old)| match (new, old) {
+            (true, _) => Now::New,
+            (false, true) => Now::Old,
+            (false, false) => Now::Other,
+        };
+        Ok(new.into_iter().zip(old).map(told).collect())
+    }
+
+    /// As [`Repository::tell`], by the attributes of the tree that files are compared with. Where only the mode differs,
+    /// the execute bit tells.
+    fn tell_by_blob(&self, restore: &Restore<'_>, files: &[(&TreeChange, bool)]) -> Result<Vec<Now>> {
         let paths: Vec<&RepoPath> = files.iter().map(|(change, _)| &change.path).collect();
         let as_new = hash_files(self, restore.worktree, restore.to, &paths)?;
         let as_old = hash_files(self, restore.worktree, restore.from, &paths)?;

@@ -81,11 +81,19 @@ impl Repository {
         Ok(IndexExtras { sparse: true, present, skip_worktree: facts.skip_worktree, ..IndexExtras::default() })
     }
 
-    /// The changes between two trees in terms of files: what one side leaves out is no file on that side.
+    /// What a restore changes.
     ///
     /// # Errors
     /// `GIT_FAILED`.
-    pub(super) fn without_left_out(&self, restore: &Restore<'_>, changes: Vec<TreeChange>) -> Result<Vec<TreeChange>> {
+    pub(super) fn changes_of(&self, restore: &Restore<'_>) -> Result<Vec<TreeChange>> {
+        self.without_left_out(restore, self.differing(restore.had().files(), restore.will_have().files())?)
+    }
+
+    /// The changes in terms of files: what one side leaves out is no file on that side.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    fn without_left_out(&self, restore: &Restore<'_>, changes: Vec<TreeChange>) -> Result<Vec<TreeChange>> {
         let Some(beside) = &restore.beside else { return Ok(changes) };
         let (from, to) = (beside.old.index.left_out(), beside.new.index.left_out());
         if from.is_empty() && to.is_empty() {

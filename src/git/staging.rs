@@ -8,6 +8,7 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 
 use super::changed_paths::ChangedPaths;
+use super::differing::HeldFiles;
 use super::durability::sync_file_system;
 use super::history::TreeChange;
 use super::index_file::{copy_index, in_folder, index_facts, mark, nul_list};
@@ -32,6 +33,12 @@ pub(super) struct Had<'a> {
     pub raw: &'a [RawFile],
     /// What the configuration said of line ends; `None`: what it says now.
     pub line_ends: Option<Settings>,
+}
+
+impl<'a> Had<'a> {
+    pub fn files(self) -> HeldFiles<'a> {
+        HeldFiles { tree: self.tree, raw: self.raw }
+    }
 }
 
 impl Staged {

@@ -27,7 +27,7 @@ use crate::process::finish_first::finish_first;
 /// So many paths are named in an error.
 const NAMED: usize = 10;
 
-pub(in crate::ops) use bytes::keep_bytes_replaced;
+pub(in crate::ops) use bytes::{files_of, keep_bytes_replaced, with_bytes_known};
 pub(in crate::ops) use keep::{Kept, name_of as kept_ref};
 pub use steps::Done;
 pub(in crate::ops) use steps::{capture_with, extras_of, is_made_again, is_there, worktree};

@@ -7,6 +7,7 @@ pub mod checkpoint;
 pub mod configure;
 pub mod context;
 pub mod detach;
+mod differences;
 pub mod history;
 pub mod import;
 pub mod in_progress;

@@ -11,7 +11,7 @@ mod standing;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::domain::checkpoint::Trigger;
+use crate::domain::checkpoint::{Coverage, Trigger};
 use crate::domain::ids::{CheckpointName, TxnId};
 use crate::domain::names::{Oid, RepoPath};
 use crate::domain::operation::{AsideChange, Operation, OperationKind, Way, WorktreeChange};
@@ -20,9 +20,10 @@ use crate::domain::transaction::Transaction;
 use crate::domain::undo::{self, Asked};
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::git::{CaptureExtras, Moments, MovedAside, TreeChange, Worktree, WorktreeCapture};
+use crate::git::{CaptureExtras, HeldFiles, Moments, MovedAside, TreeChange, Worktree, WorktreeCapture, bytes_by, bytes_of};
 use crate::ops::checkpoint::{self, Captured, CapturedWorktree, Wanted};
 use crate::ops::context::Context;
+use crate::ops::differences::is_decided;
 use crate::ops::journal::{capture_with, extras_of};
 use crate::ops::rollback::branches::branches_are_free;
 use crate::ops::rollback::plan::kept;
@@ -215,21 +216,29 @@ fn lost_asides(transaction: &Transaction) -> Vec<AsideChange> {
 fn rebased(ctx: &Context, transaction: &Transaction, change: &WorktreeChange, captured: &Captured) -> Result<WorktreeChange> {
     let (worktree, now, commit) = capture_of(captured, &change.path)
         .ok_or_else(|| changed(&[format!("'{}' is no longer a worktree of this repository", change.path)]))?;
-    let beside = beside(ctx, change, worktree, now)?;
+    let left = extras_of(ctx, change.captures.old.as_ref())?;
+    let mut beside = beside(ctx, change, (worktree, now), &left)?;
     let tree = with_hidden(ctx, worktree, change, &now.tree)?;
-    stays_untouched(ctx, change, &tree, &beside)?;
-    let files = onto(ctx, &change.files, &tree, |since| {
-        let left = extras_of(ctx, change.captures.old.as_ref())?;
-        ctx.repo.as_they_were(worktree, (&change.files.old, &left), since)
-    })?;
-    let index = onto(ctx, &change.index, &now.index_tree, |_| Ok(BTreeSet::new()))?;
+    stays_untouched(ctx, change, (&left, &tree), &beside)?;
+    let files = Files { change, left: &left, back: &beside, worktree, now: now.extras.beside(&tree), coverage: &now.coverage };
+    let wanted = files.wanted(ctx)?;
+    let since = files.since(ctx, &wanted)?;
+    let untouched = files.untouched(ctx, &wanted, &since)?;
+    let files = onto(ctx, (&change.files, &wanted), (&tree, since), &untouched)?;
+    let index = &change.index;
+    let (entries, since) = (ctx.repo.diff_trees(&index.old, &index.new)?, ctx.repo.diff_trees(&index.old, &now.index_tree)?);
+    let index = onto(ctx, (index, &entries), (&now.index_tree, since), &BTreeSet::new())?;
     let changes = ctx.repo.diff_trees(&tree, &files)?;
     let (files, _) = with_own_submodules(ctx, Path::new(&change.path), files, &changes)?;
-    if !extras_of(ctx, change.captures.old.as_ref())?.has_operation_of(&now.extras) {
-        let (files, index) = (Change::new(&tree, &files), Change::new(&now.index_tree, &index));
-        let wanted = since::Wanted { worktree, now, files, index };
+    // Of what the transaction left alone, the bytes stay as they are now.
+    let is_wanted = |path: &RepoPath| wanted.binary_search_by(|change| change.path.cmp(path)).is_ok();
+    beside.raw = bytes_by(&now.extras.raw, &beside.raw, is_wanted);
+    if !left.has_operation_of(&now.extras) {
+        let files = ctx.repo.differing(now.extras.beside(&tree), beside.beside(&files))?;
+        let wanted = since::Wanted { worktree, now, files, index: Change::new(&now.index_tree, &index) };
         wanted.leaves_alone(ctx, transaction, &now.extras.in_progress())?;
     }
+    let commit = journal::with_bytes_known(ctx, now, commit)?;
     let capture = match &change.captures.new {
         Some(before) if beside == extras_of(ctx, Some(before))? => Some(before.clone()),
         None if beside.is_empty() => None,
@@ -249,12 +258,16 @@ fn rebased(ctx: &Context, transaction: &Transaction, change: &WorktreeChange, ca
 ///
 /// # Errors
 /// `CHANGED_MEANWHILE` where somebody changed what it changed too; an operation that it ended or began, for example.
-fn beside(ctx: &Context, change: &WorktreeChange, worktree: &Worktree, now: &WorktreeCapture) -> Result<CaptureExtras> {
-    let left = extras_of(ctx, change.captures.old.as_ref())?;
+fn beside(
+    ctx: &Context,
+    change: &WorktreeChange,
+    (worktree, now): (&Worktree, &WorktreeCapture),
+    left: &CaptureExtras,
+) -> Result<CaptureExtras> {
     let back = ctx.repo.for_checkout_of_now(worktree, extras_of(ctx, change.captures.new.as_ref())?)?;
     let entries = ctx.repo.diff_trees(&change.index.old, &change.index.new)?;
     let since = ctx.repo.diff_trees(&change.index.old, &now.index_tree)?;
-    let moments = Moments { left: &left, back: &back, now: &now.extras, entries: &entries, since: &since };
+    let moments = Moments { left, back: &back, now: &now.extras, entries: &entries, since: &since };
     moments.settle().map_err(|what| {
         let error = changed(&what).context(format!("in '{}'", change.path));
         match now.extras.in_progress().first().filter(|_| !left.has_operation_of(&now.extras)) {
@@ -266,12 +279,16 @@ fn beside(ctx: &Context, change: &WorktreeChange, worktree: &Worktree, now: &Wor
 
 /// What a sparse checkout left out before the transaction, and not after it, is left out again: so nobody may have edited
 /// it since, though the trees of before and after say the same of it.
-fn stays_untouched(ctx: &Context, change: &WorktreeChange, now: &Oid, will_be: &CaptureExtras) -> Result<()> {
+fn stays_untouched(
+    ctx: &Context,
+    change: &WorktreeChange,
+    (was, now): (&CaptureExtras, &Oid),
+    will_be: &CaptureExtras,
+) -> Result<()> {
     let gone = will_be.index.left_out();
     if gone.is_empty() {
         return Ok(());
     }
-    let was = extras_of(ctx, change.captures.old.as_ref())?;
     let gone: BTreeSet<&RepoPath> = gone.difference(&was.index.left_out()).copied().collect();
     let since = ctx.repo.diff_trees(&change.files.old, now)?;
     let edited: Vec<String> =
@@ -301,33 +318,71 @@ fn capture_of<'c>(captured: &'c Captured, path: &str) -> Option<Now<'c>> {
     Some((worktree, capture, Some(workspace.state.capture.clone())))
 }
 
-/// The tree `now` with the difference of `change` applied. What differs from `change.old` is given to `untouched`, which
-/// returns the paths that are what they were all the same.
+/// The files of a worktree at the moments that an undo knows: those that the transaction left, those before it, those of now.
+struct Files<'a> {
+    change: &'a WorktreeChange,
+    left: &'a CaptureExtras,
+    back: &'a CaptureExtras,
+    worktree: &'a Worktree,
+    now: HeldFiles<'a>,
+    /// What is not held of those of now.
+    coverage: &'a Coverage,
+}
+
+impl Files<'_> {
+    /// What the undo changes in the files that the transaction left.
+    fn wanted(&self, ctx: &Context) -> Result<Vec<TreeChange>> {
+        let Change { old, new } = &self.change.files;
+        ctx.repo.differing(self.left.beside(old), self.back.beside(new))
+    }
+
+    /// What changed in these since, or is held otherwise; of what nobody knows the bytes that are `wanted`, it may have.
+    fn since(&self, ctx: &Context, wanted: &[TreeChange]) -> Result<Vec<TreeChange>> {
+        let mut since = ctx.repo.differing(self.left.beside(&self.change.files.old), self.now)?;
+        let known: BTreeSet<RepoPath> = since.iter().map(|since| since.path.clone()).collect();
+        let may_have = |change: &&TreeChange| {
+            let is_decided = || is_decided(self.now.raw, Some(self.coverage), &change.path);
+            change.is_of_bytes_alone() && !known.contains(&change.path) && !is_decided()
+        };
+        since.extend(wanted.iter().filter(may_have).cloned());
+        Ok(since)
+    }
+
+    /// What is on the disk as the transaction left it, though it is held otherwise by now: by another configuration, for example.
+    /// Where nothing but bytes was to come back and they are held as those of now are, nobody can tell these from those: such a
+    /// file is none of these.
+    fn untouched(&self, ctx: &Context, wanted: &[TreeChange], since: &[TreeChange]) -> Result<BTreeSet<RepoPath>> {
+        let is_told = |since: &&TreeChange| {
+            let Ok(place) = wanted.binary_search_by(|wanted| wanted.path.cmp(&since.path)) else { return false };
+            let [then, now] = [&self.back.raw[..], self.now.raw].map(|raw| bytes_of(raw, &since.path));
+            !(wanted[place].is_of_bytes_alone() && since.is_of_bytes_alone()) || then != now
+        };
+        let since: Vec<TreeChange> = since.iter().filter(is_told).cloned().collect();
+        if since.is_empty() {
+            return Ok(BTreeSet::new());
+        }
+        ctx.repo.as_they_were(self.worktree, (&self.change.files.old, self.left), since)
+    }
+}
+
+/// The tree `now` with what is `wanted` of a change, where none of that is other than the transaction left it but what is
+/// `untouched`.
 ///
 /// # Errors
-/// `CHANGED_MEANWHILE` where `now` has other content than `change.old` at a path that differs.
+/// `CHANGED_MEANWHILE` naming the paths.
 fn onto(
     ctx: &Context,
-    change: &Change<Oid>,
-    now: &Oid,
-    untouched: impl FnOnce(Vec<TreeChange>) -> Result<BTreeSet<RepoPath>>,
+    (change, wanted): (&Change<Oid>, &[TreeChange]),
+    (now, since): (&Oid, Vec<TreeChange>),
+    untouched: &BTreeSet<RepoPath>,
 ) -> Result<Oid> {
-    if change.old == *now {
-        return Ok(change.new.clone());
-    }
-    let wanted = ctx.repo.diff_trees(&change.old, &change.new)?;
-    let paths: BTreeSet<&RepoPath> = wanted.iter().map(|change| &change.path).collect();
-    let mut since = ctx.repo.diff_trees(&change.old, now)?;
-    since.retain(|since| paths.contains(&since.path));
-    let mut conflicts: BTreeSet<RepoPath> = since.iter().map(|since| since.path.clone()).collect();
+    let is_wanted = |path: &RepoPath| wanted.binary_search_by(|change| change.path.cmp(path)).is_ok();
+    let conflicts = since.into_iter().map(|since| since.path).filter(|path| is_wanted(path) && !untouched.contains(path));
+    let conflicts: Vec<String> = conflicts.map(|path| path.to_string()).collect();
     if !conflicts.is_empty() {
-        let untouched = untouched(since)?;
-        conflicts.retain(|path| !untouched.contains(path));
+        return Err(changed(&conflicts));
     }
-    if !conflicts.is_empty() {
-        return Err(changed(&conflicts.iter().map(ToString::to_string).collect::<Vec<_>>()));
-    }
-    ctx.repo.graft(now, &wanted)
+    if change.old == *now { Ok(change.new.clone()) } else { ctx.repo.graft(now, wanted) }
 }
 
 fn changed(what: &[String]) -> Error {

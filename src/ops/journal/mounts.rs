@@ -2,14 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::domain::names::{Oid, RepoPath};
+use crate::domain::names::RepoPath;
 use crate::domain::operation::{Operation, Way, WorktreeChange};
 use crate::domain::text::Change;
 use crate::error::{Error, Result};
 use crate::files;
-use crate::git::{Attempt, Restore};
+use crate::git::{Attempt, Restore, TreeChange};
 use crate::ops::context::Context;
 
+use super::bytes::files_of;
 use super::steps::{extras_of, worktree};
 
 /// Whether an operation leaves alone whatever is mounted in what it touches: no workspace and nothing in the way that holds a
@@ -32,14 +33,14 @@ pub(super) fn are_left_alone(ctx: &Context, operation: &Operation) -> Result<()>
     for change in &operation.worktrees {
         let mounts = Mounts::within(&change.path)?;
         if !mounts.inside.is_empty() {
-            mounts.stand_against_changes(ctx, &change.files)?;
+            mounts.stand_against_changes(&files_of(ctx, change)?)?;
             mounts.stand_against_moves(&moves(ctx, change)?)?;
         }
     }
     for change in &operation.advances {
         let mounts = Mounts::within(&change.path)?;
         if !mounts.inside.is_empty() {
-            mounts.stand_against_changes(ctx, &change.commit)?;
+            mounts.stand_against_changes(&ctx.repo.diff_trees(&change.commit.old, &change.commit.new)?)?;
         }
     }
     Ok(())
@@ -73,8 +74,7 @@ impl Mounts {
         Ok(Self { root, inside })
     }
 
-    fn stand_against_changes(&self, ctx: &Context, trees: &Change<Oid>) -> Result<()> {
-        let changes = ctx.repo.diff_trees(&trees.old, &trees.new)?;
+    fn stand_against_changes(&self, changes: &[TreeChange]) -> Result<()> {
         self.refuse(changes.iter().map(|change| change.path.to_path()), |path, mount| path.starts_with(mount))
     }
 

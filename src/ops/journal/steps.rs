@@ -296,7 +296,7 @@ fn restore_worktree(
     let outcome = match attempt {
         Attempt::First | Attempt::Again | Attempt::Back if index_stays => Ok(()),
         Attempt::First | Attempt::Again => ctx.repo.install_index_after(&worktree, &index.new, &extras.index, &lock, &placed),
-        Attempt::Back => ctx.repo.take_index_back(&worktree, (&index.old, &index.new), &extras.index, &lock),
+        Attempt::Back => ctx.repo.take_index_back(&worktree, (&index.old, &index.new), &extras.index, &lock, &placed),
     };
     done.or_named(attempt, &of("the index"), outcome)?;
     env::fault_point("journal.index-installed");
@@ -442,8 +442,9 @@ fn make_again(ctx: &Context, change: &WorkspaceChange, worktree: &Worktree, txn:
     // A worktree made from a sparse one is sparse too.
     let now = CaptureExtras { index: ctx.repo.left_out_now(worktree)?, ..CaptureExtras::default() };
     let beside = Some(Change::new(&now, &extras));
-    ctx.repo.restore_files(&Restore { worktree, from: &base, to: &files, trash: &trash, attempt, beside })?;
-    ctx.repo.install_index(worktree, &index, &extras.index, &lock)?;
+    let restore = Restore { worktree, from: &base, to: &files, trash: &trash, attempt, beside };
+    let placed = ctx.repo.restore_files(&restore)?.placed;
+    ctx.repo.install_index_after(worktree, &index, &extras.index, &lock, &placed)?;
     ctx.repo.restore_operation(worktree, &extras, &trash::of_git_dir(ctx, worktree, txn)?)?;
     lock.release()
 }

@@ -3,13 +3,15 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::domain::checkpoint::{CheckpointDocument, WorkspaceState};
+use crate::domain::checkpoint::{CheckpointDocument, Coverage, WorkspaceState};
 use crate::domain::names::RefName;
 use crate::domain::operation::Operation;
 use crate::error::{Code, Error, Result};
-use crate::git::WorktreeCapture;
-use crate::ops::checkpoint::{Captured, CapturedWorkspace};
+use crate::git::{CaptureParts, WorktreeCapture};
+use crate::ops::checkpoint::{Captured, CapturedWorkspace, CapturedWorktree};
 use crate::ops::context::Context;
+use crate::ops::differences::{Then, differences};
+use crate::ops::journal::extras_of;
 
 use super::preview::{GoneLine, Preview};
 
@@ -28,7 +30,7 @@ pub(super) fn left_alone(
     let part = part_of(operation);
     for then in document.workspaces.iter().filter(|then| !part.contains(then.path.as_str())) {
         match captured.workspaces.iter().find(|now| now.state.path == then.path) {
-            Some(now) if is_same(ctx, then, now)? => {}
+            Some(now) if is_same(ctx, (then, document.coverage.get(&then.path)), now)? => {}
             Some(_) => preview.left_alone.push(then.path.clone()),
             // What becomes of a task's workspace is decided with the task.
             None if then.task_id.is_some() => {}
@@ -104,11 +106,16 @@ fn part_of(operation: &Operation) -> BTreeSet<&str> {
     worktrees.chain(operation.workspaces.iter().map(|change| change.workspace.path.as_str())).collect()
 }
 
-fn is_same(ctx: &Context, then: &WorkspaceState, now: &CapturedWorkspace) -> Result<bool> {
-    let WorktreeCapture { head, tree, index_tree, .. } = &now.captured.capture;
+fn is_same(ctx: &Context, (then, coverage): (&WorkspaceState, Option<&Coverage>), now: &CapturedWorkspace) -> Result<bool> {
+    let CapturedWorktree { worktree, capture } = &now.captured;
+    let WorktreeCapture { head, index_tree, .. } = capture;
     if then.head.as_ref() != head.commit() || then.branch.as_ref() != head.branch() {
         return Ok(false);
     }
-    let then = ctx.repo.capture_parts(&then.capture)?;
-    Ok(then.files == *tree && then.index == *index_tree)
+    let CaptureParts { files, index, .. } = ctx.repo.capture_parts(&then.capture)?;
+    if index != *index_tree {
+        return Ok(false);
+    }
+    let extras = extras_of(ctx, Some(&then.capture))?;
+    Ok(differences(ctx, (worktree, capture), Then { tree: &files, extras: &extras, coverage }, None)?.is_empty())
 }

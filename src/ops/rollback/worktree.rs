@@ -10,11 +10,12 @@ use crate::domain::operation::{HeadState, Operation, WorktreeChange};
 use crate::domain::path_set::PathSet;
 use crate::domain::text::Change;
 use crate::error::Result;
-use crate::git::{CaptureExtras, CaptureParts, Head, TreeChange, Worktree, WorktreeCapture};
+use crate::git::{CaptureExtras, CaptureParts, Head, TreeChange, Worktree, WorktreeCapture, bytes_by, bytes_of};
 use crate::ops::checkpoint::CapturedWorktree;
 use crate::ops::context::Context;
+use crate::ops::differences::{self, differences};
 use crate::ops::in_progress::operations;
-use crate::ops::journal::{capture_with, extras_of};
+use crate::ops::journal::{self, capture_with, extras_of};
 
 use super::not_restored::{excluded_now, not_restored};
 use super::preview::{FileLine, FileLoss, HeadLine, Preview};
@@ -47,8 +48,9 @@ pub(super) fn worktree_change(
     then: Then<'_>,
     preview: &mut Preview,
 ) -> Result<WorktreeChange> {
+    let now_commit = journal::with_bytes_known(ctx, &now.capture, now_commit)?;
     let CapturedWorktree { worktree, capture: now } = now;
-    let Wanted { held, index, changes, extras } = wanted(ctx, now, &then)?;
+    let Wanted { held, index, changes, extras } = wanted(ctx, (worktree, now), &then)?;
     let Then { capture: then, head, coverage, only } = then;
     let files = with_spared(ctx, (worktree, now), &changes, held.clone(), coverage)?;
     let excluded = excluded_now(ctx, now, &index, &changes)?;
@@ -63,10 +65,11 @@ pub(super) fn worktree_change(
     let was = ctx.repo.graft(&now.tree, &there)?;
     preview.operations.extend(operations(&path, &now.extras, &extras));
     let mut fitting = ctx.repo.for_checkout_of_now(worktree, extras.clone())?;
-    fitting.raw.retain(|raw| !there.iter().any(|change| change.path == raw.path));
-    fitting.raw.retain(|raw| !excluded.contains(&raw.path));
     fitting.modes.retain(|one| !excluded.contains(&one.path));
-    let differing = paths(ctx.repo.diff_trees(&was, &files)?);
+    let mut differing = paths(ctx.repo.diff_trees(&was, &files)?);
+    differing.extend(changes.iter().filter(|change| change.is_of_bytes_alone()).map(|change| change.path.clone()));
+    // Of what stays, the bytes stay too.
+    fitting.raw = bytes_by(&now.extras.raw, &extras.raw, |path| differing.contains(path));
     let permissions =
         ctx.repo.permissions_that_change(worktree, (&now.extras.modes, &fitting.modes), |path| differing.contains(path))?;
     preview.permissions.extend(permissions.into_iter().map(|inside| FileLoss { worktree: path.clone(), path: inside }));
@@ -89,17 +92,16 @@ struct Wanted {
     extras: CaptureExtras,
 }
 
-fn wanted(ctx: &Context, now: &WorktreeCapture, then: &Then<'_>) -> Result<Wanted> {
+fn wanted(ctx: &Context, (worktree, now): (&Worktree, &WorktreeCapture), then: &Then<'_>) -> Result<Wanted> {
     let CaptureParts { files: held, index, .. } = ctx.repo.capture_parts(then.capture)?;
-    let changes = ctx.repo.diff_trees(&now.tree, &held)?;
     let extras = extras_of(ctx, Some(then.capture))?;
+    let files = differences::Then { tree: &held, extras: &extras, coverage: then.coverage };
+    let changes = differences(ctx, (worktree, now), files, then.only)?;
     let Some(only) = then.only else { return Ok(Wanted { held, index, changes, extras }) };
-    let changes: Vec<TreeChange> = changes.into_iter().filter(|change| only.covers(&change.path)).collect();
     let held = ctx.repo.graft(&now.tree, &changes)?;
-    let raw = extras.raw.into_iter().filter(|raw| only.covers(&raw.path)).collect();
     let modes = extras.modes.into_iter().filter(|modes| only.covers(&modes.path)).collect();
     let extras = CaptureExtras {
-        raw: together(now.extras.raw.clone(), only, raw, |raw| &raw.path),
+        raw: extras.raw,
         modes: together(now.extras.modes.clone(), only, modes, |modes| &modes.path),
         // What is written is theirs.
         line_ends: extras.line_ends,
@@ -156,7 +158,11 @@ pub(super) fn add_worktree(
         None => ctx.repo.empty_tree()?,
     };
     let dirty = paths(ctx.repo.diff_trees(&committed, &now.tree)?);
-    for file in ctx.repo.diff_trees(&change.files.old, &change.files.new)? {
+    // No commit has what only conversions hide.
+    let is_dirty = |file: &TreeChange| {
+        dirty.contains(&file.path) || file.is_of_bytes_alone() && bytes_of(&now.extras.raw, &file.path).is_some()
+    };
+    for file in journal::files_of(ctx, &change)? {
         if !file.changes_a_file() {
             let left = FileLoss { worktree: change.path.clone(), path: file.path };
             if !preview.submodules.iter().any(|known| known.worktree == left.worktree && known.path == left.path) {
@@ -164,7 +170,7 @@ pub(super) fn add_worktree(
             }
             continue;
         }
-        let uncommitted = file.old.is_some() && dirty.contains(&file.path);
+        let uncommitted = file.old.is_some() && is_dirty(&file);
         preview.files.push(FileLine::of(Some(change.path.clone()), file, uncommitted));
     }
     if change.head.old != change.head.new {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::domain::branch_config::BranchConfigChange;
 use crate::domain::case::CaseEdit;
 use crate::domain::listed::{self, FileChange, WorkspaceFate};
-use crate::domain::names::{Oid, RepoPath};
+use crate::domain::names::RepoPath;
 use crate::domain::operation::{AsideChange, HeadState, Operation, RefChange, StashChange, Way, WorkspaceChange, WorktreeChange};
 use crate::domain::session::Mode;
 use crate::domain::text::Change;
@@ -106,7 +106,7 @@ pub(super) fn preview(
         let then = extras_of(ctx, change.captures.new.as_ref())?;
         operations.extend(in_progress::operations(&change.path, &now, &then));
         let first = files.len();
-        add_files(ctx, &mut files, &change.path, &change.files)?;
+        add_files(&mut files, &change.path, journal::files_of(ctx, change)?);
         let known: Vec<RepoPath> = files[first..].iter().map(|file: &FileLine| file.path.clone()).collect();
         let line = |path| FileLoss { worktree: change.path.clone(), path };
         permissions.extend(other_permissions(ctx, change, (&now, &then), &known)?.into_iter().map(line));
@@ -115,7 +115,7 @@ pub(super) fn preview(
         staged_back.extend(back.into_iter().map(line));
     }
     for change in &operation.advances {
-        add_files(ctx, &mut files, &change.path, &change.commit)?;
+        add_files(&mut files, &change.path, ctx.repo.diff_trees(&change.commit.old, &change.commit.new)?);
     }
     let advanced = operation.advances.iter().map(|advance| RefChange {
         name: advance.branch.clone(),
@@ -170,9 +170,7 @@ fn is_gone(path: &str) -> bool {
     Path::new(path).symlink_metadata().is_err()
 }
 
-fn add_files(ctx: &Context, files: &mut Vec<FileLine>, worktree: &str, trees: &Change<Oid>) -> Result<()> {
-    for change in ctx.repo.diff_trees(&trees.old, &trees.new)?.into_iter().filter(TreeChange::changes_a_file) {
-        files.push(FileLine { worktree: worktree.to_owned(), change: change.what(), path: change.path });
-    }
-    Ok(())
+fn add_files(files: &mut Vec<FileLine>, worktree: &str, changes: Vec<TreeChange>) {
+    let changes = changes.into_iter().filter(TreeChange::changes_a_file);
+    files.extend(changes.map(|change| FileLine { worktree: worktree.to_owned(), change: change.what(), path: change.path }));
 }

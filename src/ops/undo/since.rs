@@ -9,7 +9,7 @@ use crate::domain::operation::{HeadState, WorktreeChange};
 use crate::domain::text::Change;
 use crate::domain::transaction::Transaction;
 use crate::error::{Error, Result};
-use crate::git::{Head, InProgress, Worktree, WorktreeCapture};
+use crate::git::{Head, InProgress, TreeChange, Worktree, WorktreeCapture};
 use crate::ops::context::Context;
 use crate::ops::in_progress::holds_branch;
 use crate::ops::rollback::worktree::head_state;
@@ -20,8 +20,8 @@ use super::changed;
 pub(super) struct Wanted<'a> {
     pub worktree: &'a Worktree,
     pub now: &'a WorktreeCapture,
-    /// Trees of the files.
-    pub files: Change<&'a Oid>,
+    /// What changes in the files.
+    pub files: Vec<TreeChange>,
     /// Trees of the index.
     pub index: Change<&'a Oid>,
 }
@@ -47,8 +47,7 @@ impl Wanted<'_> {
             return Err(self.stands_against(kind, &what.collect::<Vec<_>>()));
         }
         let concerned = self.concerned(ctx, kinds)?;
-        let changes = ctx.repo.diff_trees(self.files.old, self.files.new)?;
-        let both = changes.iter().filter(|change| concerned.contains(&change.path));
+        let both = self.files.iter().filter(|change| concerned.contains(&change.path));
         let both: Vec<String> = both.map(|change| format!("it concerns '{}' too", change.path)).collect();
         if both.is_empty() { Ok(()) } else { Err(self.stands_against(kind, &both)) }
     }

@@ -1,0 +1,54 @@
+//! In which files a worktree differs from what a capture holds of it.
+
+use std::collections::BTreeSet;
+
+use crate::domain::checkpoint::Coverage;
+use crate::domain::names::{Oid, RepoPath};
+use crate::domain::path_set::PathSet;
+use crate::error::Result;
+use crate::git::{CaptureExtras, RawFile, TreeChange, Worktree, WorktreeCapture, bytes_of};
+use crate::ops::context::Context;
+
+/// The files of a capture.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::ops) struct Then<'a> {
+    /// Its tree.
+    pub tree: &'a Oid,
+    /// What it has beside that.
+    pub extras: &'a CaptureExtras,
+    /// What it does not hold.
+    pub coverage: Option<&'a Coverage>,
+}
+
+/// What differs between a worktree now and then. Where only bytes are held otherwise, both moments have to know them, and they
+/// have to be others on the disk: the configuration may have been switched, and then the same bytes are held otherwise.
+/// Elsewhere they are left alone.
+///
+/// # Errors
+/// `GIT_FAILED`, `DISK_FULL`.
+pub(in crate::ops) fn differences(
+    ctx: &Context,
+    (worktree, now): (&Worktree, &WorktreeCapture),
+    then: Then<'_>,
+    only: Option<&PathSet>,
+) -> Result<Vec<TreeChange>> {
+    let Then { tree, extras, coverage } = then;
+    let mut changes = ctx.repo.differing(now.extras.beside(&now.tree), extras.beside(tree))?;
+    changes.retain(|change| only.is_none_or(|only| only.covers(&change.path)));
+    let (now_raw, then_raw) = (&now.extras.raw, &extras.raw);
+    changes.retain(|change| {
+        let knows = |raw: &[RawFile], coverage| is_decided(raw, coverage, &change.path);
+        !change.is_of_bytes_alone() || knows(now_raw, Some(&now.coverage)) && knows(then_raw, coverage)
+    });
+    let of_bytes: Vec<TreeChange> = changes.iter().filter(|change| change.is_of_bytes_alone()).cloned().collect();
+    if !of_bytes.is_empty() {
+        let same: BTreeSet<RepoPath> = ctx.repo.as_they_were(worktree, (tree, extras), of_bytes)?;
+        changes.retain(|change| !same.contains(&change.path));
+    }
+    Ok(changes)
+}
+
+/// Whether a capture knows which bytes a file had that it holds.
+pub(in crate::ops) fn is_decided(raw: &[RawFile], coverage: Option<&Coverage>, path: &RepoPath) -> bool {
+    bytes_of(raw, path).is_some() || coverage.is_some_and(|coverage| coverage.decides_bytes_of(path))
+}
