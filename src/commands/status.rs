@@ -9,6 +9,7 @@ use crate::cli::arguments::Global;
 use crate::cli::prompt::watch::{Waited, Watching};
 use crate::cli::screen::{Screen, table};
 use crate::cli::words;
+use crate::domain::project::SessionNow;
 use crate::env;
 use crate::error::{Exit, Result};
 use crate::ops::rollback_task::Settling;
@@ -65,9 +66,9 @@ pub fn run(args: &Status, global: &Global, screen: &mut Screen) -> Result<Exit> 
 fn in_words(report: &Report) -> String {
     let session = &report.session;
     let mut text = match (&session.metadata.target, session.state) {
-        (Some(target), state) if state != "idle" => {
+        (Some(target), state) if state != SessionNow::Idle => {
             let by = report.supervisor.pid.map_or_else(String::new, |pid| format!(", supervisor {pid}"));
-            format!("Session {state}, {} into {target}{by}.\n", session.mode)
+            format!("Session {}, {} into {target}{by}.\n", state.as_str(), session.mode)
         }
         (_, _) => format!("No session runs; mode {}.\n", session.mode),
     };

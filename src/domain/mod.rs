@@ -27,6 +27,7 @@ pub mod outcome;
 pub mod path_set;
 pub mod place;
 pub mod plural;
+pub mod project;
 pub mod prompt;
 pub mod ready;
 pub mod retention;

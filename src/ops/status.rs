@@ -7,6 +7,7 @@ use crate::domain::agent::{Agent, Work};
 use crate::domain::gate::GateKind;
 use crate::domain::gate_line::GateLine;
 use crate::domain::natural;
+use crate::domain::project::{ProjectStatus, SessionNow, current_agent, project_status};
 use crate::domain::session::{Request, SessionState};
 use crate::domain::state::State;
 use crate::domain::view::{TaskCounts, TaskProgress, count_tasks};
@@ -21,6 +22,8 @@ use crate::process::{KeeperState, keeper_state};
 pub struct Status {
     /// The session.
     pub session: SessionView,
+    /// The project, in short.
+    pub project: ProjectView,
     /// The supervisor.
     pub supervisor: SupervisorView,
     /// All agents that ever worked, by id.
@@ -43,8 +46,8 @@ pub struct Status {
 pub struct SessionView {
     /// Its id; none where there never was one.
     pub id: Option<String>,
-    /// idle, running, pausing, paused or crashed.
-    pub state: &'static str,
+    /// What goes on of it.
+    pub state: SessionNow,
     /// semi-auto or autopilot.
     pub mode: &'static str,
     /// What happened last, in words.
@@ -55,8 +58,26 @@ pub struct SessionView {
     pub metadata: Metadata,
 }
 
-/// More about the session.
+/// The project in short, for scripts: one task, one agent, one word.
 #[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProjectView {
+    /// The task of which something was heard last, among those that agents work on.
+    pub current_task_id: Option<String>,
+    /// The agent that works on it.
+    pub current_agent_id: Option<String>,
+    /// What happened last, in words.
+    pub last_action: Option<String>,
+    /// How it stands.
+    pub status: ProjectStatus,
+    /// When something happened last.
+    pub updated_at: Option<Timestamp>,
+    /// As the session's.
+    pub metadata: Metadata,
+}
+
+/// More about the session.
+#[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Metadata {
     /// When it started.
@@ -177,10 +198,12 @@ pub fn view(state: &State, who: Alive, now: Timestamp) -> Status {
         events: state.seq,
     };
     let waiting = state.restorable.gates.values().filter(|gate| gate.decision.is_none());
+    let now_is = session_now(state, alive);
     Status {
+        project: project_view(state, project_status(now_is, &tasks, &progress), metadata.clone()),
         session: SessionView {
             id: session.map(|session| session.id.to_string()),
-            state: session_state(state, alive),
+            state: now_is,
             mode: state.restorable.mode.as_str(),
             last_action: state.record.last_action.clone(),
             updated_at: state.updated_at,
@@ -196,13 +219,26 @@ pub fn view(state: &State, who: Alive, now: Timestamp) -> Status {
     }
 }
 
-fn session_state(state: &State, alive: bool) -> &'static str {
+fn session_now(state: &State, alive: bool) -> SessionNow {
     match state.record.session.as_ref().map(|session| session.state) {
-        Some(open) if open.is_open() && !alive => "crashed",
-        Some(SessionState::Running) => "running",
-        Some(SessionState::Pausing) => "pausing",
-        Some(SessionState::Paused) => "paused",
-        Some(SessionState::Ended | SessionState::Interrupted | SessionState::Crashed) | None => "idle",
+        Some(open) if open.is_open() && !alive => SessionNow::Crashed,
+        Some(SessionState::Running) => SessionNow::Running,
+        Some(SessionState::Pausing) => SessionNow::Pausing,
+        Some(SessionState::Paused) => SessionNow::Paused,
+        Some(SessionState::Ended | SessionState::Interrupted | SessionState::Crashed) | None => SessionNow::Idle,
+    }
+}
+
+fn project_view(state: &State, status: ProjectStatus, metadata: Metadata) -> ProjectView {
+    let agent = current_agent(state);
+    let task = agent.and_then(|agent| agent.work.as_ref()).map(|work| work.task.to_string());
+    ProjectView {
+        current_task_id: task,
+        current_agent_id: agent.map(|agent| agent.id.to_string()),
+        last_action: state.record.last_action.clone(),
+        status,
+        updated_at: state.updated_at,
+        metadata,
     }
 }
 
