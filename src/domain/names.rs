@@ -1,6 +1,9 @@
 //! Git's own names as types: object ids, full ref names, paths within a repository.
 
+use std::borrow::Cow;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -86,6 +89,10 @@ impl fmt::Display for Oid {
 }
 
 /// A full ref name, `refs/…`, or a pseudo ref such as `HEAD`.
+///
+/// git allows names that are not UTF-8. Here, in JSON and for people every name is text: a byte that is part of no character is
+/// spelled `\351`, in octal digits as in git's own quotes. That is no name of another ref, for git allows no backslash in one.
+/// What is given to git, and what is a file, is [`RefName::in_git`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RefName(String);
@@ -101,9 +108,30 @@ impl RefName {
         Self(format!("refs/heads/{short}"))
     }
 
-    /// The full name.
+    /// A ref by the name that git printed or stored.
+    pub fn of_git(name: &[u8]) -> Self {
+        Self(spelled(name).into_owned())
+    }
+
+    /// The full name as text: for people, JSON and our own lists.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The full name as git has it.
+    pub fn in_git(&self) -> Cow<'_, OsStr> {
+        unspelled(&self.0)
+    }
+
+    /// The name as git takes it where `refs/heads/` or `refs/tags/` goes without saying.
+    pub fn short_in_git(&self) -> Cow<'_, OsStr> {
+        unspelled(self.short())
+    }
+
+    /// The same as a word of a command for a shell.
+    pub fn short_in_shell(&self) -> String {
+        let short = self.short();
+        if short.contains('\\') { format!("$'{}'", short.replace('\'', "\\'")) } else { short.to_owned() }
     }
 
     /// Whether it is a ref of one linked worktree alone, as git calls it elsewhere: `worktrees/<name>/refs/…`.
@@ -122,6 +150,44 @@ impl fmt::Display for RefName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.0)
     }
+}
+
+/// Bytes as text, without loss: what is part of no character, and each backslash, as `\NNN`.
+pub fn spelled(bytes: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if !text.contains('\\') => Cow::Borrowed(text),
+        Ok(_) | Err(_) => {
+            let mut text = String::with_capacity(bytes.len() + 8);
+            for chunk in bytes.utf8_chunks() {
+                text.push_str(&chunk.valid().replace('\\', "\\134"));
+                text.extend(chunk.invalid().iter().map(|byte| format!("\\{byte:03o}")));
+            }
+            Cow::Owned(text)
+        }
+    }
+}
+
+/// The bytes that were spelled so. A backslash without three octal digits stands for itself.
+fn unspelled(text: &str) -> Cow<'_, OsStr> {
+    if !text.contains('\\') {
+        return Cow::Borrowed(OsStr::new(text));
+    }
+    let (mut bytes, mut rest) = (Vec::with_capacity(text.len()), text.as_bytes());
+    while let Some((first, after)) = rest.split_first() {
+        let octal = after.get(..3).filter(|_| *first == b'\\').and_then(|three| std::str::from_utf8(three).ok());
+        let is_octal = |three: &&str| three.bytes().all(|digit| matches!(digit, b'0'..=b'7'));
+        match octal.filter(is_octal).and_then(|three| u8::from_str_radix(three, 8).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &after[3..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    Cow::Owned(OsString::from_vec(bytes))
 }
 
 /// A path within a repository, as git stores it: bytes, `/` between the parts, perhaps not UTF-8.
@@ -169,8 +235,7 @@ impl RepoPath {
 
     /// The path for the operating system, relative.
     pub fn to_path(&self) -> std::path::PathBuf {
-        use std::os::unix::ffi::OsStrExt;
-        std::path::PathBuf::from(std::ffi::OsStr::from_bytes(&self.0))
+        std::path::PathBuf::from(OsStr::from_bytes(&self.0))
     }
 }
 
@@ -208,6 +273,26 @@ impl<'de> Deserialize<'de> for RepoPath {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_ref_name_is_text_without_loss() {
+        for (bytes, text) in [
+            (&b"refs/heads/caf\xe9"[..], "refs/heads/caf\\351"),
+            (b"refs/heads/\xff\xfe/x\xc3\xa9", "refs/heads/\\377\\376/x\u{e9}"),
+            (b"refs/heads/caf\\351", "refs/heads/caf\\134351"),
+            (b"refs/heads/main", "refs/heads/main"),
+            (b"", ""),
+        ] {
+            let name = RefName::of_git(bytes);
+            assert_eq!((name.as_str(), name.in_git().as_bytes()), (text, bytes));
+            let json = serde_json::to_string(&name).unwrap();
+            assert_eq!(serde_json::from_str::<RefName>(&json).unwrap(), name);
+        }
+        for text in ["a\\", "a\\9b", "\\777x", "\\3\u{e9}"] {
+            assert_eq!(RefName::new(text).in_git(), OsStr::new(text));
+        }
+        assert_eq!(RefName::of_git(b"refs/heads/caf\xe9").short_in_shell(), "$'caf\\351'");
+    }
 
     #[test]
     fn a_path_has_a_folder_and_a_name() {

@@ -3,12 +3,14 @@
 //! A checkpoint holds it in git's own words: `git config --blob=… --list` reads it. Only the file `config` of the common git
 //! directory counts, for that is where `git branch -D` deletes it.
 
+use std::os::unix::ffi::OsStrExt;
+
 use gix::bstr::ByteSlice;
 use gix::config::File;
 
 use crate::domain::branch_config::{BranchConfigChange, BranchConfigs, ConfigValue};
 use crate::domain::local_refs::is_held;
-use crate::domain::names::RefName;
+use crate::domain::names::{RefName, spelled};
 use crate::domain::operation::Way;
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -130,23 +132,23 @@ pub(super) fn of_text(text: &[u8]) -> Option<BranchConfigs> {
 
 fn branch_of(section: &gix::config::file::SectionRef<'_>) -> Option<RefName> {
     let header = section.header();
-    let name = header.subsection_name()?.to_str().ok()?;
-    let branch = RefName::branch(name);
+    let branch = RefName::branch(&spelled(header.subsection_name()?));
     (header.name().eq_ignore_ascii_case(BRANCH.as_bytes()) && is_held(branch.as_str())).then_some(branch)
 }
 
 /// As a configuration says it.
-pub(super) fn to_text(configs: &BranchConfigs) -> String {
-    configs.iter().map(|(branch, values)| section(branch, values)).collect()
+pub(super) fn to_text(configs: &BranchConfigs) -> Vec<u8> {
+    configs.iter().flat_map(|(branch, values)| section(branch, values)).collect()
 }
 
-fn section(branch: &RefName, values: &[ConfigValue]) -> String {
-    let name = branch.short().replace('\\', "\\\\").replace('"', "\\\"");
+fn section(branch: &RefName, values: &[ConfigValue]) -> Vec<u8> {
+    let name = branch.short_in_git().as_bytes().replace(b"\\", b"\\\\").replace(b"\"", b"\\\"");
     let line = |one: &ConfigValue| match &one.value {
         Some(value) => format!("\t{} = {}\n", one.key, quoted(value)),
         None => format!("\t{}\n", one.key),
     };
-    format!("[{BRANCH} \"{name}\"]\n{}", values.iter().map(line).collect::<String>())
+    let lines: String = values.iter().map(line).collect();
+    [b"[", BRANCH.as_bytes(), b" \"", &name, b"\"]\n", lines.as_bytes()].concat()
 }
 
 /// A value as git writes it: in quotes where it could be taken for something else.
@@ -168,7 +170,7 @@ fn changed(old: &[u8], changes: &[BranchConfigChange]) -> Option<Vec<u8>> {
     }
     let mut wanted = now;
     let mut going = std::collections::BTreeSet::new();
-    let mut coming = String::new();
+    let mut coming = Vec::new();
     for change in to_do {
         match change.way {
             Way::PutAside => {
@@ -177,7 +179,7 @@ fn changed(old: &[u8], changes: &[BranchConfigChange]) -> Option<Vec<u8>> {
             }
             Way::BringBack => {
                 wanted.insert(change.branch.clone(), change.values.clone());
-                coming.push_str(&section(&change.branch, &change.values));
+                coming.extend(section(&change.branch, &change.values));
             }
         }
     }
@@ -191,7 +193,7 @@ fn changed(old: &[u8], changes: &[BranchConfigChange]) -> Option<Vec<u8>> {
     if !new.is_empty() && !new.ends_with(b"\n") {
         new.push(b'\n');
     }
-    new.extend_from_slice(coming.as_bytes());
+    new.extend(coming);
     (of_text(&new)? == wanted && others(&new)? == others(old)?).then_some(new)
 }
 
@@ -234,9 +236,9 @@ mod tests {
         let said = |name: &str| crate::cli::words::said(&held[&RefName::branch(name)]);
         assert_eq!(said("x"), "remote one, merge x, description two");
         assert_eq!((said("bare").as_str(), said("empty").as_str()), ("rebase", "description "));
-        assert_eq!(held[&RefName::branch("a \"b\\")][0].value.as_deref(), Some(" sp;#\"\\\n\te "));
+        assert_eq!(held[&RefName::branch("a \"b\\134")][0].value.as_deref(), Some(" sp;#\"\\\n\te "));
         assert_eq!(held.len(), 5, "{held:?}");
-        assert_eq!(of_text(to_text(&held).as_bytes()).as_ref(), Some(&held), "what is held says the same");
+        assert_eq!(of_text(&to_text(&held)).as_ref(), Some(&held), "what is held says the same");
         let mode = || std::fs::metadata(scratch.path().join(".git/config")).unwrap().permissions();
         let shown = mode();
         repo.change_branch_configs(&changes(&held, Way::PutAside)).unwrap();

@@ -135,7 +135,7 @@ impl Repository {
 
     /// Whether the lock in the way is the one of the notes, which others take for a moment.
     fn is_locked_by_others(&self, edits: &[RefEdit]) -> bool {
-        let lock = |name: &RefName| self.common_dir().join(format!("{name}.lock")).exists();
+        let lock = |name: &RefName| self.lock_of_ref(name).exists();
         !edits.iter().any(|edit| edit.name.as_str() != NOTES && lock(&edit.name))
     }
 

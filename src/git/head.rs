@@ -56,19 +56,11 @@ pub enum HeadTarget {
     Detached(Oid),
 }
 
-/// A branch whose name is no text cannot be written down, so what is on it cannot be gone back to.
-fn name_is_no_text(worktree: &Worktree, name: &[u8]) -> Error {
-    let (place, name) = (worktree.path().display(), String::from_utf8_lossy(name).trim_end().to_owned());
-    Error::new(Code::RepositoryUnsupported, format!("the branch that is checked out in '{place}' has a name that is not UTF-8"))
-        .why(name)
-        .hint(format!("git -C '{place}' branch -m NEWNAME    renames it; or check out another branch"))
-}
-
 impl Repository {
     /// Reads HEAD of a worktree.
     ///
     /// # Errors
-    /// `GIT_FAILED` where HEAD is damaged; `REPOSITORY_UNSUPPORTED` where the branch's name is not UTF-8.
+    /// `GIT_FAILED` where HEAD is damaged.
     pub fn head(&self, worktree: &Worktree) -> Result<Head> {
         if let Some(head) = self.head_in_file(worktree)? {
             return Ok(head);
@@ -78,8 +70,8 @@ impl Repository {
         let commit = if commit.ok() { Some(Oid::new(commit.text()?)?) } else { None };
         match (symbolic.code, commit) {
             (Some(0), commit) => {
-                let name = symbolic.text().map_err(|_| name_is_no_text(worktree, &symbolic.stdout))?;
-                Ok(Head::Branch { name: RefName::new(name), commit })
+                let name = symbolic.stdout.strip_suffix(b"\n").unwrap_or(&symbolic.stdout);
+                Ok(Head::Branch { name: RefName::of_git(name), commit })
             }
             (Some(1), Some(commit)) => Ok(Head::Detached { commit }),
             (_, _) => Err(symbolic.error().context(format!("HEAD of '{}' cannot be read", worktree.path().display()))),
@@ -94,15 +86,17 @@ impl Repository {
             return Ok(None);
         }
         let content = files::read(&file, HEAD_LIMIT)?;
-        let Some(text) = std::str::from_utf8(&content).ok().map(str::trim_end) else { return Ok(None) };
-        match text.strip_prefix("ref: ") {
-            Some(name) if name.starts_with("refs/heads/") => {
-                let name = RefName::new(name);
+        let content = content.trim_ascii_end();
+        match content.strip_prefix(b"ref: ") {
+            Some(name) if name.starts_with(b"refs/heads/") => {
+                let name = RefName::of_git(name);
                 let commit = self.read_ref(&name)?;
                 Ok(Some(Head::Branch { name, commit }))
             }
             Some(_) => Ok(None),
-            None => Ok(Oid::new(text).ok().map(|commit| Head::Detached { commit })),
+            None => {
+                Ok(std::str::from_utf8(content).ok().and_then(|text| Oid::new(text).ok()).map(|commit| Head::Detached { commit }))
+            }
         }
     }
 
@@ -120,7 +114,7 @@ impl Repository {
         env::fault_point("git.before-head");
         match target {
             HeadTarget::Branch(name) => {
-                self.git_in(worktree).writing().args(["symbolic-ref", "-m", reflog, "HEAD", name.as_str()]).run_ok()?;
+                self.git_in(worktree).writing().args(["symbolic-ref", "-m", reflog, "HEAD"]).arg(name.in_git()).run_ok()?;
             }
             HeadTarget::Detached(commit) => {
                 let git = self.git_in(worktree).writing().args(["update-ref", "--no-deref", "-m", reflog, "HEAD"]);

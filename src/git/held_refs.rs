@@ -95,7 +95,7 @@ impl Repository {
         }
         let configs = self.branch_configs()?.unwrap_or_default();
         if !configs.is_empty() {
-            add(CONFIG, 0o100_644, &self.write_blob(to_text(&configs).as_bytes())?);
+            add(CONFIG, 0o100_644, &self.write_blob(&to_text(&configs))?);
         }
         if !stash.is_empty() {
             let text = to_lines(stash.iter().map(|entry| (entry.id.as_str(), entry.message.as_str())));

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::domain::names::RefName;
+use crate::domain::names::{RefName, spelled};
 use crate::error::Result;
 use crate::files;
 
@@ -123,7 +123,7 @@ impl Repository {
 /// The lines of a file; none where there is no file.
 fn lines(path: &Path) -> Result<Vec<String>> {
     let content = files::read_optional(path, LIMIT)?.unwrap_or_default();
-    Ok(String::from_utf8_lossy(&content).lines().map(str::to_owned).collect())
+    Ok(spelled(&content).lines().map(str::to_owned).collect())
 }
 
 #[cfg(test)]

@@ -1,11 +1,14 @@
 //! Which local refs there are now: of the repository, of each of its worktrees alone, and the entries of the stash.
 
 use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use gix::bstr::ByteSlice;
+
 use crate::domain::local_refs::{LEFT_OUT, LocalRefs, STASH, StashEntry, is_held};
-use crate::domain::names::{Oid, RefName};
+use crate::domain::names::{Oid, RefName, spelled};
 use crate::error::{Error, Result};
 use crate::files;
 
@@ -193,10 +196,8 @@ impl Listed {
             let entry = entry.map_err(|e| Error::io("list the refs in", folder, e))?;
             let kind = entry.file_type().map_err(|e| Error::io("look at a ref in", folder, e))?;
             let last = entry.file_name();
-            let name = format!("{prefix}{}", last.to_string_lossy());
-            if last.to_str().is_none() {
-                self.unclear.push(RefName::new(name));
-            } else if kind.is_dir() {
+            let name = format!("{prefix}{}", spelled(last.as_bytes()));
+            if kind.is_dir() {
                 if !self.add_folder(&entry.path(), &format!("{name}/"))? {
                     return Ok(false);
                 }
@@ -212,22 +213,21 @@ impl Listed {
     fn add_file(&mut self, file: &Path, name: String) -> Result<()> {
         // One that was deleted or packed right now is not there any more.
         let Some(content) = files::read_optional(file, REF_LIMIT)? else { return Ok(()) };
-        let text = String::from_utf8_lossy(&content);
-        let fits = <&gix::refs::FullNameRef>::try_from(name.as_str()).is_ok();
+        let text = spelled(&content);
+        let name = RefName::new(name);
+        let fits = <&gix::refs::FullNameRef>::try_from(name.in_git().as_bytes().as_bstr()).is_ok();
+        let text = text.trim_end();
         match (text.strip_prefix("ref:"), Oid::new(text.trim_end())) {
-            (Some(target), _) if fits => drop(self.links.insert(name, RefName::new(target.trim()))),
-            (None, Ok(oid)) if fits => drop(self.refs.insert(name, oid)),
-            (_, _) => self.unclear.push(RefName::new(name)),
+            (Some(target), _) if fits => drop(self.links.insert(name.to_string(), RefName::new(target.trim()))),
+            (None, Ok(oid)) if fits => drop(self.refs.insert(name.to_string(), oid)),
+            (_, _) => self.unclear.push(name),
         }
         Ok(())
     }
 
     fn add_lines(&mut self, lines: &[u8], prefix: &str) -> Result<()> {
         for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-            let Ok(text) = std::str::from_utf8(line) else {
-                self.unclear.push(RefName::new(String::from_utf8_lossy(line)));
-                continue;
-            };
+            let text = spelled(line);
             let mut words = text.split(' ');
             let (oid, name, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default(), words.next());
             if !is_held(name) {

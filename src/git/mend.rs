@@ -2,6 +2,7 @@
 //! or the index may have its name and no content, and commits that were made last may be gone. One such file makes git fail
 //! in the whole repository. Nothing is deleted here: what is damaged goes to a trash.
 
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -48,7 +49,7 @@ impl Repository {
         }
         if is_empty("HEAD")? {
             let head = registration.join("HEAD");
-            files::write_atomic(&head, format!("ref: {}\n", branch.as_str()).as_bytes())?;
+            files::write_atomic(&head, &symbolic(branch))?;
             files::set_mode(&head, mode_of(&registration.join("commondir")))?;
             return Ok(Some("had lost what it is on, and is on its branch again"));
         }
@@ -83,7 +84,7 @@ impl Repository {
     /// `GIT_FAILED`, `CHANGED_MEANWHILE`, `IO_FAILED`.
     pub fn mend_branch(&self, path: &Path, branch: &RefName, base: Option<&Oid>, trash: &Path) -> Result<Option<MendedBranch>> {
         let Some(registration) = self.registration_of(path)? else { return Ok(None) };
-        let file = self.common_dir().join(branch.as_str());
+        let file = self.common_dir().join(branch.in_git());
         let loose = files::read_optional(&file, SMALL)?;
         let damaged = loose.is_some_and(|content| {
             let content = content.trim_ascii();
@@ -101,7 +102,7 @@ impl Repository {
         if !damaged && tip.as_ref().is_some_and(|tip| is_whole(tip).unwrap_or(true)) {
             return Ok(None);
         }
-        let logs = [self.common_dir().join("logs").join(branch.as_str()), registration.join("logs/HEAD")];
+        let logs = [self.common_dir().join("logs").join(branch.in_git()), registration.join("logs/HEAD")];
         let mut candidates = Vec::new();
         for log in &logs {
             let lines = files::read_optional(log, LOG_LIMIT)?.unwrap_or_default();
@@ -187,6 +188,11 @@ impl Repository {
         env::fault_point("git.mend-unused-moved");
         registration.map_or(Ok(()), |from| move_once(&from, &self.common_dir().join("axiom/trash").join(env::fresh_id())))
     }
+}
+
+/// The content of a HEAD that is on a branch.
+pub(super) fn symbolic(branch: &RefName) -> Vec<u8> {
+    [b"ref: ", branch.in_git().as_bytes(), b"\n"].concat()
 }
 
 /// The two ids of a line of a ref's log.

@@ -175,14 +175,14 @@ impl Repository {
     }
 
     fn prepare(&self, folder: &ScratchFolder, number: usize, edit: &RefEdit) -> Result<Option<Move>> {
-        let (file, Some(new)) = (self.common_dir().join(edit.name.as_str()), &edit.new) else { return Ok(None) };
+        let (file, Some(new)) = (self.common_dir().join(edit.name.in_git()), &edit.new) else { return Ok(None) };
         // git refuses to point a ref at what is not there, and says so.
         if !self.holds(new) {
             return Ok(None);
         }
         // Folders of others in the way, and logs that are kept although nothing asks for them, are git's.
         let is_notes = edit.name.as_str() == NOTES;
-        if file.is_dir() || (!is_notes && self.common_dir().join("logs").join(edit.name.as_str()).exists()) {
+        if file.is_dir() || (!is_notes && self.common_dir().join("logs").join(edit.name.in_git()).exists()) {
             return Ok(None);
         }
         let above = file.parent().unwrap_or(&file);
@@ -218,7 +218,7 @@ impl Repository {
         if self.ref_format() == RefFormat::Reftable {
             return Ok(());
         }
-        let locks = names.map(|name| self.common_dir().join(format!("{name}.lock")));
+        let locks = names.map(|name| self.lock_of_ref(name));
         let packed = self.common_dir().join("packed-refs.lock");
         locks.chain([packed]).try_for_each(|lock| break_dead(&lock).map(drop))
     }

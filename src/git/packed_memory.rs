@@ -117,7 +117,7 @@ impl Repository {
 
     /// The value of a ref, from its own file where it has one.
     fn value_now(&self, name: &RefName) -> Result<Option<Oid>> {
-        let content = files::read_optional(&self.common_dir().join(name.as_str()), REF_LIMIT).ok().flatten();
+        let content = files::read_optional(&self.common_dir().join(name.in_git()), REF_LIMIT).ok().flatten();
         match content.and_then(|content| Oid::new(String::from_utf8_lossy(&content).trim_end()).ok()) {
             Some(oid) => Ok(Some(oid)),
             None => self.read_ref(name),

@@ -81,7 +81,7 @@ impl Repository {
             return Ok(None);
         }
         let mut held = Vec::new();
-        let files = loose.iter().map(|name| (name.clone(), self.common_dir().join(name.as_str())));
+        let files = loose.iter().map(|name| (name.clone(), self.common_dir().join(name.in_git())));
         for (number, (name, file)) in
             std::iter::once((RefName::new("packed-refs"), packed_refs.to_owned())).chain(files).enumerate()
         {
@@ -100,7 +100,7 @@ impl Repository {
         let mut listed: BTreeMap<PathBuf, BTreeSet<std::ffi::OsString>> = BTreeMap::new();
         let mut loose = BTreeSet::new();
         for edit in edits {
-            let file = self.common_dir().join(edit.name.as_str());
+            let file = self.common_dir().join(edit.name.in_git());
             let (Some(above), Some(last)) = (file.parent(), file.file_name()) else { return Ok(None) };
             if !listed.contains_key(above) {
                 listed.insert(above.to_owned(), names_in(above)?);

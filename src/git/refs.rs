@@ -1,9 +1,13 @@
 //! Reading refs, and changing them by compare-and-swap.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::domain::names::{Oid, RefName};
+use gix::bstr::ByteSlice;
+
+use crate::domain::names::{Oid, RefName, spelled};
 use crate::domain::operation::RefChange;
 use crate::domain::text::Change;
 use crate::env;
@@ -88,7 +92,7 @@ impl Repository {
         }
         let wanted: BTreeSet<&RefName> = names.iter().collect();
         // A command line has a limit.
-        let patterns: Vec<&str> = if names.len() > 500 { Vec::new() } else { names.iter().map(RefName::as_str).collect() };
+        let patterns: Vec<_> = if names.len() > 500 { Vec::new() } else { names.iter().map(RefName::in_git).collect() };
         let found = self.list_refs(&patterns)?;
         Ok(found.into_iter().filter(|r| wanted.contains(&r.name)).map(|r| (r.name, r.oid)).collect())
     }
@@ -109,7 +113,7 @@ impl Repository {
         let (linked, others): (Vec<RefName>, Vec<RefName>) = names.iter().cloned().partition(RefName::is_of_a_linked_worktree);
         let mut found = self.read_refs(&others)?;
         for name in linked {
-            let output = self.git().args(["rev-parse", "--verify", "-q", name.as_str()]).run()?;
+            let output = self.git().args(["rev-parse", "--verify", "-q"]).arg(name.in_git()).run()?;
             if output.ok() {
                 found.insert(name, Oid::new(output.text()?)?);
             }
@@ -132,7 +136,8 @@ impl Repository {
         let gix = self.gix().ok()?;
         let mut found = BTreeMap::new();
         for name in names {
-            let full: &gix::refs::FullNameRef = name.as_str().try_into().ok()?;
+            let in_git = name.in_git();
+            let full: &gix::refs::FullNameRef = in_git.as_bytes().as_bstr().try_into().ok()?;
             if let Some(reference) = gix.try_find_reference(full).ok()? {
                 found.insert(name.clone(), Oid::new(reference.target().try_id()?.to_string()).ok()?);
             }
@@ -149,17 +154,17 @@ impl Repository {
         let mut found = Vec::new();
         for reference in platform.prefixed(prefix).ok()? {
             let reference = reference.ok()?;
-            let name = std::str::from_utf8(reference.name().as_bstr()).ok()?;
-            found.push(RefValue { name: RefName::new(name), oid: Oid::new(reference.target().try_id()?.to_string()).ok()? });
+            let name = RefName::of_git(reference.name().as_bstr());
+            found.push(RefValue { name, oid: Oid::new(reference.target().try_id()?.to_string()).ok()? });
         }
         found.sort_by(|a, b| a.name.cmp(&b.name));
         Some(found)
     }
 
-    pub(super) fn list_refs(&self, patterns: &[&str]) -> Result<Vec<RefValue>> {
+    pub(super) fn list_refs<P: AsRef<OsStr>>(&self, patterns: &[P]) -> Result<Vec<RefValue>> {
         let git = self.git().args(["for-each-ref", "--format=%(objectname) %(refname)"]);
         let output = git.args(patterns).run_ok()?;
-        let text = String::from_utf8_lossy(&output.stdout);
+        let text = spelled(&output.stdout);
         let lines = text.lines().filter_map(|line| line.split_once(' '));
         lines.map(|(oid, name)| Ok(RefValue { name: RefName::new(name), oid: Oid::new(oid)? })).collect()
     }
@@ -259,12 +264,12 @@ impl Repository {
     /// As [`Repository::try_refs`].
     pub fn try_head(&self, worktree: &Worktree, now: &Head, target: &HeadTarget) -> Result<()> {
         let line = match target {
-            HeadTarget::Branch(name) => format!("symref-update HEAD {name}"),
+            HeadTarget::Branch(name) => [b"symref-update HEAD ", name.in_git().as_bytes()].concat(),
             HeadTarget::Detached(commit) => {
-                format!("update HEAD {commit} {}", now.commit().map_or("", Oid::as_str)).trim_end().to_owned()
+                format!("update HEAD {commit} {}", now.commit().map_or("", Oid::as_str)).trim_end().as_bytes().to_vec()
             }
         };
-        let script = format!("start\noption no-deref\n{line}\nprepare\nabort\n");
+        let script = [&b"start\noption no-deref\n"[..], &line, b"\nprepare\nabort\n"].concat();
         let output = self.git_in(worktree).writing().args(["update-ref", "--stdin"]).stdin(script).run()?;
         // Before git 2.46 nobody was asked about branches that HEAD is to be on.
         if output.stderr.contains("unknown command: symref-update") { Ok(()) } else { would_do(&output) }
@@ -287,7 +292,7 @@ impl Repository {
             if folders.insert(folder) || !is_new { asked.push(edit) } else { others.push(edit.name) }
         }
         for name in others {
-            let lock = self.common_dir().join(format!("{name}.lock"));
+            let lock = self.lock_of_ref(&name);
             if lock.symlink_metadata().is_ok() {
                 return Err(Error::new(Code::GitLocked, format!("'{}' is there: somebody changes this ref", lock.display()))
                     .hint("wait until the other git command has ended; 'git axiom recover' removes lock files of dead ones"));
@@ -326,6 +331,13 @@ impl Repository {
         self.update_refs(&shared.into_iter().cloned().collect::<Vec<_>>(), reflog)
     }
 
+    /// The lock of a ref that is a file.
+    pub(super) fn lock_of_ref(&self, name: &RefName) -> PathBuf {
+        let mut file = name.in_git().into_owned();
+        file.push(".lock");
+        self.common_dir().join(file)
+    }
+
     /// Syncs the folders that hold these refs.
     pub(super) fn sync_refs<'a>(&self, names: impl Iterator<Item = &'a RefName>) -> Result<()> {
         let mut folders = BTreeSet::from([self.common_dir().to_owned()]);
@@ -335,8 +347,8 @@ impl Repository {
             }
             RefFormat::Files => {
                 for name in names {
-                    folders_up(&self.common_dir().join(name.as_str()), self.common_dir(), &mut folders);
-                    folders_up(&self.common_dir().join("logs").join(name.as_str()), self.common_dir(), &mut folders);
+                    folders_up(&self.common_dir().join(name.in_git()), self.common_dir(), &mut folders);
+                    folders_up(&self.common_dir().join("logs").join(name.in_git()), self.common_dir(), &mut folders);
                 }
             }
         }
@@ -362,17 +374,19 @@ fn folders_up(file: &Path, top: &Path, folders: &mut BTreeSet<PathBuf>) {
 pub(super) fn update_script(edits: &[RefEdit]) -> Vec<u8> {
     let mut script = b"start\0".to_vec();
     for RefEdit { name, expected, new } in edits {
-        let line = match (expected, new) {
-            (Expected::Value(old), Some(new)) => format!("update {name}\0{new}\0{old}\0"),
-            (Expected::Absent, Some(new)) => format!("create {name}\0{new}\0"),
-            (Expected::Any, Some(new)) => format!("update {name}\0{new}\0\0"),
-            (Expected::Value(old), None) => format!("delete {name}\0{old}\0"),
+        let (command, values) = match (expected, new) {
+            (Expected::Value(old), Some(new)) => ("update", format!("{new}\0{old}\0")),
+            (Expected::Absent, Some(new)) => ("create", format!("{new}\0")),
+            (Expected::Any, Some(new)) => ("update", format!("{new}\0\0")),
+            (Expected::Value(old), None) => ("delete", format!("{old}\0")),
             // An empty old value is "must not exist" here, in either hash.
-            (Expected::Absent, None) => format!("verify {name}\0\0"),
-            (Expected::Any, None) => format!("delete {name}\0\0"),
+            (Expected::Absent, None) => ("verify", "\0".to_owned()),
+            (Expected::Any, None) => ("delete", "\0".to_owned()),
         };
-        script.extend_from_slice(b"option no-deref\0");
-        script.extend_from_slice(line.as_bytes());
+        let name = name.in_git();
+        for part in [b"option no-deref\0", command.as_bytes(), b" ", name.as_bytes(), b"\0", values.as_bytes()] {
+            script.extend_from_slice(part);
+        }
     }
     script.extend_from_slice(b"prepare\0");
     script.extend_from_slice(COMMIT);

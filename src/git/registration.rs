@@ -202,8 +202,8 @@ impl Repository {
             return Ok(None);
         }
         let head = files::read_start(&registration.join("HEAD"), POINTER_LIMIT)?.unwrap_or_default();
-        let name = std::str::from_utf8(&head).ok().and_then(|text| text.trim().strip_prefix("ref: refs/heads/"));
-        Ok(name.filter(|name| !name.contains("..")).map(RefName::branch))
+        let name = head.trim_ascii().strip_prefix(b"ref: ").filter(|name| name.starts_with(b"refs/heads/"));
+        Ok(name.map(RefName::of_git).filter(|name| !name.as_str().contains("..")))
     }
 
     /// Whether a ref has a file without content, as a power loss leaves it: git can neither read nor write it.
@@ -211,7 +211,7 @@ impl Repository {
     /// # Errors
     /// `IO_FAILED`.
     pub fn is_blank_ref(&self, name: &RefName) -> Result<bool> {
-        let file = self.common_dir().join(name.as_str());
+        let file = self.common_dir().join(name.in_git());
         let is_file = files::metadata(&file)?.is_some_and(|meta| meta.is_file());
         Ok(is_file && !self.is_sound_file(&file, Part::Branch)?)
     }

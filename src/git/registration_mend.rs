@@ -1,14 +1,15 @@
 //! Mending what git keeps of a linked worktree, where it is certain what was there. Nothing is deleted: what is damaged goes to a
 //! trash first.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use crate::domain::names::{Oid, RefName};
+use crate::domain::names::{Oid, RefName, spelled};
 use crate::env;
 use crate::error::{Error, Result};
 use crate::files;
 
-use super::mend::MendedBranch;
+use super::mend::{MendedBranch, symbolic};
 use super::registration::{DamagedWorktree, Part};
 use super::repository::Repository;
 use super::workspaces::move_once;
@@ -65,12 +66,13 @@ impl Repository {
             put_aside(Part::Head)?;
             env::fault_point("git.mend-worktree-head");
             let (content, words) = match &was_at {
-                WasAt::Branch(name) => (format!("ref: {}\n", name.as_str()), format!("it is on {} again", name.short())),
-                WasAt::Commit(oid) => {
-                    (format!("{oid}\n"), format!("it is at {} again, on no branch, for its log names none", oid.short()))
-                }
+                WasAt::Branch(name) => (symbolic(name), format!("it is on {} again", name.short())),
+                WasAt::Commit(oid) => (
+                    format!("{oid}\n").into_bytes(),
+                    format!("it is at {} again, on no branch, for its log names none", oid.short()),
+                ),
             };
-            files::replace_keeping(&registration.join("HEAD"), content.as_bytes())?;
+            files::replace_keeping(&registration.join("HEAD"), &content)?;
             done.push(words);
         }
         // What was damaged may have hidden more.
@@ -112,12 +114,12 @@ impl Repository {
     /// is where HEAD was; else at the commit. `None` where there is no log, or the commit is gone.
     fn was_at(&self, registration: &Path) -> Result<Option<WasAt>> {
         let log = files::read_optional(&registration.join("logs/HEAD"), LOG_LIMIT)?.unwrap_or_default();
-        let log = String::from_utf8_lossy(&log);
+        let log = spelled(&log);
         let Some((last, switched_to)) = last_of(&log) else { return Ok(None) };
         if !self.holds(&last) {
             return Ok(None);
         }
-        let name = registration.file_name().map(|name| name.to_string_lossy().into_owned());
+        let name = registration.file_name().map(|name| spelled(name.as_bytes()).into_owned());
         let candidate = switched_to.map(str::to_owned).or(name).map(|name| RefName::branch(&name));
         match candidate {
             Some(branch) if self.read_ref(&branch)?.as_ref() == Some(&last) => Ok(Some(WasAt::Branch(branch))),

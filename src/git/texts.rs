@@ -63,7 +63,7 @@ impl Repository {
     /// Why one of our refs could not be changed at every try: somebody holds its lock, or a killed git left it; or others
     /// really were first each time.
     pub(super) fn others_were_first(&self, name: &RefName, last: Option<Error>) -> Error {
-        let lock = self.common_dir().join(format!("{name}.lock"));
+        let lock = self.lock_of_ref(name);
         match last {
             Some(error) if error.code() == Code::GitLocked || lock.exists() => {
                 let what = format!("'{}' is there, and was not given up while we waited", lock.display());

@@ -214,7 +214,7 @@ fn head_of(fields: &[&[u8]]) -> Option<Head> {
     let commit = fields.iter().find_map(|f| f.strip_prefix(b"HEAD ")).and_then(|hex| std::str::from_utf8(hex).ok());
     let commit = commit.filter(|hex| hex.bytes().any(|b| b != b'0')).and_then(|hex| Oid::new(hex).ok());
     match fields.iter().find_map(|f| f.strip_prefix(b"branch ")) {
-        Some(name) => Some(Head::Branch { name: RefName::new(String::from_utf8_lossy(name)), commit }),
+        Some(name) => Some(Head::Branch { name: RefName::of_git(name), commit }),
         None => commit.map(|commit| Head::Detached { commit }),
     }
 }

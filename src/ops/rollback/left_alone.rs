@@ -54,9 +54,9 @@ pub(super) fn made_by(ctx: &Context, then: &WorkspaceState, operation: Option<&O
         moved.map_or_else(|| Ok(ctx.repo.read_ref(branch)?.is_some()), |change| Ok(change.value.new.is_some()))
     };
     let add = match (&then.branch, &then.head) {
-        (Some(branch), _) if will_be_there(branch)? => format!("git worktree add '{path}' {}", branch.short()),
-        (Some(branch), Some(commit)) => format!("git worktree add -b {} '{path}' {}", branch.short(), commit.short()),
-        (Some(branch), None) => format!("git worktree add --orphan -b {} '{path}'", branch.short()),
+        (Some(branch), _) if will_be_there(branch)? => format!("git worktree add '{path}' {}", branch.short_in_shell()),
+        (Some(branch), Some(commit)) => format!("git worktree add -b {} '{path}' {}", branch.short_in_shell(), commit.short()),
+        (Some(branch), None) => format!("git worktree add --orphan -b {} '{path}'", branch.short_in_shell()),
         (None, Some(commit)) => format!("git worktree add --detach '{path}' {}", commit.short()),
         (None, None) => format!("git worktree add --detach '{path}'"),
     };

@@ -204,7 +204,7 @@ pub(super) fn settled(
     let Some(commit) = head.commit() else { return Err(open("there is no commit".into())) };
     if !ctx.repo.is_ancestor(tip, commit)? {
         return Err(Error::new(Code::ChangedMeanwhile, format!("{} went on since '{place}' was set up", target.short()))
-            .hint(format!("git -C '{place}' rebase {}    then try again", target.short())));
+            .hint(format!("git -C '{place}' rebase {}    then try again", target.short_in_shell())));
     }
     let rest = rest(commit)?;
     if let Some(unit) = rest.units.first() {

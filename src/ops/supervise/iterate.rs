@@ -161,14 +161,14 @@ impl Supervisor<'_> {
     ) -> Result<KeeperSpec> {
         let program = &self.options.program;
         let config = &self.context.config.agents;
-        let variables: [(&str, String); 7] = [
-            ("AXIOM_TASK_ID", case.id.to_string()),
-            ("AXIOM_AGENT", agent.to_string()),
-            ("AXIOM_ITERATION", iteration.to_string()),
-            ("AXIOM_MAX_ITERATIONS", self.options.max_iterations.to_string()),
-            ("AXIOM_WORKTREE", workspace.path.clone()),
-            ("AXIOM_BRANCH", workspace.branch.short().to_owned()),
-            ("AXIOM_TARGET", self.target()?.short().to_owned()),
+        let variables: [(&str, OsString); 7] = [
+            ("AXIOM_TASK_ID", case.id.to_string().into()),
+            ("AXIOM_AGENT", agent.to_string().into()),
+            ("AXIOM_ITERATION", iteration.to_string().into()),
+            ("AXIOM_MAX_ITERATIONS", self.options.max_iterations.to_string().into()),
+            ("AXIOM_WORKTREE", workspace.path.clone().into()),
+            ("AXIOM_BRANCH", workspace.branch.short_in_git().into_owned()),
+            ("AXIOM_TARGET", self.target()?.short_in_git().into_owned()),
         ];
         let mut words = program.command.iter().map(OsString::from);
         Ok(KeeperSpec {
@@ -190,7 +190,7 @@ impl Supervisor<'_> {
             silence_limit_seconds: config.silence_limit,
             stop_signal: stop_signal(&program.stop_signal),
             output_cap: DEFAULT_OUTPUT_CAP,
-            env: variables.into_iter().map(|(name, value)| (name.to_owned(), value.into())).collect(),
+            env: variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         })
     }
 

@@ -42,7 +42,7 @@ pub(super) fn check(context: &Context, main: &Worktree, options: &Options) -> Re
         (None, true) => Err(Error::new(Code::UnbornBranch, format!("the branch '{}' has no commit yet", target.short()))
             .hint("make a first commit: git commit --allow-empty -m 'Begin'")),
         (None, false) => Err(Error::new(Code::TargetMissing, format!("the target branch '{}' does not exist", target.short()))
-            .hint(format!("make it: git branch {}", target.short()))
+            .hint(format!("make it: git branch {}", target.short_in_shell()))
             .hint("or name another: git config axiom.merge.target BRANCH")),
     }
 }
