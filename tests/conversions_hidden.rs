@@ -107,6 +107,22 @@ fn what_a_checkout_writes_comes_back_and_one_set_of_hidden_bytes_for_another() {
 }
 
 #[test]
+fn what_differs_since_a_checkpoint_and_between_two_names_hidden_bytes() {
+    for lossy in LOSSY {
+        let scratch = with_lossy(lossy);
+        scratch.axiom(&["checkpoint", "create", "safe"]);
+        check_out(&scratch, &scratch.path(), "f.txt");
+        scratch.axiom(&["checkpoint", "create", "after"]);
+        for (two, differ) in [(&["safe"][..], modified("f.txt")), (&["safe", "after"], modified("f.txt")), (&["after"], vec![])] {
+            let diff = [&["checkpoint", "diff"], two].concat();
+            assert_eq!(named(&scratch, &diff), differ, "{two:?} {lossy:?}");
+            let said = String::from_utf8(scratch.axiom_with(&diff, &[]).stderr).unwrap();
+            assert_eq!(said.contains("only in bytes that git's conversions hide: 'f.txt'"), !differ.is_empty(), "{said}");
+        }
+    }
+}
+
+#[test]
 fn only_the_named_paths_get_their_bytes_back() {
     let scratch = Scratch::new();
     SECRETS.iter().for_each(|(key, value)| drop(scratch.git(&["config", key, value])));

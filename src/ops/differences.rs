@@ -32,19 +32,26 @@ pub(in crate::ops) fn differences(
     then: Then<'_>,
     only: Option<&PathSet>,
 ) -> Result<Vec<TreeChange>> {
-    let Then { tree, extras, coverage } = then;
-    let mut changes = ctx.repo.differing(now.extras.beside(&now.tree), extras.beside(tree))?;
+    let Then { tree, extras, coverage: _ } = then;
+    let here = Then { tree: &now.tree, extras: &now.extras, coverage: Some(&now.coverage) };
+    let mut changes = differences_of_two(ctx, here, then)?;
     changes.retain(|change| only.is_none_or(|only| only.covers(&change.path)));
-    let (now_raw, then_raw) = (&now.extras.raw, &extras.raw);
-    changes.retain(|change| {
-        let knows = |raw: &[RawFile], coverage| is_decided(raw, coverage, &change.path);
-        !change.is_of_bytes_alone() || knows(now_raw, Some(&now.coverage)) && knows(then_raw, coverage)
-    });
     let of_bytes: Vec<TreeChange> = changes.iter().filter(|change| change.is_of_bytes_alone()).cloned().collect();
     if !of_bytes.is_empty() {
         let same: BTreeSet<RepoPath> = ctx.repo.as_they_were(worktree, (tree, extras), of_bytes)?;
         changes.retain(|change| !same.contains(&change.path));
     }
+    Ok(changes)
+}
+
+/// What differs between what two captures hold. Where only bytes do, both have to know them.
+///
+/// # Errors
+/// `GIT_FAILED`.
+pub(in crate::ops) fn differences_of_two(ctx: &Context, old: Then<'_>, new: Then<'_>) -> Result<Vec<TreeChange>> {
+    let mut changes = ctx.repo.differing(old.extras.beside(old.tree), new.extras.beside(new.tree))?;
+    let knows = |one: Then<'_>, path: &RepoPath| is_decided(&one.extras.raw, one.coverage, path);
+    changes.retain(|change| !change.is_of_bytes_alone() || knows(old, &change.path) && knows(new, &change.path));
     Ok(changes)
 }
 

@@ -9,8 +9,11 @@ use crate::cli::screen::Screen;
 use crate::cli::visible;
 use crate::cli::words;
 use crate::commands::{open_configured, open_configured_for, purpose};
-use crate::error::{Code, Error, Exit, Result};
+use crate::error::{Code, Error, Exit, Result, some_of};
 use crate::ops::checkpoint::{self, Compacted, Difference, Look, PutRight, Verification, Verified};
+
+/// So many paths are named in a note.
+const NAMED: usize = 20;
 
 /// Arguments of `checkpoint verify`.
 #[derive(Debug, Args)]
@@ -130,7 +133,11 @@ pub(super) fn diff(args: &Diff, global: &Global, screen: &mut Screen) -> Result<
         screen.answer(&difference, String::new)?;
         return Ok(Exit::Done);
     }
-    let Difference { trees: (old, new), .. } = &difference;
+    let Difference { trees: (old, new), hidden, .. } = &difference;
+    if !hidden.is_empty() {
+        let named: Vec<String> = hidden.iter().map(|path| format!("'{path}'")).collect();
+        screen.note(&format!("only in bytes that git's conversions hide: {}", some_of(&named, NAMED)));
+    }
     let patch = |color: &str| {
         let git = context.repo.git().args(["diff", "--no-ext-diff", color]);
         let git = if args.stat { git.arg("--stat") } else { git };

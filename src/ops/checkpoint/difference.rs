@@ -4,13 +4,14 @@ use serde::Serialize;
 
 use super::captures::capture_options;
 use super::look::{find, read_document};
-use crate::domain::checkpoint::CheckpointRecord;
+use crate::domain::checkpoint::{CheckpointDocument, CheckpointRecord, Coverage};
 use crate::domain::ids::CheckpointName;
 use crate::domain::listed::FileChange;
 use crate::domain::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
-use crate::git::Worktree;
+use crate::git::{CaptureExtras, TreeChange, Worktree};
 use crate::ops::context::Context;
+use crate::ops::differences::{Then, differences, differences_of_two};
 
 /// One path that differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -34,6 +35,9 @@ pub struct Difference {
     /// The trees, for git.
     #[serde(skip)]
     pub trees: (Oid, Oid),
+    /// Those of the paths that the trees say nothing of: only bytes differ that git's conversions hide.
+    #[serde(skip)]
+    pub hidden: Vec<RepoPath>,
 }
 
 /// Compares the files that a checkpoint holds of the worktree one stands in with another's, or with the files as they are
@@ -46,22 +50,53 @@ pub fn difference(ctx: &Context, from: &str, to: Option<&str>) -> Result<Differe
     let from = find(ctx, from)?;
     let to = to.map(|to| find(ctx, to)).transpose()?;
     let worktree = ctx.repo.current_worktree()?;
-    let old = ctx.repo.read_commit(&capture_of(ctx, &from, &worktree)?)?.tree;
-    let new = match &to {
-        Some(to) => ctx.repo.read_commit(&capture_of(ctx, to, &worktree)?)?.tree,
-        None => ctx.repo.capture_worktree(&worktree, &capture_options(ctx))?.tree,
+    let old = held(ctx, &from, &worktree)?;
+    let (new, changes) = match &to {
+        Some(to) => {
+            let new = held(ctx, to, &worktree)?;
+            let changes = differences_of_two(ctx, old.files(), new.files())?;
+            (new.tree, changes)
+        }
+        None => {
+            let now = ctx.repo.capture_worktree(&worktree, &capture_options(ctx))?;
+            let back = differences(ctx, (&worktree, &now), old.files(), None)?;
+            (now.tree, back.into_iter().map(TreeChange::reversed).collect())
+        }
     };
-    let changes = ctx.repo.diff_trees(&old, &new)?.into_iter();
-    let files = changes.map(|change| ChangedPath { change: change.what(), path: change.path });
-    Ok(Difference { old: from.name, new: to.map(|to| to.name), files: files.collect(), trees: (old, new) })
+    let hidden = changes.iter().filter(|change| change.is_of_bytes_alone()).map(|change| change.path.clone()).collect();
+    let files = changes.into_iter().map(|change| ChangedPath { change: change.what(), path: change.path });
+    Ok(Difference { old: from.name, new: to.map(|to| to.name), files: files.collect(), trees: (old.tree, new), hidden })
 }
 
 /// What a checkpoint holds of a worktree.
-fn capture_of(ctx: &Context, record: &CheckpointRecord, worktree: &Worktree) -> Result<Oid> {
-    if worktree.is_main() {
-        return Ok(record.capture.clone());
+struct Held {
+    tree: Oid,
+    extras: CaptureExtras,
+    coverage: Option<Coverage>,
+}
+
+impl Held {
+    fn files(&self) -> Then<'_> {
+        Then { tree: &self.tree, extras: &self.extras, coverage: self.coverage.as_ref() }
     }
-    let document = read_document(ctx, record)?;
+}
+
+fn held(ctx: &Context, record: &CheckpointRecord, worktree: &Worktree) -> Result<Held> {
+    let document = read_document(ctx, record);
+    let (capture, coverage) = if worktree.is_main() {
+        // Without the document it is not known of which bytes it says nothing.
+        (record.capture.clone(), document.ok().and_then(|document| document.main_coverage().cloned()))
+    } else {
+        let document = document?;
+        let coverage = worktree.path().to_str().and_then(|path| document.coverage.get(path)).cloned();
+        (capture_of(record, document, worktree)?, coverage)
+    };
+    let extras = CaptureExtras::of_capture(&ctx.repo, &capture)?;
+    Ok(Held { tree: ctx.repo.read_commit(&capture)?.tree, extras, coverage })
+}
+
+/// The capture of a worktree beside the main one.
+fn capture_of(record: &CheckpointRecord, document: CheckpointDocument, worktree: &Worktree) -> Result<Oid> {
     let then = document.workspaces.into_iter().find(|then| std::path::Path::new(&then.path) == worktree.path());
     then.map(|then| then.capture).ok_or_else(|| {
         let what = format!("checkpoint '{}' holds no worktree at '{}'", record.name, worktree.path().display());
