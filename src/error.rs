@@ -55,7 +55,7 @@ macro_rules! codes {
 codes! {
     Usage "USAGE" Usage "The command line cannot be understood.";
     NotARepository "NOT_A_REPOSITORY" Failed "The current folder is in no git repository.";
-    BareRepository "BARE_REPOSITORY" Failed "The repository has no worktree.";
+    BareRepository "BARE_REPOSITORY" Failed "The repository is bare, and this is no worktree of it, or its main one is gone.";
     GitTooOld "GIT_TOO_OLD" Failed "git is older than 2.40.";
     GitMissing "GIT_MISSING" Failed "The git program cannot be started.";
     GitFailed "GIT_FAILED" Failed "A git command failed.";

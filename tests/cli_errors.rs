@@ -29,8 +29,8 @@ fn a_bare_repository_has_no_worktree() {
     env.git_in(env.root(), &["init", "-q", "--bare", "repo"]);
     insta::assert_snapshot!(env.axiom(&["init"]), @r"
     --- stderr
-    error[BARE_REPOSITORY]: '$ROOT/repo' has no main worktree
-    hint: work in a clone that is not bare
+    error[BARE_REPOSITORY]: '$ROOT/repo' is bare: there is no file in it to work with
+    hint: git worktree add PATH BRANCH    makes a worktree; then call git axiom in it
     --- exit 1
     ");
     assert!(!env.repo().join("axiom").exists(), "nothing half-made");

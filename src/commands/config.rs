@@ -10,7 +10,7 @@ use crate::cli::words;
 use crate::config::keys::KEYS;
 use crate::config::{Loaded, Setting};
 use crate::error::{Exit, Result};
-use crate::ops::configure;
+use crate::ops::{configure, placement};
 
 /// Verbs on the configuration.
 #[derive(Debug, Subcommand)]
@@ -52,6 +52,7 @@ struct View<'a> {
 /// `CONFIG_INVALID` with the place.
 pub fn run(args: &Config, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let repo = open_repository(global)?;
+    placement::recall_main(&repo)?;
     let loaded = configure::load(&repo, Vec::new())?;
     for note in configure::repository_file_note(&repo)? {
         screen.note(&note);

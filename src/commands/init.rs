@@ -3,7 +3,7 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::open;
+use super::{open, working_dir};
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::error::{Exit, Result};
@@ -20,7 +20,11 @@ next:  git axiom task add TITLE --body SCRIPT    plans a piece of work
 #[command(after_help = "\
 Makes the folder 'axiom' in the git directory, for nobody but you; nothing in your worktree.
 Other verbs make it too where it is missing. 'git axiom demo' shows all of it in a scratch
-repository.")]
+repository.
+
+Where the repository is bare and you work in linked worktrees, the one in which this is called
+becomes the main one: it is rolled back, and work is merged in it. It stays that when it is moved;
+where it is gone, call this in another.")]
 pub struct Init {}
 
 #[derive(Serialize)]
@@ -35,15 +39,19 @@ struct Answer {
 /// # Errors
 /// `BARE_REPOSITORY`, `GIT_TOO_OLD`, `IO_FAILED`.
 pub fn run(_args: &Init, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let context = open(global, screen)?;
+    let mut context = open(global, screen)?;
     context.repo.require_git_version()?;
-    context.repo.main_worktree()?;
+    let chosen = placement::choose_here(&mut context, &working_dir(global)?)?;
+    let main = context.repo.main_worktree()?;
     let created = !context.layout().exists();
     context.layout().ensure()?;
     placement::write_down(context.layout(), &context.repo)?;
     let path = context.layout().root().display().to_string();
     let answer = Answer { path, created };
     screen.answer(&answer, || format!("{} {}\n", if created { "Initialised" } else { "Already initialised:" }, answer.path))?;
+    if context.repo.main_entry().is_some() && (created || chosen || context.repo.current_worktree()? != main) {
+        screen.note(&format!("note: the repository is bare; its main worktree is '{}'", main.path().display()));
+    }
     if let Some(branch) = workspaces::in_the_way_of_all(&context)? {
         let name = branch.short();
         screen.note(&format!(

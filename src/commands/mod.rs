@@ -127,9 +127,7 @@ pub fn open_for(purpose: Purpose, global: &Global, screen: &mut Screen) -> Resul
     for what in std::mem::take(&mut context.found.said) {
         screen.note(&format!("note: {what}"));
     }
-    if context.repo.is_bare() {
-        context.repo.main_worktree()?;
-    }
+    context.repo.not_in_a_bare_one()?;
     Ok(context)
 }
 

@@ -12,25 +12,36 @@ use super::program::run_captured;
 use super::repository::{Repository, path_of};
 use super::worktree_list::Worktree;
 
+/// Where the main worktree is.
+enum Found {
+    /// Here.
+    At(PathBuf),
+    /// The repository has none of its own.
+    Bare,
+}
+
 impl Repository {
     /// The main worktree.
     ///
     /// # Errors
-    /// `BARE_REPOSITORY` where there is none; `REPOSITORY_UNSUPPORTED` where git keeps no record of where it is (a
+    /// `BARE_REPOSITORY` where there is none, see [`super::bare`]; `REPOSITORY_UNSUPPORTED` where git keeps no record of where it is (a
     /// separate git directory seen from a linked worktree).
     pub fn main_worktree(&self) -> Result<Worktree> {
-        if let Some(path) = self.main.get() {
-            return Ok(Worktree::main(path.clone(), self.common_dir.clone()));
+        if let Some(main) = self.main.get() {
+            return Ok(main.clone());
         }
-        let path = self.find_main()?;
-        Ok(Worktree::main(self.main.get_or_init(|| path).clone(), self.common_dir.clone()))
+        let main = match self.find_main()? {
+            Found::At(path) => Worktree::main(path, self.common_dir.clone()),
+            Found::Bare => self.main_of_bare()?,
+        };
+        Ok(self.main.get_or_init(|| main).clone())
     }
 
-    fn find_main(&self) -> Result<PathBuf> {
+    fn find_main(&self) -> Result<Found> {
         if self.git_dir == self.common_dir
             && let Some(top) = &self.top
         {
-            return Ok(top.clone());
+            return Ok(Found::At(top.clone()));
         }
         if self.git_dir == self.common_dir
             && !self.bare
@@ -41,13 +52,13 @@ impl Repository {
             && gix.config_snapshot().string("core.worktree").is_none()
             && !gix.config_snapshot().boolean("extensions.worktreeConfig").unwrap_or(false)
         {
-            return Ok(above.to_owned());
+            return Ok(Found::At(above.to_owned()));
         }
         if self.git_dir == self.common_dir
             && !self.bare
             && let Some(path) = self.top_level()?
         {
-            return Ok(path);
+            return Ok(Found::At(path));
         }
         let output = self.git().args(["config", "--null", "--get-regexp", r"^core\.(bare|worktree)$"]).run()?;
         for entry in output.stdout.split(|b| *b == 0) {
@@ -56,20 +67,16 @@ impl Repository {
             match parts.next() {
                 Some(b"core.worktree") => {
                     let path = self.common_dir.join(path_of(&value(parts.next())));
-                    return path.canonicalize().map_err(|e| Error::io("find the worktree", &path, e));
+                    return path.canonicalize().map(Found::At).map_err(|e| Error::io("find the worktree", &path, e));
                 }
                 Some(b"core.bare") if [&b"true"[..], b"yes", b"on", b"1"].contains(&&value(parts.next())[..]) => {
-                    return Err(Error::new(
-                        Code::BareRepository,
-                        format!("'{}' has no main worktree", self.common_dir.display()),
-                    )
-                    .hint("work in a clone that is not bare"));
+                    return Ok(Found::Bare);
                 }
                 Some(_) | None => {}
             }
         }
         match self.common_dir.parent() {
-            Some(above) if self.common_dir.file_name() == Some(OsStr::new(".git")) => Ok(above.to_owned()),
+            Some(above) if self.common_dir.file_name() == Some(OsStr::new(".git")) => Ok(Found::At(above.to_owned())),
             Some(_) | None => {
                 let what = format!("git does not say where the main worktree of '{}' is", self.common_dir.display());
                 Err(Error::new(Code::RepositoryUnsupported, what).hint("run the command in the main worktree"))
@@ -77,7 +84,7 @@ impl Repository {
         }
     }
 
-    fn top_level(&self) -> Result<Option<PathBuf>> {
+    pub(super) fn top_level(&self) -> Result<Option<PathBuf>> {
         if let Some(top) = &self.top {
             return Ok(Some(top.clone()));
         }
@@ -97,7 +104,12 @@ impl Repository {
             return self.main_worktree();
         }
         match self.top_level()? {
-            Some(path) => Ok(Worktree::linked(path, self.git_dir.clone())),
+            // What is found without git is not bare.
+            Some(path) if self.top.is_some() => Ok(Worktree::linked(path, self.git_dir.clone())),
+            Some(path) => match self.main_worktree() {
+                Ok(main) if main.git_dir() == self.git_dir => Ok(main),
+                Ok(_) | Err(_) => Ok(Worktree::linked(path, self.git_dir.clone())),
+            },
             None => self.main_worktree(),
         }
     }
@@ -135,16 +147,18 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_repository_asked_from_a_linked_worktree_has_no_main_worktree() {
+    fn of_a_bare_repository_the_worktree_in_which_we_are_called_is_the_main_one() {
         let scratch = Scratch::new(&[]);
         let dir = tempfile::tempdir().unwrap();
         let bare = dir.path().join("b.git");
         scratch.git(&["clone", "-q", "--bare", ".", bare.to_str().unwrap()]);
         git_at(&bare, &["worktree", "add", "-q", "../w", "main"]);
         let repo = Repository::discover(&dir.path().join("w")).unwrap().isolated();
-        assert_eq!(repo.main_worktree().unwrap_err().code(), Code::BareRepository);
         let entries = repo.worktrees().unwrap();
         assert_eq!(entries.len(), 1);
-        assert!(entries[0].present && !entries[0].worktree.is_main());
+        assert!(entries[0].present && entries[0].worktree.is_main());
+        let in_bare = Repository::discover(&bare).unwrap().isolated();
+        assert_eq!(in_bare.main_worktree().unwrap_err().code(), Code::BareRepository);
+        assert!(!in_bare.worktrees().unwrap()[0].worktree.is_main());
     }
 }

@@ -44,6 +44,7 @@
 mod advance;
 mod aside;
 mod attribute_files;
+mod bare;
 mod beside_gc;
 mod branch_config;
 mod capture;

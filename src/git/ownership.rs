@@ -122,7 +122,7 @@ impl Repository {
         let here = self.current_worktree()?;
         let Some(original) = folder_of(&self.git_dir)? else { return Ok(()) };
         let names_back = named_by(&original)?.is_some_and(|named| is_same_place(&named, &self.git_dir));
-        if here.is_main() || !names_back || is_same_place(&original, here.path()) {
+        if !here.is_registered() || !names_back || is_same_place(&original, here.path()) {
             return Ok(());
         }
         let what = format!("'{}' is a copy of the worktree '{}'", here.path().display(), original.display());

@@ -255,6 +255,9 @@ impl Repository {
             });
         }
         for (folder, git_dir) in self.linked_git_dirs()? {
+            if entries.iter().any(|entry| entry.worktree.git_dir() == git_dir) {
+                continue;
+            }
             let locked = files::read_optional(&git_dir.join("locked"), POINTER_LIMIT)?;
             let locked = locked.map(|reason| String::from_utf8_lossy(&reason).trim().to_owned());
             let worktree = Worktree::linked(folder, git_dir);

@@ -70,7 +70,9 @@ pub struct Repository {
     pub(super) cwd: PathBuf,
     pub(super) config: Vec<(OsString, OsString)>,
     lock: Mutex<Option<OwnedFd>>,
-    pub(super) main: OnceLock<PathBuf>,
+    pub(super) main: OnceLock<Worktree>,
+    /// The entry of the worktree that is the main one, where the repository is bare.
+    pub(super) chosen: OnceLock<String>,
     pub(super) identity: OnceLock<Identity>,
     knows_ref_formats: bool,
     /// The top folder of the worktree in which we were called, where it was found without git.
@@ -117,6 +119,7 @@ impl Repository {
             config: Vec::new(),
             lock: Mutex::new(None),
             main: OnceLock::new(),
+            chosen: OnceLock::new(),
             identity: OnceLock::new(),
             knows_ref_formats: false,
             top: Some(found.top),
@@ -177,6 +180,7 @@ impl Repository {
             config: env::all_vars().into_iter().filter(|(name, _)| is_config(name)).collect(),
             lock: Mutex::new(None),
             main: OnceLock::new(),
+            chosen: OnceLock::new(),
             identity: OnceLock::new(),
             knows_ref_formats: refs != b"--show-ref-format",
             top: None,

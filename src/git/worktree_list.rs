@@ -19,7 +19,18 @@ pub(super) const POINTER_LIMIT: u64 = 64 * 1024;
 pub struct Worktree {
     path: PathBuf,
     git_dir: PathBuf,
-    main: bool,
+    role: Role,
+}
+
+/// What a worktree is to us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Role {
+    /// The main one, as git has it.
+    Main,
+    /// To git one like the others, of a bare repository; to us the main one.
+    MainOfBare,
+    /// Another.
+    Linked,
 }
 
 /// A worktree as git lists it.
@@ -37,11 +48,15 @@ pub struct WorktreeEntry {
 
 impl Worktree {
     pub(super) fn main(path: PathBuf, git_dir: PathBuf) -> Self {
-        Self { path, git_dir, main: true }
+        Self { path, git_dir, role: Role::Main }
+    }
+
+    pub(super) fn main_of_bare(path: PathBuf, git_dir: PathBuf) -> Self {
+        Self { path, git_dir, role: Role::MainOfBare }
     }
 
     pub(super) fn linked(path: PathBuf, git_dir: PathBuf) -> Self {
-        Self { path, git_dir, main: false }
+        Self { path, git_dir, role: Role::Linked }
     }
 
     /// The folder with the files.
@@ -54,7 +69,7 @@ impl Worktree {
     /// # Errors
     /// `REPOSITORY_UNSUPPORTED` where it is not UTF-8: what cannot be named cannot be gone back in either.
     pub fn path_text(&self) -> Result<String> {
-        utf8(&self.path, if self.main { "mv" } else { "git worktree move" }).map(str::to_owned)
+        utf8(&self.path, if self.role == Role::Main { "mv" } else { "git worktree move" }).map(str::to_owned)
     }
 
     /// The git directory of this worktree: HEAD and index are in it.
@@ -64,7 +79,18 @@ impl Worktree {
 
     /// Whether it is the main worktree.
     pub fn is_main(&self) -> bool {
-        self.main
+        match self.role {
+            Role::Main | Role::MainOfBare => true,
+            Role::Linked => false,
+        }
+    }
+
+    /// Whether git has an entry for it among the linked worktrees.
+    pub(super) fn is_registered(&self) -> bool {
+        match self.role {
+            Role::Main => false,
+            Role::MainOfBare | Role::Linked => true,
+        }
     }
 
     /// The index file.
@@ -74,7 +100,7 @@ impl Worktree {
 
     /// The same git directory with other files: a folder in which contents are made ready.
     pub(super) fn with_files_in(&self, folder: &Path) -> Self {
-        Self { path: folder.to_owned(), git_dir: self.git_dir.clone(), main: true }
+        Self { path: folder.to_owned(), git_dir: self.git_dir.clone(), role: Role::Main }
     }
 
     /// Checks that the folder still is a worktree of this git directory. Call it before every write.
@@ -93,7 +119,7 @@ impl Worktree {
         if !self.path.is_dir() {
             return broken("the folder is gone");
         }
-        if self.main {
+        if !self.is_registered() {
             return Ok(());
         }
         let pointer = self.path.join(".git");
@@ -143,7 +169,7 @@ impl Repository {
         Ok(self.worktrees()?.into_iter().find(is_it))
     }
 
-    /// All worktrees with their HEADs, the main one first (none for a bare repository), half-made ones included.
+    /// All worktrees with their HEADs, the main one first (none where a bare repository has lost its own), half-made ones included.
     ///
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`.
@@ -168,25 +194,29 @@ impl Repository {
                 listed.push(std::mem::take(&mut fields));
             }
         }
+        let main = match self.main_worktree() {
+            Ok(main) => Some(main),
+            Err(e) if matches!(e.code(), Code::BareRepository | Code::RepositoryUnsupported) => None,
+            Err(e) => return Err(e),
+        };
         let mut entries = Vec::new();
         for (position, fields) in listed.into_iter().enumerate() {
             let path = path_of(fields.iter().find_map(|f| f.strip_prefix(b"worktree ")).unwrap_or_default());
             let worktree = if position == 0 {
-                match self.main_worktree() {
-                    Ok(main) => main,
-                    Err(e) if matches!(e.code(), Code::BareRepository | Code::RepositoryUnsupported) => continue,
-                    Err(e) => return Err(e),
-                }
+                // A bare repository is no worktree, and its main one is among the others.
+                main.clone().filter(|main| !main.is_registered())
             } else {
-                match folders.get(&path) {
-                    Some(git_dir) => Worktree::linked(path, git_dir.clone()),
-                    // Unregistered between our two looks.
-                    None => continue,
-                }
+                // One may be unregistered between our two looks.
+                folders.get(&path).map(|git_dir| match &main {
+                    Some(main) if main.git_dir() == git_dir => main.clone(),
+                    Some(_) | None => Worktree::linked(path, git_dir.clone()),
+                })
             };
+            let Some(worktree) = worktree else { continue };
             let present = worktree.verify().is_ok();
             entries.push(WorktreeEntry { head: head_of(&fields), locked: locked(&fields), present, worktree });
         }
+        entries.sort_by_key(|entry| !entry.worktree.is_main());
         Ok(entries)
     }
 

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use crate::domain::event::{By, Event};
 use crate::domain::place::{self, Finding, How, Place, Placing, Recorded};
+use crate::domain::task_branches;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};
@@ -53,14 +54,11 @@ enum Found {
 /// `BUSY`, `IO_FAILED`, `DISK_FULL`; `REPOSITORY_UNSUPPORTED` where a copy has the original's main worktree;
 /// `WORKSPACE_NOT_OURS` where we were called in the copy of a linked worktree; `NOT_THE_OWNER` for root in another's repository.
 pub fn settle(context: &mut Context, purpose: Purpose) -> Result<Vec<String>> {
+    let found = if context.layout().exists() { look(context)? } else { Found::Settled };
     if purpose == Purpose::Write {
         ownership::root_is_the_owner(&context.repo)?;
         context.repo.not_in_a_copied_worktree()?;
     }
-    if !context.layout().exists() {
-        return Ok(Vec::new());
-    }
-    let found = look(context)?;
     match (purpose, found) {
         (_, Found::Settled) | (Purpose::Look, Found::Unknown) => Ok(Vec::new()),
         (Purpose::Look, Found::SamePlace(_)) => Ok(Vec::new()),
@@ -82,7 +80,40 @@ pub fn write_down(layout: &Layout, repo: &Repository) -> Result<()> {
         return Ok(());
     }
     env::fault_point("placement.before-identity");
-    identity::write(layout, &Identity::fresh(here(repo))?)
+    identity::write(layout, &Identity::fresh(here(repo), repo.main_entry())?)
+}
+
+/// Which worktree of a bare repository is the main one, for whoever looks without a [`Context`].
+///
+/// # Errors
+/// `IO_FAILED`; `EVENT_LOG_TOO_NEW`.
+pub fn recall_main(repo: &Repository) -> Result<()> {
+    if let Some(entry) = identity::read(&Layout::new(repo.common_dir()))?.and_then(|identity| identity.main_entry) {
+        repo.choose_main(&entry);
+    }
+    Ok(())
+}
+
+/// Makes the worktree in which we were called the main one, where the bare repository's is gone; says `false` where it is not.
+///
+/// # Errors
+/// As [`Repository::main_worktree`]; `IO_FAILED`, `DISK_FULL`.
+pub fn choose_here(context: &mut Context, cwd: &Path) -> Result<bool> {
+    let gone = match context.repo.main_worktree() {
+        Err(error) if error.code() == Code::BareRepository => error,
+        Err(error) => return Err(error),
+        Ok(_) => return Ok(false),
+    };
+    let repo = Repository::discover(cwd)?;
+    let (Ok(main), Some(identity)) = (repo.main_worktree(), identity::read(context.layout())?) else { return Err(gone) };
+    // The workspace of a task is nobody's own.
+    if context.by() != &By::User || repo.head(&main)?.branch().is_some_and(|branch| task_branches::task_of(branch).is_some()) {
+        return Err(gone);
+    }
+    let chosen = Identity { main_entry: repo.main_entry(), ..identity };
+    identity::write(context.layout(), &chosen.at(here(&repo))?)?;
+    context.repo = repo.into();
+    Ok(true)
 }
 
 fn here(repo: &Repository) -> Place {
@@ -95,9 +126,13 @@ fn look(context: &Context) -> Result<Found> {
     let Some(identity) = identity::read(context.layout())? else {
         return Ok(original_by_workspaces(context)?.map_or(Found::Unknown, |placing| Found::Placed(placing, None)));
     };
+    if let Some(entry) = &identity.main_entry {
+        context.repo.choose_main(entry);
+    }
     let (recorded, inode) = identity.compare(context.repo.common_dir())?;
     let how = match (place::find(recorded, inode), recorded) {
-        (Finding::Ours, Recorded::ThisFolder) => return Ok(Found::Settled),
+        (Finding::Ours, Recorded::ThisFolder) if !main_has_moved(context, &identity) => return Ok(Found::Settled),
+        (Finding::Ours, Recorded::ThisFolder) => How::Moved,
         (Finding::Restored, Recorded::ThisFolder) => return Ok(Found::SamePlace(identity)),
         (Finding::Ours, Recorded::OtherWithTheId | Recorded::WithoutTheId | Recorded::Unknown) => How::Moved,
         (Finding::Restored, Recorded::OtherWithTheId | Recorded::WithoutTheId | Recorded::Unknown) => How::Restored,
@@ -109,6 +144,13 @@ fn look(context: &Context) -> Result<Found> {
     }
     let placing = Placing { how, from: identity.place.clone(), to: here(&context.repo) };
     Ok(Found::Placed(placing, Some(identity)))
+}
+
+/// Whether the main worktree of a bare repository is elsewhere than it was, and this is no copy of it. Of others it moves with the
+/// repository.
+fn main_has_moved(context: &Context, identity: &Identity) -> bool {
+    let now = identity.main_entry.as_ref().and_then(|_| here(&context.repo).worktree);
+    now.is_some() && now != identity.place.worktree && context.repo.not_in_a_copied_worktree().is_ok()
 }
 
 /// Of a repository of an older version, which wrote nothing down: it is a copy where one of its workspaces is another
@@ -154,7 +196,11 @@ fn locked(context: &mut Context) -> Result<Vec<String>> {
             env::fault_point("placement.before-identity");
             let identity = match (placing.how, identity) {
                 (How::Moved | How::Restored, Some(identity)) => identity.at(placing.to)?,
-                (How::Copied, _) | (_, None) => Identity::fresh(placing.to)?,
+                (How::Copied, identity) => {
+                    let chosen = identity.and_then(|identity| identity.main_entry);
+                    Identity::fresh(placing.to, chosen.or_else(|| context.repo.main_entry()))?
+                }
+                (How::Moved | How::Restored, None) => Identity::fresh(placing.to, context.repo.main_entry())?,
             };
             identity::write(context.layout(), &identity)?;
             Ok(said)

@@ -32,6 +32,9 @@ pub struct Identity {
     pub place: Place,
     /// The inode of the common git directory.
     pub inode: u64,
+    /// Of a bare repository git's entry of the worktree that is the main one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub main_entry: Option<String>,
 }
 
 impl Identity {
@@ -39,8 +42,8 @@ impl Identity {
     ///
     /// # Errors
     /// `IO_FAILED`.
-    pub fn fresh(place: Place) -> Result<Self> {
-        Self { v: VERSION, id: env::fresh_id(), place, inode: 0 }.here()
+    pub fn fresh(place: Place, main_entry: Option<String>) -> Result<Self> {
+        Self { v: VERSION, id: env::fresh_id(), place, inode: 0, main_entry }.here()
     }
 
     /// The same identity at another place.
