@@ -66,6 +66,7 @@ mod tests {
             ("git-axiom task --json add", Some("task add")),
             ("git-axiom rollback --nonsense checkpoint", Some("rollback checkpoint")),
             ("git-axiom stop -- kill", Some("stop")),
+            ("git-axiom task -- add", Some("task")),
         ] {
             let arguments: Vec<OsString> = line.split(' ').map(OsString::from).collect();
             assert_eq!(verb_meant(&arguments).as_deref(), verb, "{line}");

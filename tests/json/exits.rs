@@ -1,8 +1,13 @@
 //! The exit statuses of README.
 
+use std::collections::BTreeSet;
+
 use git_axiom::error::Code;
 
-use crate::common::TestEnv;
+use crate::common::{Run, TestEnv};
+
+/// The status of what a signal ended: tests of sessions and of merges see it.
+const INTERRUPTED: i32 = 130;
 
 /// An id that nothing has is an error of usage, whatever it is an id of.
 #[test]
@@ -59,31 +64,46 @@ fn an_unknown_id_ends_with_2() {
     env.ok(&["config", "show", "agents", "--changed"]);
 }
 
-/// README's table, and each status by a verb that ends so.
+/// README's table, and each status of it by a verb that ends so.
 #[test]
 fn an_exit_status_means_what_readme_says() {
     let env = TestEnv::new();
-    env.ok(&["task", "add", "t", "--id", "t", "--body", "echo x > x"]);
+    let mut seen = BTreeSet::from([INTERRUPTED]);
+    let mut ends_with = |run: Run, status: i32| {
+        assert_eq!(run.code, Some(status), "{run}");
+        seen.insert(status);
+        run
+    };
+    ends_with(env.axiom(&["task", "add", "t", "--id", "t", "--body", "echo x > x"]), 0);
+    ends_with(env.axiom(&["task", "show", "nope"]), 2);
     env.ok(&["checkpoint", "create", "c"]);
-    env.axiom(&["merge", "t"]).fails_with(Code::InvalidTransition);
+    ends_with(env.axiom(&["merge", "t"]), 1).fails_with(Code::InvalidTransition);
     env.write("README", "changed\n");
-    let asked = env.axiom(&["--json", "rollback", "checkpoint", "c"]).fails_with(Code::NeedsConfirmation);
-    assert_eq!((asked.code, asked.json()["error"]["code"].as_str()), (Some(3), Some("NEEDS_CONFIRMATION")));
+    let asked = ends_with(env.axiom(&["--json", "rollback", "checkpoint", "c"]), 3).fails_with(Code::NeedsConfirmation);
+    assert_eq!(asked.json()["error"]["code"], "NEEDS_CONFIRMATION");
     let mut agent = env.axiom_command(&env.repo(), ["--json", "undo", "--yes"]);
     agent.env("AXIOM_TOKEN", "x");
-    assert_eq!(env.run(agent, None).code, Some(3));
+    ends_with(env.run(agent, None), 3);
     env.ok(&["run", "--mode", "autopilot", "--until-idle"]);
     env.write("x", "mine\n");
-    assert_eq!(env.axiom(&["--json", "undo", "--yes", &merge_of(&env)]).code, Some(4));
+    ends_with(env.axiom(&["--json", "undo", "--yes", &merge_of(&env)]), 4);
     let lock = env.axiom_dir().join("locks/supervisor");
     let held = std::fs::OpenOptions::new().write(true).open(lock).unwrap();
     rustix::fs::flock(&held, rustix::fs::FlockOperation::LockExclusive).unwrap();
-    assert_eq!(env.axiom(&["--json", "run", "--until-idle"]).fails_with(Code::SupervisorRunning).code, Some(5));
+    ends_with(env.axiom(&["--json", "run", "--until-idle"]), 5).fails_with(Code::SupervisorRunning);
     drop(held);
     let mut killed = env.axiom_command(&env.repo(), ["rollback", "checkpoint", "c", "--yes"]);
     killed.env("AXIOM_TEST_FAULT", "journal.begun:1");
     env.run(killed, None);
-    assert_eq!(env.axiom(&["--json", "checkpoint", "create", "d"]).fails_with(Code::OperationOpen).code, Some(6));
+    ends_with(env.axiom(&["--json", "checkpoint", "create", "d"]), 6).fails_with(Code::OperationOpen);
+    assert_eq!(seen, in_readme());
+}
+
+/// The statuses in README's table.
+fn in_readme() -> BTreeSet<i32> {
+    let readme = include_str!("../../README.md");
+    let section = readme.split("\n## ").find(|section| section.starts_with("Exit status\n")).unwrap();
+    section.lines().filter_map(|line| line.strip_prefix("| ")?.split(' ').next()?.parse().ok()).collect()
 }
 
 fn merge_of(env: &TestEnv) -> String {

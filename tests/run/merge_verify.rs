@@ -164,6 +164,32 @@ fn by_hand_it_is_verified_in_the_foreground() {
     nothing_is_left(&world);
 }
 
+/// Three times a merge is verified that is another one each time; then whoever asks is told, and a session waits for a human.
+#[test]
+fn a_target_that_moves_each_time_is_given_up_after_three_tries() {
+    let world = World::new();
+    done(&world);
+    let (tried, repo) = (world.beside("tried"), world.env.repo());
+    let moves = format!("echo >> '{}'; git -C '{}' commit -q --allow-empty -m moved", tried.display(), repo.display());
+    world.env.git(&["config", "axiom.merge.verify", &moves]);
+    let tries = || std::fs::read_to_string(&tried).unwrap().lines().count();
+    let refused = world.env.axiom(&["merge", "t"]).fails_with(Code::ChangedMeanwhile);
+    assert!(refused.stderr.contains("the target moved each time"), "{refused}");
+    assert_eq!(tries(), 3);
+    nothing_is_left(&world);
+    world.env.ok(&["gate", "approve", "human-review-t"]);
+    let ended = world.autopilot(&[]).code(1);
+    assert!(ended.stdout.contains("merge-t: the target moved each time"), "{}", ended.stdout);
+    assert_eq!(tries(), 6);
+    assert!(!repo.join("t.txt").exists());
+    nothing_is_left(&world);
+    // Once it rests, the same gate leads on.
+    world.env.git(&["config", "axiom.merge.verify", "true"]);
+    world.env.ok(&["gate", "approve", "merge-t"]);
+    world.autopilot(&[]).code(0);
+    assert_eq!(world.env.read("t.txt"), "1\n");
+}
+
 #[test]
 fn by_hand_ctrl_c_ends_it_and_clears_up() {
     let world = World::new();
