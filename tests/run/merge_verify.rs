@@ -5,7 +5,7 @@ use std::path::Path;
 use git_axiom::error::Code;
 use rustix::process::Signal;
 
-use crate::session_support::{World, signal, wait_until};
+use crate::session_support::{Live, World, signal, wait_until};
 
 /// A repository in which merges are verified by `command`.
 fn verified_by(command: &str) -> World {
@@ -197,14 +197,15 @@ fn by_hand_ctrl_c_ends_it_and_clears_up() {
     world.env.git(&["config", "axiom.merge.verify", &waits(&world)]);
     for name in [Signal::INT, Signal::TERM] {
         let _ = std::fs::remove_file(world.beside("verifying"));
-        let live = crate::session_support::Live::start(
-            world.env.axiom_command(&world.env.repo(), ["merge", "t"]),
-            world.env.root(),
-            &format!("merge-{}", name.as_raw()),
-        );
+        let merge = |by: &str| {
+            let command = world.env.axiom_command(&world.env.repo(), ["merge", "t"]);
+            Live::start(command, world.env.root(), &format!("{by}-{}", name.as_raw()))
+        };
+        let live = merge("first");
         world.wait_for_file("verifying");
-        // Somebody else who wants the same hears that.
-        world.env.axiom(&["merge", "t"]).fails_with(Code::Busy);
+        // Somebody else who wants the same hears that, and verifies nothing.
+        let other = merge("other").wait().code(Code::Busy.exit() as i32);
+        assert!(other.stderr.contains("is being verified by another process"), "{}", other.stderr);
         assert!(signal(live.pid(), name));
         live.wait().code(130);
         world.no_process_is_left();

@@ -4,6 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
 use git_axiom::error::Code;
+use rustix::process::{Pid, test_kill_process};
 
 use crate::session_support::World;
 
@@ -89,12 +90,15 @@ fn a_key_that_asks_makes_the_merge_wait_at_a_gate() {
 #[test]
 fn a_signer_that_never_ends_is_ended_and_holds_no_lock_meanwhile() {
     let world = World::new();
-    let began = world.beside("began").display().to_string();
-    signs_with(&world, &[("gpg.program", &signer(&world, &format!("touch '{began}'; setsid sleep 1000 & sleep 1000")))]);
+    let (began, pid) = (world.beside("began"), world.beside("pid"));
+    let script = format!("echo $$ > '{}'; touch '{}'; setsid sleep 1000 & sleep 1000", pid.display(), began.display());
+    signs_with(&world, &[("gpg.program", &signer(&world, &script))]);
     world.task("t", "echo 1 > t.txt", &[]);
     let live = world.start_autopilot(&[]);
     world.wait_for_file("began");
     world.env.ok(&["checkpoint", "create", "meanwhile"]);
+    let signer = Pid::from_raw(std::fs::read_to_string(&pid).unwrap().trim().parse().unwrap()).unwrap();
+    assert!(test_kill_process(signer).is_ok(), "the checkpoint waited until the signer was ended");
     let ended = live.wait().code(1);
     assert!(ended.stdout.contains("the commit could not be signed"), "{}", ended.stdout);
     world.no_process_is_left();
