@@ -10,6 +10,7 @@
 
 mod support;
 
+use git_axiom::domain::case::Status;
 use support::{Scratch, contents};
 
 /// Commits a file with a message, as a person or an agent without git axiom would.
@@ -343,4 +344,19 @@ fn what_a_shallow_clone_may_lack_is_no_unknown_task() {
     assert!(words.contains("HISTORY_MISSING") && words.contains("git fetch --unshallow"), "{words}");
     let words = said(".");
     assert!(words.contains("UNKNOWN_TASK") && words.contains("no commit of main names it"), "{words}");
+}
+
+/// The supervisor died; whoever rolls back ends what is left of the agent's work, in the same transaction.
+#[test]
+fn the_rollback_of_a_task_whose_agent_had_to_be_ended_is_undone() {
+    let scratch = Scratch::new();
+    scratch.open_task("t1");
+    std::fs::write(scratch.workspace("t1").join("work.txt"), "work\n").unwrap();
+    let rolled = scratch.json(&["rollback", "task", "t1", "--yes"]);
+    let undo = rolled["undo"].as_str().unwrap();
+    let words: Vec<&str> = undo.split(' ').skip(2).chain(["--yes"]).collect();
+    assert!(!scratch.workspace("t1").exists());
+    scratch.axiom(&words);
+    assert_eq!(std::fs::read_to_string(scratch.workspace("t1").join("work.txt")).unwrap(), "work\n");
+    assert_eq!(scratch.case("t1").status, Status::Pending, "an undo starts no agent");
 }

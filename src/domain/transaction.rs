@@ -82,8 +82,8 @@ pub struct Transaction {
     pub first_seq: u64,
     /// The number of its last event.
     pub last_seq: u64,
-    /// Whether it put a whole state back, in which nothing is active.
-    restores: bool,
+    /// Whether it carried an operation out. The agents whose work is concerned were stopped before it.
+    operates: bool,
     /// Whether a session began or ended in it.
     bounds_session: bool,
     /// Whether it is retention: nobody asked for it.
@@ -128,7 +128,7 @@ impl Transaction {
             undone_by: None,
             first_seq: envelope.seq,
             last_seq: envelope.seq,
-            restores: false,
+            operates: false,
             bounds_session: false,
             retains: false,
             begins_anew: false,
@@ -190,7 +190,7 @@ impl Transaction {
             By::User | By::Agent(_) | By::Recovery => true,
             By::Supervisor => false,
         };
-        let operation = self.progress != Progress::Done || self.restores || self.moves();
+        let operation = self.progress != Progress::Done || self.operates || self.moves();
         asked || operation || self.bounds_session || !self.checkpoints.is_empty() || self.undoable()
     }
 }
@@ -246,7 +246,7 @@ impl Fold {
             transaction.branch_configs.extend(open.operation.branch_configs.iter().cloned());
             transaction.stash.extend(open.operation.stash.iter().cloned());
             transaction.advances.extend(open.operation.advances.iter().cloned());
-            transaction.restores |= open.operation.restored.is_some();
+            transaction.operates = true;
             transaction.worktrees.extend(open.operation.worktrees.iter().cloned());
             transaction.workspaces.extend(open.operation.workspaces.iter().cloned());
             transaction.gates.extend(open.operation.gates.iter().cloned());
@@ -298,7 +298,7 @@ impl Fold {
             for (id, Touched { before, after }) in self.touched.remove(&place).unwrap_or_default() {
                 match (before, after) {
                     (Some(mut then), Some(now)) => {
-                        if transaction.restores && then.status == Status::Active {
+                        if transaction.operates && then.status == Status::Active {
                             // Taken back, it would be pending: no agent works on it any more.
                             then.status = Status::Pending;
                         }
