@@ -46,7 +46,7 @@ merge can be done at once by 'git axiom merge TASK'.")]
     #[command(after_help = "\
 The task is blocked with the reason, and what the agent did stays on its branch and in its
 workspace. 'git axiom task unblock TASK' makes it pending again. Where no supervisor runs, the
-next 'git axiom run' acts on it.")]
+next 'git axiom run' blocks it; unblocked before, it never is.")]
     Reject {
         /// The gate's id, or its task's
         gate: String,

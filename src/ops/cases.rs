@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 
 use crate::domain::case::{Case, CaseChange, CaseEdit, Kind, Merged, Status};
 use crate::domain::event::{By, Event};
-use crate::domain::ids::{AgentId, CaseId};
+use crate::domain::gate::Decision;
+use crate::domain::ids::{AgentId, CaseId, GateId};
 use crate::domain::plural::count;
 use crate::domain::state::State;
 use crate::domain::text::Text;
@@ -241,25 +242,41 @@ fn changed(id: &CaseId, changes: Vec<CaseChange>) -> Vec<Event> {
     vec![Event::CasesChanged { edits: vec![CaseEdit { id: id.clone(), changes }] }]
 }
 
+/// What becomes of a case.
+struct Restated {
+    status: Status,
+    reason: Option<String>,
+    /// Its gates that are settled by that.
+    closes: Vec<GateId>,
+}
+
+impl Restated {
+    fn to(status: Status, reason: Option<String>) -> Self {
+        Self { status, reason, closes: Vec::new() }
+    }
+}
+
 /// Changes status and reason of cases, all or none, and returns the ids of those that have changed.
-fn restate(
-    context: &mut Context,
-    ids: &[CaseId],
-    decide: impl Fn(&State, &Case) -> Result<(Status, Option<String>)>,
-) -> Result<Vec<CaseId>> {
+fn restate(context: &mut Context, ids: &[CaseId], decide: impl Fn(&State, &Case) -> Result<Restated>) -> Result<Vec<CaseId>> {
     let mut touched = Vec::new();
     context.append_with(|state| {
-        let mut edits = Vec::new();
+        let (mut edits, mut events) = (Vec::new(), Vec::new());
         for id in without_repeats(ids.to_vec()) {
             let old = state.case(&id)?;
-            let (status, reason) = decide(state, old)?;
+            let Restated { status, reason, closes } = decide(state, old)?;
             let changes = CaseChange::between(old, &Case { status, reason, ..old.clone() });
-            if !changes.is_empty() {
+            if !changes.is_empty() || !closes.is_empty() {
                 touched.push(id.clone());
+            }
+            if !changes.is_empty() {
                 edits.push(CaseEdit { id, changes });
             }
+            events.extend(closes.into_iter().map(|id| Event::GateClosed { id, reason: format!("made {status} by hand") }));
         }
-        Ok(if edits.is_empty() { Vec::new() } else { vec![Event::CasesChanged { edits }] })
+        if !edits.is_empty() {
+            events.push(Event::CasesChanged { edits });
+        }
+        Ok(events)
     })?;
     Ok(touched)
 }
@@ -303,21 +320,36 @@ pub fn block(context: &mut Context, ids: &[CaseId], reason: &str) -> Result<Vec<
         return Err(Error::new(Code::TooLarge, format!("the reason is over {MAX_COMMAND} bytes")));
     }
     restate(context, ids, |state, case| match case.status {
-        Status::Pending | Status::Blocked | Status::Failed => Ok((Status::Blocked, Some(reason.to_owned()))),
+        Status::Pending | Status::Blocked | Status::Failed => Ok(Restated::to(Status::Blocked, Some(reason.to_owned()))),
         Status::Active => Err(active(state, case, "blocked")),
         Status::Done | Status::Archived => Err(no_way(case, "blocked")),
     })
 }
 
-/// Makes blocked and failed cases pending again.
+/// Makes blocked and failed cases pending again, and those whose gate was rejected: nobody has to wait for the session that acts
+/// on that. No gate of theirs stays rejected.
 ///
 /// # Errors
-/// `UNKNOWN_TASK`; `INVALID_TRANSITION` for those that are neither; then nothing was changed.
+/// `UNKNOWN_TASK`; `INVALID_TRANSITION` for all others; then nothing was changed.
 pub fn unblock(context: &mut Context, ids: &[CaseId]) -> Result<Vec<CaseId>> {
-    restate(context, ids, |_, case| match case.status {
-        Status::Blocked | Status::Failed => Ok((Status::Pending, None)),
-        Status::Pending | Status::Active | Status::Done | Status::Archived => Err(no_way(case, "unblocked")),
+    restate(context, ids, |state, case| {
+        let closes = rejected_gates(state, &case.id);
+        let pending = Restated { status: Status::Pending, reason: None, closes };
+        match case.status {
+            Status::Blocked | Status::Failed => Ok(pending),
+            Status::Pending | Status::Done if case.merged.is_none() && !pending.closes.is_empty() => Ok(pending),
+            Status::Active if !pending.closes.is_empty() => Err(no_way(case, "unblocked")
+                .hint(format!("its gate was rejected: once a session has blocked it, git axiom task unblock {}", case.id))),
+            Status::Pending | Status::Active | Status::Done | Status::Archived => Err(no_way(case, "unblocked")),
+        }
     })
+}
+
+/// The gates of a case at which a human said no, which nobody has acted on yet.
+fn rejected_gates(state: &State, id: &CaseId) -> Vec<GateId> {
+    let gates = state.restorable.gates.values().filter(|gate| gate.task_id.as_ref() == Some(id));
+    let rejected = gates.filter(|gate| matches!(gate.decision, Some(Decision::Rejected { .. })));
+    rejected.map(|gate| gate.id.clone()).collect()
 }
 
 /// Puts cases out of the way. What comes after them no longer waits for them.
@@ -328,7 +360,7 @@ pub fn archive(context: &mut Context, ids: &[CaseId]) -> Result<Vec<CaseId>> {
     restate(context, ids, |state, case| match case.status {
         Status::Active => Err(active(state, case, "archived")),
         Status::Pending | Status::Done | Status::Blocked | Status::Failed | Status::Archived => {
-            Ok((Status::Archived, case.reason.clone()))
+            Ok(Restated::to(Status::Archived, case.reason.clone()))
         }
     })
 }

@@ -1,5 +1,7 @@
 //! Semi-auto: claims, merges and questions wait for a human.
 
+use git_axiom::error::Code;
+
 use crate::session_support::{World, wait_until};
 
 const SEMI_AUTO: [&str; 3] = ["--mode", "semi-auto", "--until-idle"];
@@ -73,6 +75,34 @@ fn what_was_rejected_before_autopilot_begins_stays_rejected() {
     world.env.ok(&["gate", "reject", "t", "--reason", "no"]);
     let ended = world.autopilot(&[]).code(1);
     assert_eq!(ended.stdout, "t is blocked: no\n");
+    world.all_is_well();
+}
+
+/// Where no session runs nobody has blocked the task yet: it can be unblocked all the same, and then nothing is left of the no.
+#[test]
+fn what_was_rejected_is_unblocked_before_a_session_has_blocked_it() {
+    let world = World::new();
+    world.task("t", "echo 1 > t.txt", &[]);
+    world.start(&SEMI_AUTO).wait().code(1);
+    world.env.axiom(&["task", "unblock", "t"]).fails_with(Code::InvalidTransition);
+    world.env.ok(&["gate", "reject", "t", "--reason", "no"]);
+    assert_eq!(world.env.ok(&["task", "unblock", "t"]), "t: pending");
+    assert_eq!(world.gates().len(), 0);
+    world.start(&SEMI_AUTO).wait().code(1);
+    assert!(world.wait_for_gate("claim-t")["decision"].is_null());
+    world.env.ok(&["gate", "approve", "t"]);
+    world.start(&SEMI_AUTO).wait().code(1);
+    // The same at the gate of its merge: it is asked about anew, and what was rejected is not merged meanwhile.
+    world.env.ok(&["gate", "reject", "merge-t", "--reason", "no"]);
+    assert_eq!(world.env.ok(&["task", "unblock", "t"]), "t: pending");
+    assert_eq!((world.status_of("t").as_str(), world.gates().len()), ("pending", 0));
+    // Blocked by hand and unblocked, it does not stay rejected either.
+    world.start(&SEMI_AUTO).wait().code(1);
+    world.env.ok(&["gate", "reject", "claim-t", "--reason", "no"]);
+    world.env.ok(&["task", "block", "t", "--reason", "later"]);
+    world.env.ok(&["task", "unblock", "t"]);
+    world.autopilot(&[]).code(0);
+    assert_eq!(world.env.read("t.txt"), "1\n");
     world.all_is_well();
 }
 

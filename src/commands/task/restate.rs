@@ -31,7 +31,7 @@ pub struct Block {
 #[command(after_help = "\
 All or none. Agents take them again as soon as a session runs and what they come after is
 merged; what earlier attempts left is on the branch axiom/ID and in the workspace, and the next
-one goes on from there.")]
+one goes on from there. Where a gate was rejected, no session has to have blocked the task yet.")]
 pub struct Unblock {
     /// The cases
     #[arg(required = true, value_name = "ID")]
