@@ -90,3 +90,22 @@ fn recover_takes_up_checkpoints_that_the_state_does_not_know() {
     assert_eq!(env.json(&["recover"])["needed"], false);
     env.ok(&["rollback", "checkpoint", "c3", "--yes"]);
 }
+
+/// Neither asks, so neither needs it: a script that says `-y` to all that changes something is understood all the same.
+#[test]
+fn the_ends_of_an_interrupted_rollback_take_a_yes() {
+    for (end, left) in [("--continue", "a project\n"), ("--abort", "changed\n")] {
+        for yes in ["-y", "--yes"] {
+            let env = TestEnv::new();
+            env.ok(&["checkpoint", "create", "c"]);
+            env.write("README", "changed\n");
+            let mut killed = env.axiom_command(&env.repo(), ["rollback", "checkpoint", "c", "--yes"]);
+            killed.env("AXIOM_TEST_FAULT", "journal.begun:1");
+            env.run(killed, None);
+            env.ok(&["rollback", end, yes]);
+            assert_eq!(env.read("README"), left, "{end} {yes}");
+        }
+    }
+    // By itself it says of nothing that it shall be done.
+    assert_eq!(TestEnv::new().axiom(&["rollback", "-y"]).code, Some(2));
+}

@@ -35,11 +35,14 @@ the way (ignored files) goes to .worktrees/trash, for checkpoints.keepDeletedDay
 Without arguments, at a terminal, it shows the checkpoints and asks.")]
 pub struct Rollback {
     /// Finish an operation that was interrupted
-    #[arg(long = "continue", conflicts_with = "abort")]
+    #[arg(long = "continue", conflicts_with = "abort", group = "ends")]
     go_on: bool,
     /// Put everything back as it was before an operation that was interrupted
-    #[arg(long)]
+    #[arg(long, group = "ends")]
     abort: bool,
+    /// Neither of the two asks: taken, so that scripts may give it to every verb that changes something
+    #[arg(long, short, hide = true, requires = "ends")]
+    yes: bool,
     #[command(subcommand)]
     to: Option<To>,
 }
