@@ -8,7 +8,7 @@ use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
 use crate::cli::{visible, words};
 use crate::domain::gate::{Decision, Gate, GateKind, to_settle_first};
-use crate::domain::gate_line::GateLine;
+use crate::domain::gate_line::{DecisionLine, GateLine};
 use crate::domain::ids::GateId;
 use crate::domain::natural;
 use crate::env;
@@ -25,7 +25,8 @@ and merges that cannot be done wait. A decision is recorded at once. The supervi
 within a second; where none runs, the next 'git axiom run' does.")]
 pub enum GateVerb {
     /// List what waits for a human
-    #[command(after_help = "The last column is the command that lets each go on.")]
+    #[command(after_help = "\
+The last column is the command that lets each go on, or what you have said already.")]
     List,
     /// Let it go on
     #[command(after_help = "\
@@ -126,6 +127,15 @@ fn is_question(context: &Context, name: &str) -> bool {
     context.state().restorable.gates.values().any(|gate| gate.kind == GateKind::Question && named(gate))
 }
 
+/// What a human has said, until it is acted upon.
+fn decided(decision: &Decision) -> String {
+    let DecisionLine { is, text } = DecisionLine::from(decision);
+    match text {
+        Some(text) => format!("({is}: {text})"),
+        None => format!("({is})"),
+    }
+}
+
 fn list(gates: &[&Gate]) -> String {
     if gates.is_empty() {
         return "Nothing waits for you.\n".to_owned();
@@ -134,8 +144,8 @@ fn list(gates: &[&Gate]) -> String {
         vec![vec!["GATE".to_owned(), words::time_heading("SINCE"), "WHAT WAITS".to_owned(), "LET IT GO ON".to_owned()]];
     let zone = env::time_zone();
     for gate in gates {
-        let command = match gate.decision {
-            Some(_) => "(decided)".to_owned(),
+        let command = match &gate.decision {
+            Some(decision) => decided(decision),
             None => gate.kind.command(gate.id.as_str()),
         };
         rows.push(vec![gate.id.to_string(), words::time_in(&zone, gate.opened_at), gate.reason.clone(), command]);

@@ -51,6 +51,16 @@ pub struct DecisionLine {
     pub text: Option<String>,
 }
 
+impl From<&Decision> for DecisionLine {
+    fn from(decision: &Decision) -> Self {
+        match decision {
+            Decision::Approved => Self { is: "approved", text: None },
+            Decision::Rejected { reason } => Self { is: "rejected", text: Some(reason.clone()) },
+            Decision::Answered { text } => Self { is: "answered", text: Some(text.clone()) },
+        }
+    }
+}
+
 impl From<&Gate> for GateLine {
     fn from(gate: &Gate) -> Self {
         let Gate { id, kind, task_id, reason, details, cause, opened_at, decision, held } = gate;
@@ -63,11 +73,7 @@ impl From<&Gate> for GateLine {
             | GateKind::Planning
             | GateKind::Budget => GateDetails { notes: details.clone(), cause: *cause, ..GateDetails::default() },
         };
-        let decision = decision.as_ref().map(|decision| match decision {
-            Decision::Approved => DecisionLine { is: "approved", text: None },
-            Decision::Rejected { reason } => DecisionLine { is: "rejected", text: Some(reason.clone()) },
-            Decision::Answered { text } => DecisionLine { is: "answered", text: Some(text.clone()) },
-        });
+        let decision = decision.as_ref().map(DecisionLine::from);
         let (task_id, reason) = (task_id.clone(), reason.clone());
         Self { id: id.to_string(), kind: *kind, task_id, reason, details, opened_at: *opened_at, decision, held: *held }
     }

@@ -107,6 +107,20 @@ fn what_was_rejected_is_unblocked_before_a_session_has_blocked_it() {
 }
 
 #[test]
+fn the_list_says_what_was_decided() {
+    let world = World::new();
+    for task in ["a", "b", "c"] {
+        world.task(task, "true", &[]);
+    }
+    world.start(&SEMI_AUTO).wait().code(1);
+    world.env.ok(&["gate", "approve", "a"]);
+    world.env.ok(&["gate", "reject", "b", "--reason", "not \u{1b}[31mnow"]);
+    let said = world.env.ok(&["gate", "list"]);
+    let ends: Vec<&str> = said.lines().skip(1).map(|line| line.rsplit("  ").next().unwrap()).collect();
+    assert_eq!(ends, ["(approved)", "(rejected: not \\e[31mnow)", "git axiom gate approve claim-c"], "{said}");
+}
+
+#[test]
 fn a_question_waits_for_its_answer_and_the_next_prompt_holds_it() {
     let world = World::new();
     world.task("t", "", &[]);
