@@ -4,6 +4,7 @@
 
 mod common;
 
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use common::TestEnv;
@@ -16,6 +17,24 @@ fn before_the_first_session() {
     --- exit 0
     "#);
     assert!(!env.axiom_dir().exists(), "looking makes nothing");
+}
+
+/// Where no terminal is, nothing can be drawn over: that is said at once, with what leads on.
+#[test]
+fn watching_needs_a_terminal() {
+    let env = TestEnv::new();
+    let mut command = env.axiom_command(&env.repo(), ["status", "--watch"]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut watch = command.spawn().unwrap();
+    let begun = Instant::now();
+    while watch.try_wait().unwrap().is_none() && begun.elapsed() < Duration::from_secs(10) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let _ = watch.kill();
+    let ended = watch.wait_with_output().unwrap();
+    assert_eq!((ended.status.code(), ended.stdout.len()), (Some(2), 0));
+    let said = String::from_utf8(ended.stderr).unwrap();
+    assert!(said.contains("error[USAGE]: --watch draws on a terminal") && said.contains("--watch --json"), "{said}");
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::cli::screen::{Screen, table};
 use crate::cli::words;
 use crate::domain::project::SessionNow;
 use crate::env;
-use crate::error::{Exit, Result};
+use crate::error::{Code, Error, Exit, Result};
 use crate::ops::rollback_task::Settling;
 use crate::ops::status::{self, AgentView, Status as Report};
 
@@ -24,7 +24,8 @@ const INTERVAL: Duration = Duration::from_millis(500);
 Says whether a supervisor runs, what each agent does, how many tasks are in which status, what
 waits for you, and whether something has to be recovered. Takes no lock and changes nothing.
 
-With --watch and --json, one document is printed for each change, a line each.")]
+--watch needs a terminal to draw on; with --json it needs none, and prints one document for each
+change, a line each.")]
 pub struct Status {
     /// Go on showing it as it changes, until 'q' or Ctrl+C
     #[arg(long)]
@@ -34,8 +35,13 @@ pub struct Status {
 /// Shows what goes on.
 ///
 /// # Errors
-/// What opening says.
+/// What opening says; `USAGE` where it cannot be watched.
 pub fn run(args: &Status, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    if args.watch && !screen.wants_json() && !screen.shows_terminal() {
+        return Err(Error::new(Code::Usage, "--watch draws on a terminal, and standard output is none")
+            .hint("git axiom status    shows it once")
+            .hint("git axiom status --watch --json    prints a document, on one line, for each change"));
+    }
     let mut context = look(global, screen)?;
     if !args.watch {
         let report = status::status(&context, env::now())?;
@@ -47,7 +53,7 @@ pub fn run(args: &Status, global: &Global, screen: &mut Screen) -> Result<Exit> 
     loop {
         let report = status::status(&context, env::now())?;
         let seen = (report.session.metadata.events, report.supervisor.alive);
-        if last != Some(seen) || screen.shows_terminal() {
+        if last != Some(seen) || !screen.wants_json() {
             screen.clear()?;
             screen.answer(&report, || in_words(&report) + watching.way_out())?;
             last = Some(seen);
