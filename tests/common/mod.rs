@@ -133,7 +133,8 @@ impl TestEnv {
             return prepared;
         }
         let program = self.root.join("git-axiom");
-        std::fs::copy(prepared.get_program(), &program).unwrap();
+        // Not by us: what another test starts meanwhile would hold it open for writing, and then nobody can start it.
+        assert!(Command::new("cp").arg(prepared.get_program()).arg(&program).status().unwrap().success());
         let mut command = Command::new(program);
         command.args(prepared.get_args()).current_dir(self.repo()).env_clear().uid(NOBODY).gid(NOBODY);
         command.envs(prepared.get_envs().filter_map(|(name, value)| Some((name, value?))));
