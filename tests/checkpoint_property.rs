@@ -26,7 +26,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use git_axiom::domain::text::Change;
+use git_axiom::domain::base::text::Change;
 use git_axiom::git::{
     Attempt, CaptureExtras, CaptureOptions, Expected, Head, HeadTarget, IndexLock, RefEdit, Repository, Restore, Worktree,
     WorktreeCapture,
@@ -562,7 +562,7 @@ fn one_state(root: &Path, templates: &[(PathBuf, Kind)], seed: u64) {
     assert_eq!(files_of(&path, kind), before.files, "{kind:?}: the capture changed something");
     let commit = repo.commit_capture(&saved, "test", &[]).unwrap();
     let edit = RefEdit {
-        name: git_axiom::domain::names::RefName::new("refs/axiom/test"),
+        name: git_axiom::domain::base::names::RefName::new("refs/axiom/test"),
         expected: Expected::Absent,
         new: Some(commit.commit.clone()),
     };

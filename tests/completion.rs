@@ -95,9 +95,9 @@ fn bash_completes_verbs_options_and_ids() {
 fn agents_and_gates_are_offered_and_understood() {
     let scratch = Scratch::new();
     scratch.open_task("t1");
-    let gate = git_axiom::domain::gate::Gate {
-        id: git_axiom::domain::ids::GateId::new("claim-login").unwrap(),
-        kind: git_axiom::domain::gate::GateKind::Claim,
+    let gate = git_axiom::domain::work::gate::Gate {
+        id: git_axiom::domain::base::ids::GateId::new("claim-login").unwrap(),
+        kind: git_axiom::domain::work::gate::GateKind::Claim,
         task_id: None,
         reason: "it waits".into(),
         details: Vec::new(),
@@ -106,7 +106,7 @@ fn agents_and_gates_are_offered_and_understood() {
         decision: None,
         held: None,
     };
-    scratch.append(vec![git_axiom::domain::event::Event::GateOpened { gate: Box::new(gate) }]);
+    scratch.append(vec![git_axiom::domain::state::event::Event::GateOpened { gate: Box::new(gate) }]);
     assert_eq!(ids_offered(&scratch, "", "git axiom kill e"), ["ed-001"]);
     assert_eq!(ids_offered(&scratch, "", "git axiom output t"), ["t1"]);
     assert_eq!(ids_offered(&scratch, "", "git axiom gate approve c"), ["claim-login"]);

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use git_axiom::domain::ids::{AgentId, CaseId, Token};
-use git_axiom::domain::signal::Signal;
+use git_axiom::domain::base::ids::{AgentId, CaseId, Token};
+use git_axiom::domain::work::signal::Signal;
 use git_axiom::error::Code;
 use git_axiom::process::launch::start_keeper;
 use git_axiom::process::leftovers::end_leftovers;

@@ -13,7 +13,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use git_axiom::domain::line_ends::{Eol, LineEnds, Settings, Text};
+use git_axiom::domain::base::line_ends::{Eol, LineEnds, Settings, Text};
 
 const AUTOCRLF: [Option<&str>; 4] = [None, Some("false"), Some("input"), Some("true")];
 const EOL: [Option<&str>; 4] = [None, Some("lf"), Some("crlf"), Some("native")];

@@ -10,7 +10,7 @@
 
 mod support;
 
-use git_axiom::domain::case::Status;
+use git_axiom::domain::work::case::Status;
 use support::Scratch;
 
 #[test]
@@ -170,17 +170,17 @@ fn a_merge_into_a_branch_that_is_not_checked_out_and_one_that_changes_our_own_co
     assert!(scratch.has(".axiom/config.toml"));
     scratch.done_task("t2");
     scratch.git(&["branch", "-q", "other"]);
-    let session = git_axiom::domain::session::Session {
-        id: git_axiom::domain::ids::SessionId::new("s1").unwrap(),
+    let session = git_axiom::domain::work::session::Session {
+        id: git_axiom::domain::base::ids::SessionId::new("s1").unwrap(),
         started_at: jiff::Timestamp::UNIX_EPOCH,
         pid: 1,
-        target: git_axiom::domain::names::RefName::branch("other"),
+        target: git_axiom::domain::base::names::RefName::branch("other"),
         slots: 1,
         max_iterations: 1,
-        state: git_axiom::domain::session::SessionState::Ended,
+        state: git_axiom::domain::work::session::SessionState::Ended,
         start_checkpoint: None,
     };
-    scratch.append(vec![git_axiom::domain::event::Event::SessionStarted { session }]);
+    scratch.append(vec![git_axiom::domain::state::event::Event::SessionStarted { session }]);
     let head = scratch.head();
     scratch.axiom(&["merge", "t2"]);
     assert_eq!(scratch.head(), head);

@@ -10,7 +10,7 @@
 
 mod support;
 
-use git_axiom::domain::case::Status;
+use git_axiom::domain::work::case::Status;
 use support::{Scratch, contents};
 
 /// Commits a file with a message, as a person or an agent without git axiom would.

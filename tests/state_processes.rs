@@ -10,8 +10,8 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use git_axiom::domain::event::Event;
-use git_axiom::domain::state::State;
+use git_axiom::domain::state::event::Event;
+use git_axiom::domain::state::whole::State;
 use git_axiom::error::Code;
 use git_axiom::store::handle::Store;
 use git_axiom::store::layout::Layout;
@@ -66,7 +66,7 @@ fn play() {
             let text = "x".repeat(900);
             loop {
                 let id = format!("fill-{}", store.state().seq);
-                let case = git_axiom::domain::case::Case { title: text.clone(), ..task(&id) };
+                let case = git_axiom::domain::work::case::Case { title: text.clone(), ..task(&id) };
                 if let Err(error) = store.append(&author(), vec![Event::CasesAdded { cases: vec![case] }]) {
                     assert!(matches!(error.code(), Code::DiskFull | Code::IoFailed), "{error}");
                     break;

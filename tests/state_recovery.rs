@@ -7,7 +7,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use git_axiom::domain::event::Event;
+use git_axiom::domain::state::event::Event;
 use git_axiom::error::Code;
 use git_axiom::ops::log_recovery::{Beginning, begin_anew, look};
 use git_axiom::store::handle::Store;
@@ -52,7 +52,7 @@ fn check_works(layout: &Layout, what: &str, from: &str) {
     store.save_snapshot().unwrap();
     let loaded = Store::load(layout.clone()).unwrap();
     assert_eq!(loaded.state(), store.state(), "{what}");
-    let mut replayed = git_axiom::domain::state::State::default();
+    let mut replayed = git_axiom::domain::state::whole::State::default();
     log::read_after(layout, 0, None, |envelope| replayed.apply(&envelope)).unwrap();
     assert_eq!(&replayed, store.state(), "{what}");
 }

@@ -5,8 +5,8 @@ mod state_support;
 
 use std::collections::BTreeSet;
 
-use git_axiom::domain::event::Event;
-use git_axiom::domain::state::State;
+use git_axiom::domain::state::event::Event;
+use git_axiom::domain::state::whole::State;
 use git_axiom::error::Code;
 use git_axiom::store::handle::Store;
 use git_axiom::store::layout::Layout;

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use git_axiom::domain::event::Event;
+use git_axiom::domain::state::event::Event;
 use git_axiom::store::handle::Store;
 use git_axiom::store::layout::Layout;
 

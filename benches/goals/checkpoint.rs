@@ -4,10 +4,10 @@
 
 use std::fmt::Write;
 
-use git_axiom::domain::checkpoint::{CheckpointRecord, CheckpointType, Trigger};
-use git_axiom::domain::event::Event;
-use git_axiom::domain::ids::CheckpointName;
-use git_axiom::domain::names::Oid;
+use git_axiom::domain::base::ids::CheckpointName;
+use git_axiom::domain::base::names::Oid;
+use git_axiom::domain::checkpoint::document::{CheckpointRecord, CheckpointType, Trigger};
+use git_axiom::domain::state::event::Event;
 use git_axiom::store::layout::Layout;
 
 use super::history::Writer;

@@ -2,14 +2,14 @@
 
 use std::io::Write;
 
-use git_axiom::domain::agent::{IterationReport, Outcome};
-use git_axiom::domain::case::{Case, Kind, Status};
-use git_axiom::domain::event::{By, Envelope, Event};
-use git_axiom::domain::ids::{AgentId, CaseId, Token, TxnId};
-use git_axiom::domain::names::Oid;
-use git_axiom::domain::signal::{Signal, ToolReport};
-use git_axiom::domain::state::State;
-use git_axiom::domain::text::Text;
+use git_axiom::domain::base::ids::{AgentId, CaseId, Token, TxnId};
+use git_axiom::domain::base::names::Oid;
+use git_axiom::domain::base::text::Text;
+use git_axiom::domain::state::event::{By, Envelope, Event};
+use git_axiom::domain::state::whole::State;
+use git_axiom::domain::work::agent::{IterationReport, Outcome};
+use git_axiom::domain::work::case::{Case, Kind, Status};
+use git_axiom::domain::work::signal::{Signal, ToolReport};
 use git_axiom::store::handle::Author;
 use git_axiom::store::layout::Layout;
 use git_axiom::store::log::Position;

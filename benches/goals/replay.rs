@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use git_axiom::domain::event::Event;
+use git_axiom::domain::state::event::Event;
 use git_axiom::store::handle::Store;
 use git_axiom::store::layout::Layout;
 use git_axiom::store::{line, segments};

@@ -1,6 +1,6 @@
 //! `status` with 1,000 tasks of 4 KB bodies and 100,000 events, beside `git rev-parse HEAD`.
 
-use git_axiom::domain::event::Event;
+use git_axiom::domain::state::event::Event;
 use git_axiom::store::handle::Store;
 use git_axiom::store::layout::Layout;
 

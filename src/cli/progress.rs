@@ -7,9 +7,9 @@ use std::time::Duration;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use super::{visible, words};
-use crate::domain::case::Status;
-use crate::domain::gate::{GateKind, to_settle_first};
-use crate::domain::ids::{AgentId, CaseId};
+use crate::domain::base::ids::{AgentId, CaseId};
+use crate::domain::work::case::Status;
+use crate::domain::work::gate::{GateKind, to_settle_first};
 use crate::env;
 use crate::ops::supervise::notice::{Notice, Watcher};
 

@@ -5,11 +5,11 @@ use std::path::Path;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use crate::domain::branch_config::ConfigValue;
-use crate::domain::times;
+use crate::domain::base::times;
+use crate::domain::checkpoint::branch_config::ConfigValue;
 use crate::env;
 
-pub use crate::domain::plural::{count, count_of, verb};
+pub use crate::domain::base::plural::{count, count_of, verb};
 
 /// Date and time to the second, in the user's own time zone, which is said.
 pub fn time(at: Timestamp) -> String {

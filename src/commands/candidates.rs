@@ -8,9 +8,9 @@ use std::time::Duration;
 use clap_complete::CompletionCandidate;
 
 use crate::cli::pages;
-use crate::domain::case::Kind;
-use crate::domain::natural;
-use crate::domain::state::State;
+use crate::domain::base::natural;
+use crate::domain::state::whole::State;
+use crate::domain::work::case::Kind;
 use crate::env;
 use crate::ops::context::Context;
 use crate::ops::history;
@@ -99,7 +99,8 @@ fn cases(state: &State, wanted: impl Fn(Kind) -> bool) -> Vec<Offer> {
 }
 
 fn agents(state: &State) -> Vec<Offer> {
-    let work = |agent: &crate::domain::agent::Agent| agent.work.as_ref().map_or_else(String::new, |work| work.task.to_string());
+    let work =
+        |agent: &crate::domain::work::agent::Agent| agent.work.as_ref().map_or_else(String::new, |work| work.task.to_string());
     state.restorable.agents.values().map(|agent| (agent.id.to_string(), work(agent))).collect()
 }
 

@@ -7,7 +7,7 @@ use clap::{Args, Command, CommandFactory};
 use crate::cli::arguments::{Cli, Global};
 use crate::cli::pages;
 use crate::cli::screen::Screen;
-use crate::domain::nearest;
+use crate::domain::base::nearest;
 use crate::error::{Code, Error, Exit, Result};
 
 /// Fits a terminal of 80 columns and 24 lines.

@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::path::Path;
 
-use crate::domain::ids::CaseId;
+use crate::domain::base::ids::CaseId;
 use crate::error::{Code, Error, Result};
 use crate::files;
 

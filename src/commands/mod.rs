@@ -31,8 +31,8 @@ use std::path::{Path, PathBuf};
 
 use crate::cli::arguments::{Cli, Global, Verb};
 use crate::cli::screen::Screen;
-use crate::domain::adapter::{self, AgentProgram, PromptKind};
-use crate::domain::outcome::Halt;
+use crate::domain::work::adapter::{self, AgentProgram, PromptKind};
+use crate::domain::work::outcome::Halt;
 use crate::env;
 use crate::error::{Error, Exit, Result};
 use crate::git::Repository;

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::open_configured;
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
-use crate::domain::session::Mode;
+use crate::domain::work::session::Mode;
 use crate::error::{Exit, Result};
 use crate::ops::context::called_by_human;
 use crate::ops::interventions;

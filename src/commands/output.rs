@@ -9,7 +9,7 @@ use super::look;
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::cli::visible;
-use crate::domain::ids::CaseId;
+use crate::domain::base::ids::CaseId;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::Context;
 use crate::ops::output;

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::open;
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
-use crate::domain::session::{Request, SessionState};
+use crate::domain::work::session::{Request, SessionState};
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::interventions;
 

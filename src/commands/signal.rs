@@ -6,8 +6,8 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use crate::cli::screen::Screen;
-use crate::domain::ids::Token;
-use crate::domain::signal::{FileReport, Signal, ToolReport};
+use crate::domain::base::ids::Token;
+use crate::domain::work::signal::{FileReport, Signal, ToolReport};
 use crate::env;
 use crate::error::{Code, Error, Exit, Result};
 use crate::process::spool;

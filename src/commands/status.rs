@@ -9,7 +9,7 @@ use crate::cli::arguments::Global;
 use crate::cli::prompt::watch::{Waited, Watching};
 use crate::cli::screen::{Screen, table};
 use crate::cli::words;
-use crate::domain::project::SessionNow;
+use crate::domain::work::project::SessionNow;
 use crate::env;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::rollback_task::Settling;

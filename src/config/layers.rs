@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::file::{self, Place};
 use super::keys::{ADAPTER_KEYS, KEYS, Key, LATER};
 use super::schema::Config;
-use crate::domain::nearest;
+use crate::domain::base::nearest;
 use crate::error::{Code, Error, Result};
 
 /// Where a value is from.

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::domain::names::RepoPath;
+use crate::domain::base::names::RepoPath;
 use crate::env;
 use crate::error::{Error, Result};
 use crate::files;

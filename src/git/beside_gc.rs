@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use crate::domain::names::Oid;
+use crate::domain::base::names::Oid;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
@@ -231,7 +231,7 @@ mod tests {
 
     use super::super::scratch::Scratch;
     use super::*;
-    use crate::domain::names::RefName;
+    use crate::domain::base::names::RefName;
 
     #[test]
     fn a_gc_is_alive_by_its_process_here_and_by_its_age_elsewhere() {

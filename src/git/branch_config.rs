@@ -8,10 +8,10 @@ use std::os::unix::ffi::OsStrExt;
 use gix::bstr::ByteSlice;
 use gix::config::File;
 
-use crate::domain::branch_config::{BranchConfigChange, BranchConfigs, ConfigValue};
-use crate::domain::local_refs::is_held;
-use crate::domain::names::{RefName, spelled};
-use crate::domain::operation::Way;
+use crate::domain::base::names::{RefName, spelled};
+use crate::domain::checkpoint::branch_config::{BranchConfigChange, BranchConfigs, ConfigValue};
+use crate::domain::checkpoint::local_refs::is_held;
+use crate::domain::operation::journaled::Way;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;

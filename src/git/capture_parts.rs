@@ -1,6 +1,6 @@
 //! What the commits of a capture say.
 
-use crate::domain::names::Oid;
+use crate::domain::base::names::Oid;
 use crate::error::{Code, Error, Result};
 
 use super::repository::Repository;

@@ -4,7 +4,7 @@
 use std::os::unix::fs::{PermissionsExt, symlink};
 
 use super::scratch::{Scratch, git_at, try_git_at};
-use crate::domain::names::{Oid, RepoPath};
+use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::Code;
 
 use super::{CaptureExtras, CaptureOptions, WorktreeCapture};

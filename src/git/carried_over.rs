@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::names::{Oid, RepoPath};
+use crate::domain::base::names::{Oid, RepoPath};
 
 use super::capture_extras::{CaptureExtras, OperationFile};
 use super::history::TreeChange;

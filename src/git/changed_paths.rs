@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::path::Path;
 
-use crate::domain::names::RepoPath;
+use crate::domain::base::names::RepoPath;
 use crate::error::{Code, Error, Result};
 
 use super::index_file::nul_list;

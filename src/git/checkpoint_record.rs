@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::names::Oid;
+use crate::domain::base::names::Oid;
 use crate::error::{Code, Error, Result};
 
 use super::limits;

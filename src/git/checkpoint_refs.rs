@@ -4,9 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::checkpoint::CAPTURE_REFS as CAPTURES;
-use crate::domain::ids::CheckpointName;
-use crate::domain::names::{Oid, RefName};
+use crate::domain::base::ids::CheckpointName;
+use crate::domain::base::names::{Oid, RefName};
+use crate::domain::checkpoint::document::CAPTURE_REFS as CAPTURES;
 use crate::env;
 use crate::error::{Code, Error, Result};
 

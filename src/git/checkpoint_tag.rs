@@ -1,8 +1,8 @@
 //! The annotated tag of a checkpoint: on an empty commit on top of the one that was checked out, the same for the same values.
 
-use crate::domain::checkpoint::CAPTURE_REFS as CAPTURES;
-use crate::domain::ids::CheckpointName;
-use crate::domain::names::{Oid, RefName};
+use crate::domain::base::ids::CheckpointName;
+use crate::domain::base::names::{Oid, RefName};
+use crate::domain::checkpoint::document::CAPTURE_REFS as CAPTURES;
 use crate::error::{Code, Error, Result};
 
 use super::checkpoint_refs::TagData;

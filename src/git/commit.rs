@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::domain::names::{Oid, RefName, RepoPath};
+use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::env;
 use crate::error::{Code, Error, Result};
 

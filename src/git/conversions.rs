@@ -1,11 +1,11 @@
 //! Which conversions git is asked to do to files: line ends, keywords, filters, encodings. git itself reads the attributes;
-//! what line ends come to is [`crate::domain::line_ends`].
+//! what line ends come to is [`crate::domain::base::line_ends`].
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::domain::line_ends::{AutoCrlf, Eol, LineEnds, Settings, Text};
-use crate::domain::names::RepoPath;
+use crate::domain::base::line_ends::{AutoCrlf, Eol, LineEnds, Settings, Text};
+use crate::domain::base::names::RepoPath;
 use crate::error::{Code, Error, Result};
 use crate::files;
 

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use walkdir::WalkDir;
 
-pub use crate::domain::checkpoint::{Coverage, PathSample};
-use crate::domain::names::RepoPath;
+use crate::domain::base::names::RepoPath;
+pub use crate::domain::checkpoint::document::{Coverage, PathSample};
 use crate::error::{Code, Error, Result};
 
 use super::modes::Usual;

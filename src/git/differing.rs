@@ -4,12 +4,12 @@
 //! No bytes held means that the file is what a checkout writes. Where a capture could not decide that, it names the file
 //! ([`Coverage::decides_bytes_of`]), and whoever plans leaves the file's bytes alone: [`bytes_by`] says of the others what is held.
 //!
-//! [`Coverage::decides_bytes_of`]: crate::domain::checkpoint::Coverage::decides_bytes_of
+//! [`Coverage::decides_bytes_of`]: crate::domain::checkpoint::document::Coverage::decides_bytes_of
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::domain::names::{Oid, RepoPath};
+use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::Result;
 
 use super::capture_extras::CaptureExtras;

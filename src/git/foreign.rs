@@ -4,7 +4,7 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::domain::names::{Oid, RepoPath};
+use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::Result;
 
 use super::aside::something_stays;

@@ -163,7 +163,7 @@ mod tests {
     use super::super::objects::gix_id;
     use super::super::scratch::Scratch;
     use super::*;
-    use crate::domain::names::Oid;
+    use crate::domain::base::names::Oid;
 
     fn age(file: &Path) -> Duration {
         file.metadata().unwrap().modified().unwrap().elapsed().unwrap_or_default()

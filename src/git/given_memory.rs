@@ -7,7 +7,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-use crate::domain::names::Oid;
+use crate::domain::base::names::Oid;
 use crate::error::{Code, Error, Result};
 use crate::files;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::names::Oid;
+use crate::domain::base::names::Oid;
 use crate::error::Result;
 
 use super::history::TreeChange;
@@ -73,7 +73,7 @@ mod tests {
     use super::super::history::FileId;
     use super::super::scratch::Scratch;
     use super::*;
-    use crate::domain::names::RepoPath;
+    use crate::domain::base::names::RepoPath;
 
     #[test]
     fn what_differs_between_two_trees_makes_the_one_of_the_other() {

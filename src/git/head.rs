@@ -1,6 +1,6 @@
 //! HEAD of a worktree.
 
-use crate::domain::names::{Oid, RefName};
+use crate::domain::base::names::{Oid, RefName};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;

@@ -1,7 +1,7 @@
 //! The packed refs in a checkpoint: remembered, or written.
 
-use crate::domain::local_refs::is_held;
-use crate::domain::names::Oid;
+use crate::domain::base::names::Oid;
+use crate::domain::checkpoint::local_refs::is_held;
 use crate::env;
 use crate::error::{Code, Error, Result};
 

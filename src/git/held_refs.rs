@@ -7,8 +7,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::local_refs::{BUCKET, STASH, buckets, to_lines};
-use crate::domain::names::{Oid, RefName};
+use crate::domain::base::names::{Oid, RefName};
+use crate::domain::checkpoint::local_refs::{BUCKET, STASH, buckets, to_lines};
 use crate::error::Result;
 
 use super::branch_config::to_text;

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::branch_config::BranchConfigs;
-use crate::domain::local_refs::{LocalRefs, STASH, StashEntry, of_lines};
-use crate::domain::names::{Oid, RefName};
+use crate::domain::base::names::{Oid, RefName};
+use crate::domain::checkpoint::branch_config::BranchConfigs;
+use crate::domain::checkpoint::local_refs::{LocalRefs, STASH, StashEntry, of_lines};
 use crate::error::{Code, Error, Result};
 
 use super::branch_config::of_text;

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-use crate::domain::listed::FileChange;
-use crate::domain::names::{Oid, RefName, RepoPath};
+use crate::domain::base::listed::FileChange;
+use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::error::{Code, Error, Result};
 
 use super::objects::{GITLINK, gix_id};

@@ -9,9 +9,9 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use gix::ObjectId;
 use gix::objs::{Find, Kind};
 
-use crate::domain::commit_marks;
-use crate::domain::names::Oid;
-use crate::domain::task_rollback::Logged;
+use crate::domain::base::names::Oid;
+use crate::domain::operation::task_rollback::Logged;
+use crate::domain::work::commit_marks;
 
 use super::objects::gix_id;
 use super::repository::Repository;

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::domain::names::RepoPath;
+use crate::domain::base::names::RepoPath;
 use crate::error::{Code, Error, Result};
 use crate::files;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::names::{Oid, RepoPath};
+use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::Result;
 use crate::files;
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::domain::names::{RefName, spelled};
+use crate::domain::base::names::{RefName, spelled};
 use crate::error::Result;
 use crate::files;
 

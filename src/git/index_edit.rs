@@ -16,7 +16,7 @@ use super::place::Stamp;
 use super::repository::{HashKind, Repository};
 use super::restore::Placed;
 use super::worktree_list::Worktree;
-use crate::domain::names::{Oid, RepoPath};
+use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Error, Result};
 use crate::files;
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::domain::names::{Oid, RepoPath};
+use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::Result;
 
 use super::history::{FileId, TreeChange, parse_raw};

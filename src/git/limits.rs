@@ -33,7 +33,7 @@ mod tests {
     use super::super::scratch::Scratch;
     use super::super::{CaptureOptions, Repository};
     use super::*;
-    use crate::domain::ids::CheckpointName;
+    use crate::domain::base::ids::CheckpointName;
 
     /// One byte too many. The memory is never touched.
     fn over(limit: u64) -> Vec<u8> {

@@ -7,8 +7,8 @@ use std::path::Path;
 
 use gix::bstr::ByteSlice;
 
-use crate::domain::local_refs::{LEFT_OUT, LocalRefs, STASH, StashEntry, is_held};
-use crate::domain::names::{Oid, RefName, spelled};
+use crate::domain::base::names::{Oid, RefName, spelled};
+use crate::domain::checkpoint::local_refs::{LEFT_OUT, LocalRefs, STASH, StashEntry, is_held};
 use crate::error::{Error, Result};
 use crate::files;
 

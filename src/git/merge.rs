@@ -1,6 +1,6 @@
 //! Merges, computed in memory by git itself.
 
-use crate::domain::names::{Oid, RepoPath};
+use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 
 use super::objects::NewCommit;

@@ -2,7 +2,7 @@
 //!
 //! Nothing is fetched: what a promisor remote of a partial clone owes is not missing, but not here either.
 
-use crate::domain::names::Oid;
+use crate::domain::base::names::Oid;
 use crate::error::Result;
 
 use super::objects::gix_id;

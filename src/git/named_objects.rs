@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::names::Oid;
+use crate::domain::base::names::Oid;
 use crate::error::Result;
 
 use super::capture_extras::OperationFile;
@@ -66,7 +66,7 @@ impl Repository {
 mod tests {
     use super::super::scratch::Scratch;
     use super::*;
-    use crate::domain::names::RepoPath;
+    use crate::domain::base::names::RepoPath;
 
     #[test]
     fn commits_and_trees_are_found_in_any_text_and_a_chain_is_kept_by_its_end() {

@@ -10,7 +10,7 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use crate::domain::names::{Oid, RefName};
+use crate::domain::base::names::{Oid, RefName};
 use crate::error::{Code, Error, Result};
 
 use super::objects::{NewCommit, TREE, TreeEntry};

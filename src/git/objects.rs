@@ -3,7 +3,7 @@
 //! What is written here is on disk, and has its name where git looks, only after [`Repository::sync_objects`]; changing a ref
 //! does that by itself, and so does every call of git that writes.
 
-use crate::domain::names::{Oid, RepoPath};
+use crate::domain::base::names::{Oid, RepoPath};
 use crate::env;
 use crate::error::{Code, Error, Result};
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::domain::names::RepoPath;
+use crate::domain::base::names::RepoPath;
 use crate::error::{Code, Error, Result, some_of};
 use crate::files::{self, Standing};
 

@@ -1,6 +1,6 @@
 //! Names that git may refuse, as they might be its own folder to some file system: whoever meets one asks git.
 
-use crate::domain::names::RepoPath;
+use crate::domain::base::names::RepoPath;
 
 /// Names that begin like git's own folder and are harmless.
 const HARMLESS: [&[u8]; 6] = [b".gitignore", b".gitattributes", b".gitkeep", b".github", b".gitlab", b".gitlab-ci.yml"];

@@ -1,7 +1,7 @@
 //! Refs that say which operation is in progress. In the files format they are files in the worktree's git directory like all
 //! that says so; the reftable has them elsewhere. A capture tells of both in the same words: path and content of the file.
 
-use crate::domain::names::{Oid, RefName, RepoPath};
+use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::env;
 use crate::error::{Error, Result};
 use crate::files;

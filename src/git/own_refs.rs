@@ -7,7 +7,7 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::domain::names::RefName;
+use crate::domain::base::names::RefName;
 use crate::env;
 use crate::error::Result;
 use crate::files::{self, FileLock, LockAttempt};
@@ -307,7 +307,7 @@ fn in_the_way(name: &str, packed: &Packed) -> std::result::Result<bool, Unclear>
 mod tests {
     use super::super::scratch::Scratch;
     use super::*;
-    use crate::domain::names::Oid;
+    use crate::domain::base::names::Oid;
 
     fn edit(name: &str, expected: Expected, new: &Oid) -> RefEdit {
         RefEdit { name: RefName::new(name), expected, new: Some(new.clone()) }

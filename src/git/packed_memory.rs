@@ -4,7 +4,7 @@
 //! It is believed while the file of the packed refs is the same, the same refs hide some of them, and the capture that holds
 //! the objects is still where it was: then all of them are there.
 
-use crate::domain::names::{Oid, RefName};
+use crate::domain::base::names::{Oid, RefName};
 use crate::error::Result;
 use crate::files;
 

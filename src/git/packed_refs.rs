@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::domain::names::{Oid, RefName};
+use crate::domain::base::names::{Oid, RefName};
 use crate::env;
 use crate::error::Result;
 use crate::files;

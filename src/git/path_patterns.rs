@@ -8,7 +8,7 @@ use gix::glob::pattern::{Case, Mode};
 use gix::glob::{Pattern, wildmatch};
 use walkdir::WalkDir;
 
-use crate::domain::names::RepoPath;
+use crate::domain::base::names::RepoPath;
 
 /// Patterns, in their order.
 #[derive(Debug, Clone, Default)]

@@ -10,8 +10,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::line_ends::LineEnds;
-use crate::domain::names::{Oid, RepoPath};
+use crate::domain::base::line_ends::LineEnds;
+use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 use crate::files;
 

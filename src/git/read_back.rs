@@ -1,7 +1,7 @@
 //! Whether objects read back as what their names say. git's own walk only asks whether files are there, and a file of which a
 //! power loss left nothing but the name is.
 
-use crate::domain::names::Oid;
+use crate::domain::base::names::Oid;
 use crate::error::Result;
 
 use super::repository::Repository;

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use gix::bstr::ByteSlice;
 
-use crate::domain::names::{Oid, RefName, spelled};
-use crate::domain::operation::RefChange;
-use crate::domain::text::Change;
+use crate::domain::base::names::{Oid, RefName, spelled};
+use crate::domain::base::text::Change;
+use crate::domain::operation::journaled::RefChange;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;

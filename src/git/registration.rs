@@ -5,7 +5,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::domain::names::{Oid, RefName};
+use crate::domain::base::names::{Oid, RefName};
 use crate::error::Result;
 use crate::files;
 

@@ -4,7 +4,7 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use crate::domain::names::{Oid, RefName, spelled};
+use crate::domain::base::names::{Oid, RefName, spelled};
 use crate::env;
 use crate::error::{Error, Result};
 use crate::files;

@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::domain::names::{Oid, RepoPath};
-use crate::domain::text::Change;
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::domain::base::text::Change;
 use crate::env;
 use crate::error::{Code, Error, Result, some_of};
 use crate::files;

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::domain::names::RepoPath;
+use crate::domain::base::names::RepoPath;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;

@@ -8,7 +8,7 @@ use std::fs::Metadata;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::domain::names::RepoPath;
+use crate::domain::base::names::RepoPath;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, Attributes};

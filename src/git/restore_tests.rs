@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 
-use crate::domain::names::{Oid, RepoPath};
+use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::Code;
 
 use super::scratch::{Scratch, git_at};
@@ -314,7 +314,7 @@ fn permissions_that_cannot_be_kept_stop_a_restore_before_anything_moves_and_neve
     let then = serde_json::json!({"modes": [{"path": "a.txt", "mode": 0o644, "attributes": attributes}]});
     let (now, then): (_, CaptureExtras) = (CaptureExtras::default(), serde_json::from_value(then).unwrap());
     let (repo, worktree, trash) = (scratch.repo(), scratch.main(), scratch.path().parent().unwrap().join("trash"));
-    let beside = Some(crate::domain::text::Change::new(&now, &then));
+    let beside = Some(crate::domain::base::text::Change::new(&now, &then));
     let restore = Restore { worktree: &worktree, from: &from, to: &to, trash: &trash, attempt: Attempt::First, beside };
     let error = repo.restore_files(&restore).unwrap_err();
     assert_eq!((error.code(), scratch.read("a.txt").as_str()), (Code::PermissionsLost, "a\n"), "{error}");

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::commit_marks;
-use crate::domain::names::{Oid, RepoPath};
-use crate::domain::task_rollback::{self, Heights, Logged, Wanted};
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::domain::operation::task_rollback::{self, Heights, Logged, Wanted};
+use crate::domain::work::commit_marks;
 use crate::error::{Code, Error, Result};
 use crate::files;
 

@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::sync::PoisonError;
 
-use crate::domain::names::Oid;
+use crate::domain::base::names::Oid;
 use crate::error::{Code, Error, Result};
 
 use super::objects::ObjectKind;

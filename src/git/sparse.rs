@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::names::{Oid, RepoPath};
+use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::Result;
 
 use super::capture_extras::CaptureExtras;

@@ -405,7 +405,7 @@ mod tests {
     use super::super::objects::gix_id;
     use super::super::scratch::Scratch;
     use super::*;
-    use crate::domain::names::Oid;
+    use crate::domain::base::names::Oid;
 
     fn is_named(scratch: &Scratch, oid: &Oid) -> bool {
         loose_file(&scratch.path().join(".git/objects"), &gix_id(oid).unwrap()).is_file()

@@ -1,7 +1,7 @@
 //! What a capture takes over from the user's index without ever having seen it: staged contents, of which the index says only
 //! their ids. A power loss leaves empty objects under such ids.
 
-use crate::domain::names::{Oid, RepoPath};
+use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result, some_of};
 
 use super::capture::WorktreeCapture;

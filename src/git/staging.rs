@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::domain::line_ends::Settings;
-use crate::domain::names::{Oid, RepoPath};
+use crate::domain::base::line_ends::Settings;
+use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 use crate::files;
 

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use crate::domain::local_refs::{STASH, StashEntry};
-use crate::domain::names::{Oid, RefName};
+use crate::domain::base::names::{Oid, RefName};
+use crate::domain::checkpoint::local_refs::{STASH, StashEntry};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;

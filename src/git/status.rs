@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use crate::domain::names::RepoPath;
+use crate::domain::base::names::RepoPath;
 use crate::error::{Code, Error, Result};
 
 use super::repository::Repository;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::names::{Oid, RefName};
+use crate::domain::base::names::{Oid, RefName};
 use crate::error::{Code, Error, Result};
 
 use super::objects::{NewCommit, TREE, TreeEntry};

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use gix::objs::Kind;
 
-use crate::domain::local_refs::{BUCKET, buckets};
-use crate::domain::names::Oid;
+use crate::domain::base::names::Oid;
+use crate::domain::checkpoint::local_refs::{BUCKET, buckets};
 use crate::error::{Code, Error, Result};
 
 use super::objects::{NewCommit, ObjectKind, Signature, TREE, TreeEntry, gix_id};

@@ -3,7 +3,7 @@
 use gix::diff::tree::recorder::Change;
 use gix::objs::tree::EntryMode;
 
-use crate::domain::names::{Oid, RepoPath};
+use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 
 use super::history::{FileId, TreeChange};

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::names::{Oid, RefName, RepoPath};
+use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;

@@ -5,13 +5,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::case::{Case, CaseChange, CaseEdit, Kind, Merged, Status};
-use crate::domain::event::{By, Event};
-use crate::domain::gate::Decision;
-use crate::domain::ids::{AgentId, CaseId, GateId};
-use crate::domain::plural::count;
-use crate::domain::state::State;
-use crate::domain::text::Text;
+use crate::domain::base::ids::{AgentId, CaseId, GateId};
+use crate::domain::base::plural::count;
+use crate::domain::base::text::Text;
+use crate::domain::state::event::{By, Event};
+use crate::domain::state::whole::State;
+use crate::domain::work::case::{Case, CaseChange, CaseEdit, Kind, Merged, Status};
+use crate::domain::work::gate::Decision;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::Context;

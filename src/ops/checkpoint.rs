@@ -18,12 +18,12 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 
-use crate::domain::checkpoint::{
+use crate::domain::base::ids::{CaseId, CheckpointName};
+use crate::domain::base::names::{Oid, RefName};
+use crate::domain::checkpoint::document::{
     AgentState, CAPTURE_REFS, CheckpointDocument, CheckpointRecord, CheckpointType, Tagger, Trigger,
 };
-use crate::domain::event::Event;
-use crate::domain::ids::{CaseId, CheckpointName};
-use crate::domain::names::{Oid, RefName};
+use crate::domain::state::event::Event;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::{CaptureOptions, Expected, HeldRefs, RefEdit, Repository, Signature, TagData, limits};

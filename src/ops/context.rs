@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::config::Config;
-use crate::domain::event::{By, Envelope, Event};
-use crate::domain::ids::{AgentId, TxnId};
-use crate::domain::state::{OpenOperation, State};
+use crate::domain::base::ids::{AgentId, TxnId};
+use crate::domain::state::event::{By, Envelope, Event};
+use crate::domain::state::whole::{OpenOperation, State};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};

@@ -5,7 +5,7 @@ use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::domain::ids::SessionId;
+use crate::domain::base::ids::SessionId;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;

@@ -1,9 +1,9 @@
 //! Looking back: the log's events, the transactions they make, and the history of one case. Reads without a lock.
 
-use crate::domain::audit::{Audit, AuditEntry};
-use crate::domain::event::Envelope;
-use crate::domain::ids::CaseId;
-use crate::domain::transaction::{Fold, Transaction};
+use crate::domain::base::ids::CaseId;
+use crate::domain::operation::transaction::{Fold, Transaction};
+use crate::domain::state::audit::{Audit, AuditEntry};
+use crate::domain::state::event::Envelope;
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::store::layout::Layout;

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use crate::domain::case::{Case, Kind, Merged, Status};
-use crate::domain::event::Event;
-use crate::domain::graph;
-use crate::domain::ids::CaseId;
-use crate::domain::state::State;
+use crate::domain::base::ids::CaseId;
+use crate::domain::state::event::Event;
+use crate::domain::state::whole::State;
+use crate::domain::work::case::{Case, Kind, Merged, Status};
+use crate::domain::work::graph;
 use crate::error::{Code, Error, Result};
 use crate::git::Head;
 use crate::ops::cases::{self, NewCase};
@@ -217,7 +217,7 @@ fn check_ids(state: &State, all: &[Numbered]) -> Result<()> {
 }
 
 /// Gives the cases without an id the next free ones, and makes all of them.
-fn name_all(state: &State, all: Vec<Numbered>, bodies: Vec<Option<crate::domain::text::Text>>) -> Result<Vec<Case>> {
+fn name_all(state: &State, all: Vec<Numbered>, bodies: Vec<Option<crate::domain::base::text::Text>>) -> Result<Vec<Case>> {
     let given: BTreeSet<String> = all.iter().filter_map(|n| n.case.id.as_ref().map(CaseId::folded)).collect();
     let mut fresh: BTreeMap<&str, std::vec::IntoIter<CaseId>> = BTreeMap::new();
     for kind in Kind::ALL {

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::domain::names::{RefName, RepoPath};
+use crate::domain::base::names::{RefName, RepoPath};
 use crate::error::Result;
 use crate::git::{CaptureExtras, InProgress, Worktree};
 use crate::ops::context::Context;

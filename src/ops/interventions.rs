@@ -3,16 +3,16 @@
 
 use std::time::{Duration, Instant};
 
-use crate::domain::case::Status;
-use crate::domain::checkpoint::Trigger;
-use crate::domain::event::Event;
-use crate::domain::gate::{Afterwards, Decision, Gate, GateKind};
-use crate::domain::ids::{AgentId, CaseId, GateId, RequestId};
-use crate::domain::nearest;
-use crate::domain::outcome::Halt;
-use crate::domain::session::{Mode, Request};
-use crate::domain::state::State;
-use crate::domain::text::Change;
+use crate::domain::base::ids::{AgentId, CaseId, GateId, RequestId};
+use crate::domain::base::nearest;
+use crate::domain::base::text::Change;
+use crate::domain::checkpoint::document::Trigger;
+use crate::domain::state::event::Event;
+use crate::domain::state::whole::State;
+use crate::domain::work::case::Status;
+use crate::domain::work::gate::{Afterwards, Decision, Gate, GateKind};
+use crate::domain::work::outcome::Halt;
+use crate::domain::work::session::{Mode, Request};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::ops::checkpoint::{self, Wanted};
@@ -213,7 +213,7 @@ fn find_gate(context: &Context, name: &str) -> Result<GateId> {
     if let Some((id, _)) = gates.iter().find(|(id, _)| id.as_str() == name) {
         return Ok(id.clone());
     }
-    let fits = |gate: &&crate::domain::gate::Gate| {
+    let fits = |gate: &&crate::domain::work::gate::Gate| {
         gate.id.as_str().starts_with(name) || gate.task_id.as_ref().is_some_and(|task| task.as_str() == name)
     };
     let found: Vec<_> = gates.values().filter(fits).collect();

@@ -11,12 +11,12 @@ mod keep;
 mod mounts;
 mod steps;
 
-use crate::domain::case::{CaseChange, CaseEdit, Status};
-use crate::domain::event::{Event, OperationEnd};
-use crate::domain::gate::{Gate, GateKind};
-use crate::domain::ids::{CaseId, TxnId};
-use crate::domain::operation::{AsideChange, Operation, Settled};
-use crate::domain::state::{OpenOperation, Restorable, State};
+use crate::domain::base::ids::{CaseId, TxnId};
+use crate::domain::operation::journaled::{AsideChange, Operation, Settled};
+use crate::domain::state::event::{Event, OperationEnd};
+use crate::domain::state::whole::{OpenOperation, Restorable, State};
+use crate::domain::work::case::{CaseChange, CaseEdit, Status};
+use crate::domain::work::gate::{Gate, GateKind};
 use crate::env;
 use crate::error::{Code, Error, Result, some_of};
 use crate::git::Attempt;

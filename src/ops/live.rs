@@ -5,9 +5,9 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use crate::domain::ids::CaseId;
-use crate::domain::names::RefName;
-use crate::domain::retention;
+use crate::domain::base::ids::CaseId;
+use crate::domain::base::names::RefName;
+use crate::domain::checkpoint::retention;
 use crate::env;
 use crate::error::Result;
 use crate::git::{Expected, RefEdit};

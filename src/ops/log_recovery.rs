@@ -5,10 +5,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::domain::checkpoint::CheckpointDocument;
-use crate::domain::ids::TxnId;
-use crate::domain::names::Oid;
-use crate::domain::state::State;
+use crate::domain::base::ids::TxnId;
+use crate::domain::base::names::Oid;
+use crate::domain::checkpoint::document::CheckpointDocument;
+use crate::domain::state::whole::State;
 use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};
 use crate::git::Repository;

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::domain::agent::Workspace;
-use crate::domain::case::Status;
-use crate::domain::ids::CaseId;
+use crate::domain::base::ids::CaseId;
+use crate::domain::work::agent::Workspace;
+use crate::domain::work::case::Status;
 use crate::error::Result;
 use crate::ops::context::Context;
 use crate::ops::repair::Repaired;
@@ -88,7 +88,7 @@ fn content(context: &Context, task: &CaseId, workspace: &Workspace, report: &mut
 /// Whether no agent has ever worked on the task.
 fn is_unused(context: &Context, task: &CaseId) -> bool {
     let state = context.state();
-    let worked = |record: &crate::domain::state::CaseRecord| {
+    let worked = |record: &crate::domain::state::whole::CaseRecord| {
         record.iterations > 0 || record.retry_count > 0 || record.interrupted || record.complete.is_some()
     };
     state.restorable.cases.get(task).is_some_and(|case| case.status == Status::Pending)

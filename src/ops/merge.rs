@@ -9,16 +9,16 @@ pub mod verified;
 
 use std::path::{Path, PathBuf};
 
-use crate::domain::agent::Workspace;
-use crate::domain::case::{Case, CaseChange, CaseEdit, Merged};
-use crate::domain::checkpoint::Trigger;
-use crate::domain::event::Event;
-use crate::domain::ids::CaseId;
-use crate::domain::names::{Oid, RefName, RepoPath};
-use crate::domain::state::State;
-use crate::domain::task_branches;
-use crate::domain::text::Change;
-use crate::domain::verification::{MergeOf, Verification};
+use crate::domain::base::ids::CaseId;
+use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::domain::base::text::Change;
+use crate::domain::checkpoint::document::Trigger;
+use crate::domain::state::event::Event;
+use crate::domain::state::whole::State;
+use crate::domain::work::agent::Workspace;
+use crate::domain::work::case::{Case, CaseChange, CaseEdit, Merged};
+use crate::domain::work::task_branches;
+use crate::domain::work::verification::{MergeOf, Verification};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use crate::domain::ids::CaseId;
+use crate::domain::base::ids::CaseId;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::ops::context::Context;

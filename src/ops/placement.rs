@@ -1,7 +1,7 @@
 //! Finding out whether this repository is where it was when that was written down, and settling what follows: what was moved or
 //! restored goes on here; a copy becomes a repository of its own, and nothing that names the original is touched.
 //!
-//! [`domain::place`](crate::domain::place) decides. Nobody else believes a recorded path: the log says from where to where the
+//! [`domain::state::place`](crate::domain::state::place) decides. Nobody else believes a recorded path: the log says from where to where the
 //! repository came, and all that was recorded before is read as if it had been recorded here.
 
 mod copied;
@@ -11,9 +11,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::domain::event::{By, Event};
-use crate::domain::place::{self, Finding, How, Place, Placing, Recorded};
-use crate::domain::task_branches;
+use crate::domain::state::event::{By, Event};
+use crate::domain::state::place::{self, Finding, How, Place, Placing, Recorded};
+use crate::domain::work::task_branches;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};

@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use crate::domain::agent::Stage;
-use crate::domain::ids::{AgentId, CaseId};
-use crate::domain::wedge::{Wedge, WedgeView};
+use crate::domain::base::ids::{AgentId, CaseId};
+use crate::domain::state::wedge::{Wedge, WedgeView};
+use crate::domain::work::agent::Stage;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::ops::context::Context;

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::domain::plural::{count, count_of};
+use crate::domain::base::plural::{count, count_of};
 use crate::error::{Code, Result};
 use crate::ops::context::Context;
 use crate::ops::workspaces::{self, Condition};

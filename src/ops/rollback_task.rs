@@ -8,12 +8,12 @@ mod reverts;
 
 use std::path::PathBuf;
 
-use crate::domain::checkpoint::Trigger;
-use crate::domain::event::Event;
-use crate::domain::gate::{Afterwards, Gate, Held};
-use crate::domain::ids::{AgentId, CaseId, CheckpointName, GateId, TxnId};
-use crate::domain::operation::{GateChange, Way};
-use crate::domain::outcome::Halt;
+use crate::domain::base::ids::{AgentId, CaseId, CheckpointName, GateId, TxnId};
+use crate::domain::checkpoint::document::Trigger;
+use crate::domain::operation::journaled::{GateChange, Way};
+use crate::domain::state::event::Event;
+use crate::domain::work::gate::{Afterwards, Gate, Held};
+use crate::domain::work::outcome::Halt;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;

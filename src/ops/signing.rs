@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use crate::domain::event::By;
+use crate::domain::state::event::By;
 use crate::error::{Code, Error, Result};
 use crate::files::OwnFolder;
 use crate::git::{Repository, ToSign};

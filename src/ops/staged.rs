@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::names::{Oid, RepoPath};
-use crate::domain::operation::{HeadState, Operation, WorktreeChange};
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::domain::operation::journaled::{HeadState, Operation, WorktreeChange};
 use crate::error::Result;
 use crate::git::{CaptureExtras, TreeChange};
 use crate::ops::context::Context;

@@ -3,14 +3,14 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::domain::agent::{Agent, Work};
-use crate::domain::gate::GateKind;
-use crate::domain::gate_line::GateLine;
-use crate::domain::natural;
-use crate::domain::project::{ProjectStatus, SessionNow, current_agent, project_status};
-use crate::domain::session::{Request, SessionState};
-use crate::domain::state::State;
-use crate::domain::view::{TaskCounts, TaskProgress, count_tasks};
+use crate::domain::base::natural;
+use crate::domain::state::whole::State;
+use crate::domain::work::agent::{Agent, Work};
+use crate::domain::work::gate::GateKind;
+use crate::domain::work::gate_line::GateLine;
+use crate::domain::work::project::{ProjectStatus, SessionNow, current_agent, project_status};
+use crate::domain::work::session::{Request, SessionState};
+use crate::domain::work::view::{TaskCounts, TaskProgress, count_tasks};
 use crate::error::Result;
 use crate::ops::context::{Context, Progress};
 use crate::ops::rollback_task::{Settling, settling};

@@ -10,8 +10,8 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::domain::ids::{AgentId, CaseId, Token};
-use crate::domain::verification::{StepResult, last_lines};
+use crate::domain::base::ids::{AgentId, CaseId, Token};
+use crate::domain::work::verification::{StepResult, last_lines};
 use crate::env;
 use crate::error::Result;
 use crate::ops::context::Context;

@@ -1,6 +1,6 @@
 //! Texts of cases: short ones stand in the event, long ones are stored in git first.
 
-use crate::domain::text::{INLINE_LIMIT, MAX_TEXT, Text};
+use crate::domain::base::text::{INLINE_LIMIT, MAX_TEXT, Text};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::Repository;

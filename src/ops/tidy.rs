@@ -1,13 +1,13 @@
 //! Ending what has had its time: the trash of transactions and the keepers' folders of iterations that are older than
 //! `keepDeletedDays`, and temporary files that a crash left. What is still of use to an undo is not here: that has its own
-//! rules in [`crate::domain::retention`].
+//! rules in [`crate::domain::checkpoint::retention`].
 
 use std::ffi::OsStr;
 use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::domain::agent::Agent;
+use crate::domain::work::agent::Agent;
 use crate::env;
 use crate::error::{Error, Result};
 use crate::files::{self, Beneath};

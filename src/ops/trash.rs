@@ -6,9 +6,9 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::domain::ids::TxnId;
-use crate::domain::names::RepoPath;
-use crate::domain::operation::Operation;
+use crate::domain::base::ids::TxnId;
+use crate::domain::base::names::RepoPath;
+use crate::domain::operation::journaled::Operation;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, Beneath};

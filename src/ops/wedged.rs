@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::domain::checkpoint::CAPTURE_REFS;
-use crate::domain::names::RefName;
-use crate::domain::task_branches;
-use crate::domain::wedge::Wedge;
+use crate::domain::base::names::RefName;
+use crate::domain::checkpoint::document::CAPTURE_REFS;
+use crate::domain::state::wedge::Wedge;
+use crate::domain::work::task_branches;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::git::{Head, Owner, Whose, named_by};

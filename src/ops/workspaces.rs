@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::domain::agent::Workspace;
-use crate::domain::ids::CaseId;
-use crate::domain::names::{RefName, RepoPath};
-use crate::domain::task_branches;
+use crate::domain::base::ids::CaseId;
+use crate::domain::base::names::{RefName, RepoPath};
+use crate::domain::work::agent::Workspace;
+use crate::domain::work::task_branches;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::{Repair, Whose, WorkspaceBranch};

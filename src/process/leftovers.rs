@@ -8,7 +8,7 @@ use rustix::process::Signal;
 
 use super::spec::{self, FAMILY, KeeperRecord, ProcessId};
 use super::sys::{self, Process, Table};
-use crate::domain::plural::count_of;
+use crate::domain::base::plural::count_of;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;

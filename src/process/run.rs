@@ -10,7 +10,7 @@ use super::keeper::Keeper;
 use super::output::Output;
 use super::spec::{self, EndCause, ExitRecord, OutputRecord, ProcessId, StopSignal, WorkOnDisk};
 use super::{agent, sys};
-use crate::domain::signal::{Signal as Said, markers};
+use crate::domain::work::signal::{Signal as Said, markers};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, WholeFolder};

@@ -11,8 +11,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::wire;
-use crate::domain::ids::{AgentId, CaseId, Token};
-use crate::domain::signal::Signal;
+use crate::domain::base::ids::{AgentId, CaseId, Token};
+use crate::domain::work::signal::Signal;
 use crate::error::{Code, Error, Result};
 use crate::files;
 

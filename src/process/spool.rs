@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::spec;
 use super::state::{ReceivedSignal, signal_line};
-use crate::domain::ids::Token;
-use crate::domain::signal::Signal;
+use crate::domain::base::ids::Token;
+use crate::domain::work::signal::Signal;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, AppendFile};

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::spec::{self, ExitRecord, KeeperRecord, KeeperState};
-use crate::domain::signal::Signal;
+use crate::domain::work::signal::Signal;
 use crate::env;
 use crate::error::{Error, Result};
 use crate::files;

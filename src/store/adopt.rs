@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 
 use super::layout::Layout;
 use super::{cases, line, segments};
-use crate::domain::event::{By, Envelope, Event};
-use crate::domain::ids::TxnId;
-use crate::domain::state::State;
+use crate::domain::base::ids::TxnId;
+use crate::domain::state::event::{By, Envelope, Event};
+use crate::domain::state::whole::State;
 use crate::env;
 use crate::error::{Error, Result};
 use crate::files;

@@ -7,7 +7,7 @@ use std::thread::{Builder, Scope};
 
 use super::head::Memory;
 use super::line::{self, BadLine};
-use crate::domain::event::Envelope;
+use crate::domain::state::event::Envelope;
 
 /// More threads than this do not help: one applies what they decode.
 const MOST_THREADS: usize = 4;

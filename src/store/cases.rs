@@ -10,9 +10,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::layout::Layout;
-use crate::domain::case::Case;
-use crate::domain::ids::CaseId;
-use crate::domain::state::State;
+use crate::domain::base::ids::CaseId;
+use crate::domain::state::whole::State;
+use crate::domain::work::case::Case;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, AppendFile};
 

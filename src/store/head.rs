@@ -5,8 +5,8 @@
 
 use jiff::Timestamp;
 
-use crate::domain::event::By;
-use crate::domain::ids::{AgentId, TxnId};
+use crate::domain::base::ids::{AgentId, TxnId};
+use crate::domain::state::event::By;
 
 /// What a line says of its event.
 pub struct Head {

@@ -1,4 +1,4 @@
-//! Which repository this is: a random id, and where it was when that was written down. See [`crate::domain::place`].
+//! Which repository this is: a random id, and where it was when that was written down. See [`crate::domain::state::place`].
 
 use std::fs::Metadata;
 use std::io::ErrorKind;
@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::layout::Layout;
-use crate::domain::place::{Inode, Place, Recorded};
+use crate::domain::state::place::{Inode, Place, Recorded};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;

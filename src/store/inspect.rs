@@ -10,7 +10,7 @@ use super::rebuild::{self, Source, is_damage};
 use super::segments;
 use super::snapshot::{self, Snapshot};
 use super::{backup, cases, handle::Store, line};
-use crate::domain::state::State;
+use crate::domain::state::whole::State;
 use crate::error::{Code, Error, Result};
 use crate::files;
 

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::domain::ids::{AgentId, CaseId, Token};
+use crate::domain::base::ids::{AgentId, CaseId, Token};
 use crate::error::Result;
 use crate::files;
 

@@ -13,7 +13,7 @@ use super::ahead::{Ahead, Piece};
 use super::layout::Layout;
 use super::line::{self, BadLine, SUM_LENGTH};
 use super::segments::{self, Segment};
-use crate::domain::event::{Envelope, Event};
+use crate::domain::state::event::{Envelope, Event};
 use crate::error::{Code, Error, Result};
 use crate::files;
 

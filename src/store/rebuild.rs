@@ -9,10 +9,10 @@ use super::layout::Layout;
 use super::log::{self, Position};
 use super::snapshot::{self, Snapshot};
 use super::{backup, cases, handle, line, segments};
-use crate::domain::case::{Case, Status};
-use crate::domain::event::{Envelope, Event};
-use crate::domain::ids::CaseId;
-use crate::domain::state::State;
+use crate::domain::base::ids::CaseId;
+use crate::domain::state::event::{Envelope, Event};
+use crate::domain::state::whole::State;
+use crate::domain::work::case::{Case, Status};
 use crate::error::{Code, Error, Result};
 use crate::files;
 

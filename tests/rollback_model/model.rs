@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use git_axiom::domain::undo::Asked;
+use git_axiom::domain::operation::undo::Asked;
 use git_axiom::error::{Exit, Result};
 
 use crate::real::{Files, Real, Task, World};

@@ -5,12 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use git_axiom::cli::progress::Progress;
-use git_axiom::domain::adapter;
-use git_axiom::domain::checkpoint::Trigger;
-use git_axiom::domain::event::By;
-use git_axiom::domain::gate::Afterwards;
-use git_axiom::domain::ids::{CaseId, CheckpointName};
-use git_axiom::domain::undo::Asked;
+use git_axiom::domain::base::ids::{CaseId, CheckpointName};
+use git_axiom::domain::checkpoint::document::Trigger;
+use git_axiom::domain::operation::undo::Asked;
+use git_axiom::domain::state::event::By;
+use git_axiom::domain::work::adapter;
+use git_axiom::domain::work::gate::Afterwards;
 use git_axiom::error::{Code, Error, Result};
 use git_axiom::ops::checkpoint::{self, Wanted};
 use git_axiom::ops::context::Context;

@@ -4,10 +4,10 @@
 use std::os::unix::process::CommandExt;
 use std::time::Duration;
 
-use git_axiom::domain::event::Event;
-use git_axiom::domain::gate::Afterwards;
-use git_axiom::domain::ids::{CaseId, RequestId};
-use git_axiom::domain::session::Request;
+use git_axiom::domain::base::ids::{CaseId, RequestId};
+use git_axiom::domain::state::event::Event;
+use git_axiom::domain::work::gate::Afterwards;
+use git_axiom::domain::work::session::Request;
 use git_axiom::ops::context::Context;
 use git_axiom::ops::placement::Purpose;
 use rustix::process::{Pid, Signal, kill_process_group};

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use git_axiom::domain::event::{By, Envelope};
-use git_axiom::domain::ids::TxnId;
-use git_axiom::domain::state::State;
+use git_axiom::domain::base::ids::TxnId;
+use git_axiom::domain::state::event::{By, Envelope};
+use git_axiom::domain::state::whole::State;
 use git_axiom::error::Code;
 use git_axiom::store::handle::Store;
 use git_axiom::store::layout::Layout;

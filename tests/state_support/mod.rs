@@ -5,18 +5,18 @@ pub mod fixtures;
 
 use std::collections::BTreeMap;
 
-use git_axiom::domain::agent::{IterationReport, Outcome, SilentEnd, Workspace};
-use git_axiom::domain::case::{Case, CaseChange, CaseEdit, Kind, Merged, Status};
-use git_axiom::domain::checkpoint::{CheckpointRecord, CheckpointType, Trigger};
-use git_axiom::domain::event::{By, Envelope, Event, OperationEnd};
-use git_axiom::domain::gate::{Afterwards, Decision, Gate, GateKind, Held};
-use git_axiom::domain::ids::{AgentId, CaseId, CheckpointName, GateId, RequestId, SessionId, Token, TxnId};
-use git_axiom::domain::names::{Oid, RefName};
-use git_axiom::domain::operation::{GateChange, Operation, OperationKind, RefChange, Way};
-use git_axiom::domain::session::{Mode, Request, Session, SessionState};
-use git_axiom::domain::signal::Signal;
-use git_axiom::domain::state::State;
-use git_axiom::domain::text::{Change, Text};
+use git_axiom::domain::base::ids::{AgentId, CaseId, CheckpointName, GateId, RequestId, SessionId, Token, TxnId};
+use git_axiom::domain::base::names::{Oid, RefName};
+use git_axiom::domain::base::text::{Change, Text};
+use git_axiom::domain::checkpoint::document::{CheckpointRecord, CheckpointType, Trigger};
+use git_axiom::domain::operation::journaled::{GateChange, Operation, OperationKind, RefChange, Way};
+use git_axiom::domain::state::event::{By, Envelope, Event, OperationEnd};
+use git_axiom::domain::state::whole::State;
+use git_axiom::domain::work::agent::{IterationReport, Outcome, SilentEnd, Workspace};
+use git_axiom::domain::work::case::{Case, CaseChange, CaseEdit, Kind, Merged, Status};
+use git_axiom::domain::work::gate::{Afterwards, Decision, Gate, GateKind, Held};
+use git_axiom::domain::work::session::{Mode, Request, Session, SessionState};
+use git_axiom::domain::work::signal::Signal;
 use git_axiom::store::handle::Author;
 
 /// How many kinds of events [`propose`] knows.

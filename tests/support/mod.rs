@@ -9,11 +9,11 @@ mod fixed;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use git_axiom::domain::agent::{IterationReport, Outcome, Workspace};
-use git_axiom::domain::case::{Case, Kind, Status};
-use git_axiom::domain::event::{By, Event};
-use git_axiom::domain::ids::{AgentId, CaseId, Token, TxnId};
-use git_axiom::domain::names::{Oid, RefName};
+use git_axiom::domain::base::ids::{AgentId, CaseId, Token, TxnId};
+use git_axiom::domain::base::names::{Oid, RefName};
+use git_axiom::domain::state::event::{By, Event};
+use git_axiom::domain::work::agent::{IterationReport, Outcome, Workspace};
+use git_axiom::domain::work::case::{Case, Kind, Status};
 use git_axiom::store::handle::{Author, Store};
 use git_axiom::store::layout::Layout;
 

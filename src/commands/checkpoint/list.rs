@@ -10,7 +10,7 @@ use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
 use crate::cli::words;
 use crate::commands::{open_configured, open_configured_for, purpose};
-use crate::domain::names::RefName;
+use crate::domain::base::names::RefName;
 use crate::env;
 use crate::error::{Exit, Result};
 use crate::ops::checkpoint::{self, Listed, Shown};

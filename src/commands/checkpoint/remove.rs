@@ -8,7 +8,7 @@ use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::cli::words;
 use crate::commands::open_configured;
-use crate::domain::ids::CheckpointName;
+use crate::domain::base::ids::CheckpointName;
 use crate::error::{Code, Error, Exit, Result, some_of};
 use crate::ops::checkpoint::{self, Deleted};
 use crate::ops::context::Context;

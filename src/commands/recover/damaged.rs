@@ -6,7 +6,7 @@ use super::super::{open, open_repository};
 use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
 use crate::cli::{prompt, words};
-use crate::domain::listed::Named;
+use crate::domain::base::listed::Named;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::checkpoint;
 use crate::ops::context::fresh_txn;

@@ -9,7 +9,7 @@ use super::{configured_program, open_configured_for, purpose};
 use crate::cli::arguments::Global;
 use crate::cli::progress::Progress;
 use crate::cli::screen::Screen;
-use crate::domain::wedge::WedgeView;
+use crate::domain::state::wedge::WedgeView;
 use crate::error::{Code, Exit, Result};
 use crate::ops::context::called_by_human;
 use crate::ops::recover::{self, Orphan, View};

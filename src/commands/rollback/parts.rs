@@ -1,7 +1,7 @@
 //! How a rollback is told to people: a list of parts, each with its number, and what to do about it afterwards.
 
 use crate::cli::{visible, words};
-use crate::domain::ids::GateId;
+use crate::domain::base::ids::GateId;
 
 /// So many lines of each part are shown.
 const SHOWN: usize = 20;

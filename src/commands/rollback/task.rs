@@ -11,9 +11,9 @@ use crate::cli::progress::Progress;
 use crate::cli::screen::Screen;
 use crate::cli::{visible, words};
 use crate::commands::configured_program;
-use crate::domain::gate::Afterwards;
-use crate::domain::ids::{CaseId, GateId};
-use crate::domain::listed::WorkspaceFate;
+use crate::domain::base::ids::{CaseId, GateId};
+use crate::domain::base::listed::WorkspaceFate;
+use crate::domain::work::gate::Afterwards;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::Context;
 use crate::ops::rollback_task::{self as op, Outcome, Preview, Wanted};
@@ -183,7 +183,7 @@ fn conflict(screen: &mut Screen, preview: &Preview, dry_run: bool) -> Result<Exi
 fn people(preview: &Preview, takes: &str) -> String {
     let mut parts = Parts::below(&format!("{takes} '{}' back on {}:", preview.task_id, preview.target.short()));
     let mut part = |one: &str, many: &str, lines: Vec<String>| parts.add(one, many, lines);
-    let brings = |id: &crate::domain::names::Oid| {
+    let brings = |id: &crate::domain::base::names::Oid| {
         let merge = preview.merges.iter().find(|merge| merge.id == *id).filter(|merge| !merge.brings.is_empty());
         merge.map_or_else(String::new, |merge| format!(" (with {} that it took in)", words::count(merge.brings.len(), "commit")))
     };

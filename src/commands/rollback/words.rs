@@ -7,11 +7,11 @@ use crate::cli::screen::Screen;
 use crate::cli::visible::quoted;
 use crate::cli::words::{count, said, time};
 use crate::commands::checkpoint::only_text;
-use crate::domain::listed::{FileChange, WorkspaceFate};
-use crate::domain::names::RefName;
-use crate::domain::operation::HeadState;
-use crate::domain::rollback::TaskChange;
-use crate::domain::text::Change;
+use crate::domain::base::listed::{FileChange, WorkspaceFate};
+use crate::domain::base::names::RefName;
+use crate::domain::base::text::Change;
+use crate::domain::operation::journaled::HeadState;
+use crate::domain::operation::rollback::TaskChange;
 use crate::ops::in_progress::OperationLine;
 use crate::ops::rollback::{AgentLine, CommitLine, FileLine, FileLoss, NotRestored, Preview};
 

@@ -8,9 +8,9 @@ use super::view::CaseView;
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::commands::{input, open};
-use crate::domain::case::{Kind, Status};
-use crate::domain::ids::CaseId;
-use crate::domain::text::MAX_TEXT;
+use crate::domain::base::ids::CaseId;
+use crate::domain::base::text::MAX_TEXT;
+use crate::domain::work::case::{Kind, Status};
 use crate::error::{Exit, Result};
 use crate::ops::cases::{self, NewCase};
 

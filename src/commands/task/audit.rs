@@ -8,8 +8,8 @@ use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
 use crate::cli::words;
 use crate::commands::look;
-use crate::domain::audit::AuditEntry;
-use crate::domain::ids::CaseId;
+use crate::domain::base::ids::CaseId;
+use crate::domain::state::audit::AuditEntry;
 use crate::error::{Exit, Result};
 use crate::ops::history;
 

@@ -9,11 +9,11 @@ use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::cli::visible;
 use crate::commands::{input, open};
-use crate::domain::audit::change_text;
-use crate::domain::case::CaseChange;
-use crate::domain::ids::CaseId;
-use crate::domain::listed;
-use crate::domain::text::MAX_TEXT;
+use crate::domain::base::ids::CaseId;
+use crate::domain::base::listed;
+use crate::domain::base::text::MAX_TEXT;
+use crate::domain::state::audit::change_text;
+use crate::domain::work::case::CaseChange;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::cases;
 

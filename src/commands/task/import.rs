@@ -9,7 +9,7 @@ use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::cli::words;
 use crate::commands::{input, open};
-use crate::domain::ids::CaseId;
+use crate::domain::base::ids::CaseId;
 use crate::error::{Exit, Result};
 use crate::ops::import;
 

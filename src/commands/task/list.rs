@@ -7,10 +7,10 @@ use super::view::{CaseView, joined, status_words};
 use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
 use crate::commands::look;
-use crate::domain::case::{Case, Kind, Status};
-use crate::domain::natural;
-use crate::domain::state::State;
-use crate::domain::view::Shown;
+use crate::domain::base::natural;
+use crate::domain::state::whole::State;
+use crate::domain::work::case::{Case, Kind, Status};
+use crate::domain::work::view::Shown;
 use crate::error::{Exit, Result};
 
 /// Arguments of `task list`.

@@ -6,7 +6,7 @@ use serde::Serialize;
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::commands::{input, open};
-use crate::domain::ids::CaseId;
+use crate::domain::base::ids::CaseId;
 use crate::error::{Exit, Result};
 use crate::ops::cases;
 use crate::ops::context::Context;

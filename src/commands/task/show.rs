@@ -8,10 +8,10 @@ use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
 use crate::cli::{visible, words};
 use crate::commands::look;
-use crate::domain::case::{Case, Kind};
-use crate::domain::ids::CaseId;
-use crate::domain::natural;
-use crate::domain::state::State;
+use crate::domain::base::ids::CaseId;
+use crate::domain::base::natural;
+use crate::domain::state::whole::State;
+use crate::domain::work::case::{Case, Kind};
 use crate::error::{Exit, Result};
 use crate::ops::texts;
 

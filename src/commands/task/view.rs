@@ -3,11 +3,11 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::domain::case::{Case, Kind, Merged, Status};
-use crate::domain::ids::{AgentId, CaseId};
-use crate::domain::state::State;
-use crate::domain::text::Text;
-use crate::domain::view::Shown;
+use crate::domain::base::ids::{AgentId, CaseId};
+use crate::domain::base::text::Text;
+use crate::domain::state::whole::State;
+use crate::domain::work::case::{Case, Kind, Merged, Status};
+use crate::domain::work::view::Shown;
 
 /// A case as JSON. `import` takes the same keys.
 #[derive(Debug, Serialize)]

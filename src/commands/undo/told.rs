@@ -6,11 +6,11 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::cli::{visible, words};
-use crate::domain::audit::change_text;
-use crate::domain::checkpoint::CAPTURE_REFS;
-use crate::domain::listed::{FileChange, WorkspaceFate};
-use crate::domain::names::RepoPath;
-use crate::domain::operation::{AsideChange, HeadState, RefChange, Way};
+use crate::domain::base::listed::{FileChange, WorkspaceFate};
+use crate::domain::base::names::RepoPath;
+use crate::domain::checkpoint::document::CAPTURE_REFS;
+use crate::domain::operation::journaled::{AsideChange, HeadState, RefChange, Way};
+use crate::domain::state::audit::change_text;
 use crate::ops::in_progress::OperationLine;
 use crate::ops::undo::{Chosen, Preview, Undone};
 

@@ -5,7 +5,7 @@
 use std::os::unix::fs::MetadataExt;
 
 use super::{Edit, EditKind};
-use crate::domain::names::RepoPath;
+use crate::domain::base::names::RepoPath;
 use crate::git::history::FileId;
 use crate::git::objects::gix_id;
 

@@ -3,7 +3,7 @@
 use super::super::objects::{TREE, gix_id};
 use super::super::repository::Repository;
 use super::{Edit, EditKind, oid};
-use crate::domain::names::Oid;
+use crate::domain::base::names::Oid;
 
 /// The two trees that the edits lead from and to. A folder of which the index knows that it is as in the first tree is as
 /// in the second one afterwards; of any other folder with an edit below it nothing is known.

@@ -6,8 +6,8 @@ use std::os::unix::fs::MetadataExt;
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::domain::line_ends::{Eol, LineEnds, Text};
-use crate::domain::names::RepoPath;
+use crate::domain::base::line_ends::{Eol, LineEnds, Text};
+use crate::domain::base::names::RepoPath;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::git::coverage::Coverage;

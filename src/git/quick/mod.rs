@@ -25,7 +25,7 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use crate::domain::names::{Oid, RepoPath};
+use crate::domain::base::names::{Oid, RepoPath};
 use crate::env;
 use crate::error::Result;
 

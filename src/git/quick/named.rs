@@ -11,11 +11,11 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, FileType};
 use rustix::io::Errno;
 
-use crate::domain::checkpoint::Coverage;
-use crate::domain::ids::CheckpointName;
-use crate::domain::known_paths::{OnlyPaths, held_else, together};
-use crate::domain::names::{Oid, RepoPath};
-use crate::domain::path_set::PathSet;
+use crate::domain::base::ids::CheckpointName;
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::domain::base::path_set::PathSet;
+use crate::domain::checkpoint::document::Coverage;
+use crate::domain::checkpoint::known_paths::{OnlyPaths, held_else, together};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::git::capture::{CaptureOptions, WorktreeCapture, is_below};

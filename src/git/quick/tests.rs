@@ -9,9 +9,9 @@ use super::super::capture::{CaptureOptions, WorktreeCapture};
 use super::super::path_patterns::PathPatterns;
 use super::super::scratch::{Scratch, git_at};
 use super::Earlier;
-use crate::domain::ids::CheckpointName;
-use crate::domain::names::RepoPath;
-use crate::domain::path_set::PathSet;
+use crate::domain::base::ids::CheckpointName;
+use crate::domain::base::names::RepoPath;
+use crate::domain::base::path_set::PathSet;
 
 fn options() -> CaptureOptions {
     CaptureOptions { max_file_size: 1000, excluded: vec![RepoPath::new(&b".worktrees"[..])], ..Default::default() }

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use gix::index::extension::Tree;
 
-use crate::domain::names::{Oid, RepoPath};
+use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::Result;
 use crate::git::objects::{ObjectKind, TREE, gix_id};
 use crate::git::repository::Repository;

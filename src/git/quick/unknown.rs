@@ -6,7 +6,7 @@ use std::fs::FileType;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use crate::domain::names::RepoPath;
+use crate::domain::base::names::RepoPath;
 use crate::error::Result;
 use crate::git::capture::CaptureOptions;
 use crate::git::ignored_held::{SortedIgnored, sort_ignored};

@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 
-use crate::domain::names::RepoPath;
+use crate::domain::base::names::RepoPath;
 
 use super::super::modes::Usual;
 use super::live_index::LiveIndex;

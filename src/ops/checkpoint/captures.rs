@@ -6,9 +6,9 @@ use std::sync::Mutex;
 
 use super::excluded;
 use super::still::Still;
-use crate::domain::checkpoint::{Coverage, WorkspaceState};
-use crate::domain::names::{Oid, RefName, RepoPath};
-use crate::domain::state::State;
+use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::domain::checkpoint::document::{Coverage, WorkspaceState};
+use crate::domain::state::whole::State;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::git::{CaptureOptions, PathPatterns, Repository, Whose, Worktree, WorktreeCapture, WorktreeEntry};
@@ -281,7 +281,10 @@ fn with_commit(ctx: &Context, captured: CapturedWorktree, commit: Option<Oid>) -
     Ok(CapturedWorkspace { captured, state })
 }
 
-fn owner<'s>(state: &'s State, path: &Path) -> Option<(&'s crate::domain::ids::CaseId, &'s crate::domain::agent::Workspace)> {
+fn owner<'s>(
+    state: &'s State,
+    path: &Path,
+) -> Option<(&'s crate::domain::base::ids::CaseId, &'s crate::domain::work::agent::Workspace)> {
     let same = |workspace: &str| Path::new(workspace) == path || Path::new(workspace).canonicalize().is_ok_and(|p| p == path);
     state.restorable.workspaces.iter().find(|(_, workspace)| same(&workspace.path))
 }

@@ -4,10 +4,10 @@ use serde::Serialize;
 
 use super::captures::capture_options;
 use super::look::{find, read_document};
-use crate::domain::checkpoint::{CheckpointDocument, CheckpointRecord, Coverage};
-use crate::domain::ids::CheckpointName;
-use crate::domain::listed::FileChange;
-use crate::domain::names::{Oid, RepoPath};
+use crate::domain::base::ids::CheckpointName;
+use crate::domain::base::listed::FileChange;
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord, Coverage};
 use crate::error::{Code, Error, Result};
 use crate::git::{CaptureExtras, TreeChange, Worktree};
 use crate::ops::context::Context;

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::domain::names::RepoPath;
-use crate::domain::path_set::PathSet;
+use crate::domain::base::names::RepoPath;
+use crate::domain::base::path_set::PathSet;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::git::{Coverage, Worktree};

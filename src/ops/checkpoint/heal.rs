@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use super::look::document_of;
 use super::{record_of, size_of, tag_data};
-use crate::domain::checkpoint::{CAPTURE_REFS as CAPTURES, CheckpointRecord};
-use crate::domain::event::{By, Event};
-use crate::domain::ids::CheckpointName;
-use crate::domain::names::{Oid, RefName};
+use crate::domain::base::ids::CheckpointName;
+use crate::domain::base::names::{Oid, RefName};
+use crate::domain::checkpoint::document::{CAPTURE_REFS as CAPTURES, CheckpointRecord};
+use crate::domain::state::event::{By, Event};
 use crate::env;
 use crate::error::{Code, Result};
 use crate::git::{Expected, RefEdit, Repository};

@@ -7,10 +7,10 @@ use super::captures::{Captured, CapturedWorktree, There, capture_all_with, there
 use super::excluded;
 use super::look::document_of;
 use super::still::Still;
-use crate::domain::checkpoint::{CheckpointDocument, Coverage};
-use crate::domain::ids::CheckpointName;
-use crate::domain::known_paths;
-use crate::domain::names::{Oid, RepoPath};
+use crate::domain::base::ids::CheckpointName;
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::domain::checkpoint::document::{CheckpointDocument, Coverage};
+use crate::domain::checkpoint::known_paths;
 use crate::error::{Code, Error, Result};
 use crate::git::{CaptureOptions, Earlier, Repository, Worktree};
 use crate::ops::context::Context;

@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use crate::domain::names::Oid;
-use crate::domain::operation::{Operation, WorktreeChange};
+use crate::domain::base::names::Oid;
+use crate::domain::operation::journaled::{Operation, WorktreeChange};
 use crate::error::Result;
 use crate::git::{TreeChange, WorktreeCapture};
 use crate::ops::checkpoint::Captured;

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use crate::domain::names::RefName;
-use crate::domain::operation::{HeadState, Operation, Way, edit_fits};
+use crate::domain::base::names::RefName;
+use crate::domain::operation::journaled::{HeadState, Operation, Way, edit_fits};
 use crate::error::{Code, Error, Result};
 use crate::git::{Attempt, HeadTarget, IndexLock, RefEdit};
 use crate::ops::context::Context;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::ids::TxnId;
-use crate::domain::names::{Oid, RefName};
-use crate::domain::operation::{Operation, RefChange};
+use crate::domain::base::ids::TxnId;
+use crate::domain::base::names::{Oid, RefName};
+use crate::domain::operation::journaled::{Operation, RefChange};
 use crate::env;
 use crate::error::Result;
 use crate::git::{Expected, NewCommit, RefEdit, TREE, TreeEntry};

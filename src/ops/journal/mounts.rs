@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::domain::names::RepoPath;
-use crate::domain::operation::{Operation, Way, WorktreeChange};
-use crate::domain::text::Change;
+use crate::domain::base::names::RepoPath;
+use crate::domain::base::text::Change;
+use crate::domain::operation::journaled::{Operation, Way, WorktreeChange};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::git::{Attempt, Restore, TreeChange};

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::domain::ids::TxnId;
-use crate::domain::names::{Oid, RefName, RepoPath};
-use crate::domain::operation::{
+use crate::domain::base::ids::TxnId;
+use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::domain::base::text::Change;
+use crate::domain::operation::journaled::{
     AsideChange, BranchAdvance, HeadState, Operation, RefChange, StashChange, Way, WorkspaceChange, WorktreeChange,
 };
-use crate::domain::text::Change;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;

@@ -3,12 +3,12 @@
 use std::path::Path;
 
 use super::{MergeOutcome, branch_of, checked_out, edit, nothing_in_progress};
-use crate::domain::case::{Case, Kind, Merged, Status};
-use crate::domain::ids::CaseId;
-use crate::domain::names::{Oid, RefName, RepoPath};
-use crate::domain::operation::{BranchAdvance, Operation, OperationKind, RefChange};
-use crate::domain::text::Change;
-use crate::domain::verification::{MergeOf, Verification};
+use crate::domain::base::ids::CaseId;
+use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::domain::base::text::Change;
+use crate::domain::operation::journaled::{BranchAdvance, Operation, OperationKind, RefChange};
+use crate::domain::work::case::{Case, Kind, Merged, Status};
+use crate::domain::work::verification::{MergeOf, Verification};
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::git::MergeResult;

@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use super::plan::{Planned, operation_of, plan, unverified};
 use super::{MergeOutcome, checked_out, result_of};
-use crate::domain::ids::CaseId;
-use crate::domain::names::{Oid, RefName};
+use crate::domain::base::ids::CaseId;
+use crate::domain::base::names::{Oid, RefName};
 use crate::error::{Code, Result};
 use crate::ops::context::Context;
 use crate::ops::rollback::{FileLine, WorkspaceLine};

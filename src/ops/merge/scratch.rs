@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::domain::ids::CaseId;
-use crate::domain::names::Oid;
+use crate::domain::base::ids::CaseId;
+use crate::domain::base::names::Oid;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};

@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use super::scratch::{self, Scratch};
 use super::{MergeOutcome, merge_of, merge_task, result_of};
-use crate::domain::event::Event;
-use crate::domain::ids::CaseId;
-use crate::domain::verification::{MergeOf, Verification};
+use crate::domain::base::ids::CaseId;
+use crate::domain::state::event::Event;
+use crate::domain::work::verification::{MergeOf, Verification};
 use crate::error::{Code, Error, Result};
 use crate::ops::context::Context;
 use crate::ops::steps::{self, Job, Runner, Running, Verdict};
@@ -70,7 +70,7 @@ impl Check {
         if let (Some(failure), None) = (&verdict.failure, results.iter().find(|result| result.failure.is_some())) {
             // Nobody knows of which step: none passes.
             let command = self.commands.first().cloned().unwrap_or_default();
-            results = vec![crate::domain::verification::StepResult {
+            results = vec![crate::domain::work::verification::StepResult {
                 command,
                 failure: Some(failure.summary.clone()),
                 lines: Vec::new(),

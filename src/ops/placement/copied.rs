@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::domain::place::{How, Placing};
+use crate::domain::state::place::{How, Placing};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;

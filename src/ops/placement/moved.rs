@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::domain::place::Placing;
+use crate::domain::state::place::Placing;
 use crate::env;
 use crate::error::Result;
 use crate::git::Whose;

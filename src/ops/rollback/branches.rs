@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::domain::checkpoint::CheckpointDocument;
-use crate::domain::ids::CheckpointName;
-use crate::domain::names::{Oid, RefName};
-use crate::domain::operation::{HeadState, Operation, RefChange};
+use crate::domain::base::ids::CheckpointName;
+use crate::domain::base::names::{Oid, RefName};
+use crate::domain::checkpoint::document::CheckpointDocument;
+use crate::domain::operation::journaled::{HeadState, Operation, RefChange};
 use crate::error::{Code, Error, Result};
 use crate::git::{Head, LoggedCommit};
 use crate::ops::context::Context;

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::domain::checkpoint::{CheckpointDocument, Coverage, WorkspaceState};
-use crate::domain::names::RefName;
-use crate::domain::operation::Operation;
+use crate::domain::base::names::RefName;
+use crate::domain::checkpoint::document::{CheckpointDocument, Coverage, WorkspaceState};
+use crate::domain::operation::journaled::Operation;
 use crate::error::{Code, Error, Result};
 use crate::git::{CaptureParts, WorktreeCapture};
 use crate::ops::checkpoint::{Captured, CapturedWorkspace, CapturedWorktree};

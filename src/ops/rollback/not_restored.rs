@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use crate::domain::checkpoint::Coverage;
-use crate::domain::names::{Oid, RepoPath};
-use crate::domain::path_set::PathSet;
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::domain::base::path_set::PathSet;
+use crate::domain::checkpoint::document::Coverage;
 use crate::error::Result;
 use crate::git::{TreeChange, WorktreeCapture};
 use crate::ops::checkpoint::capture_options;

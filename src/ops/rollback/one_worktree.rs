@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use crate::domain::checkpoint::{CheckpointDocument, CheckpointRecord, Coverage};
-use crate::domain::names::{Oid, RefName};
-use crate::domain::operation::{HeadState, Operation, OperationKind, RefChange};
-use crate::domain::text::Change;
+use crate::domain::base::names::{Oid, RefName};
+use crate::domain::base::text::Change;
+use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord, Coverage};
+use crate::domain::operation::journaled::{HeadState, Operation, OperationKind, RefChange};
 use crate::error::{Code, Error, Result};
 use crate::ops::checkpoint::{Captured, CapturedWorktree};
 use crate::ops::context::Context;

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::checkpoint::{CheckpointDocument, CheckpointRecord};
-use crate::domain::listed::WorkspaceFate;
-use crate::domain::names::{Oid, RefName};
-use crate::domain::operation::{HeadState, Operation, OperationKind, Way, WorkspaceChange};
-use crate::domain::rollback;
-use crate::domain::text::Change;
+use crate::domain::base::listed::WorkspaceFate;
+use crate::domain::base::names::{Oid, RefName};
+use crate::domain::base::text::Change;
+use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord};
+use crate::domain::operation::journaled::{HeadState, Operation, OperationKind, Way, WorkspaceChange};
+use crate::domain::operation::rollback;
 use crate::error::{Code, Error, Result};
 use crate::ops::checkpoint::Captured;
 use crate::ops::context::Context;

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use crate::domain::event::Event;
-use crate::domain::ids::{AgentId, CaseId, RequestId};
-use crate::domain::session::{Request, SessionState};
+use crate::domain::base::ids::{AgentId, CaseId, RequestId};
+use crate::domain::state::event::Event;
+use crate::domain::work::session::{Request, SessionState};
 use crate::error::{Code, Error, Result};
 use crate::ops::context::Context;
 use crate::ops::interventions;

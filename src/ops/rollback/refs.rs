@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use crate::domain::branch_config::{Coming, coming};
-use crate::domain::checkpoint::CheckpointDocument;
-use crate::domain::local_refs::{Since, StashEntry};
-use crate::domain::names::{Oid, RefName};
-use crate::domain::operation::{Operation, RefChange, StashChange, Way};
-use crate::domain::text::Change;
+use crate::domain::base::names::{Oid, RefName};
+use crate::domain::base::text::Change;
+use crate::domain::checkpoint::branch_config::{Coming, coming};
+use crate::domain::checkpoint::document::CheckpointDocument;
+use crate::domain::checkpoint::local_refs::{Since, StashEntry};
+use crate::domain::operation::journaled::{Operation, RefChange, StashChange, Way};
 use crate::error::Result;
 use crate::ops::context::Context;
 
@@ -146,7 +146,7 @@ pub(super) fn add_local_refs(
     let coming: Vec<Oid> = operation.refs.iter().filter_map(|change| change.value.new.clone()).collect();
     ctx.repo.write_tags_of_checkpoint(capture, &coming)?;
     let (here, lost): (Vec<StashEntry>, Vec<StashEntry>) = stash.into_iter().partition(|entry| ctx.repo.holds(&entry.id));
-    let name = || RefName::new(crate::domain::local_refs::STASH);
+    let name = || RefName::new(crate::domain::checkpoint::local_refs::STASH);
     preview.refs_left.extend(lost.into_iter().map(|entry| RefLeft { name: name(), why: format!("{} is gone", entry.id) }));
     // Oldest first: the newest ends on top.
     let back = here.iter().rev().map(|entry| StashChange { entry: entry.clone(), way: Way::BringBack });

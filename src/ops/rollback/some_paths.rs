@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::domain::checkpoint::{CheckpointDocument, CheckpointRecord};
-use crate::domain::names::RepoPath;
-use crate::domain::operation::{Operation, OperationKind};
-use crate::domain::path_set::PathSet;
-use crate::domain::plural::count;
+use crate::domain::base::names::RepoPath;
+use crate::domain::base::path_set::PathSet;
+use crate::domain::base::plural::count;
+use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord};
+use crate::domain::operation::journaled::{Operation, OperationKind};
 use crate::error::{Code, Error, Result};
 use crate::git::Worktree;
 use crate::ops::checkpoint::{self, Captured};

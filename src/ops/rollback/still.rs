@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::domain::operation::{Operation, WorktreeChange};
+use crate::domain::operation::journaled::{Operation, WorktreeChange};
 use crate::error::Result;
 use crate::ops::checkpoint::Captured;
 use crate::ops::context::Context;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::domain::names::{Oid, RepoPath};
+use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::Result;
 use crate::git::{FileId, SUBMODULE, TreeChange};
 use crate::ops::context::Context;

@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use crate::domain::agent::Workspace;
-use crate::domain::checkpoint::CheckpointDocument;
-use crate::domain::ids::CaseId;
-use crate::domain::listed::WorkspaceFate;
-use crate::domain::operation::{HeadState, Operation, Way, WorkspaceChange};
-use crate::domain::rollback::Fate;
+use crate::domain::base::ids::CaseId;
+use crate::domain::base::listed::WorkspaceFate;
+use crate::domain::checkpoint::document::CheckpointDocument;
+use crate::domain::operation::journaled::{HeadState, Operation, Way, WorkspaceChange};
+use crate::domain::operation::rollback::Fate;
+use crate::domain::work::agent::Workspace;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::{Head, WorktreeEntry};

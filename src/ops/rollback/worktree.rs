@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::domain::checkpoint::Coverage;
-use crate::domain::known_paths::together;
-use crate::domain::names::{Oid, RepoPath};
-use crate::domain::operation::{HeadState, Operation, WorktreeChange};
-use crate::domain::path_set::PathSet;
-use crate::domain::text::Change;
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::domain::base::path_set::PathSet;
+use crate::domain::base::text::Change;
+use crate::domain::checkpoint::document::Coverage;
+use crate::domain::checkpoint::known_paths::together;
+use crate::domain::operation::journaled::{HeadState, Operation, WorktreeChange};
 use crate::error::Result;
 use crate::git::{CaptureExtras, CaptureParts, Head, TreeChange, Worktree, WorktreeCapture, bytes_by, bytes_of};
 use crate::ops::checkpoint::CapturedWorktree;

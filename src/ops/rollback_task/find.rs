@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::case::Kind;
-use crate::domain::event::Event;
-use crate::domain::ids::{AgentId, CaseId};
-use crate::domain::names::{Oid, RefName};
-use crate::domain::nearest;
-use crate::domain::task_rollback::{self, Wanted as Task};
+use crate::domain::base::ids::{AgentId, CaseId};
+use crate::domain::base::names::{Oid, RefName};
+use crate::domain::base::nearest;
+use crate::domain::operation::task_rollback::{self, Wanted as Task};
+use crate::domain::state::event::Event;
+use crate::domain::work::case::Kind;
 use crate::error::{Code, Error, Result};
 use crate::git::Head;
 use crate::ops::checkpoint::target_branch;

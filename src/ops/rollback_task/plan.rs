@@ -4,14 +4,14 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::domain::case::{CaseEdit, Status};
-use crate::domain::ids::CaseId;
-use crate::domain::listed::WorkspaceFate;
-use crate::domain::names::{Oid, RefName, RepoPath};
-use crate::domain::operation::{BranchAdvance, Operation, OperationKind, RefChange, Way, WorkspaceChange};
-use crate::domain::rollback::TaskChange;
-use crate::domain::task_rollback::{self, Plan, Skipped, Unit, Why};
-use crate::domain::text::Change;
+use crate::domain::base::ids::CaseId;
+use crate::domain::base::listed::WorkspaceFate;
+use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::domain::base::text::Change;
+use crate::domain::operation::journaled::{BranchAdvance, Operation, OperationKind, RefChange, Way, WorkspaceChange};
+use crate::domain::operation::rollback::TaskChange;
+use crate::domain::operation::task_rollback::{self, Plan, Skipped, Unit, Why};
+use crate::domain::work::case::{CaseEdit, Status};
 use crate::error::{Code, Error, Result};
 use crate::git::Worktree;
 use crate::ops::checkpoint::Captured;

@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::ids::CaseId;
-use crate::domain::names::{Oid, RefName};
-use crate::domain::task_rollback::{self, Plan, Unit};
+use crate::domain::base::ids::CaseId;
+use crate::domain::base::names::{Oid, RefName};
+use crate::domain::operation::task_rollback::{self, Plan, Unit};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;

@@ -1,7 +1,7 @@
 //! Reverting commits in memory, newest first.
 
-use crate::domain::names::{Oid, RepoPath};
-use crate::domain::task_rollback::{Plan, Unit};
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::domain::operation::task_rollback::{Plan, Unit};
 use crate::error::{Code, Error, Result};
 use crate::git::MergeResult;
 use crate::ops::context::Context;

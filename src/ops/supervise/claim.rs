@@ -2,15 +2,15 @@
 
 use super::Supervisor;
 use super::notice::Notice;
-use crate::domain::agent::Workspace;
-use crate::domain::case::{Case, CaseChange, CaseEdit, Status};
-use crate::domain::event::{By, Event};
-use crate::domain::gate::{Decision, Gate, GateKind};
-use crate::domain::ids::{AgentId, CaseId};
-use crate::domain::ready;
-use crate::domain::session::Mode;
-use crate::domain::task_branches;
-use crate::domain::text::Change;
+use crate::domain::base::ids::{AgentId, CaseId};
+use crate::domain::base::text::Change;
+use crate::domain::state::event::{By, Event};
+use crate::domain::work::agent::Workspace;
+use crate::domain::work::case::{Case, CaseChange, CaseEdit, Status};
+use crate::domain::work::gate::{Decision, Gate, GateKind};
+use crate::domain::work::ready;
+use crate::domain::work::session::Mode;
+use crate::domain::work::task_branches;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::ops::workspaces;

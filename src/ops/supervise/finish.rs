@@ -6,12 +6,12 @@ use jiff::Timestamp;
 
 use super::Supervisor;
 use super::notice::Notice;
-use crate::domain::agent::{IterationReport, Outcome, SilentEnd, Workspace};
-use crate::domain::case::{Case, Status};
-use crate::domain::event::{By, Event};
-use crate::domain::ids::{AgentId, Token};
-use crate::domain::names::Oid;
-use crate::domain::outcome::{End, Halt, classify};
+use crate::domain::base::ids::{AgentId, Token};
+use crate::domain::base::names::Oid;
+use crate::domain::state::event::{By, Event};
+use crate::domain::work::agent::{IterationReport, Outcome, SilentEnd, Workspace};
+use crate::domain::work::case::{Case, Status};
+use crate::domain::work::outcome::{End, Halt, classify};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::{Leftovers, Skipped};

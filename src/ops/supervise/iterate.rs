@@ -6,15 +6,15 @@ use std::time::{Duration, Instant};
 
 use super::notice::Notice;
 use super::{Supervisor, Watch};
-use crate::domain::adapter::PromptKind;
-use crate::domain::agent::{Outcome, Stage, Work, Workspace};
-use crate::domain::case::Case;
-use crate::domain::event::{By, Event};
-use crate::domain::ids::{AgentId, CaseId, Token};
-use crate::domain::outcome::End;
-use crate::domain::plural::count_of;
-use crate::domain::prompt::{self, History};
-use crate::domain::signal::Signal;
+use crate::domain::base::ids::{AgentId, CaseId, Token};
+use crate::domain::base::plural::count_of;
+use crate::domain::state::event::{By, Event};
+use crate::domain::work::adapter::PromptKind;
+use crate::domain::work::agent::{Outcome, Stage, Work, Workspace};
+use crate::domain::work::case::Case;
+use crate::domain::work::outcome::End;
+use crate::domain::work::prompt::{self, History};
+use crate::domain::work::signal::Signal;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};
@@ -376,7 +376,7 @@ impl Supervisor<'_> {
 
     /// Whether an iteration may be started now.
     pub(super) fn may_iterate(&self, agent: &AgentId) -> bool {
-        self.session_state() == crate::domain::session::SessionState::Running && !self.must_wait(agent.as_str())
+        self.session_state() == crate::domain::work::session::SessionState::Running && !self.must_wait(agent.as_str())
     }
 }
 

@@ -2,11 +2,11 @@
 
 use super::Supervisor;
 use super::notice::Notice;
-use crate::domain::case::Status;
-use crate::domain::event::By;
-use crate::domain::gate::{Cause, Decision, GateKind};
-use crate::domain::ids::CaseId;
-use crate::domain::verification::Verification;
+use crate::domain::base::ids::CaseId;
+use crate::domain::state::event::By;
+use crate::domain::work::case::Status;
+use crate::domain::work::gate::{Cause, Decision, GateKind};
+use crate::domain::work::verification::Verification;
 use crate::error::{Code, Result};
 use crate::ops::merge::verified::{self, TRIES, moves_each_time};
 use crate::ops::steps::Runner;

@@ -2,12 +2,12 @@
 
 use super::Supervisor;
 use super::notice::Notice;
-use crate::domain::case::{Kind, Status};
-use crate::domain::event::By;
-use crate::domain::gate::{Decision, GateKind};
-use crate::domain::ids::CaseId;
-use crate::domain::names::RepoPath;
-use crate::domain::session::Mode;
+use crate::domain::base::ids::CaseId;
+use crate::domain::base::names::RepoPath;
+use crate::domain::state::event::By;
+use crate::domain::work::case::{Kind, Status};
+use crate::domain::work::gate::{Decision, GateKind};
+use crate::domain::work::session::Mode;
 use crate::error::{Code, Result};
 use crate::ops::merge::{self, MergeOutcome};
 

@@ -22,17 +22,17 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use crate::domain::adapter::AgentProgram;
-use crate::domain::agent::{Outcome, Stage};
-use crate::domain::case::{Case, Status};
-use crate::domain::event::{By, Event};
-use crate::domain::gate::{Cause, Decision, Gate, GateKind, Held};
-use crate::domain::ids::{AgentId, CaseId, GateId, Token};
-use crate::domain::names::RefName;
-use crate::domain::outcome::Halt;
-use crate::domain::ready;
-use crate::domain::session::{Mode, SessionState};
-use crate::domain::signal::Signal;
+use crate::domain::base::ids::{AgentId, CaseId, GateId, Token};
+use crate::domain::base::names::RefName;
+use crate::domain::state::event::{By, Event};
+use crate::domain::work::adapter::AgentProgram;
+use crate::domain::work::agent::{Outcome, Stage};
+use crate::domain::work::case::{Case, Status};
+use crate::domain::work::gate::{Cause, Decision, Gate, GateKind, Held};
+use crate::domain::work::outcome::Halt;
+use crate::domain::work::ready;
+use crate::domain::work::session::{Mode, SessionState};
+use crate::domain::work::signal::Signal;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};
@@ -280,7 +280,7 @@ impl<'a> Supervisor<'a> {
     /// How many slots are taken. Who waits for an answer takes none: others go on meanwhile, and the answer waits for a free
     /// slot.
     fn slots_taken(&self) -> usize {
-        let waits = |agent: &&crate::domain::agent::Agent| {
+        let waits = |agent: &&crate::domain::work::agent::Agent| {
             let stage = agent.work.as_ref().map(|work| &work.stage);
             matches!(stage, Some(Stage::Between { last: Some(Outcome::Waiting { .. }) }))
         };
@@ -299,7 +299,7 @@ impl<'a> Supervisor<'a> {
 
     /// The agents with an iteration under way.
     fn running_agents(&self) -> Vec<AgentId> {
-        let running = |agent: &&crate::domain::agent::Agent| {
+        let running = |agent: &&crate::domain::work::agent::Agent| {
             agent.work.as_ref().is_some_and(|work| work.stage.token().is_some()) || self.verifying.contains_key(&agent.id)
         };
         self.context.state().busy_agents().filter(running).map(|agent| agent.id.clone()).collect()

@@ -1,9 +1,9 @@
 //! What the supervisor tells whoever watches it, as data; how it is shown is for the terminal.
 
-use crate::domain::case::Status;
-use crate::domain::ids::{AgentId, CaseId, CheckpointName, SessionId};
-use crate::domain::names::Oid;
-use crate::domain::session::Mode;
+use crate::domain::base::ids::{AgentId, CaseId, CheckpointName, SessionId};
+use crate::domain::base::names::Oid;
+use crate::domain::work::case::Status;
+use crate::domain::work::session::Mode;
 
 /// Something worth a line.
 #[derive(Debug, Clone, PartialEq)]

@@ -2,13 +2,13 @@
 
 use super::notice::Notice;
 use super::{Halted, Supervisor};
-use crate::domain::case::Status;
-use crate::domain::event::{By, Event};
-use crate::domain::gate::{Afterwards, Decision, Gate, GateKind, Held};
-use crate::domain::ids::{AgentId, CaseId, RequestId, Token};
-use crate::domain::outcome::Halt;
-use crate::domain::plural::count_of;
-use crate::domain::session::{Request, SessionState};
+use crate::domain::base::ids::{AgentId, CaseId, RequestId, Token};
+use crate::domain::base::plural::count_of;
+use crate::domain::state::event::{By, Event};
+use crate::domain::work::case::Status;
+use crate::domain::work::gate::{Afterwards, Decision, Gate, GateKind, Held};
+use crate::domain::work::outcome::Halt;
+use crate::domain::work::session::{Request, SessionState};
 use crate::env;
 use crate::error::Result;
 use crate::ops::live;

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use super::notice::Notice;
 use super::{Ending, Options, Supervisor};
-use crate::domain::case::Kind;
-use crate::domain::checkpoint::Trigger;
-use crate::domain::event::Event;
-use crate::domain::ids::SessionId;
-use crate::domain::names::RefName;
-use crate::domain::session::{Session, SessionState};
+use crate::domain::base::ids::SessionId;
+use crate::domain::base::names::RefName;
+use crate::domain::checkpoint::document::Trigger;
+use crate::domain::state::event::Event;
+use crate::domain::work::case::Kind;
+use crate::domain::work::session::{Session, SessionState};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::{Head, Worktree};
@@ -91,7 +91,7 @@ impl Supervisor<'_> {
 
     /// Makes an automatic checkpoint.
     pub(super) fn make_checkpoint(&mut self, trigger: Trigger) -> Result<()> {
-        self.context.act_as(crate::domain::event::By::Supervisor)?;
+        self.context.act_as(crate::domain::state::event::By::Supervisor)?;
         let made = checkpoint::create(self.context, &Wanted::by(trigger))?;
         self.tell(Notice::Checkpoint { name: made.name });
         Ok(())

@@ -9,8 +9,8 @@ use signal_hook::iterator::Signals;
 
 use super::notice::Notice;
 use super::{Supervisor, TICK};
-use crate::domain::outcome::Halt;
-use crate::domain::session::SessionState;
+use crate::domain::work::outcome::Halt;
+use crate::domain::work::session::SessionState;
 use crate::error::{Code, Error, Result};
 use crate::process::finish_first;
 

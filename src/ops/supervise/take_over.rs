@@ -3,10 +3,10 @@
 
 use super::Supervisor;
 use super::notice::Notice;
-use crate::domain::agent::Agent;
-use crate::domain::event::{By, Event};
-use crate::domain::plural::count_of;
-use crate::domain::session::SessionState;
+use crate::domain::base::plural::count_of;
+use crate::domain::state::event::{By, Event};
+use crate::domain::work::agent::Agent;
+use crate::domain::work::session::SessionState;
 use crate::error::Result;
 use crate::ops::repair::{self, HumansOperation};
 use crate::ops::steps;

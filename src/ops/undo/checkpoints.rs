@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::checkpoint::{CAPTURE_REFS, CheckpointRecord};
-use crate::domain::event::Event;
-use crate::domain::ids::{CaseId, CheckpointName};
-use crate::domain::names::Oid;
-use crate::domain::operation::Operation;
+use crate::domain::base::ids::{CaseId, CheckpointName};
+use crate::domain::base::names::Oid;
+use crate::domain::checkpoint::document::{CAPTURE_REFS, CheckpointRecord};
+use crate::domain::operation::journaled::Operation;
+use crate::domain::state::event::Event;
 use crate::error::{Code, Error, Result};
 use crate::git::Repository;
 use crate::ops::context::Context;

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::domain::ids::TxnId;
-use crate::domain::operation::{BranchAdvance, Operation, RefChange, Way};
-use crate::domain::text::Change;
+use crate::domain::base::ids::TxnId;
+use crate::domain::base::text::Change;
+use crate::domain::operation::journaled::{BranchAdvance, Operation, RefChange, Way};
 use crate::error::{Code, Error, Result};
 use crate::git::Head;
 use crate::ops::checkpoint::Captured;

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::domain::ids::TxnId;
-use crate::domain::names::{Oid, RefName};
-use crate::domain::operation::{HeadState, Way};
-use crate::domain::plural::count;
-use crate::domain::times;
-use crate::domain::transaction::Transaction;
+use crate::domain::base::ids::TxnId;
+use crate::domain::base::names::{Oid, RefName};
+use crate::domain::base::plural::count;
+use crate::domain::base::times;
+use crate::domain::operation::journaled::{HeadState, Way};
+use crate::domain::operation::transaction::Transaction;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::Context;

@@ -4,13 +4,15 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::domain::branch_config::BranchConfigChange;
-use crate::domain::case::CaseEdit;
-use crate::domain::listed::{self, FileChange, WorkspaceFate};
-use crate::domain::names::RepoPath;
-use crate::domain::operation::{AsideChange, HeadState, Operation, RefChange, StashChange, Way, WorkspaceChange, WorktreeChange};
-use crate::domain::session::Mode;
-use crate::domain::text::Change;
+use crate::domain::base::listed::{self, FileChange, WorkspaceFate};
+use crate::domain::base::names::RepoPath;
+use crate::domain::base::text::Change;
+use crate::domain::checkpoint::branch_config::BranchConfigChange;
+use crate::domain::operation::journaled::{
+    AsideChange, HeadState, Operation, RefChange, StashChange, Way, WorkspaceChange, WorktreeChange,
+};
+use crate::domain::work::case::CaseEdit;
+use crate::domain::work::session::Mode;
 use crate::error::Result;
 use crate::git::{CaptureExtras, TreeChange};
 use crate::ops::checkpoint::Captured;

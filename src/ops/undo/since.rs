@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::domain::names::{Oid, RefName, RepoPath};
-use crate::domain::operation::{HeadState, WorktreeChange};
-use crate::domain::text::Change;
-use crate::domain::transaction::Transaction;
+use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::domain::base::text::Change;
+use crate::domain::operation::journaled::{HeadState, WorktreeChange};
+use crate::domain::operation::transaction::Transaction;
 use crate::error::{Error, Result};
 use crate::git::{Head, InProgress, TreeChange, Worktree, WorktreeCapture};
 use crate::ops::context::Context;

@@ -7,10 +7,10 @@ use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 
 use super::{Chosen, needs, operation};
-use crate::domain::ids::TxnId;
-use crate::domain::names::{Oid, RefName};
-use crate::domain::transaction::Transaction;
-use crate::domain::undo;
+use crate::domain::base::ids::TxnId;
+use crate::domain::base::names::{Oid, RefName};
+use crate::domain::operation::transaction::Transaction;
+use crate::domain::operation::undo;
 use crate::error::Result;
 use crate::ops::checkpoint::{self, Captured};
 use crate::ops::context::Context;

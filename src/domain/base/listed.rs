@@ -1,0 +1,260 @@
+//! How a change of a thing is written in the documents of `--json`: one form for each kind of thing, over all verbs. What is
+//! stored is another matter: its names never change.
+//!
+//! The functions are for `#[serde(serialize_with = …)]`.
+
+use serde::ser::SerializeSeq;
+use serde::{Serialize, Serializer};
+
+use super::ids::{CaseId, CheckpointName};
+use super::names::{Oid, RefName};
+use super::text::Change;
+use crate::domain::checkpoint::branch_config::{BranchConfigChange, ConfigValue};
+use crate::domain::checkpoint::known_paths::OnlyCount;
+use crate::domain::checkpoint::local_refs::StashEntry;
+use crate::domain::operation::journaled::{RefChange, StashChange, Way};
+use crate::domain::work::case::{CaseChange, CaseEdit};
+
+/// What becomes of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum FileChange {
+    /// It is not there yet.
+    Added,
+    /// It gets other content.
+    Modified,
+    /// It goes.
+    Deleted,
+    /// It becomes executable, or no longer is.
+    ModeChanged,
+    /// It becomes a file of another type: a symbolic link, a submodule.
+    TypeChanged,
+}
+
+impl FileChange {
+    /// What becomes of a file, by what git says of it before and after: its mode, and what identifies its content.
+    pub fn between<T: PartialEq>(old: Option<(u32, &T)>, new: Option<(u32, &T)>) -> Self {
+        let of_type = |mode: u32| mode & 0o170_000;
+        match (old, new) {
+            (None, _) => Self::Added,
+            (Some(_), None) => Self::Deleted,
+            (Some((then, _)), Some((now, _))) if of_type(then) != of_type(now) => Self::TypeChanged,
+            // With the same mode too, it is the bytes that git's conversions hide.
+            (Some((one, then)), Some((other, now))) if then == now && one != other => Self::ModeChanged,
+            (Some(_), Some(_)) => Self::Modified,
+        }
+    }
+}
+
+/// What becomes of a workspace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum WorkspaceFate {
+    /// Its files go back; it stays where it is.
+    Restored,
+    /// It goes to the trash.
+    PutAside,
+    /// It comes back from the trash.
+    BroughtBack,
+    /// It is made again from its capture, without ignored files.
+    MadeAgain,
+    /// Its folder is gone already; nothing is known of it any more.
+    Forgotten,
+    /// It cannot be captured, and stays as it is.
+    NotCaptured,
+}
+
+#[derive(Serialize)]
+struct RefLine<'a> {
+    name: &'a RefName,
+    old: Option<&'a Oid>,
+    new: Option<&'a Oid>,
+}
+
+/// Refs that change: {`name`, `old`, `new`}.
+///
+/// # Errors
+/// The serializer's.
+pub fn refs<S: Serializer>(all: &[RefChange], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(all.iter().map(|RefChange { name, value }| RefLine { name, old: value.old.as_ref(), new: value.new.as_ref() }))
+}
+
+/// What becomes of something that is no file and no folder.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+enum Fate {
+    Removed,
+    BroughtBack,
+}
+
+impl From<Way> for Fate {
+    fn from(way: Way) -> Self {
+        match way {
+            Way::PutAside => Self::Removed,
+            Way::BringBack => Self::BroughtBack,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct StashLine<'a> {
+    id: &'a Oid,
+    message: &'a str,
+    action: Fate,
+}
+
+/// Entries of the stash that come back or go: {`id`, `message`, `action`}.
+///
+/// # Errors
+/// The serializer's.
+pub fn stash<S: Serializer>(all: &[StashChange], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(all.iter().map(|StashChange { entry, way }| StashLine {
+        id: &entry.id,
+        message: &entry.message,
+        action: Fate::from(*way),
+    }))
+}
+
+/// As [`stash`], where all of them come back.
+///
+/// # Errors
+/// The serializer's.
+pub fn stash_back<S: Serializer>(all: &[StashEntry], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(all.iter().map(|StashEntry { id, message }| StashLine { id, message, action: Fate::BroughtBack }))
+}
+
+#[derive(Serialize)]
+struct BranchConfigLine<'a> {
+    branch: &'a RefName,
+    values: &'a [ConfigValue],
+    action: Fate,
+}
+
+/// What is configured of branches, where it comes back or goes: {`branch`, `values`, `action`}.
+///
+/// # Errors
+/// The serializer's.
+pub fn branch_configs<S: Serializer>(all: &[BranchConfigChange], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(all.iter().map(|BranchConfigChange { branch, values, way }| BranchConfigLine {
+        branch,
+        values,
+        action: Fate::from(*way),
+    }))
+}
+
+#[derive(Serialize)]
+struct EditLine<'a> {
+    id: &'a CaseId,
+    changes: Vec<FieldLine<'a>>,
+}
+
+/// Fields of tasks that change: {`id`, `changes`}.
+///
+/// # Errors
+/// The serializer's.
+pub fn tasks<S: Serializer>(all: &[CaseEdit], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(all.iter().map(|CaseEdit { id, changes }| EditLine { id, changes: changes.iter().map(FieldLine).collect() }))
+}
+
+/// Fields of one task that change: {`field`, `old`, `new`}.
+///
+/// # Errors
+/// The serializer's.
+pub fn fields<S: Serializer>(all: &[CaseChange], to: S) -> Result<S::Ok, S::Error> {
+    let mut list = to.serialize_seq(Some(all.len()))?;
+    all.iter().try_for_each(|change| list.serialize_element(&FieldLine(change)))?;
+    list.end()
+}
+
+struct FieldLine<'a>(&'a CaseChange);
+
+impl Serialize for FieldLine<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Line<'a, T> {
+            field: &'static str,
+            old: &'a T,
+            new: &'a T,
+        }
+        fn line<T: Serialize, S: Serializer>(field: &'static str, change: &Change<T>, to: S) -> Result<S::Ok, S::Error> {
+            let Change { old, new } = change;
+            Line { field, old, new }.serialize(to)
+        }
+        let field = self.0.field();
+        match self.0 {
+            CaseChange::Title(change) => line(field, change, to),
+            CaseChange::Body(change) => line(field, change, to),
+            CaseChange::Parent(change) => line(field, change, to),
+            CaseChange::After(change) => line(field, change, to),
+            CaseChange::Persona(change) => line(field, change, to),
+            CaseChange::Verify(change) => line(field, change, to),
+            CaseChange::Status(change) => line(field, change, to),
+            CaseChange::Merged(change) => line(field, change, to),
+            CaseChange::Reason(change) => line(field, change, to),
+        }
+    }
+}
+
+/// A checkpoint of which only the name is said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Named<'a> {
+    /// Its name.
+    pub name: &'a CheckpointName,
+}
+
+/// Of a checkpoint for which only known paths were looked at: how many, and where the rest is from.
+///
+/// # Errors
+/// The serializer's.
+pub fn only<S: Serializer>(only: &Option<OnlyCount>, to: S) -> Result<S::Ok, S::Error> {
+    #[derive(Serialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Line<'a> {
+        count: u64,
+        all_else_as_of: &'a str,
+        all_else_capture: Option<&'a Oid>,
+        all_else_gone: bool,
+    }
+    let line = only.as_ref().map(|only| {
+        let OnlyCount { paths, all_else_as_of, all_else_capture, all_else_gone } = only;
+        let all_else_gone = *all_else_gone;
+        Line {
+            count: *paths,
+            all_else_as_of: all_else_as_of.as_str(),
+            all_else_capture: all_else_capture.as_ref(),
+            all_else_gone,
+        }
+    });
+    line.serialize(to)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_becomes_of_a_file_follows_from_mode_and_content() {
+        let between = |old: Option<(u32, u8)>, new: Option<(u32, u8)>| {
+            FileChange::between(old.as_ref().map(|(mode, id)| (*mode, id)), new.as_ref().map(|(mode, id)| (*mode, id)))
+        };
+        let (file, program, link) = (0o100_644, 0o100_755, 0o120_000);
+        assert_eq!(between(None, Some((file, 1))), FileChange::Added);
+        assert_eq!(between(Some((file, 1)), None), FileChange::Deleted);
+        assert_eq!(between(Some((file, 1)), Some((file, 2))), FileChange::Modified);
+        assert_eq!(between(Some((file, 1)), Some((program, 2))), FileChange::Modified);
+        assert_eq!(between(Some((file, 1)), Some((program, 1))), FileChange::ModeChanged);
+        assert_eq!(between(Some((file, 1)), Some((link, 1))), FileChange::TypeChanged);
+    }
+
+    #[test]
+    fn every_field_that_changes_has_the_same_three_keys() {
+        let changes = [
+            CaseChange::Title(Change::new("a".into(), "b".into())),
+            CaseChange::Parent(Change::new(None, Some(CaseId::new("g").unwrap()))),
+        ];
+        let mut text = Vec::new();
+        fields(&changes, &mut serde_json::Serializer::new(&mut text)).unwrap();
+        let wanted = r#"[{"field":"title","old":"a","new":"b"},{"field":"parent","old":null,"new":"g"}]"#;
+        assert_eq!(String::from_utf8(text).unwrap(), wanted);
+    }
+}

@@ -1,0 +1,16 @@
+//! What everything else is made of: ids, git's names as types, texts, times, numbers in words, orders. Pure.
+//!
+//! Nothing here knows of tasks, checkpoints or operations.
+//!
+//! Begin reading with `ids` and `names`.
+
+pub mod ids;
+pub mod line_ends;
+pub mod listed;
+pub mod names;
+pub mod natural;
+pub mod nearest;
+pub mod path_set;
+pub mod plural;
+pub mod text;
+pub mod times;

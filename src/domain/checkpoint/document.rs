@@ -1,0 +1,358 @@
+//! Checkpoints: what is recorded of them in the state, and the JSON document that a checkpoint holds.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::known_paths::{OnlyCount, OnlyPaths};
+use crate::domain::base::ids::{AgentId, CaseId, CheckpointName};
+use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::domain::state::whole::Restorable;
+use crate::domain::work::case::Status;
+
+/// Where the captures of checkpoints are: a checkpoint is there as long as its ref is.
+pub const CAPTURE_REFS: &str = "refs/axiom/captures/";
+
+/// Who wanted it: retention treats them apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum CheckpointType {
+    /// Made by a trigger.
+    Auto,
+    /// Named by a user.
+    Named,
+}
+
+impl CheckpointType {
+    /// The word as in JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::Named => "named",
+        }
+    }
+}
+
+/// What made it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[allow(missing_docs)] // the words are those of DESIGN 4
+pub enum Trigger {
+    Manual,
+    Periodic,
+    BeforeAutopilot,
+    BeforeMerge,
+    AfterMerge,
+    SessionStart,
+    BeforeRollback,
+    BeforeUndo,
+    BeforeRedirect,
+    BeforeAbandon,
+    BeforeDeinit,
+    BeforeCleanup,
+    BeforeRecovery,
+}
+
+impl Trigger {
+    /// The word as in JSON and in automatic names.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Manual => "manual",
+            Self::Periodic => "periodic",
+            Self::BeforeAutopilot => "before-autopilot",
+            Self::BeforeMerge => "before-merge",
+            Self::AfterMerge => "after-merge",
+            Self::SessionStart => "session-start",
+            Self::BeforeRollback => "before-rollback",
+            Self::BeforeUndo => "before-undo",
+            Self::BeforeRedirect => "before-redirect",
+            Self::BeforeAbandon => "before-abandon",
+            Self::BeforeDeinit => "before-deinit",
+            Self::BeforeCleanup => "before-cleanup",
+            Self::BeforeRecovery => "before-recovery",
+        }
+    }
+}
+
+/// What the state records of a checkpoint: enough to list it without opening its tag.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckpointRecord {
+    /// Its name.
+    pub name: CheckpointName,
+    /// Who wanted it.
+    #[serde(rename = "type")]
+    pub kind: CheckpointType,
+    /// What made it.
+    pub trigger: Trigger,
+    /// When.
+    pub created_at: Timestamp,
+    /// The commit that was checked out in the main worktree.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub git_commit: Option<Oid>,
+    /// The capture of the main worktree: the value of `refs/axiom/captures/<name>`.
+    pub capture: Oid,
+    /// The annotated tag.
+    pub tag: Oid,
+    /// How many events there were before it: what came after it is counted from here.
+    pub seq: u64,
+    /// How many tasks had ever been completed: what came after it is counted from here.
+    pub tasks_completed: u32,
+    /// How many bytes it added to the repository; none where that was not measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub size: Option<u64>,
+    /// Where only known paths were looked at: how many, and of which checkpoint the rest is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub only: Option<OnlyCount>,
+}
+
+/// A checkpoint that was deleted and can still be brought back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DeletedCheckpoint {
+    /// What was recorded of it.
+    pub record: CheckpointRecord,
+    /// Until when it can be brought back.
+    pub until: Timestamp,
+}
+
+/// The document of a checkpoint: the note on its tag and `checkpoint.json` in its capture.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckpointDocument {
+    /// The version of this format.
+    pub schema: u32,
+    /// Its name.
+    pub name: CheckpointName,
+    /// Who wanted it.
+    #[serde(rename = "type")]
+    pub kind: CheckpointType,
+    /// What made it.
+    pub trigger: Trigger,
+    /// When, RFC 3339 in UTC.
+    pub created_at: Timestamp,
+    /// The commit that was checked out in the main worktree; none on an unborn branch.
+    pub git_commit: Option<Oid>,
+    /// The branch that was checked out; none with a detached HEAD.
+    pub branch: Option<RefName>,
+    /// How many events there were before it.
+    pub seq: u64,
+    /// How many tasks had ever been completed.
+    pub tasks_completed: u32,
+    /// Target and task branches.
+    pub refs: BTreeMap<RefName, Oid>,
+    /// The status of every case.
+    pub case_states: BTreeMap<CaseId, Status>,
+    /// What a rollback restores.
+    pub state_snapshot: Restorable,
+    /// What the agents were doing.
+    pub agent_states: Vec<AgentState>,
+    /// The agents' workspaces and other linked worktrees. The main worktree is in the capture ref.
+    pub workspaces: Vec<WorkspaceState>,
+    /// What the checkpoint does not hold, per worktree path.
+    pub coverage: BTreeMap<String, Coverage>,
+    /// Local refs that are not held, since what they name is not here, or they are no refs that can be read.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refs_not_held: Vec<RefName>,
+    /// Who made the tag and when, so that a lost tag can be rebuilt to the byte.
+    pub tagger: Tagger,
+}
+
+impl CheckpointDocument {
+    /// What the capture of the main worktree does not hold; `None` where that is not said. By what is left over and not by
+    /// the path: the repository may have been moved since.
+    pub fn main_coverage(&self) -> Option<&Coverage> {
+        let is_linked = |path: &String| self.workspaces.iter().any(|workspace| workspace.path == *path);
+        let mut rest = self.coverage.iter().filter(|(path, coverage)| coverage.has_a_capture() && !is_linked(path));
+        let (_, coverage) = rest.next()?;
+        rest.next().is_none().then_some(coverage)
+    }
+
+    /// What was looked at, where that was not everything.
+    pub fn only(&self) -> Option<OnlyCount> {
+        let only = || self.coverage.values().filter_map(|coverage| coverage.only.as_ref());
+        let base = only().next()?.clone();
+        Some(OnlyCount {
+            paths: only().map(|only| only.paths.len() as u64).sum(),
+            all_else_as_of: base.all_else_as_of,
+            all_else_capture: base.all_else_capture,
+            all_else_gone: false,
+        })
+    }
+}
+
+/// Who made a tag, and when.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Tagger {
+    /// The name.
+    pub name: String,
+    /// The mail address.
+    pub email: String,
+    /// Seconds since 1970, UTC.
+    pub seconds: i64,
+}
+
+/// What an agent was doing when a checkpoint was made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentState {
+    /// Which agent.
+    pub id: AgentId,
+    /// On which task.
+    pub task_id: Option<CaseId>,
+    /// In which iteration.
+    pub iteration: u32,
+}
+
+/// A worktree beside the main one, as captured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkspaceState {
+    /// The agent it belongs to; none for a linked worktree of the user's.
+    pub agent_id: Option<AgentId>,
+    /// The task it belongs to.
+    pub task_id: Option<CaseId>,
+    /// Its absolute path.
+    pub path: String,
+    /// The branch that was checked out.
+    pub branch: Option<RefName>,
+    /// The commit that was checked out.
+    pub head: Option<Oid>,
+    /// Its capture.
+    pub capture: Oid,
+}
+
+/// How many paths of one kind are listed; the rest is only counted.
+pub const LISTED: usize = 200;
+
+/// Paths of one kind: how many, and the first of them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathSample {
+    /// How many there are.
+    pub count: u64,
+    /// The first [`LISTED`] of them.
+    pub paths: Vec<RepoPath>,
+}
+
+impl PathSample {
+    /// Counts a path, and lists it while there is room.
+    pub fn add(&mut self, path: RepoPath) {
+        self.count += 1;
+        if self.paths.len() < LISTED {
+            self.paths.push(path);
+        }
+    }
+}
+
+/// What a capture does not hold.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Coverage {
+    /// Ignored files and folders, the topmost ones.
+    pub ignored: PathSample,
+    /// Repositories within the worktree that are no submodules: the folder, or its `.git` alone where the files beside
+    /// that are held.
+    pub nested_repositories: PathSample,
+    /// Submodules with changes of their own; of a submodule only its commit is held.
+    pub dirty_submodules: PathSample,
+    /// Untracked files over the size limit.
+    pub too_large: PathSample,
+    /// Sockets, fifos and devices.
+    pub special: PathSample,
+    /// Files and folders that cannot be read.
+    pub unreadable: PathSample,
+    /// Files that git takes into no tree because of their names: `git~1`, `.GIT/x`.
+    pub refused_names: PathSample,
+    /// Files of which only what git's conversions (line ends, keywords, filters, encodings) give back is held, not the
+    /// bytes themselves: larger than is kept beside the tree, or changed while they were read.
+    pub converted: PathSample,
+    /// Untracked and ignored files and folders that `checkpoints.exclude` keeps out, the topmost ones.
+    #[serde(skip_serializing_if = "PathSample::is_empty")]
+    pub excluded: PathSample,
+    /// Ignored files that `checkpoints.include` names, beyond what it may hold.
+    #[serde(skip_serializing_if = "PathSample::is_empty")]
+    pub over_include_limit: PathSample,
+    /// Ignored files that are held, because `checkpoints.include` names them.
+    #[serde(skip_serializing_if = "PathSample::is_empty")]
+    pub included: PathSample,
+    /// The whole worktree: its folder is gone.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub missing: bool,
+    /// The whole worktree: it could not be captured; why. Only an agent's workspace, or a place that is no worktree any more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_captured: Option<String>,
+    /// Everything but these paths, as it was when the checkpoint was made: of the rest, what an earlier one had is held.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub only: Option<OnlyPaths>,
+}
+
+impl PathSample {
+    fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Whether there are more than are listed.
+    fn is_cut(&self) -> bool {
+        self.count > self.paths.len() as u64
+    }
+
+    /// Whether a path is one of those listed, or below one.
+    fn covers(&self, path: &RepoPath) -> bool {
+        self.paths.iter().any(|root| {
+            let rest = path.as_bytes().strip_prefix(root.as_bytes());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+        })
+    }
+}
+
+impl Coverage {
+    /// Whether the capture says nothing of a path, or may say nothing of it because not all such paths are listed: going
+    /// back to it must leave the path alone. What was ignored and is not listed only the rules of then can tell.
+    pub fn says_nothing_of(&self, path: &RepoPath) -> bool {
+        let Self { ignored, nested_repositories, too_large, special, unreadable, refused_names, .. } = self;
+        // Of the others something is held: a submodule's commit, a file as git converts it.
+        // Nor is what was not looked at left alone: what the earlier checkpoint had is what this one has.
+        let Self { dirty_submodules: _, converted: _, missing: _, not_captured: _, only: _, included: _, .. } = self;
+        let Self { excluded, over_include_limit, .. } = self;
+        let others = [nested_repositories, too_large, special, unreadable, refused_names, excluded, over_include_limit];
+        ignored.covers(path) || others.into_iter().any(|sample| sample.is_cut() || sample.covers(path))
+    }
+
+    /// Whether it is known which bytes a file had that is held: those beside the tree, or, where there are none, what a checkout
+    /// writes.
+    pub fn decides_bytes_of(&self, path: &RepoPath) -> bool {
+        self.has_a_capture() && !self.converted.is_cut() && !self.converted.covers(path)
+    }
+
+    /// Of a worktree that could not be captured.
+    pub fn of_nothing(why: impl Into<String>) -> Self {
+        Self { not_captured: Some(why.into()), ..Self::default() }
+    }
+
+    /// Whether there is a capture that this is about.
+    pub fn has_a_capture(&self) -> bool {
+        !self.missing && self.not_captured.is_none()
+    }
+
+    /// Whether more was ignored than is listed.
+    pub fn lists_not_all_ignored(&self) -> bool {
+        self.ignored.is_cut()
+    }
+
+    /// Whether the capture holds everything that was in the worktree when it was made.
+    pub fn is_complete(&self) -> bool {
+        self.has_a_capture() && self.only.is_none() && self.samples().iter().all(|sample| sample.count == 0)
+    }
+
+    /// What is not held, or not as it was, of every kind.
+    pub fn samples(&self) -> [&PathSample; 10] {
+        let Self { ignored, nested_repositories, dirty_submodules, too_large, special, .. } = self;
+        let Self { unreadable, refused_names, converted, excluded, over_include_limit, .. } = self;
+        let Self { missing: _, not_captured: _, only: _, included: _, .. } = self;
+        let named = [unreadable, refused_names, converted, excluded, over_include_limit];
+        let [a, b, c, d, e] = named;
+        [ignored, nested_repositories, dirty_submodules, too_large, special, a, b, c, d, e]
+    }
+}

@@ -1,0 +1,216 @@
+//! Checkpoints of known paths: somebody said what changed, only that was looked at, and all else is as a complete
+//! checkpoint had it. Pure: which checkpoint that is, and which content comes from where.
+
+use serde::{Deserialize, Serialize};
+
+use super::document::{CheckpointRecord, Coverage, LISTED, PathSample, Trigger};
+use super::retention;
+use crate::domain::base::ids::CheckpointName;
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::domain::base::path_set::PathSet;
+use crate::domain::state::whole::State;
+
+/// What was looked at in a worktree of which the rest was taken over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OnlyPaths {
+    /// The files and folders that were looked at: those that were named since that checkpoint, and those of which it has
+    /// something else staged.
+    pub paths: Vec<RepoPath>,
+    /// The checkpoint of which all else is.
+    pub all_else_as_of: CheckpointName,
+    /// Its capture: a name may be given again. None in what was made before this was written down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub all_else_capture: Option<Oid>,
+}
+
+/// The same in short, as the state records it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OnlyCount {
+    /// How many files and folders were looked at, in all worktrees.
+    pub paths: u64,
+    /// The checkpoint of which all else is.
+    pub all_else_as_of: CheckpointName,
+    /// Its capture: a name may be given again. None in what was made before this was written down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub all_else_capture: Option<Oid>,
+    /// Whether that checkpoint was deleted since: only where it is shown, never recorded.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub all_else_gone: bool,
+}
+
+impl OnlyCount {
+    /// Whether all else is as of this checkpoint, and not of an earlier one of its name.
+    pub fn is_on(&self, record: &CheckpointRecord) -> bool {
+        let same = self.all_else_capture.as_ref().is_none_or(|capture| *capture == record.capture);
+        same && self.all_else_as_of == record.name
+    }
+
+    /// As it is shown: with whether that checkpoint is still there.
+    #[must_use]
+    pub fn shown(&self, state: &State) -> Self {
+        let is_there = state.record.checkpoints.get(&self.all_else_as_of).is_some_and(|record| self.is_on(record));
+        Self { all_else_gone: !is_there, ..self.clone() }
+    }
+}
+
+/// What a checkpoint of known paths can be built on.
+#[derive(Debug, Clone, Copy)]
+pub struct Base<'s> {
+    /// The newest complete checkpoint.
+    pub complete: &'s CheckpointRecord,
+    /// The newest one that was built on it: what was named for that one is looked at again, for what was learned since is
+    /// not to be forgotten.
+    pub last: Option<&'s CheckpointRecord>,
+}
+
+/// What to build on; in words why everything has to be looked at where there is nothing.
+///
+/// # Errors
+/// The reason.
+pub fn base(state: &State) -> Result<Base<'_>, String> {
+    let newest = |only: &dyn Fn(&CheckpointRecord) -> bool| {
+        state.record.checkpoints.values().filter(|record| only(record)).max_by_key(|record| (record.seq, &record.name))
+    };
+    let Some(complete) = newest(&|record| record.only.is_none()) else {
+        return Err("there is no complete checkpoint yet to take the rest from".to_owned());
+    };
+    if changes_files_next(complete.trigger) {
+        return Err(format!("files were changed by git axiom itself after the newest complete checkpoint, {}", complete.name));
+    }
+    let on_it = |record: &CheckpointRecord| record.only.as_ref().is_some_and(|only| only.is_on(complete));
+    Ok(Base { complete, last: newest(&on_it) })
+}
+
+/// Whether what follows such a checkpoint writes files that nobody names. (A merge stages what it writes: that is seen.)
+fn changes_files_next(trigger: Trigger) -> bool {
+    // A cleanup removes checkpoints, and no file.
+    retention::is_safety(trigger) && trigger != Trigger::BeforeCleanup
+}
+
+/// What differs from the index: what was seen where somebody looked, and elsewhere what differed in the capture that the
+/// rest is taken from. `then` are differences of that capture's files from the index of now. Ordered by path.
+pub fn together<T>(then: Vec<T>, looked_at: &PathSet, seen: Vec<T>, path: impl Fn(&T) -> &RepoPath) -> Vec<T> {
+    let mut all: Vec<T> = then.into_iter().filter(|one| !looked_at.covers(path(one))).collect();
+    all.extend(seen);
+    all.sort_by(|one, other| path(one).cmp(path(other)));
+    all
+}
+
+/// What is not held: what was seen where somebody looked, elsewhere what an earlier capture did not hold. `is_there` says
+/// whether there still is something at a path.
+pub fn held_else(then: &Coverage, looked_at: &PathSet, seen: Coverage, is_there: impl Fn(&RepoPath) -> bool) -> Coverage {
+    let join = |then: &PathSample, seen: PathSample| {
+        let new = PathSet::new(seen.paths.iter().cloned());
+        let goes =
+            |path: &&RepoPath| looked_at.covers(path) || new.covers(path) || (looked_at.has_below(path) && !is_there(path));
+        let (gone, mut paths): (Vec<&RepoPath>, Vec<&RepoPath>) = then.paths.iter().partition(goes);
+        let count = then.count - gone.len() as u64 + seen.count;
+        paths.extend(&seen.paths);
+        paths.sort();
+        PathSample { count, paths: paths.into_iter().take(LISTED).cloned().collect() }
+    };
+    let Coverage { ignored, nested_repositories, dirty_submodules, too_large, special, .. } = seen;
+    let Coverage { unreadable, refused_names, converted, excluded, over_include_limit, included, .. } = seen;
+    let Coverage { missing, not_captured, only, .. } = seen;
+    Coverage {
+        ignored: join(&then.ignored, ignored),
+        nested_repositories: join(&then.nested_repositories, nested_repositories),
+        dirty_submodules: join(&then.dirty_submodules, dirty_submodules),
+        too_large: join(&then.too_large, too_large),
+        special: join(&then.special, special),
+        unreadable: join(&then.unreadable, unreadable),
+        refused_names: join(&then.refused_names, refused_names),
+        converted: join(&then.converted, converted),
+        excluded: join(&then.excluded, excluded),
+        over_include_limit: join(&then.over_include_limit, over_include_limit),
+        included: join(&then.included, included),
+        missing,
+        not_captured,
+        only,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::checkpoint::document::CheckpointType;
+
+    fn name(text: &str) -> CheckpointName {
+        CheckpointName::new(text).unwrap()
+    }
+
+    /// Checkpoints in their order: name, what made it, and what it was built on.
+    fn state(all: &[(&str, Trigger, Option<&str>)]) -> State {
+        let mut state = State::default();
+        for (number, (text, trigger, on)) in all.iter().enumerate() {
+            let record = CheckpointRecord {
+                name: name(text),
+                kind: CheckpointType::Auto,
+                trigger: *trigger,
+                created_at: "2026-03-01T00:00:00Z".parse().unwrap(),
+                git_commit: None,
+                capture: Oid::new("1".repeat(40)).unwrap(),
+                tag: Oid::new("2".repeat(40)).unwrap(),
+                seq: number as u64,
+                tasks_completed: 0,
+                size: None,
+                only: on.map(|on| OnlyCount { paths: 1, all_else_as_of: name(on), all_else_capture: None, all_else_gone: false }),
+            };
+            state.record.checkpoints.insert(record.name.clone(), record);
+        }
+        state
+    }
+
+    #[test]
+    fn the_rest_is_taken_from_the_newest_complete_checkpoint_unless_files_were_changed_after_it() {
+        type Row = (&'static [(&'static str, Trigger, Option<&'static str>)], Result<(&'static str, Option<&'static str>), ()>);
+        let table: &[Row] = &[
+            (&[], Err(())),
+            (&[("z", Trigger::Manual, Some("gone"))], Err(())),
+            (&[("a", Trigger::Manual, None)], Ok(("a", None))),
+            (&[("b", Trigger::Manual, None), ("a", Trigger::Periodic, None)], Ok(("a", None))),
+            (&[("a", Trigger::Manual, None), ("z", Trigger::Manual, Some("a"))], Ok(("a", Some("z")))),
+            (
+                &[("a", Trigger::Manual, None), ("z", Trigger::Manual, Some("a")), ("y", Trigger::Manual, Some("a"))],
+                Ok(("a", Some("y"))),
+            ),
+            (&[("a", Trigger::Manual, None), ("z", Trigger::Manual, Some("a")), ("b", Trigger::Periodic, None)], Ok(("b", None))),
+            (&[("a", Trigger::Manual, None), ("b", Trigger::BeforeRollback, None)], Err(())),
+            (&[("b", Trigger::BeforeUndo, None), ("c", Trigger::AfterMerge, None)], Ok(("c", None))),
+            (&[("b", Trigger::BeforeMerge, None)], Ok(("b", None))),
+        ];
+        for (checkpoints, expected) in table {
+            let state = state(checkpoints);
+            let found = base(&state).map(|base| (base.complete.name.as_str(), base.last.map(|last| last.name.as_str())));
+            assert_eq!(found.map_err(drop), *expected, "{checkpoints:?}");
+        }
+    }
+
+    #[test]
+    fn another_checkpoint_of_the_name_is_not_what_it_was_built_on() {
+        let mut state = state(&[("b", Trigger::Manual, None), ("q", Trigger::Manual, Some("b"))]);
+        let capture = |digit: &str| Oid::new(digit.repeat(40)).ok();
+        for (of, same) in [(None, true), (capture("1"), true), (capture("3"), false)] {
+            let mut only = state.record.checkpoints[&name("q")].only.clone().unwrap();
+            only.all_else_capture = of.clone();
+            assert_eq!(only.shown(&state).all_else_gone, !same, "{of:?}");
+            state.record.checkpoints.get_mut(&name("q")).unwrap().only = Some(only);
+            assert_eq!(base(&state).unwrap().last.is_some(), same, "{of:?}");
+        }
+        let only = state.record.checkpoints[&name("q")].only.clone().unwrap();
+        state.record.checkpoints.remove(&name("b"));
+        assert!(only.shown(&state).all_else_gone);
+    }
+
+    #[test]
+    fn where_somebody_looked_only_what_was_seen_counts() {
+        let path = |text: &str| RepoPath::new(text.as_bytes());
+        let of = |list: &[&str], value: u8| list.iter().map(|text| (path(text), value)).collect::<Vec<_>>();
+        let looked = PathSet::new(["a", "d/e"].map(path));
+        let all = together(of(&["a", "a/b", "c", "d/e/f", "d/g"], 1), &looked, of(&["d/e/f", "a/x"], 2), |one| &one.0);
+        let expected = [("a/x", 2), ("c", 1), ("d/e/f", 2), ("d/g", 1)].map(|(text, value)| (path(text), value));
+        assert_eq!(all, expected);
+    }
+}

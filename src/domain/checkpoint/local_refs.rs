@@ -1,0 +1,208 @@
+//! The refs of this repository alone: which of them a checkpoint holds, how they are written down, and what became of them
+//! since. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::{Bound, Range};
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::base::names::{Oid, RefName};
+
+/// So many tips at most are kept alive by one commit.
+pub const BUCKET: usize = 500;
+
+/// The ref of the stash, whose entries are in its log.
+pub const STASH: &str = "refs/stash";
+
+/// Folders of refs that no checkpoint holds: ours, what remotes have, and what an operation in progress is held with.
+pub const LEFT_OUT: &[&str] = &[
+    "refs/axiom/",
+    "refs/tags/axiom/",
+    "refs/heads/axiom/",
+    "refs/notes/axiom-tmp/",
+    "refs/remotes/",
+    "refs/prefetch/",
+    "refs/bisect/",
+    "refs/rewritten/",
+];
+
+/// Whether a ref, or what is below a folder of refs that ends in `/`, is held by every checkpoint. Not the stash: its entries
+/// are.
+pub fn is_held(name: &str) -> bool {
+    name != "refs/notes/axiom" && name != STASH && !LEFT_OUT.iter().any(|folder| name.starts_with(folder))
+}
+
+/// An entry of the stash.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StashEntry {
+    /// Its commit.
+    pub id: Oid,
+    /// What the stash says of it.
+    pub message: String,
+}
+
+/// Local refs at one moment. What only one linked worktree has is called `worktrees/<name>/refs/worktree/…`, as git does.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct LocalRefs {
+    /// What names an object.
+    pub refs: BTreeMap<RefName, Oid>,
+    /// What names another ref.
+    pub links: BTreeMap<RefName, RefName>,
+    /// The stash, newest first.
+    pub stash: Vec<StashEntry>,
+}
+
+/// What became of local refs since a checkpoint.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Since {
+    /// Deleted, with what they named.
+    pub gone: Vec<(RefName, Oid)>,
+    /// Deleted, and in the way of their names is another.
+    pub blocked: Vec<(RefName, RefName)>,
+    /// Moved: what they named then, and what they name now.
+    pub moved: Vec<(RefName, Oid, Oid)>,
+    /// Those that named another ref and are deleted, or name something else now.
+    pub links: Vec<(RefName, RefName)>,
+    /// Entries that the stash has lost, newest first.
+    pub stash: Vec<StashEntry>,
+}
+
+impl LocalRefs {
+    /// What became of these refs, by what there is now. What came since is left alone, and not told.
+    pub fn since(&self, now: &Self) -> Since {
+        let mut since = Since::default();
+        let taken: BTreeSet<&str> = now.refs.keys().chain(now.links.keys()).map(RefName::as_str).collect();
+        for (name, then) in &self.refs {
+            match now.refs.get(name) {
+                Some(oid) if oid == then => {}
+                Some(oid) => since.moved.push((name.clone(), then.clone(), oid.clone())),
+                None if now.links.contains_key(name) => since.blocked.push((name.clone(), name.clone())),
+                None => match in_the_way(name.as_str(), &taken) {
+                    Some(other) => since.blocked.push((name.clone(), RefName::new(other))),
+                    None => since.gone.push((name.clone(), then.clone())),
+                },
+            }
+        }
+        let links = self.links.iter().filter(|(name, target)| now.links.get(*name) != Some(*target));
+        since.links = links.map(|(name, target)| (name.clone(), target.clone())).collect();
+        let there: BTreeSet<&Oid> = now.stash.iter().map(|entry| &entry.id).collect();
+        let mut seen = BTreeSet::new();
+        let lost = self.stash.iter().filter(|entry| !there.contains(&entry.id) && seen.insert(&entry.id));
+        since.stash = lost.cloned().collect();
+        since
+    }
+}
+
+/// The ref that makes a name impossible: git keeps `a` and `a/b` from being there together.
+fn in_the_way<'n>(name: &str, taken: &BTreeSet<&'n str>) -> Option<&'n str> {
+    let below = format!("{name}/");
+    let mut after = taken.range::<str, _>((Bound::Included(below.as_str()), Bound::Unbounded));
+    let first_below = after.next().filter(|other| other.starts_with(&below));
+    let above = || name.match_indices('/').find_map(|(end, _)| taken.get(&name[..end]));
+    first_below.or_else(above).copied()
+}
+
+/// Where sorted, distinct ids are cut so that no part has more than `most`: by their leading bits, so that an id that comes or
+/// goes changes the part that it falls into and no other.
+pub fn buckets(ids: &[Oid], most: usize) -> Vec<Range<usize>> {
+    let mut parts = Vec::new();
+    cut(ids, 0..ids.len(), 0, most.max(1), &mut parts);
+    parts
+}
+
+fn cut(ids: &[Oid], range: Range<usize>, bit: usize, most: usize, parts: &mut Vec<Range<usize>>) {
+    if range.is_empty() {
+        return;
+    }
+    let is_set = |id: &Oid| {
+        let digit = id.as_str().as_bytes().get(bit / 4).map_or(0, |digit| char::from(*digit).to_digit(16).unwrap_or(0));
+        digit >> (3 - bit % 4) & 1 == 1
+    };
+    let bits = ids.get(range.start).map_or(0, |id| 4 * id.as_str().len());
+    if range.len() <= most || bit >= bits {
+        parts.push(range);
+        return;
+    }
+    let middle = range.start + ids[range.clone()].partition_point(|id| !is_set(id));
+    cut(ids, range.start..middle, bit + 1, most, parts);
+    cut(ids, middle..range.end, bit + 1, most, parts);
+}
+
+/// Ids and names as lines `oid SP name`, in the order in which they come.
+pub fn to_lines<'r>(refs: impl Iterator<Item = (&'r str, &'r str)>) -> String {
+    refs.flat_map(|(oid, name)| [oid, " ", name, "\n"]).collect()
+}
+
+/// The two words of each line; `None` where a line has not two. The second may have spaces in it.
+pub fn of_lines(text: &str) -> Option<Vec<(&str, &str)>> {
+    text.lines().map(|line| line.split_once(' ')).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn oid(text: &str) -> Oid {
+        Oid::new(format!("{text:0<40}")).unwrap()
+    }
+
+    fn refs(all: &[(&str, &str)]) -> LocalRefs {
+        let refs = all.iter().map(|(name, id)| (RefName::new(*name), oid(id))).collect();
+        LocalRefs { refs, ..LocalRefs::default() }
+    }
+
+    #[test]
+    fn ours_and_what_remotes_have_is_left_out_and_nothing_else() {
+        for name in ["refs/heads/main", "refs/tags/axiomatic", "refs/notes/axiom-2", "refs/notes/commits", "refs/worktree/x"] {
+            assert!(is_held(name), "{name}");
+        }
+        let own = ["refs/axiom/captures/x", "refs/tags/axiom/x", "refs/heads/axiom/t", "refs/notes/axiom", "refs/stash"];
+        for name in own.into_iter().chain(["refs/remotes/origin/main", "refs/notes/axiom-tmp/1", "refs/bisect/bad"]) {
+            assert!(!is_held(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_gone_moved_and_in_the_way_is_told_apart() {
+        let then = refs(&[("refs/heads/a", "1"), ("refs/heads/b", "2"), ("refs/heads/c", "3"), ("refs/heads/d/e", "4")]);
+        let now = refs(&[("refs/heads/a", "1"), ("refs/heads/b", "5"), ("refs/heads/c/x", "6"), ("refs/heads/d", "7")]);
+        let since = then.since(&now);
+        assert_eq!(since.moved, [(RefName::branch("b"), oid("2"), oid("5"))]);
+        let blocked = [(RefName::branch("c"), RefName::branch("c/x")), (RefName::branch("d/e"), RefName::branch("d"))];
+        assert_eq!((since.blocked.as_slice(), since.gone.len()), (blocked.as_slice(), 0));
+        let gone = then.since(&refs(&[("refs/heads/c-", "1")])).gone;
+        assert_eq!(gone.len(), 4, "a name that only begins alike is not in the way");
+        assert_eq!(then.since(&then), Since::default());
+    }
+
+    #[test]
+    fn entries_of_the_stash_that_are_gone_are_told_once_in_their_order() {
+        let entry = |id: &str| StashEntry { id: oid(id), message: format!("m{id}") };
+        let stash = |ids: &[&str]| LocalRefs { stash: ids.iter().map(|id| entry(id)).collect(), ..LocalRefs::default() };
+        let since = stash(&["3", "2", "3", "1"]).since(&stash(&["9", "2"]));
+        assert_eq!(since.stash, [entry("3"), entry("1")]);
+    }
+
+    #[test]
+    fn an_id_more_changes_one_bucket() {
+        let ids = |count: u64| -> BTreeSet<Oid> {
+            (0..count).map(|n| oid(&format!("{:016x}", n.wrapping_mul(0x9e37_79b9_7f4a_7c15)))).collect()
+        };
+        let parts = |ids: &BTreeSet<Oid>| -> BTreeSet<Vec<Oid>> {
+            let sorted: Vec<Oid> = ids.iter().cloned().collect();
+            let parts = buckets(&sorted, BUCKET);
+            assert_eq!(parts.iter().map(Range::len).sum::<usize>(), sorted.len());
+            assert!(parts.iter().all(|part| !part.is_empty() && part.len() <= BUCKET));
+            parts.into_iter().map(|part| sorted[part].to_vec()).collect()
+        };
+        let all = ids(10_000);
+        let mut more = all.clone();
+        more.insert(oid("5f"));
+        let (before, after) = (parts(&all), parts(&more));
+        assert!(before.len() < 60, "{}", before.len());
+        assert!(after.difference(&before).count() <= 2);
+        assert!(buckets(&[], BUCKET).is_empty());
+        assert_eq!(parts(&ids(500)).len(), 1);
+    }
+}

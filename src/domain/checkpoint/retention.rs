@@ -1,0 +1,328 @@
+//! Which checkpoints are kept, and why: pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::{SignedDuration, Timestamp};
+use serde::Serialize;
+
+use super::document::{CheckpointRecord, CheckpointType, Trigger};
+use crate::domain::base::ids::{CaseId, CheckpointName};
+use crate::domain::operation::journaled::OperationKind;
+use crate::domain::state::whole::State;
+
+/// How many of the newest are kept whatever else is asked.
+pub const NEWEST: usize = 3;
+
+/// What the configuration says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rules {
+    /// How many are kept.
+    pub max_count: u32,
+    /// How many days they are kept.
+    pub max_age_days: u32,
+    /// Whether named ones are kept regardless.
+    pub protect_named: bool,
+    /// How many days what was done can be taken back.
+    pub keep_deleted_days: u32,
+}
+
+/// Why a checkpoint is not removed by itself. Ordered: the weightiest reason is the last, and is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Protection {
+    /// It is among the newest, or the newest complete one.
+    Newest,
+    /// A user named it.
+    Named,
+    /// What was done after it can still be undone.
+    Undo,
+    /// The session began with it.
+    SessionStart,
+    /// An operation that is open needs it.
+    OpenOperation,
+}
+
+impl Protection {
+    /// In words, after "is kept:".
+    pub const fn why(self) -> &'static str {
+        match self {
+            Self::Newest => "it is one of the newest",
+            Self::Named => "it was named",
+            Self::Undo => "what was done after it can still be undone",
+            Self::SessionStart => "the session began with it",
+            Self::OpenOperation => "an operation that is open needs it",
+        }
+    }
+}
+
+/// All checkpoints, newest first.
+pub fn newest_first(state: &State) -> Vec<&CheckpointRecord> {
+    let mut records: Vec<&CheckpointRecord> = state.record.checkpoints.values().collect();
+    records.sort_by(|a, b| (b.seq, &b.name).cmp(&(a.seq, &a.name)));
+    records
+}
+
+/// What protects which checkpoint: every reason, for one may fall and another stand.
+pub fn protections(state: &State, rules: &Rules, now: Timestamp) -> BTreeMap<CheckpointName, BTreeSet<Protection>> {
+    let mut kept: BTreeMap<CheckpointName, BTreeSet<Protection>> = BTreeMap::new();
+    let mut keep = |name: &CheckpointName, why: Protection| {
+        kept.entry(name.clone()).or_default().insert(why);
+    };
+    let records = newest_first(state);
+    records.iter().take(NEWEST).for_each(|record| keep(&record.name, Protection::Newest));
+    // Those of known paths are built on it.
+    records.iter().find(|record| record.only.is_none()).into_iter().for_each(|record| keep(&record.name, Protection::Newest));
+    for record in &records {
+        if rules.protect_named && record.kind == CheckpointType::Named {
+            keep(&record.name, Protection::Named);
+        }
+        if is_safety(record.trigger) && age_in_days(record, now) < i64::from(rules.keep_deleted_days) {
+            keep(&record.name, Protection::Undo);
+        }
+    }
+    if let Some(start) = state.record.session.as_ref().and_then(|session| session.start_checkpoint.as_ref()) {
+        keep(start, Protection::SessionStart);
+    }
+    if let Some(open) = &state.record.open {
+        open.operation.safety.iter().for_each(|name| keep(name, Protection::OpenOperation));
+        if let OperationKind::RollbackCheckpoint { checkpoint } = &open.operation.kind {
+            keep(checkpoint, Protection::OpenOperation);
+        }
+    }
+    kept
+}
+
+/// The checkpoints that have had their time, oldest first: over the age, or over the count. Complete ones and those of known
+/// paths are counted each by themselves: one is made after every edit of an agent's, and they are built on complete ones.
+pub fn expired(state: &State, rules: &Rules, now: Timestamp) -> Vec<CheckpointName> {
+    let kept = protections(state, rules, now);
+    let mut gone = Vec::new();
+    let (mut complete, mut of_paths) = (0, 0);
+    for record in newest_first(state) {
+        let counted = if record.only.is_none() { &mut complete } else { &mut of_paths };
+        *counted += 1;
+        let over_count = *counted > rules.max_count;
+        let over_age = age_in_days(record, now) >= i64::from(rules.max_age_days);
+        if (over_count || over_age) && !kept.contains_key(&record.name) {
+            gone.push(record.name.clone());
+        }
+    }
+    gone.reverse();
+    gone
+}
+
+/// What `cleanup` removes, oldest first: what is older than `older_than`, but for the newest `keep`, and but for what is
+/// protected. With `named`, being named protects no more.
+pub fn cleanup(
+    state: &State,
+    rules: &Rules,
+    now: Timestamp,
+    older_than: SignedDuration,
+    keep: usize,
+    named: bool,
+) -> Vec<CheckpointName> {
+    let kept = protections(state, rules, now);
+    let stands = |why: &Protection| match why {
+        Protection::Named => !named,
+        Protection::Newest | Protection::Undo | Protection::SessionStart | Protection::OpenOperation => true,
+    };
+    let is_protected = |name: &CheckpointName| kept.get(name).is_some_and(|reasons| reasons.iter().any(stands));
+    let old = newest_first(state).into_iter().skip(keep).filter(|record| now.duration_since(record.created_at) >= older_than);
+    let mut gone: Vec<CheckpointName> = old.filter(|r| !is_protected(&r.name)).map(|record| record.name.clone()).collect();
+    gone.reverse();
+    gone
+}
+
+/// Whether the newest capture of a task's workspace (`refs/axiom/live/<task>`), made at `made`, has had its time. While the workspace
+/// stands it never has, however old it is: it may be all that is held of what is uncommitted there. What was discarded or put
+/// aside can be got back for `keepDeletedDays`, as from the trash.
+pub fn live_capture_ends(state: &State, task: &CaseId, made: Timestamp, rules: &Rules, now: Timestamp) -> bool {
+    let limit = SignedDuration::from_hours(24 * i64::from(rules.keep_deleted_days));
+    !state.restorable.workspaces.contains_key(task) && now.duration_since(made) > limit
+}
+
+/// Whether it was made so that something can be taken back: making such a one removes nothing.
+pub fn is_safety(trigger: Trigger) -> bool {
+    match trigger {
+        Trigger::BeforeRollback
+        | Trigger::BeforeUndo
+        | Trigger::BeforeRedirect
+        | Trigger::BeforeAbandon
+        | Trigger::BeforeDeinit
+        | Trigger::BeforeCleanup
+        | Trigger::BeforeRecovery => true,
+        Trigger::Manual
+        | Trigger::Periodic
+        | Trigger::BeforeAutopilot
+        | Trigger::BeforeMerge
+        | Trigger::AfterMerge
+        | Trigger::SessionStart => false,
+    }
+}
+
+fn age_in_days(record: &CheckpointRecord, now: Timestamp) -> i64 {
+    now.duration_since(record.created_at).as_secs() / (24 * 60 * 60)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::base::ids::{AgentId, SessionId, TxnId};
+    use crate::domain::base::names::{Oid, RefName};
+    use crate::domain::checkpoint::known_paths::OnlyCount;
+    use crate::domain::operation::journaled::Operation;
+    use crate::domain::state::whole::OpenOperation;
+    use crate::domain::work::agent::Workspace;
+    use crate::domain::work::session::{Session, SessionState};
+
+    const RULES: Rules = Rules { max_count: 5, max_age_days: 30, protect_named: true, keep_deleted_days: 7 };
+
+    fn now() -> Timestamp {
+        "2026-03-01T00:00:00Z".parse().unwrap()
+    }
+
+    fn days(count: i64) -> SignedDuration {
+        SignedDuration::from_hours(24 * count)
+    }
+
+    #[test]
+    fn a_live_capture_ends_after_its_time_where_its_workspace_is_gone_and_never_where_it_stands() {
+        let (task, mut state) = (CaseId::new("t").unwrap(), State::default());
+        let ends = |state: &State, age| live_capture_ends(state, &task, now().checked_sub(days(age)).unwrap(), &RULES, now());
+        assert_eq!([6, 7, 8].map(|age| ends(&state, age)), [false, false, true]);
+        let workspace = Workspace {
+            agent: AgentId::new("ed-001").unwrap(),
+            path: "/w".into(),
+            branch: RefName::branch("axiom/t"),
+            base: Oid::new("1".repeat(40)).unwrap(),
+        };
+        state.restorable.workspaces.insert(task.clone(), workspace);
+        assert!(!ends(&state, 1000));
+    }
+
+    /// Checkpoints, oldest first: trigger and age in days.
+    fn state(all: &[(Trigger, i64)]) -> State {
+        let mut state = State::default();
+        for (number, (trigger, age)) in all.iter().enumerate() {
+            let kind = if *trigger == Trigger::Manual { CheckpointType::Named } else { CheckpointType::Auto };
+            let record = CheckpointRecord {
+                name: CheckpointName::new(format!("c{number}")).unwrap(),
+                kind,
+                trigger: *trigger,
+                created_at: now().checked_sub(days(*age)).unwrap(),
+                git_commit: None,
+                capture: Oid::new("1".repeat(40)).unwrap(),
+                tag: Oid::new("2".repeat(40)).unwrap(),
+                seq: number as u64 + 1,
+                tasks_completed: 0,
+                size: None,
+                only: None,
+            };
+            state.record.checkpoints.insert(record.name.clone(), record);
+        }
+        state
+    }
+
+    #[test]
+    fn complete_ones_and_those_of_known_paths_do_not_push_each_other_out() {
+        for (complete, expected) in [(1, "c1 c2 c3"), (2, "c2 c3"), (5, ""), (7, "c0 c1")] {
+            let mut state = state(&[(Trigger::Periodic, 0); 9]);
+            for record in state.record.checkpoints.values_mut().filter(|record| record.seq > complete) {
+                record.only = Some(OnlyCount {
+                    paths: 1,
+                    all_else_as_of: CheckpointName::new("c0").unwrap(),
+                    all_else_capture: None,
+                    all_else_gone: false,
+                });
+            }
+            assert_eq!(gone(&state, &RULES), expected, "{complete} complete ones");
+        }
+    }
+
+    fn gone(state: &State, rules: &Rules) -> String {
+        expired(state, rules, now()).iter().map(CheckpointName::as_str).collect::<Vec<_>>().join(" ")
+    }
+
+    /// What it shows; checkpoints with their age in days; the rules; the names that go.
+    type Row<'a> = (&'a str, &'a [(Trigger, i64)], Rules, &'a str);
+
+    #[test]
+    fn what_goes_and_what_stays() {
+        use Trigger::{BeforeMerge as M, BeforeRollback as R, Manual as N, Periodic as P, SessionStart as S};
+        let table: &[Row] = &[
+            ("nothing", &[], RULES, ""),
+            ("all fit", &[(P, 1); 5], RULES, ""),
+            ("over the count, the oldest go", &[(P, 1); 7], RULES, "c0 c1"),
+            ("over the age", &[(P, 40), (P, 31), (P, 30), (P, 29), (P, 1), (P, 1)], RULES, "c0 c1 c2"),
+            ("the last three stay at any age", &[(P, 50), (P, 40), (P, 40), (P, 40)], RULES, "c0"),
+            ("the last three stay at any count", &[(P, 1); 4], Rules { max_count: 0, ..RULES }, "c0"),
+            ("named ones stay", &[(N, 90), (P, 90), (P, 1), (P, 1), (P, 1)], RULES, "c1"),
+            ("named ones go", &[(N, 90), (P, 1), (P, 1), (P, 1)], Rules { protect_named: false, ..RULES }, "c0"),
+            ("named ones count", &[(N, 1), (P, 1), (N, 1), (P, 1), (P, 1), (P, 1), (P, 1)], RULES, "c1"),
+            ("safety stays for undo", &[(R, 6), (P, 6), (P, 1), (P, 1), (P, 1), (P, 1), (P, 1)], RULES, "c1"),
+            ("safety goes afterwards", &[(R, 7), (P, 6), (P, 1), (P, 1), (P, 1), (P, 1), (P, 1)], RULES, "c0 c1"),
+            ("a session's start is like others", &[(S, 1), (M, 1), (M, 1), (M, 1), (M, 1), (M, 1)], RULES, "c0"),
+            ("a clock that went back", &[(P, -3), (P, -2), (P, -1), (P, 0)], RULES, ""),
+        ];
+        for (what, all, rules, expected) in table {
+            assert_eq!(gone(&state(all), rules), *expected, "{what}");
+        }
+    }
+
+    #[test]
+    fn after_a_hundred_merges_the_sessions_start_is_still_there() {
+        let mut all = vec![(Trigger::Periodic, 2), (Trigger::SessionStart, 1)];
+        all.extend([(Trigger::BeforeMerge, 1); 100]);
+        let mut state = state(&all);
+        state.record.session = Some(Session {
+            id: SessionId::new("s1").unwrap(),
+            started_at: now(),
+            pid: 1,
+            target: RefName::branch("main"),
+            slots: 1,
+            max_iterations: 1,
+            state: SessionState::Running,
+            start_checkpoint: Some(CheckpointName::new("c1").unwrap()),
+        });
+        let gone = expired(&state, &RULES, now());
+        assert!(!gone.iter().any(|name| name.as_str() == "c1"));
+        assert_eq!(gone.len(), 102 - 5 - 1);
+    }
+
+    #[test]
+    fn what_an_open_rollback_needs_stays() {
+        let mut state = state(&[(Trigger::Periodic, 90), (Trigger::BeforeRollback, 90), (Trigger::Periodic, 80)]);
+        let name = |text: &str| CheckpointName::new(text).unwrap();
+        let mut operation = Operation::new(OperationKind::RollbackCheckpoint { checkpoint: name("c0") }, "x");
+        operation.safety = Some(name("c1"));
+        state.record.open = Some(OpenOperation { txn: TxnId::new("t1").unwrap(), operation, reversing: false });
+        let kept = protections(&state, &RULES, now());
+        assert_eq!(kept[&name("c0")].last(), Some(&Protection::OpenOperation));
+        assert_eq!(kept[&name("c1")].last(), Some(&Protection::OpenOperation));
+    }
+
+    #[test]
+    fn cleaning_up_spares_the_newest_and_the_protected() {
+        use Trigger::{BeforeRollback as R, Manual as N, Periodic as P, SessionStart as S};
+        let mixed: &[(Trigger, i64)] = &[(P, 9), (N, 9), (P, 8), (P, 6), (P, 1), (P, 1), (P, 1)];
+        // What it shows; checkpoints; the least age, the count, whether named ones go too; the names that go.
+        type Row<'a> = (&'a str, &'a [(Trigger, i64)], (i64, usize, bool), &'a str);
+        let table: &[Row] = &[
+            ("named ones stay", mixed, (7, 0, false), "c0 c2"),
+            ("named ones go where that is asked", mixed, (7, 0, true), "c0 c1 c2"),
+            ("so many newest stay", mixed, (7, 5, true), "c0 c1"),
+            ("at any age", mixed, (0, 0, false), "c0 c2 c3"),
+            ("more newest than there are", mixed, (0, 100, true), ""),
+            ("the last three stay though they are named", &[(N, 1); 6], (0, 0, true), "c0 c1 c2"),
+            ("and whichever of them are", &[(N, 9), (P, 9), (N, 1), (P, 1), (N, 1)], (0, 0, true), "c0 c1"),
+            ("and named ones before them only where asked", &[(N, 9), (P, 9), (N, 1), (P, 1), (N, 1)], (0, 0, false), "c1"),
+            ("safety stays, though named ones go", &[(R, 1), (N, 1), (P, 1), (P, 1), (P, 1)], (0, 0, true), "c1"),
+            ("a session's start is like others", &[(S, 1), (N, 1), (N, 1), (N, 1)], (0, 0, true), "c0"),
+        ];
+        for (what, all, (age, keep, named), expected) in table {
+            let gone = cleanup(&state(all), &RULES, now(), days(*age), *keep, *named);
+            let gone = gone.iter().map(CheckpointName::as_str).collect::<Vec<_>>().join(" ");
+            assert_eq!(gone, *expected, "{what}");
+        }
+    }
+}

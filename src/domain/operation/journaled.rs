@@ -1,0 +1,413 @@
+//! Operations: what is journaled before refs or files change, so that a crash can be finished or reversed.
+//!
+//! An operation records old and new of everything it changes. Each change expects the old value, finds the new one
+//! where it was made already, and can be turned round: the same data serves to finish, to abort, and to undo.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::base::ids::{CaseId, CheckpointName, GateId, TxnId};
+use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::domain::base::text::Change;
+use crate::domain::checkpoint::branch_config::BranchConfigChange;
+use crate::domain::checkpoint::local_refs::StashEntry;
+use crate::domain::state::whole::{Restorable, State};
+use crate::domain::work::agent::Workspace;
+use crate::domain::work::case::{CaseChange, CaseEdit, Status};
+use crate::domain::work::gate::Gate;
+use crate::domain::work::session::Mode;
+
+/// What an operation is for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum OperationKind {
+    /// A task's branch goes into the target.
+    Merge {
+        /// Which task.
+        task: CaseId,
+    },
+    /// Back to a checkpoint.
+    RollbackCheckpoint {
+        /// Which.
+        checkpoint: CheckpointName,
+    },
+    /// One task's commits are reverted.
+    RollbackTask {
+        /// Which, and what depends on it.
+        tasks: Vec<CaseId>,
+    },
+    /// Checkpoints are deleted: their capture refs go; tags and notes follow from that.
+    DeleteCheckpoints {
+        /// Until when they can be brought back.
+        until: Timestamp,
+    },
+    /// A transaction is taken back.
+    Undo {
+        /// Which.
+        of: TxnId,
+    },
+}
+
+impl OperationKind {
+    /// Whether the next session finishes it unasked: what it was going to do by itself. What a human asked for waits for a
+    /// human, who may want it back instead.
+    pub fn is_finished_unasked(&self) -> bool {
+        match self {
+            Self::Merge { .. } | Self::DeleteCheckpoints { .. } => true,
+            Self::RollbackCheckpoint { .. } | Self::RollbackTask { .. } | Self::Undo { .. } => false,
+        }
+    }
+}
+
+/// A planned change of refs, worktrees, workspaces.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Operation {
+    /// What it is for.
+    pub kind: OperationKind,
+    /// One line for `log`.
+    pub title: String,
+    /// The checkpoint made before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub safety: Option<CheckpointName>,
+    /// Commits that nothing would refer to any more: `refs/axiom/kept/<transaction>` holds them for undo.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<Oid>,
+    /// Branches that move together with the worktree in which they are checked out, the user's own changes kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub advances: Vec<BranchAdvance>,
+    /// Refs that move, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refs: Vec<RefChange>,
+    /// Configuration of branches that comes back or goes with them, after the refs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub branch_configs: Vec<BranchConfigChange>,
+    /// Entries of the stash that come back or go, in this order, after the refs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stash: Vec<StashChange>,
+    /// Worktrees whose files, index or HEAD change.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub worktrees: Vec<WorktreeChange>,
+    /// Workspaces that are put aside or brought back.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workspaces: Vec<WorkspaceChange>,
+    /// What was in the way of an earlier operation and comes back from its trash where the place is free.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asides: Vec<AsideChange>,
+    /// Fields of cases that change when it ends.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edits: Vec<CaseEdit>,
+    /// Gates that hold tasks, and open or end when it ends, in this order, after all else.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<GateChange>,
+    /// The restorable state that it restores when it ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub restored: Option<Box<Restorable>>,
+    /// The mode that it brings back when it ends, where it restores no whole state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Change<Mode>>,
+}
+
+/// What the end of an operation does to the state.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Settled {
+    /// Fields of cases that change.
+    pub edits: Vec<CaseEdit>,
+    /// The restorable state in place of the one there is.
+    pub restored: Option<Box<Restorable>>,
+    /// The mode.
+    pub mode: Option<Change<Mode>>,
+}
+
+/// A branch that moves together with the worktree in which it is checked out: only paths that differ between the two
+/// commits are touched, and everything else of the user's stays, staged or not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BranchAdvance {
+    /// The worktree's absolute path.
+    pub path: String,
+    /// The branch.
+    pub branch: RefName,
+    /// Its commit before and after.
+    pub commit: Change<Oid>,
+}
+
+impl BranchAdvance {
+    /// What it comes to for the branch alone.
+    pub fn ref_change(&self) -> RefChange {
+        let Change { old, new } = &self.commit;
+        RefChange { name: self.branch.clone(), value: Change::new(Some(old.clone()), Some(new.clone())) }
+    }
+}
+
+/// A ref that moves. `None` is: there is no such ref.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RefChange {
+    /// Its full name.
+    pub name: RefName,
+    /// Its value before and after.
+    pub value: Change<Option<Oid>>,
+}
+
+/// An entry of the stash that comes back or goes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StashChange {
+    /// Which.
+    #[serde(flatten)]
+    pub entry: StashEntry,
+    /// Which way it goes: [`Way::PutAside`] takes it out of the stash.
+    pub way: Way,
+}
+
+/// What a worktree has checked out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum HeadState {
+    /// A branch, perhaps unborn.
+    Branch(RefName),
+    /// A commit.
+    Detached(Oid),
+}
+
+/// The change of one worktree: by the trees before and after, so only paths that differ between them are touched.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WorktreeChange {
+    /// Its absolute path.
+    pub path: String,
+    /// Trees of the files.
+    pub files: Change<Oid>,
+    /// Trees of the index.
+    pub index: Change<Oid>,
+    /// What is checked out.
+    pub head: Change<HeadState>,
+    /// The captures that hold conflict stages, flags and operations in progress; none where files and index say it all.
+    pub captures: Change<Option<Oid>>,
+}
+
+/// A workspace that goes to the trash or comes back from it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkspaceChange {
+    /// The task it belongs to.
+    pub task: CaseId,
+    /// The workspace, as the state knows it.
+    pub workspace: Workspace,
+    /// The place of its folder in the trash.
+    pub trash: String,
+    /// Its git directory.
+    pub git_dir: String,
+    /// The place of its git directory while it is put aside.
+    pub git_dir_trash: String,
+    /// Which way it goes.
+    pub way: Way,
+    /// What is checked out in it while it stands.
+    pub head: HeadState,
+    /// The commit that is checked out in it.
+    pub commit: Option<Oid>,
+    /// The capture that it is made from again, where the trash was emptied.
+    pub capture: Oid,
+    /// Whether it had lost its folder, or its folder the way back to git, before the operation: what is left of it moves,
+    /// and comes back no sounder than it was. `capture` is a commit of its branch then.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lost: bool,
+}
+
+/// Something that no capture holds, and that goes to the trash or comes back from it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AsideChange {
+    /// The worktree's absolute path.
+    pub worktree: String,
+    /// Where it is in the worktree.
+    pub path: RepoPath,
+    /// The folder in the trash below which it is at the same path.
+    pub trash: String,
+    /// Which way it goes.
+    pub way: Way,
+}
+
+/// A gate that holds a task, and opens or ends with an operation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GateChange {
+    /// The gate, as it stands while it is open.
+    pub gate: Gate,
+    /// Which way it goes: [`Way::PutAside`] ends it.
+    pub way: Way,
+}
+
+/// Which way a workspace, or something else that can be put aside, goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Way {
+    /// To the trash.
+    PutAside,
+    /// Back from the trash, or made again.
+    BringBack,
+}
+
+impl Operation {
+    /// An operation that changes nothing yet.
+    pub fn new(kind: OperationKind, title: impl Into<String>) -> Self {
+        Self {
+            kind,
+            title: title.into(),
+            safety: None,
+            kept: Vec::new(),
+            advances: Vec::new(),
+            refs: Vec::new(),
+            branch_configs: Vec::new(),
+            stash: Vec::new(),
+            worktrees: Vec::new(),
+            workspaces: Vec::new(),
+            asides: Vec::new(),
+            edits: Vec::new(),
+            gates: Vec::new(),
+            restored: None,
+            mode: None,
+        }
+    }
+
+    /// The operation's changes of refs, files, workspaces, case fields and the mode turned round, last first, for aborting and
+    /// undoing. What it restored of the state as a whole is not: that is undone field by field.
+    #[must_use]
+    pub fn inverse(self, kind: OperationKind, title: String) -> Self {
+        let refs = self.refs.into_iter().rev().map(|r| RefChange { name: r.name, value: r.value.inverse() });
+        let advances = self.advances.into_iter().rev().map(|a| BranchAdvance { commit: a.commit.inverse(), ..a });
+        let worktrees = self.worktrees.into_iter().rev().map(|w| WorktreeChange {
+            path: w.path,
+            files: w.files.inverse(),
+            index: w.index.inverse(),
+            head: w.head.inverse(),
+            captures: w.captures.inverse(),
+        });
+        let workspaces = self.workspaces.into_iter().rev().map(|w| WorkspaceChange { way: w.way.opposite(), ..w });
+        let stash = self.stash.into_iter().rev().map(|s| StashChange { way: s.way.opposite(), ..s });
+        let configs = self.branch_configs.into_iter().rev();
+        let configs = configs.map(|c| BranchConfigChange { way: c.way.opposite(), ..c });
+        let asides = self.asides.into_iter().rev().map(|a| AsideChange { way: a.way.opposite(), ..a });
+        let mut inverse = Self::new(kind, title);
+        inverse.asides = asides.collect();
+        inverse.refs = refs.collect();
+        inverse.branch_configs = configs.collect();
+        inverse.stash = stash.collect();
+        inverse.advances = advances.collect();
+        inverse.worktrees = worktrees.collect();
+        inverse.workspaces = workspaces.collect();
+        inverse.edits = inverse_edits(self.edits);
+        inverse.gates = inverse_gates(self.gates);
+        inverse.mode = self.mode.map(Change::inverse);
+        inverse
+    }
+
+    /// The gates at which tasks wait once it has ended.
+    pub fn opened_gates(&self) -> Vec<GateId> {
+        let opened = self.gates.iter().filter(|change| change.way == Way::BringBack);
+        opened.map(|change| change.gate.id.clone()).collect()
+    }
+
+    /// Whether no ref, stash entry, file or workspace changes.
+    pub fn is_state_only(&self) -> bool {
+        self.refs.is_empty()
+            && self.stash.is_empty()
+            && self.advances.is_empty()
+            && self.worktrees.is_empty()
+            && self.workspaces.is_empty()
+    }
+
+    /// What its end does to the state as it is by then. A field that somebody changed since it began keeps that change;
+    /// cases that were added since are archived by a rollback, never forgotten.
+    pub fn settle(&self, now: &State) -> Settled {
+        if let Some(restored) = &self.restored {
+            let mut restored = restored.clone();
+            keep_held(&mut restored, &now.restorable);
+            for (id, case) in &now.restorable.cases {
+                restored.cases.entry(id.clone()).or_insert_with(|| {
+                    let mut case = case.clone();
+                    case.status = Status::Archived;
+                    case
+                });
+            }
+            return Settled { restored: Some(restored), ..Settled::default() };
+        }
+        let fits = |edit: &CaseEdit| now.restorable.cases.get(&edit.id).is_some_and(|case| edit_fits(edit, case));
+        let mode = self.mode.filter(|mode| mode.old == now.restorable.mode);
+        Settled { edits: self.edits.iter().filter(|edit| fits(edit)).cloned().collect(), restored: None, mode }
+    }
+}
+
+impl Way {
+    /// The other way.
+    #[must_use]
+    pub fn opposite(self) -> Self {
+        match self {
+            Self::PutAside => Self::BringBack,
+            Self::BringBack => Self::PutAside,
+        }
+    }
+}
+
+/// Whether all changes of an edit find what they expect, and none touches an active case's status.
+pub fn edit_fits(edit: &CaseEdit, case: &crate::domain::work::case::Case) -> bool {
+    let mut case = case.clone();
+    let active = |change: &CaseChange| match change {
+        CaseChange::Status(status) => status.old == Status::Active || status.new == Status::Active,
+        CaseChange::Title(_)
+        | CaseChange::Body(_)
+        | CaseChange::Parent(_)
+        | CaseChange::After(_)
+        | CaseChange::Persona(_)
+        | CaseChange::Verify(_)
+        | CaseChange::Merged(_)
+        | CaseChange::Reason(_) => false,
+    };
+    edit.changes.iter().all(|change| !active(change) && change.apply(&mut case))
+}
+
+/// What a human said of a task stands, whatever the checkpoint says: gates that hold tasks stay as they are now. Those that
+/// the operation itself opens and ends are its own.
+fn keep_held(restored: &mut Restorable, now: &Restorable) {
+    restored.gates.retain(|_, gate| gate.held.is_none());
+    let pending = |gate: &&Gate| {
+        let case = gate.task_id.as_ref().and_then(|task| restored.cases.get(task));
+        gate.held.is_some() && case.is_some_and(|case| case.status == Status::Pending)
+    };
+    let held: Vec<Gate> = now.gates.values().filter(pending).cloned().collect();
+    restored.gates.extend(held.into_iter().map(|gate| (gate.id.clone(), gate)));
+}
+
+/// Changes of gates turned round, last first.
+fn inverse_gates(gates: Vec<GateChange>) -> Vec<GateChange> {
+    gates.into_iter().rev().map(|change| GateChange { way: change.way.opposite(), ..change }).collect()
+}
+
+/// Edits turned round, last first.
+pub fn inverse_edits(edits: Vec<CaseEdit>) -> Vec<CaseEdit> {
+    let turn =
+        |edit: CaseEdit| CaseEdit { id: edit.id, changes: edit.changes.into_iter().rev().map(CaseChange::inverse).collect() };
+    edits.into_iter().rev().map(turn).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_inverse_turned_round_again_is_the_operation() {
+        let oid = |digit: &str| Oid::new(digit.repeat(40)).unwrap();
+        let kind = OperationKind::Merge { task: CaseId::new("t").unwrap() };
+        let mut operation = Operation::new(kind.clone(), "x");
+        operation.refs = vec![
+            RefChange { name: RefName::branch("a"), value: Change::new(None, Some(oid("1"))) },
+            RefChange { name: RefName::branch("b"), value: Change::new(Some(oid("1")), Some(oid("2"))) },
+        ];
+        let commit = Change::new(oid("1"), oid("2"));
+        operation.advances = vec![BranchAdvance { path: "/r".into(), branch: RefName::branch("b"), commit }];
+        let inverse = operation.clone().inverse(kind.clone(), "x".into());
+        assert_eq!(inverse.refs[0].value, Change::new(Some(oid("2")), Some(oid("1"))));
+        assert_eq!(inverse.inverse(kind, "x".into()), operation);
+    }
+}

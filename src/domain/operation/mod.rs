@@ -1,0 +1,12 @@
+//! Operations and transactions: what is journaled before refs or files change, and what rollback and undo decide. Pure.
+//!
+//! Carrying them out is `ops::operation`.
+//!
+//! Begin reading with `journaled`.
+
+pub mod journaled;
+pub mod rollback;
+pub mod task_rollback;
+pub mod touched;
+pub mod transaction;
+pub mod undo;

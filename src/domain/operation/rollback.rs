@@ -1,0 +1,367 @@
+//! What going back to a checkpoint means, decided from what is: refs, workspaces, the state. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::journaled::{GateChange, RefChange, Way};
+use crate::domain::base::ids::CaseId;
+use crate::domain::base::names::{Oid, RefName};
+use crate::domain::base::text::Change;
+use crate::domain::checkpoint::document::{CheckpointDocument, WorkspaceState};
+use crate::domain::state::whole::{Restorable, State};
+use crate::domain::work::agent::Workspace;
+use crate::domain::work::case::{Case, CaseChange, Status};
+use crate::domain::work::gate::{Afterwards, Gate, Held};
+use crate::domain::work::task_branches::task_of;
+
+/// What becomes of one workspace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Fate {
+    /// It stands, and its files, index and HEAD go back.
+    Restore {
+        /// The task.
+        task: CaseId,
+        /// What the checkpoint holds of it.
+        then: WorkspaceState,
+    },
+    /// It is of later: it goes to the trash.
+    PutAside {
+        /// The task.
+        task: CaseId,
+        /// The workspace.
+        workspace: Workspace,
+    },
+    /// Its folder is gone and does not come back: git and the state forget it.
+    Forget {
+        /// The task.
+        task: CaseId,
+        /// The workspace.
+        workspace: Workspace,
+    },
+    /// It stood then, and is made again.
+    MakeAgain {
+        /// The task.
+        task: CaseId,
+        /// The workspace as the state knew it then.
+        workspace: Workspace,
+        /// What the checkpoint holds of it.
+        then: WorkspaceState,
+    },
+}
+
+/// What becomes of the workspaces, by task. `standing` are the paths at which one stands now; those at the paths in `left`
+/// could not be captured, and nothing becomes of them.
+pub fn workspaces(
+    document: &CheckpointDocument,
+    now: &Restorable,
+    standing: &BTreeSet<String>,
+    left: &BTreeSet<String>,
+) -> Vec<Fate> {
+    let held = |task: &CaseId, workspace: &Workspace| {
+        let same = |held: &&WorkspaceState| held.task_id.as_ref() == Some(task) && held.path == workspace.path;
+        document.workspaces.iter().find(same)
+    };
+    let mut fates = Vec::new();
+    for (task, workspace) in now.workspaces.iter().filter(|(_, workspace)| !left.contains(&workspace.path)) {
+        let then = document.state_snapshot.workspaces.get(task);
+        let stays = then.is_some_and(|then| then.path == workspace.path && held(task, then).is_some());
+        let (task, workspace) = (task.clone(), workspace.clone());
+        match standing.contains(&workspace.path) {
+            _ if stays => {}
+            true => fates.push(Fate::PutAside { task, workspace }),
+            false => fates.push(Fate::Forget { task, workspace }),
+        }
+    }
+    for (task, workspace) in &document.state_snapshot.workspaces {
+        let Some(then) = held(task, workspace).filter(|then| !left.contains(&then.path)) else { continue };
+        let is_there =
+            now.workspaces.get(task).is_some_and(|now| now.path == workspace.path) && standing.contains(&workspace.path);
+        fates.push(if is_there {
+            Fate::Restore { task: task.clone(), then: then.clone() }
+        } else {
+            Fate::MakeAgain { task: task.clone(), workspace: workspace.clone(), then: then.clone() }
+        });
+    }
+    fates
+}
+
+/// The refs that move: those that the checkpoint names, its branch, and task branches that were made since.
+pub fn refs(document: &CheckpointDocument, now: &BTreeMap<RefName, Oid>, state: &State) -> Vec<RefChange> {
+    let mut wanted: BTreeMap<RefName, Option<Oid>> =
+        document.refs.iter().map(|(name, oid)| (name.clone(), Some(oid.clone()))).collect();
+    if let Some(branch) = &document.branch {
+        wanted.insert(branch.clone(), document.git_commit.clone());
+    }
+    // A branch below axiom/ that we did not make is the user's, whatever task has its name.
+    let is_below = |name: &RefName| name.as_str().starts_with("refs/heads/axiom/");
+    wanted.retain(|name, _| !is_below(name) || !now.contains_key(name) || state.made_branch(name));
+    let of_a_task = |name: &RefName| task_of(name).is_some_and(|id| state.restorable.cases.contains_key(&id));
+    for name in now.keys().filter(|name| of_a_task(name) && state.made_branch(name)) {
+        wanted.entry(name.clone()).or_insert(None);
+    }
+    let changes = wanted.into_iter().map(|(name, new)| {
+        let old = now.get(&name).cloned();
+        RefChange { name, value: Change::new(old, new) }
+    });
+    changes.filter(|change| change.value.old != change.value.new).collect()
+}
+
+/// The restorable state as it will be: that of the checkpoint, where what was active is pending (no retry counted), and
+/// only workspaces that stand afterwards are known, those too that are `left` as they are. Cases that were added since are
+/// archived when the operation ends.
+pub fn restored(document: &CheckpointDocument, now: &Restorable, fates: &[Fate], left: &BTreeSet<String>) -> Restorable {
+    let mut restored = document.state_snapshot.clone();
+    for (id, agent) in &now.agents {
+        restored.agents.entry(id.clone()).or_insert_with(|| agent.clone());
+    }
+    restored.put_to_rest();
+    let standing: BTreeSet<&CaseId> = fates
+        .iter()
+        .filter_map(|fate| match fate {
+            Fate::Restore { task, .. } | Fate::MakeAgain { task, .. } => Some(task),
+            Fate::PutAside { .. } | Fate::Forget { .. } => None,
+        })
+        .collect();
+    restored.workspaces.retain(|task, _| standing.contains(task));
+    let stays = now.workspaces.iter().filter(|(_, workspace)| left.contains(&workspace.path));
+    restored.workspaces.extend(stays.map(|(task, workspace)| (task.clone(), workspace.clone())));
+    restored
+}
+
+/// A task whose state goes back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskChange {
+    /// The task.
+    pub id: CaseId,
+    /// Its status now, and afterwards.
+    pub status: Change<Status>,
+    /// Whether it is merged now and will not be.
+    pub unmerged: bool,
+    /// Whether it is not merged now and will be.
+    pub merged_again: bool,
+    /// Whether its title, text, parent, dependencies, persona or verification go back.
+    pub edited: bool,
+}
+
+impl TaskChange {
+    /// A change of its status, and of nothing else.
+    pub fn of_status(id: CaseId, from: Status, to: Status) -> Self {
+        Self { id, status: Change::new(from, to), unmerged: false, merged_again: false, edited: false }
+    }
+
+    /// How people see that a case changes; `None` where they do not.
+    pub fn between(old: &Case, new: &Case) -> Option<Self> {
+        let mut change = Self::of_status(old.id.clone(), old.status, new.status);
+        for field in CaseChange::between(old, new) {
+            match field {
+                CaseChange::Merged(merged) => {
+                    change.unmerged |= merged.new.is_none();
+                    change.merged_again |= merged.old.is_none();
+                }
+                // The reason goes with the status.
+                CaseChange::Status(_) | CaseChange::Reason(_) => {}
+                CaseChange::Title(_)
+                | CaseChange::Body(_)
+                | CaseChange::Parent(_)
+                | CaseChange::After(_)
+                | CaseChange::Persona(_)
+                | CaseChange::Verify(_) => change.edited = true,
+            }
+        }
+        let seen = change.status.old != change.status.new || change.unmerged || change.merged_again || change.edited;
+        seen.then_some(change)
+    }
+}
+
+/// The tasks that go back. Those that were added since are archived.
+pub fn tasks(now: &Restorable, restored: &Restorable) -> Vec<TaskChange> {
+    let changes = now.cases.values().filter_map(|case| match restored.cases.get(&case.id) {
+        Some(then) => TaskChange::between(case, then),
+        None => TaskChange::between(case, &Case { status: Status::Archived, ..case.clone() }),
+    });
+    changes.collect()
+}
+
+/// The gates that a rollback opens and ends. Held are the tasks whose status it changes to pending (`stopped` are those whose
+/// agents it stopped), and no others; what was held and will not be pending waits no more, until an undo.
+pub fn gates(
+    now: &Restorable,
+    restored: &Restorable,
+    stopped: &BTreeSet<CaseId>,
+    afterwards: Afterwards,
+    at: Timestamp,
+) -> Vec<GateChange> {
+    let pending = |task: &CaseId| restored.cases.get(task).is_some_and(|case| case.status == Status::Pending);
+    let changed = tasks(now, restored).into_iter().filter(|line| line.status.old != line.status.new).map(|line| line.id);
+    let changed: BTreeSet<CaseId> = changed.chain(stopped.iter().cloned()).filter(|task| pending(task)).collect();
+    let over = |gate: &&Gate| gate.held.is_some() && gate.task_id.as_ref().is_some_and(|id| !pending(id) || changed.contains(id));
+    let ended = now.gates.values().filter(over).map(|gate| GateChange { gate: gate.clone(), way: Way::PutAside });
+    let held = afterwards.holds(Held::RolledBack);
+    let opened = changed.iter().filter_map(|task| Gate::holding(task, held?, at));
+    ended.chain(opened.map(|gate| GateChange { gate, way: Way::BringBack })).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::base::ids::{AgentId, CheckpointName};
+    use crate::domain::checkpoint::document::{CheckpointType, Tagger, Trigger};
+    use crate::domain::work::case::Merged;
+
+    fn oid(digit: &str) -> Oid {
+        Oid::new(digit.repeat(40)).unwrap()
+    }
+
+    fn task(id: &str) -> CaseId {
+        CaseId::new(id).unwrap()
+    }
+
+    fn workspace(path: &str) -> Workspace {
+        let agent = AgentId::new("ed-001").unwrap();
+        Workspace { agent, path: path.into(), branch: RefName::branch("axiom/x"), base: oid("1") }
+    }
+
+    #[test]
+    fn a_task_is_named_whatever_of_it_goes_back() {
+        let old = Case {
+            id: task("t"),
+            kind: crate::domain::work::case::Kind::Task,
+            title: "one".into(),
+            body: None,
+            parent: None,
+            after: Vec::new(),
+            persona: None,
+            verify: Vec::new(),
+            status: Status::Done,
+            merged: None,
+            reason: None,
+            created_at: jiff::Timestamp::UNIX_EPOCH,
+        };
+        let merged = Case { merged: Some(Merged { commit: oid("1"), target: RefName::branch("main") }), ..old.clone() };
+        let told = |old: &Case, new: &Case| {
+            TaskChange::between(old, new)
+                .map(|change| (change.status.old == change.status.new, change.unmerged, change.merged_again, change.edited))
+        };
+        assert_eq!(told(&old, &old), None);
+        assert_eq!(told(&old, &Case { reason: Some("why".into()), ..old.clone() }), None);
+        assert_eq!(told(&old, &merged), Some((true, false, true, false)));
+        assert_eq!(told(&merged, &old), Some((true, true, false, false)));
+        assert_eq!(told(&old, &Case { title: "two".into(), ..old.clone() }), Some((true, false, false, true)));
+        assert_eq!(told(&old, &Case { status: Status::Archived, ..old.clone() }), Some((false, false, false, false)));
+    }
+
+    fn document(workspaces: &[(&str, &str)], refs: &[(&str, &str)]) -> CheckpointDocument {
+        let mut snapshot = Restorable::default();
+        let mut held = Vec::new();
+        for (id, path) in workspaces {
+            snapshot.workspaces.insert(task(id), workspace(path));
+            held.push(WorkspaceState {
+                agent_id: None,
+                task_id: Some(task(id)),
+                path: (*path).into(),
+                branch: None,
+                head: None,
+                capture: oid("2"),
+            });
+        }
+        CheckpointDocument {
+            schema: 1,
+            name: CheckpointName::new("c").unwrap(),
+            kind: CheckpointType::Named,
+            trigger: Trigger::Manual,
+            created_at: jiff::Timestamp::UNIX_EPOCH,
+            git_commit: Some(oid("1")),
+            branch: Some(RefName::branch("main")),
+            seq: 0,
+            tasks_completed: 0,
+            refs: refs.iter().map(|(name, digit)| (RefName::branch(name), oid(digit))).collect(),
+            case_states: BTreeMap::new(),
+            state_snapshot: snapshot,
+            agent_states: Vec::new(),
+            workspaces: held,
+            coverage: BTreeMap::new(),
+            refs_not_held: vec![],
+            tagger: Tagger { name: String::new(), email: String::new(), seconds: 0 },
+        }
+    }
+
+    #[test]
+    fn every_workspace_is_restored_put_aside_or_made_again() {
+        let document = document(&[("stays", "/a"), ("gone", "/b"), ("moved", "/c")], &[]);
+        let mut now = Restorable::default();
+        for (id, path) in [("stays", "/a"), ("moved", "/c2"), ("new", "/d"), ("lost", "/e")] {
+            now.workspaces.insert(task(id), workspace(path));
+        }
+        let standing = ["/a", "/c2", "/d"].map(str::to_owned).into();
+        let words: Vec<String> = workspaces(&document, &now, &standing, &BTreeSet::new())
+            .into_iter()
+            .map(|fate| match fate {
+                Fate::Restore { task, .. } => format!("restore {task}"),
+                Fate::PutAside { task, workspace } => format!("aside {task} {}", workspace.path),
+                Fate::Forget { task, workspace } => format!("forget {task} {}", workspace.path),
+                Fate::MakeAgain { task, workspace, .. } => format!("again {task} {}", workspace.path),
+            })
+            .collect();
+        assert_eq!(
+            words,
+            ["forget lost /e", "aside moved /c2", "aside new /d", "again gone /b", "again moved /c", "restore stays"]
+        );
+    }
+
+    /// a: its work goes; b: nothing changes; c: stopped for it; d: was held, and will be done.
+    #[test]
+    fn only_tasks_whose_status_changes_are_held_and_an_undo_turns_that_round() {
+        use Status::{Done, Pending};
+        let with = |statuses: [Status; 4]| {
+            let mut restorable = Restorable::default();
+            for (name, status) in ["a", "b", "c", "d"].into_iter().zip(statuses) {
+                let case = serde_json::json!({"id": name, "kind": "task", "title": name, "status": status,
+                    "createdAt": "1970-01-01T00:00:00Z"});
+                restorable.cases.insert(task(name), serde_json::from_value(case).unwrap());
+            }
+            restorable
+        };
+        let at = Timestamp::UNIX_EPOCH;
+        let (mut now, then) = (with([Done, Pending, Pending, Pending]), with([Pending, Pending, Pending, Done]));
+        for name in ["b", "d"] {
+            let gate = Gate::holding(&task(name), Held::Stopped, at).unwrap();
+            now.gates.insert(gate.id.clone(), gate);
+        }
+        let words = |afterwards| {
+            let changes = gates(&now, &then, &[task("c")].into(), afterwards, at);
+            changes.into_iter().map(|change| format!("{} {:?}", change.gate.id, change.way)).collect::<Vec<_>>()
+        };
+        assert_eq!(words(Afterwards::Waits), ["claim-d PutAside", "claim-a BringBack", "claim-c BringBack"]);
+        assert_eq!(words(Afterwards::Again), ["claim-d PutAside"]);
+    }
+
+    #[test]
+    fn refs_that_the_checkpoint_names_go_back_and_task_branches_of_later_go() {
+        let document = document(&[], &[("axiom/gone", "3"), ("axiom/held", "3")]);
+        let mut state = State::default();
+        let case =
+            serde_json::json!({"id": "t", "kind": "task", "title": "t", "status": "active", "createdAt": "1970-01-01T00:00:00Z"});
+        state.restorable.cases.insert(task("t"), serde_json::from_value(case).unwrap());
+        // The user's own have names of tasks, too.
+        for id in ["users", "held"] {
+            let mut case = state.restorable.cases["t"].clone();
+            case.id = task(id);
+            state.restorable.cases.insert(task(id), case);
+        }
+        state.record.made_branches = Some([RefName::branch("axiom/t")].into());
+        let names = ["main", "axiom/t", "axiom/users", "axiom/held", "axiom/users-own", "other"];
+        let now = names.into_iter().map(|name| (RefName::branch(name), oid("4"))).collect();
+        let changes: Vec<String> = refs(&document, &now, &state)
+            .into_iter()
+            .map(|change| {
+                let digit = |oid: Option<Oid>| oid.map_or('-', |oid| oid.as_str().chars().next().unwrap());
+                format!("{} {}{}", change.name.short(), digit(change.value.old), digit(change.value.new))
+            })
+            .collect();
+        assert_eq!(changes, ["axiom/gone -3", "axiom/t 4-", "main 41"]);
+        assert_eq!(tasks(&state.restorable, &document.state_snapshot)[0].status.new, Status::Archived);
+    }
+}

@@ -1,0 +1,199 @@
+//! Which commits of a branch are a task's, which of them still have an effect, and in what order they are reverted. Pure.
+//!
+//! What the first-parent chain of the branch took in by a merge belongs to that merge. A merge that says it is the task's,
+//! or that took in nothing but the task's commits, is reverted as one, by its first parent; work of others that came in by
+//! the same merge is left alone: then the task's commits are reverted one by one.
+
+mod heights;
+mod history;
+mod tasks;
+
+use std::collections::BTreeSet;
+
+use crate::domain::base::ids::CaseId;
+use crate::domain::base::names::Oid;
+use crate::domain::work::commit_marks::Marks;
+
+pub use heights::{Heights, heights, line_begins_at};
+use history::History;
+pub use tasks::{dependents, edits};
+
+/// A commit of the branch's history.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Logged {
+    /// Its id.
+    pub oid: Oid,
+    /// Its parents.
+    pub parents: Vec<Oid>,
+    /// The first line of its message.
+    pub subject: String,
+    /// What its message says of tasks.
+    pub marks: Marks,
+}
+
+/// A task that is to be taken back.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// The task.
+    pub task: CaseId,
+    /// The commits that its iterations are recorded to have made.
+    pub recorded: BTreeSet<Oid>,
+}
+
+/// What gets one revert commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unit {
+    /// The commit.
+    pub oid: Oid,
+    /// The parent to whose content it goes back: the mainline one of a merge; none of a root commit.
+    pub parent: Option<Oid>,
+    /// Its subject.
+    pub subject: String,
+    /// The task that it is taken back for.
+    pub task: CaseId,
+    /// What a merge took in and goes with it, newest first.
+    pub brings: Vec<(Oid, String)>,
+    /// Whether it is a merge.
+    pub is_merge: bool,
+}
+
+/// A commit of a task that needs no revert.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Skipped {
+    /// The commit.
+    pub oid: Oid,
+    /// Its subject.
+    pub subject: String,
+    /// Why.
+    pub why: Why,
+}
+
+/// Why a commit needs no revert.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Why {
+    /// This commit reverts it, and stands.
+    RevertedBy(Oid),
+    /// It only joins lines of work, and others' work is among them.
+    Joins,
+}
+
+/// What is to be reverted, newest first, and what is not.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Plan {
+    /// In this order.
+    pub units: Vec<Unit>,
+    /// Newest first.
+    pub skipped: Vec<Skipped>,
+}
+
+/// Plans the rollback of tasks, given the whole history of the branch, newest first, every commit before its parents.
+pub fn plan(log: &[Logged], wanted: &[Wanted]) -> Plan {
+    let history = History::new(log);
+    let owners: Vec<Option<usize>> = log.iter().map(|commit| owner_by_mark(commit, wanted)).collect();
+    let candidates = candidates(&history, &owners);
+    let mut plan = Plan::default();
+    let mut planned: BTreeSet<usize> = BTreeSet::new();
+    // Newest first: what a planned revert brings to life again (a revert of a revert) is older, and is looked at later.
+    for candidate in &candidates {
+        let commit = &log[candidate.index];
+        match candidate.role {
+            Role::Joins => plan.skipped.push(skipped(commit, Why::Joins)),
+            Role::Reverted => match history.reverted_by(candidate.index, &planned) {
+                Some(by) => plan.skipped.push(skipped(commit, Why::RevertedBy(log[by].oid.clone()))),
+                None => {
+                    planned.insert(candidate.index);
+                    plan.units.push(unit(&history, candidate, &wanted[candidate.owner].task));
+                }
+            },
+        }
+    }
+    plan
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// It gets a revert commit, unless it was reverted.
+    Reverted,
+    /// It is a merge with other lines of work.
+    Joins,
+}
+
+#[derive(Debug)]
+struct Candidate {
+    index: usize,
+    owner: usize,
+    role: Role,
+}
+
+fn skipped(commit: &Logged, why: Why) -> Skipped {
+    Skipped { oid: commit.oid.clone(), subject: commit.subject.clone(), why }
+}
+
+fn unit(history: &History<'_>, candidate: &Candidate, task: &CaseId) -> Unit {
+    let commit = &history.log[candidate.index];
+    let is_merge = commit.parents.len() > 1;
+    let brief = |index: &usize| (history.log[*index].oid.clone(), history.log[*index].subject.clone());
+    Unit {
+        oid: commit.oid.clone(),
+        parent: commit.parents.first().cloned(),
+        subject: commit.subject.clone(),
+        task: task.clone(),
+        brings: if is_merge { history.brought(candidate.index).iter().map(brief).collect() } else { Vec::new() },
+        is_merge,
+    }
+}
+
+fn owner_by_mark(commit: &Logged, wanted: &[Wanted]) -> Option<usize> {
+    let named = |wanted: &Wanted| commit.marks.tasks.iter().any(|task| task.eq_ignore_ascii_case(wanted.task.as_str()));
+    wanted.iter().position(|one| named(one) || one.recorded.contains(&commit.oid))
+}
+
+/// The commits of the tasks, newest first.
+fn candidates(history: &History<'_>, owners: &[Option<usize>]) -> Vec<Candidate> {
+    let mut found: Vec<Candidate> = Vec::new();
+    for &link in history.chain() {
+        if history.is_merge(link) && !history.brought(link).is_empty() {
+            of_merge(history, owners, link, &mut found);
+        } else if let Some(owner) = owners[link] {
+            found.push(Candidate { index: link, owner, role: Role::Reverted });
+        }
+    }
+    // A revert of the task's own work is no work of the task. (A task whose work it was to revert something else: that is.)
+    found.retain(|candidate| history.reverts_of(candidate.index).is_none_or(|root| owners[root] != Some(candidate.owner)));
+    found.sort_by_key(|candidate| candidate.index);
+    found
+}
+
+/// What is to be done about a merge of the chain and what it took in.
+fn of_merge(history: &History<'_>, owners: &[Option<usize>], link: usize, found: &mut Vec<Candidate>) {
+    let brought = history.brought(link);
+    let commits = || brought.iter().copied().filter(|index| !history.is_merge(*index));
+    let own: Vec<usize> = commits().filter(|index| owners[*index].is_some()).collect();
+    let others = |index: usize| owners[index].is_none() && !history.log[index].marks.tasks.is_empty();
+    let has_work_of_others = commits().any(others);
+    let first_parent = history.first_parent(link);
+    // The agent took the target into its branch, and the target was then moved to that: the first parent is the task's.
+    let is_inner = own.is_empty() && first_parent.is_some_and(|parent| owners[parent].is_some());
+    let owner = owners[link].or_else(|| own.first().and_then(|index| owners[*index]));
+    let Some(owner) = owner else { return };
+    let says_so = owners[link].is_some() && !is_inner && !has_work_of_others;
+    let holds_nothing_else = !own.is_empty() && commits().all(|index| owners[index].is_some());
+    if says_so || holds_nothing_else {
+        found.push(Candidate { index: link, owner, role: Role::Reverted });
+        return;
+    }
+    if owners[link].is_some() {
+        found.push(Candidate { index: link, owner, role: Role::Joins });
+    }
+    for &index in brought {
+        // What such a merge took in unmarked is the task's where the merge says so.
+        let unmarked = owners[link].filter(|_| !is_inner && history.log[index].marks.tasks.is_empty());
+        if let Some(owner) = owners[index].or(unmarked) {
+            let role = if history.is_merge(index) { Role::Joins } else { Role::Reverted };
+            found.push(Candidate { index, owner, role });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,97 @@
+//! How far back each task's commits are, so that the history before them need not be read again. Pure.
+//!
+//! Links of the first-parent line are counted from the beginning of history. The height of a commit is the one of the link by
+//! which it came in: nothing that is reachable from a lower link has to do with it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::Logged;
+use super::history::History;
+use crate::domain::base::names::Oid;
+
+/// The heights of a history.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Heights {
+    /// How many commits the first-parent line has.
+    pub whole: u64,
+    /// By task, in lower case: the lowest link by which a commit that names it came in; from 1.
+    pub lowest: BTreeMap<String, u64>,
+}
+
+impl Heights {
+    /// These, and those of what came on top.
+    #[must_use]
+    pub fn with(mut self, above: Self) -> Self {
+        for (task, height) in above.lowest {
+            self.lowest.entry(task).or_insert(self.whole + height);
+        }
+        self.whole += above.whole;
+        self
+    }
+}
+
+/// The heights of a log, newest first, every commit before its parents. Where the log is a part, it is counted from where
+/// that begins.
+pub fn heights(log: &[Logged]) -> Heights {
+    let history = History::new(log);
+    let whole = history.chain().len() as u64;
+    let mut height_of = vec![0; log.len()];
+    for (steps, link) in history.chain().iter().enumerate() {
+        height_of[*link] = whole - steps as u64;
+    }
+    let mut lowest: BTreeMap<String, u64> = BTreeMap::new();
+    for (place, commit) in log.iter().enumerate().filter(|(_, commit)| !commit.marks.tasks.is_empty()) {
+        let height = history.link(place).map_or(1, |link| height_of[link].max(1));
+        for task in &commit.marks.tasks {
+            let known = lowest.entry(task.to_ascii_lowercase()).or_insert(height);
+            *known = height.min(*known);
+        }
+    }
+    Heights { whole, lowest }
+}
+
+/// The commit on which the first-parent line of a partial log stands; `None` for a whole history, or an empty log.
+pub fn line_begins_at(log: &[Logged]) -> Option<&Oid> {
+    let history = History::new(log);
+    let last = history.chain().last()?;
+    log[*last].parents.first()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::work::commit_marks;
+
+    fn oid(number: u64) -> Oid {
+        Oid::new(format!("{number:040x}")).unwrap()
+    }
+
+    fn commit(number: u64, parents: &[u64], message: &str) -> Logged {
+        let marks = commit_marks::read(message);
+        Logged { oid: oid(number), parents: parents.iter().map(|one| oid(*one)).collect(), subject: message.into(), marks }
+    }
+
+    #[test]
+    fn heights_are_counted_by_the_link_by_which_a_commit_came_in_and_go_on() {
+        // 1 - 2 - 5(merge of 3, 4) - 6
+        let log = [
+            commit(6, &[5], "x #T1 @ed-001"),
+            commit(5, &[2, 4], "merge"),
+            commit(4, &[3], "y #t2 @ed-001"),
+            commit(3, &[1], "y"),
+            commit(2, &[1], "z #t3 @ed-001"),
+            commit(1, &[], "first"),
+        ];
+        let whole = heights(&log);
+        assert_eq!(whole.whole, 4);
+        let lowest: Vec<(&str, u64)> = whole.lowest.iter().map(|(task, height)| (task.as_str(), *height)).collect();
+        assert_eq!(lowest, [("t1", 4), ("t2", 3), ("t3", 2)]);
+        assert_eq!(line_begins_at(&log), None);
+        // In two parts it comes to the same.
+        let below = heights(&log[4..]);
+        assert_eq!(line_begins_at(&log[..4]), Some(&oid(2)));
+        assert_eq!(below.with(heights(&log[..4])), whole);
+    }
+}

@@ -1,0 +1,66 @@
+//! What the rollback of a task means for the cases.
+
+use std::collections::BTreeSet;
+
+use crate::domain::base::ids::CaseId;
+use crate::domain::state::whole::State;
+use crate::domain::work::case::{Case, CaseChange, CaseEdit, Kind, Status};
+
+/// The tasks that were begun on top of these: done or under way, or with a workspace; directly or through others.
+pub fn dependents(state: &State, tasks: &[CaseId]) -> Vec<CaseId> {
+    let cases = &state.restorable.cases;
+    let is_task = |case: &&Case| case.kind == Kind::Task && case.status != Status::Archived;
+    let mut concerned: BTreeSet<CaseId> = tasks.iter().cloned().collect();
+    loop {
+        let more: Vec<CaseId> = cases
+            .values()
+            .filter(is_task)
+            .filter(|case| !concerned.contains(&case.id))
+            .filter(|case| needs(state, case).any(|needed| is_or_holds(state, needed, &concerned)))
+            .map(|case| case.id.clone())
+            .collect();
+        if more.is_empty() {
+            break;
+        }
+        concerned.extend(more);
+    }
+    let begun = |id: &CaseId| {
+        let status = cases.get(id).map(|case| case.status);
+        matches!(status, Some(Status::Done | Status::Active)) || state.restorable.workspaces.contains_key(id)
+    };
+    concerned.into_iter().filter(|id| !tasks.contains(id) && begun(id)).collect()
+}
+
+/// What a case comes after: by itself and by the groups that it is in.
+fn needs<'s>(state: &'s State, case: &'s Case) -> impl Iterator<Item = &'s CaseId> {
+    std::iter::successors(Some(case), |case| up(state, case)).flat_map(|case| &case.after)
+}
+
+/// Whether a case is one of these, or a group that one of these is a part of.
+fn is_or_holds(state: &State, id: &CaseId, concerned: &BTreeSet<CaseId>) -> bool {
+    let within = |one: &CaseId| {
+        let case = state.restorable.cases.get(one);
+        std::iter::successors(case, |case| up(state, case)).any(|case| case.id == *id)
+    };
+    concerned.contains(id) || concerned.iter().any(within)
+}
+
+fn up<'s>(state: &'s State, case: &Case) -> Option<&'s Case> {
+    case.parent.as_ref().and_then(|parent| state.restorable.cases.get(parent))
+}
+
+/// The edits that make a task one to be done: pending, not merged, no reason. What was archived stays archived.
+pub fn edits(state: &State, tasks: &[CaseId]) -> Vec<CaseEdit> {
+    let edit = |id: &CaseId| {
+        let case = state.restorable.cases.get(id)?;
+        let mut then = case.clone();
+        then.merged = None;
+        if case.status != Status::Archived {
+            then.status = Status::Pending;
+            then.reason = None;
+        }
+        let changes = CaseChange::between(case, &then);
+        (!changes.is_empty()).then(|| CaseEdit { id: id.clone(), changes })
+    };
+    tasks.iter().filter_map(edit).collect()
+}

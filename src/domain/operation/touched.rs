@@ -1,0 +1,91 @@
+//! Which cases an event changes: what `cases.jsonl` gets a new word on, and what a transaction is shown to have done.
+
+use crate::domain::base::ids::{AgentId, CaseId};
+use crate::domain::state::event::Event;
+use crate::domain::state::place::How;
+use crate::domain::state::whole::State;
+use crate::domain::work::case::Status;
+
+/// The cases that an event may change.
+enum Touched<'e> {
+    /// None.
+    Nothing,
+    /// These.
+    These(Vec<&'e CaseId>),
+    /// These, and all that were there before.
+    TheseAndAll(Vec<&'e CaseId>),
+    /// What the agent was working on.
+    WorkOf(&'e AgentId),
+    /// Those that were active.
+    Active,
+}
+
+fn touched(event: &Event) -> Touched<'_> {
+    match event {
+        Event::CasesAdded { cases } => Touched::These(cases.iter().map(|case| &case.id).collect()),
+        Event::CasesChanged { edits } => Touched::These(edits.iter().map(|edit| &edit.id).collect()),
+        Event::TaskClaimed { task, .. } => Touched::These(vec![task]),
+        Event::WorkReleased { agent, .. } => Touched::WorkOf(agent),
+        Event::OperationEnded { edits, restored, .. } => {
+            let edited = edits.iter().map(|edit| &edit.id);
+            match restored {
+                Some(restored) => Touched::TheseAndAll(restored.cases.keys().chain(edited).collect()),
+                None => Touched::These(edited.collect()),
+            }
+        }
+        Event::StateAdopted { state: new, .. } => Touched::TheseAndAll(new.restorable.cases.keys().collect()),
+        Event::RepositoryPlaced { placing } if placing.how == How::Copied => Touched::Active,
+        Event::RepositoryPlaced { .. }
+        | Event::Audited { .. }
+        | Event::MergeVerified { .. }
+        | Event::SessionStarted { .. }
+        | Event::SessionChanged { .. }
+        | Event::ModeChanged { .. }
+        | Event::Requested { .. }
+        | Event::RequestHandled { .. }
+        | Event::WorkspaceOpened { .. }
+        | Event::WorkspaceClosed { .. }
+        | Event::IterationIntended { .. }
+        | Event::IterationStarted { .. }
+        | Event::Signalled { .. }
+        | Event::IterationEnded { .. }
+        | Event::VerificationFailed { .. }
+        | Event::GateOpened { .. }
+        | Event::GateDecided { .. }
+        | Event::GateClosed { .. }
+        | Event::CheckpointIntended { .. }
+        | Event::CheckpointCreated { .. }
+        | Event::CheckpointAbandoned { .. }
+        | Event::CheckpointsDeleted { .. }
+        | Event::OperationBegan { .. }
+        | Event::OperationReversed { .. }
+        | Event::LogRepaired { .. } => Touched::Nothing,
+    }
+}
+
+/// The cases that an event may change, some of them perhaps to what they were. `state` is the one before it.
+pub fn touched_cases(state: &State, event: &Event) -> Vec<CaseId> {
+    let before = &state.restorable;
+    match touched(event) {
+        Touched::Nothing => Vec::new(),
+        Touched::These(ids) => ids.into_iter().cloned().collect(),
+        Touched::TheseAndAll(ids) => ids.into_iter().chain(before.cases.keys()).cloned().collect(),
+        Touched::WorkOf(agent) => {
+            let work = before.agents.get(agent).and_then(|agent| agent.work.as_ref());
+            work.map(|work| work.task.clone()).into_iter().collect()
+        }
+        Touched::Active => {
+            let active = before.cases.values().filter(|case| case.status == Status::Active);
+            active.map(|case| case.id.clone()).collect()
+        }
+    }
+}
+
+/// Whether an event may change a case at all: [`touched_cases`] without the names.
+pub fn changes_cases(event: &Event) -> bool {
+    match touched(event) {
+        Touched::Nothing => false,
+        Touched::These(ids) => !ids.is_empty(),
+        Touched::TheseAndAll(_) | Touched::WorkOf(_) | Touched::Active => true,
+    }
+}

@@ -1,0 +1,177 @@
+//! Which transaction an undo takes back, and what becomes of cases. Pure.
+
+use std::collections::BTreeSet;
+
+use super::journaled::{edit_fits, inverse_edits};
+use super::transaction::Transaction;
+use crate::domain::base::ids::{CaseId, TxnId};
+use crate::domain::base::names::RefName;
+use crate::domain::base::text::Change;
+use crate::domain::state::event::By;
+use crate::domain::state::whole::State;
+use crate::domain::work::case::{CaseChange, CaseEdit, Status};
+use crate::domain::work::session::Mode;
+use crate::error::{Code, Error, Result};
+
+/// What is asked for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Asked {
+    /// The last transaction that changed refs, files or cases for good, that is no undo and that was not taken back.
+    Undo,
+    /// The last undo that stands.
+    Redo,
+    /// This one: its id, or a unique beginning of it.
+    Named(String),
+}
+
+/// The transaction that is meant.
+///
+/// # Errors
+/// `NOTHING_TO_UNDO`, `UNKNOWN_TRANSACTION`, `AMBIGUOUS_NAME`, `NOT_UNDOABLE` with the reason.
+pub fn choose<'t>(all: &'t [Transaction], asked: &Asked) -> Result<&'t Transaction> {
+    let depth = |transaction: &Transaction| taken_back(all, transaction).count();
+    let nothing = |what: &str| Error::new(Code::NothingToUndo, what.to_owned()).hint("see 'git axiom log'");
+    match asked {
+        // Passing over what cannot be taken back would take back something else than what was done last.
+        Asked::Undo => {
+            let stands = |one: &&Transaction| one.undo_of.is_none() && one.undone_by.is_none() && one.changes_for_good();
+            let newest = all.iter().rev().find(stands);
+            newest.ok_or_else(|| nothing("there is no transaction that can be undone")).and_then(possible)
+        }
+        // An undo of an undo is a redo: it is taken back by undoing the first transaction again.
+        Asked::Redo => {
+            let mut newest = all.iter().rev().filter(|one| one.by == By::User && depth(one) % 2 == 1);
+            newest.find(|one| one.undoable()).ok_or_else(|| nothing("there is no undo that can be taken back"))
+        }
+        Asked::Named(text) => {
+            let exact = all.iter().find(|one| one.id.as_str() == text);
+            let found: Vec<&Transaction> = match exact {
+                Some(one) => vec![one],
+                None => all.iter().filter(|one| one.id.as_str().starts_with(text.as_str())).collect(),
+            };
+            match found.as_slice() {
+                [one] => possible(one),
+                [] => {
+                    let what = format!("there is no transaction '{text}'");
+                    Err(Error::new(Code::UnknownTransaction, what).hint("see 'git axiom log'"))
+                }
+                _ => Err(Error::new(Code::AmbiguousName, format!("'{text}' fits more than one transaction"))
+                    .hint("write more of the id")),
+            }
+        }
+    }
+}
+
+fn possible(one: &Transaction) -> Result<&Transaction> {
+    match one.obstacle() {
+        None => Ok(one),
+        Some(why) => {
+            let what = format!("'{}' cannot be undone: {}", one.id, one.what);
+            Err(Error::new(Code::NotUndoable, what).why(why.to_owned()))
+        }
+    }
+}
+
+/// What a transaction took back, what that took back, and so on.
+fn taken_back<'t>(all: &'t [Transaction], transaction: &'t Transaction) -> impl Iterator<Item = &'t TxnId> {
+    let up = |id: &TxnId| all.iter().find(|other| other.id == *id);
+    std::iter::successors(transaction.undo_of.as_ref(), move |id| up(id)?.undo_of.as_ref()).take(all.len())
+}
+
+/// What was done in the first place, and whether taking this transaction back does that again: it is an undo.
+pub fn subject<'t>(all: &'t [Transaction], transaction: &'t Transaction) -> (&'t str, bool) {
+    let chain: Vec<&TxnId> = taken_back(all, transaction).collect();
+    let first = chain.last().and_then(|id| all.iter().find(|other| other.id == **id));
+    (first.map_or(transaction.what.as_str(), |first| first.what.as_str()), chain.len() % 2 == 1)
+}
+
+/// The later transactions that changed what this one changed and still stand, newest first: why it cannot be taken back.
+pub fn changed_since<'t>(all: &'t [Transaction], id: &TxnId) -> Vec<&'t Transaction> {
+    let Some(place) = all.iter().position(|one| one.id == *id) else { return Vec::new() };
+    let (mine, later) = (touched(&all[place]), &all[place + 1..]);
+    let cancelled = |one: &Transaction| {
+        one.undone_by.is_some() || one.undo_of.as_ref().is_some_and(|of| later.iter().any(|other| other.id == *of))
+    };
+    later.iter().rev().filter(|one| !cancelled(one) && !touched(one).is_disjoint(&mine)).collect()
+}
+
+/// The cases, refs and stash entries that a transaction changed, and the worktrees.
+fn touched(transaction: &Transaction) -> BTreeSet<&str> {
+    let cases = transaction.added.iter().chain(transaction.edits.iter().map(|edit| &edit.id)).map(CaseId::as_str);
+    let refs = transaction.refs.iter().map(|change| &change.name);
+    let refs = refs.chain(transaction.advances.iter().map(|change| &change.branch)).map(RefName::as_str);
+    let worktrees = transaction.worktrees.iter().map(|change| change.path.as_str());
+    let stash = transaction.stash.iter().map(|change| change.entry.id.as_str());
+    cases.chain(refs).chain(worktrees).chain(stash).collect()
+}
+
+/// What takes the state back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StateBack {
+    /// Edits of cases.
+    pub edits: Vec<CaseEdit>,
+    /// The mode.
+    pub mode: Option<Change<Mode>>,
+}
+
+/// What of the state takes a transaction back.
+///
+/// # Errors
+/// As [`edits`] and [`mode`]; `NOT_UNDOABLE` where all of it is as it was before already: such an undo would do nothing, and
+/// could not be taken back in turn.
+pub fn state_back(transaction: &Transaction, now: &State) -> Result<StateBack> {
+    let back = StateBack { edits: edits(transaction, now)?, mode: mode(transaction, now.restorable.mode)? };
+    if !transaction.moves() && back.edits.is_empty() && back.mode.is_none() {
+        let what = format!("'{}' cannot be undone: {}", transaction.id, transaction.what);
+        return Err(Error::new(Code::NotUndoable, what).why("what it did is taken back already"));
+    }
+    Ok(back)
+}
+
+/// The edits of cases that take a transaction back. Added cases are archived, never forgotten.
+///
+/// # Errors
+/// `CHANGED_MEANWHILE` where an added case was worked on since, or a field is something else by now.
+fn edits(transaction: &Transaction, now: &State) -> Result<Vec<CaseEdit>> {
+    let mut edits = inverse_edits(transaction.edits.clone());
+    for id in &transaction.added {
+        let case = now.case(id)?;
+        let as_added = transaction.added_as.get(id).is_some_and(|then| then.status == case.status && then.merged == case.merged);
+        let open = matches!(case.status, Status::Pending | Status::Blocked);
+        match case.status {
+            Status::Archived => {}
+            Status::Pending | Status::Blocked | Status::Done | Status::Failed if open || as_added => {
+                let changes = vec![CaseChange::Status(Change::new(case.status, Status::Archived))];
+                edits.push(CaseEdit { id: id.clone(), changes });
+            }
+            Status::Pending | Status::Blocked | Status::Active | Status::Done | Status::Failed => {
+                return Err(Error::new(Code::ChangedMeanwhile, format!("'{id}' was worked on since it was added"))
+                    .hint(format!("git axiom task archive {id}")));
+            }
+        }
+    }
+    let fits = |edit: &&CaseEdit| now.restorable.cases.get(&edit.id).is_some_and(|case| edit_fits(edit, case));
+    let changed: Vec<&str> = edits.iter().filter(|edit| !fits(edit)).map(|edit| edit.id.as_str()).collect();
+    if changed.is_empty() { Ok(edits) } else { Err(changed_since_then(&changed)) }
+}
+
+fn changed_since_then(tasks: &[&str]) -> Error {
+    let (some, rest) = tasks.split_at(tasks.len().min(20));
+    let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
+    let why = some.iter().map(|id| format!("task {id} was changed")).collect::<Vec<_>>().join(", ");
+    Error::new(Code::ChangedMeanwhile, "what the undo would put back was changed since; nothing was touched").why(why + &more)
+}
+
+/// The change of the mode that takes a transaction back; none where it is back already.
+///
+/// # Errors
+/// `CHANGED_MEANWHILE` where it was changed to something else since.
+fn mode(transaction: &Transaction, now: Mode) -> Result<Option<Change<Mode>>> {
+    match transaction.mode_restored {
+        None => Ok(None),
+        Some(change) if now == change.old => Ok(None),
+        Some(change) if now == change.new => Ok(Some(change.inverse())),
+        Some(_) => Err(Error::new(Code::ChangedMeanwhile, "the mode was changed since; nothing was touched")
+            .hint(format!("it is {} now: git axiom mode", now.as_str()))),
+    }
+}

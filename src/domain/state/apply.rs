@@ -1,0 +1,99 @@
+//! `State::apply`: the one place that says what an event does to the state.
+//!
+//! Pure, and all or nothing: an event that does not fit is refused and changes nothing. Appending validates with it, and
+//! replay calls the same function, so the log can not hold what the state would refuse.
+
+mod cases;
+mod operations;
+mod placed;
+mod session;
+mod work;
+
+use super::event::{Envelope, Event};
+use super::whole::State;
+use crate::domain::operation::journaled::Settled;
+use crate::domain::work::gate::Gate;
+use crate::error::{Code, Error, Result};
+
+fn refuse<T>(code: Code, what: impl Into<String>) -> Result<T> {
+    Err(Error::new(code, what))
+}
+
+impl State {
+    /// Applies one event.
+    ///
+    /// # Errors
+    /// The code that a verb reports when it asks for something impossible; the state is then unchanged.
+    pub fn apply(&mut self, envelope: &Envelope) -> Result<()> {
+        // What recovery adopted is numbered above all that was ever known.
+        let adopted = matches!(envelope.event, Event::StateAdopted { .. }) && envelope.seq > self.seq;
+        let follows = adopted || envelope.seq == self.seq + 1;
+        if !follows {
+            return refuse(Code::EventSchemaInvalid, format!("event {} does not follow event {}", envelope.seq, self.seq));
+        }
+        self.apply_event(envelope)?;
+        self.seq = envelope.seq;
+        self.updated_at = Some(envelope.at);
+        Ok(())
+    }
+
+    fn apply_event(&mut self, envelope: &Envelope) -> Result<()> {
+        let at = envelope.at;
+        match &envelope.event {
+            Event::CasesAdded { cases } => {
+                self.add_cases(cases)?;
+                self.count_added(&envelope.by, cases.len());
+            }
+            Event::CasesChanged { edits } => self.change_cases(edits)?,
+            Event::Audited { id, .. } => drop(self.case(id)?),
+            Event::SessionStarted { session } => self.start_session(session)?,
+            Event::SessionChanged { state, reason } => self.change_session(*state, reason)?,
+            Event::ModeChanged { mode } => self.change_mode(mode)?,
+            Event::Requested { id, request } => drop(self.record.requests.insert(id.clone(), request.clone())),
+            Event::RequestHandled { id, .. } => drop(self.record.requests.remove(id)),
+            Event::WorkspaceOpened { task, workspace } => {
+                self.case(task)?;
+                self.restorable.workspaces.insert(task.clone(), workspace.clone());
+                self.make_branch(&workspace.branch);
+            }
+            Event::WorkspaceClosed { task, .. } => drop(self.restorable.workspaces.remove(task)),
+            Event::TaskClaimed { agent, task, complete } => self.claim(agent, task, *complete, at)?,
+            Event::IterationIntended { agent, iteration, token, from, exit_completes } => {
+                let work = self.intend(agent, *iteration, token, at)?;
+                work.from = Some(from.clone());
+                work.exit_completes = *exit_completes;
+            }
+            Event::IterationStarted { agent, token, pid } => self.start_iteration(agent, token, *pid, at)?,
+            Event::Signalled { agent, token, signal } => self.signalled(agent, token, signal, at)?,
+            Event::IterationEnded { agent, token, report } => self.end_iteration(agent, token, report, at)?,
+            Event::VerificationFailed { agent, why } => self.fail_verification(agent, why, at)?,
+            Event::MergeVerified { id, verification } => self.verified(id, verification)?,
+            Event::WorkReleased { agent, status, reason, retry, complete, gate } => {
+                self.release(agent, *status, reason, *retry, complete.as_ref())?;
+                if let Some(gate) = gate {
+                    self.hold(gate);
+                }
+            }
+            Event::GateOpened { gate } => drop(self.restorable.gates.insert(gate.id.clone(), Gate::clone(gate))),
+            Event::GateDecided { id, decision } => self.decide_gate(id, decision)?,
+            Event::GateClosed { id, .. } => drop(self.restorable.gates.remove(id)),
+            Event::CheckpointIntended { name } => self.intend_checkpoint(name)?,
+            Event::CheckpointCreated { checkpoint } => self.create_checkpoint(checkpoint, at)?,
+            Event::CheckpointAbandoned { .. } => self.record.checkpoint_intent = None,
+            Event::CheckpointsDeleted { names } => self.record.checkpoints.retain(|name, _| !names.contains(name)),
+            Event::OperationBegan { operation } => self.begin_operation(&envelope.txn, operation)?,
+            Event::OperationReversed { .. } => self.reverse_operation()?,
+            Event::OperationEnded { end, edits, restored, mode, moved: _ } => {
+                let settled = Settled { edits: edits.clone(), restored: restored.clone(), mode: *mode };
+                self.end_operation(*end, settled, at)?
+            }
+            Event::StateAdopted { state, .. } => {
+                *self = (**state).clone();
+                self.take_branches_for_ours();
+            }
+            Event::RepositoryPlaced { placing } => self.place(placing, envelope.seq),
+            Event::LogRepaired { .. } => {}
+        }
+        Ok(())
+    }
+}

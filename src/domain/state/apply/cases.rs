@@ -1,0 +1,85 @@
+//! What events do to cases.
+
+use super::{Result, refuse};
+use crate::domain::base::plural::count;
+use crate::domain::state::event::By;
+use crate::domain::state::whole::State;
+use crate::domain::work::case::{Case, CaseChange, CaseEdit, Status};
+use crate::domain::work::graph;
+use crate::error::Code;
+
+impl State {
+    /// Counts what agents add: there is a limit to it.
+    pub(super) fn count_added(&mut self, by: &By, cases: usize) {
+        let By::Agent(agent) = by else { return };
+        let cases = u32::try_from(cases).unwrap_or(u32::MAX);
+        self.record.added_by_agents = self.record.added_by_agents.saturating_add(cases);
+        if let Some(work) = self.restorable.agents.get_mut(agent).and_then(|agent| agent.work.as_mut()) {
+            work.added = work.added.saturating_add(cases);
+        }
+    }
+
+    pub(super) fn add_cases(&mut self, cases: &[Case]) -> Result<()> {
+        graph::check_added(self, cases)?;
+        if let Some(case) = cases.iter().find(|case| case.status == Status::Active) {
+            return refuse(
+                Code::InvalidTransition,
+                format!("'{}' cannot be added as active: only an agent's claim makes it so", case.id),
+            );
+        }
+        for case in cases {
+            self.restorable.cases.insert(case.id.clone(), case.clone());
+            self.record.cases.entry(case.id.clone()).or_default();
+        }
+        self.record.last_action = match cases {
+            [one] => Some(format!("added {}", one.id)),
+            many => Some(format!("added {}", count(many.len(), "case"))),
+        };
+        Ok(())
+    }
+
+    /// Changes fields, all or none. Only a claim makes a case active, and only a release makes it anything else.
+    pub(super) fn change_cases(&mut self, edits: &[CaseEdit]) -> Result<()> {
+        let mut changed: Vec<Case> = Vec::with_capacity(edits.len());
+        for edit in edits {
+            // Of two edits of one case, the second sees what the first did.
+            let earlier = changed.iter().position(|case| case.id == edit.id).map(|index| changed.remove(index));
+            let mut case = match earlier {
+                Some(case) => case,
+                None => self.case(&edit.id)?.clone(),
+            };
+            for change in &edit.changes {
+                if !change.apply(&mut case) {
+                    let what = format!("the {} of '{}' is not what the change expects", change.field(), edit.id);
+                    return refuse(Code::ChangedMeanwhile, what);
+                }
+                if let CaseChange::Status(status) = change
+                    && (status.old == Status::Active || status.new == Status::Active)
+                {
+                    return refuse(Code::InvalidTransition, format!("'{}' is active: stop its agent first", edit.id));
+                }
+            }
+            changed.push(case);
+        }
+        let rewired = edits
+            .iter()
+            .any(|edit| edit.changes.iter().any(|change| matches!(change, CaseChange::After(_) | CaseChange::Parent(_))));
+        if rewired {
+            graph::check_changed(self, &changed)?;
+        }
+        match changed.as_slice() {
+            [] => {}
+            [one] => self.record.last_action = Some(format!("changed {}", one.id)),
+            many => self.record.last_action = Some(format!("changed {}", count(many.len(), "case"))),
+        }
+        for edit in edits.iter().filter(|edit| !edit.changes.iter().all(CaseChange::leaves_complete)) {
+            if let Some(record) = self.record.cases.get_mut(&edit.id) {
+                record.complete = None;
+            }
+        }
+        for case in changed {
+            self.restorable.cases.insert(case.id.clone(), case);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,137 @@
+//! What events do to checkpoints and to the open operation.
+
+use super::{Result, refuse};
+use jiff::{SignedDuration, Timestamp};
+
+use crate::domain::base::ids::{CheckpointName, TxnId};
+use crate::domain::base::names::Oid;
+use crate::domain::checkpoint::document::{CAPTURE_REFS, CheckpointRecord, DeletedCheckpoint, Trigger};
+use crate::domain::operation::journaled::{GateChange, Operation, OperationKind, Settled, Way, WorkspaceChange};
+use crate::domain::state::event::OperationEnd;
+use crate::domain::state::whole::{OpenOperation, State};
+use crate::error::Code;
+
+/// How long a deletion that an undo or redo made can be taken back.
+const BRING_BACK: SignedDuration = SignedDuration::from_hours(7 * 24);
+
+/// The capture refs that an operation moves.
+fn moved_captures(operation: &Operation) -> Vec<(CheckpointName, Option<Oid>)> {
+    let changes = operation.refs.iter();
+    let named = changes.filter_map(|change| {
+        let name = change.name.as_str().strip_prefix(CAPTURE_REFS)?;
+        Some((CheckpointName::new(name).ok()?, change.value.new.clone()))
+    });
+    named.collect()
+}
+
+impl State {
+    pub(super) fn intend_checkpoint(&mut self, name: &CheckpointName) -> Result<()> {
+        if self.is_taken(name.as_str()) {
+            return refuse(Code::DuplicateId, format!("the name '{name}' is taken"));
+        }
+        self.record.checkpoint_intent = Some(name.clone());
+        Ok(())
+    }
+
+    pub(super) fn create_checkpoint(&mut self, checkpoint: &CheckpointRecord, at: Timestamp) -> Result<()> {
+        self.record.deleted_checkpoints.retain(|_, deleted| deleted.until > at);
+        self.record.checkpoint_intent = None;
+        if checkpoint.trigger == Trigger::SessionStart
+            && let Some(session) = &mut self.record.session
+            && session.start_checkpoint.is_none()
+        {
+            session.start_checkpoint = Some(checkpoint.name.clone());
+        }
+        self.record.last_action = Some(format!("checkpoint {}", checkpoint.name));
+        self.record.checkpoints.insert(checkpoint.name.clone(), checkpoint.clone());
+        Ok(())
+    }
+
+    pub(super) fn begin_operation(&mut self, txn: &TxnId, operation: &Operation) -> Result<()> {
+        if let Some(open) = &self.record.open {
+            return refuse(Code::OperationOpen, format!("'{}' was interrupted", open.operation.title));
+        }
+        self.record.open = Some(OpenOperation { txn: txn.clone(), operation: operation.clone(), reversing: false });
+        Ok(())
+    }
+
+    pub(super) fn reverse_operation(&mut self) -> Result<()> {
+        match &mut self.record.open {
+            Some(open) => {
+                open.reversing = true;
+                Ok(())
+            }
+            None => refuse(Code::InvalidTransition, "no operation is open"),
+        }
+    }
+
+    pub(super) fn end_operation(&mut self, end: OperationEnd, settled: Settled, at: Timestamp) -> Result<()> {
+        let Some(open) = &self.record.open else {
+            return refuse(Code::InvalidTransition, "no operation is open");
+        };
+        let title = open.operation.title.clone();
+        let workspaces = open.operation.workspaces.clone();
+        let captures = moved_captures(&open.operation);
+        let refs = open.operation.refs.clone();
+        let gates = open.operation.gates.clone();
+        let until = match &open.operation.kind {
+            OperationKind::DeleteCheckpoints { until } => *until,
+            OperationKind::Merge { .. }
+            | OperationKind::RollbackCheckpoint { .. }
+            | OperationKind::RollbackTask { .. }
+            | OperationKind::Undo { .. } => at.checked_add(BRING_BACK).unwrap_or(at),
+        };
+        if end == OperationEnd::Done {
+            let Settled { edits, restored, mode } = settled;
+            if mode.as_ref().is_some_and(|mode| mode.old != self.restorable.mode) {
+                return refuse(Code::ChangedMeanwhile, "the mode is not what the change expects");
+            }
+            self.change_cases(&edits)?;
+            match restored {
+                Some(restored) => self.restorable = *restored,
+                None => self.move_workspaces(workspaces),
+            }
+            if let Some(mode) = mode {
+                self.restorable.mode = mode.new;
+            }
+            self.change_gates(&gates);
+            self.follow_captures(captures, until);
+            self.follow_branches(&refs);
+            self.record.last_action = Some(title);
+        }
+        self.record.open = None;
+        Ok(())
+    }
+
+    /// A checkpoint ends and comes back with its capture ref, whichever operation moves it.
+    fn follow_captures(&mut self, captures: Vec<(CheckpointName, Option<Oid>)>, until: Timestamp) {
+        let record = &mut self.record;
+        for (name, new) in captures {
+            if let Some(gone) = record.checkpoints.remove(&name) {
+                record.deleted_checkpoints.insert(gone.capture.clone(), DeletedCheckpoint { record: gone, until });
+            }
+            if let Some(back) = new.and_then(|capture| record.deleted_checkpoints.remove(&capture)) {
+                record.checkpoints.insert(name, back.record);
+            }
+        }
+    }
+
+    /// Gates that hold tasks open and end with the operation, after everything else of it.
+    fn change_gates(&mut self, changes: &[GateChange]) {
+        for GateChange { gate, way } in changes {
+            match way {
+                Way::PutAside => self.restorable.gates.retain(|_, open| !open.is_same_wait(gate)),
+                Way::BringBack => self.hold(gate),
+            }
+        }
+    }
+
+    fn move_workspaces(&mut self, changes: Vec<WorkspaceChange>) {
+        for change in changes {
+            match change.way {
+                Way::PutAside => drop(self.restorable.workspaces.remove(&change.task)),
+                Way::BringBack => drop(self.restorable.workspaces.insert(change.task, change.workspace)),
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What the event does that says that the repository came to another place.
+
+use crate::domain::state::place::{self, How, PlacedAt, Placing};
+use crate::domain::state::whole::State;
+use crate::domain::work::session::SessionState;
+
+impl State {
+    /// Reads all that is recorded as if it had been written down in the new place. A copy has no workspaces, no agents and
+    /// nobody who asks anything: those are the original's.
+    pub fn place(&mut self, placing: &Placing, seq: u64) {
+        placing.restorable(&mut self.restorable);
+        if let Some(open) = &mut self.record.open {
+            placing.operation(&mut open.operation);
+        }
+        if placing.how == How::Copied {
+            self.belong_to_nobody(placing);
+        }
+        self.record.last_action = Some(placing.words());
+        self.record.placings.push(PlacedAt { seq, placing: placing.clone() });
+    }
+
+    fn belong_to_nobody(&mut self, placing: &Placing) {
+        self.restorable.put_to_rest();
+        self.restorable.workspaces.clear();
+        self.record.requests.clear();
+        if let Some(open) = &mut self.record.open {
+            place::own_part(&mut open.operation, &placing.to);
+        }
+        if let Some(session) = self.record.session.as_mut().filter(|session| session.state.is_open()) {
+            session.state = SessionState::Ended;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::*;
+    use crate::domain::base::ids::{AgentId, CaseId, TxnId};
+    use crate::domain::base::names::{Oid, RefName};
+    use crate::domain::base::text::Change;
+    use crate::domain::operation::journaled::{BranchAdvance, Operation, OperationKind};
+    use crate::domain::state::place::Place;
+    use crate::domain::state::whole::OpenOperation;
+    use crate::domain::work::agent::{Agent, Work, Workspace};
+    use crate::domain::work::case::{Case, Kind, Status};
+
+    fn oid() -> Oid {
+        Oid::new("1".repeat(40)).unwrap()
+    }
+
+    /// One task that is worked on, and an operation that moves a branch in two worktrees.
+    fn busy() -> State {
+        let (task, agent) = (CaseId::new("t").unwrap(), AgentId::new("ed-001").unwrap());
+        let mut state = State::default();
+        let case = Case {
+            id: task.clone(),
+            kind: Kind::Task,
+            title: "t".into(),
+            body: None,
+            parent: None,
+            after: vec![],
+            persona: None,
+            verify: vec![],
+            status: Status::Active,
+            merged: None,
+            reason: None,
+            created_at: Timestamp::UNIX_EPOCH,
+        };
+        state.restorable.cases.insert(task.clone(), case);
+        let work = Work { iteration: 1, ..Work::claimed(task.clone(), None, Timestamp::UNIX_EPOCH) };
+        state.restorable.agents.insert(agent.clone(), Agent { id: agent.clone(), work: Some(work) });
+        let (path, branch) = ("/a/.worktrees/ed-001-t".into(), RefName::branch("axiom/t"));
+        state.restorable.workspaces.insert(task.clone(), Workspace { agent, path, branch: branch.clone(), base: oid() });
+        let mut operation = Operation::new(OperationKind::Merge { task }, "merge t");
+        for path in ["/a", "/a/.worktrees/ed-001-t"] {
+            let commit = Change::new(oid(), oid());
+            operation.advances.push(BranchAdvance { path: path.into(), branch: branch.clone(), commit });
+        }
+        state.record.open = Some(OpenOperation { txn: TxnId::new("t1").unwrap(), operation, reversing: false });
+        state
+    }
+
+    fn placed(how: How) -> State {
+        let place = |folder: &str| Place { common_dir: format!("{folder}/.git"), worktree: Some(folder.into()) };
+        let mut state = busy();
+        state.place(&Placing { how, from: place("/a"), to: place("/b") }, 7);
+        state
+    }
+
+    fn advances(state: &State) -> Vec<&str> {
+        state.record.open.as_ref().unwrap().operation.advances.iter().map(|one| one.path.as_str()).collect()
+    }
+
+    #[test]
+    fn what_was_moved_goes_on_where_it_is() {
+        for how in [How::Moved, How::Restored] {
+            let state = placed(how);
+            assert_eq!(state.restorable.workspaces["t"].path, "/b/.worktrees/ed-001-t");
+            assert_eq!(state.restorable.cases["t"].status, Status::Active);
+            assert!(state.busy_agents().next().is_some());
+            assert_eq!(advances(&state), ["/b", "/b/.worktrees/ed-001-t"]);
+            assert_eq!(state.record.placings[0].seq, 7);
+        }
+    }
+
+    #[test]
+    fn a_copy_has_the_plan_and_none_of_the_work_under_way() {
+        let state = placed(How::Copied);
+        assert!(state.restorable.workspaces.is_empty() && state.busy_agents().next().is_none());
+        assert_eq!(state.restorable.cases["t"].status, Status::Pending);
+        assert_eq!(advances(&state), ["/b"], "what is finished or reversed is the copy's own main worktree");
+    }
+}

@@ -1,0 +1,56 @@
+//! What events do to the session, the mode, and gates.
+
+use super::{Result, refuse};
+use crate::domain::base::ids::GateId;
+use crate::domain::base::text::Change;
+use crate::domain::state::whole::State;
+use crate::domain::work::case::Status;
+use crate::domain::work::gate::{Decision, Gate};
+use crate::domain::work::session::{Mode, Session, SessionState};
+use crate::error::Code;
+
+impl State {
+    pub(super) fn start_session(&mut self, session: &Session) -> Result<()> {
+        self.record.session = Some(session.clone());
+        self.record.added_by_agents = 0;
+        self.record.last_action = Some("session started".into());
+        Ok(())
+    }
+
+    pub(super) fn change_session(&mut self, state: SessionState, reason: &str) -> Result<()> {
+        let Some(session) = &mut self.record.session else {
+            return refuse(Code::InvalidTransition, "there is no session to change");
+        };
+        session.state = state;
+        self.record.last_action = Some(reason.to_owned());
+        Ok(())
+    }
+
+    pub(super) fn change_mode(&mut self, mode: &Change<Mode>) -> Result<()> {
+        if self.restorable.mode != mode.old {
+            return refuse(Code::ChangedMeanwhile, "the mode is not what the change expects");
+        }
+        self.restorable.mode = mode.new;
+        self.record.last_action = Some(format!("mode {}", mode.new.as_str()));
+        Ok(())
+    }
+
+    /// Opens a gate that holds a task, where the task could be claimed otherwise.
+    pub(super) fn hold(&mut self, gate: &Gate) {
+        let case = gate.task_id.as_ref().and_then(|task| self.restorable.cases.get(task));
+        if case.is_some_and(|case| case.status == Status::Pending) {
+            self.restorable.gates.insert(gate.id.clone(), gate.clone());
+        }
+    }
+
+    pub(super) fn decide_gate(&mut self, id: &GateId, decision: &Decision) -> Result<()> {
+        match self.restorable.gates.get_mut(id) {
+            Some(gate) => {
+                gate.decision = Some(decision.clone());
+                self.record.last_action = Some(format!("decided {id}"));
+                Ok(())
+            }
+            None => refuse(Code::UnknownGate, format!("there is no open gate '{id}'")),
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! What events do to agents and their work: claim, iterations, signals, release.
+
+use jiff::Timestamp;
+
+use super::{Result, refuse};
+use crate::domain::base::ids::{AgentId, CaseId, Token};
+use crate::domain::base::names::Oid;
+use crate::domain::state::whole::State;
+use crate::domain::work::agent::{Agent, IterationReport, Outcome, Stage, Work};
+use crate::domain::work::case::{Kind, Status};
+use crate::domain::work::signal::Signal;
+use crate::domain::work::verification::Verification;
+use crate::error::Code;
+
+impl State {
+    pub(super) fn claim(&mut self, agent: &AgentId, task: &CaseId, complete: bool, at: Timestamp) -> Result<()> {
+        let case = self.case(task)?;
+        if case.status != Status::Pending || case.kind != Kind::Task {
+            return refuse(
+                Code::InvalidTransition,
+                format!("'{task}' is a {} that is {}, not a pending task", case.kind, case.status),
+            );
+        }
+        if self.restorable.agents.get(agent).is_some_and(|agent| agent.work.is_some()) {
+            return refuse(Code::InvalidTransition, format!("agent '{agent}' is busy"));
+        }
+        let work = Work::claimed(task.clone(), complete.then_some(Outcome::Complete), at);
+        self.restorable.agents.insert(agent.clone(), Agent { id: agent.clone(), work: Some(work) });
+        if let Some(case) = self.restorable.cases.get_mut(task) {
+            case.status = Status::Active;
+            case.reason = None;
+        }
+        let record = self.record.cases.entry(task.clone()).or_default();
+        record.last_agent = Some(agent.clone());
+        record.complete = None;
+        self.record.last_action = Some(format!("{agent} claimed {task}"));
+        Ok(())
+    }
+
+    fn work_of(&mut self, agent: &AgentId) -> Result<&mut Work> {
+        match self.restorable.agents.get_mut(agent).and_then(|agent| agent.work.as_mut()) {
+            Some(work) => Ok(work),
+            None => refuse(Code::InvalidTransition, format!("agent '{agent}' works on nothing")),
+        }
+    }
+
+    fn work_with(&mut self, agent: &AgentId, token: &Token) -> Result<&mut Work> {
+        let work = self.work_of(agent)?;
+        if work.stage.token() == Some(token) {
+            Ok(work)
+        } else {
+            refuse(Code::InvalidTransition, format!("the iteration of '{agent}' is another one"))
+        }
+    }
+
+    pub(super) fn start_iteration(&mut self, agent: &AgentId, token: &Token, pid: u32, at: Timestamp) -> Result<()> {
+        let work = self.work_with(agent, token)?;
+        work.stage = Stage::Running { token: token.clone(), pid };
+        work.last_activity = at;
+        Ok(())
+    }
+
+    pub(super) fn intend(&mut self, agent: &AgentId, iteration: u32, token: &Token, at: Timestamp) -> Result<&mut Work> {
+        let work = self.work_of(agent)?;
+        if work.stage.token().is_some() || iteration != work.iteration + 1 {
+            return refuse(
+                Code::InvalidTransition,
+                format!("agent '{agent}' is not between iterations {} and {iteration}", work.iteration),
+            );
+        }
+        work.iteration = iteration;
+        work.signals = 0;
+        work.added = 0;
+        work.stage = Stage::Intended { token: token.clone() };
+        work.last_activity = at;
+        Ok(work)
+    }
+
+    pub(super) fn signalled(&mut self, agent: &AgentId, token: &Token, signal: &Signal, at: Timestamp) -> Result<()> {
+        let work = self.work_with(agent, token)?;
+        work.last_activity = at;
+        work.signals += 1;
+        if let Signal::Progress { percent } = signal {
+            work.progress = Some(*percent);
+        }
+        if let Signal::Phase { name } = signal {
+            work.phase = Some(name.clone());
+        }
+        Ok(())
+    }
+
+    pub(super) fn end_iteration(
+        &mut self,
+        agent: &AgentId,
+        token: &Token,
+        report: &IterationReport,
+        at: Timestamp,
+    ) -> Result<()> {
+        let work = self.work_with(agent, token)?;
+        work.last_activity = at;
+        if report.not_started {
+            work.iteration = work.iteration.saturating_sub(1);
+            work.stage = Stage::Between { last: None };
+            return Ok(());
+        }
+        work.stage = Stage::Between { last: Some(report.outcome.clone()) };
+        work.same_ends = match (&work.silent_end, &report.silent_end) {
+            (Some(before), Some(now)) if before.is_like(now) => work.same_ends + 1,
+            (_, Some(_)) => 1,
+            (_, None) => 0,
+        };
+        work.silent_end.clone_from(&report.silent_end);
+        let task = work.task.clone();
+        let record = self.record.cases.entry(task.clone()).or_default();
+        record.iterations += 1;
+        record.duration_ms = record.duration_ms.saturating_add(report.duration_ms);
+        if let Some(tokens) = report.tokens {
+            record.tokens_used = Some(record.tokens_used.unwrap_or(0).saturating_add(tokens));
+        }
+        if let Some(cost) = report.cost_usd {
+            record.cost_usd = Some(record.cost_usd.unwrap_or(0.0) + cost);
+        }
+        record.interrupted = report.outcome == Outcome::Crashed;
+        self.record.last_action = Some(format!("iteration of {task} ended"));
+        Ok(())
+    }
+
+    pub(super) fn fail_verification(&mut self, agent: &AgentId, why: &str, at: Timestamp) -> Result<()> {
+        let work = self.work_of(agent)?;
+        if !matches!(work.stage, Stage::Between { last: Some(Outcome::Complete) }) {
+            return refuse(Code::InvalidTransition, format!("agent '{agent}' has nothing to verify"));
+        }
+        work.stage = Stage::Between { last: Some(Outcome::Unfinished { why: why.to_owned() }) };
+        work.last_activity = at;
+        Ok(())
+    }
+
+    pub(super) fn verified(&mut self, task: &CaseId, verification: &Verification) -> Result<()> {
+        self.case(task)?;
+        let record = self.record.cases.entry(task.clone()).or_default();
+        record.merge_verified = Some(Box::new(verification.clone()));
+        Ok(())
+    }
+
+    pub(super) fn release(
+        &mut self,
+        agent: &AgentId,
+        status: Status,
+        reason: &str,
+        retry: bool,
+        complete: Option<&Oid>,
+    ) -> Result<()> {
+        if status == Status::Active {
+            return refuse(Code::InvalidTransition, "a released task is not active");
+        }
+        let task = self.work_of(agent)?.task.clone();
+        if let Some(agent) = self.restorable.agents.get_mut(agent) {
+            agent.work = None;
+        }
+        if let Some(case) = self.restorable.cases.get_mut(&task) {
+            case.status = status;
+            case.reason = matches!(status, Status::Blocked | Status::Failed).then(|| reason.to_owned());
+        }
+        let record = self.record.cases.entry(task.clone()).or_default();
+        if retry {
+            record.retry_count += 1;
+        }
+        record.interrupted = retry;
+        record.complete = complete.filter(|_| status == Status::Pending).cloned();
+        if status == Status::Done {
+            self.record.tasks_completed += 1;
+        }
+        self.record.last_action = Some(format!("{task} is {status}"));
+        Ok(())
+    }
+}

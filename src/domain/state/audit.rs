@@ -1,0 +1,318 @@
+//! Events in words: one line for `log`, and the history of one case.
+
+use jiff::Timestamp;
+
+use super::event::{By, Envelope, Event, OperationEnd};
+use super::whole::State;
+use crate::domain::base::ids::{AgentId, CaseId, GateId, TxnId};
+use crate::domain::base::plural::count;
+use crate::domain::base::text::Text;
+use crate::domain::work::agent::Outcome;
+use crate::domain::work::case::{Case, CaseChange, CaseEdit, Status};
+use crate::domain::work::gate::Decision;
+use crate::domain::work::session::{Request, SessionState};
+use crate::domain::work::signal::Signal;
+use crate::domain::work::verification::Verification;
+use crate::error::Result;
+
+/// One line of a case's history.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AuditEntry {
+    /// The event's number.
+    pub seq: u64,
+    /// When.
+    pub at: Timestamp,
+    /// Who.
+    pub by: By,
+    /// In which transaction.
+    pub txn: TxnId,
+    /// The event's name, as in JSON.
+    pub event: &'static str,
+    /// What happened, in words.
+    pub text: String,
+}
+
+/// The history of one case, event by event; see [`Audit::push`].
+#[derive(Debug)]
+pub struct Audit {
+    id: CaseId,
+    state: State,
+    entries: Vec<AuditEntry>,
+}
+
+impl Audit {
+    /// Begins the history of a case.
+    pub fn of(id: CaseId) -> Self {
+        Self { id, state: State::default(), entries: Vec::new() }
+    }
+
+    /// Takes in the next event, from the first on.
+    ///
+    /// # Errors
+    /// Where the event does not fit the state before it.
+    pub fn push(&mut self, envelope: &Envelope) -> Result<()> {
+        let old = self.state.restorable.cases.get(&self.id).cloned();
+        let concerned = self.concerns(&envelope.event);
+        self.state.apply(envelope)?;
+        let new = self.state.restorable.cases.get(&self.id);
+        let edits = match (&old, new) {
+            (Some(old), Some(new)) => CaseChange::between(old, new),
+            (None, Some(_)) | (Some(_), None) | (None, None) => Vec::new(),
+        };
+        let appeared = old.is_none() && new.is_some();
+        if concerned || appeared || !edits.is_empty() {
+            let (_, what) = describe(&envelope.event, &self.state);
+            // A release says its reason itself.
+            let said = |edit: &CaseChange| {
+                let released = if let Event::WorkReleased { reason, .. } = &envelope.event { Some(reason) } else { None };
+                released.is_some() && matches!(edit, CaseChange::Reason(change) if change.new.as_ref() == released)
+            };
+            let changes: Vec<String> = edits.iter().filter(|edit| !said(edit)).map(change_text).collect();
+            let text = match (new.filter(|_| appeared), changes.is_empty()) {
+                (Some(case), _) => format!("added: {}", case.title),
+                (None, true) => what,
+                (None, false) if matches!(envelope.event, Event::CasesChanged { .. }) => changes.join("; "),
+                (None, false) => format!("{what}: {}", changes.join("; ")),
+            };
+            let Envelope { seq, at, txn, by, event } = envelope;
+            let (by, txn) = (by.clone(), txn.clone());
+            self.entries.push(AuditEntry { seq: *seq, at: *at, by, txn, event: event.name(), text });
+        }
+        Ok(())
+    }
+
+    /// The history, oldest first.
+    pub fn finish(self) -> Vec<AuditEntry> {
+        self.entries
+    }
+
+    fn works_on_it(&self, agent: &AgentId) -> bool {
+        let work = self.state.restorable.agents.get(agent).and_then(|agent| agent.work.as_ref());
+        work.is_some_and(|work| work.task == self.id)
+    }
+
+    /// Whether an event is about the case even where it changes none of its fields.
+    fn concerns(&self, event: &Event) -> bool {
+        match event {
+            Event::Audited { id, .. } | Event::MergeVerified { id, .. } => *id == self.id,
+            Event::WorkspaceOpened { task, .. } | Event::WorkspaceClosed { task, .. } | Event::TaskClaimed { task, .. } => {
+                *task == self.id
+            }
+            Event::IterationIntended { agent, .. } | Event::IterationStarted { agent, .. } => self.works_on_it(agent),
+            Event::Signalled { agent, .. } | Event::IterationEnded { agent, .. } => self.works_on_it(agent),
+            Event::WorkReleased { agent, .. } | Event::VerificationFailed { agent, .. } => self.works_on_it(agent),
+            Event::GateOpened { gate } => gate.task_id.as_ref() == Some(&self.id),
+            Event::GateDecided { id, .. } | Event::GateClosed { id, .. } => {
+                self.state.restorable.gates.get(id).is_some_and(|gate| gate.task_id.as_ref() == Some(&self.id))
+            }
+            Event::CasesAdded { .. }
+            | Event::CasesChanged { .. }
+            | Event::SessionStarted { .. }
+            | Event::SessionChanged { .. }
+            | Event::ModeChanged { .. }
+            | Event::Requested { .. }
+            | Event::RequestHandled { .. }
+            | Event::CheckpointIntended { .. }
+            | Event::CheckpointCreated { .. }
+            | Event::CheckpointAbandoned { .. }
+            | Event::CheckpointsDeleted { .. }
+            | Event::OperationBegan { .. }
+            | Event::OperationReversed { .. }
+            | Event::OperationEnded { .. }
+            | Event::StateAdopted { .. }
+            | Event::RepositoryPlaced { .. }
+            | Event::LogRepaired { .. } => false,
+        }
+    }
+}
+
+/// A change of a field in words.
+pub fn change_text(change: &CaseChange) -> String {
+    fn or_none<T: ToString>(value: Option<&T>) -> String {
+        value.map_or_else(|| "none".into(), ToString::to_string)
+    }
+    fn list<T: ToString>(values: &[T]) -> String {
+        if values.is_empty() { "none".into() } else { values.iter().map(T::to_string).collect::<Vec<_>>().join(", ") }
+    }
+    let (old, new) = match change {
+        CaseChange::Title(c) => (format!("\"{}\"", c.old), format!("\"{}\"", c.new)),
+        CaseChange::Body(c) => (size(c.old.as_ref()), size(c.new.as_ref())),
+        CaseChange::Parent(c) => (or_none(c.old.as_ref()), or_none(c.new.as_ref())),
+        CaseChange::After(c) => (list(&c.old), list(&c.new)),
+        CaseChange::Persona(c) => (or_none(c.old.as_ref()), or_none(c.new.as_ref())),
+        CaseChange::Verify(c) => (list(&c.old), list(&c.new)),
+        CaseChange::Status(c) => (c.old.to_string(), c.new.to_string()),
+        CaseChange::Merged(c) => {
+            let commit = |merged: Option<&crate::domain::work::case::Merged>| or_none(merged.map(|m| &m.commit));
+            (commit(c.old.as_ref()), commit(c.new.as_ref()))
+        }
+        CaseChange::Reason(c) => (or_none(c.old.as_ref()), or_none(c.new.as_ref())),
+    };
+    format!("{} {old} → {new}", change.field())
+}
+
+fn size(text: Option<&Text>) -> String {
+    match text {
+        None => "none".into(),
+        Some(Text::Inline(text)) => format!("{} bytes", text.len()),
+        Some(Text::Stored { size, .. }) => format!("{size} bytes"),
+    }
+}
+
+/// An event in words, and how much it weighs among the events of its transaction (more is weightier).
+pub fn describe(event: &Event, state: &State) -> (u8, String) {
+    match event {
+        Event::OperationBegan { operation } => (9, operation.title.clone()),
+        Event::StateAdopted { source, .. } => (8, format!("state taken from {source}")),
+        Event::CasesAdded { cases } => (7, added_text(cases)),
+        Event::CasesChanged { edits } => (7, edits_text(edits)),
+        Event::ModeChanged { mode } => (7, format!("mode {}", mode.new.as_str())),
+        Event::CheckpointsDeleted { names } => (6, format!("delete {}", listed("checkpoint", names))),
+        Event::SessionStarted { session } => (6, format!("session begins, into {}", session.target.short())),
+        Event::SessionChanged { state, reason } => (5, session_text(*state, reason)),
+        Event::CheckpointCreated { checkpoint } => (5, format!("checkpoint {}", checkpoint.name)),
+        Event::GateDecided { id, decision } => (5, decision_text(id, decision)),
+        Event::Requested { request, .. } => (5, request_text(request)),
+        Event::OperationEnded { end: OperationEnd::Aborted, .. } => (4, "operation reversed".into()),
+        Event::OperationEnded { end: OperationEnd::Done, .. } => (4, state.record.last_action.clone().unwrap_or_default()),
+        Event::TaskClaimed { agent, task, complete: false } => (4, format!("{agent} claimed {task}")),
+        Event::TaskClaimed { agent, task, complete: true } => (4, format!("{agent} claimed {task}, which is complete")),
+        Event::WorkReleased { agent, status, reason, .. } => (4, released_text(agent, *status, reason)),
+        Event::Audited { id, text } => (3, format!("{id}: {text}")),
+        Event::MergeVerified { id, verification } => (3, verified_text(id, verification)),
+        Event::VerificationFailed { agent: _, why } => (40, format!("verification failed: {why}")),
+        Event::IterationEnded { agent, report, .. } => {
+            (3, format!("iteration of {agent} ended: {}", outcome_text(&report.outcome)))
+        }
+        Event::IterationIntended { agent, iteration, .. } => (2, format!("{agent} begins iteration {iteration}")),
+        Event::IterationStarted { agent, .. } => (2, format!("the program of {agent} runs")),
+        Event::Signalled { agent, signal, .. } => (2, format!("{agent} signalled {}", signal_text(signal))),
+        Event::WorkspaceOpened { workspace, .. } => (2, format!("workspace {}", workspace.path)),
+        Event::WorkspaceClosed { task, .. } => (2, format!("workspace of {task} put aside")),
+        Event::GateOpened { gate } => (2, format!("gate {}: {}", gate.id, gate.reason)),
+        Event::GateClosed { id, reason } => (2, format!("gate {id} closed: {reason}")),
+        Event::RequestHandled { message, .. } => (2, format!("request handled: {message}")),
+        Event::CheckpointAbandoned { name, reason } => (2, format!("checkpoint {name} given up: {reason}")),
+        Event::OperationReversed { reason } => (2, format!("reversed: {reason}")),
+        Event::RepositoryPlaced { placing } => (8, placing.words()),
+        Event::LogRepaired { bytes, .. } => (1, format!("a torn end of {bytes} bytes was cut off the log")),
+        Event::CheckpointIntended { name } => (1, format!("checkpoint {name} begins")),
+    }
+}
+
+fn session_text(state: SessionState, reason: &str) -> String {
+    let state = match state {
+        SessionState::Running => "goes on",
+        SessionState::Pausing => "is to pause",
+        SessionState::Paused if reason == "paused" => return "session paused".into(),
+        SessionState::Paused => "paused",
+        SessionState::Ended => "ended",
+        SessionState::Interrupted if reason == "interrupted" => return "session interrupted".into(),
+        SessionState::Interrupted => "interrupted",
+        SessionState::Crashed => "crashed",
+    };
+    format!("session {state}: {reason}")
+}
+
+fn decision_text(id: &GateId, decision: &Decision) -> String {
+    match decision {
+        Decision::Approved => format!("approved gate {id}"),
+        Decision::Rejected { reason } => format!("rejected gate {id}: {reason}"),
+        Decision::Answered { text } => format!("answered gate {id}: {text}"),
+    }
+}
+
+fn verified_text(task: &CaseId, verification: &Verification) -> String {
+    match verification.summary() {
+        Some(failure) => format!("the merge of {task} is not verified: {failure}"),
+        None => format!("the merge of {task} is verified"),
+    }
+}
+
+fn released_text(agent: &AgentId, status: Status, reason: &str) -> String {
+    match status {
+        Status::Done => format!("{agent} ended its work: {reason}"),
+        Status::Pending | Status::Active | Status::Blocked | Status::Failed | Status::Archived => {
+            format!("{agent} ended its work, {status}: {reason}")
+        }
+    }
+}
+
+fn request_text(request: &Request) -> String {
+    let whom = |agents: &[AgentId]| {
+        if agents.is_empty() { "all agents".into() } else { agents.iter().map(AgentId::as_str).collect::<Vec<_>>().join(", ") }
+    };
+    match request {
+        Request::Stop { agents, .. } => format!("stop {}", whom(agents)),
+        Request::Kill { agents, .. } => format!("kill {}", whom(agents)),
+        Request::Pause { force: false } => "pause".into(),
+        Request::Pause { force: true } => "pause at once".into(),
+        Request::Resume => "resume".into(),
+        Request::Merge { task } => format!("merge {task}"),
+        Request::Quit => "end the session".into(),
+    }
+}
+
+fn outcome_text(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Complete => "complete".into(),
+        Outcome::Blocked { reason } => format!("blocked: {reason}"),
+        Outcome::Waiting { question } => format!("asks: {question}"),
+        Outcome::Unfinished { why } => format!("unfinished: {why}"),
+        Outcome::Stopped => "stopped".into(),
+        Outcome::Crashed => "crashed".into(),
+    }
+}
+
+fn signal_text(signal: &Signal) -> String {
+    match signal {
+        Signal::Complete {} => "complete".into(),
+        Signal::Blocked { reason } => format!("blocked: {reason}"),
+        Signal::Waiting { question } => format!("waiting: {question}"),
+        Signal::Progress { percent } => format!("progress {percent}%"),
+        Signal::Learning { text, .. } => format!("learning: {text}"),
+        Signal::Phase { name } => format!("phase {name}"),
+        Signal::Subtask { name, done } => format!("subtask {name}{}", if *done { " done" } else { "" }),
+        Signal::File(_) => "a file".into(),
+        Signal::Ready { name, .. } => format!("ready: {name}"),
+        Signal::ToolStarted(_) => "a tool started".into(),
+        Signal::ToolCompleted(_) => "a tool ended".into(),
+        Signal::RequestSent {} => "request sent".into(),
+        Signal::ResponseReceived {} => "response received".into(),
+    }
+}
+
+fn listed<T: ToString>(what: &str, names: &[T]) -> String {
+    match names {
+        [one] => format!("{what} {}", one.to_string()),
+        many => count(many.len(), what),
+    }
+}
+
+fn added_text(cases: &[Case]) -> String {
+    match cases {
+        [one] => format!("add {}: {}", one.id, one.title),
+        many => format!("import {}", count(many.len(), "case")),
+    }
+}
+
+fn edits_text(edits: &[CaseEdit]) -> String {
+    let status = |edit: &CaseEdit| {
+        edit.changes.iter().find_map(|change| if let CaseChange::Status(status) = change { Some(status.new) } else { None })
+    };
+    let Some(first) = edits.first() else { return "change nothing".into() };
+    let ids: Vec<&CaseId> = edits.iter().map(|edit| &edit.id).collect();
+    let whom = listed("case", &ids).replacen("case ", "", usize::from(ids.len() == 1));
+    match status(first).filter(|first| edits.iter().all(|edit| status(edit) == Some(*first))) {
+        Some(Status::Pending) => format!("unblock {whom}"),
+        Some(Status::Blocked) => format!("block {whom}"),
+        Some(Status::Archived) => format!("archive {whom}"),
+        Some(Status::Done) => format!("{whom} done"),
+        Some(Status::Failed) => format!("{whom} failed"),
+        Some(Status::Active) => format!("{whom} active"),
+        None => {
+            let fields: Vec<&str> = first.changes.iter().map(CaseChange::field).collect();
+            format!("edit {whom}: {}", fields.join(", "))
+        }
+    }
+}

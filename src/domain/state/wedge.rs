@@ -1,0 +1,271 @@
+//! The reasons for which verbs refuse, and the way out of each: what `recover` finds and names.
+//!
+//! Whoever makes a verb refuse for something that lasts (not for what the caller typed) adds its reason here, and looks for it
+//! in `ops::wedged`. A test by the binary goes through all of them.
+
+use serde::Serialize;
+
+use crate::domain::base::plural::count;
+
+/// Something that lasts, and for which some verb refuses or does less than it should.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Wedge {
+    /// A lock file of git's whose owner is proved dead.
+    DeadLock {
+        /// Where it is.
+        path: String,
+    },
+    /// Lines of the log are damaged that a good snapshot covers: what goes on is sound, what tells of the past is not.
+    EarlierDamage {
+        /// What is damaged.
+        what: String,
+    },
+    /// The state knows checkpoints of which nothing is in git.
+    CheckpointsGone {
+        /// Which.
+        names: Vec<String>,
+        /// Whether these are all that the state knows: it may have come from another repository.
+        all: bool,
+    },
+    /// In the place of a linked worktree there is something else: a repository of its own, another's worktree, no `.git`.
+    NotTheWorktree {
+        /// The place.
+        path: String,
+        /// What is there.
+        what: String,
+        /// Whether it is an agent's workspace: then it is made again.
+        workspace: bool,
+    },
+    /// Of what connects a linked worktree and its repository, or of its branch or index, nothing is left but names.
+    DamagedWorktree {
+        /// Where it is, or where git keeps it.
+        path: String,
+        /// What is wrong.
+        what: String,
+        /// The command that mends it, where it is not certain what was there.
+        by_hand: Option<String>,
+    },
+    /// A linked worktree was moved by hand, or is gone.
+    WorktreeMoved {
+        /// Where it was.
+        path: String,
+        /// Where it is now, if it was found.
+        now_at: Option<String>,
+    },
+    /// A workspace that the state does not know: of a state that was lost.
+    LeftWorkspace {
+        /// Where it is.
+        path: String,
+        /// The branch that it is on.
+        branch: String,
+    },
+    /// A branch that has the name of a task's, and that this state did not make.
+    LeftBranch {
+        /// Its short name.
+        branch: String,
+    },
+    /// An agent's workspace stands and cannot be captured: its task waits, others go on.
+    NotCaptured {
+        /// Where it is.
+        path: String,
+        /// Why.
+        why: String,
+    },
+    /// No checkpoint can be made, and so nothing that makes one first can be done.
+    NoCheckpoint {
+        /// The code that verbs end with.
+        code: &'static str,
+        /// Why.
+        why: String,
+        /// What to do about it.
+        hints: Vec<String>,
+    },
+}
+
+/// Who puts a thing right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WayOut {
+    /// `git axiom recover --yes` does it.
+    Recover,
+    /// A human has to: these commands, with what they do.
+    ByHand(Vec<String>),
+}
+
+/// A reason as `recover` shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WedgeView {
+    /// The name of the reason.
+    pub reason: &'static str,
+    /// What is the matter, in words.
+    pub what: String,
+    /// Whether a verb refuses because of it.
+    pub stops: bool,
+    /// Whether `recover --yes` puts it right.
+    pub recovers: bool,
+    /// The way out otherwise.
+    pub hints: Vec<String>,
+}
+
+impl Wedge {
+    /// The name of the reason, for scripts.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::DeadLock { .. } => "deadLock",
+            Self::EarlierDamage { .. } => "earlierDamage",
+            Self::CheckpointsGone { .. } => "checkpointsGone",
+            Self::NotTheWorktree { .. } => "notTheWorktree",
+            Self::DamagedWorktree { .. } => "damagedWorktree",
+            Self::WorktreeMoved { .. } => "worktreeMoved",
+            Self::LeftWorkspace { .. } => "leftWorkspace",
+            Self::LeftBranch { .. } => "leftBranch",
+            Self::NotCaptured { .. } => "notCaptured",
+            Self::NoCheckpoint { .. } => "noCheckpoint",
+        }
+    }
+
+    /// Whether a verb refuses because of it. Otherwise less is held or known than could be.
+    pub fn stops(&self) -> bool {
+        match self {
+            Self::DeadLock { .. }
+            | Self::EarlierDamage { .. }
+            | Self::CheckpointsGone { .. }
+            | Self::LeftWorkspace { .. }
+            | Self::LeftBranch { .. }
+            | Self::NoCheckpoint { .. } => true,
+            Self::NotTheWorktree { workspace, .. } => *workspace,
+            Self::DamagedWorktree { .. } | Self::WorktreeMoved { .. } | Self::NotCaptured { .. } => false,
+        }
+    }
+
+    /// What is the matter.
+    pub fn words(&self) -> String {
+        match self {
+            Self::DeadLock { path } => format!("the lock '{path}' belongs to nobody any more"),
+            Self::EarlierDamage { what } => {
+                format!("{what}; what was saved later is sound, but 'log', 'events' and 'undo' cannot read the past")
+            }
+            Self::CheckpointsGone { names, all } => {
+                let whence = if *all { ": this state may have come from another repository" } else { "" };
+                format!("nothing is in git of {}{whence}", checkpoints(names))
+            }
+            Self::NotTheWorktree { path, what, workspace: false } => {
+                format!("'{path}' is registered as a worktree, and {what}: no checkpoint holds it")
+            }
+            Self::NotTheWorktree { path, what, workspace: true } => {
+                format!("the workspace '{path}' is no worktree any more: {what}")
+            }
+            Self::DamagedWorktree { path, what, .. } => {
+                format!("git cannot work with the worktree '{path}': {what}; no checkpoint holds it")
+            }
+            Self::WorktreeMoved { path, now_at: Some(now_at) } => {
+                format!("the worktree '{path}' was moved to '{now_at}': no checkpoint holds it")
+            }
+            Self::WorktreeMoved { path, now_at: None } => format!("the worktree '{path}' is gone, and git still lists it"),
+            Self::LeftWorkspace { path, branch } => {
+                format!("'{path}' is a workspace on '{branch}' that this state does not know: its task cannot be claimed")
+            }
+            Self::LeftBranch { branch } => {
+                format!("'{branch}' has the name of a task's branch, and this state did not make it: that task cannot be claimed")
+            }
+            Self::NotCaptured { path, why } => {
+                format!("the workspace '{path}' cannot be captured, and no checkpoint holds it: {why}")
+            }
+            Self::NoCheckpoint { code, why, .. } => format!("no checkpoint can be made ({code}): {why}"),
+        }
+    }
+
+    /// The way out.
+    pub fn way_out(&self) -> WayOut {
+        let by_hand = |hints: &[String]| WayOut::ByHand(hints.to_vec());
+        match self {
+            Self::DeadLock { .. }
+            | Self::NotTheWorktree { workspace: true, .. }
+            | Self::DamagedWorktree { by_hand: None, .. } => WayOut::Recover,
+            Self::DamagedWorktree { by_hand: Some(command), .. } => by_hand(std::slice::from_ref(command)),
+            Self::EarlierDamage { .. } => by_hand(&[
+                "git axiom recover --from partial --yes    goes on with the state as it is; the damaged files are kept"
+                    .to_owned(),
+            ]),
+            Self::CheckpointsGone { all: true, .. } => by_hand(&[
+                "git axiom recover --from fresh --yes    begins a state of this repository's own; tasks stay, old files are kept"
+                    .to_owned(),
+            ]),
+            Self::CheckpointsGone { names, all: false } => by_hand(&[format!(
+                "git axiom checkpoint delete --protected --yes {}    forgets what cannot be gone back to",
+                names.join(" ")
+            )]),
+            Self::NotTheWorktree { path, workspace: false, .. } => by_hand(&[
+                format!("mv '{path}' ELSEWHERE && git worktree prune    where that worktree is given up"),
+                format!("git worktree repair '{path}'    where its files are the worktree's, without a .git of their own"),
+            ]),
+            Self::WorktreeMoved { now_at: Some(now_at), .. } => {
+                by_hand(&[format!("git worktree repair '{now_at}'    tells git where it is")])
+            }
+            Self::WorktreeMoved { now_at: None, .. } => by_hand(&[
+                "git worktree repair PATH    where it was moved: tells git where it is".to_owned(),
+                "git worktree prune    where it was deleted: forgets it".to_owned(),
+            ]),
+            Self::LeftWorkspace { path, branch } => by_hand(&[
+                format!(
+                    "git worktree move '{path}' ELSEWHERE && git branch -m {branch} ANOTHER    keeps its work under other names"
+                ),
+                format!("git worktree remove --force '{path}' && git branch -D {branch}    throws its work away"),
+            ]),
+            Self::LeftBranch { branch } => by_hand(&[format!("git branch -m {branch} ANOTHER    keeps it under another name")]),
+            Self::NotCaptured { path, .. } => by_hand(&[
+                format!("git -C '{path}' status    shows what git says of it; put that right"),
+                "git axiom gate list    its task waits there".to_owned(),
+            ]),
+            Self::NoCheckpoint { hints, .. } => by_hand(hints),
+        }
+    }
+
+    /// As `recover` shows it.
+    pub fn view(&self) -> WedgeView {
+        let (recovers, hints) = match self.way_out() {
+            WayOut::Recover => (true, Vec::new()),
+            WayOut::ByHand(hints) => (false, hints),
+        };
+        WedgeView { reason: self.name(), what: self.words(), stops: self.stops(), recovers, hints }
+    }
+}
+
+fn checkpoints(names: &[String]) -> String {
+    match names {
+        [one] => format!("checkpoint {one}"),
+        many => format!("{} ({})", count(many.len(), "checkpoint"), crate::error::some_of(many, 3)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_has_words_and_a_way_out() {
+        let text = || "x".to_owned();
+        let not_it = |workspace| Wedge::NotTheWorktree { path: text(), what: text(), workspace };
+        let all = [
+            Wedge::DeadLock { path: text() },
+            Wedge::EarlierDamage { what: text() },
+            Wedge::CheckpointsGone { names: vec![text()], all: true },
+            Wedge::CheckpointsGone { names: vec![text(), text()], all: false },
+            not_it(true),
+            not_it(false),
+            Wedge::DamagedWorktree { path: text(), what: text(), by_hand: None },
+            Wedge::DamagedWorktree { path: text(), what: text(), by_hand: Some(text()) },
+            Wedge::WorktreeMoved { path: text(), now_at: Some(text()) },
+            Wedge::WorktreeMoved { path: text(), now_at: None },
+            Wedge::LeftWorkspace { path: text(), branch: text() },
+            Wedge::LeftBranch { branch: text() },
+            Wedge::NotCaptured { path: text(), why: text() },
+            Wedge::NoCheckpoint { code: "X", why: text(), hints: vec![text()] },
+        ];
+        for wedge in all {
+            let view = wedge.view();
+            assert_eq!(view.recovers, view.hints.is_empty(), "{view:?}");
+            assert!(view.what.len() > 10 && !view.what.ends_with('.'), "{view:?}");
+        }
+    }
+}

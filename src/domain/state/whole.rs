@@ -1,0 +1,245 @@
+//! The state: what replaying all events gives.
+//!
+//! The **restorable** part is what a rollback brings back; the **record** never goes back.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::marker::PhantomData;
+
+use jiff::Timestamp;
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::place::PlacedAt;
+use crate::domain::base::ids::{AgentId, CaseId, CheckpointName, GateId, RequestId, TxnId};
+use crate::domain::base::names::{Oid, RefName};
+use crate::domain::base::nearest;
+use crate::domain::checkpoint::document::{CheckpointRecord, DeletedCheckpoint};
+use crate::domain::operation::journaled::Operation;
+use crate::domain::work::agent::{Agent, Workspace};
+use crate::domain::work::case::{Case, Kind, Status};
+use crate::domain::work::gate::Gate;
+use crate::domain::work::session::{Mode, Request, Session};
+use crate::domain::work::verification::Verification;
+use crate::error::{Code, Error, Result};
+
+/// The whole state after event number `seq`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct State {
+    /// The number of the last event; 0 before the first.
+    pub seq: u64,
+    /// When the last event was.
+    pub updated_at: Option<Timestamp>,
+    /// What a rollback brings back.
+    pub restorable: Restorable,
+    /// What never goes back.
+    pub record: Record,
+}
+
+/// What a rollback brings back.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Restorable {
+    /// All cases.
+    pub cases: BTreeMap<CaseId, Case>,
+    /// All agents that ever worked.
+    pub agents: BTreeMap<AgentId, Agent>,
+    /// The workspaces that stand, by task.
+    pub workspaces: BTreeMap<CaseId, Workspace>,
+    /// The mode.
+    pub mode: Mode,
+    /// What waits for a human.
+    pub gates: BTreeMap<GateId, Gate>,
+}
+
+impl Restorable {
+    /// Nobody works on anything: what was active is pending, without a retry counted.
+    pub fn put_to_rest(&mut self) {
+        for case in self.cases.values_mut().filter(|case| case.status == Status::Active) {
+            case.status = Status::Pending;
+        }
+        self.agents.values_mut().for_each(|agent| agent.work = None);
+    }
+}
+
+/// What never goes back.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct Record {
+    /// Counters of cases.
+    pub cases: BTreeMap<CaseId, CaseRecord>,
+    /// The running or last session.
+    pub session: Option<Session>,
+    /// Requests that the supervisor has not dealt with.
+    pub requests: BTreeMap<RequestId, Request>,
+    /// The checkpoints that exist.
+    #[serde(deserialize_with = "in_order")]
+    pub checkpoints: BTreeMap<CheckpointName, CheckpointRecord>,
+    /// Checkpoints that were deleted and can still be brought back, by their captures.
+    pub deleted_checkpoints: BTreeMap<Oid, DeletedCheckpoint>,
+    /// The checkpoint that is being made.
+    pub checkpoint_intent: Option<CheckpointName>,
+    /// The operation that has begun and not ended.
+    pub open: Option<OpenOperation>,
+    /// Where the repository was: what was recorded before each of these events names the place before it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub placings: Vec<PlacedAt>,
+    /// The branches below `axiom/` that we made; none where an older version kept no record.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub made_branches: Option<BTreeSet<RefName>>,
+    /// How many cases agents have added since the newest session began.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub added_by_agents: u32,
+    /// How many tasks were ever completed: every N-th makes a checkpoint.
+    pub tasks_completed: u32,
+    /// What happened last, in words.
+    pub last_action: Option<String>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+/// Reads a map that is in order and may be large: it is put together at once rather than entry by entry.
+fn in_order<'de, D, K, V>(deserializer: D) -> std::result::Result<BTreeMap<K, V>, D::Error>
+where
+    D: Deserializer<'de>,
+    K: Deserialize<'de> + Ord,
+    V: Deserialize<'de>,
+{
+    struct Entries<K, V>(PhantomData<(K, V)>);
+
+    impl<'de, K: Deserialize<'de> + Ord, V: Deserialize<'de>> Visitor<'de> for Entries<K, V> {
+        type Value = BTreeMap<K, V>;
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("a map")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Self::Value, A::Error> {
+            let mut entries = Vec::new();
+            while let Some(entry) = map.next_entry()? {
+                entries.push(entry);
+            }
+            Ok(entries.into_iter().collect())
+        }
+    }
+
+    deserializer.deserialize_map(Entries(PhantomData))
+}
+
+/// Counters of one case.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CaseRecord {
+    /// Attempts that a crash ended.
+    pub retry_count: u32,
+    /// Iterations run, over all attempts.
+    pub iterations: u32,
+    /// Tokens used, where programs say.
+    pub tokens_used: Option<u64>,
+    /// Cost in US dollars, where programs say.
+    pub cost_usd: Option<f64>,
+    /// Wall time of all iterations, in milliseconds.
+    pub duration_ms: u64,
+    /// The agent that knows it.
+    pub last_agent: Option<AgentId>,
+    /// Whether the last attempt was ended by a crash.
+    pub interrupted: bool,
+    /// What came of verifying its merge, and for which merge that holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub merge_verified: Option<Box<Verification>>,
+    /// The branch's commit with which the last attempt was complete, where it was stopped before it was verified.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub complete: Option<Oid>,
+}
+
+/// An operation that has begun and not ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct OpenOperation {
+    /// Its transaction.
+    pub txn: TxnId,
+    /// Its plan.
+    pub operation: Operation,
+    /// Whether it is being reversed.
+    #[serde(default)]
+    pub reversing: bool,
+}
+
+impl State {
+    /// The case of this id.
+    ///
+    /// # Errors
+    /// `UNKNOWN_TASK`, with the nearest id as a hint.
+    pub fn case(&self, id: &CaseId) -> Result<&Case> {
+        self.restorable.cases.get(id).ok_or_else(|| {
+            let error = Error::new(Code::UnknownTask, format!("there is no case '{id}'"));
+            let known = self.restorable.cases.keys().map(CaseId::as_str);
+            nearest::hinted(error, id.as_str(), known, "see 'git axiom task list'")
+        })
+    }
+
+    /// Whether a case of this id exists in any spelling, or a checkpoint of this name: they share one name space.
+    pub fn is_taken(&self, name: &str) -> bool {
+        let folded = name.to_ascii_lowercase();
+        let exact = self.restorable.cases.contains_key(name) || self.record.checkpoints.contains_key(name);
+        exact
+            || self.restorable.cases.keys().any(|id| id.folded() == folded)
+            || self.record.checkpoints.keys().any(|id| id.folded() == folded)
+    }
+
+    /// The cases that `case` still waits for: its own dependencies and those of the groups it is in, not yet merged.
+    pub fn waits_for<'a>(&'a self, case: &'a Case) -> impl Iterator<Item = &'a CaseId> {
+        let up = |case: &&'a Case| case.parent.as_ref().and_then(|parent| self.restorable.cases.get(parent));
+        // Parents have no cycle: adding and changing cases checks that.
+        std::iter::successors(Some(case), up).flat_map(|case| &case.after).filter(|id| !self.is_in_target(id))
+    }
+
+    /// Whether all that `case` comes after is merged (or, for groups, settled).
+    pub fn dependencies_met(&self, case: &Case) -> bool {
+        self.waits_for(case).next().is_none()
+    }
+
+    fn is_in_target(&self, id: &CaseId) -> bool {
+        let Some(case) = self.restorable.cases.get(id) else { return false };
+        match case.kind {
+            Kind::Task => case.is_settled(),
+            Kind::Operation | Kind::Directive => case.is_settled() || self.parts(id).all(|part| self.is_in_target(&part.id)),
+        }
+    }
+
+    /// The direct parts of a group.
+    pub fn parts<'a>(&'a self, id: &'a CaseId) -> impl Iterator<Item = &'a Case> {
+        self.restorable.cases.values().filter(move |case| case.parent.as_ref() == Some(id))
+    }
+
+    /// Progress in percent: of a task, what its agent says; of a group, the mean of its parts.
+    pub fn progress(&self, case: &Case) -> u8 {
+        if case.is_settled() || case.status == Status::Done {
+            return 100;
+        }
+        if case.kind == Kind::Task {
+            return self.agent_on(&case.id).and_then(|agent| agent.work.as_ref()?.progress).unwrap_or(0);
+        }
+        let parts: Vec<u32> = self.parts(&case.id).map(|part| u32::from(self.progress(part))).collect();
+        if parts.is_empty() { 0 } else { (parts.iter().sum::<u32>() / parts.len() as u32) as u8 }
+    }
+
+    /// The agent that works on a task.
+    pub fn agent_on(&self, task: &CaseId) -> Option<&Agent> {
+        self.restorable.agents.values().find(|agent| agent.work.as_ref().is_some_and(|work| &work.task == task))
+    }
+
+    /// The agents that work on something.
+    pub fn busy_agents(&self) -> impl Iterator<Item = &Agent> {
+        self.restorable.agents.values().filter(|agent| agent.work.is_some())
+    }
+
+    /// How many tasks are done.
+    pub fn tasks_done(&self) -> u32 {
+        self.restorable.cases.values().filter(|case| case.kind == Kind::Task && case.status == Status::Done).count() as u32
+    }
+}

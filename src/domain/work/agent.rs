@@ -1,0 +1,261 @@
+//! Agents: slots that run an agent program, what they work on, and how an iteration ended.
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::base::ids::{AgentId, CaseId, Token};
+use crate::domain::base::names::{Oid, RefName};
+
+/// A linked worktree in which an agent works on one task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Workspace {
+    /// The agent that it was made for.
+    pub agent: AgentId,
+    /// Its absolute path.
+    pub path: String,
+    /// The task's branch.
+    pub branch: RefName,
+    /// The commit of the target that the branch was started from.
+    pub base: Oid,
+}
+
+/// A slot. It stays known after its work ended, because it knows the task.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Agent {
+    /// Its id.
+    pub id: AgentId,
+    /// What it works on now.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work: Option<Work>,
+}
+
+impl Agent {
+    /// The token of its iteration that is under way.
+    pub fn token(&self) -> Option<&Token> {
+        self.work.as_ref().and_then(|work| work.stage.token())
+    }
+}
+
+/// One agent's work on one task, from claim to release.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Work {
+    /// The task.
+    pub task: CaseId,
+    /// Iterations of this claim that have been intended so far.
+    pub iteration: u32,
+    /// Where in an iteration it is.
+    pub stage: Stage,
+    /// When it was claimed.
+    pub claimed_at: Timestamp,
+    /// When something was last heard of it.
+    pub last_activity: Timestamp,
+    /// The branch's commit when the newest iteration was intended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<Oid>,
+    /// Whether exit 0 alone completes the task in the newest iteration.
+    #[serde(default)]
+    pub exit_completes: bool,
+    /// What the agent says of its progress, in percent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub progress: Option<u8>,
+    /// What the agent says it is doing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phase: Option<String>,
+    /// How the newest iteration ended, where its program said nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silent_end: Option<SilentEnd>,
+    /// How often in a row it has ended so.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub same_ends: u32,
+    /// Signals of the newest iteration that are in the log: a supervisor that takes it over goes on after them.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub signals: u64,
+    /// Cases that it added in the newest iteration.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub added: u32,
+}
+
+impl Work {
+    /// A claim, before its first iteration. `last` is how the task's last iteration ended, where that still counts.
+    pub fn claimed(task: CaseId, last: Option<Outcome>, at: Timestamp) -> Self {
+        Self {
+            task,
+            iteration: 0,
+            stage: Stage::Between { last },
+            claimed_at: at,
+            last_activity: at,
+            from: None,
+            exit_completes: false,
+            progress: None,
+            phase: None,
+            silent_end: None,
+            same_ends: 0,
+            added: 0,
+            signals: 0,
+        }
+    }
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+/// Where in an iteration an agent's work is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Stage {
+    /// Claimed, or between two iterations.
+    Between {
+        /// How the last iteration of this claim ended.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        last: Option<Outcome>,
+    },
+    /// A keeper is to be started; whether it was, its folder tells.
+    Intended {
+        /// The iteration's token, also the name of the keeper's folder.
+        token: Token,
+    },
+    /// The keeper has the program running.
+    Running {
+        /// The iteration's token.
+        token: Token,
+        /// The keeper's process id.
+        pid: u32,
+    },
+}
+
+impl Stage {
+    /// The token of the iteration that is under way.
+    pub fn token(&self) -> Option<&Token> {
+        match self {
+            Self::Between { .. } => None,
+            Self::Intended { token } | Self::Running { token, .. } => Some(token),
+        }
+    }
+}
+
+/// How an iteration ended, as the supervisor understood it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Outcome {
+    /// The task is complete, by exit 0 or by signal.
+    Complete,
+    /// The agent says that it cannot go on.
+    Blocked {
+        /// Its words.
+        reason: String,
+    },
+    /// The agent asks a human.
+    Waiting {
+        /// Its words.
+        question: String,
+    },
+    /// The program ended without completing the task; the next iteration may.
+    Unfinished {
+        /// What is known of the end.
+        why: String,
+    },
+    /// Somebody stopped it.
+    Stopped,
+    /// Its keeper died, or the machine did.
+    Crashed,
+}
+
+/// What is recorded of one iteration.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct IterationReport {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The raw exit code, where the program exited.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i32>,
+    /// The signal that ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signal: Option<i32>,
+    /// The branch's commit before the iteration.
+    pub from: Oid,
+    /// The branch's commit after it, leftovers committed.
+    pub to: Oid,
+    /// Names of changed files, at most a hundred.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// Files that were left uncommitted, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<String>,
+    /// Wall time in milliseconds.
+    pub duration_ms: u64,
+    /// Tokens used, where the program says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tokens: Option<u64>,
+    /// Cost in US dollars, where the program says. Unknown is not zero.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cost_usd: Option<f64>,
+    /// Whether it never began: then it counts for nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub not_started: bool,
+    /// How the program ended, where it said nothing and exit 0 alone does not complete the task: what comes again and again
+    /// is hopeless.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silent_end: Option<SilentEnd>,
+}
+
+/// The end of a program that gave no signal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SilentEnd {
+    /// Its exit status.
+    pub exit: i32,
+    /// The tree that it left.
+    pub tree: Oid,
+    /// The last lines that it printed, cut to a limit.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<String>,
+}
+
+impl SilentEnd {
+    /// Whether another one is the same: words that hold a digit (times, ids, counts) may differ.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let told = |end: &Self| end.lines.iter().map(|line| without_numbers(line)).collect::<Vec<_>>();
+        self.exit == other.exit && self.tree == other.tree && told(self) == told(other)
+    }
+}
+
+fn without_numbers(line: &str) -> String {
+    let in_word = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ':');
+    let mut out = String::new();
+    let mut rest = line;
+    while let Some(first) = rest.chars().next() {
+        let end = rest.find(|c| in_word(c) != in_word(first)).unwrap_or(rest.len());
+        let (part, after) = rest.split_at(end);
+        out.push_str(if part.contains(|c: char| c.is_ascii_digit()) { "#" } else { part });
+        rest = after;
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_are_alike_but_for_numbers() {
+        let end = |exit, digit: &str, line: &str| SilentEnd {
+            exit,
+            tree: Oid::new(digit.repeat(40)).unwrap(),
+            lines: vec![line.to_owned()],
+        };
+        let first = end(1, "1", r#"{"session_id":"8f1c-22","error":"not logged in"} 12:00:01.5"#);
+        for (other, alike) in [
+            (end(1, "1", r#"{"session_id":"9e0d-7","error":"not logged in"} 12:00:09"#), true),
+            (end(2, "1", r#"{"session_id":"8f1c-22","error":"not logged in"} 12:00:01.5"#), false),
+            (end(1, "2", r#"{"session_id":"8f1c-22","error":"not logged in"} 12:00:01.5"#), false),
+            (end(1, "1", r#"{"session_id":"8f1c-22","error":"no room"} 12:00:01.5"#), false),
+        ] {
+            assert_eq!(first.is_like(&other), alike, "{other:?}");
+        }
+    }
+}

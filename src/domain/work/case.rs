@@ -1,0 +1,291 @@
+//! Cases: units of planned work, and the changes of their fields.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::domain::base::ids::CaseId;
+use crate::domain::base::names::{Oid, RefName};
+use crate::domain::base::text::{Change, Text};
+use crate::error::{Code, Error, Result};
+
+/// What a case stands for in the tree of work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Kind {
+    /// The goal; an epic.
+    Directive,
+    /// A group of tasks; a sprint.
+    Operation,
+    /// What one agent works on.
+    Task,
+}
+
+/// The stored status of a case. `waiting` and `interrupted` are derived when shown, never stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Status {
+    /// To be worked on.
+    Pending,
+    /// An agent works on it.
+    Active,
+    /// Reported and verified; `merged` says whether it is in the target too.
+    Done,
+    /// Stuck, for the reason given.
+    Blocked,
+    /// Out of iterations or retries.
+    Failed,
+    /// Out of the way; kept for the record.
+    Archived,
+}
+
+macro_rules! words {
+    ($type:ident, $what:literal, $hint:literal, $($variant:ident $word:literal $(| $alias:literal)*),+) => {
+        impl $type {
+            /// All values, in the order in which people expect them.
+            pub const ALL: &[$type] = &[$($type::$variant),+];
+
+            /// The word as in JSON.
+            pub const fn as_str(self) -> &'static str { match self { $($type::$variant => $word),+ } }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result { f.pad(self.as_str()) }
+        }
+
+        impl std::str::FromStr for $type {
+            type Err = Error;
+            fn from_str(text: &str) -> Result<Self> {
+                match text {
+                    $($word $(| $alias)* => Ok($type::$variant),)+
+                    _ => Err(Error::new(Code::InvalidInput, format!(concat!("'{}' is no ", $what), text)).hint($hint)),
+                }
+            }
+        }
+    };
+}
+
+words!(Kind, "kind of case", "kinds are directive, operation and task",
+    Directive "directive" | "epic", Operation "operation" | "sprint", Task "task");
+words!(Status, "status", "statuses are pending, active, done, blocked, failed and archived",
+    Pending "pending" | "todo" | "queued", Active "active" | "doing" | "running", Done "done",
+    Blocked "blocked" | "stuck", Failed "failed", Archived "archived");
+
+/// That a task's work is in the target branch.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Merged {
+    /// The commit of the target that holds the work.
+    pub commit: Oid,
+    /// The branch it was merged into.
+    pub target: RefName,
+}
+
+/// A unit of planned work: all that a rollback restores of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Case {
+    /// Its id.
+    pub id: CaseId,
+    /// Its kind.
+    pub kind: Kind,
+    /// One line.
+    pub title: String,
+    /// What the agent is told; with the preset `shell`, the script.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub body: Option<Text>,
+    /// The case it is a part of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<CaseId>,
+    /// The cases that have to be merged before it can start.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub after: Vec<CaseId>,
+    /// Which kind of agent works on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub persona: Option<String>,
+    /// Commands that must pass before it is done.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub verify: Vec<String>,
+    /// Its status.
+    pub status: Status,
+    /// Where its work is, once merged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub merged: Option<Merged>,
+    /// Why it is blocked or failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// When it was added.
+    pub created_at: Timestamp,
+}
+
+impl Case {
+    /// Whether nothing is left to do about it: merged, or put out of the way.
+    pub fn is_settled(&self) -> bool {
+        match self.status {
+            Status::Archived => true,
+            Status::Done => self.merged.is_some() || self.kind != Kind::Task,
+            Status::Pending | Status::Active | Status::Blocked | Status::Failed => false,
+        }
+    }
+}
+
+/// The change of one field of a case.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[allow(missing_docs)] // each variant is the field of `Case` of that name
+pub enum CaseChange {
+    Title(Change<String>),
+    Body(Change<Option<Text>>),
+    Parent(Change<Option<CaseId>>),
+    After(Change<Vec<CaseId>>),
+    Persona(Change<Option<String>>),
+    Verify(Change<Vec<String>>),
+    Status(Change<Status>),
+    Merged(Change<Option<Merged>>),
+    Reason(Change<Option<String>>),
+}
+
+impl CaseChange {
+    /// The name of the field that it changes.
+    pub fn field(&self) -> &'static str {
+        match self {
+            Self::Title(_) => "title",
+            Self::Body(_) => "body",
+            Self::Parent(_) => "parent",
+            Self::After(_) => "after",
+            Self::Persona(_) => "persona",
+            Self::Verify(_) => "verify",
+            Self::Status(_) => "status",
+            Self::Merged(_) => "merged",
+            Self::Reason(_) => "reason",
+        }
+    }
+
+    /// Whether the task is merged by it.
+    pub fn merges(&self) -> bool {
+        matches!(self, Self::Merged(change) if change.new.is_some())
+    }
+
+    /// The change that takes this one back.
+    #[must_use]
+    pub fn inverse(self) -> Self {
+        match self {
+            Self::Title(c) => Self::Title(c.inverse()),
+            Self::Body(c) => Self::Body(c.inverse()),
+            Self::Parent(c) => Self::Parent(c.inverse()),
+            Self::After(c) => Self::After(c.inverse()),
+            Self::Persona(c) => Self::Persona(c.inverse()),
+            Self::Verify(c) => Self::Verify(c.inverse()),
+            Self::Status(c) => Self::Status(c.inverse()),
+            Self::Merged(c) => Self::Merged(c.inverse()),
+            Self::Reason(c) => Self::Reason(c.inverse()),
+        }
+    }
+
+    /// Makes the change if the field has the old value, and says whether it had.
+    pub fn apply(&self, case: &mut Case) -> bool {
+        fn put<T: PartialEq + Clone>(field: &mut T, change: &Change<T>) -> bool {
+            let fits = *field == change.old;
+            if fits {
+                *field = change.new.clone();
+            }
+            fits
+        }
+        match self {
+            Self::Title(c) => put(&mut case.title, c),
+            Self::Body(c) => put(&mut case.body, c),
+            Self::Parent(c) => put(&mut case.parent, c),
+            Self::After(c) => put(&mut case.after, c),
+            Self::Persona(c) => put(&mut case.persona, c),
+            Self::Verify(c) => put(&mut case.verify, c),
+            Self::Status(c) => put(&mut case.status, c),
+            Self::Merged(c) => put(&mut case.merged, c),
+            Self::Reason(c) => put(&mut case.reason, c),
+        }
+    }
+
+    /// Whether work that was complete before the change still is what the case asks for. How it is verified is asked again
+    /// anyway.
+    pub fn leaves_complete(&self) -> bool {
+        let open = |status: Status| matches!(status, Status::Pending | Status::Blocked);
+        match self {
+            Self::Title(_) | Self::Body(_) | Self::Merged(_) => false,
+            Self::Status(change) => open(change.old) && open(change.new),
+            Self::Parent(_) | Self::After(_) | Self::Persona(_) | Self::Verify(_) | Self::Reason(_) => true,
+        }
+    }
+
+    /// The changes that turn `old` into `new`, field by field. Id, kind and time of creation never change.
+    pub fn between(old: &Case, new: &Case) -> Vec<Self> {
+        fn differ<T: PartialEq + Clone>(a: &T, b: &T, wrap: fn(Change<T>) -> CaseChange) -> Option<CaseChange> {
+            (a != b).then(|| wrap(Change::new(a.clone(), b.clone())))
+        }
+        [
+            differ(&old.title, &new.title, Self::Title),
+            differ(&old.body, &new.body, Self::Body),
+            differ(&old.parent, &new.parent, Self::Parent),
+            differ(&old.after, &new.after, Self::After),
+            differ(&old.persona, &new.persona, Self::Persona),
+            differ(&old.verify, &new.verify, Self::Verify),
+            differ(&old.status, &new.status, Self::Status),
+            differ(&old.merged, &new.merged, Self::Merged),
+            differ(&old.reason, &new.reason, Self::Reason),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+/// All changes of one case within one event.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CaseEdit {
+    /// Which case.
+    pub id: CaseId,
+    /// What changes.
+    pub changes: Vec<CaseChange>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn case(title: &str, status: Status) -> Case {
+        Case {
+            id: CaseId::new("a").unwrap(),
+            kind: Kind::Task,
+            title: title.into(),
+            body: None,
+            parent: None,
+            after: vec![],
+            persona: None,
+            verify: vec![],
+            status,
+            merged: None,
+            reason: None,
+            created_at: Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    #[test]
+    fn aliases_of_statuses_are_accepted() {
+        for (word, status) in [("todo", Status::Pending), ("doing", Status::Active), ("stuck", Status::Blocked)] {
+            assert_eq!(word.parse::<Status>().unwrap(), status);
+        }
+        assert!("nope".parse::<Status>().is_err());
+    }
+
+    #[test]
+    fn changes_between_two_cases_turn_one_into_the_other_and_back() {
+        let (old, new) = (case("x", Status::Pending), case("y", Status::Blocked));
+        let changes = CaseChange::between(&old, &new);
+        let mut now = old.clone();
+        assert!(changes.iter().all(|change| change.apply(&mut now)));
+        assert_eq!(now, new);
+        assert!(changes.into_iter().all(|change| change.inverse().apply(&mut now)));
+        assert_eq!(now, old);
+        assert!(!CaseChange::Title(Change::new("other".into(), "z".into())).apply(&mut now), "expects the old value");
+    }
+}

@@ -1,0 +1,100 @@
+//! How a gate is written in the documents of `--json`.
+
+use serde::Serialize;
+
+use super::gate::{Cause, Decision, Gate, GateKind, Held};
+use crate::domain::base::ids::CaseId;
+
+/// A gate.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GateLine {
+    /// Its id.
+    pub id: String,
+    /// Why it waits.
+    pub kind: GateKind,
+    /// The task concerned.
+    pub task_id: Option<CaseId>,
+    /// One line.
+    pub reason: String,
+    /// What helps to decide.
+    pub details: GateDetails,
+    /// Since when.
+    pub opened_at: jiff::Timestamp,
+    /// What a human decided, until that is acted on.
+    pub decision: Option<DecisionLine>,
+    /// What a human did to the task, where no mode claims it by itself for that.
+    pub held: Option<Held>,
+}
+
+/// What helps to decide at a gate. Only what there is, is named.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GateDetails {
+    /// The files that are in conflict, or that a human should look at.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
+    /// What is known beyond the reason, in words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+    /// What a review is about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
+}
+
+/// A decision at a gate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct DecisionLine {
+    /// approved, rejected or answered.
+    pub is: &'static str,
+    /// The reason, or the answer.
+    pub text: Option<String>,
+}
+
+impl From<&Decision> for DecisionLine {
+    fn from(decision: &Decision) -> Self {
+        match decision {
+            Decision::Approved => Self { is: "approved", text: None },
+            Decision::Rejected { reason } => Self { is: "rejected", text: Some(reason.clone()) },
+            Decision::Answered { text } => Self { is: "answered", text: Some(text.clone()) },
+        }
+    }
+}
+
+impl From<&Gate> for GateLine {
+    fn from(gate: &Gate) -> Self {
+        let Gate { id, kind, task_id, reason, details, cause, opened_at, decision, held } = gate;
+        let details = match kind {
+            GateKind::Merge => GateDetails { files: details.clone(), ..GateDetails::default() },
+            GateKind::Claim
+            | GateKind::Question
+            | GateKind::HumanReview
+            | GateKind::Recovery
+            | GateKind::Planning
+            | GateKind::Budget => GateDetails { notes: details.clone(), cause: *cause, ..GateDetails::default() },
+        };
+        let decision = decision.as_ref().map(DecisionLine::from);
+        let (task_id, reason) = (task_id.clone(), reason.clone());
+        Self { id: id.to_string(), kind: *kind, task_id, reason, details, opened_at: *opened_at, decision, held: *held }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn details_and_decision_are_objects() {
+        let task = CaseId::new("t").unwrap();
+        let mut gate = Gate::holding(&task, Held::Broken, jiff::Timestamp::UNIX_EPOCH).unwrap();
+        gate.details = vec!["why".to_owned()];
+        gate.decision = Some(Decision::Rejected { reason: "no".to_owned() });
+        let written = |gate: &Gate| serde_json::to_value(GateLine::from(gate)).unwrap();
+        assert_eq!(written(&gate)["details"], serde_json::json!({"notes": ["why"]}));
+        assert_eq!(written(&gate)["decision"], serde_json::json!({"is": "rejected", "text": "no"}));
+        gate.kind = GateKind::Merge;
+        assert_eq!(written(&gate)["details"], serde_json::json!({"files": ["why"]}));
+        gate.details.clear();
+        assert_eq!(written(&gate)["details"], serde_json::json!({}));
+    }
+}

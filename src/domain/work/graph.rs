@@ -1,0 +1,178 @@
+//! The graph of cases: parents, dependencies, and that nothing depends on itself.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use super::case::Case;
+use crate::domain::base::ids::{CaseId, CheckpointName};
+use crate::domain::state::whole::State;
+use crate::error::{Code, Error, Result};
+
+/// Checks cases that are about to be added: ids free in every spelling, all references known, no cycle.
+///
+/// # Errors
+/// `DUPLICATE_ID`, `UNKNOWN_DEPENDENCY`, `DEPENDENCY_CYCLE`.
+pub fn check_added(state: &State, cases: &[Case]) -> Result<()> {
+    let mut batch = HashSet::new();
+    // One look at all known names is dear for one case, and cheap for thousands.
+    let known: Option<HashSet<String>> = (cases.len() > 10).then(|| {
+        let checkpoints = state.record.checkpoints.keys().map(CheckpointName::folded);
+        state.restorable.cases.keys().map(CaseId::folded).chain(checkpoints).collect()
+    });
+    for case in cases {
+        let folded = case.id.folded();
+        let taken = known.as_ref().map_or_else(|| state.is_taken(case.id.as_str()), |known| known.contains(&folded));
+        if taken || !batch.insert(folded) {
+            return Err(Error::new(Code::DuplicateId, format!("the id '{}' is taken", case.id))
+                .hint("ids and checkpoint names are unique without regard to case: choose another with --id"));
+        }
+    }
+    check_changed(state, cases)
+}
+
+/// Checks cases that are about to be put in place of others: all references known, no cycle.
+///
+/// # Errors
+/// `UNKNOWN_DEPENDENCY`, `DEPENDENCY_CYCLE`.
+pub fn check_changed(state: &State, cases: &[Case]) -> Result<()> {
+    let new: HashMap<&CaseId, &Case> = cases.iter().map(|case| (&case.id, case)).collect();
+    let find = |id: &CaseId| new.get(id).copied().or_else(|| state.restorable.cases.get(id));
+    for case in cases {
+        for other in case.after.iter().chain(&case.parent) {
+            if find(other).is_none() {
+                return Err(Error::new(
+                    Code::UnknownDependency,
+                    format!("'{}' refers to '{other}', which does not exist", case.id),
+                )
+                .hint("add that case first, or import both in one file"));
+            }
+        }
+    }
+    // A case that refers to nothing can close no cycle.
+    if cases.iter().all(|case| case.after.is_empty() && case.parent.is_none()) {
+        return Ok(());
+    }
+    let mut parts: BTreeMap<&CaseId, Vec<&CaseId>> = BTreeMap::new();
+    let unchanged = state.restorable.cases.values().filter(|case| !new.contains_key(&case.id));
+    for case in unchanged.chain(cases) {
+        if let Some(parent) = &case.parent {
+            parts.entry(parent).or_default().push(&case.id);
+        }
+    }
+    let changed = || cases.iter().map(|case| &case.id);
+    if let Some(path) = find_cycle(changed(), |id| find(id).and_then(|case| case.parent.as_ref()).into_iter().collect()) {
+        return cycle("cases would be parts of themselves", &path);
+    }
+    // A group is done when its parts are, and what a group waits for, all that is in it waits for.
+    let needs = |id| {
+        let up = std::iter::successors(find(id), |case| case.parent.as_ref().and_then(find));
+        let after = up.flat_map(|case| &case.after);
+        after.chain(parts.get(id).into_iter().flatten().copied()).collect()
+    };
+    match find_cycle(changed(), needs) {
+        Some(path) => cycle("cases would wait for themselves", &path),
+        None => Ok(()),
+    }
+}
+
+fn cycle(what: &str, path: &[&CaseId]) -> Result<()> {
+    let path: Vec<&str> = path.iter().map(|id| id.as_str()).collect();
+    Err(Error::new(Code::DependencyCycle, format!("{what}: {}", path.join(" → "))).hint("leave one of these dependencies out"))
+}
+
+/// A cycle that can be reached from `starts` over `next`, its first case at both ends. Looks at each case once.
+fn find_cycle<'a>(
+    starts: impl Iterator<Item = &'a CaseId>,
+    next: impl Fn(&'a CaseId) -> Vec<&'a CaseId>,
+) -> Option<Vec<&'a CaseId>> {
+    let mut seen: HashSet<&CaseId> = HashSet::new();
+    // The way from a start to where we are, and what is still to be looked at from each case on it.
+    let mut way: Vec<(&CaseId, std::vec::IntoIter<&CaseId>)> = Vec::new();
+    let mut on_way: HashSet<&CaseId> = HashSet::new();
+    for start in starts {
+        if seen.insert(start) {
+            on_way.insert(start);
+            way.push((start, next(start).into_iter()));
+        }
+        while let Some((here, ahead)) = way.last_mut() {
+            let here = *here;
+            match ahead.next() {
+                Some(id) if on_way.contains(id) => {
+                    let path = way.iter().map(|(id, _)| *id).skip_while(|step| *step != id);
+                    return Some(path.chain([id]).collect());
+                }
+                Some(id) if seen.insert(id) => {
+                    on_way.insert(id);
+                    way.push((id, next(id).into_iter()));
+                }
+                Some(_) => {}
+                None => {
+                    on_way.remove(here);
+                    way.pop();
+                }
+            }
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::work::case::{Kind, Status};
+
+    fn case(id: &str, parent: Option<&str>, after: &[&str]) -> Case {
+        Case {
+            id: CaseId::new(id).unwrap(),
+            kind: Kind::Task,
+            title: id.into(),
+            body: None,
+            parent: parent.map(|p| CaseId::new(p).unwrap()),
+            after: after.iter().map(|a| CaseId::new(*a).unwrap()).collect(),
+            persona: None,
+            verify: vec![],
+            status: Status::Pending,
+            merged: None,
+            reason: None,
+            created_at: jiff::Timestamp::UNIX_EPOCH,
+        }
+    }
+
+    fn check(cases: &[Case]) -> std::result::Result<(), Code> {
+        check_added(&State::default(), cases).map_err(|error| error.code())
+    }
+
+    #[test]
+    fn what_may_be_added() {
+        let cycle = Err(Code::DependencyCycle);
+        assert_eq!(check(&[case("a", None, &[]), case("b", None, &["a"])]), Ok(()));
+        assert_eq!(check(&[case("a", None, &["a"])]), cycle);
+        assert_eq!(check(&[case("a", None, &["b"]), case("b", None, &["c"]), case("c", None, &["a"])]), cycle);
+        assert_eq!(check(&[case("a", Some("b"), &[]), case("b", Some("a"), &[])]), cycle);
+        assert_eq!(check(&[case("g", None, &[]), case("a", Some("g"), &["g"])]), cycle, "a part waits for its group");
+        assert_eq!(check(&[case("g", None, &["a"]), case("a", Some("g"), &[])]), cycle, "a group waits for its part");
+        assert_eq!(check(&[case("g", None, &[]), case("b", Some("g"), &["a"]), case("a", None, &["g"])]), cycle);
+        let nested = [case("x", None, &["t"]), case("g", None, &["x"]), case("p", Some("g"), &[]), case("t", Some("p"), &[])];
+        assert_eq!(check(&nested), cycle, "what a group waits for, the parts of its parts wait for");
+        assert_eq!(check(&[case("a", None, &["x"])]), Err(Code::UnknownDependency));
+        assert_eq!(check(&[case("a", None, &[]), case("A", None, &[])]), Err(Code::DuplicateId));
+    }
+
+    #[test]
+    fn long_chains_take_no_longer_than_they_are() {
+        let id = |n: usize| format!("c{n}");
+        let mut cases: Vec<Case> = (0..20_000).map(|n| case(&id(n), None, &[&id(n.max(1) - 1)])).collect();
+        cases[0].after.clear();
+        assert_eq!(check(&cases), Ok(()));
+        cases.reverse();
+        assert_eq!(check(&cases), Ok(()));
+        cases[19_999].after.push(CaseId::new("c19999").unwrap());
+        assert_eq!(check(&cases), Err(Code::DependencyCycle));
+    }
+
+    #[test]
+    fn the_cycle_is_named() {
+        let cases = [case("a", None, &["b"]), case("b", None, &["c"]), case("c", None, &["a"])];
+        let error = check_added(&State::default(), &cases).unwrap_err();
+        assert!(error.to_string().ends_with("a → b → c → a"), "{error}");
+    }
+}

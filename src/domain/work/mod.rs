@@ -1,0 +1,23 @@
+//! Tasks and the agents that work on them: cases, the graph, what is next, sessions, gates, signals, outcomes. Pure.
+//!
+//! Going back is in `operation`, what an event does to all of it in `state`.
+//!
+//! Begin reading with `case`, then `ready` and `outcome`.
+
+pub mod adapter;
+pub mod agent;
+pub mod case;
+pub mod commit_marks;
+pub mod gate;
+pub mod gate_line;
+pub mod graph;
+pub mod outcome;
+pub mod project;
+pub mod prompt;
+pub mod ready;
+pub mod session;
+pub mod signal;
+pub(super) mod signal_json;
+pub mod task_branches;
+pub mod verification;
+pub mod view;

@@ -1,0 +1,97 @@
+//! The project in one word and one task, for scripts that want no more: what is worked on, by whom, and how it stands. Pure.
+
+use serde::Serialize;
+
+use super::agent::Agent;
+use super::view::{TaskCounts, TaskProgress};
+use crate::domain::state::whole::State;
+
+/// How a project stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum ProjectStatus {
+    /// Nobody works on it.
+    Idle,
+    /// A session runs.
+    Active,
+    /// A session waits until it is resumed.
+    Paused,
+    /// Every task is merged.
+    Completed,
+    /// The session crashed, or what is left has failed or is blocked.
+    Failed,
+}
+
+/// What goes on of the session, by what is recorded and by whether its supervisor lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum SessionNow {
+    /// There is none.
+    Idle,
+    /// It runs.
+    Running,
+    /// It will be paused.
+    Pausing,
+    /// It is paused.
+    Paused,
+    /// Its supervisor died.
+    Crashed,
+}
+
+impl SessionNow {
+    /// The word as in JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::Running => "running",
+            Self::Pausing => "pausing",
+            Self::Paused => "paused",
+            Self::Crashed => "crashed",
+        }
+    }
+}
+
+/// How a project stands, by its session and its tasks.
+pub fn project_status(session: SessionNow, tasks: &TaskCounts, progress: &TaskProgress) -> ProjectStatus {
+    let is_over = progress.total > 0 && progress.merged == progress.total;
+    let is_stuck = tasks.failed + tasks.blocked > 0 && tasks.active == 0 && progress.ready == 0;
+    match session {
+        SessionNow::Crashed => ProjectStatus::Failed,
+        SessionNow::Pausing | SessionNow::Paused => ProjectStatus::Paused,
+        SessionNow::Running => ProjectStatus::Active,
+        SessionNow::Idle if is_over => ProjectStatus::Completed,
+        SessionNow::Idle if is_stuck => ProjectStatus::Failed,
+        SessionNow::Idle => ProjectStatus::Idle,
+    }
+}
+
+/// The agent of which something was heard last, among those that work on a task.
+pub fn current_agent(state: &State) -> Option<&Agent> {
+    state.busy_agents().max_by_key(|agent| agent.work.as_ref().map(|work| work.last_activity))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_project_stands_as_its_session_does_and_without_one_as_its_tasks() {
+        use ProjectStatus::{Active, Completed, Failed, Idle, Paused};
+        let tasks = |failed, ready, merged, total| {
+            let counts = TaskCounts { failed, ..TaskCounts::default() };
+            (counts, TaskProgress { total, merged, ready, waiting: 0 })
+        };
+        let table = [
+            (tasks(0, 0, 0, 0), Idle),
+            (tasks(0, 1, 1, 2), Idle),
+            (tasks(1, 1, 0, 2), Idle),
+            (tasks(1, 0, 1, 2), Failed),
+            (tasks(0, 0, 2, 2), Completed),
+        ];
+        for ((counts, progress), alone) in table {
+            let status = |session| project_status(session, &counts, &progress);
+            let all = [SessionNow::Idle, SessionNow::Running, SessionNow::Paused, SessionNow::Crashed].map(status);
+            assert_eq!(all, [alone, Active, Paused, Failed], "{counts:?} {progress:?}");
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! What an agent reports, as a type: by `git axiom signal`, or as markers in its output.
+//!
+//! Both ways are only believed with the token of the iteration. Nothing here knows how a signal travels.
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::base::ids::Token;
+use crate::error::{Code, Error, Result};
+
+/// The longest text of a signal, in bytes.
+pub const MAX_TEXT: usize = 64 * 1024;
+/// The longest name (phase, subtask, tool, path …) in a signal, in bytes.
+pub const MAX_NAME: usize = 4096;
+
+/// One report of an agent. How it is read from JSON is in `signal_json`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Signal {
+    /// The task is complete.
+    Complete {},
+    /// The agent cannot go on.
+    Blocked {
+        /// Why.
+        reason: String,
+    },
+    /// The agent waits for an answer of a human.
+    Waiting {
+        /// What it asks.
+        question: String,
+    },
+    /// How far the task is.
+    Progress {
+        /// 0 to 100.
+        percent: u8,
+    },
+    /// Something worth knowing beyond this task.
+    Learning {
+        /// What was learnt.
+        text: String,
+        /// Where it holds.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        scope: Option<String>,
+    },
+    /// The agent has entered a phase of its work.
+    Phase {
+        /// The phase's name.
+        name: String,
+    },
+    /// A part of the task was begun or is done.
+    Subtask {
+        /// The part's name.
+        name: String,
+        /// Whether it is done.
+        done: bool,
+    },
+    /// A file is being worked on, or is done.
+    File(Box<FileReport>),
+    /// Something others may wait for is ready.
+    Ready {
+        /// Its name.
+        name: String,
+        /// What it is.
+        text: String,
+    },
+    /// A tool call was begun.
+    ToolStarted(ToolReport),
+    /// A tool call has ended.
+    ToolCompleted(ToolReport),
+    /// A request went to the model.
+    RequestSent {},
+    /// The model answered.
+    ResponseReceived {},
+}
+
+/// How far a file is.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FileReport {
+    /// The file, relative to the workspace.
+    pub path: String,
+    /// Whether it is done.
+    #[serde(default)]
+    pub done: bool,
+    /// The section that was finished last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub section: Option<String>,
+    /// The section that comes next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+    /// The line that was reached, from 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
+    /// How sure the agent is, 0 to 1.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f64>,
+}
+
+/// A tool call.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ToolReport {
+    /// The tool's name.
+    pub name: String,
+    /// The call's id, as the agent program gives it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// A hash of the call's input, so that a repeated call can be recognised.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<String>,
+}
+
+impl Signal {
+    /// The kind, as in JSON and on the command line of `git axiom signal` (there with `-` between words).
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Complete {} => "complete",
+            Self::Blocked { .. } => "blocked",
+            Self::Waiting { .. } => "waiting",
+            Self::Progress { .. } => "progress",
+            Self::Learning { .. } => "learning",
+            Self::Phase { .. } => "phase",
+            Self::Subtask { .. } => "subtask",
+            Self::File(_) => "file",
+            Self::Ready { .. } => "ready",
+            Self::ToolStarted(_) => "toolStarted",
+            Self::ToolCompleted(_) => "toolCompleted",
+            Self::RequestSent {} => "requestSent",
+            Self::ResponseReceived {} => "responseReceived",
+        }
+    }
+
+    /// Checks sizes and ranges.
+    ///
+    /// # Errors
+    /// `INVALID_INPUT` for an empty name or a number out of range, `TOO_LARGE` for a text over its limit.
+    pub fn validated(self) -> Result<Self> {
+        match &self {
+            Self::Complete {} | Self::RequestSent {} | Self::ResponseReceived {} => {}
+            Self::Blocked { reason } => text("the reason", reason)?,
+            Self::Waiting { question } => text("the question", question)?,
+            Self::Progress { percent } if *percent > 100 => {
+                return Err(invalid(format!("{percent} is no percentage")).hint("give a number from 0 to 100"));
+            }
+            Self::Progress { .. } => {}
+            Self::Learning { text: learnt, scope } => {
+                text("the learning", learnt)?;
+                optional("the scope", scope.as_deref())?;
+            }
+            Self::Phase { name: phase } => name("the phase", phase)?,
+            Self::Subtask { name: part, .. } => name("the subtask", part)?,
+            Self::File(report) => file(report)?,
+            Self::Ready { name: what, text: about } => {
+                name("the name", what)?;
+                text("the text", about)?;
+            }
+            Self::ToolStarted(tool) | Self::ToolCompleted(tool) => {
+                name("the tool", &tool.name)?;
+                optional("the id", tool.id.as_deref())?;
+                optional("the hash", tool.hash.as_deref())?;
+            }
+        }
+        Ok(self)
+    }
+}
+
+fn file(report: &FileReport) -> Result<()> {
+    name("the path", &report.path)?;
+    optional("the section", report.section.as_deref())?;
+    optional("the next section", report.next.as_deref())?;
+    if report.line == Some(0) {
+        return Err(invalid("0 is no line").hint("lines are counted from 1"));
+    }
+    match report.confidence {
+        Some(sure) if !(0.0..=1.0).contains(&sure) => Err(invalid(format!("{sure} is no confidence")).hint("give 0 to 1")),
+        Some(_) | None => Ok(()),
+    }
+}
+
+fn invalid(what: impl Into<String>) -> Error {
+    Error::new(Code::InvalidInput, what)
+}
+
+fn sized(what: &str, value: &str, limit: usize) -> Result<()> {
+    if value.trim().is_empty() {
+        return Err(invalid(format!("{what} is empty")));
+    }
+    if value.len() > limit {
+        return Err(Error::new(Code::TooLarge, format!("{what} has {} bytes, the limit is {limit}", value.len())));
+    }
+    Ok(())
+}
+
+fn text(what: &str, value: &str) -> Result<()> {
+    sized(what, value, MAX_TEXT)
+}
+
+fn name(what: &str, value: &str) -> Result<()> {
+    sized(what, value, MAX_NAME)?;
+    if value.contains(['\n', '\r', '\0']) { Err(invalid(format!("{what} has more than one line"))) } else { Ok(()) }
+}
+
+fn optional(what: &str, value: Option<&str>) -> Result<()> {
+    value.map_or(Ok(()), |value| name(what, value))
+}
+
+/// The markers in `message`, in order: `<axiom TOKEN>COMPLETE</axiom>`, `BLOCKED: reason`, `WAITING: question` or
+/// `PROGRESS: n` between the tags, alone on a line. Whatever has another token, stands beside other text, or is over a
+/// limit is no marker: the model may well be quoting.
+pub fn markers(message: &str, token: &Token) -> Vec<Signal> {
+    let open = format!("<axiom {token}>");
+    message.lines().filter_map(|line| marker(line.trim(), &open)).collect()
+}
+
+fn marker(line: &str, open: &str) -> Option<Signal> {
+    let body = line.strip_prefix(open)?.strip_suffix("</axiom>")?.trim();
+    if body.contains("<axiom ") || body.contains("</axiom>") {
+        return None;
+    }
+    let signal = match body.split_once(':') {
+        None if body == "COMPLETE" => Signal::Complete {},
+        None => return None,
+        Some(("BLOCKED", reason)) => Signal::Blocked { reason: reason.trim().to_owned() },
+        Some(("WAITING", question)) => Signal::Waiting { question: question.trim().to_owned() },
+        Some(("PROGRESS", percent)) => Signal::Progress { percent: percent.trim().trim_end_matches('%').parse().ok()? },
+        Some(_) => return None,
+    };
+    signal.validated().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn token() -> Token {
+        Token::new("t0").unwrap()
+    }
+
+    #[test]
+    fn markers_count_alone_on_a_line_with_the_right_token() {
+        let said =
+            "working\n<axiom t0>PROGRESS: 40%</axiom>\r\n  <axiom t0>BLOCKED: no: key </axiom>\n<axiom t0>COMPLETE</axiom>\n";
+        let expected = [Signal::Progress { percent: 40 }, Signal::Blocked { reason: "no: key".into() }, Signal::Complete {}];
+        assert_eq!(markers(said, &token()), expected);
+    }
+
+    #[test]
+    fn what_only_looks_like_a_marker_is_none() {
+        for said in [
+            "<axiom t1>COMPLETE</axiom>",
+            "say <axiom t0>COMPLETE</axiom>",
+            "<axiom t0>COMPLETE</axiom>.",
+            "<axiom t0>complete</axiom>",
+            "<axiom t0>BLOCKED:</axiom>",
+            "<axiom t0>PROGRESS: 101</axiom>",
+            "<axiom t0>WAITING: a</axiom> <axiom t0>COMPLETE</axiom>",
+            "<axiom t0>COMPLETE",
+            "`<axiom t0>COMPLETE</axiom>`",
+        ] {
+            assert_eq!(markers(said, &token()), [], "{said}");
+        }
+    }
+
+    #[test]
+    fn limits_hold() {
+        let long = "x".repeat(MAX_TEXT + 1);
+        assert_eq!(Signal::Blocked { reason: long }.validated().unwrap_err().code(), Code::TooLarge);
+        assert!(Signal::Blocked { reason: "x".repeat(MAX_TEXT) }.validated().is_ok());
+        for bad in [
+            Signal::Progress { percent: 101 },
+            Signal::Waiting { question: " ".into() },
+            Signal::Phase { name: "a\nb".into() },
+            Signal::File(Box::new(FileReport { path: "a".into(), line: Some(0), ..FileReport::default() })),
+            Signal::File(Box::new(FileReport { path: "a".into(), confidence: Some(f64::NAN), ..FileReport::default() })),
+        ] {
+            assert_eq!(bad.clone().validated().unwrap_err().code(), Code::InvalidInput, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn json_round_trip() {
+        let tool = ToolReport { name: "Bash".into(), id: Some("1".into()), hash: None };
+        for signal in [Signal::Complete {}, Signal::Progress { percent: 3 }, Signal::ToolStarted(tool), Signal::RequestSent {}] {
+            let json = serde_json::to_string(&signal).unwrap();
+            assert_eq!(serde_json::from_str::<Signal>(&json).unwrap(), signal, "{json}");
+            assert!(json.contains(&format!("\"kind\":\"{}\"", signal.kind())), "{json}");
+        }
+    }
+}

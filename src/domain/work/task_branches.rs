@@ -1,0 +1,114 @@
+//! Which branches below `axiom/` git axiom made. A branch of the user's own may have the name of a task's: it is not merged, not
+//! moved and not deleted.
+
+use std::collections::BTreeSet;
+
+use super::case::Kind;
+use crate::domain::base::ids::CaseId;
+use crate::domain::base::names::RefName;
+use crate::domain::operation::journaled::RefChange;
+use crate::domain::state::whole::State;
+
+/// Below this are the branches of tasks.
+const BRANCHES: &str = "refs/heads/axiom/";
+
+/// The name of a task's branch.
+pub fn branch_of(task: &CaseId) -> RefName {
+    RefName::branch(&format!("axiom/{task}"))
+}
+
+/// The task whose branch has this name.
+pub fn task_of(branch: &RefName) -> Option<CaseId> {
+    branch.as_str().strip_prefix(BRANCHES).and_then(|id| CaseId::new(id).ok())
+}
+
+impl State {
+    /// Whether we made this branch, and it was not deleted by us since.
+    pub fn made_branch(&self, name: &RefName) -> bool {
+        let stands = |state: &Self| state.restorable.workspaces.values().any(|workspace| workspace.branch == *name);
+        match &self.record.made_branches {
+            Some(made) => made.contains(name) || stands(self),
+            None => self.claimed_branches().contains(name) || stands(self),
+        }
+    }
+
+    /// What an older version says that kept no record: whatever was claimed got a branch.
+    fn claimed_branches(&self) -> BTreeSet<RefName> {
+        let claimed = self.record.cases.iter().filter(|(_, record)| record.last_agent.is_some());
+        claimed.map(|(task, _)| branch_of(task)).collect()
+    }
+
+    fn made_branches(&mut self) -> &mut BTreeSet<RefName> {
+        let claimed = if self.record.made_branches.is_none() { self.claimed_branches() } else { BTreeSet::new() };
+        self.record.made_branches.get_or_insert(claimed)
+    }
+
+    /// A workspace was announced, and its branch with it.
+    pub(in crate::domain) fn make_branch(&mut self, name: &RefName) {
+        self.made_branches().insert(name.clone());
+    }
+
+    /// An operation deleted branches, or brought back some that were ours.
+    pub(in crate::domain) fn follow_branches(&mut self, refs: &[RefChange]) {
+        for change in refs {
+            let Some(task) = task_of(&change.name) else { continue };
+            let was_claimed = self.record.cases.get(&task).is_some_and(|record| record.last_agent.is_some());
+            match (&change.value.old, &change.value.new) {
+                (_, None) => drop(self.made_branches().remove(&change.name)),
+                (None, Some(_)) if was_claimed => self.make_branch(&change.name),
+                (None | Some(_), Some(_)) => {}
+            }
+        }
+    }
+
+    /// The log begins anew from a source that does not tell: what is there under the names of known tasks is ours, or recovered
+    /// work would be given up.
+    pub(in crate::domain) fn take_branches_for_ours(&mut self) {
+        if self.record.made_branches.is_none() {
+            let tasks = self.restorable.cases.values().filter(|case| case.kind == Kind::Task);
+            self.record.made_branches = Some(tasks.map(|case| branch_of(&case.id)).collect());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::base::names::Oid;
+    use crate::domain::base::text::Change;
+    use crate::domain::state::whole::CaseRecord;
+
+    #[test]
+    fn a_branch_is_ours_from_the_moment_we_make_it_until_we_delete_it() {
+        let (task, mut state) = (CaseId::new("t").unwrap(), State::default());
+        let (branch, oid) = (branch_of(&task), Oid::new("1".repeat(40)).unwrap());
+        assert!(!state.made_branch(&branch), "somebody else's, if there is one");
+        state.make_branch(&branch);
+        assert!(state.made_branch(&branch) && !state.made_branch(&RefName::branch("axiom/other")));
+        let moved = |old: Option<&Oid>, new: Option<&Oid>| {
+            vec![RefChange { name: branch.clone(), value: Change::new(old.cloned(), new.cloned()) }]
+        };
+        state.follow_branches(&moved(Some(&oid), None));
+        assert!(!state.made_branch(&branch), "who makes one of that name now is somebody else");
+        state.follow_branches(&moved(None, Some(&oid)));
+        assert!(!state.made_branch(&branch), "nobody ever worked on it");
+        let record =
+            CaseRecord { last_agent: Some(crate::domain::base::ids::AgentId::new("ed-001").unwrap()), ..CaseRecord::default() };
+        state.record.cases.insert(task, record);
+        state.follow_branches(&moved(None, Some(&oid)));
+        assert!(state.made_branch(&branch), "an undo brought it back");
+    }
+
+    #[test]
+    fn what_an_older_version_claimed_is_ours() {
+        let mut state = State::default();
+        let record =
+            CaseRecord { last_agent: Some(crate::domain::base::ids::AgentId::new("ed-001").unwrap()), ..CaseRecord::default() };
+        state.record.cases.insert(CaseId::new("t").unwrap(), record);
+        state.record.cases.insert(CaseId::new("u").unwrap(), CaseRecord::default());
+        let ours = |state: &State| ["axiom/t", "axiom/u"].map(|name| state.made_branch(&RefName::branch(name)));
+        assert_eq!(ours(&state), [true, false]);
+        state.make_branch(&RefName::branch("axiom/v"));
+        assert_eq!(ours(&state), [true, false]);
+    }
+}

@@ -1,0 +1,140 @@
+//! What people are shown of a case: its stored status, or one that is derived from the rest of the state.
+
+use serde::Serialize;
+
+use super::case::{Case, Kind, Status};
+use super::gate::{Gate, to_settle_first};
+use crate::domain::base::ids::CaseId;
+use crate::domain::state::whole::State;
+
+/// The status that is shown: the stored one, but for pending cases that cannot start or that a crash interrupted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum Shown {
+    /// Ready to be worked on.
+    Pending,
+    /// Pending, and what it comes after is not merged yet.
+    Waiting,
+    /// Pending, and its last attempt was ended by a crash.
+    Interrupted,
+    /// An agent works on it.
+    Active,
+    /// Reported and verified.
+    Done,
+    /// Stuck.
+    Blocked,
+    /// Out of iterations or retries.
+    Failed,
+    /// Out of the way.
+    Archived,
+}
+
+impl Shown {
+    /// The word as in JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => Status::Pending.as_str(),
+            Self::Waiting => "waiting",
+            Self::Interrupted => "interrupted",
+            Self::Active => Status::Active.as_str(),
+            Self::Done => Status::Done.as_str(),
+            Self::Blocked => Status::Blocked.as_str(),
+            Self::Failed => Status::Failed.as_str(),
+            Self::Archived => Status::Archived.as_str(),
+        }
+    }
+
+    /// The status to show for a case.
+    pub fn of(state: &State, case: &Case) -> Self {
+        match case.status {
+            Status::Pending if !state.dependencies_met(case) => Self::Waiting,
+            Status::Pending if state.record.cases.get(&case.id).is_some_and(|record| record.interrupted) => Self::Interrupted,
+            Status::Pending => Self::Pending,
+            Status::Active => Self::Active,
+            Status::Done => Self::Done,
+            Status::Blocked => Self::Blocked,
+            Status::Failed => Self::Failed,
+            Status::Archived => Self::Archived,
+        }
+    }
+}
+
+/// How many tasks (groups are not counted) are in which status.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[allow(missing_docs)] // the fields are the stored statuses
+pub struct TaskCounts {
+    pub pending: u32,
+    pub active: u32,
+    pub done: u32,
+    pub blocked: u32,
+    pub failed: u32,
+    pub archived: u32,
+}
+
+/// What the counts by stored status do not say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskProgress {
+    /// All tasks that are not archived.
+    pub total: u32,
+    /// Tasks whose work is in the target branch.
+    pub merged: u32,
+    /// Pending tasks that can be started.
+    pub ready: u32,
+    /// Pending tasks that wait for others.
+    pub waiting: u32,
+}
+
+/// The most commands that [`next_commands`] names of one sort.
+const MOST_COMMANDS: usize = 5;
+
+/// What people may type to get on, where nothing goes on by itself: for what waits at gates, then for what failed.
+pub fn next_commands(state: &State) -> Vec<String> {
+    let mut commands = Vec::new();
+    let waiting: Vec<&Gate> = state.restorable.gates.values().filter(|gate| gate.decision.is_none()).collect();
+    for gate in waiting.iter().take(MOST_COMMANDS) {
+        commands.extend(to_settle_first(&gate.reason));
+        commands.push(gate.kind.command(gate.id.as_str()));
+    }
+    if waiting.len() > MOST_COMMANDS {
+        commands.push("git axiom gate list    shows all that waits".to_owned());
+    }
+    let stuck = |case: &&Case| match case.status {
+        Status::Failed | Status::Blocked => case.kind == Kind::Task,
+        Status::Pending | Status::Active | Status::Done | Status::Archived => false,
+    };
+    let stuck: Vec<&CaseId> = state.restorable.cases.values().filter(stuck).map(|case| &case.id).collect();
+    for id in stuck.iter().take(MOST_COMMANDS) {
+        commands.push(format!("git axiom output {id}    shows what its agent printed"));
+        commands.push(format!("git axiom task unblock {id}    lets it be tried again"));
+    }
+    if commands.is_empty() || stuck.len() > MOST_COMMANDS {
+        commands.push("git axiom task list    shows them".to_owned());
+    }
+    commands
+}
+
+/// Counts all tasks.
+pub fn count_tasks(state: &State) -> (TaskCounts, TaskProgress) {
+    let (mut counts, mut progress) = (TaskCounts::default(), TaskProgress::default());
+    for case in state.restorable.cases.values().filter(|case| case.kind == Kind::Task) {
+        let counter = match case.status {
+            Status::Pending => &mut counts.pending,
+            Status::Active => &mut counts.active,
+            Status::Done => &mut counts.done,
+            Status::Blocked => &mut counts.blocked,
+            Status::Failed => &mut counts.failed,
+            Status::Archived => &mut counts.archived,
+        };
+        *counter += 1;
+        progress.total += u32::from(case.status != Status::Archived);
+        progress.merged += u32::from(case.merged.is_some() && case.status == Status::Done);
+        if case.status == Status::Pending {
+            let ready = state.dependencies_met(case);
+            progress.ready += u32::from(ready);
+            progress.waiting += u32::from(!ready);
+        }
+    }
+    (counts, progress)
+}
