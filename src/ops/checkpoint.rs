@@ -26,7 +26,8 @@ use crate::domain::checkpoint::document::{
 use crate::domain::state::event::Event;
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::git::{CaptureOptions, Expected, HeldRefs, RefEdit, Repository, Signature, TagData, limits};
+use crate::git::limits;
+use crate::git::{CaptureOptions, Expected, HeldRefs, RefEdit, Repository, Signature, TagData};
 use crate::ops::context::Context;
 use crate::store::line::MAX_LINE;
 

@@ -1,0 +1,161 @@
+//! What differs between the files of a worktree at two moments: a path whose mode, blob, or bytes held beside the tree are others.
+//! This is the one rule for whatever compares, previews, restores or takes back files.
+//!
+//! No bytes held means that the file is what a checkout writes. Where a capture could not decide that, it names the file
+//! ([`Coverage::decides_bytes_of`]), and whoever plans leaves the file's bytes alone: [`bytes_by`] says of the others what is held.
+//!
+//! [`Coverage::decides_bytes_of`]: crate::domain::checkpoint::document::Coverage::decides_bytes_of
+
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::error::Result;
+
+use super::extras::CaptureExtras;
+use super::raw::RawFile;
+use crate::git::history::questions::{FileId, TreeChange};
+use crate::git::objects::database::TREE;
+use crate::git::repo::repository::Repository;
+
+/// The files of a worktree at one moment.
+#[derive(Debug, Clone, Copy)]
+pub struct HeldFiles<'a> {
+    /// As git has them.
+    pub tree: &'a Oid,
+    /// Those of which the bytes are held beside it, ordered by path.
+    pub raw: &'a [RawFile],
+}
+
+impl CaptureExtras {
+    /// The files of a tree, with what is held beside it.
+    pub fn beside<'a>(&'a self, tree: &'a Oid) -> HeldFiles<'a> {
+        HeldFiles { tree, raw: &self.raw }
+    }
+}
+
+impl TreeChange {
+    /// Whether a file changes in nothing that a tree says: only in the bytes that git's conversions hide.
+    pub fn is_of_bytes_alone(&self) -> bool {
+        self.old.is_some() && self.old == self.new
+    }
+}
+
+impl Repository {
+    /// The paths in which the files of two moments differ, ordered. Costs no more than comparing the trees where the same bytes
+    /// are held beside both.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where a tree is missing.
+    pub fn differing(&self, old: HeldFiles<'_>, new: HeldFiles<'_>) -> Result<Vec<TreeChange>> {
+        let mut changes = self.diff_trees(old.tree, new.tree)?;
+        if old.raw == new.raw {
+            return Ok(changes);
+        }
+        let all: BTreeSet<&RepoPath> = old.raw.iter().chain(new.raw).map(|one| &one.path).collect();
+        let (mut of_bytes, mut folders) = (Vec::new(), Folders::default());
+        for path in all {
+            let (old, new_one) = (bytes_of(old.raw, path), bytes_of(new.raw, path));
+            if old == new_one || changes.binary_search_by(|change| change.path.cmp(path)).is_ok() {
+                continue;
+            }
+            let Some(file) = folders.file_at(self, new.tree, path)? else { continue };
+            let held = |one: Option<&RawFile>| one.filter(|one| one.held_as == file.oid).map(|one| one.oid.clone());
+            if held(old) != held(new_one) {
+                of_bytes.push(TreeChange { path: path.clone(), old: Some(file.clone()), new: Some(file) });
+            }
+        }
+        changes.extend(of_bytes);
+        changes.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(changes)
+    }
+}
+
+/// Folders of trees that were read already: many paths are in few of them.
+#[derive(Debug, Default)]
+pub(in crate::git) struct Folders(HashMap<Oid, BTreeMap<Vec<u8>, FileId>>);
+
+impl Folders {
+    /// The file that a tree has at a path; `None` of anything else.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn file_at(&mut self, repository: &Repository, tree: &Oid, path: &RepoPath) -> Result<Option<FileId>> {
+        let mut at = FileId { mode: TREE, oid: tree.clone() };
+        for part in path.as_bytes().split(|byte| *byte == b'/') {
+            if at.mode != TREE {
+                return Ok(None);
+            }
+            let folder = match self.0.entry(at.oid) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(unknown) => {
+                    let entries = repository.read_tree(unknown.key())?.into_iter();
+                    unknown.insert(entries.map(|one| (one.name, FileId { mode: one.mode, oid: one.oid })).collect())
+                }
+            };
+            let Some(next) = folder.get(part) else { return Ok(None) };
+            at = next.clone();
+        }
+        Ok(Some(at).filter(|at| at.mode != TREE))
+    }
+}
+
+/// The bytes that are held of a path.
+pub fn bytes_of<'r>(raw: &'r [RawFile], path: &RepoPath) -> Option<&'r RawFile> {
+    raw.binary_search_by(|one| one.path.cmp(path)).ok().map(|place| &raw[place])
+}
+
+/// The bytes that are held where some paths are as in one moment (`theirs`), and all others as in another.
+pub fn bytes_by(ours: &[RawFile], theirs: &[RawFile], is_theirs: impl Fn(&RepoPath) -> bool) -> Vec<RawFile> {
+    let ours = ours.iter().filter(|one| !is_theirs(&one.path));
+    let mut all: Vec<RawFile> = ours.chain(theirs.iter().filter(|one| is_theirs(&one.path))).cloned().collect();
+    all.sort_by(|one, other| one.path.cmp(&other.path));
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::repo::scratch::Scratch;
+
+    #[test]
+    fn a_path_differs_where_mode_blob_or_held_bytes_do() {
+        let scratch = Scratch::new(&[]);
+        let repo = scratch.repo();
+        let blob = |text: &str| repo.write_blob(text.as_bytes()).unwrap();
+        let path = |name: &str| RepoPath::new(name.as_bytes());
+        let file = |text: &str| Some(FileId { mode: 0o100_644, oid: blob(text) });
+        let tree = |files: &[(&str, &str)]| {
+            let change = |(name, text): &(&str, &str)| TreeChange { path: path(name), old: None, new: file(text) };
+            repo.graft(&repo.empty_tree().unwrap(), &files.iter().map(change).collect::<Vec<_>>()).unwrap()
+        };
+        let raw = |name: &str, held_as: &str, text: &str| RawFile { path: path(name), held_as: blob(held_as), oid: blob(text) };
+        let one = tree(&[("a", "1"), ("sub/b", "2"), ("c", "3")]);
+        let two = tree(&[("a", "1"), ("sub/b", "2"), ("c", "other")]);
+        let names = |old: (&Oid, &[RawFile]), new: (&Oid, &[RawFile])| {
+            let held = |(tree, raw)| HeldFiles { tree, raw };
+            let changes = repo.differing(held(old), held(new)).unwrap();
+            changes.into_iter().map(|one| (one.path.to_string(), one.is_of_bytes_alone())).collect::<Vec<_>>()
+        };
+        let b = |alone| ("sub/b".to_owned(), alone);
+        let c = ("c".to_owned(), false);
+        let (then, now) = (vec![raw("sub/b", "2", "2\r")], vec![raw("sub/b", "2", "2\r\r")]);
+        assert_eq!(names((&one, &then), (&one, &then)), []);
+        assert_eq!(names((&one, &then), (&one, &now)), [b(true)]);
+        assert_eq!(names((&one, &then), (&one, &[])), [b(true)]);
+        assert_eq!(names((&one, &[]), (&two, &then)), [c.clone(), b(true)]);
+        // What was held of another blob, or of a path that is there no more, says nothing.
+        assert_eq!(names((&one, &[raw("a", "before", "x")]), (&one, &[raw("gone", "1", "y")])), []);
+        // What a tree says is said once.
+        assert_eq!(names((&one, &[raw("c", "3", "3\r")]), (&two, &[])), [c]);
+    }
+
+    #[test]
+    fn held_bytes_of_some_paths_take_the_place_of_those_of_others() {
+        let oid = |digit: &str| Oid::new(digit.repeat(40)).unwrap();
+        let raw = |name: &str, digit: &str| RawFile { path: RepoPath::new(name.as_bytes()), held_as: oid("1"), oid: oid(digit) };
+        let (ours, theirs) = ([raw("a", "2"), raw("b", "2"), raw("d", "2")], [raw("b", "3"), raw("c", "3"), raw("d", "3")]);
+        let is_theirs = |path: &RepoPath| ["a", "b", "c"].contains(&path.to_string().as_str());
+        assert_eq!(bytes_by(&ours, &theirs, is_theirs), [raw("b", "3"), raw("c", "3"), raw("d", "2")]);
+    }
+}

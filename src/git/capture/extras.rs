@@ -1,0 +1,182 @@
+//! What a stash cannot say: conflict stages, flags, an operation in progress. Kept as a commit beside the index.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+use walkdir::WalkDir;
+
+use crate::domain::base::line_ends::Settings;
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+use super::permissions::Permissions;
+use super::raw::RawFile;
+use crate::git::checkpoint::limits;
+use crate::git::index::file::{IndexExtras, IndexFacts};
+use crate::git::objects::database::{GITLINK, NewCommit, Signature, TREE, TreeEntry};
+use crate::git::repo::repository::Repository;
+use crate::git::repo::worktrees::Worktree;
+
+/// Files and folders in a worktree's git directory that say which operation is in progress.
+pub(in crate::git) const OPERATION: &[&str] = &[
+    "MERGE_HEAD",
+    "MERGE_MSG",
+    "MERGE_MODE",
+    "MERGE_AUTOSTASH",
+    "MERGE_RR",
+    "SQUASH_MSG",
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "REBASE_HEAD",
+    "AUTO_MERGE",
+    "BISECT_START",
+    "BISECT_LOG",
+    "BISECT_HEAD",
+    "BISECT_RUN",
+    "BISECT_NAMES",
+    "BISECT_TERMS",
+    "BISECT_EXPECTED_REV",
+    "BISECT_ANCESTORS_OK",
+    "BISECT_FIRST_PARENT",
+    "rebase-merge",
+    "rebase-apply",
+    "sequencer",
+    // Refs of this worktree alone, which are never packed. The reftable has them elsewhere: see `operation_refs`.
+    "refs/bisect",
+    "refs/rewritten",
+];
+
+/// The name of the list in the tree of an extras commit.
+const LIST: &[u8] = b"extras.json";
+
+/// One file of an operation in progress.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OperationFile {
+    /// Its path below the worktree's git directory.
+    pub path: RepoPath,
+    /// Its content.
+    pub oid: Oid,
+}
+
+/// What a stash cannot say about a worktree.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct CaptureExtras {
+    /// About the index.
+    pub index: IndexExtras,
+    /// The operation in progress.
+    pub operation: Vec<OperationFile>,
+    /// Files and folders whose permissions are not as usual, or that have an ACL or attributes of the user's; ordered by path.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub modes: Vec<Permissions>,
+    /// The bytes of files that git would not give back as they were, ordered by path.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub raw: Vec<RawFile>,
+    /// What the configuration said of line ends: by that the files of the tree have the bytes that they had.
+    #[serde(skip_serializing_if = "Settings::is_default")]
+    pub line_ends: Settings,
+}
+
+impl CaptureExtras {
+    /// Reads the operation in progress into blobs, and what the configuration says.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `TOO_LARGE`, `GIT_FAILED`.
+    pub(in crate::git) fn read(r: &Repository, worktree: &Worktree, facts: IndexFacts) -> Result<Self> {
+        let (intent_to_add, intent_modes) = facts.intent_to_add.into_iter().unzip();
+        let index = IndexExtras {
+            unmerged: facts.unmerged,
+            intent_to_add,
+            intent_modes,
+            skip_worktree: facts.skip_worktree,
+            assume_unchanged: facts.assume_unchanged,
+            ..IndexExtras::default()
+        };
+        let mut operation = Vec::new();
+        for name in OPERATION {
+            let top = worktree.git_dir().join(name);
+            if std::fs::symlink_metadata(&top).is_err() {
+                continue;
+            }
+            for entry in WalkDir::new(&top).sort_by_file_name() {
+                let entry = entry.map_err(|e| Error::io("list", &top, std::io::Error::other(e)))?;
+                if entry.file_type().is_file() {
+                    operation.push(operation_file(r, worktree, entry.path())?);
+                }
+            }
+        }
+        for one in r.operation_refs(worktree)? {
+            if !operation.iter().any(|file| file.path == one.path) {
+                operation.push(one);
+            }
+        }
+        Ok(Self { index, operation, line_ends: r.line_end_settings(worktree)?, ..Self::default() })
+    }
+
+    /// Whether there is nothing to say.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// A commit that holds this as `extras.json`, and keeps alive the blobs that it names, and the commits that the
+    /// operation in progress names; `None` where there is nothing to say.
+    ///
+    /// # Errors
+    /// `DISK_FULL`, `GIT_FAILED`.
+    pub(in crate::git) fn commit(&self, repository: &Repository, who: &Signature) -> Result<Option<Oid>> {
+        if self.is_empty() {
+            return Ok(None);
+        }
+        let json = serde_json::to_vec_pretty(self).map_err(|e| Error::new(Code::Internal, "cannot write extras").because(e))?;
+        limits::fits("the list of flags, conflicts and files beside a capture", &json, limits::EXTRAS)?;
+        let file = |name: String, oid: &Oid| TreeEntry { mode: 0o100_644, oid: oid.clone(), name: name.into_bytes() };
+        // Numbers as names: the paths may be odd, and the list says which is which.
+        let operation = self.operation.iter().enumerate().map(|(i, part)| file(format!("{i:06}"), &part.oid));
+        let sides = self.index.unmerged.iter().filter(|stage| stage.mode != GITLINK).enumerate();
+        let sides: Vec<TreeEntry> = sides.map(|(i, stage)| file(format!("{i:06}"), &stage.oid)).collect();
+        let operation: Vec<TreeEntry> = operation.collect();
+        let raw = self.raw.iter().enumerate().map(|(i, one)| file(format!("{i:06}"), &one.oid)).collect();
+        let named = repository.named_by(&self.operation)?;
+        let tree = |(i, oid): (usize, &Oid)| TreeEntry { mode: TREE, oid: oid.clone(), name: format!("{i:06}").into_bytes() };
+        let trees = named.trees.iter().enumerate().map(tree).collect();
+        let mut entries = vec![file(String::from_utf8_lossy(LIST).into_owned(), &repository.write_blob(&json)?)];
+        let attributes: BTreeSet<&Oid> =
+            self.modes.iter().flat_map(|one| &one.attributes).flatten().map(|one| &one.oid).collect();
+        let attributes = attributes.into_iter().enumerate().map(|(i, oid)| file(format!("{i:06}"), oid)).collect();
+        let parts = [("operation", operation), ("unmerged", sides), ("raw", raw), ("trees", trees), ("attributes", attributes)];
+        for (name, part) in parts {
+            if !part.is_empty() {
+                entries.push(TreeEntry { mode: TREE, oid: repository.write_tree(&part)?, name: name.into() });
+            }
+        }
+        let tree = repository.write_tree(&entries)?;
+        let message = "flags, conflicts and operation in progress";
+        repository.write_commit(&NewCommit { tree: &tree, parents: named.commits, who, message }).map(Some)
+    }
+
+    /// Reads what [`CaptureExtras::commit`] kept, from a capture's commit.
+    ///
+    /// # Errors
+    /// `CHECKPOINT_DAMAGED` where the capture has not the shape of one.
+    pub fn of_capture(repository: &Repository, capture: &Oid) -> Result<Self> {
+        // Only the first can be it; the others keep refs and captures alive.
+        let further = repository.capture_parts(capture)?.further;
+        let Some(parent) = further.first() else { return Ok(Self::default()) };
+        let tree = repository.read_commit(parent)?.tree;
+        let Some(list) = repository.read_tree(&tree)?.into_iter().find(|entry| entry.name == LIST) else {
+            return Ok(Self::default());
+        };
+        let json = repository.read_blob(&list.oid, limits::EXTRAS)?;
+        let damaged = |e| Error::new(Code::CheckpointDamaged, format!("{} is no capture", capture.short())).because(e);
+        serde_json::from_slice(&json).map_err(damaged)
+    }
+}
+
+fn operation_file(repository: &Repository, worktree: &Worktree, path: &Path) -> Result<OperationFile> {
+    use std::os::unix::ffi::OsStrExt;
+    let oid = repository.write_blob(&files::read(path, limits::EXTRAS)?)?;
+    let inside = path.strip_prefix(worktree.git_dir()).unwrap_or(path);
+    Ok(OperationFile { path: RepoPath::new(inside.as_os_str().as_bytes()), oid })
+}

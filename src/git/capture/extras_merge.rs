@@ -1,0 +1,309 @@
+//! Conflict stages, flags and operations in progress that the user began after a transaction which is now taken back: they
+//! stay, or stop it where the transaction changed the same. Pure.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::domain::base::names::{Oid, RepoPath};
+
+use super::extras::{CaptureExtras, OperationFile};
+use super::permissions::{Permissions, recorded};
+use crate::git::history::questions::TreeChange;
+use crate::git::index::file::{ConflictStage, IndexExtras};
+
+/// Files of git's that outlive an operation, or come without one.
+const REMAINS: [&str; 4] = ["MERGE_MSG", "SQUASH_MSG", "MERGE_RR", "AUTO_MERGE"];
+
+/// What is said beside the trees, at three moments.
+#[derive(Debug, Clone, Copy)]
+pub struct Moments<'a> {
+    /// When the transaction had ended.
+    pub left: &'a CaptureExtras,
+    /// Before the transaction: what it is taken back to.
+    pub back: &'a CaptureExtras,
+    /// Now.
+    pub now: &'a CaptureExtras,
+    /// What becomes of the index entries that the transaction changed.
+    pub entries: &'a [TreeChange],
+    /// How the index entries differ now from those that it left.
+    pub since: &'a [TreeChange],
+}
+
+/// What an index says of one path that a tree cannot.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Said {
+    stages: Vec<(u8, u32, Oid)>,
+    intent: Option<u32>,
+    skip: bool,
+    assume: bool,
+    left_out: bool,
+}
+
+impl Moments<'_> {
+    /// What shall be said afterwards: what the transaction changed is as before it, everything else as it is now. Bytes held
+    /// beside the tree go with the files: they are as before it, and the caller sees to those of files that stay.
+    ///
+    /// # Errors
+    /// What both it and somebody since changed, in words.
+    pub fn settle(&self) -> Result<CaptureExtras, Vec<String>> {
+        let mut conflicts = Vec::new();
+        let operation = self.operation().unwrap_or_else(|what| {
+            conflicts.push(what);
+            Vec::new()
+        });
+        let index = self.index().unwrap_or_else(|paths| {
+            conflicts.extend(paths);
+            IndexExtras::default()
+        });
+        let modes = self.modes().unwrap_or_else(|paths| {
+            conflicts.extend(paths);
+            Vec::new()
+        });
+        if conflicts.is_empty() { Ok(CaptureExtras { index, operation, modes, ..self.back.clone() }) } else { Err(conflicts) }
+    }
+
+    /// Permissions that the transaction did not change are as they are now. Of what git takes for unchanged none are
+    /// recorded now: then nothing is known to have changed since.
+    fn modes(&self) -> Result<Vec<Permissions>, Vec<String>> {
+        let [left, back, now] = [self.left, self.back, self.now].map(|extras| &extras.modes[..]);
+        let paths: BTreeSet<&RepoPath> = back.iter().chain(now).map(|one| &one.path).collect();
+        let (mut settled, mut conflicts) = (Vec::new(), Vec::new());
+        for path in paths {
+            let [left, back, now] = [left, back, now].map(|modes| recorded(modes, path));
+            let is_both =
+                |now: &Permissions| left.is_some_and(|left| !left.is_as(now)) && back.is_none_or(|back| !back.is_as(now));
+            match now {
+                _ if left == back => settled.extend(now.cloned()),
+                Some(now) if is_both(now) => conflicts.push(format!("the permissions of {path}")),
+                Some(_) | None => settled.extend(back.cloned()),
+            }
+        }
+        if conflicts.is_empty() { Ok(settled) } else { Err(conflicts) }
+    }
+
+    /// What the transaction did not change is as it is now, whatever was begun or ended since. What it may then do to the
+    /// paths and branches that this concerns is for the caller to find.
+    fn operation(&self) -> Result<Vec<OperationFile>, String> {
+        let [left, now] = [self.left, self.now].map(|extras| files(extras, |_| true));
+        if left == now {
+            return Ok(self.back.operation.clone());
+        }
+        if self.left.has_operation_of(self.back) {
+            return Ok(self.now.operation.clone());
+        }
+        Err(match (in_progress(self.left), in_progress(self.now)) {
+            (Some(then), Some(now)) if then == now => format!("{now} went on"),
+            (_, Some(now)) => format!("{now} is in progress"),
+            (Some(then), None) => format!("{then} has ended"),
+            (None, None) => {
+                let differs = |path: &&&RepoPath| left.get(**path) != now.get(**path);
+                let other = left.keys().chain(now.keys()).find(differs).map(ToString::to_string);
+                format!("'{}' of git's", other.unwrap_or_default())
+            }
+        })
+    }
+
+    fn index(&self) -> Result<IndexExtras, Vec<String>> {
+        let [left, back, now] = [self.left, self.back, self.now].map(|extras| by_path(&extras.index));
+        if left == now && self.since.is_empty() {
+            return Ok(self.back.index.clone());
+        }
+        let entries: BTreeMap<&RepoPath, &TreeChange> = self.entries.iter().map(|change| (&change.path, change)).collect();
+        let since: BTreeSet<&RepoPath> = self.since.iter().map(|change| &change.path).collect();
+        let nothing = Said::default();
+        let (mut settled, mut conflicts) = (BTreeMap::new(), Vec::new());
+        let paths: BTreeSet<&RepoPath> = left.keys().chain(back.keys()).chain(now.keys()).copied().collect();
+        for path in paths {
+            let [left, back, now] = [&left, &back, &now].map(|said| said.get(path).unwrap_or(&nothing));
+            match settled_path([left, back, now], entries.get(path).copied(), since.contains(path)) {
+                Some(said) if *said == nothing => {}
+                Some(said) => drop(settled.insert(path, said.clone())),
+                None => conflicts.push(path.to_string()),
+            }
+        }
+        if !conflicts.is_empty() {
+            return Err(conflicts);
+        }
+        Ok(if settled == back { self.back.index.clone() } else { extras_of(&settled) })
+    }
+}
+
+/// What is said of a path afterwards; `None` where both sides changed it. `entry` is what the transaction did to its
+/// entry, `since` whether somebody changed the entry after it.
+fn settled_path<'s>([left, back, now]: [&'s Said; 3], entry: Option<&TreeChange>, since: bool) -> Option<&'s Said> {
+    const NOTHING: &Said = &Said { stages: Vec::new(), intent: None, skip: false, assume: false, left_out: false };
+    let by_transaction = entry.is_some() || left != back;
+    let by_others = since || left != now;
+    let marks_only = left == back && left.stages == now.stages && left.intent == now.intent;
+    match (by_transaction, by_others) {
+        (_, false) => Some(back),
+        (false, true) => Some(now),
+        (true, true) if now == back => Some(back),
+        // A mark stays with its entry, whatever becomes of that.
+        (true, true) if marks_only => Some(if entry.is_some_and(|change| change.new.is_none()) { NOTHING } else { now }),
+        (true, true) => None,
+    }
+}
+
+impl CaptureExtras {
+    /// Whether the same operation is in progress, or none, whatever an earlier one may have left.
+    pub fn has_operation_of(&self, other: &Self) -> bool {
+        let itself = |extras| files(extras, |name| !REMAINS.contains(&name));
+        itself(self) == itself(other)
+    }
+}
+
+fn files(extras: &CaptureExtras, wanted: impl Fn(&str) -> bool) -> BTreeMap<&RepoPath, &Oid> {
+    let wanted = |file: &&OperationFile| wanted(&file.path.to_string());
+    extras.operation.iter().filter(wanted).map(|file| (&file.path, &file.oid)).collect()
+}
+
+/// The operation in progress, in words.
+fn in_progress(extras: &CaptureExtras) -> Option<&'static str> {
+    extras.in_progress().first().map(|kind| kind.words())
+}
+
+fn by_path(index: &IndexExtras) -> BTreeMap<&RepoPath, Said> {
+    let mut all: BTreeMap<&RepoPath, Said> = BTreeMap::new();
+    for ConflictStage { path, stage, mode, oid } in &index.unmerged {
+        all.entry(path).or_default().stages.push((*stage, *mode, oid.clone()));
+    }
+    for (place, path) in index.intent_to_add.iter().enumerate() {
+        all.entry(path).or_default().intent = Some(index.intent_modes.get(place).copied().unwrap_or(0o100_644));
+    }
+    let left_out = index.left_out();
+    for path in &index.skip_worktree {
+        let said = all.entry(path).or_default();
+        (said.skip, said.left_out) = (true, left_out.contains(path));
+    }
+    for path in &index.assume_unchanged {
+        all.entry(path).or_default().assume = true;
+    }
+    all
+}
+
+fn extras_of(all: &BTreeMap<&RepoPath, Said>) -> IndexExtras {
+    let mut index = IndexExtras { sparse: all.values().any(|said| said.left_out), ..IndexExtras::default() };
+    for (path, said) in all {
+        let path = || (*path).clone();
+        let stages = said.stages.iter();
+        index.unmerged.extend(stages.map(|(stage, mode, oid)| ConflictStage {
+            path: path(),
+            stage: *stage,
+            mode: *mode,
+            oid: oid.clone(),
+        }));
+        if let Some(mode) = said.intent {
+            index.intent_to_add.push(path());
+            index.intent_modes.push(mode);
+        }
+        if said.skip {
+            index.skip_worktree.push(path());
+        }
+        if said.skip && index.sparse && !said.left_out {
+            index.present.push(path());
+        }
+        if said.assume {
+            index.assume_unchanged.push(path());
+        }
+    }
+    index
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::history::questions::FileId;
+
+    fn path(text: &str) -> RepoPath {
+        RepoPath::new(text.as_bytes())
+    }
+
+    fn oid(digit: &str) -> Oid {
+        Oid::new(digit.repeat(40)).unwrap()
+    }
+
+    fn doing(names: &[&str]) -> CaptureExtras {
+        let file = |name: &&str| OperationFile { path: path(name), oid: oid("1") };
+        CaptureExtras { operation: names.iter().map(file).collect(), ..CaptureExtras::default() }
+    }
+
+    fn marked(assume: &[&str], skip: &[&str]) -> CaptureExtras {
+        let paths = |names: &[&str]| names.iter().map(|name| path(name)).collect();
+        let index = IndexExtras { assume_unchanged: paths(assume), skip_worktree: paths(skip), ..IndexExtras::default() };
+        CaptureExtras { index, ..CaptureExtras::default() }
+    }
+
+    fn change(name: &str, comes: bool) -> TreeChange {
+        let file = FileId { mode: 0o100_644, oid: oid("2") };
+        TreeChange { path: path(name), old: Some(file.clone()), new: comes.then_some(file) }
+    }
+
+    fn settle([left, back, now]: [&CaptureExtras; 3], entries: &[TreeChange]) -> Result<CaptureExtras, Vec<String>> {
+        Moments { left, back, now, entries, since: &[] }.settle()
+    }
+
+    #[test]
+    fn an_operation_stays_where_the_transaction_left_it_alone() {
+        let (none, merge, remains) = (doing(&[]), doing(&["MERGE_HEAD", "MERGE_MSG"]), doing(&["MERGE_RR"]));
+        assert_eq!(settle([&none, &none, &merge], &[]).as_ref(), Ok(&merge));
+        assert_eq!(settle([&merge, &merge, &none], &[]).as_ref(), Ok(&none));
+        let rebase = doing(&["rebase-merge/done"]);
+        assert_eq!(settle([&none, &merge, &rebase], &[]), Err(vec!["a rebase is in progress".to_owned()]));
+        assert_eq!(settle([&merge, &none, &none], &[]), Err(vec!["a merge has ended".to_owned()]));
+        assert_eq!(settle([&none, &merge, &none], &[]).as_ref(), Ok(&merge));
+        assert_eq!(settle([&merge, &none, &merge], &[]).as_ref(), Ok(&none));
+        assert_eq!(settle([&none, &none, &remains], &[]).as_ref(), Ok(&remains));
+        assert_eq!(settle([&none, &merge, &remains], &[]), Err(vec!["'MERGE_RR' of git's".to_owned()]));
+    }
+
+    #[test]
+    fn permissions_that_the_transaction_did_not_touch_are_as_they_are_now() {
+        let with = |modes: &[(&str, u32)]| {
+            let one = |(name, mode): &(&str, u32)| Permissions { path: path(name), mode: *mode, attributes: Some(Vec::new()) };
+            CaptureExtras { modes: modes.iter().map(one).collect(), ..CaptureExtras::default() }
+        };
+        let (none, closed, open) = (with(&[]), with(&[("a", 0o600)]), with(&[("a", 0o644)]));
+        assert_eq!(settle([&none, &none, &closed], &[]).as_ref(), Ok(&closed));
+        assert_eq!(settle([&closed, &closed, &none], &[]).as_ref(), Ok(&none));
+        assert_eq!(settle([&closed, &open, &closed], &[]).as_ref(), Ok(&open));
+        assert_eq!(settle([&closed, &open, &none], &[]).as_ref(), Ok(&open));
+        assert_eq!(settle([&none, &closed, &open], &[]).as_ref(), Ok(&closed));
+        let other = with(&[("a", 0o640)]);
+        assert_eq!(settle([&closed, &open, &other], &[]), Err(vec!["the permissions of a".to_owned()]));
+    }
+
+    #[test]
+    fn marks_that_the_transaction_did_not_touch_are_carried_over() {
+        let (none, mine, theirs) = (marked(&[], &[]), marked(&["a"], &[]), marked(&["b"], &["a"]));
+        assert_eq!(settle([&none, &none, &mine], &[]).as_ref(), Ok(&mine));
+        // One that the transaction removed comes back beside it, one that it set goes.
+        assert_eq!(settle([&none, &marked(&["z"], &[]), &mine], &[]).as_ref(), Ok(&marked(&["a", "z"], &[])));
+        assert_eq!(settle([&marked(&["z"], &[]), &none, &marked(&["a", "z"], &[])], &[]).as_ref(), Ok(&mine));
+        // Marked by both, in different ways.
+        assert_eq!(settle([&none, &mine, &theirs], &[]), Err(vec!["a".to_owned()]));
+        // The mark stays with an entry that goes back, and goes with one that goes.
+        assert_eq!(settle([&none, &none, &mine], &[change("a", true)]).as_ref(), Ok(&mine));
+        assert_eq!(settle([&none, &none, &mine], &[change("a", false)]).as_ref(), Ok(&none));
+    }
+
+    #[test]
+    fn a_conflict_or_an_announced_file_where_the_transaction_changed_the_entry_stops_it() {
+        let none = CaptureExtras::default();
+        let mut conflict = none.clone();
+        conflict.index.unmerged = vec![ConflictStage { path: path("a"), stage: 2, mode: 0o100_644, oid: oid("3") }];
+        let mut announced = none.clone();
+        (announced.index.intent_to_add, announced.index.intent_modes) = (vec![path("a")], vec![0o100_755]);
+        for now in [conflict, announced] {
+            assert_eq!(settle([&none, &none, &now], &[]).as_ref(), Ok(&now));
+            assert_eq!(settle([&none, &none, &now], &[change("a", true)]), Err(vec!["a".to_owned()]));
+        }
+    }
+
+    #[test]
+    fn what_is_left_out_of_a_sparse_checkout_stays_so() {
+        let mut now = marked(&[], &["in", "out"]);
+        (now.index.sparse, now.index.present) = (true, vec![path("in")]);
+        let none = CaptureExtras::default();
+        assert_eq!(settle([&none, &none, &now], &[]).as_ref(), Ok(&now));
+    }
+}

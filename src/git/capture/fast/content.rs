@@ -1,0 +1,188 @@
+//! Files read into blobs, where their bytes are stored as they are.
+
+use std::io::Read;
+use std::os::unix::fs::MetadataExt;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::domain::base::line_ends::{Eol, LineEnds, Text};
+use crate::domain::base::names::RepoPath;
+use crate::error::{Error, Result};
+use crate::files;
+use crate::git::capture::coverage::Coverage;
+use crate::git::objects::database::{SYMLINK, gix_id};
+use crate::git::repo::repository::Repository;
+use crate::git::repo::worktrees::Worktree;
+use crate::git::restore::place::{Found, look};
+
+use super::live_index::LiveIndex;
+use super::tree_edit::Edit;
+
+/// The largest file that is read into memory; git reads larger ones bit by bit.
+const LARGE: u64 = 64 * 1024 * 1024;
+
+/// The largest file of attributes.
+const ATTRIBUTES: u64 = 1024 * 1024;
+
+/// Paths whose content is asked for.
+#[derive(Debug)]
+pub(super) struct Sorted {
+    /// Entries of the index that may have changed.
+    pub unsure: Vec<usize>,
+    /// Entries of the index whose file is not there.
+    pub gone: Vec<usize>,
+    /// Files that are not tracked, to be added.
+    pub untracked: Vec<RepoPath>,
+}
+
+/// Reads files of a worktree.
+pub(super) struct Reading<'a> {
+    pub repository: &'a Repository,
+    pub worktree: &'a Worktree,
+    pub index: &'a LiveIndex,
+    /// Untracked files over so many bytes are named in the coverage instead.
+    pub limit: u64,
+}
+
+/// What is at a path.
+enum Content {
+    Gone,
+    TooLarge,
+    Present {
+        mode: u32,
+        bytes: Vec<u8>,
+    },
+    /// For git to decide.
+    Odd,
+}
+
+impl Reading<'_> {
+    /// What differs from the index, ordered by path; `None` where git has to read the files.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`.
+    pub fn read(&self, sorted: Sorted, attributes: &[RepoPath], coverage: &mut Coverage) -> Result<Option<Vec<Edit>>> {
+        let mut edits: Vec<Edit> =
+            sorted.gone.iter().map(|entry| Edit { path: RepoPath::new(self.index.path(*entry)), new: None }).collect();
+        if sorted.unsure.is_empty() && sorted.untracked.is_empty() {
+            edits.sort_by(|a, b| a.path.cmp(&b.path));
+            return Ok(Some(edits));
+        }
+        if edits.iter().any(|edit| edit.path.as_bytes().ends_with(b".gitattributes")) {
+            return Ok(None);
+        }
+        let Some(conversion) = self.conversion(attributes)? else { return Ok(None) };
+        // Files with line ends that a checkout may write otherwise.
+        let mut doubtful = Vec::new();
+        let doubts = |mode: u32, bytes: &[u8]| {
+            conversion == Conversion::BothWays && mode != SYMLINK && memchr::memchr(b'\n', bytes).is_some()
+        };
+        for entry in sorted.unsure {
+            let path = RepoPath::new(self.index.path(entry));
+            match self.content(&path, u64::MAX, conversion)? {
+                Content::Gone => edits.push(Edit { path, new: None }),
+                Content::Present { mode: SYMLINK, .. } if path.is_odd() => return Ok(None),
+                Content::Present { mode, bytes } => {
+                    let blob = gix_id(&self.repository.write_blob(&bytes)?)?;
+                    if mode != self.index.mode(entry) || *self.index.id(entry) != *blob {
+                        doubtful.extend(doubts(mode, &bytes).then(|| path.clone()));
+                        edits.push(Edit { path, new: Some((mode, blob)) });
+                    }
+                }
+                Content::TooLarge | Content::Odd => return Ok(None),
+            }
+        }
+        for path in sorted.untracked {
+            if path.is_odd() {
+                return Ok(None);
+            }
+            match self.content(&path, self.limit, conversion)? {
+                Content::Gone => {}
+                Content::TooLarge => coverage.too_large.add(path),
+                Content::Present { mode, bytes } => {
+                    let blob = gix_id(&self.repository.write_blob(&bytes)?)?;
+                    doubtful.extend(doubts(mode, &bytes).then(|| path.clone()));
+                    edits.push(Edit { path, new: Some((mode, blob)) });
+                }
+                Content::Odd => return Ok(None),
+            }
+        }
+        let doubtful: Vec<&RepoPath> = doubtful.iter().collect();
+        if !doubtful.is_empty() && self.repository.may_add_returns(self.worktree, &doubtful)? {
+            return Ok(None);
+        }
+        edits.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(Some(edits))
+    }
+
+    fn content(&self, path: &RepoPath, limit: u64, conversion: Conversion) -> Result<Content> {
+        let place = self.worktree.path().join(path.to_path());
+        match look(self.worktree.path(), path)? {
+            Found::Missing | Found::Below(_) => return Ok(Content::Gone),
+            Found::Folder | Found::Special => return Ok(Content::Odd),
+            Found::Link(_, target) => return Ok(Content::Present { mode: SYMLINK, bytes: target }),
+            Found::File(_) => {}
+        }
+        // Not through a link, and not waiting where it has become a fifo since.
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let mut file = match rustix::fs::open(&place, flags, Mode::empty()) {
+            Ok(file) => std::fs::File::from(file),
+            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Content::Gone),
+            Err(_) => return Ok(Content::Odd),
+        };
+        let meta = file.metadata().map_err(|e| Error::io("look at", &place, e))?;
+        if meta.is_file() && meta.len() > limit {
+            return Ok(Content::TooLarge);
+        }
+        if !meta.is_file() || meta.len() > LARGE {
+            return Ok(Content::Odd);
+        }
+        let mut bytes = Vec::with_capacity(meta.len() as usize + 1);
+        if (&mut file).take(LARGE + 1).read_to_end(&mut bytes).is_err() || bytes.len() as u64 > LARGE {
+            return Ok(Content::Odd);
+        }
+        if conversion != Conversion::None && memchr::memchr(b'\r', &bytes).is_some() {
+            return Ok(Content::Odd);
+        }
+        let mode = if meta.mode() & 0o100 == 0 { 0o100_644 } else { 0o100_755 };
+        Ok(Content::Present { mode, bytes })
+    }
+
+    /// What git may do to content; `None` where it may be more than line ends.
+    fn conversion(&self, attributes: &[RepoPath]) -> Result<Option<Conversion>> {
+        let gix = self.repository.gix()?;
+        let config = gix.config_snapshot();
+        let Some(mut files) = self.repository.attribute_files() else { return Ok(None) };
+        files.extend(attributes.iter().map(|path| self.worktree.path().join(path.to_path())));
+        let settings = self.repository.line_end_settings(self.worktree)?;
+        let configured = LineEnds::of((Text::Unspecified, Text::Unspecified, Eol::Unspecified), settings);
+        let mut adds = configured.may_put_in() || settings.eol_is_crlf;
+        let mut conversion = if configured == LineEnds::AsIs { Conversion::None } else { Conversion::Inwards };
+        for file in files {
+            let Some(text) = files::read_optional(&file, ATTRIBUTES).ok() else { return Ok(None) };
+            let Some(text) = text.filter(|text| !text.trim_ascii().is_empty()) else { continue };
+            conversion = Conversion::Inwards;
+            adds |= memchr::memmem::find(&text, b"crlf").is_some();
+            let beyond: [&[u8]; 3] = [b"filter", b"ident", b"encoding"];
+            if beyond.iter().any(|word| memchr::memmem::find(&text, word).is_some()) {
+                return Ok(None);
+            }
+        }
+        // Then git refuses what it would otherwise only warn of.
+        if conversion != Conversion::None && config.string("core.safecrlf").is_some() {
+            return Ok(None);
+        }
+        Ok(Some(if adds && conversion == Conversion::Inwards { Conversion::BothWays } else { conversion }))
+    }
+}
+
+/// What git does to content on its way into an object and out again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Conversion {
+    None,
+    /// Nothing, where the content has no carriage return.
+    Inwards,
+    /// A checkout may put some in.
+    BothWays,
+}

@@ -1,0 +1,181 @@
+//! A capture without a call of git, for worktrees in which nothing is out of the ordinary.
+//!
+//! Everything here answers `None` where it meets something that only git itself decides right (a split or sparse index,
+//! flags and conflicts, submodules, filters, folders that cannot be read, nested repositories, odd names, a file system
+//! that changes meanwhile): then git is asked for the whole capture. What is ignored is always git's to say.
+//!
+//! | file | what lives there |
+//! | --- | --- |
+//! | `live_index` | the index at one moment, and whether stat data prove a file unchanged |
+//! | `walk` | one look at every folder with tracked files, by all processors |
+//! | `unknown` | what git does not track: ignored or content |
+//! | `named` | captures of known paths, with the rest from an earlier capture |
+//! | `content` | files read into blobs |
+//! | `tree_edit` | trees of the index and of the files, of which only the touched ones are written |
+
+mod content;
+mod live_index;
+mod named;
+mod tree_edit;
+mod unknown;
+mod walk;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeSet;
+
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::env;
+use crate::error::Result;
+
+use super::coverage::Coverage;
+use super::extras::CaptureExtras;
+use super::given_back::{Scope, Tracked, Unchanged, stat_of};
+use super::permissions::Usual;
+use super::raw::RawFile;
+use super::worktree::{CaptureOptions, WorktreeCapture};
+use crate::git::index::file::IndexFacts;
+use crate::git::objects::database::SYMLINK;
+use crate::git::repo::repository::Repository;
+use crate::git::repo::worktrees::Worktree;
+
+pub use named::Earlier;
+
+use content::{Reading, Sorted};
+use live_index::LiveIndex;
+use tree_edit::Edit;
+use unknown::SortedUnknown;
+use walk::{Seen, Walk};
+
+/// Where is looked, and at what.
+struct Look<'a> {
+    worktree: &'a Worktree,
+    index: &'a LiveIndex,
+    options: &'a CaptureOptions,
+}
+
+/// What was found there.
+struct Looked {
+    /// What differs from the index, ordered by path.
+    edits: Vec<Edit>,
+    /// What is not held.
+    coverage: Coverage,
+    /// Ignored files that are.
+    included: Vec<RepoPath>,
+}
+
+impl Repository {
+    /// The capture of a worktree; `None` where git has to make it. A crash leaves unreferenced objects.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`, `GIT_FAILED`, as [`Repository::capture_worktree`].
+    pub(in crate::git) fn quick_capture(&self, worktree: &Worktree, options: &CaptureOptions) -> Result<Option<WorktreeCapture>> {
+        if options.allow_unreadable || !self.is_plain() {
+            return Ok(None);
+        }
+        let head = self.head(worktree)?;
+        let Some(index) = LiveIndex::read(self, worktree) else { return Ok(None) };
+        let usual = Usual::of(worktree);
+        let Some(mut seen) = Walk::new(worktree.path(), &index, &options.excluded, usual).run() else { return Ok(None) };
+        let unknown = std::mem::take(&mut seen.unknown);
+        let Some(unknown) = self.sort_unknown(worktree, unknown, options)? else { return Ok(None) };
+        let narrow = seen.narrow.clone();
+        let attributes = seen.attributes.iter().chain(&unknown.attributes).cloned().collect();
+        let unsure = seen.unsure.clone();
+        let look = Look { worktree, index: &index, options };
+        let Some(Looked { edits, mut coverage, included }) = self.differences(&look, seen, unknown)? else { return Ok(None) };
+        let all = 0..index.len();
+        let Some(raw) = self.raw_here(&look, (all, &unsure), (&edits, &attributes, Scope::Whole), &mut coverage)? else {
+            return Ok(None);
+        };
+        env::fault_point("git.capture-before-objects");
+        let Some(index_tree) = index.tree(self, &[])? else { return Ok(None) };
+        let tree = if edits.is_empty() { Some(index_tree.clone()) } else { index.tree(self, &edits)? };
+        let Some(tree) = tree else { return Ok(None) };
+        let mut extras = CaptureExtras::read(self, worktree, IndexFacts::default())?;
+        extras.raw = raw;
+        let there = edits.iter().filter(|edit| edit.new.is_some()).map(|edit| &edit.path).chain(&narrow);
+        extras.modes = usual.unusual_ones(self, worktree.path(), there)?;
+        Ok(Some(WorktreeCapture { head, tree, index_tree, extras, coverage, included }))
+    }
+
+    /// The bytes of unchanged files that a checkout would not give back, ordered by path: of the entries `within`, of which
+    /// the `unsure` were read. `None` where git has to look.
+    fn raw_here(
+        &self,
+        look: &Look<'_>,
+        (within, unsure): (impl IntoIterator<Item = usize>, &[usize]),
+        (edits, attributes, scope): (&[Edit], &BTreeSet<RepoPath>, Scope),
+        coverage: &mut Coverage,
+    ) -> Result<Option<Vec<RawFile>>> {
+        let Look { worktree, index, options: _ } = *look;
+        let file = worktree.index_file();
+        let at = Unchanged { worktree, index: &file, attributes, scope };
+        let changes_attributes = edits.iter().any(|edit| edit.path.file_name() == b".gitattributes");
+        let known = match self.known_conversions(&at)? {
+            // A checkout of what is captured does not go by the index then.
+            _ if changes_attributes => return Ok(None),
+            None => return Ok(Some(Vec::new())),
+            Some(known) => known,
+        };
+        let tracked = within.into_iter().filter(|entry| index.mode(*entry) != SYMLINK).filter_map(|entry| {
+            let path = RepoPath::new(index.path(entry));
+            if edits.binary_search_by(|edit| edit.path.cmp(&path)).is_ok() {
+                return None;
+            }
+            let was_read = unsure.binary_search(&entry).is_ok();
+            let stat = if was_read { stat_of(worktree, &path)? } else { index.stat(entry) };
+            Some(Tracked { path, oid: index.id(entry).to_owned(), stat })
+        });
+        let mut raw = self.raw_unchanged(&at, known, tracked, coverage)?;
+        raw.sort_by(|one, other| one.path.cmp(&other.path));
+        Ok(Some(raw))
+    }
+
+    /// Reads what was seen; `None` where git has to do it.
+    fn differences(&self, look: &Look<'_>, seen: Seen, unknown: SortedUnknown) -> Result<Option<Looked>> {
+        let Look { worktree, index, options } = *look;
+        let mut coverage = Coverage::default();
+        let attributes: Vec<RepoPath> = seen.attributes.into_iter().chain(unknown.attributes).collect();
+        let sorted = Sorted { unsure: seen.unsure, gone: seen.gone, untracked: unknown.untracked };
+        let reading = Reading { repository: self, worktree, index, limit: options.max_file_size };
+        let Some(edits) = reading.read(sorted, &attributes, &mut coverage)? else { return Ok(None) };
+        unknown.ignored.into_iter().for_each(|path| coverage.ignored.add(path));
+        unknown.excluded.into_iter().for_each(|path| coverage.excluded.add(path));
+        unknown.over_include_limit.into_iter().for_each(|path| coverage.over_include_limit.add(path));
+        let is_held = |path: &RepoPath| edits.binary_search_by(|edit| edit.path.cmp(path)).is_ok();
+        let included: Vec<RepoPath> = unknown.included.into_iter().filter(is_held).collect();
+        included.iter().for_each(|path| coverage.included.add(path.clone()));
+        let mut special = seen.special;
+        special.extend(unknown.special);
+        special.sort();
+        special.into_iter().for_each(|path| coverage.special.add(path));
+        Ok(Some(Looked { edits, coverage, included }))
+    }
+
+    /// Whether nothing in the configuration changes what the files of a worktree mean, as far as this module knows.
+    fn is_plain(&self) -> bool {
+        if self.caller_configures() {
+            return false;
+        }
+        let Ok(gix) = self.gix() else { return false };
+        let config = gix.config_snapshot();
+        let is = |key: &str, usual: bool| config.boolean(key).is_none_or(|value| value == usual);
+        is("core.fileMode", true)
+            && is("core.symlinks", true)
+            && is("core.ignoreCase", false)
+            && is("core.precomposeUnicode", false)
+            && is("core.protectHFS", false)
+            && is("core.sparseCheckout", false)
+            && is("extensions.worktreeConfig", false)
+            && config.string("extensions.partialClone").is_none()
+            && config.string("attr.tree").is_none()
+            && env::var("GIT_ATTR_SOURCE").is_none()
+    }
+}
+
+/// An id of gix's as ours.
+fn oid(id: &gix::oid) -> Result<Oid> {
+    Oid::new(id.to_string())
+}

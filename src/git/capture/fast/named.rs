@@ -1,0 +1,382 @@
+//! Captures in which only known paths are looked at, and all else is taken from an earlier capture.
+//!
+//! What the index says differently than it did then was staged, committed, switched or merged since: that is looked at too.
+//! So what is taken over is only what git would call untouched, or what was dirty then and nobody named.
+
+use std::collections::BTreeSet;
+use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, CWD, FileType};
+use rustix::io::Errno;
+
+use crate::domain::base::ids::CheckpointName;
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::domain::base::path_set::PathSet;
+use crate::domain::checkpoint::document::Coverage;
+use crate::domain::checkpoint::known_paths::{OnlyPaths, held_else, together};
+use crate::error::{Error, Result};
+use crate::files;
+use crate::git::capture::extras::CaptureExtras;
+use crate::git::capture::given_back::Scope;
+use crate::git::capture::permissions::{Permissions, Usual};
+use crate::git::capture::worktree::{CaptureOptions, WorktreeCapture, is_below};
+use crate::git::history::questions::TreeChange;
+use crate::git::objects::database::{GITLINK, gix_id};
+use crate::git::repo::repository::Repository;
+use crate::git::repo::worktrees::Worktree;
+
+use super::live_index::LiveIndex;
+use super::tree_edit::Edit;
+use super::unknown::{Named, NamedKind};
+use super::walk::{Seen, Walk};
+use super::{Look, Looked};
+
+/// With more paths than these, looking at everything is no slower.
+const MANY: usize = 1000;
+
+/// The capture that the rest is taken from.
+#[derive(Debug, Clone, Copy)]
+pub struct Earlier<'a> {
+    /// The checkpoint that it belongs to.
+    pub checkpoint: &'a CheckpointName,
+    /// What that checkpoint's ref names: the capture of the main worktree.
+    pub main: &'a Oid,
+    /// Its commit.
+    pub capture: &'a Oid,
+    /// What it does not hold.
+    pub coverage: &'a Coverage,
+}
+
+/// What the earlier capture says.
+struct Then {
+    tree: Oid,
+    index_tree: Oid,
+    extras: CaptureExtras,
+}
+
+/// What was seen of the named paths.
+struct Places {
+    paths: PathSet,
+    seen: Seen,
+    named: Vec<Named>,
+    folders: Vec<(RepoPath, Range<usize>)>,
+}
+
+impl Repository {
+    /// The capture of a worktree in which only `paths` are looked at, with everything below them, and what is staged
+    /// otherwise than in an earlier capture; HEAD, the index and an operation in progress are always those of now. The
+    /// coverage says what was looked at. `None` where everything has to be looked at.
+    ///
+    /// # Errors
+    /// As [`Repository::capture_worktree`].
+    pub fn capture_named(
+        &self,
+        worktree: &Worktree,
+        options: &CaptureOptions,
+        earlier: Earlier<'_>,
+        paths: &[RepoPath],
+    ) -> Result<Option<WorktreeCapture>> {
+        worktree.verify()?;
+        if options.allow_unreadable || !self.is_plain() {
+            return Ok(None);
+        }
+        let head = self.head(worktree)?;
+        let Some(index) = LiveIndex::read(self, worktree) else { return Ok(None) };
+        let Some(index_tree) = index.tree(self, &[])? else { return Ok(None) };
+        // What cannot be read of the earlier capture is a reason to look at everything.
+        let Ok(then) = self.then(earlier) else { return Ok(None) };
+        let (Ok(staged), Ok(dirty)) = (self.diff_trees(&then.index_tree, &index_tree), self.diff_trees(&index_tree, &then.tree))
+        else {
+            return Ok(None);
+        };
+        let Some(paths) = to_look_at(worktree, paths, staged, &then)? else { return Ok(None) };
+        let usual = Usual::of(worktree);
+        let Some(mut places) = Places::look(worktree, &index, paths, options, usual)? else { return Ok(None) };
+        if earlier.hides_tracked(&index, &places.paths) {
+            return Ok(None);
+        }
+        let walk = Walk::new(worktree.path(), &index, &options.excluded, usual);
+        let Some(more) = walk.run_in(std::mem::take(&mut places.folders)) else { return Ok(None) };
+        let narrow: Vec<RepoPath> = places.seen.narrow.iter().chain(&more.narrow).cloned().collect();
+        places.seen.add(more);
+        let is_tracked = |folder: &RepoPath| !index.below(folder.as_bytes()).is_empty();
+        let unknown = std::mem::take(&mut places.seen.unknown);
+        let named = std::mem::take(&mut places.named);
+        let sorted = self.sort_named(worktree, unknown, named, is_tracked, options)?;
+        let Some(unknown) = sorted else { return Ok(None) };
+        // Of ignored folders more is held than was named.
+        if !unknown.included.is_empty() || !unknown.over_include_limit.is_empty() {
+            return Ok(None);
+        }
+        let look = Look { worktree, index: &index, options };
+        let attributes = places.seen.attributes.iter().chain(&unknown.attributes).cloned().collect();
+        let unsure = places.seen.unsure.clone();
+        let Some(Looked { edits, mut coverage, included: _ }) = self.differences(&look, places.seen, unknown)? else {
+            return Ok(None);
+        };
+        let looked_at = places.paths;
+        let within =
+            looked_at.iter().flat_map(|path| index.find(path.as_bytes()).into_iter().chain(index.below(path.as_bytes())));
+        let raw = self.raw_here(&look, (within, &unsure), (&edits, &attributes, Scope::Part), &mut coverage)?;
+        let Some(raw) = raw else { return Ok(None) };
+        let Some(then_edits) = as_edits(dirty)? else { return Ok(None) };
+        let there: Vec<RepoPath> = edits.iter().filter(|edit| edit.new.is_some()).map(|edit| edit.path.clone()).collect();
+        let edits = together(then_edits, &looked_at, edits, |edit| &edit.path);
+        // What was not excluded then.
+        let is_untracked = |path: &RepoPath| index.find(path.as_bytes()).is_none();
+        if edits.iter().any(|edit| is_untracked(&edit.path) && options.exclude.covers(&edit.path, false)) {
+            return Ok(None);
+        }
+        crate::env::fault_point("git.capture-before-objects");
+        let tree = if edits.is_empty() { Some(index_tree.clone()) } else { index.tree(self, &edits)? };
+        let Some(tree) = tree else { return Ok(None) };
+        let mut extras = CaptureExtras::read(self, worktree, Default::default())?;
+        if extras.line_ends != then.extras.line_ends {
+            return Ok(None);
+        }
+        extras.raw = together(then.extras.raw, &looked_at, raw, |raw| &raw.path);
+        let fresh = usual.unusual_ones(self, worktree.path(), there.iter().chain(&narrow))?;
+        let differing = edits.iter().filter(|edit| edit.new.is_some()).map(|edit| &edit.path);
+        extras.modes = modes(&then.extras.modes, fresh, &looked_at, differing, &index);
+        let is_there = |path: &RepoPath| match std::fs::symlink_metadata(worktree.path().join(path.to_path())) {
+            // Of an excluded folder nothing is said where no file is in it.
+            Ok(meta) if meta.is_dir() && options.exclude.covers(path, true) => {
+                options.exclude.covers_files_at(worktree.path(), path, true)
+            }
+            Ok(_) => true,
+            Err(_) => false,
+        };
+        let mut coverage = held_else(earlier.coverage, &looked_at, coverage, is_there);
+        let paths = looked_at.iter().cloned().collect();
+        coverage.only = Some(earlier.with(paths));
+        Ok(Some(WorktreeCapture { head, tree, index_tree, extras, coverage, included: Vec::new() }))
+    }
+
+    /// A worktree as an earlier checkpoint has it, because nothing of it was looked at but its HEAD, which is as it was.
+    ///
+    /// # Errors
+    /// `CHECKPOINT_DAMAGED`, `GIT_FAILED`.
+    pub fn capture_again(&self, head: crate::git::Head, earlier: Earlier<'_>) -> Result<WorktreeCapture> {
+        let Then { tree, index_tree, extras } = self.then(earlier)?;
+        let only = Some(earlier.with(Vec::new()));
+        let coverage = Coverage { only, ..earlier.coverage.clone() };
+        Ok(WorktreeCapture { head, tree, index_tree, extras, coverage, included: Vec::new() })
+    }
+
+    fn then(&self, earlier: Earlier<'_>) -> Result<Then> {
+        let commit = self.read_commit(earlier.capture)?;
+        let extras = CaptureExtras::of_capture(self, earlier.capture)?;
+        let index = commit.parents.get(1).map(|index| self.read_commit(index)).transpose()?;
+        let no_capture =
+            || Error::new(crate::error::Code::CheckpointDamaged, format!("{} is no capture", earlier.capture.short()));
+        Ok(Then { tree: commit.tree, index_tree: index.ok_or_else(no_capture)?.tree, extras })
+    }
+}
+
+impl Earlier<'_> {
+    /// What the coverage says where only `paths` were looked at.
+    fn with(&self, paths: Vec<RepoPath>) -> OnlyPaths {
+        OnlyPaths { paths, all_else_as_of: self.checkpoint.clone(), all_else_capture: Some(self.main.clone()) }
+    }
+
+    /// Whether something is tracked now in a folder of which nothing was held: then what is beside it has to be seen.
+    fn hides_tracked(&self, index: &LiveIndex, looked_at: &PathSet) -> bool {
+        let Coverage { ignored, nested_repositories, unreadable, excluded, .. } = self.coverage;
+        let hidden = [ignored, nested_repositories, unreadable, excluded].into_iter().flat_map(|sample| &sample.paths);
+        hidden.into_iter().any(|path| looked_at.has_below(path) && !index.below(path.as_bytes()).is_empty())
+    }
+}
+
+/// The paths to be looked at, none below another, and each the topmost that is not a folder on the way; `None` where
+/// everything has to be looked at.
+fn to_look_at(worktree: &Worktree, named: &[RepoPath], staged: Vec<TreeChange>, then: &Then) -> Result<Option<PathSet>> {
+    let index = &then.extras.index;
+    if index.sparse {
+        return Ok(None);
+    }
+    let unmerged = index.unmerged.iter().map(|stage| &stage.path);
+    let marked = index.intent_to_add.iter().chain(&index.skip_worktree).chain(&index.assume_unchanged);
+    let mut all: BTreeSet<RepoPath> = named.iter().chain(unmerged).chain(marked).cloned().collect();
+    all.extend(staged.into_iter().map(|change| change.path));
+    // They say what other files are.
+    let rules = |path: &RepoPath| {
+        let name = path.as_bytes().rsplit(|byte| *byte == b'/').next();
+        matches!(name, Some(b".gitignore" | b".gitattributes"))
+    };
+    if all.len() > MANY || all.iter().any(|path| rules(path) || path.as_bytes().is_empty()) {
+        return Ok(None);
+    }
+    let mut paths = Vec::with_capacity(all.len());
+    let mut folders: BTreeSet<RepoPath> = BTreeSet::new();
+    for path in all {
+        let mut place = path.clone();
+        for folder in path.folders_above() {
+            if folders.contains(&folder) {
+                continue;
+            }
+            if !is_folder(&worktree.path().join(folder.to_path()))? {
+                place = folder;
+                break;
+            }
+            folders.insert(folder);
+        }
+        paths.push(place);
+    }
+    Ok(Some(PathSet::new(paths)))
+}
+
+fn is_folder(place: &Path) -> Result<bool> {
+    match std::fs::symlink_metadata(place) {
+        Ok(meta) => Ok(meta.is_dir()),
+        Err(e) if files::says_nothing_is_there(&e) => Ok(false),
+        Err(e) => Err(Error::io("look at", place, e)),
+    }
+}
+
+impl Places {
+    /// Looks at each path; `None` where git has to look at everything.
+    fn look(
+        worktree: &Worktree,
+        index: &LiveIndex,
+        paths: PathSet,
+        options: &CaptureOptions,
+        usual: Usual,
+    ) -> Result<Option<Self>> {
+        let mut seen = Seen::default();
+        let folders: BTreeSet<RepoPath> = paths.iter().flat_map(RepoPath::folders_above).collect();
+        let top = std::iter::once(RepoPath::new(Vec::new()));
+        for folder in top.chain(folders) {
+            if !surroundings(worktree, index, &folder, &mut seen) {
+                return Ok(None);
+            }
+        }
+        let mut places = Self { paths: PathSet::default(), seen, named: Vec::new(), folders: Vec::new() };
+        for path in paths.iter() {
+            if !places.look_at(worktree, index, path, options, usual)? {
+                return Ok(None);
+            }
+        }
+        // Of what captures leave out nothing was seen.
+        let is_left_out = |path: &&RepoPath| options.excluded.iter().any(|root| is_below(path, root));
+        places.paths = PathSet::new(paths.iter().filter(|path| !is_left_out(path)).cloned());
+        Ok(Some(places))
+    }
+
+    fn look_at(
+        &mut self,
+        worktree: &Worktree,
+        index: &LiveIndex,
+        path: &RepoPath,
+        options: &CaptureOptions,
+        usual: Usual,
+    ) -> Result<bool> {
+        let (exact, below) = (index.find(path.as_bytes()), index.below(path.as_bytes()));
+        if options.excluded.iter().any(|root| is_below(path, root)) {
+            return Ok(exact.is_none() && below.is_empty());
+        }
+        let place = worktree.path().join(path.to_path());
+        let stat = match rustix::fs::statat(CWD, &place, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => stat,
+            Err(Errno::NOENT | Errno::NOTDIR) => {
+                self.seen.gone.extend(exact.into_iter().chain(below));
+                return Ok(true);
+            }
+            Err(_) => return Ok(false),
+        };
+        let mut name = |kind| self.named.push(Named { path: path.clone(), kind });
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile | FileType::Symlink => {
+                self.seen.gone.extend(below);
+                match exact {
+                    Some(entry) => {
+                        if usual.is_narrow(stat.st_mode) {
+                            self.seen.narrow.push(path.clone());
+                        }
+                        if !index.is_unchanged(entry, &stat) {
+                            self.seen.unsure.push(entry);
+                        }
+                    }
+                    None => name(NamedKind::File),
+                }
+            }
+            FileType::Directory => {
+                if std::fs::symlink_metadata(place.join(".git")).is_ok() {
+                    return Ok(false);
+                }
+                self.seen.gone.extend(exact);
+                if below.is_empty() { name(NamedKind::Folder) } else { self.folders.push((path.clone(), below)) }
+            }
+            FileType::Fifo | FileType::Socket | FileType::CharacterDevice | FileType::BlockDevice => {
+                name(NamedKind::Special);
+                self.seen.gone.extend(exact.into_iter().chain(below));
+            }
+            FileType::Unknown => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+/// Looks at what a folder says of everything below it; whether that is for us to understand.
+fn surroundings(worktree: &Worktree, index: &LiveIndex, folder: &RepoPath, seen: &mut Seen) -> bool {
+    let inside = |name: &[u8]| match folder.as_bytes() {
+        b"" => RepoPath::new(name),
+        above => RepoPath::new([above, b"/", name].concat()),
+    };
+    let meta = |name: &[u8]| std::fs::symlink_metadata(worktree.path().join(inside(name).to_path()));
+    let is_nested = !folder.as_bytes().is_empty() && meta(b".git").is_ok();
+    if is_nested || folder.to_path().file_name().is_some_and(|name| name.as_bytes().eq_ignore_ascii_case(b".git")) {
+        return false;
+    }
+    // Where it is a link, git does not follow it.
+    if meta(b".gitignore").is_ok_and(|meta| meta.is_symlink()) {
+        return false;
+    }
+    match meta(b".gitattributes") {
+        Ok(meta) if meta.is_file() => {
+            seen.attributes.push(inside(b".gitattributes"));
+            true
+        }
+        Ok(_) => false,
+        // git takes it from the index then.
+        Err(_) => index.find(inside(b".gitattributes").as_bytes()).is_none(),
+    }
+}
+
+/// Differences from the index as edits of it; `None` where one is a submodule.
+fn as_edits(changes: Vec<TreeChange>) -> Result<Option<Vec<Edit>>> {
+    let mut edits = Vec::with_capacity(changes.len());
+    for TreeChange { path, new, .. } in changes {
+        let new = match new {
+            Some(file) if file.mode == GITLINK => return Ok(None),
+            Some(file) => Some((file.mode, gix_id(&file.oid)?)),
+            None => None,
+        };
+        edits.push(Edit { path, new });
+    }
+    Ok(Some(edits))
+}
+
+/// Permissions: those seen now where somebody looked, elsewhere those of then, as far as a capture tells of such a path: of
+/// what differs from the index, of narrow files that are tracked, and of the folders above them.
+fn modes<'p>(
+    then: &'p [Permissions],
+    fresh: Vec<Permissions>,
+    looked_at: &PathSet,
+    differing: impl Iterator<Item = &'p RepoPath>,
+    index: &LiveIndex,
+) -> Vec<Permissions> {
+    let seen: BTreeSet<RepoPath> = fresh.iter().map(|narrow| narrow.path.clone()).collect();
+    let kept = || then.iter().filter(|narrow| !looked_at.covers(&narrow.path) && !seen.contains(&narrow.path));
+    let tracked = kept().map(|narrow| &narrow.path).filter(|path| index.find(path.as_bytes()).is_some());
+    let mut told: BTreeSet<RepoPath> = BTreeSet::new();
+    for path in differing.chain(tracked) {
+        told.extend(path.folders_above());
+        told.insert(path.clone());
+    }
+    let mut modes: Vec<Permissions> = kept().filter(|narrow| told.contains(&narrow.path)).cloned().collect();
+    modes.extend(fresh);
+    modes.sort_by(|one, other| one.path.cmp(&other.path));
+    modes
+}

@@ -1,0 +1,171 @@
+//! Trees of an index with edits: only those that are touched are written.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use gix::index::extension::Tree;
+
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::error::Result;
+use crate::git::objects::database::{ObjectKind, TREE, gix_id};
+use crate::git::repo::repository::Repository;
+
+use super::live_index::LiveIndex;
+use super::oid;
+
+/// A path that is not as the index has it.
+#[derive(Debug, Clone)]
+pub(super) struct Edit {
+    /// The path.
+    pub path: RepoPath,
+    /// Mode and blob; `None` where it is not there.
+    pub new: Option<(u32, gix::ObjectId)>,
+}
+
+/// What a tree is made of.
+struct Builder<'a> {
+    repository: &'a Repository,
+    gix: gix::Repository,
+    index: &'a LiveIndex,
+    edits: &'a [Edit],
+}
+
+/// The entries and edits below one folder.
+#[derive(Debug, Clone)]
+struct Span {
+    /// How long the folder's path is, with the `/`.
+    depth: usize,
+    entries: Range<usize>,
+    edits: Range<usize>,
+}
+
+/// A tree, or why there is none.
+enum Made {
+    Tree(gix::ObjectId),
+    Empty,
+    /// An object is missing, or a file is below a file: git has its own words for that.
+    Odd,
+}
+
+impl LiveIndex {
+    /// The tree of the index with `edits`, which are ordered by path; `None` where git has to make it. Nothing refers to
+    /// it yet.
+    ///
+    /// # Errors
+    /// As [`Repository::write_object`].
+    pub fn tree(&self, repository: &Repository, edits: &[Edit]) -> Result<Option<Oid>> {
+        let builder = Builder { repository, gix: repository.gix()?, index: self, edits };
+        let all = Span { depth: 0, entries: 0..self.len(), edits: 0..edits.len() };
+        match builder.tree(&all, self.cached_trees())? {
+            Made::Tree(id) => oid(&id).map(Some),
+            Made::Empty => repository.empty_tree().map(Some),
+            Made::Odd => Ok(None),
+        }
+    }
+}
+
+impl<'a> Builder<'a> {
+    fn has(&self, id: &gix::oid) -> bool {
+        use gix::objs::Exists;
+        self.gix.objects.exists(id)
+    }
+
+    fn tree(&self, span: &Span, cached: Option<&Tree>) -> Result<Made> {
+        if span.edits.is_empty()
+            && let Some(known) = cached
+            && known.num_entries.is_some_and(|count| count as usize == span.entries.len())
+            && self.has(&known.id)
+        {
+            return Ok(if span.entries.is_empty() { Made::Empty } else { Made::Tree(known.id) });
+        }
+        let mut content = Vec::new();
+        let mut rest = span.clone();
+        let cached: HashMap<&[u8], &Tree> =
+            cached.iter().flat_map(|tree| &tree.children).map(|child| (child.name.as_slice(), child)).collect();
+        while let Some(first) = self.first(&rest) {
+            let tail = &first[span.depth..];
+            match tail.iter().position(|byte| *byte == b'/') {
+                None => {
+                    let found = match self.take_file(&mut rest, first) {
+                        Some((mode, id)) if self.has(&id) => Some((mode, id)),
+                        Some(_) => return Ok(Made::Odd),
+                        None => None,
+                    };
+                    if let Some((mode, id)) = found {
+                        line(&mut content, mode, tail, &id);
+                    }
+                }
+                Some(end) => {
+                    let name = &tail[..end];
+                    let below = self.take_folder(&mut rest, &first[..span.depth + end + 1]);
+                    match self.tree(&below, cached.get(name).copied())? {
+                        Made::Tree(_) if self.is_file(span, name) => return Ok(Made::Odd),
+                        Made::Tree(id) => line(&mut content, TREE, name, &id),
+                        Made::Empty => {}
+                        Made::Odd => return Ok(Made::Odd),
+                    }
+                }
+            }
+        }
+        if content.is_empty() {
+            return Ok(Made::Empty);
+        }
+        let written = self.repository.write_object(ObjectKind::Tree, &content)?;
+        gix_id(&written).map(Made::Tree)
+    }
+
+    /// The first path of a span, by bytes, among entries and edits.
+    fn first(&self, span: &Span) -> Option<&'a [u8]> {
+        let entry = (!span.entries.is_empty()).then(|| self.index.path(span.entries.start));
+        let edit = self.edits[span.edits.clone()].first().map(|edit| edit.path.as_bytes());
+        match (entry, edit) {
+            (Some(entry), Some(edit)) => Some(entry.min(edit)),
+            (entry, edit) => entry.or(edit),
+        }
+    }
+
+    /// Takes a file off the beginning of a span: the edit's where there is one.
+    fn take_file(&self, span: &mut Span, path: &[u8]) -> Option<(u32, gix::ObjectId)> {
+        let mut found = None;
+        if !span.entries.is_empty() && self.index.path(span.entries.start) == path {
+            found = Some((self.index.mode(span.entries.start), self.index.id(span.entries.start).to_owned()));
+            span.entries.start += 1;
+        }
+        if let Some(edit) = self.edits[span.edits.clone()].first().filter(|edit| edit.path.as_bytes() == path) {
+            found = edit.new;
+            span.edits.start += 1;
+        }
+        found
+    }
+
+    /// Takes what begins with `prefix` off the beginning of a span.
+    fn take_folder(&self, span: &mut Span, prefix: &[u8]) -> Span {
+        let entries = span.entries.start..self.index.run_end(span.entries.clone(), prefix);
+        let below = &self.edits[span.edits.clone()];
+        let edits = span.edits.start..span.edits.start + below.partition_point(|edit| edit.path.as_bytes().starts_with(prefix));
+        span.entries.start = entries.end;
+        span.edits.start = edits.end;
+        Span { depth: prefix.len(), entries, edits }
+    }
+
+    /// Whether a file in this folder has the name too, because something changed while we looked.
+    fn is_file(&self, span: &Span, name: &[u8]) -> bool {
+        let edits = &self.edits[span.edits.clone()];
+        match edits.binary_search_by(|edit| edit.path.as_bytes()[span.depth..].cmp(name)) {
+            Ok(at) => edits[at].new.is_some(),
+            Err(_) => !edits.is_empty() && self.index.has_file(span.entries.clone(), span.depth, name),
+        }
+    }
+}
+
+fn line(content: &mut Vec<u8>, mode: u32, name: &[u8], id: &gix::oid) {
+    match mode {
+        0o100_644 => content.extend_from_slice(b"100644 "),
+        0o100_755 => content.extend_from_slice(b"100755 "),
+        TREE => content.extend_from_slice(b"40000 "),
+        other => content.extend_from_slice(format!("{other:o} ").as_bytes()),
+    }
+    content.extend_from_slice(name);
+    content.push(0);
+    content.extend_from_slice(id.as_bytes());
+}

@@ -1,0 +1,291 @@
+//! What git does not track: ignored or content. git itself says which, in one call for most worktrees; the configuration says what it takes
+//! up of the one and leaves out of the other.
+
+use std::collections::HashMap;
+use std::fs::FileType;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use crate::domain::base::names::RepoPath;
+use crate::error::Result;
+use crate::git::capture::ignored_held::{SortedIgnored, sort_ignored};
+use crate::git::capture::worktree::CaptureOptions;
+use crate::git::repo::repository::Repository;
+use crate::git::repo::worktrees::Worktree;
+
+use super::walk::Unknown;
+
+/// How many paths are listed below folders before git has said whether those are ignored: asking once about more paths
+/// is cheaper than asking again, but an ignored folder can be huge.
+const AHEAD: usize = 1000;
+
+/// What is not tracked, sorted. Each list is ordered by path.
+#[derive(Debug, Default)]
+pub(super) struct SortedUnknown {
+    /// Files and links that are content.
+    pub untracked: Vec<RepoPath>,
+    /// The topmost ignored files and folders.
+    pub ignored: Vec<RepoPath>,
+    /// Sockets, fifos and devices in folders that are not ignored.
+    pub special: Vec<RepoPath>,
+    /// Files with attributes.
+    pub attributes: Vec<RepoPath>,
+    /// The topmost files and folders that the configuration excludes.
+    pub excluded: Vec<RepoPath>,
+    /// Ignored files that are held all the same; they are among `untracked`.
+    pub included: Vec<RepoPath>,
+    /// Ignored files that would be, beyond the limit.
+    pub over_include_limit: Vec<RepoPath>,
+}
+
+/// A path that is not tracked, and that somebody named.
+#[derive(Debug)]
+pub(super) struct Named {
+    pub path: RepoPath,
+    pub kind: NamedKind,
+}
+
+/// What is at such a path.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum NamedKind {
+    /// A file or link.
+    File,
+    Folder,
+    /// A socket, fifo or device.
+    Special,
+}
+
+/// A path in question.
+#[derive(Debug)]
+struct Node {
+    path: RepoPath,
+    kind: NodeKind,
+    /// The folder above it that is in question too, by its number.
+    above: Option<usize>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum NodeKind {
+    File,
+    Special,
+    Folder,
+    /// A folder whose content is among the nodes.
+    Listed,
+    /// Something that only git decides right, where it is not ignored.
+    Odd,
+}
+
+impl From<Unknown> for Node {
+    fn from(found: Unknown) -> Self {
+        Self { path: found.path, kind: if found.folder { NodeKind::Folder } else { NodeKind::File }, above: None }
+    }
+}
+
+impl Repository {
+    /// Sorts what is not tracked; `None` where git has to look at the worktree itself. The folders that options leave out are
+    /// not looked at.
+    ///
+    /// # Errors
+    /// `GIT_MISSING`, `IO_FAILED`, `FILE_UNREADABLE`.
+    pub(super) fn sort_unknown(
+        &self,
+        worktree: &Worktree,
+        unknown: Vec<Unknown>,
+        options: &CaptureOptions,
+    ) -> Result<Option<SortedUnknown>> {
+        self.sort_nodes(worktree, unknown.into_iter().map(Node::from).collect(), options)
+    }
+
+    /// As [`Repository::sort_unknown`], with paths of which the folders above them may not be tracked either:
+    /// `is_tracked` says which folders are. Of those folders nothing but the path is looked at.
+    ///
+    /// # Errors
+    /// As [`Repository::sort_unknown`].
+    pub(super) fn sort_named(
+        &self,
+        worktree: &Worktree,
+        unknown: Vec<Unknown>,
+        named: Vec<Named>,
+        is_tracked: impl Fn(&RepoPath) -> bool,
+        options: &CaptureOptions,
+    ) -> Result<Option<SortedUnknown>> {
+        let mut nodes: Vec<Node> = unknown.into_iter().map(Node::from).collect();
+        let mut places: HashMap<RepoPath, usize> = HashMap::new();
+        for Named { path, kind } in named {
+            let mut above = None;
+            for folder in path.folders_above().filter(|folder| !is_tracked(folder)) {
+                let place = *places.entry(folder.clone()).or_insert(nodes.len());
+                if place == nodes.len() {
+                    nodes.push(Node { path: folder, kind: NodeKind::Listed, above });
+                }
+                above = Some(place);
+            }
+            let kind = match kind {
+                NamedKind::File => NodeKind::File,
+                NamedKind::Folder => NodeKind::Folder,
+                NamedKind::Special => NodeKind::Special,
+            };
+            nodes.push(Node { path, kind, above });
+        }
+        self.sort_nodes(worktree, nodes, options)
+    }
+
+    fn sort_nodes(&self, worktree: &Worktree, mut nodes: Vec<Node>, options: &CaptureOptions) -> Result<Option<SortedUnknown>> {
+        let root = worktree.path();
+        let mut sorted = SortedUnknown::default();
+        while !nodes.is_empty() {
+            list_ahead(root, options, &mut nodes);
+            let Some(ignored) = self.are_ignored(worktree, &nodes)? else { return Ok(None) };
+            let covers = |path: &RepoPath, is_folder| options.exclude.covers_files_at(root, path, is_folder);
+            let Some(folders) = settle(nodes, &ignored, covers, &mut sorted) else { return Ok(None) };
+            nodes = Vec::new();
+            for folder in folders {
+                list(root, &options.excluded, &folder, None, &mut nodes);
+            }
+        }
+        let mut ignored = std::mem::take(&mut sorted.ignored);
+        ignored.sort();
+        sorted.take_up(sort_ignored(root, ignored, options)?);
+        for paths in [&mut sorted.untracked, &mut sorted.special, &mut sorted.excluded] {
+            paths.sort();
+        }
+        Ok(Some(sorted))
+    }
+
+    /// Which of the nodes git ignores by themselves or by a folder above; `None` where git does not say.
+    fn are_ignored(&self, worktree: &Worktree, nodes: &[Node]) -> Result<Option<Vec<bool>>> {
+        let asked = |node: &&Node| matches!(node.kind, NodeKind::File | NodeKind::Folder | NodeKind::Listed);
+        let mut input = Vec::new();
+        for node in nodes.iter().filter(asked) {
+            // The dot keeps a colon at the beginning from being magic.
+            input.extend_from_slice(b"./");
+            input.extend_from_slice(node.path.as_bytes());
+            input.push(0);
+        }
+        let git = self.git_in(worktree).args(["check-ignore", "--no-index", "-z", "--stdin", "-v", "-n"]);
+        let output = git.stdin(input).run()?;
+        if !matches!(output.code, Some(0 | 1)) || !output.stderr.is_empty() {
+            return Ok(None);
+        }
+        let mut fields = output.stdout.split(|byte| *byte == 0);
+        let mut ignored = Vec::with_capacity(nodes.len());
+        for node in nodes {
+            if !asked(&node) {
+                ignored.push(false);
+                continue;
+            }
+            let mut next = || fields.next();
+            let (Some(_source), Some(_line), Some(pattern), Some(path)) = (next(), next(), next(), next()) else {
+                return Ok(None);
+            };
+            if path.strip_prefix(b"./") != Some(node.path.as_bytes()) {
+                return Ok(None);
+            }
+            // The pattern that decides may be one that takes back another.
+            ignored.push(!pattern.is_empty() && !pattern.starts_with(b"!"));
+        }
+        Ok(Some(ignored))
+    }
+}
+
+impl SortedUnknown {
+    /// Adds what the configuration says of ignored files.
+    fn take_up(&mut self, ignored: SortedIgnored) {
+        let SortedIgnored { held, rest, excluded, over_limit, special } = ignored;
+        self.ignored = rest;
+        self.attributes.extend(held.iter().filter(|path| path.file_name() == b".gitattributes").cloned());
+        self.untracked.extend(held.iter().cloned());
+        self.included = held;
+        self.excluded.extend(excluded);
+        self.special.extend(special);
+        self.over_include_limit = over_limit;
+    }
+}
+
+/// Lists folders, and those in them, while there are few paths.
+fn list_ahead(root: &Path, options: &CaptureOptions, nodes: &mut Vec<Node>) {
+    let mut next = 0;
+    let first = nodes.len();
+    while next < nodes.len() && nodes.len() < first + AHEAD {
+        if nodes[next].kind == NodeKind::Folder && !options.exclude.covers(&nodes[next].path, true) {
+            nodes[next].kind = NodeKind::Listed;
+            let folder = nodes[next].path.clone();
+            list(root, &options.excluded, &folder, Some(next), nodes);
+        }
+        next += 1;
+    }
+}
+
+/// Adds what is in a folder to the nodes.
+fn list(root: &Path, excluded: &[RepoPath], folder: &RepoPath, above: Option<usize>, nodes: &mut Vec<Node>) {
+    let odd = Node { path: folder.clone(), kind: NodeKind::Odd, above };
+    let Ok(names) = std::fs::read_dir(root.join(folder.to_path())) else {
+        nodes.push(odd);
+        return;
+    };
+    for name in names {
+        let Some((name, kind)) = name.ok().and_then(|name| Some((name.file_name(), name.file_type().ok()?))) else {
+            nodes.push(odd);
+            return;
+        };
+        let path = RepoPath::new([folder.as_bytes(), b"/", name.as_bytes()].concat());
+        if !excluded.contains(&path) {
+            nodes.push(Node { kind: kind_of(name.as_bytes(), kind), path, above });
+        }
+    }
+}
+
+fn kind_of(name: &[u8], kind: FileType) -> NodeKind {
+    // A nested repository, most likely; and links that git does not follow.
+    if name.eq_ignore_ascii_case(b".git") || (kind.is_symlink() && matches!(name, b".gitignore" | b".gitattributes")) {
+        NodeKind::Odd
+    } else if kind.is_dir() {
+        NodeKind::Folder
+    } else if kind.is_file() || kind.is_symlink() {
+        NodeKind::File
+    } else {
+        NodeKind::Special
+    }
+}
+
+/// Puts the nodes where they belong, and returns the folders that are content and not yet listed; `None` where git has
+/// to decide. A node comes after the one above it.
+fn settle(
+    nodes: Vec<Node>,
+    ignored: &[bool],
+    is_excluded: impl Fn(&RepoPath, bool) -> bool,
+    sorted: &mut SortedUnknown,
+) -> Option<Vec<RepoPath>> {
+    let mut hidden = vec![false; nodes.len()];
+    let mut folders = Vec::new();
+    for (number, Node { path, kind, above }) in nodes.into_iter().enumerate() {
+        hidden[number] = ignored[number] || above.is_some_and(|above| hidden[above]);
+        if above.is_some_and(|above| hidden[above]) {
+            continue;
+        }
+        let excluded = match kind {
+            NodeKind::File => is_excluded(&path, false),
+            NodeKind::Folder | NodeKind::Listed => is_excluded(&path, true),
+            NodeKind::Special | NodeKind::Odd => false,
+        };
+        if excluded {
+            hidden[number] = true;
+            sorted.excluded.push(path);
+            continue;
+        }
+        match kind {
+            _ if ignored[number] => sorted.ignored.push(path),
+            NodeKind::File => {
+                if path.file_name() == b".gitattributes" {
+                    sorted.attributes.push(path.clone());
+                }
+                sorted.untracked.push(path);
+            }
+            NodeKind::Special => sorted.special.push(path),
+            NodeKind::Folder => folders.push(path),
+            NodeKind::Listed => {}
+            NodeKind::Odd => return None,
+        }
+    }
+    Some(folders)
+}

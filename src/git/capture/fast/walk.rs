@@ -1,0 +1,324 @@
+//! One look at every folder that holds tracked files: names by listing, stat data by name, several folders at once.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, CString};
+use std::ops::Range;
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
+
+use crate::domain::base::names::RepoPath;
+
+use super::live_index::LiveIndex;
+use crate::git::capture::permissions::Usual;
+
+/// What is there and not tracked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Unknown {
+    /// Its path.
+    pub path: RepoPath,
+    /// Whether it is a folder, with nothing tracked below it.
+    pub folder: bool,
+}
+
+/// What a walk found. The numbers are those of index entries.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    /// Tracked files that have to be read.
+    pub unsure: Vec<usize>,
+    /// Tracked files that fewer may read than usual.
+    pub narrow: Vec<RepoPath>,
+    /// Tracked files that are not there.
+    pub gone: Vec<usize>,
+    /// Files, links and folders that are not tracked.
+    pub unknown: Vec<Unknown>,
+    /// Sockets, fifos and devices.
+    pub special: Vec<RepoPath>,
+    /// Files with attributes.
+    pub attributes: Vec<RepoPath>,
+}
+
+impl Seen {
+    /// Adds what was seen elsewhere.
+    pub fn add(&mut self, more: Self) {
+        let Self { unsure, narrow, gone, unknown, special, attributes } = more;
+        self.unsure.extend(unsure);
+        self.narrow.extend(narrow);
+        self.gone.extend(gone);
+        self.unknown.extend(unknown);
+        self.special.extend(special);
+        self.attributes.extend(attributes);
+    }
+}
+
+/// A folder to be looked at: an open folder above it, its name there, its path with a `/` at the end, its entries.
+struct Task {
+    above: Option<Arc<Dir>>,
+    name: CString,
+    prefix: Vec<u8>,
+    entries: Range<usize>,
+}
+
+#[derive(Default)]
+struct Queue {
+    waiting: Vec<Task>,
+    at_work: usize,
+    failed: bool,
+}
+
+/// A walk, being made.
+pub(super) struct Walk<'a> {
+    root: &'a Path,
+    index: &'a LiveIndex,
+    excluded: &'a [RepoPath],
+    usual: Usual,
+    queue: Mutex<Queue>,
+    changed: Condvar,
+}
+
+/// The tracked entries right in a folder: files with their entry, folders with their entries.
+#[derive(Default)]
+struct Children<'i> {
+    files: Vec<(&'i [u8], usize)>,
+    folders: HashMap<&'i [u8], Range<usize>>,
+}
+
+/// Names as a folder lists them, each with a NUL at its end.
+#[derive(Default)]
+struct Listing {
+    bytes: Vec<u8>,
+    names: Vec<(Range<usize>, FileType)>,
+}
+
+impl<'a> Walk<'a> {
+    /// A walk over the worktree at `root`. What is at or below `excluded` is looked at only where it is tracked.
+    pub fn new(root: &'a Path, index: &'a LiveIndex, excluded: &'a [RepoPath], usual: Usual) -> Self {
+        Self { root, index, excluded, usual, queue: Mutex::default(), changed: Condvar::new() }
+    }
+
+    /// Walks; `None` where something is there that only git decides right, or that changes while we look.
+    pub fn run(self) -> Option<Seen> {
+        let root = Task { above: None, name: CString::default(), prefix: Vec::new(), entries: 0..self.index.len() };
+        self.run_from(vec![root])
+    }
+
+    /// As [`Walk::run`], of some folders only, none of them below another: their paths, and the entries below each.
+    pub fn run_in(self, folders: Vec<(RepoPath, Range<usize>)>) -> Option<Seen> {
+        if folders.is_empty() {
+            return Some(Seen::default());
+        }
+        let mut tasks = Vec::with_capacity(folders.len());
+        for (path, entries) in folders {
+            let (above, name) = match path.as_bytes().iter().rposition(|byte| *byte == b'/') {
+                Some(at) => (self.root.join(RepoPath::new(&path.as_bytes()[..at]).to_path()), &path.as_bytes()[at + 1..]),
+                None => (self.root.to_owned(), path.as_bytes()),
+            };
+            let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let above = Dir::new(rustix::fs::open(above, flags, Mode::empty()).ok()?).ok()?;
+            let prefix = [path.as_bytes(), b"/"].concat();
+            tasks.push(Task { above: Some(Arc::new(above)), name: CString::new(name).ok()?, prefix, entries });
+        }
+        self.run_from(tasks)
+    }
+
+    fn run_from(self, tasks: Vec<Task>) -> Option<Seen> {
+        self.lock().waiting.extend(tasks);
+        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(4);
+        let mut seen = std::thread::scope(|scope| {
+            let threads: Vec<_> =
+                (1..threads).filter_map(|_| std::thread::Builder::new().spawn_scoped(scope, || self.work()).ok()).collect();
+            let mut seen = self.work();
+            for thread in threads {
+                let Ok(more) = thread.join() else {
+                    self.lock().failed = true;
+                    continue;
+                };
+                seen.add(more);
+            }
+            seen
+        });
+        seen.unknown.sort_by(|a, b| a.path.cmp(&b.path));
+        seen.unsure.sort_unstable();
+        seen.gone.sort_unstable();
+        (!self.lock().failed).then_some(seen)
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes folders until none is left and nobody can add any.
+    fn work(&self) -> Seen {
+        let mut seen = Seen::default();
+        loop {
+            let mut queue = self.lock();
+            let task = loop {
+                if queue.failed {
+                    return seen;
+                }
+                if let Some(task) = queue.waiting.pop() {
+                    queue.at_work += 1;
+                    break task;
+                }
+                if queue.at_work == 0 {
+                    return seen;
+                }
+                queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            };
+            drop(queue);
+            let mut more = Vec::new();
+            let done = self.folder(&task, &mut seen, &mut more);
+            let mut queue = self.lock();
+            queue.at_work -= 1;
+            queue.failed |= done.is_none();
+            queue.waiting.extend(more);
+            self.changed.notify_all();
+        }
+    }
+
+    fn open(&self, task: &Task) -> Option<Dir> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = match &task.above {
+            Some(above) => rustix::fs::openat(above.fd().ok()?, task.name.as_c_str(), flags | OFlags::NOFOLLOW, Mode::empty()),
+            None => rustix::fs::open(self.root, flags, Mode::empty()),
+        };
+        Dir::new(folder.ok()?).ok()
+    }
+
+    fn folder(&self, task: &Task, seen: &mut Seen, more: &mut Vec<Task>) -> Option<()> {
+        let mut dir = self.open(task)?;
+        let listing = Listing::read(&mut dir)?;
+        let dir = Arc::new(dir);
+        let mut children = self.children(task);
+        let mut is_there = vec![false; children.files.len()];
+        for (name, kind) in listing.iter() {
+            let bytes = name.to_bytes();
+            if bytes.eq_ignore_ascii_case(b".git") {
+                if task.above.is_none() && bytes == b".git" {
+                    continue;
+                }
+                return None;
+            }
+            // Not every file system says it in the listing.
+            let kind = if kind == FileType::Unknown { kind_of(&dir, name)? } else { kind };
+            match kind {
+                FileType::Directory => {
+                    if let Some(entries) = children.folders.remove(bytes) {
+                        let prefix = [&task.prefix, bytes, b"/"].concat();
+                        if self.is_excluded(&task.prefix, bytes) {
+                            return None;
+                        }
+                        more.push(Task { above: Some(Arc::clone(&dir)), name: name.to_owned(), prefix, entries });
+                    } else {
+                        self.unknown(task, bytes, true, seen);
+                    }
+                }
+                FileType::RegularFile | FileType::Symlink => {
+                    match bytes {
+                        b".gitignore" | b".gitattributes" if kind == FileType::Symlink => return None,
+                        b".gitattributes" => seen.attributes.push(child(task, bytes)),
+                        _ => {}
+                    }
+                    match children.files.binary_search_by(|(file, _)| (*file).cmp(bytes)) {
+                        Ok(at) => {
+                            is_there[at] = true;
+                            self.tracked(&dir, name, children.files[at].1, seen)?;
+                        }
+                        Err(_) => self.unknown(task, bytes, false, seen),
+                    }
+                }
+                FileType::Fifo | FileType::Socket | FileType::CharacterDevice | FileType::BlockDevice => {
+                    if !self.is_excluded(&task.prefix, bytes) {
+                        seen.special.push(child(task, bytes));
+                    }
+                }
+                FileType::Unknown => return None,
+            }
+        }
+        let absent = children.files.iter().zip(is_there).filter(|(_, there)| !there);
+        seen.gone.extend(absent.map(|((_, entry), _)| *entry));
+        seen.gone.extend(children.folders.into_values().flatten());
+        Some(())
+    }
+
+    /// What the index has right in a folder.
+    fn children(&self, task: &Task) -> Children<'a> {
+        let mut children = Children::default();
+        let (mut at, skip) = (task.entries.start, task.prefix.len());
+        while at < task.entries.end {
+            let path: &'a [u8] = self.index.path(at);
+            let rest = &path[skip..];
+            match rest.iter().position(|byte| *byte == b'/') {
+                None => {
+                    children.files.push((rest, at));
+                    at += 1;
+                }
+                Some(end) => {
+                    let run = at..self.index.run_end(at..task.entries.end, &path[..skip + end + 1]);
+                    at = run.end;
+                    children.folders.insert(&rest[..end], run);
+                }
+            }
+        }
+        children
+    }
+
+    fn tracked(&self, dir: &Dir, name: &CStr, entry: usize, seen: &mut Seen) -> Option<()> {
+        let stat = rustix::fs::statat(dir.fd().ok()?, name, AtFlags::SYMLINK_NOFOLLOW);
+        if stat.as_ref().is_ok_and(|stat| self.usual.is_narrow(stat.st_mode)) {
+            seen.narrow.push(RepoPath::new(self.index.path(entry)));
+        }
+        match stat {
+            Ok(stat) if self.index.is_unchanged(entry, &stat) => {}
+            Ok(_) => seen.unsure.push(entry),
+            Err(rustix::io::Errno::NOENT) => seen.gone.push(entry),
+            Err(_) => return None,
+        }
+        Some(())
+    }
+
+    fn unknown(&self, task: &Task, name: &[u8], folder: bool, seen: &mut Seen) {
+        if !self.is_excluded(&task.prefix, name) {
+            seen.unknown.push(Unknown { path: child(task, name), folder });
+        }
+    }
+
+    fn is_excluded(&self, prefix: &[u8], name: &[u8]) -> bool {
+        let is_it = |root: &RepoPath| root.as_bytes().strip_prefix(prefix) == Some(name);
+        self.excluded.iter().any(is_it)
+    }
+}
+
+impl Listing {
+    /// All names of a folder but `.` and `..`; `None` where it cannot be read.
+    fn read(dir: &mut Dir) -> Option<Self> {
+        let mut listing = Self::default();
+        while let Some(entry) = dir.read() {
+            let entry = entry.ok()?;
+            let name = entry.file_name().to_bytes_with_nul();
+            if matches!(name, b".\0" | b"..\0") {
+                continue;
+            }
+            let start = listing.bytes.len();
+            listing.bytes.extend_from_slice(name);
+            listing.names.push((start..listing.bytes.len(), entry.file_type()));
+        }
+        Some(listing)
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (&CStr, FileType)> {
+        let name = |range: &Range<usize>| CStr::from_bytes_with_nul(&self.bytes[range.clone()]).unwrap_or_default();
+        self.names.iter().map(move |(range, kind)| (name(range), *kind))
+    }
+}
+
+/// What a name is.
+fn kind_of(dir: &Dir, name: &CStr) -> Option<FileType> {
+    let stat = rustix::fs::statat(dir.fd().ok()?, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
+    Some(FileType::from_raw_mode(stat.st_mode))
+}
+
+fn child(task: &Task, name: &[u8]) -> RepoPath {
+    RepoPath::new([task.prefix.as_slice(), name].concat())
+}

@@ -1,0 +1,228 @@
+//! The bytes of files that git takes for unchanged and that a checkout would write otherwise: line ends that were converted
+//! on their way in, what a filter left out, keywords. A capture keeps them as those of changed files.
+//!
+//! Where nothing asks for conversions no file is looked at. Elsewhere each is decided once: what was decided is remembered
+//! by its stat data and blob, as long as configuration and attributes stay what they are (`given_memory`).
+//!
+//! Line ends are decided by sizes alone: git says that the file, converted, is the blob, so that both differ in carriage
+//! returns only. Whatever else is asked for is tried, so much at once; the rest is named and has its turn next time.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::error::{Error, Result};
+use crate::files;
+
+use super::coverage::Coverage;
+use super::given_memory::{FileStat, Key, Memory};
+use super::raw::{RAW_LIMIT, RawFile};
+use crate::git::index::conversions::Asked;
+use crate::git::objects::database::gix_id;
+use crate::git::repo::repository::Repository;
+use crate::git::repo::worktrees::Worktree;
+
+/// So many bytes of files are tried at once, and so many files.
+const TRIED: (u64, usize) = (RAW_LIMIT, 1000);
+
+/// The largest blob that is read for its line ends.
+const READ: u64 = 64 * 1024 * 1024;
+
+/// A regular file that git tracks and takes for unchanged.
+#[derive(Debug, Clone)]
+pub(in crate::git) struct Tracked {
+    pub path: RepoPath,
+    pub oid: gix::ObjectId,
+    pub stat: FileStat,
+}
+
+/// Where unchanged files are looked at.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::git) struct Unchanged<'a> {
+    pub worktree: &'a Worktree,
+    /// The index that the files are in, with the attributes that a checkout would go by.
+    pub index: &'a Path,
+    /// The files with attributes.
+    pub attributes: &'a BTreeSet<RepoPath>,
+    /// How much of the worktree is looked at.
+    pub scope: Scope,
+}
+
+/// How much of a worktree is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::git) enum Scope {
+    /// Everything: what is decided is remembered.
+    Whole,
+    /// Some paths.
+    Part,
+}
+
+/// What is known before any file is looked at.
+#[derive(Debug)]
+pub(in crate::git) struct Known {
+    /// A digest of what decides which conversions there are.
+    rules: String,
+    memory: Memory,
+}
+
+/// One with its key.
+struct Open {
+    file: Tracked,
+    key: Key,
+}
+
+/// What a file is.
+enum Is {
+    GivenBack,
+    Differing,
+    /// Nobody knows yet.
+    NotTried,
+}
+
+impl Repository {
+    /// What is known of conversions; `None` where unchanged files need no look.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `IO_FAILED`.
+    pub(in crate::git) fn known_conversions(&self, at: &Unchanged<'_>) -> Result<Option<Known>> {
+        let rules = self.conversion_rules(at.worktree, at.attributes)?;
+        let memory = match at.scope {
+            Scope::Whole => Memory::read(self, at.worktree),
+            Scope::Part => None,
+        };
+        // What once was converted may still be on disk as it was then.
+        if rules.is_none() && memory.is_none() {
+            return Ok(None);
+        }
+        let rules = self.rules_digest(rules.as_deref().unwrap_or_default())?;
+        Ok(Some(Known { rules, memory: memory.unwrap_or_default() }))
+    }
+
+    /// The bytes of those unchanged files that a checkout would not give back. What cannot be kept, or is not known yet, is
+    /// named in the coverage. A crash leaves unreferenced objects.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `IO_FAILED`, `DISK_FULL`.
+    pub(in crate::git) fn raw_unchanged(
+        &self,
+        at: &Unchanged<'_>,
+        Known { rules, memory }: Known,
+        files: impl IntoIterator<Item = Tracked>,
+        coverage: &mut Coverage,
+    ) -> Result<Vec<RawFile>> {
+        let mut next = memory.successor(&rules);
+        let (mut open, mut differing) = (Vec::new(), Vec::new());
+        for file in files {
+            let key = Key::of(file.path.as_bytes(), &file.oid, &file.stat);
+            match memory.recall(&rules, key) {
+                Some(None) => next.given_back(key),
+                Some(Some(raw)) => differing.push((Open { file, key }, Some(raw.clone()))),
+                None => open.push(Open { file, key }),
+            }
+        }
+        if !open.is_empty() {
+            let begun = self.now_on_disk()?;
+            for (one, is) in self.decide(at, open)? {
+                match is {
+                    Is::GivenBack if one.file.stat.is_older_than(begun) => next.given_back(one.key),
+                    Is::GivenBack => {}
+                    Is::Differing => differing.push((one, None)),
+                    Is::NotTried => coverage.converted.add(one.file.path),
+                }
+            }
+        }
+        let mut raw = Vec::with_capacity(differing.len());
+        for (Open { file, key }, known) in differing {
+            match self.bytes_of(at.worktree, &file, known)? {
+                Some(oid) => {
+                    next.differs(key, oid.clone());
+                    raw.push(RawFile { path: file.path, held_as: Oid::new(file.oid.to_string())?, oid });
+                }
+                None => coverage.converted.add(file.path),
+            }
+        }
+        match at.scope {
+            Scope::Whole => next.write_unless(&memory, self, at.worktree),
+            Scope::Part => {}
+        }
+        Ok(raw)
+    }
+
+    fn decide(&self, at: &Unchanged<'_>, open: Vec<Open>) -> Result<Vec<(Open, Is)>> {
+        let paths: Vec<&RepoPath> = open.iter().map(|one| &one.file.path).collect();
+        let asked = self.asked_both_ways(at.worktree, at.index, &paths)?;
+        let gix = self.gix()?;
+        let mut decided = Vec::with_capacity(open.len());
+        let (mut tried, mut bytes) = (Vec::new(), 0);
+        for (one, asked) in open.into_iter().zip(asked) {
+            let length = match asked {
+                (Asked::LineEnds(_), Asked::LineEnds(line_ends)) if line_ends.may_put_in() => {
+                    let blob = Oid::new(one.file.oid.to_string()).and_then(|oid| self.read_blob(&oid, READ)).ok();
+                    blob.map(|blob| line_ends.length_checked_out(&blob) as u64)
+                }
+                (Asked::LineEnds(_), Asked::LineEnds(_)) => gix.find_header(one.file.oid).ok().map(|header| header.size()),
+                (Asked::More, _) | (_, Asked::More) => {
+                    bytes += u64::from(one.file.stat.size);
+                    if bytes <= TRIED.0 && tried.len() < TRIED.1 {
+                        tried.push(one)
+                    } else {
+                        decided.push((one, Is::NotTried))
+                    }
+                    continue;
+                }
+            };
+            // What cannot be read here is kept rather than lost.
+            let same = length.is_some_and(|length| FileStat::low_bits(length) == one.file.stat.size);
+            decided.push((one, if same { Is::GivenBack } else { Is::Differing }));
+        }
+        let paths: Vec<&RepoPath> = tried.iter().map(|one| &one.file.path).collect();
+        let differing = self.written_otherwise(at.worktree, at.index, &paths)?;
+        for one in tried {
+            let is = if differing.contains(&one.file.path) {
+                Is::Differing
+            } else if stat_of(at.worktree, &one.file.path).as_ref() == Some(&one.file.stat) {
+                Is::GivenBack
+            } else {
+                // Somebody was faster than the trial.
+                Is::NotTried
+            };
+            decided.push((one, is));
+        }
+        Ok(decided)
+    }
+
+    /// The blob with the bytes of a file; `None` where they cannot be kept.
+    fn bytes_of(&self, worktree: &Worktree, file: &Tracked, known: Option<Oid>) -> Result<Option<Oid>> {
+        if let Some(oid) = known.filter(|oid| self.has_object(oid)) {
+            self.note_written(gix_id(&oid)?);
+            return Ok(Some(oid));
+        }
+        let place = worktree.path().join(file.path.to_path());
+        let is_it = || stat_of(worktree, &file.path).as_ref() == Some(&file.stat);
+        if !is_it() {
+            return Ok(None);
+        }
+        match files::read(&place, RAW_LIMIT) {
+            // Whoever edits at this moment: these bytes have to be those that git takes for unchanged.
+            Ok(bytes) => {
+                let oid = self.write_blob(&bytes)?;
+                Ok(is_it().then_some(oid))
+            }
+            Err(_) => Ok(None),
+        }
+    }
+
+    /// The time of this moment, as the file system has it.
+    fn now_on_disk(&self) -> Result<i128> {
+        use std::os::unix::fs::MetadataExt;
+        let scratch = self.scratch_folder()?;
+        let meta = scratch.path().metadata().map_err(|e| Error::io("look at", scratch.path(), e))?;
+        Ok(i128::from(meta.mtime()) * 1_000_000_000 + i128::from(meta.mtime_nsec()))
+    }
+}
+
+/// The stat data of a regular file; `None` of anything else.
+pub(in crate::git) fn stat_of(worktree: &Worktree, path: &RepoPath) -> Option<FileStat> {
+    let meta = worktree.path().join(path.to_path()).symlink_metadata().ok()?;
+    meta.is_file().then(|| FileStat::of(&meta))
+}

@@ -1,0 +1,191 @@
+//! Files that git does not track and that the configuration decides on: `checkpoints.include` takes ignored ones up as content,
+//! `checkpoints.exclude` leaves untracked and ignored ones out. Both ways of a capture ask here.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::domain::base::names::RepoPath;
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+use super::worktree::CaptureOptions;
+use crate::git::index::status::{StatusEntry, StatusKind};
+use crate::git::repo::repository::Repository;
+use crate::git::repo::worktrees::Worktree;
+
+/// So many bytes of ignored files are held of one worktree at most.
+const LIMIT: u64 = 100 * 1024 * 1024;
+
+/// Ignored files and folders, sorted; each list is ordered by path.
+#[derive(Debug, Default)]
+pub(in crate::git) struct SortedIgnored {
+    /// Files and links that are held.
+    pub held: Vec<RepoPath>,
+    /// The topmost files and folders that are not.
+    pub rest: Vec<RepoPath>,
+    /// Files that would be held, and are excluded.
+    pub excluded: Vec<RepoPath>,
+    /// Files beyond the limit.
+    pub over_limit: Vec<RepoPath>,
+    /// Sockets, fifos and devices beside files that are held.
+    pub special: Vec<RepoPath>,
+}
+
+/// Sorts the topmost ignored files and folders by what the configuration includes. Folders are looked into only where a pattern
+/// means them, or names them as its beginning.
+///
+/// # Errors
+/// `FILE_UNREADABLE`, `IO_FAILED`.
+pub(in crate::git) fn sort_ignored(root: &Path, ignored: Vec<RepoPath>, options: &CaptureOptions) -> Result<SortedIgnored> {
+    let mut sorted = SortedIgnored::default();
+    if options.include.is_empty() {
+        sorted.rest = ignored;
+        return Ok(sorted);
+    }
+    for path in ignored {
+        sort_one(root, path, options, &mut sorted)?;
+    }
+    for paths in [&mut sorted.held, &mut sorted.rest, &mut sorted.excluded, &mut sorted.special] {
+        paths.sort();
+    }
+    let mut bytes = 0;
+    let mut held = Vec::with_capacity(sorted.held.len());
+    for path in std::mem::take(&mut sorted.held) {
+        let size = files::metadata(&root.join(path.to_path()))?.map_or(0, |meta| meta.len());
+        // What is too large by itself is named as such.
+        let counted = if size <= options.max_file_size { size } else { 0 };
+        if bytes + counted > LIMIT {
+            sorted.over_limit.push(path);
+        } else {
+            bytes += counted;
+            held.push(path);
+        }
+    }
+    sorted.held = held;
+    Ok(sorted)
+}
+
+fn sort_one(root: &Path, path: RepoPath, options: &CaptureOptions, sorted: &mut SortedIgnored) -> Result<()> {
+    let place = root.join(path.to_path());
+    let Some(meta) = files::metadata(&place)? else { return Ok(()) };
+    let covered = options.include.covers(&path, meta.is_dir());
+    if covered && options.exclude.covers(&path, meta.is_dir()) {
+        sorted.excluded.push(path);
+    } else if !meta.is_dir() {
+        match covered {
+            true if meta.is_file() || meta.is_symlink() => sorted.held.push(path),
+            true => sorted.special.push(path),
+            false => sorted.rest.push(path),
+        }
+    } else if !(covered || options.include.leads_into(&path)) || files::metadata(&place.join(".git"))?.is_some() {
+        sorted.rest.push(path);
+    } else {
+        let mut below = SortedIgnored::default();
+        let listed = files::list(&place).map_err(|error| {
+            let what = format!("'{}' cannot be read, and checkpoints.include names it", place.display());
+            Error::new(Code::FileUnreadable, what).because(error)
+        })?;
+        for entry in listed {
+            use std::os::unix::ffi::OsStrExt;
+            let inside = RepoPath::new([path.as_bytes(), b"/", entry.file_name().as_bytes()].concat());
+            sort_one(root, inside, options, &mut below)?;
+        }
+        let SortedIgnored { held, rest, excluded, over_limit: _, special } = below;
+        if held.is_empty() && excluded.is_empty() {
+            sorted.rest.push(path);
+        } else {
+            sorted.held.extend(held);
+            sorted.rest.extend(rest);
+            sorted.excluded.extend(excluded);
+            sorted.special.extend(special);
+        }
+    }
+    Ok(())
+}
+
+impl Repository {
+    /// Takes what is excluded out of what `git status` said, and returns its topmost files and folders: folders in which
+    /// nothing is tracked.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub(in crate::git) fn take_excluded(
+        &self,
+        worktree: &Worktree,
+        (index, options): (&Path, &CaptureOptions),
+        entries: &mut Vec<StatusEntry>,
+    ) -> Result<BTreeSet<RepoPath>> {
+        let (root, exclude) = (worktree.path(), &options.exclude);
+        let mut excluded = BTreeSet::new();
+        if exclude.is_empty() {
+            return Ok(excluded);
+        }
+        let output = self.git_in(worktree).index(index).args(["ls-files", "-z"]).run_ok()?;
+        let mut tracked: Vec<&[u8]> = output.stdout.split(|byte| *byte == 0).collect();
+        tracked.sort_unstable();
+        let has_tracked = |folder: &RepoPath| {
+            let below = [folder.as_bytes(), b"/"].concat();
+            let first = tracked.partition_point(|path| *path < below.as_slice());
+            tracked.get(first).is_some_and(|path| path.starts_with(&below))
+        };
+        entries.retain(|StatusEntry { path, kind }| {
+            let is_folder = match kind {
+                StatusKind::Tracked { .. } | StatusKind::Unmerged => return true,
+                StatusKind::NestedRepository => true,
+                StatusKind::Untracked | StatusKind::Ignored => {
+                    root.join(path.to_path()).symlink_metadata().is_ok_and(|m| m.is_dir())
+                }
+            };
+            if !exclude.covers_files_at(root, path, is_folder) {
+                return true;
+            }
+            let above = path.folders_above().find(|folder| exclude.covers(folder, true) && !has_tracked(folder));
+            excluded.insert(above.unwrap_or_else(|| path.clone()));
+            false
+        });
+        Ok(excluded)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use super::*;
+    use crate::git::index::path_patterns::PathPatterns;
+
+    fn sorted(include: &[&str], files: &[(&str, u64)], ignored: &[&str]) -> [Vec<String>; 4] {
+        let dir = tempfile::tempdir().unwrap();
+        for (path, size) in files {
+            let place = dir.path().join(path);
+            std::fs::create_dir_all(place.parent().unwrap()).unwrap();
+            std::fs::File::create(place).unwrap().set_len(*size).unwrap();
+        }
+        let patterns = |texts: &[&str]| PathPatterns::new(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>());
+        let (include, exclude) = (patterns(include), patterns(&["*.no"]));
+        let options = CaptureOptions { max_file_size: 1 << 40, include, exclude, ..CaptureOptions::default() };
+        let ignored = ignored.iter().map(|path| RepoPath::new(path.as_bytes())).collect();
+        let SortedIgnored { held, rest, excluded, over_limit, special: _ } = sort_ignored(dir.path(), ignored, &options).unwrap();
+        [held, rest, excluded, over_limit].map(|paths| paths.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn what_is_included_is_held_up_to_its_limit_and_no_more() {
+        let mb = 1024 * 1024;
+        let files = [("a", 60 * mb), ("b", 60 * mb), ("c", mb), ("d.no", 1)];
+        let all = ["a", "b", "c", "d.no", "gone"];
+        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        assert_eq!(sorted(&["*"], &files, &all), [texts(&["a", "c"]), vec![], texts(&["d.no"]), texts(&["b"])]);
+        assert_eq!(sorted(&["c"], &files, &all), [texts(&["c"]), texts(&["a", "b", "d.no"]), vec![], vec![]]);
+    }
+
+    #[test]
+    fn of_an_ignored_folder_only_what_is_not_held_is_named() {
+        let files = [("s/a.pem", 1), ("s/x", 1), ("s/deep/y", 1), ("r/.git/HEAD", 1), ("n/.env", 1)];
+        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        let (all, rest) = (["n", "r", "s"], texts(&["n", "r", "s/deep", "s/x"]));
+        assert_eq!(sorted(&["s/*.pem", ".env", "r/"], &files, &all), [texts(&["s/a.pem"]), rest, vec![], vec![]]);
+        assert_eq!(sorted(&["s/*.none"], &files, &all)[1], ["n", "r", "s"]);
+        assert_eq!(sorted(&["s/"], &files, &all)[0], ["s/a.pem", "s/deep/y", "s/x"]);
+    }
+}

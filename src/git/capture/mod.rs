@@ -1,0 +1,24 @@
+//! Captures: the files, index and HEAD of a worktree as commits, without touching any of them.
+//!
+//! Going back to one is in `restore`; the refs that keep one are in `checkpoint`.
+//!
+//! Begin reading with `worktree`; `fast` is how a plain worktree is captured without a call of git.
+
+pub(super) mod coverage;
+pub(super) mod differing;
+pub(super) mod extras;
+pub(super) mod extras_merge;
+pub(super) mod fast;
+pub(super) mod given_back;
+pub(super) mod given_memory;
+pub(super) mod ignored_held;
+pub(super) mod ignored_then;
+pub(super) mod named_objects;
+pub(super) mod parts;
+pub(super) mod permissions;
+pub(super) mod raw;
+pub(super) mod sequencer;
+pub(super) mod sequencer_refs;
+#[cfg(test)]
+pub(super) mod tests;
+pub(super) mod worktree;

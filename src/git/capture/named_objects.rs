@@ -1,0 +1,91 @@
+//! What an operation in progress names in its files: git itself lets these objects go as soon as nothing else refers to them.
+
+use std::collections::BTreeSet;
+
+use crate::domain::base::names::Oid;
+use crate::error::Result;
+
+use super::extras::OperationFile;
+use crate::git::checkpoint::limits;
+use crate::git::objects::database::gix_id;
+use crate::git::repo::repository::Repository;
+
+/// Objects that are named, and are here.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(in crate::git) struct Named {
+    /// Commits; those that are a parent of another one are left out, since that one keeps them.
+    pub commits: Vec<Oid>,
+    /// Trees.
+    pub trees: Vec<Oid>,
+}
+
+impl Repository {
+    /// The commits and trees that files of an operation in progress name in full, each once, in order of their ids.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `IO_FAILED`.
+    pub(in crate::git) fn named_by(&self, files: &[OperationFile]) -> Result<Named> {
+        if files.is_empty() {
+            return Ok(Named::default());
+        }
+        let mut ids = BTreeSet::new();
+        for file in files {
+            self.add_names(&self.read_blob(&file.oid, limits::EXTRAS)?, &mut ids)?;
+        }
+        let gix = self.gix()?;
+        let (mut commits, mut trees) = (BTreeSet::new(), Vec::new());
+        for id in ids {
+            match gix.find_header(gix_id(&id)?).map(|header| header.kind()) {
+                Ok(gix::objs::Kind::Commit) => drop(commits.insert(id)),
+                Ok(gix::objs::Kind::Tree) => trees.push(id),
+                Ok(gix::objs::Kind::Blob | gix::objs::Kind::Tag) | Err(_) => {}
+            }
+        }
+        // At the edge of a shallow history a commit names parents that it does not keep.
+        if commits.len() > 1 && !self.common_dir().join("shallow").exists() {
+            for commit in commits.clone() {
+                for parent in self.read_commit(&commit)?.parents {
+                    commits.remove(&parent);
+                }
+            }
+        }
+        Ok(Named { commits: commits.into_iter().collect(), trees })
+    }
+
+    fn add_names(&self, content: &[u8], ids: &mut BTreeSet<Oid>) -> Result<()> {
+        let digits = 2 * self.hash().bytes();
+        let words = content.split(|byte| !byte.is_ascii_hexdigit()).filter(|word| word.len() == digits);
+        for word in words.filter(|word| word.iter().any(|byte| *byte != b'0')) {
+            ids.insert(Oid::new(String::from_utf8_lossy(word).to_ascii_lowercase())?);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::base::names::RepoPath;
+    use crate::git::repo::scratch::Scratch;
+
+    #[test]
+    fn commits_and_trees_are_found_in_any_text_and_a_chain_is_kept_by_its_end() {
+        for kind in [&[][..], &["--object-format=sha256"]] {
+            let scratch = Scratch::new(kind);
+            let of = |what: &str| Oid::new(scratch.git(&["rev-parse", what])).unwrap();
+            let mut text = format!("pick {} first\n", of("HEAD"));
+            for number in 0..3 {
+                scratch.git(&["commit", "-q", "--allow-empty", "-m", &format!("{number}")]);
+                text.push_str(&format!("\t{}\n", of("HEAD")));
+            }
+            let (end, tree, blob) = (of("HEAD"), of("HEAD^{tree}"), of("HEAD:a.txt"));
+            scratch.git(&["commit", "-q", "--allow-empty", "-m", "not named"]);
+            let width = end.as_str().len();
+            text.push_str(&format!("{tree}{{x}} {blob} {end}0 {} {}", "0".repeat(width), "1".repeat(width)));
+            let repo = scratch.repo();
+            let oid = repo.write_blob(text.as_bytes()).unwrap();
+            let files = [OperationFile { path: RepoPath::new(&b"MERGE_MSG"[..]), oid }];
+            assert_eq!(repo.named_by(&files).unwrap(), Named { commits: vec![end], trees: vec![tree] });
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! What the commits of a capture say.
+
+use crate::domain::base::names::Oid;
+use crate::error::{Code, Error, Result};
+
+use crate::git::repo::repository::Repository;
+
+/// A capture, read back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CaptureParts {
+    /// The commit that was checked out, or the one that stands in for none.
+    pub base: Oid,
+    /// The tree of the files.
+    pub files: Oid,
+    /// The tree of the index.
+    pub index: Oid,
+    /// What else the index commit keeps alive; the first of it may be what is said beside the trees.
+    pub further: Vec<Oid>,
+}
+
+impl Repository {
+    /// Reads the commits of a capture.
+    ///
+    /// # Errors
+    /// `CHECKPOINT_DAMAGED` where it has not the shape of one; `GIT_FAILED` where one is missing.
+    pub fn capture_parts(&self, capture: &Oid) -> Result<CaptureParts> {
+        let commit = self.read_commit(capture)?;
+        let [base, index, ..] = commit.parents.as_slice() else {
+            return Err(Error::new(Code::CheckpointDamaged, format!("{} is no capture", capture.short())));
+        };
+        let index = self.read_commit(index)?;
+        let further = index.parents.into_iter().skip(1).collect();
+        Ok(CaptureParts { base: base.clone(), files: commit.tree, index: index.tree, further })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::repo::scratch::Scratch;
+
+    #[test]
+    fn a_plain_commit_is_no_capture() {
+        let scratch = Scratch::new(&[]);
+        let head = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
+        assert_eq!(scratch.repo().capture_parts(&head).unwrap_err().code(), Code::CheckpointDamaged);
+    }
+}

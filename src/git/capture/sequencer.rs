@@ -1,0 +1,171 @@
+//! Operations of git that wait for their user: which there are, how they are ended, which branches they will move.
+
+use std::path::Path;
+
+use crate::domain::base::names::{RefName, spelled};
+use crate::error::Result;
+use crate::files;
+
+use super::extras::CaptureExtras;
+use crate::git::repo::repository::Repository;
+use crate::git::repo::worktrees::Worktree;
+
+/// The largest file that names branches.
+const LIMIT: u64 = 16 * 1024 * 1024;
+
+/// An operation that git has begun and not ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InProgress {
+    /// `git rebase`; what it picks or merges on its way is part of it.
+    Rebase,
+    /// `git am`.
+    Mailbox,
+    /// `git merge`.
+    Merge,
+    /// `git cherry-pick`.
+    CherryPick,
+    /// `git revert`.
+    Revert,
+    /// Between two commits of a cherry-pick or revert of several.
+    Sequence,
+    /// `git bisect`.
+    Bisect,
+}
+
+impl InProgress {
+    /// Those that files and folders of a worktree's git directory tell of.
+    fn told_by(is_there: impl Fn(&str) -> bool) -> Vec<Self> {
+        let mailbox = is_there("rebase-apply/applying");
+        let rebase = is_there("rebase-merge") || (is_there("rebase-apply") && !mailbox);
+        let one = [
+            (Self::Rebase, rebase),
+            (Self::Mailbox, mailbox),
+            (Self::Merge, is_there("MERGE_HEAD")),
+            (Self::CherryPick, is_there("CHERRY_PICK_HEAD")),
+            (Self::Revert, is_there("REVERT_HEAD")),
+            (Self::Sequence, is_there("sequencer")),
+        ];
+        let one = one.into_iter().find(|(_, there)| *there).map(|(kind, _)| kind);
+        one.into_iter().chain(is_there("BISECT_LOG").then_some(Self::Bisect)).collect()
+    }
+
+    /// What it is called.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Rebase => "a rebase",
+            Self::Mailbox => "'git am'",
+            Self::Merge => "a merge",
+            Self::CherryPick => "a cherry-pick",
+            Self::Revert => "a revert",
+            Self::Sequence => "a cherry-pick or revert of several commits",
+            Self::Bisect => "a bisect",
+        }
+    }
+
+    /// How it is ended.
+    pub const fn ways_out(self) -> &'static str {
+        match self {
+            Self::Rebase => "git rebase --continue, or git rebase --abort",
+            Self::Mailbox => "git am --continue, or git am --abort",
+            Self::Merge => "git merge --continue, or git merge --abort",
+            Self::CherryPick => "git cherry-pick --continue, or git cherry-pick --abort",
+            Self::Revert => "git revert --continue, or git revert --abort",
+            Self::Sequence => "--continue, or --abort, of 'git cherry-pick' or 'git revert'",
+            Self::Bisect => "git bisect reset",
+        }
+    }
+}
+
+impl CaptureExtras {
+    /// What was in progress.
+    pub fn in_progress(&self) -> Vec<InProgress> {
+        let is_there = |name: &str| {
+            let rest = |path: &[u8]| path.strip_prefix(name.as_bytes()).map(<[u8]>::to_vec);
+            let is_it = |rest: Vec<u8>| rest.is_empty() || rest.starts_with(b"/");
+            self.operation.iter().filter_map(|file| rest(file.path.as_bytes())).any(is_it)
+        };
+        InProgress::told_by(is_there)
+    }
+}
+
+impl Repository {
+    /// What is in progress in a worktree now.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn in_progress(&self, worktree: &Worktree) -> Result<Vec<InProgress>> {
+        let refs = self.refs_in_progress(worktree)?;
+        let is_ref = |name: &str| refs.iter().any(|(found, _)| found.as_str() == name);
+        Ok(InProgress::told_by(|name| worktree.git_dir().join(name).symlink_metadata().is_ok() || is_ref(name)))
+    }
+
+    /// The branches that an operation in progress in a worktree will move, or come back to, though HEAD is on none of
+    /// them: as git itself tells which it refuses to move.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `TOO_LARGE`.
+    pub fn branches_in_progress(&self, worktree: &Worktree) -> Result<Vec<(RefName, InProgress)>> {
+        let read = |name: &str| lines(&worktree.git_dir().join(name));
+        let mut found = Vec::new();
+        for name in ["rebase-merge/head-name", "rebase-apply/head-name"] {
+            let full = read(name)?.into_iter().filter(|name| name.starts_with("refs/heads/"));
+            found.extend(full.map(|name| (RefName::new(name), InProgress::Rebase)));
+        }
+        // Of each ref its name, where it was, where it goes.
+        let updated = read("rebase-merge/update-refs")?.into_iter().step_by(3);
+        found.extend(updated.map(|name| (RefName::new(name), InProgress::Rebase)));
+        let start = read("BISECT_START")?.into_iter().next();
+        found.extend(start.map(|name| (RefName::branch(name.strip_prefix("refs/heads/").unwrap_or(&name)), InProgress::Bisect)));
+        Ok(found)
+    }
+}
+
+/// The lines of a file; none where there is no file.
+fn lines(path: &Path) -> Result<Vec<String>> {
+    let content = files::read_optional(path, LIMIT)?.unwrap_or_default();
+    Ok(spelled(&content).lines().map(str::to_owned).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::repo::scratch::Scratch;
+
+    fn told(names: &[&str]) -> Vec<InProgress> {
+        InProgress::told_by(|name| names.contains(&name))
+    }
+
+    #[test]
+    fn what_a_rebase_does_on_its_way_is_part_of_it() {
+        assert_eq!(told(&[]), []);
+        assert_eq!(told(&["rebase-merge", "CHERRY_PICK_HEAD", "sequencer"]), [InProgress::Rebase]);
+        assert_eq!(told(&["rebase-apply"]), [InProgress::Rebase]);
+        assert_eq!(told(&["rebase-apply", "rebase-apply/applying"]), [InProgress::Mailbox]);
+        assert_eq!(told(&["MERGE_HEAD", "BISECT_LOG"]), [InProgress::Merge, InProgress::Bisect]);
+    }
+
+    #[test]
+    fn branches_are_found_where_git_finds_them() {
+        let scratch = Scratch::new(&[]);
+        let (repo, main) = (scratch.repo(), scratch.main());
+        let names = || -> Vec<String> {
+            repo.branches_in_progress(&main).unwrap().iter().map(|(name, _)| name.as_str().to_owned()).collect()
+        };
+        assert_eq!(names(), Vec::<String>::new());
+        for number in 0..4 {
+            scratch.git(&["commit", "-q", "--allow-empty", "-m", &format!("{number}")]);
+        }
+        scratch.git(&["bisect", "start", "HEAD", "HEAD~3"]);
+        assert_eq!(names(), ["refs/heads/main"]);
+        assert_eq!(repo.in_progress(&main).unwrap(), [InProgress::Bisect]);
+        scratch.git(&["bisect", "reset"]);
+        scratch.git(&["branch", "below", "HEAD~1"]);
+        scratch.git(&["-c", "sequence.editor=sed -i 1ibreak", "rebase", "-q", "-i", "--update-refs", "--root"]);
+        assert_eq!(names(), ["refs/heads/main", "refs/heads/below"]);
+        assert_eq!(repo.in_progress(&main).unwrap(), [InProgress::Rebase]);
+        for branch in ["main", "below"] {
+            let refused = crate::git::repo::scratch::try_git_at(&scratch.path(), &["branch", "-f", branch, "HEAD"]);
+            assert!(!refused.status.success(), "git refuses it too");
+        }
+    }
+}

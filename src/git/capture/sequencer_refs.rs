@@ -1,0 +1,108 @@
+//! Refs that say which operation is in progress. In the files format they are files in the worktree's git directory like all
+//! that says so; the reftable has them elsewhere. A capture tells of both in the same words: path and content of the file.
+
+use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::env;
+use crate::error::{Error, Result};
+use crate::files;
+
+use super::extras::OperationFile;
+use crate::git::refs::edits::{Expected, RefEdit, update_script};
+use crate::git::repo::repository::{RefFormat, Repository};
+use crate::git::repo::worktrees::Worktree;
+
+/// Those beside HEAD, which git writes as refs; `MERGE_HEAD` is always a file.
+const ROOT_REFS: &[&str] =
+    &["MERGE_AUTOSTASH", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD", "AUTO_MERGE", "BISECT_HEAD", "BISECT_EXPECTED_REV"];
+
+/// Where the others are, of which each worktree has its own.
+const BELOW: &[&str] = &["refs/bisect/", "refs/rewritten/"];
+
+/// The largest content of such a file: an id and a line end.
+const LIMIT: u64 = 100;
+
+/// A ref and what it names.
+type Value = (RefName, Oid);
+
+impl Repository {
+    /// The refs of a worktree that say what is in progress, as the files that they would be, ordered by name; nothing
+    /// where they are files.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `DISK_FULL`.
+    pub(in crate::git) fn operation_refs(&self, worktree: &Worktree) -> Result<Vec<OperationFile>> {
+        let file = |(name, oid): Value| {
+            let oid = self.write_blob(format!("{oid}\n").as_bytes())?;
+            Ok(OperationFile { path: RepoPath::new(name.as_str().as_bytes()), oid })
+        };
+        self.refs_in_progress(worktree)?.into_iter().map(file).collect()
+    }
+
+    /// Makes the refs of a worktree that say what is in progress those among `files`, in one step, and returns the files
+    /// that are none. Doing it again changes nothing more.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `DISK_FULL`; then none of them has changed.
+    pub(in crate::git) fn restore_operation_refs<'f>(
+        &self,
+        worktree: &Worktree,
+        files: &'f [OperationFile],
+    ) -> Result<Vec<&'f OperationFile>> {
+        if self.ref_format() == RefFormat::Files {
+            return Ok(files.iter().collect());
+        }
+        let present = self.refs_in_progress(worktree)?;
+        let (mut wanted, mut rest) = (Vec::new(), Vec::new());
+        for file in files {
+            match self.as_ref_value(file)? {
+                Some(value) => wanted.push(value),
+                None => rest.push(file),
+            }
+        }
+        let edit =
+            |(name, new): (&RefName, Option<&Oid>)| RefEdit { name: name.clone(), expected: Expected::Any, new: new.cloned() };
+        let goes = present.iter().filter(|(name, _)| !wanted.iter().any(|(other, _)| other == name));
+        let comes = wanted.iter().filter(|value| !present.contains(value));
+        let edits: Vec<RefEdit> =
+            goes.map(|(name, _)| (name, None)).chain(comes.map(|(name, oid)| (name, Some(oid)))).map(edit).collect();
+        if edits.is_empty() {
+            return Ok(rest);
+        }
+        env::fault_point("git.before-operation-refs");
+        self.sync_objects()?;
+        let git = self.git_in(worktree).writing().args(["update-ref", "--stdin", "-z"]);
+        git.stdin(update_script(&edits)).run_ok()?;
+        env::fault_point("git.after-operation-refs");
+        files::sync_dir(&worktree.git_dir().join("reftable"))?;
+        Ok(rest)
+    }
+
+    /// What a file says, where it is such a ref and what it names is here.
+    fn as_ref_value(&self, file: &OperationFile) -> Result<Option<Value>> {
+        let Ok(name) = std::str::from_utf8(file.path.as_bytes()) else { return Ok(None) };
+        if !ROOT_REFS.contains(&name) && !BELOW.iter().any(|folder| name.starts_with(folder)) {
+            return Ok(None);
+        }
+        let content = String::from_utf8_lossy(&self.read_blob(&file.oid, LIMIT)?).into_owned();
+        let oid = Oid::new(content.trim_end()).ok().filter(|oid| self.has_object(oid));
+        Ok(oid.map(|oid| (RefName::new(name), oid)))
+    }
+
+    /// The refs of a worktree that are part of what is in progress; none where these are files.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub(in crate::git) fn refs_in_progress(&self, worktree: &Worktree) -> Result<Vec<Value>> {
+        if self.ref_format() == RefFormat::Files {
+            return Ok(Vec::new());
+        }
+        let git = self.git_in(worktree).args(["for-each-ref", "--include-root-refs", "--format=%(refname) %(objectname)"]);
+        let text = git.args(ROOT_REFS).args(BELOW).text()?;
+        let unclear = |line: &str| Error::new(crate::error::Code::GitFailed, format!("git says '{line}' of a ref"));
+        let value = |line: &str| -> Result<Value> {
+            let (name, oid) = line.split_once(' ').ok_or_else(|| unclear(line))?;
+            Ok((RefName::new(name), Oid::new(oid)?))
+        };
+        text.lines().map(value).collect()
+    }
+}

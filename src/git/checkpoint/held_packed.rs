@@ -1,0 +1,74 @@
+//! The packed refs in a checkpoint: remembered, or written.
+
+use crate::domain::base::names::Oid;
+use crate::domain::checkpoint::local_refs::is_held;
+use crate::env;
+use crate::error::{Code, Error, Result};
+
+use super::held_refs::HeldRefs;
+use crate::git::objects::database::gix_id;
+use crate::git::refs::local::{Listed, PackedStat};
+use crate::git::refs::packed_memory::{Remembered, Source};
+use crate::git::repo::repository::Repository;
+
+impl Repository {
+    /// The packed refs, remembered or written; `None` where git has to read them.
+    pub(in crate::git) fn packed_group(&self, listed: &Listed) -> Result<Option<(PackedStat, Remembered)>> {
+        let Some(stat) = self.packed_stat() else {
+            // No file is no packed ref; what is no file is for git to follow.
+            let nothing = std::fs::symlink_metadata(self.packed_refs_file()).is_err();
+            let none = PackedStat { text: String::new(), changed: 0 };
+            return Ok(nothing.then(|| (none, Remembered::default())));
+        };
+        let hiding = self.digest_of_names(listed)?;
+        if let Some((group, holder)) = self.remembered(&stat, &hiding)? {
+            for oid in group.tree.iter().chain(&group.commits) {
+                self.note_written(gix_id(oid)?);
+            }
+            return Ok(Some((stat, Remembered { group, hiding, source: Source::Memory(holder) })));
+        }
+        let now = env::now().as_nanosecond();
+        let Some(packed) = self.packed_refs() else { return Ok(None) };
+        let Ok(range) = packed.below("refs/") else { return Ok(None) };
+        let mut lines = Vec::new();
+        for (name, value) in packed.values(range).filter(|(name, _)| is_held(name) && !listed.hides(name)) {
+            lines.push((Oid::new(value)?, name));
+        }
+        let group = self.write_group(lines)?;
+        // Were it another file by now, this stat would be that of something else.
+        let is_same = self.packed_stat().as_ref() == Some(&stat);
+        let source = if is_same && Self::tells_apart(&stat, now) { Source::File } else { Source::NewFile };
+        Ok(Some((stat, Remembered { group, hiding, source })))
+    }
+
+    /// Makes sure that what keeps packed refs is whole, where they have changed since they were looked at: what those named that
+    /// were deleted may be gone, and only of tags the content is kept. What is loose is noted anyway. To be called once a ref
+    /// holds it.
+    ///
+    /// # Errors
+    /// `BUSY` where something is gone; `GIT_FAILED`.
+    pub fn packed_tips_are_there(&self, held: &HeldRefs) -> Result<()> {
+        let Some((stat, memory)) = &held.packed else { return Ok(()) };
+        let is_same = self.packed_stat().map_or(stat.text.is_empty(), |now| now == *stat);
+        let Some(tree) = memory.group.tree.as_ref().filter(|_| !is_same) else { return Ok(()) };
+        let mut kept = self.objects_below(tree)?;
+        for bucket in &memory.group.commits {
+            kept.extend(self.read_commit(bucket)?.parents);
+        }
+        for oid in kept {
+            if !self.is_there_now(&gix_id(&oid)?)? {
+                return Err(Error::new(Code::Busy, format!("{oid}, which a packed ref named, was removed at this moment")));
+            }
+        }
+        Ok(())
+    }
+
+    /// The tree of packed refs that an earlier checkpoint holds, if it still does.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn held_before(&self, held: &HeldRefs) -> Result<Option<Oid>> {
+        let Some((_, Remembered { group, source: Source::Memory(holder), .. })) = &held.packed else { return Ok(None) };
+        Ok(if self.still_holds(holder)? { group.tree.clone() } else { None })
+    }
+}

@@ -1,0 +1,151 @@
+//! The local refs in a checkpoint: their list, and what keeps alive what they name.
+//!
+//! The tree of the commit with the document has a folder `refs`: `packed` and `loose` with a folder for each bucket (its lines
+//! `oid SP name`, the contents of its tags, blobs and trees that these name), `links`, `stash`, newest first, and `config`, what
+//! the configuration says of branches. What is loose hides what is packed, and is a part of its own, so that thousands of packed refs
+//! are written once and then only named.
+
+use std::collections::BTreeSet;
+
+use crate::domain::base::names::{Oid, RefName};
+use crate::domain::checkpoint::local_refs::{BUCKET, STASH, buckets, to_lines};
+use crate::error::Result;
+
+use crate::git::objects::database::{TREE, TreeEntry, gix_id};
+use crate::git::refs::local::{Listed, PackedStat};
+use crate::git::refs::packed_memory::Remembered;
+use crate::git::refs::tips::Kept;
+use crate::git::repo::branch_config::to_text;
+use crate::git::repo::repository::Repository;
+
+/// The name of the folder in the tree of the commit with the document.
+pub(in crate::git) const REFS: &[u8] = b"refs";
+/// The lines of a bucket.
+pub(in crate::git) const LIST: &str = "list";
+/// What the configuration says of branches.
+pub(in crate::git) const CONFIG: &str = "config";
+/// The largest list.
+pub(in crate::git) const LIMIT: u64 = 1024 * 1024 * 1024;
+
+/// Local refs as objects, to which nothing refers yet.
+#[derive(Debug, Clone)]
+pub struct HeldRefs {
+    /// The folder `refs`.
+    pub(in crate::git) tree: Oid,
+    /// What keeps alive what they name.
+    pub(in crate::git) commits: Vec<Oid>,
+    /// Refs of which something is missing or unclear: they are not held.
+    pub not_held: Vec<RefName>,
+    /// What may be remembered of the packed ones.
+    pub(in crate::git) packed: Option<(PackedStat, Remembered)>,
+}
+
+/// Some refs as objects.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(in crate::git) struct Group {
+    /// A folder for each bucket; `None` where there is no ref.
+    pub tree: Option<Oid>,
+    /// What keeps alive what they name.
+    pub commits: Vec<Oid>,
+    /// Those of which something is missing.
+    pub missing: Vec<RefName>,
+}
+
+impl Repository {
+    /// Writes the local refs of now, and what keeps alive what they name, as objects. Where no packed ref has changed since an
+    /// earlier checkpoint, the packed ones are not read.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `IO_FAILED`, `DISK_FULL`.
+    pub fn hold_local_refs(&self) -> Result<HeldRefs> {
+        let mut listed = self.listed_refs()?;
+        let mut packed = None;
+        if listed.but_packed {
+            match self.packed_group(&listed)? {
+                Some(found) => packed = Some(found),
+                None => listed = self.listed_by_git()?,
+            }
+        }
+        let Listed { refs, links, mut stash, unclear, but_packed: _ } = listed;
+        let gix = self.gix()?;
+        stash.retain(|entry| self.keep_tip(&gix, &entry.id, &mut Kept::default()).unwrap_or(false));
+        let lines = refs.iter().map(|(name, oid)| (oid.clone(), name.as_str()));
+        let stashed = stash.iter().map(|entry| (entry.id.clone(), STASH));
+        let loose = self.write_group(lines.chain(stashed).collect())?;
+        // Since they were listed somebody may have deleted them, and what they named.
+        for (oid, _) in refs.values().map(|oid| (oid, ())).chain(stash.iter().map(|entry| (&entry.id, ()))) {
+            if !loose.missing.iter().any(|name| refs.get(name.as_str()) == Some(oid)) {
+                self.note_written(gix_id(oid)?);
+            }
+        }
+        let mut entries = Vec::new();
+        let mut add = |name: &str, mode: u32, oid: &Oid| {
+            entries.push(TreeEntry { mode, oid: oid.clone(), name: name.into() });
+        };
+        let packed_group = packed.as_ref().map(|(_, remembered)| &remembered.group);
+        if let Some(tree) = packed_group.and_then(|group| group.tree.as_ref()) {
+            add("packed", TREE, tree);
+        }
+        if let Some(tree) = &loose.tree {
+            add("loose", TREE, tree);
+        }
+        if !links.is_empty() {
+            let text = to_lines(links.iter().map(|(name, target)| (target.as_str(), name.as_str())));
+            add("links", 0o100_644, &self.write_blob(text.as_bytes())?);
+        }
+        let configs = self.branch_configs()?.unwrap_or_default();
+        if !configs.is_empty() {
+            add(CONFIG, 0o100_644, &self.write_blob(&to_text(&configs))?);
+        }
+        if !stash.is_empty() {
+            let text = to_lines(stash.iter().map(|entry| (entry.id.as_str(), entry.message.as_str())));
+            add("stash", 0o100_644, &self.write_blob(text.as_bytes())?);
+        }
+        let mut commits = packed_group.map_or_else(Vec::new, |group| group.commits.clone());
+        commits.extend(loose.commits);
+        let missing = packed_group.map_or_else(Vec::new, |group| group.missing.clone());
+        let not_held = [unclear, loose.missing, missing].concat();
+        Ok(HeldRefs { tree: self.write_tree(&entries)?, commits, not_held, packed })
+    }
+
+    /// Writes refs bucket by bucket, ordered by what they name.
+    pub(in crate::git) fn write_group(&self, mut lines: Vec<(Oid, &str)>) -> Result<Group> {
+        lines.sort_unstable();
+        lines.dedup();
+        let gix = self.gix()?;
+        let mut group = Group::default();
+        let mut tips: Vec<Oid> = lines.iter().map(|(oid, _)| oid.clone()).collect();
+        tips.dedup();
+        let mut folders = Vec::new();
+        for (number, part) in buckets(&tips, BUCKET).into_iter().enumerate() {
+            let tips = tips.get(part).unwrap_or_default();
+            let (Some(first), Some(last)) = (tips.first(), tips.last()) else { continue };
+            let mut kept = Kept::default();
+            let mut missing = BTreeSet::new();
+            for tip in tips {
+                if !self.keep_tip(&gix, tip, &mut kept)? {
+                    missing.insert(tip);
+                }
+            }
+            let own = &lines[lines.partition_point(|(oid, _)| oid < first)..lines.partition_point(|(oid, _)| oid <= last)];
+            let (gone, own): (Vec<_>, Vec<_>) = own.iter().partition(|(oid, _)| missing.contains(oid));
+            group.missing.extend(gone.into_iter().map(|(_, name)| RefName::new(*name)));
+            if own.is_empty() {
+                continue;
+            }
+            let list = to_lines(own.into_iter().map(|(oid, name)| (oid.as_str(), *name)));
+            let mut entries = kept.entries(self)?;
+            let list = self.write_blob(list.as_bytes())?;
+            entries.push(TreeEntry { mode: 0o100_644, oid: list, name: LIST.into() });
+            folders.push(TreeEntry { mode: TREE, oid: self.write_tree(&entries)?, name: format!("{number:06}").into_bytes() });
+            group.commits.extend(kept.buckets(self)?);
+        }
+        if !folders.is_empty() {
+            group.tree = Some(self.write_tree(&folders)?);
+        }
+        Ok(group)
+    }
+}
+
+#[cfg(test)]
+mod tests;

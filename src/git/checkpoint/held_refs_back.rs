@@ -1,0 +1,129 @@
+//! The local refs that a checkpoint holds, read back, and whether all of them are kept.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::domain::base::names::{Oid, RefName};
+use crate::domain::checkpoint::branch_config::BranchConfigs;
+use crate::domain::checkpoint::local_refs::{LocalRefs, STASH, StashEntry, of_lines};
+use crate::error::{Code, Error, Result};
+
+use super::held_refs::{CONFIG, LIMIT, LIST, REFS};
+use crate::git::objects::database::gix_id;
+use crate::git::repo::branch_config::of_text;
+use crate::git::repo::repository::Repository;
+
+impl Repository {
+    /// The local refs that a checkpoint holds; `None` where it is of a time when none were held.
+    ///
+    /// # Errors
+    /// `CHECKPOINT_DAMAGED`; `GIT_FAILED` where an object is missing.
+    pub fn refs_of_checkpoint(&self, capture: &Oid) -> Result<Option<LocalRefs>> {
+        let Some((_, entries)) = self.record_of(capture)? else { return Ok(None) };
+        let Some(folder) = entries.into_iter().find(|entry| entry.name == REFS) else { return Ok(None) };
+        let unclear = || Error::new(Code::CheckpointDamaged, format!("the refs in {} cannot be read", folder.oid.short()));
+        let (mut held, mut loose, mut stash) = (LocalRefs::default(), BTreeMap::new(), String::new());
+        for entry in self.read_tree(&folder.oid)? {
+            let text = || Ok::<_, Error>(String::from_utf8_lossy(&self.read_blob(&entry.oid, LIMIT)?).into_owned());
+            match entry.name.as_slice() {
+                b"packed" => held.refs = self.read_group(&entry.oid)?,
+                b"loose" => loose = self.read_group(&entry.oid)?,
+                b"links" => {
+                    let links = text()?;
+                    let links = of_lines(&links).ok_or_else(unclear)?.into_iter();
+                    held.links = links.map(|(target, name)| (RefName::new(name), RefName::new(target))).collect();
+                }
+                b"stash" => stash = text()?,
+                _ => {}
+            }
+        }
+        held.refs.append(&mut loose);
+        held.refs.remove(&RefName::new(STASH));
+        for (id, message) in of_lines(&stash).ok_or_else(unclear)? {
+            held.stash.push(StashEntry { id: Oid::new(id)?, message: message.to_owned() });
+        }
+        Ok(Some(held))
+    }
+
+    /// What a checkpoint holds of the configuration of branches; nothing where it is of a time when none was held.
+    ///
+    /// # Errors
+    /// `CHECKPOINT_DAMAGED`; `GIT_FAILED` where an object is missing.
+    pub fn branch_configs_of_checkpoint(&self, capture: &Oid) -> Result<BranchConfigs> {
+        let Some((_, entries)) = self.record_of(capture)? else { return Ok(BranchConfigs::new()) };
+        let Some(folder) = entries.into_iter().find(|entry| entry.name == REFS) else { return Ok(BranchConfigs::new()) };
+        let config = self.read_tree(&folder.oid)?.into_iter().find(|entry| entry.name == CONFIG.as_bytes());
+        let Some(config) = config else { return Ok(BranchConfigs::new()) };
+        let damaged =
+            || Error::new(Code::CheckpointDamaged, format!("the configuration in {} cannot be read", config.oid.short()));
+        of_text(&self.read_blob(&config.oid, LIMIT)?).ok_or_else(damaged)
+    }
+
+    fn read_group(&self, tree: &Oid) -> Result<BTreeMap<RefName, Oid>> {
+        let mut refs = BTreeMap::new();
+        for folder in self.read_tree(tree)? {
+            for entry in self.read_tree(&folder.oid)?.into_iter().filter(|entry| entry.name == LIST.as_bytes()) {
+                let text = String::from_utf8_lossy(&self.read_blob(&entry.oid, LIMIT)?).into_owned();
+                let damaged = || Error::new(Code::CheckpointDamaged, format!("the refs in {} cannot be read", entry.oid.short()));
+                for (oid, name) in of_lines(&text).ok_or_else(damaged)? {
+                    refs.insert(RefName::new(name), Oid::new(oid)?);
+                }
+            }
+        }
+        Ok(refs)
+    }
+
+    /// Writes those of `tips` that are tags that a checkpoint holds, and that are not here any more.
+    ///
+    /// # Errors
+    /// `CHECKPOINT_DAMAGED`, `DISK_FULL`, `GIT_FAILED`.
+    pub fn write_tags_of_checkpoint(&self, capture: &Oid, tips: &[Oid]) -> Result<()> {
+        if tips.iter().all(|tip| self.holds(tip)) {
+            return Ok(());
+        }
+        let Some((_, entries)) = self.record_of(capture)? else { return Ok(()) };
+        let folder = entries.iter().find(|entry| entry.name == REFS);
+        folder.map_or(Ok(()), |folder| self.write_tags_again(&folder.oid, tips))
+    }
+
+    /// The tags that a checkpoint holds by their content, where one of `tips` is not here any more; else nothing.
+    ///
+    /// # Errors
+    /// `CHECKPOINT_DAMAGED`, `GIT_FAILED`.
+    pub fn tags_of_checkpoint(&self, capture: &Oid, tips: &[Oid]) -> Result<BTreeSet<Oid>> {
+        if tips.iter().all(|tip| self.holds(tip)) {
+            return Ok(BTreeSet::new());
+        }
+        let Some((_, entries)) = self.record_of(capture)? else { return Ok(BTreeSet::new()) };
+        let Some(folder) = entries.into_iter().find(|entry| entry.name == REFS) else { return Ok(BTreeSet::new()) };
+        Ok(self.tags_below(&folder.oid)?.into_keys().collect())
+    }
+
+    /// What is wrong with the refs that a checkpoint holds, in words: a ref of which nothing keeps what it names, a tag whose
+    /// content is another.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where an object is missing; `CHECKPOINT_DAMAGED`.
+    pub fn refs_not_kept(&self, capture: &Oid) -> Result<Vec<String>> {
+        let (Some(held), Some((record, entries))) = (self.refs_of_checkpoint(capture)?, self.record_of(capture)?) else {
+            return Ok(Vec::new());
+        };
+        let Some(folder) = entries.into_iter().find(|entry| entry.name == REFS) else { return Ok(Vec::new()) };
+        let mut kept = self.without_buckets(&record.parents)?;
+        kept.append(&mut self.objects_below(&folder.oid)?);
+        let mut wrong = Vec::new();
+        for (oid, content) in self.tags_below(&folder.oid)? {
+            let hash = gix::objs::compute_hash(self.hash().gix(), gix::objs::Kind::Tag, &content).ok();
+            if hash == Some(gix_id(&oid)?) {
+                kept.insert(oid);
+            } else {
+                wrong.push(format!("the content of tag {} is another", oid.short()));
+            }
+        }
+        let not = |oid: &Oid| !kept.contains(oid);
+        let refs = held.refs.iter().filter(|(_, oid)| not(oid));
+        wrong.extend(refs.map(|(name, oid)| format!("{name} at {} is named and not kept", oid.short())));
+        let stash = held.stash.iter().filter(|entry| not(&entry.id));
+        wrong.extend(stash.map(|entry| format!("stash entry {} is named and not kept", entry.id.short())));
+        Ok(wrong)
+    }
+}

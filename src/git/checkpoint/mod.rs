@@ -1,0 +1,16 @@
+//! What a checkpoint is in git: its refs, its tag, its notes, long texts, and the local refs that it holds.
+//!
+//! Captures themselves are in `capture`.
+//!
+//! Begin reading with `refs`.
+
+pub(super) mod held_packed;
+pub(super) mod held_refs;
+pub(super) mod held_refs_back;
+pub mod limits;
+pub(super) mod notes;
+pub(super) mod record;
+pub(super) mod refs;
+pub(super) mod tag;
+pub(super) mod tag_notes;
+pub(super) mod texts;

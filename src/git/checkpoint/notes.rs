@@ -1,0 +1,326 @@
+//! Notes below `refs/notes/axiom`, changed in memory: other people's notes in the same ref stay as they are.
+//!
+//! git spreads notes over folders of two digits each as it sees fit, and reads any mixture; so what is there is kept,
+//! and only a folder that grows too long is split.
+//!
+//! Notes are a copy of what the captures hold. Where a commit or tree of them is missing or damaged, they count as lost and are
+//! begun anew with what can still be read of them, and without a parent: nothing may fail for a copy's sake. The old value stays
+//! in the log of the ref.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+
+use crate::domain::base::names::{Oid, RefName};
+use crate::error::{Code, Error, Result};
+
+use crate::git::objects::database::{NewCommit, TREE, TreeEntry};
+use crate::git::refs::edits::{Expected, RefEdit};
+use crate::git::repo::repository::Repository;
+
+/// The notes.
+pub(in crate::git) const NOTES: &str = "refs/notes/axiom";
+
+/// How many notes lie in one folder before it is split.
+const FOLDER: usize = 256;
+
+/// Changes within one folder: the rest of an object's digits, and its note.
+type Edits<'a> = Vec<(&'a str, Option<&'a Oid>)>;
+
+/// The notes as they are at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Notes {
+    commit: Option<Oid>,
+    tree: Option<Oid>,
+    has_history: bool,
+    /// Whether there is a ref, but no commit that could be read.
+    unreadable: bool,
+}
+
+impl Notes {
+    /// Whether the ref names a commit that is missing or damaged: then no note is left.
+    pub fn are_lost(&self) -> bool {
+        self.unreadable
+    }
+}
+
+/// What one change of the notes came upon.
+struct Editing {
+    /// Whether a tree of the notes is missing or damaged.
+    damaged: Cell<bool>,
+}
+
+impl Repository {
+    /// The notes as they are now: none where the commit that the ref names is missing or damaged.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where the ref cannot be read.
+    pub fn notes(&self) -> Result<Notes> {
+        let Some(commit) = self.read_ref(&RefName::new(NOTES))? else {
+            return Ok(Notes { commit: None, tree: None, has_history: false, unreadable: false });
+        };
+        match self.read_commit(&commit) {
+            Ok(data) => {
+                let (tree, has_history) = (Some(data.tree), !data.parents.is_empty());
+                Ok(Notes { commit: Some(commit), tree, has_history, unreadable: false })
+            }
+            Err(error) if is_damage(&error) => {
+                Ok(Notes { commit: Some(commit), tree: None, has_history: false, unreadable: true })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The note of an object, a blob; `None` too where the tree that would name it is missing or damaged.
+    ///
+    /// # Errors
+    /// Those of starting git.
+    pub fn note_of(&self, notes: &Notes, object: &Oid) -> Result<Option<Oid>> {
+        let (mut tree, mut rest) = (notes.tree.clone(), object.as_str());
+        while let Some(folder) = tree {
+            let entries = match self.read_tree(&folder) {
+                Ok(entries) => entries,
+                Err(error) if is_damage(&error) => break,
+                Err(error) => return Err(error),
+            };
+            if let Some(note) = entries.iter().find(|entry| entry.mode != TREE && entry.name == rest.as_bytes()) {
+                return Ok(Some(note.oid.clone()));
+            }
+            if rest.len() <= 2 {
+                break;
+            }
+            let (first, last) = rest.split_at(2);
+            tree = entries.into_iter().find(|e| e.mode == TREE && e.name == first.as_bytes()).map(|entry| entry.oid);
+            rest = last;
+        }
+        Ok(None)
+    }
+
+    /// All notes by their objects, each tree read once; what is below a missing or damaged tree is left out.
+    ///
+    /// # Errors
+    /// Those of starting git.
+    pub fn all_notes(&self, notes: &Notes) -> Result<BTreeMap<Oid, Oid>> {
+        let mut all = BTreeMap::new();
+        let mut folders: Vec<(String, Oid)> = notes.tree.iter().map(|tree| (String::new(), tree.clone())).collect();
+        while let Some((above, folder)) = folders.pop() {
+            let entries = match self.read_tree(&folder) {
+                Ok(entries) => entries,
+                Err(error) if is_damage(&error) => continue,
+                Err(error) => return Err(error),
+            };
+            for entry in entries {
+                let name = format!("{above}{}", String::from_utf8_lossy(&entry.name));
+                if entry.mode == TREE {
+                    folders.push((name, entry.oid));
+                } else if let Ok(object) = Oid::new(name) {
+                    all.insert(object, entry.oid);
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// The changes of refs that set (or with `None` remove) the notes of objects; none where nothing changes. Notes that are
+    /// damaged are begun anew, with what can still be read of them.
+    ///
+    /// # Errors
+    /// `IDENTITY_MISSING`, `DISK_FULL`; those of starting git.
+    pub fn edit_notes(&self, notes: &Notes, changes: &BTreeMap<Oid, Option<Oid>>) -> Result<Vec<RefEdit>> {
+        let edits: Edits<'_> = changes.iter().map(|(object, note)| (object.as_str(), note.as_ref())).collect();
+        if edits.is_empty() {
+            return Ok(Vec::new());
+        }
+        let editing = Editing { damaged: Cell::new(notes.unreadable) };
+        let tree = match self.edit_folder(&editing, notes.tree.as_ref(), edits)? {
+            Some(tree) => tree,
+            None => self.empty_tree()?,
+        };
+        let is_empty = notes.tree.is_none() && tree == self.empty_tree()?;
+        let begun_anew = editing.damaged.get();
+        if is_empty || (notes.tree.as_ref() == Some(&tree) && !begun_anew) {
+            return Ok(Vec::new());
+        }
+        let mut parents: Vec<Oid> = notes.commit.iter().cloned().collect();
+        if begun_anew {
+            // No ref keeps the old commit: `git gc` fails on whatever is named and not whole.
+            for old in parents.drain(..) {
+                tracing::warn!(%old, "the notes in {NOTES} are damaged, and are begun anew");
+            }
+        }
+        let who = self.signature()?;
+        let message = if begun_anew { "git axiom: notes, begun anew" } else { "git axiom: notes" };
+        let new = self.write_commit(&NewCommit { tree: &tree, parents, who: &who, message })?;
+        let expected = Expected::from_old(notes.commit.clone());
+        Ok(vec![RefEdit { name: RefName::new(NOTES), expected, new: Some(new) }])
+    }
+
+    /// The change of the ref that leaves the notes as they are and cuts off how they came to be; `None` where there is
+    /// no history.
+    ///
+    /// # Errors
+    /// `IDENTITY_MISSING`, `DISK_FULL`.
+    pub fn cut_notes(&self, notes: &Notes) -> Result<Option<RefEdit>> {
+        let (Some(commit), Some(tree), true) = (&notes.commit, &notes.tree, notes.has_history) else { return Ok(None) };
+        let who = self.signature()?;
+        let new = NewCommit { tree, parents: Vec::new(), who: &who, message: "git axiom: notes, compacted" };
+        let new = Some(self.write_commit(&new)?);
+        Ok(Some(RefEdit { name: RefName::new(NOTES), expected: Expected::Value(commit.clone()), new }))
+    }
+
+    /// The folder with the edits made; `None` where nothing is left in it.
+    fn edit_folder(&self, editing: &Editing, tree: Option<&Oid>, edits: Edits<'_>) -> Result<Option<Oid>> {
+        let there = match tree.map(|tree| self.read_tree(tree)).transpose() {
+            Ok(there) => there.unwrap_or_default(),
+            Err(error) if is_damage(&error) => {
+                editing.damaged.set(true);
+                Vec::new()
+            }
+            Err(error) => return Err(error),
+        };
+        let mut entries: BTreeMap<Vec<u8>, TreeEntry> = there.into_iter().map(|entry| (entry.name.clone(), entry)).collect();
+        let mut below: BTreeMap<&str, Edits<'_>> = BTreeMap::new();
+        let length = edits.first().map_or(0, |(rest, _)| rest.len());
+        for (rest, note) in edits {
+            let folder = rest.get(..2).filter(|_| rest.len() > 2);
+            if let Some(folder) = folder
+                && entries.get(folder.as_bytes()).is_some_and(|entry| entry.mode == TREE)
+            {
+                // A note that lies flat beside its folder would be a second one.
+                entries.remove(rest.as_bytes());
+                below.entry(folder).or_default().push((&rest[2..], note));
+                continue;
+            }
+            match note {
+                Some(note) => {
+                    let name = rest.as_bytes().to_vec();
+                    entries.insert(name.clone(), TreeEntry { mode: 0o100_644, oid: note.clone(), name });
+                }
+                None => drop(entries.remove(rest.as_bytes())),
+            }
+        }
+        for (folder, edits) in below {
+            self.edit_below(editing, &mut entries, folder, edits)?;
+        }
+        self.split(editing, &mut entries, length)?;
+        if entries.is_empty() {
+            return Ok(None);
+        }
+        self.write_tree(&entries.into_values().collect::<Vec<_>>()).map(Some)
+    }
+
+    fn edit_below(
+        &self,
+        editing: &Editing,
+        entries: &mut BTreeMap<Vec<u8>, TreeEntry>,
+        folder: &str,
+        edits: Edits<'_>,
+    ) -> Result<()> {
+        let name = folder.as_bytes().to_vec();
+        let old = entries.get(&name).map(|entry| entry.oid.clone());
+        match self.edit_folder(editing, old.as_ref(), edits)? {
+            Some(oid) => drop(entries.insert(name.clone(), TreeEntry { mode: TREE, oid, name })),
+            None => drop(entries.remove(&name)),
+        }
+        Ok(())
+    }
+
+    /// Spreads the notes of a folder that has grown too long.
+    fn split(&self, editing: &Editing, entries: &mut BTreeMap<Vec<u8>, TreeEntry>, length: usize) -> Result<()> {
+        let is_note = |entry: &TreeEntry| {
+            entry.mode == 0o100_644 && entry.name.len() == length && entry.name.iter().all(u8::is_ascii_hexdigit)
+        };
+        if length <= 2 || entries.values().filter(|entry| is_note(entry)).count() <= FOLDER {
+            return Ok(());
+        }
+        let flat: Vec<TreeEntry> = entries.values().filter(|entry| is_note(entry)).cloned().collect();
+        entries.retain(|_, entry| !is_note(entry));
+        let names: Vec<String> = flat.iter().map(|entry| String::from_utf8_lossy(&entry.name).into_owned()).collect();
+        let mut below: BTreeMap<&str, Edits<'_>> = BTreeMap::new();
+        for (name, entry) in names.iter().zip(&flat) {
+            below.entry(&name[..2]).or_default().push((&name[2..], Some(&entry.oid)));
+        }
+        below.into_iter().try_for_each(|(folder, edits)| self.edit_below(editing, entries, folder, edits))
+    }
+}
+
+/// Whether an error says that an object is missing or not what it should be.
+fn is_damage(error: &Error) -> bool {
+    matches!(error.code(), Code::GitFailed | Code::InvalidInput)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::repo::scratch::Scratch;
+
+    #[test]
+    fn git_and_we_read_each_others_notes_few_and_many() {
+        for kind in [&[][..], &["--object-format=sha256"]] {
+            let scratch = Scratch::new(kind);
+            let repo = scratch.repo();
+            scratch.git(&["notes", "--ref=axiom", "add", "-m", "of somebody else", "HEAD"]);
+            let head = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
+            let objects: Vec<Oid> = (0..700).map(|n| repo.write_blob(format!("object {n}").as_bytes()).unwrap()).collect();
+            let note = repo.write_blob(b"ours\n").unwrap();
+            let set = |changes: &[Oid], note: Option<&Oid>| {
+                let changes = changes.iter().map(|object| (object.clone(), note.cloned())).collect();
+                let edit = repo.edit_notes(&repo.notes().unwrap(), &changes).unwrap();
+                repo.update_refs(&edit, "test").unwrap();
+            };
+            let count = || scratch.git(&["notes", "--ref=axiom", "list"]).lines().count();
+            set(&objects[..3], Some(&note));
+            assert_eq!(count(), 4);
+            set(&objects, Some(&note));
+            assert_eq!(count(), 701);
+            // git changes them too, and spreads them its way.
+            scratch.git(&["notes", "--ref=axiom", "add", "-f", "-m", "of git", objects[5].as_str()]);
+            set(&objects[600..], None);
+            let notes = repo.notes().unwrap();
+            assert_eq!(repo.note_of(&notes, &objects[0]).unwrap(), Some(note.clone()));
+            assert_ne!(repo.note_of(&notes, &objects[5]).unwrap(), Some(note.clone()));
+            assert_eq!(repo.note_of(&notes, &objects[600]).unwrap(), None);
+            let all = repo.all_notes(&notes).unwrap();
+            assert!(objects.iter().all(|object| all.get(object).cloned() == repo.note_of(&notes, object).unwrap()));
+            assert_eq!(scratch.git(&["notes", "--ref=axiom", "show", objects[1].as_str()]), "ours");
+            let cut = repo.cut_notes(&notes).unwrap().unwrap();
+            repo.update_refs(&[cut], "test").unwrap();
+            assert_eq!(scratch.git(&["rev-list", "--count", "refs/notes/axiom"]), "1");
+            set(&objects, None);
+            assert_eq!(count(), 1);
+            assert_eq!(scratch.git(&["notes", "--ref=axiom", "show", head.as_str()]), "of somebody else");
+            set(std::slice::from_ref(&head), None);
+            assert_eq!(count(), 0);
+            scratch.git(&["fsck", "--strict"]);
+        }
+    }
+
+    #[test]
+    fn lost_objects_of_the_notes_are_lost_notes_and_no_error() {
+        for kind in [&[][..], &["--ref-format=reftable"]] {
+            for (what, has_commit) in [("refs/notes/axiom", false), ("refs/notes/axiom^{tree}", true)] {
+                let scratch = Scratch::new(kind);
+                let set = |object: &Oid, note: &str| {
+                    let repo = scratch.repo();
+                    let note = repo.write_blob(note.as_bytes()).unwrap();
+                    repo.set_notes(&BTreeMap::from([(object.clone(), Some(note))])).unwrap();
+                };
+                let object = |spec: &str| Oid::new(scratch.git(&["rev-parse", spec])).unwrap();
+                let (commit, tree) = (object("HEAD"), object("HEAD^{tree}"));
+                set(&commit, "first");
+                let gone = object(what);
+                let (folder, rest) = gone.as_str().split_at(2);
+                crate::files::remove_file(&scratch.path().join(".git/objects").join(folder).join(rest)).unwrap();
+                let repo = scratch.repo();
+                let notes = repo.notes().unwrap();
+                assert_eq!(notes.are_lost(), !has_commit);
+                assert_eq!(repo.note_of(&notes, &commit).unwrap(), None);
+                set(&tree, "second");
+                assert_eq!(scratch.git(&["notes", "--ref=axiom", "show", tree.as_str()]), "second");
+                assert_eq!(scratch.git(&["rev-list", "--count", "refs/notes/axiom"]), "1");
+                let log = scratch.git(&["reflog", "show", "--format=%H", "refs/notes/axiom"]);
+                assert!(has_commit || kind.len() == 1 || !log.is_empty(), "{log}");
+                assert!(!repo.notes().unwrap().are_lost());
+            }
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! A checkpoint's document, and what is kept with it, found from its capture: no tag or note is needed.
+
+use std::collections::BTreeSet;
+
+use crate::domain::base::names::Oid;
+use crate::error::{Code, Error, Result};
+
+use super::limits;
+use crate::git::objects::database::{CommitData, TreeEntry};
+use crate::git::repo::repository::Repository;
+
+/// The name of the JSON in the tree of the commit that holds it.
+pub(in crate::git) const JSON: &[u8] = b"checkpoint.json";
+
+impl Repository {
+    /// The commits that a checkpoint keeps alive beside its own: captures of other worktrees, and refs.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where a commit is missing.
+    pub fn kept_by_checkpoint(&self, capture: &Oid) -> Result<BTreeSet<Oid>> {
+        let Some(index) = self.read_commit(capture)?.parents.into_iter().nth(1) else { return Ok(BTreeSet::new()) };
+        let mut kept = BTreeSet::new();
+        for further in self.read_commit(&index)?.parents.iter().skip(1).take(2) {
+            kept.extend(self.read_commit(further)?.parents);
+        }
+        Ok(kept)
+    }
+
+    /// The id and content of a checkpoint's document, from its capture: no tag or note is needed.
+    ///
+    /// # Errors
+    /// `CHECKPOINT_DAMAGED`.
+    pub fn checkpoint_json(&self, capture: &Oid) -> Result<(Oid, Vec<u8>)> {
+        let id = self.checkpoint_json_id(capture)?;
+        match self.read_blob(&id, limits::DOCUMENT) {
+            Ok(bytes) => Ok((id, bytes)),
+            Err(e) => Err(no_json(capture).because(e)),
+        }
+    }
+
+    /// The id of a checkpoint's document alone.
+    ///
+    /// # Errors
+    /// `CHECKPOINT_DAMAGED`.
+    pub fn checkpoint_json_id(&self, capture: &Oid) -> Result<Oid> {
+        match self.record_of(capture) {
+            Ok(found) => {
+                let json = found.and_then(|(_, entries)| entries.into_iter().find(|entry| entry.name == JSON));
+                json.map(|entry| entry.oid).ok_or_else(|| no_json(capture))
+            }
+            Err(e) => Err(no_json(capture).because(e)),
+        }
+    }
+
+    /// The commit with a checkpoint's document, and what is in its tree.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where a commit or tree is missing.
+    pub(in crate::git) fn record_of(&self, capture: &Oid) -> Result<Option<(CommitData, Vec<TreeEntry>)>> {
+        let Some(index) = self.read_commit(capture)?.parents.into_iter().nth(1) else { return Ok(None) };
+        // It is among the first further parents: after the commit, and the extras where there are any.
+        for parent in self.read_commit(&index)?.parents.iter().skip(1).take(2) {
+            let record = self.read_commit(parent)?;
+            let entries = self.read_tree(&record.tree)?;
+            if entries.iter().any(|entry| entry.name == JSON) {
+                return Ok(Some((record, entries)));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn no_json(capture: &Oid) -> Error {
+    Error::new(Code::CheckpointDamaged, format!("capture {} has no checkpoint.json", capture.short()))
+}

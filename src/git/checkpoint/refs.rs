@@ -1,0 +1,265 @@
+//! The three refs of a checkpoint: its captures (the commit point), its tag, its note.
+//!
+//! From the capture ref on the checkpoint exists; a tag or note that is missing is made again from what hangs on it.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::domain::base::ids::CheckpointName;
+use crate::domain::base::names::{Oid, RefName};
+use crate::domain::checkpoint::document::CAPTURE_REFS as CAPTURES;
+use crate::env;
+use crate::error::{Code, Error, Result};
+
+use super::held_refs::{HeldRefs, REFS};
+use super::limits;
+use super::notes::NOTES;
+use super::record::JSON;
+use super::tag::foreign_tag;
+use super::texts::{TRIES, wait_a_little};
+use crate::git::capture::worktree::{CaptureCommit, WorktreeCapture};
+use crate::git::objects::database::{NewCommit, Signature, TREE, TreeEntry, gix_id};
+use crate::git::refs::edits::{Expected, RefEdit};
+use crate::git::repo::repository::Repository;
+
+/// A checkpoint's objects, made but not yet referenced.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckpointObjects {
+    /// The main worktree's capture: what `refs/axiom/captures/<name>` will name.
+    pub capture: Oid,
+    /// The blob of the JSON.
+    pub json: Oid,
+}
+
+/// What the tag of a checkpoint is made from; the same values give the same tag.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TagData {
+    /// The commit that was checked out; `None` on an unborn branch.
+    pub commit: Option<Oid>,
+    /// Who tagged, and when.
+    pub tagger: Signature,
+}
+
+/// A checkpoint as its refs have it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CheckpointRef {
+    /// Its name.
+    pub name: CheckpointName,
+    /// What its capture ref names.
+    pub capture: Oid,
+}
+
+impl Repository {
+    /// The ref that holds a checkpoint.
+    pub fn capture_ref(name: &CheckpointName) -> RefName {
+        RefName::new(format!("{CAPTURES}{name}"))
+    }
+
+    /// The tag of a checkpoint.
+    pub fn checkpoint_tag(name: &CheckpointName) -> RefName {
+        RefName::new(format!("refs/tags/axiom/{name}"))
+    }
+
+    /// Makes the objects of a checkpoint: `main` is the main worktree's capture, `json` the document, `kept` every commit
+    /// that must stay alive (the captures of other worktrees, refs that the document names), `refs` the local refs. Nothing
+    /// refers to them yet.
+    ///
+    /// # Errors
+    /// `TOO_LARGE`, `IDENTITY_MISSING`, `DISK_FULL`, `GIT_FAILED`.
+    pub fn checkpoint_objects(
+        &self,
+        name: &CheckpointName,
+        main: &WorktreeCapture,
+        json: &[u8],
+        kept: &[Oid],
+        refs: &HeldRefs,
+    ) -> Result<CheckpointObjects> {
+        limits::fits("the document of the checkpoint", json, limits::DOCUMENT)
+            .map_err(|error| error.hint("long bodies of tasks make it large; those over 1 KiB are kept beside it"))?;
+        let who = self.signature()?;
+        let blob = self.write_blob(json)?;
+        let document = TreeEntry { mode: 0o100_644, oid: blob.clone(), name: JSON.to_vec() };
+        let tree = self.write_tree(&[document, TreeEntry { mode: TREE, oid: refs.tree.clone(), name: REFS.to_vec() }])?;
+        for oid in kept {
+            self.note_written(gix_id(oid)?);
+        }
+        let mut seen = BTreeSet::new();
+        let parents = kept.iter().chain(&refs.commits).filter(|oid| seen.insert(*oid)).cloned().collect();
+        let message = format!("checkpoint {name}: its document, and what it keeps");
+        let record = self.write_commit(&NewCommit { tree: &tree, parents, who: &who, message: &message })?;
+        let CaptureCommit { commit, .. } = self.commit_capture(main, &format!("checkpoint {name}"), &[record])?;
+        env::fault_point("git.checkpoint-objects");
+        Ok(CheckpointObjects { capture: commit, json: blob })
+    }
+
+    /// References a checkpoint: capture ref (from here on it exists), note and tag, together and durably. After a crash
+    /// [`Repository::complete_checkpoint`] makes what is missing.
+    ///
+    /// # Errors
+    /// `DUPLICATE_ID` where the name is taken, `IN_THE_WAY` where a tag has it; as [`Repository::update_refs`]. Then
+    /// there is no checkpoint.
+    pub fn publish_checkpoint(&self, name: &CheckpointName, objects: &CheckpointObjects, tag: &TagData) -> Result<()> {
+        let object = self.write_tag(name, &objects.capture, tag)?;
+        let capture_name = Self::capture_ref(name);
+        let capture = RefEdit { name: capture_name.clone(), expected: Expected::Absent, new: Some(objects.capture.clone()) };
+        let tag_name = Self::checkpoint_tag(name);
+        let tag = RefEdit { name: tag_name.clone(), expected: Expected::Absent, new: Some(object.clone()) };
+        let note = BTreeMap::from([(object, Some(objects.json.clone()))]);
+        let mut last = None;
+        for _ in 0..TRIES {
+            let mut edits = vec![capture.clone()];
+            edits.extend(self.edit_notes(&self.notes()?, &note)?);
+            edits.push(tag.clone());
+            match self.update_refs(&edits, &format!("git axiom: checkpoint {name}")) {
+                Ok(()) => return Ok(()),
+                Err(e) if matches!(e.code(), Code::ChangedMeanwhile | Code::GitLocked) => {
+                    let now = self.read_refs(&[capture_name.clone(), tag_name.clone()])?;
+                    if now.contains_key(&capture_name) {
+                        let taken = format!("there is a checkpoint '{name}' already");
+                        return Err(Error::new(Code::DuplicateId, taken).hint("choose another name"));
+                    }
+                    if now.contains_key(&tag_name) {
+                        return Err(foreign_tag(&tag_name));
+                    }
+                    if e.code() == Code::GitLocked && !self.is_locked_by_others(&edits) {
+                        return Err(e);
+                    }
+                    last = Some(e);
+                    wait_a_little();
+                }
+                Err(e) => return Err(e),
+            }
+        }
+        Err(self.others_were_first(&RefName::new(NOTES), last))
+    }
+
+    /// Whether the lock in the way is the one of the notes, which others take for a moment.
+    fn is_locked_by_others(&self, edits: &[RefEdit]) -> bool {
+        let lock = |name: &RefName| self.lock_of_ref(name).exists();
+        !edits.iter().any(|edit| edit.name.as_str() != NOTES && lock(&edit.name))
+    }
+
+    /// Makes note and tag of a checkpoint where they are missing; a tag comes out byte for byte as it was, and what others
+    /// wrote into the note stays, below our document.
+    ///
+    /// # Errors
+    /// `IN_THE_WAY` where another object has the tag's name; as [`Repository::update_refs`].
+    pub fn complete_checkpoint(&self, name: &CheckpointName, capture: &Oid, json: &Oid, tag: &TagData) -> Result<()> {
+        let object = self.write_tag(name, capture, tag)?;
+        let tag_name = Self::checkpoint_tag(name);
+        match self.read_ref(&tag_name)? {
+            Some(present) if present == object => {}
+            Some(_) => return Err(foreign_tag(&tag_name)),
+            None => {
+                let edit = RefEdit { name: tag_name, expected: Expected::Absent, new: Some(object.clone()) };
+                self.update_refs(&[edit], &format!("git axiom: checkpoint {name}"))?;
+                env::fault_point("git.checkpoint-tagged");
+            }
+        }
+        let note = match self.note_of(&self.notes()?, &object)? {
+            Some(there) => self.note_with_ours(&there, json)?,
+            None => json.clone(),
+        };
+        self.set_notes(&BTreeMap::from([(object, Some(note))]))?;
+        // The tag's object may be all that was missing, or damaged.
+        self.land()
+    }
+
+    /// All checkpoints that have a capture ref, ordered by name. A ref whose name is none of a checkpoint is left out.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn checkpoints(&self) -> Result<Vec<CheckpointRef>> {
+        let refs = self.refs_below(CAPTURES)?;
+        let named = refs.into_iter().filter_map(|found| {
+            let name = CheckpointName::new(found.name.as_str().strip_prefix(CAPTURES)?).ok()?;
+            Some(CheckpointRef { name, capture: found.oid })
+        });
+        Ok(named.collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::repo::scratch::Scratch;
+    use crate::git::{CaptureOptions, Repository};
+
+    fn publish(scratch: &Scratch, repo: &Repository, name: &str, kept: &[Oid]) -> (CheckpointName, CheckpointObjects, TagData) {
+        let options = CaptureOptions { max_file_size: 1000, excluded: Vec::new(), ..Default::default() };
+        let taken = repo.capture_worktree(&scratch.main(), &options).unwrap();
+        let name = CheckpointName::new(name).unwrap();
+        let json = format!("{{\"name\":\"{name}\"}}\n");
+        let objects = repo.checkpoint_objects(&name, &taken, json.as_bytes(), kept, &repo.hold_local_refs().unwrap()).unwrap();
+        let tag = TagData { commit: taken.head.commit().cloned(), tagger: repo.signature().unwrap() };
+        repo.publish_checkpoint(&name, &objects, &tag).unwrap();
+        (name, objects, tag)
+    }
+
+    #[test]
+    fn a_checkpoint_is_made_lost_and_completed() {
+        for kind in [&[][..], &["--ref-format=reftable"], &["--object-format=sha256"]] {
+            let scratch = Scratch::new(kind);
+            let repo = scratch.repo();
+            scratch.git(&["notes", "--ref=axiom", "add", "-m", "of somebody else", "HEAD"]);
+            let describe = scratch.git(&["describe", "--always"]);
+            scratch.write("untracked", b"u");
+            let kept = repo.write_commit(&NewCommit {
+                tree: &repo.empty_tree().unwrap(),
+                parents: Vec::new(),
+                who: &repo.signature().unwrap(),
+                message: "kept",
+            });
+            let kept = kept.unwrap();
+            let (name, objects, tag) = publish(&scratch, &repo, "x", std::slice::from_ref(&kept));
+            scratch.git(&["gc", "-q", "--prune=now"]);
+            assert!(repo.has_object(&kept));
+            assert_eq!(scratch.git(&["rev-parse", "axiom/x^{commit}^"]), scratch.git(&["rev-parse", "HEAD"]));
+            assert_eq!(scratch.git(&["diff", "axiom/x^{commit}", "HEAD"]), "");
+            assert_eq!(scratch.git(&["notes", "--ref=axiom", "show", "axiom/x"]), "{\"name\":\"x\"}");
+            assert_eq!(scratch.git(&["describe", "--always"]), describe);
+            let (id, json) = repo.checkpoint_json(&objects.capture).unwrap();
+            assert_eq!((id, json.as_slice()), (objects.json.clone(), &b"{\"name\":\"x\"}\n"[..]));
+            assert_eq!(repo.checkpoints().unwrap(), [CheckpointRef { name: name.clone(), capture: objects.capture.clone() }]);
+            let taken = repo.publish_checkpoint(&name, &objects, &tag).unwrap_err();
+            assert_eq!(taken.code(), Code::DuplicateId);
+            // Lost by `git fetch --prune --prune-tags`: comes back the same.
+            let before = scratch.git(&["rev-parse", "axiom/x"]);
+            scratch.git(&["tag", "-d", "axiom/x"]);
+            repo.complete_checkpoint(&name, &objects.capture, &objects.json, &tag).unwrap();
+            assert_eq!(scratch.git(&["rev-parse", "axiom/x"]), before);
+            let object = Oid::new(before).unwrap();
+            assert!(repo.is_tag_of_ours(&name, &object).unwrap());
+            repo.set_notes(&BTreeMap::from([(object, None)])).unwrap();
+            assert_eq!(scratch.git(&["notes", "--ref=axiom", "show", "HEAD"]), "of somebody else");
+            scratch.git(&["fsck", "--strict"]);
+        }
+    }
+
+    #[test]
+    fn checkpoints_made_at_once_lose_no_note() {
+        let scratch = Scratch::new(&[]);
+        std::thread::scope(|scope| {
+            for writer in 0..3 {
+                let scratch = &scratch;
+                scope.spawn(move || {
+                    let repo = scratch.repo();
+                    for n in 0..3 {
+                        publish(scratch, &repo, &format!("c{writer}-{n}"), &[]);
+                    }
+                });
+            }
+        });
+        assert_eq!(scratch.repo().checkpoints().unwrap().len(), 9);
+        assert_eq!(scratch.git(&["notes", "--ref=axiom", "list"]).lines().count(), 9);
+    }
+
+    #[test]
+    fn an_unborn_branch_has_checkpoints_too() {
+        let scratch = Scratch::empty(&[]);
+        let repo = scratch.repo();
+        scratch.write("new", b"1");
+        let (_, objects, _) = publish(&scratch, &repo, "first", &[]);
+        assert_eq!(scratch.git(&["show", &format!("{}:new", objects.capture)]), "1");
+    }
+}

@@ -1,0 +1,59 @@
+//! The annotated tag of a checkpoint: on an empty commit on top of the one that was checked out, the same for the same values.
+
+use crate::domain::base::ids::CheckpointName;
+use crate::domain::base::names::{Oid, RefName};
+use crate::domain::checkpoint::document::CAPTURE_REFS as CAPTURES;
+use crate::error::{Code, Error, Result};
+
+use super::limits;
+use super::refs::TagData;
+use crate::git::objects::database::{NewCommit, ObjectKind};
+use crate::git::repo::repository::Repository;
+
+impl Repository {
+    /// Writes the annotated tag on an empty commit on top of the one that was checked out.
+    pub(in crate::git) fn write_tag(&self, name: &CheckpointName, capture: &Oid, tag: &TagData) -> Result<Oid> {
+        let base = match &tag.commit {
+            Some(commit) => commit.clone(),
+            None => self.root_commit()?,
+        };
+        let tree = self.read_commit(&base)?.tree;
+        let message = tag_message(name, capture);
+        let commit = NewCommit { tree: &tree, parents: vec![base], who: &tag.tagger, message: &message };
+        let commit = self.write_commit(&commit)?;
+        let tagger = &tag.tagger;
+        let content = format!("object {commit}\ntype commit\ntag axiom/{name}\ntagger {tagger}\n\n{message}");
+        self.write_object(ObjectKind::Tag, content)
+    }
+
+    /// The tag that belongs to a checkpoint, whether it is there or not.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where the commit that was checked out is missing; as [`Repository::write_object`].
+    pub fn tag_of_checkpoint(&self, name: &CheckpointName, capture: &Oid, tag: &TagData) -> Result<Oid> {
+        self.write_tag(name, capture, tag)
+    }
+
+    /// Whether a tag was made for a checkpoint of this name, by its message.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where it cannot be read.
+    pub fn is_tag_of_ours(&self, name: &CheckpointName, tag: &Oid) -> Result<bool> {
+        let begins = format!("checkpoint {name}\n\nThe files are in {CAPTURES}{name} (");
+        match self.read_object("tag", tag, limits::TAG) {
+            Ok(raw) => Ok(String::from_utf8_lossy(&raw).split_once("\n\n").is_some_and(|(_, text)| text.starts_with(&begins))),
+            // A lightweight tag is not ours.
+            Err(e) if e.code() == Code::GitFailed && self.has_object(tag) => Ok(false),
+            Err(e) => Err(e),
+        }
+    }
+}
+
+fn tag_message(name: &CheckpointName, capture: &Oid) -> String {
+    format!("checkpoint {name}\n\nThe files are in {CAPTURES}{name} ({capture}).\n")
+}
+
+pub(in crate::git) fn foreign_tag(tag: &RefName) -> Error {
+    Error::new(Code::InTheWay, format!("another tag has the name {}", tag.short()))
+        .hint(format!("rename it: git tag new-name {0} && git tag -d {0}", tag.short()))
+}

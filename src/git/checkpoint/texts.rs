@@ -1,0 +1,141 @@
+//! Long texts of cases and audit: blobs that one ref keeps alive.
+
+use std::collections::BTreeMap;
+
+use crate::domain::base::names::{Oid, RefName};
+use crate::error::{Code, Error, Result};
+
+use crate::git::objects::database::{NewCommit, TREE, TreeEntry};
+use crate::git::refs::edits::{Expected, RefEdit};
+use crate::git::repo::repository::Repository;
+
+/// The ref that keeps the texts.
+const TEXTS: &str = "refs/axiom/texts";
+
+/// How often a compare-and-swap is tried again when somebody else was first.
+pub(in crate::git) const TRIES: u32 = 50;
+
+/// The largest text.
+pub const TEXT_LIMIT: u64 = 64 * 1024 * 1024;
+
+impl Repository {
+    /// Stores texts and returns their ids, in order; once this returns they survive a power loss. Others' texts are kept,
+    /// however many store at once. A crash leaves the old or the new set.
+    ///
+    /// # Errors
+    /// `BUSY` where others are always first; `DISK_FULL`, `GIT_FAILED`.
+    pub fn store_texts(&self, texts: &[&[u8]]) -> Result<Vec<Oid>> {
+        let blobs = texts.iter().map(|text| self.write_blob(text)).collect::<Result<Vec<_>>>()?;
+        let name = RefName::new(TEXTS);
+        let mut last = None;
+        for _ in 0..TRIES {
+            let old = self.read_ref(&name)?;
+            let old_tree = old.as_ref().map(|commit| self.read_commit(commit)).transpose()?.map(|commit| commit.tree);
+            let tree = self.with_texts(old_tree.as_ref(), &blobs)?;
+            if old_tree.as_ref() == Some(&tree) {
+                return Ok(blobs);
+            }
+            // A root commit: the history of a set that only grows would keep nothing more.
+            let who = crate::git::objects::database::Signature {
+                name: "git axiom".into(),
+                email: "git-axiom@localhost".into(),
+                seconds: 0,
+            };
+            let commit = NewCommit { tree: &tree, parents: Vec::new(), who: &who, message: "long texts" };
+            let new = Some(self.write_commit(&commit)?);
+            let edit = RefEdit { name: name.clone(), expected: Expected::from_old(old), new };
+            match self.update_refs(&[edit], "git axiom: texts") {
+                Ok(()) => return Ok(blobs),
+                Err(e) if matches!(e.code(), Code::ChangedMeanwhile | Code::GitLocked) => {
+                    last = Some(e);
+                    wait_a_little();
+                }
+                Err(e) => return Err(e),
+            }
+        }
+        Err(self.others_were_first(&name, last))
+    }
+
+    /// A text.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where it is missing; `TOO_LARGE`.
+    pub fn load_text(&self, id: &Oid) -> Result<Vec<u8>> {
+        self.read_blob(id, TEXT_LIMIT)
+    }
+
+    /// Why one of our refs could not be changed at every try: somebody holds its lock, or a killed git left it; or others
+    /// really were first each time.
+    pub(in crate::git) fn others_were_first(&self, name: &RefName, last: Option<Error>) -> Error {
+        let lock = self.lock_of_ref(name);
+        match last {
+            Some(error) if error.code() == Code::GitLocked || lock.exists() => {
+                let what = format!("'{}' is there, and was not given up while we waited", lock.display());
+                Error::new(Code::GitLocked, what)
+                    .why("another git command holds it, or was killed and left it")
+                    .hint("git axiom recover --yes    removes it if nobody owns it; then run the command again")
+            }
+            Some(_) | None => Error::new(Code::Busy, format!("{name} is changed by others all the time")).hint("try again"),
+        }
+    }
+
+    fn with_texts(&self, old: Option<&Oid>, blobs: &[Oid]) -> Result<Oid> {
+        let mut top = self.entries(old)?;
+        let mut by_folder: BTreeMap<Vec<u8>, Vec<&Oid>> = BTreeMap::new();
+        for blob in blobs {
+            by_folder.entry(blob.as_str().as_bytes()[..2].to_vec()).or_default().push(blob);
+        }
+        for (folder, blobs) in by_folder {
+            let mut inner = self.entries(top.get(&folder).map(|entry| &entry.oid))?;
+            for blob in blobs {
+                let name = blob.as_str().as_bytes()[2..].to_vec();
+                inner.insert(name.clone(), TreeEntry { mode: 0o100_644, oid: blob.clone(), name });
+            }
+            let oid = self.write_tree(&inner.into_values().collect::<Vec<_>>())?;
+            top.insert(folder.clone(), TreeEntry { mode: TREE, oid, name: folder });
+        }
+        self.write_tree(&top.into_values().collect::<Vec<_>>())
+    }
+
+    fn entries(&self, tree: Option<&Oid>) -> Result<BTreeMap<Vec<u8>, TreeEntry>> {
+        let Some(tree) = tree else { return Ok(BTreeMap::new()) };
+        Ok(self.read_tree(tree)?.into_iter().map(|entry| (entry.name.clone(), entry)).collect())
+    }
+}
+
+/// Lets the one who was first finish.
+pub(in crate::git) fn wait_a_little() {
+    std::thread::sleep(std::time::Duration::from_millis(5 + u64::from(std::process::id() % 7)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::repo::scratch::Scratch;
+
+    #[test]
+    fn texts_of_several_writers_at_once_are_all_kept_through_a_gc() {
+        for kind in [&[][..], &["--ref-format=reftable"], &["--object-format=sha256"]] {
+            let scratch = Scratch::new(kind);
+            let texts: Vec<String> = (0..12).map(|n| format!("text {n}")).collect();
+            let ids: Vec<Oid> = std::thread::scope(|scope| {
+                let writers: Vec<_> = texts
+                    .chunks(3)
+                    .map(|part| {
+                        let repo = scratch.repo();
+                        scope.spawn(move || {
+                            part.iter().flat_map(|text| repo.store_texts(&[text.as_bytes()]).unwrap()).collect::<Vec<_>>()
+                        })
+                    })
+                    .collect();
+                writers.into_iter().flat_map(|writer| writer.join().unwrap()).collect()
+            });
+            scratch.git(&["gc", "-q", "--prune=now"]);
+            let repo = scratch.repo();
+            for (id, text) in ids.iter().zip(&texts) {
+                assert_eq!(repo.load_text(id).unwrap(), text.as_bytes());
+            }
+            assert_eq!(repo.store_texts(&[b"text 0"]).unwrap(), ids[..1]);
+        }
+    }
+}

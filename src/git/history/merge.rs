@@ -1,0 +1,107 @@
+//! Merges, computed in memory by git itself.
+
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::error::{Code, Error, Result};
+
+use crate::git::objects::database::NewCommit;
+use crate::git::repo::repository::Repository;
+
+/// What a merge comes to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MergeResult {
+    /// It works out, with this tree.
+    Clean(Oid),
+    /// These files are in conflict.
+    Conflict(Vec<RepoPath>),
+}
+
+impl Repository {
+    /// Merges two commits in memory: no worktree, index or ref is touched.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` (unrelated histories, a missing commit).
+    pub fn merge_in_memory(&self, ours: &Oid, theirs: &Oid) -> Result<MergeResult> {
+        self.merge_tree(&[ours.as_str(), theirs.as_str()])
+    }
+
+    /// Applies the difference between `base` and `theirs` to `ours`, all commits. With the commit to be reverted as `base`
+    /// and its parent as `theirs` this is a revert.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn merge_with_base(&self, base: &Oid, ours: &Oid, theirs: &Oid) -> Result<MergeResult> {
+        self.merge_tree(&[&format!("--merge-base={base}"), ours.as_str(), theirs.as_str()])
+    }
+
+    fn merge_tree(&self, arguments: &[&str]) -> Result<MergeResult> {
+        let git = self.git().making_objects().args(["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages"]);
+        let output = git.args(arguments).run()?;
+        let mut fields = output.stdout.split(|b| *b == 0).filter(|field| !field.is_empty());
+        let tree = fields.next().and_then(|tree| std::str::from_utf8(tree).ok()).map(Oid::new);
+        match (output.code, tree) {
+            (Some(0), Some(tree)) => Ok(MergeResult::Clean(tree?)),
+            (Some(1), Some(_)) => Ok(MergeResult::Conflict(fields.map(RepoPath::new).collect())),
+            (_, _) => Err(output.error()),
+        }
+    }
+
+    /// A commit by the user, now; no hook runs. Nothing refers to it yet.
+    ///
+    /// # Errors
+    /// `IDENTITY_MISSING`, `DISK_FULL`, `GIT_FAILED`.
+    pub fn commit_tree(&self, tree: &Oid, parents: &[Oid], message: &str) -> Result<Oid> {
+        let who = self.signature()?;
+        let author = self.author(&who)?;
+        self.write_commit_of(&NewCommit { tree, parents: parents.to_vec(), who: &who, message }, &author)
+    }
+
+    /// The commit that merges `theirs` into `ours`, as `--no-ff` makes it. Nothing refers to it yet.
+    ///
+    /// # Errors
+    /// `MERGE_CONFLICT` with the files; as [`Repository::commit_tree`].
+    pub fn merge_commit(&self, ours: &Oid, theirs: &Oid, message: &str) -> Result<Oid> {
+        match self.merge_in_memory(ours, theirs)? {
+            MergeResult::Clean(tree) => self.commit_tree(&tree, &[ours.clone(), theirs.clone()], message),
+            MergeResult::Conflict(files) => {
+                let shown: Vec<String> = files.iter().take(20).map(ToString::to_string).collect();
+                Err(Error::new(Code::MergeConflict, "the merge has conflicts").why(shown.join(", ")))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::repo::scratch::Scratch;
+
+    #[test]
+    fn merges_and_reverts_come_out_clean_or_name_the_files() {
+        let scratch = Scratch::new(&[]);
+        let repo = scratch.repo();
+        let head = || Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
+        let base = head();
+        scratch.git(&["switch", "-q", "-c", "side"]);
+        scratch.write("side.txt", b"side\n");
+        scratch.git(&["add", "-A"]);
+        scratch.git(&["commit", "-qm", "side"]);
+        let side = head();
+        scratch.write("a.txt", b"side\n");
+        scratch.git(&["commit", "-qam", "conflicting"]);
+        let conflicting = head();
+        scratch.git(&["switch", "-q", "main"]);
+        scratch.write("a.txt", b"main\n");
+        scratch.git(&["commit", "-qam", "main"]);
+        let main = head();
+        let merged = repo.merge_commit(&main, &side, "merge side").unwrap();
+        assert_eq!(repo.read_commit(&merged).unwrap().parents, [main.clone(), side]);
+        assert_eq!(repo.diff_trees(&main, &merged).unwrap().len(), 1);
+        let conflict = repo.merge_in_memory(&main, &conflicting).unwrap();
+        assert_eq!(conflict, MergeResult::Conflict(vec![RepoPath::new(&b"a.txt"[..])]));
+        let error = repo.merge_commit(&main, &conflicting, "m").unwrap_err();
+        assert_eq!(error.code(), Code::MergeConflict);
+        let MergeResult::Clean(tree) = repo.merge_with_base(&main, &merged, &base).unwrap() else { panic!() };
+        let changes = repo.diff_trees(&merged, &repo.commit_tree(&tree, &[], "revert").unwrap()).unwrap();
+        assert_eq!(changes.len(), 1);
+    }
+}

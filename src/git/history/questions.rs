@@ -1,0 +1,322 @@
+//! Questions about history and differences between trees.
+
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
+use crate::domain::base::listed::FileChange;
+use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::error::{Code, Error, Result};
+
+use crate::git::objects::database::{GITLINK, gix_id};
+use crate::git::objects::tree_diff;
+use crate::git::repo::repository::Repository;
+
+/// A file as a tree names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileId {
+    /// The mode, such as `0o100755`.
+    pub mode: u32,
+    /// The blob, or the commit of a submodule.
+    pub oid: Oid,
+}
+
+/// How many differences between trees are remembered, and of at most how many paths: what is planned, carried out and put
+/// into the index is one difference, and trees never change.
+const DIFFS: usize = 4;
+const DIFF: usize = 20_000;
+
+/// Differences between trees that were asked for last.
+pub(in crate::git) type Diffs = Mutex<Vec<((Oid, Oid), Vec<TreeChange>)>>;
+
+/// A path in which two trees differ.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TreeChange {
+    /// Where.
+    pub path: RepoPath,
+    /// In the first tree.
+    pub old: Option<FileId>,
+    /// In the second tree.
+    pub new: Option<FileId>,
+}
+
+impl TreeChange {
+    /// The same change backwards.
+    #[must_use]
+    pub fn reversed(self) -> Self {
+        Self { path: self.path, old: self.new, new: self.old }
+    }
+
+    /// What becomes of the file.
+    pub fn what(&self) -> FileChange {
+        fn side(file: &Option<FileId>) -> Option<(u32, &Oid)> {
+            file.as_ref().map(|file| (file.mode, &file.oid))
+        }
+        FileChange::between(side(&self.old), side(&self.new))
+    }
+
+    /// Whether a file of a worktree comes, goes or changes: the files of a submodule or of a repository within never do, whatever
+    /// is said of its commit.
+    pub fn changes_a_file(&self) -> bool {
+        let is_file = |side: &Option<FileId>| side.as_ref().is_some_and(|file| file.mode != GITLINK);
+        is_file(&self.old) || is_file(&self.new)
+    }
+}
+
+/// A commit of a walk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LoggedCommit {
+    /// The commit.
+    pub oid: Oid,
+    /// Its parents.
+    pub parents: Vec<Oid>,
+    /// When it was committed, seconds since 1970.
+    pub seconds: i64,
+    /// The first line of its message.
+    pub subject: String,
+    /// The values of its `Axiom-Task` trailers.
+    pub tasks: Vec<String>,
+}
+
+/// The changes that `--raw -z` prints.
+///
+/// # Errors
+/// `GIT_FAILED`.
+pub(in crate::git) fn parse_raw(bytes: &[u8]) -> Result<Vec<TreeChange>> {
+    let unclear = || Error::new(Code::GitFailed, "cannot make sense of a list of changes that git printed");
+    let mut changes = Vec::new();
+    let mut fields = bytes.split(|b| *b == 0);
+    while let Some(meta) = fields.next().filter(|field| !field.is_empty()) {
+        let path = RepoPath::new(fields.next().ok_or_else(unclear)?);
+        let meta = std::str::from_utf8(meta).ok().and_then(|m| m.strip_prefix(':')).ok_or_else(unclear)?;
+        let parts: Vec<&str> = meta.split(' ').collect();
+        let [old_mode, new_mode, old_oid, new_oid, _] = parts[..] else { return Err(unclear()) };
+        let side = |mode: &str, oid: &str| -> Result<Option<FileId>> {
+            let mode = u32::from_str_radix(mode, 8).map_err(|_| unclear())?;
+            if mode == 0 { Ok(None) } else { Ok(Some(FileId { mode, oid: Oid::new(oid)? })) }
+        };
+        changes.push(TreeChange { path, old: side(old_mode, old_oid)?, new: side(new_mode, new_oid)? });
+    }
+    Ok(changes)
+}
+
+impl Repository {
+    /// The paths in which two trees (or commits) differ, ordered; renames are a deletion and an addition.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn diff_trees(&self, old: &Oid, new: &Oid) -> Result<Vec<TreeChange>> {
+        let known = || self.diffs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, changes)) = known().iter().find(|((one, other), _)| one == old && other == new) {
+            return Ok(changes.clone());
+        }
+        if let Ok(changes) = tree_diff::diff(self, old, new) {
+            if changes.len() <= DIFF {
+                let mut known = known();
+                known.truncate(DIFFS - 1);
+                known.insert(0, ((old.clone(), new.clone()), changes.clone()));
+            }
+            return Ok(changes);
+        }
+        // In a partial clone git fetches what is missing; and git's words are better than ours.
+        let git = self.git().args(["diff-tree", "-r", "-z", "--raw", "--no-renames", "--ignore-submodules=none"]);
+        let output = git.args([old.as_str(), new.as_str()]).run_ok()?;
+        parse_raw(&output.stdout)
+    }
+
+    /// Whether `ancestor` is `descendant` or in its history.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where a commit is missing.
+    pub fn is_ancestor(&self, ancestor: &Oid, descendant: &Oid) -> Result<bool> {
+        if ancestor == descendant && self.has_object(ancestor) {
+            return Ok(true);
+        }
+        if let Some(base) = self.common_base(ancestor, descendant) {
+            return Ok(base.as_ref() == Some(ancestor));
+        }
+        let git = self.git().args(["merge-base", "--is-ancestor", ancestor.as_str(), descendant.as_str()]);
+        let output = git.run()?;
+        match output.code {
+            Some(0) => Ok(true),
+            Some(1) => Ok(false),
+            Some(_) | None => Err(output.error()),
+        }
+    }
+
+    /// The best common ancestor as gix finds it, which starts no process; `None` where git has to be asked.
+    fn common_base(&self, one: &Oid, other: &Oid) -> Option<Option<Oid>> {
+        // A shallow clone ends where gix looks for more.
+        if self.common_dir().join("shallow").exists() {
+            return None;
+        }
+        let gix = self.gix().ok()?;
+        let base = gix.merge_base(gix_id(one).ok()?, gix_id(other).ok()?).ok()?;
+        match base {
+            Some(base) => Some(Some(Oid::new(base.to_string()).ok()?)),
+            None => Some(None),
+        }
+    }
+
+    /// Whether everything that a commit's tree has and another commit's tree lacks is there, without a process; `false`
+    /// where git has to be asked.
+    pub fn has_difference(&self, from: &Oid, to: &Oid) -> bool {
+        use gix::objs::Exists;
+        let (Ok(gix), Ok(changes)) = (self.gix(), tree_diff::diff(self, from, to)) else { return false };
+        let wanted = changes.iter().filter_map(|change| change.new.as_ref()).filter(|file| file.mode != GITLINK);
+        let is_there = |file: &FileId| gix_id(&file.oid).is_ok_and(|id| gix.objects.exists(&id));
+        wanted.into_iter().all(is_there)
+    }
+
+    /// The best common ancestor; `None` for unrelated histories.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where a commit is missing.
+    pub fn merge_base(&self, a: &Oid, b: &Oid) -> Result<Option<Oid>> {
+        let output = self.git().args(["merge-base", a.as_str(), b.as_str()]).run()?;
+        match output.code {
+            Some(0) => Ok(Some(Oid::new(output.text()?)?)),
+            Some(1) => Ok(None),
+            Some(_) | None => Err(output.error()),
+        }
+    }
+
+    /// How many commits `to` has that `from` lacks.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where a commit is missing.
+    pub fn count_commits(&self, from: &Oid, to: &Oid) -> Result<u64> {
+        let text = self.git().args(["rev-list", "--count", &format!("{from}..{to}")]).text()?;
+        text.parse().map_err(|e| Error::new(Code::GitFailed, format!("'git rev-list' printed '{text}'")).because(e))
+    }
+
+    /// How many commits `now` has that each of some commits lacks. A tag on top of each is given, by which git counts
+    /// them all in one walk; those that cannot be counted are left out.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where git cannot be started.
+    pub fn commits_since(&self, tags: &BTreeMap<Oid, RefName>, now: &Oid) -> Result<BTreeMap<Oid, u64>> {
+        let mut since: BTreeMap<Oid, u64> = tags.keys().filter(|commit| *commit == now).map(|c| (c.clone(), 0)).collect();
+        let open: BTreeMap<&str, &Oid> =
+            tags.iter().filter(|(commit, _)| *commit != now).map(|(commit, tag)| (tag.as_str(), commit)).collect();
+        if open.is_empty() {
+            return Ok(since);
+        }
+        let format = format!("--format=%(refname) %(ahead-behind:{now})");
+        let output = self.git().args(["for-each-ref", &format]).args(open.keys()).run()?;
+        if output.ok() {
+            let text = String::from_utf8_lossy(&output.stdout);
+            for line in text.lines() {
+                let mut parts = line.split(' ');
+                let (tag, behind) = (parts.next().unwrap_or_default(), parts.nth(1));
+                if let (Some(commit), Some(behind)) = (open.get(tag), behind.and_then(|count| count.parse().ok())) {
+                    since.insert((*commit).clone(), behind);
+                }
+            }
+            return Ok(since);
+        }
+        // git before 2.41 counts one by one, and a commit that is missing fails only its own count.
+        for commit in open.values() {
+            if let Ok(count) = self.count_commits(commit, now) {
+                since.insert((*commit).clone(), count);
+            }
+        }
+        Ok(since)
+    }
+
+    /// The commits that `to` has and none of `without`, newest first, at most `limit`.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where a commit is missing.
+    pub fn log(&self, to: &Oid, without: &[Oid], limit: usize) -> Result<Vec<LoggedCommit>> {
+        let format = "--format=%H%x00%P%x00%ct%x00%s%x00%(trailers:key=Axiom-Task,valueonly,separator=%x0A)";
+        let git = self.git().args(["log", "-z", "--topo-order", "--no-show-signature", "--no-color", "--encoding=UTF-8", format]);
+        let git = git.arg(format!("--max-count={limit}")).arg(to.as_str()).args(without.iter().map(|oid| format!("^{oid}")));
+        let output = git.arg("--").run_ok()?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let fields: Vec<&str> = text.split('\0').collect();
+        let mut commits = Vec::new();
+        for commit in fields.chunks_exact(5) {
+            let [oid, parents, seconds, subject, tasks] = commit else { continue };
+            commits.push(LoggedCommit {
+                oid: Oid::new(*oid)?,
+                parents: parents.split_whitespace().map(Oid::new).collect::<Result<_>>()?,
+                seconds: seconds.parse().unwrap_or(0),
+                subject: (*subject).to_owned(),
+                tasks: tasks.lines().map(|task| task.trim().to_owned()).filter(|task| !task.is_empty()).collect(),
+            });
+        }
+        Ok(commits)
+    }
+
+    /// As [`Repository::log`] without the tasks, where the commits are one line that begins at one of `without`, which starts
+    /// no process; `None` where git has to be asked.
+    pub fn line(&self, to: &Oid, without: &[Oid], limit: usize) -> Option<Vec<LoggedCommit>> {
+        let gix = self.gix().ok()?;
+        let mut commits = Vec::new();
+        let mut next = to.clone();
+        while !without.contains(&next) && commits.len() < limit {
+            let commit = gix.find_commit(gix_id(&next).ok()?).ok()?;
+            let mut parents = commit.parent_ids().map(|id| Oid::new(id.to_string()));
+            let parent = parents.next()?.ok()?;
+            let message = std::str::from_utf8(commit.message_raw().ok()?).ok()?;
+            let subject = message.lines().next().unwrap_or_default();
+            let is_one_line = message.lines().nth(1).is_none_or(|line| line.trim().is_empty()) && !subject.trim().is_empty();
+            let is_utf8 = commit.decode().ok()?.encoding.is_none();
+            if parents.next().is_some() || !is_one_line || !is_utf8 {
+                return None;
+            }
+            let (seconds, subject) = (commit.time().ok()?.seconds, subject.trim().to_owned());
+            let oid = std::mem::replace(&mut next, parent.clone());
+            commits.push(LoggedCommit { oid, parents: vec![parent], seconds, subject, tasks: Vec::new() });
+        }
+        Some(commits)
+    }
+
+    /// The commits of [`Repository::log`] whose trailers name a task.
+    ///
+    /// # Errors
+    /// As [`Repository::log`].
+    pub fn task_commits(&self, task: &str, to: &Oid, without: &[Oid], limit: usize) -> Result<Vec<LoggedCommit>> {
+        let mut commits = self.log(to, without, limit)?;
+        commits.retain(|commit| commit.tasks.iter().any(|named| named == task));
+        Ok(commits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use super::*;
+    use crate::git::repo::scratch::Scratch;
+
+    #[test]
+    fn differences_and_trailers_are_found() {
+        let scratch = Scratch::new(&[]);
+        let repo = scratch.repo();
+        let head = || Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
+        let first = head();
+        scratch.write("new\n\"x", b"1");
+        std::fs::remove_file(scratch.path().join("a.txt")).ok();
+        scratch.git(&["add", "-A"]);
+        scratch.git(&["commit", "-q", "-m", "work #t1\n\nbody\n\nAxiom-Task: t1\nAxiom-Agent: ed-001"]);
+        scratch.git(&["commit", "-q", "--allow-empty", "-m", "other"]);
+        let last = head();
+        let changes = repo.diff_trees(&first, &last).unwrap();
+        assert_eq!(changes.len(), 2);
+        assert!(changes[0].new.is_none() && changes[1].old.is_none());
+        assert_eq!(changes[1].path.as_bytes(), b"new\n\"x");
+        assert_eq!(repo.count_commits(&first, &last).unwrap(), 2);
+        assert!(repo.is_ancestor(&first, &last).unwrap() && !repo.is_ancestor(&last, &first).unwrap());
+        assert_eq!(repo.merge_base(&first, &last).unwrap(), Some(first.clone()));
+        let found = repo.task_commits("t1", &last, &[], 100).unwrap();
+        assert_eq!(found.len(), 1);
+        assert_eq!((found[0].subject.as_str(), &found[0].parents[0]), ("work #t1", &first));
+        let mut log = repo.log(&last, std::slice::from_ref(&first), 100).unwrap();
+        assert_eq!(log.len(), 2);
+        log.iter_mut().for_each(|commit| commit.tasks.clear());
+        assert_eq!(repo.line(&last, std::slice::from_ref(&first), 100).unwrap(), log);
+        assert_eq!(repo.line(&last, &[first], 1).unwrap(), log[..1]);
+        assert!(repo.line(&last, &[], 100).is_none(), "a root commit ends no line");
+    }
+}

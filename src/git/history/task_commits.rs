@@ -1,0 +1,259 @@
+//! The history of a branch with what the messages say of tasks: one call of git, and a memory of what was scanned before.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::domain::operation::task_rollback::{self, Heights, Logged, Wanted};
+use crate::domain::work::commit_marks;
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+use crate::git::objects::database::gix_id;
+use crate::git::repo::repository::Repository;
+
+/// The version of the memory: another one where marks are read otherwise.
+const VERSION: u32 = 1;
+/// The largest memory that is read.
+const MEMORY: u64 = 16 * 1024 * 1024;
+/// With more recorded commits, or further back, the whole history is as cheap.
+const RECORDED: usize = 50;
+const FURTHEST: u64 = 50_000;
+
+/// What the last scan found: it says how far back a task's commits can be. Without it, or where it does not fit, the whole
+/// history is read.
+#[derive(Debug, Serialize, Deserialize)]
+struct Memory {
+    version: u32,
+    /// The commit that was scanned.
+    tip: Oid,
+    heights: Heights,
+}
+
+impl Repository {
+    /// Whether the history ends before its beginning, as in `git clone --depth`.
+    pub fn is_shallow(&self) -> bool {
+        self.common_dir().join("shallow").exists()
+    }
+
+    /// The part of a branch's history that matters for some tasks: as [`Repository::scan_history`], but without what came
+    /// before the first commit that names one of them. What was scanned before is not scanned again.
+    ///
+    /// # Errors
+    /// As [`Repository::scan_history`].
+    pub fn scan_for(&self, to: &Oid, wanted: &[Wanted]) -> Result<Vec<Logged>> {
+        // Where a history ends otherwise than its commits say, numbers from its beginning mean nothing.
+        let odd = ["shallow", "info/grafts"].iter().any(|name| self.common_dir().join(name).exists());
+        if odd {
+            return self.scan_history(to);
+        }
+        let Some(heights) = self.remembered_heights(to)? else {
+            let log = self.scan_history(to)?;
+            self.remember(to, task_rollback::heights(&log));
+            return Ok(log);
+        };
+        let lowest = wanted.iter().filter_map(|one| heights.lowest.get(&one.task.folded())).min().copied();
+        let below = lowest.map_or(heights.whole, |lowest| lowest - 1);
+        let Some(from) = self.first_parent_at(to, heights.whole, below)? else { return self.scan_history(to) };
+        let recorded: Vec<&Oid> = wanted.iter().flat_map(|one| &one.recorded).collect();
+        if recorded.len() > RECORDED {
+            return self.scan_history(to);
+        }
+        for commit in recorded {
+            if self.has_object(commit) && self.is_ancestor(commit, &from)? {
+                return self.scan_history(to);
+            }
+        }
+        self.scan(to, Some(&from))
+    }
+
+    /// The heights of all that `to` reaches, from the memory and what came since; `None` where the memory is of no use.
+    fn remembered_heights(&self, to: &Oid) -> Result<Option<Heights>> {
+        let Some(Memory { tip, heights, .. }) = self.read_memory() else { return Ok(None) };
+        if tip == *to {
+            return Ok(Some(heights));
+        }
+        if !self.has_object(&tip) || !self.is_ancestor(&tip, to)? {
+            return Ok(None);
+        }
+        let new = self.scan(to, Some(&tip))?;
+        // Only along the first parents do the numbers go on.
+        if task_rollback::line_begins_at(&new) != Some(&tip) {
+            return Ok(None);
+        }
+        let heights = heights.with(task_rollback::heights(&new));
+        self.remember(to, heights.clone());
+        Ok(Some(heights))
+    }
+
+    /// The commit of a first-parent line that has `height` commits up to itself, given that `to` has `whole`; `None` for the
+    /// beginning of history, or too far back.
+    fn first_parent_at(&self, to: &Oid, whole: u64, height: u64) -> Result<Option<Oid>> {
+        if height == 0 || whole < height || whole - height > FURTHEST {
+            return Ok(None);
+        }
+        let gix = self.gix()?;
+        let mut commit = gix_id(to)?;
+        for _ in height..whole {
+            let parent = gix.find_commit(commit).ok().and_then(|found| found.parent_ids().next().map(gix::Id::detach));
+            let Some(parent) = parent else { return Ok(None) };
+            commit = parent;
+        }
+        Oid::new(commit.to_string()).map(Some)
+    }
+
+    fn memory_file(&self) -> PathBuf {
+        self.common_dir().join("axiom/tmp/scanned.json")
+    }
+
+    /// What a damaged file says is not believed: a line with the checksum, then the JSON.
+    fn read_memory(&self) -> Option<Memory> {
+        let bytes = files::read_optional(&self.memory_file(), MEMORY).ok()??;
+        let (sum, json) = std::str::from_utf8(&bytes).ok()?.split_once('\n')?;
+        let sum = u32::from_str_radix(sum, 16).ok()?;
+        let memory: Memory = serde_json::from_str(json).ok().filter(|_| crc32c::crc32c(json.as_bytes()) == sum)?;
+        (memory.version == VERSION).then_some(memory)
+    }
+
+    /// Keeps what was found for the next time, where git axiom is used already; failing to is no harm.
+    fn remember(&self, tip: &Oid, heights: Heights) {
+        let file = self.memory_file();
+        let memory = Memory { version: VERSION, tip: tip.clone(), heights };
+        if let Some(folder) = file.parent()
+            && self.common_dir().join("axiom").is_dir()
+            && let Ok(json) = serde_json::to_string(&memory)
+        {
+            let text = format!("{:08x}\n{json}", crc32c::crc32c(json.as_bytes()));
+            let written = files::create_dir_all(folder).and_then(|()| files::write_public(&file, text.as_bytes()));
+            if let Err(error) = written {
+                tracing::debug!(%error, "what was scanned is not remembered");
+            }
+        }
+    }
+
+    /// All commits that `to` reaches, newest first, each before its parents, read as they were made (replacements left
+    /// aside). Memory grows with the length of the messages.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where a commit is missing.
+    pub fn scan_history(&self, to: &Oid) -> Result<Vec<Logged>> {
+        self.scan(to, None)
+    }
+
+    /// The commits that `to` reaches and `from` does not; without `from`, all of them.
+    fn scan(&self, to: &Oid, from: Option<&Oid>) -> Result<Vec<Logged>> {
+        // By date, parents come after their children unless a clock was wrong; git need not know all commits first for it.
+        let here = if from.is_none() { self.walk_history(to) } else { None };
+        let by_date = match here {
+            Some(log) => log,
+            None => self.scan_in_order(to, from, None)?,
+        };
+        match parents_follow(&by_date) {
+            true => Ok(by_date),
+            false => self.scan_in_order(to, from, Some("--topo-order")),
+        }
+    }
+
+    pub(in crate::git) fn scan_in_order(&self, to: &Oid, from: Option<&Oid>, order: Option<&str>) -> Result<Vec<Logged>> {
+        let git = self.git().env("GIT_NO_REPLACE_OBJECTS", "1");
+        let git = git.args(["log", "-z", "--no-show-signature", "--no-notes", "--no-color", "--no-decorate"]);
+        let git = git.args(order).args(["--encoding=UTF-8", "--format=%H %P%n%B", to.as_str()]);
+        let unclear = || Error::new(Code::GitFailed, "cannot make sense of what 'git log' printed");
+        let mut commits = Vec::new();
+        // Read while git prints: the two take about as long.
+        git.args(from.map(|from| format!("^{from}"))).arg("--").each_part(0, |entry| {
+            if entry.is_empty() {
+                return Ok(());
+            }
+            let text = String::from_utf8_lossy(entry);
+            let (ids, message) = text.split_once('\n').ok_or_else(unclear)?;
+            let mut ids = ids.split_ascii_whitespace().map(Oid::new);
+            let oid = ids.next().ok_or_else(unclear)??;
+            let parents = ids.collect::<Result<_>>()?;
+            let subject = message.lines().next().unwrap_or_default().to_owned();
+            commits.push(Logged { oid, parents, subject, marks: commit_marks::read(message) });
+            Ok(())
+        })?;
+        Ok(commits)
+    }
+
+    /// The commits of a branch's own line (first parents) that `to` has and `from` lacks; none where either is gone.
+    ///
+    /// # Errors
+    /// `GIT_MISSING`.
+    pub fn own_line(&self, from: &Oid, to: &Oid) -> Result<Vec<Oid>> {
+        let output = self.git().args(["rev-list", "--first-parent", &format!("{from}..{to}"), "--"]).run()?;
+        // What a branch no longer holds may have been collected: it is in no history then.
+        if output.ok() { output.text()?.lines().map(Oid::new).collect() } else { Ok(Vec::new()) }
+    }
+
+    /// The commits of `since..to` that touch a path, with their subjects, newest first, at most `limit`.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn commits_on(&self, path: &RepoPath, since: &Oid, to: &Oid, limit: usize) -> Result<Vec<(Oid, String)>> {
+        let git = self.git().env("GIT_LITERAL_PATHSPECS", "1");
+        let git = git.args(["log", "-z", "--no-show-signature", "--no-color", "--encoding=UTF-8", "--format=%H %s"]);
+        let git = git.arg(format!("--max-count={limit}")).arg(format!("{since}..{to}"));
+        let output = git.arg("--").arg(path.to_path()).run_ok()?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let lines = text.split('\0').filter_map(|line| line.split_once(' '));
+        lines.map(|(oid, subject)| Ok((Oid::new(oid)?, subject.to_owned()))).collect()
+    }
+
+    /// The branches, local and remote-tracking, on which a commit names a task, in one call of git.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn branches_naming(&self, task: &str) -> Result<Vec<String>> {
+        let git = self.git().args(["log", "--branches", "--remotes", "--source", "--no-color", "--no-show-signature"]);
+        let git = git.args(["-F", "-i", "-z", "--encoding=UTF-8", "--format=%S%n%B", "--max-count=1000"]);
+        let output = git.args([format!("--grep=Axiom-Task: {task}"), format!("--grep=#{task} @")]).arg("--").run_ok()?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let mut names: Vec<String> = Vec::new();
+        for (name, message) in text.split('\0').filter_map(|entry| entry.split_once('\n')) {
+            let marks = commit_marks::read(message);
+            if marks.tasks.iter().any(|named| named.eq_ignore_ascii_case(task)) && !names.iter().any(|known| known == name) {
+                names.push(name.to_owned());
+            }
+        }
+        Ok(names)
+    }
+}
+
+/// Whether no commit comes before one of its children.
+fn parents_follow(log: &[Logged]) -> bool {
+    let mut seen: HashSet<&Oid> = HashSet::with_capacity(log.len());
+    log.iter().all(|commit| seen.insert(&commit.oid) && !commit.parents.iter().any(|parent| seen.contains(parent)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::repo::scratch::Scratch;
+
+    #[test]
+    fn a_history_is_read_with_its_marks_and_branches_are_found() {
+        let scratch = Scratch::new(&[]);
+        let repo = scratch.repo();
+        let head = || Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
+        let first = head();
+        scratch.write("new", b"1");
+        scratch.git(&["add", "-A"]);
+        scratch.git(&["commit", "-q", "-m", "work #t1 @ed-001\n\nbody\n\nAxiom-Task: t1"]);
+        let second = head();
+        scratch.git(&["revert", "--no-edit", "HEAD"]);
+        let log = repo.scan_history(&head()).unwrap();
+        assert_eq!(log.iter().map(|commit| &commit.oid).collect::<Vec<_>>(), [&head(), &second, &first]);
+        assert_eq!((log[0].marks.reverts.as_slice(), log[0].marks.tasks.as_slice()), (&[second.clone()][..], &["t1".into()][..]));
+        assert_eq!((log[1].subject.as_str(), log[1].parents.as_slice()), ("work #t1 @ed-001", &[first.clone()][..]));
+        let on = repo.commits_on(&RepoPath::new(&b"new"[..]), &second, &head(), 5).unwrap();
+        assert_eq!(on.len(), 1);
+        assert_eq!(repo.own_line(&first, &second).unwrap(), [second]);
+        assert!(repo.own_line(&Oid::new("1".repeat(40)).unwrap(), &first).unwrap().is_empty());
+        assert_eq!(repo.branches_naming("T1").unwrap(), ["main"]);
+        assert!(repo.branches_naming("t").unwrap().is_empty());
+    }
+}

@@ -1,0 +1,198 @@
+//! A whole history read in this process: git would print every message, and half of the time it takes is printing.
+//!
+//! Only where commits say by themselves what git would say of them: nothing replaced or cut off, and no message in another
+//! encoding. For everything else the answer is `None`, and git does it.
+
+use std::collections::{BinaryHeap, HashSet};
+use std::sync::mpsc::{Receiver, sync_channel};
+
+use gix::ObjectId;
+use gix::objs::{Find, Kind};
+
+use crate::domain::base::names::Oid;
+use crate::domain::operation::task_rollback::Logged;
+use crate::domain::work::commit_marks;
+
+use crate::git::objects::database::gix_id;
+use crate::git::repo::repository::Repository;
+
+/// So many commits are handed on at once, and so many such parts may wait.
+const PART: usize = 512;
+const WAITING: usize = 8;
+/// A commit that is larger is git's.
+const LARGE: usize = 1024 * 1024;
+
+/// A commit as it is stored.
+struct Raw {
+    id: ObjectId,
+    bytes: Vec<u8>,
+    parents: Vec<ObjectId>,
+    /// Where its message begins.
+    message: usize,
+}
+
+/// A commit that was met: the newest comes first, of two of one second the one that was met first.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Met {
+    seconds: i64,
+    order: std::cmp::Reverse<u64>,
+    place: usize,
+}
+
+impl Repository {
+    /// All commits that `to` reaches, newest first by their dates; `None` where git has to say it.
+    pub(in crate::git) fn walk_history(&self, to: &Oid) -> Option<Vec<Logged>> {
+        if ["shallow", "info/grafts"].iter().any(|name| self.common_dir().join(name).exists()) {
+            return None;
+        }
+        let (gix, start) = (self.gix().ok()?, gix_id(to).ok()?);
+        let (send, receive) = sync_channel(WAITING);
+        std::thread::scope(|scope| {
+            let reader = std::thread::Builder::new().spawn_scoped(scope, move || read_all(&receive)).ok()?;
+            let mut part = Vec::with_capacity(PART);
+            let walked = walk(&gix, start, |raw| {
+                part.push(raw);
+                part.len() < PART || send.send(std::mem::replace(&mut part, Vec::with_capacity(PART))).is_ok()
+            });
+            let sent = walked.and_then(|()| send.send(part).ok());
+            drop(send);
+            let read = reader.join().ok()?;
+            sent.and(read)
+        })
+    }
+}
+
+/// Hands on each commit once, children before their parents as far as the dates tell; `None` where one is not understood, or
+/// where `each` wants no more.
+fn walk(gix: &gix::Repository, start: ObjectId, mut each: impl FnMut(Raw) -> bool) -> Option<()> {
+    let mut seen = HashSet::from([start]);
+    let mut waiting: BinaryHeap<Met> = BinaryHeap::new();
+    // Those that wait, by their places; a place is used again.
+    let (mut raws, mut free): (Vec<Option<Raw>>, Vec<usize>) = (Vec::new(), Vec::new());
+    let mut order = 0;
+    let mut met = |id: ObjectId, waiting: &mut BinaryHeap<Met>, raws: &mut Vec<Option<Raw>>, free: &mut Vec<usize>| {
+        let (seconds, raw) = read(gix, id)?;
+        let place = free.pop().unwrap_or_else(|| {
+            raws.push(None);
+            raws.len() - 1
+        });
+        *raws.get_mut(place)? = Some(raw);
+        order += 1;
+        waiting.push(Met { seconds, order: std::cmp::Reverse(order), place });
+        Some(())
+    };
+    met(start, &mut waiting, &mut raws, &mut free)?;
+    while let Some(next) = waiting.pop() {
+        let raw = raws.get_mut(next.place)?.take()?;
+        free.push(next.place);
+        for parent in raw.parents.iter().copied() {
+            if seen.insert(parent) {
+                met(parent, &mut waiting, &mut raws, &mut free)?;
+            }
+        }
+        if !each(raw) {
+            return None;
+        }
+    }
+    Some(())
+}
+
+/// One commit, and when it was made.
+fn read(gix: &gix::Repository, id: ObjectId) -> Option<(i64, Raw)> {
+    let mut bytes = Vec::new();
+    let found = gix.objects.try_find(&id, &mut bytes).ok()??;
+    let (kind, length) = (found.kind, found.data.len());
+    bytes.truncate(length);
+    if kind != Kind::Commit || length > LARGE {
+        return None;
+    }
+    // A header that goes over several lines has a space before each: the first empty line ends it.
+    let end = memchr::memmem::find(&bytes, b"\n\n")?;
+    let (mut parents, mut seconds) = (Vec::new(), None);
+    for line in bytes[..end].split(|byte| *byte == b'\n') {
+        if let Some(parent) = line.strip_prefix(b"parent ") {
+            parents.push(ObjectId::from_hex(parent).ok()?);
+        } else if line.starts_with(b"committer ") {
+            let mut words = line.rsplit(|byte| *byte == b' ');
+            seconds = words.nth(1).and_then(|word| std::str::from_utf8(word).ok()?.parse().ok());
+        } else if line.starts_with(b"encoding ") {
+            return None;
+        }
+    }
+    Some((seconds?, Raw { id, bytes, parents, message: end + 2 }))
+}
+
+fn read_all(parts: &Receiver<Vec<Raw>>) -> Option<Vec<Logged>> {
+    let mut all = Vec::new();
+    for Raw { id, bytes, parents, message } in parts.iter().flatten() {
+        let message = String::from_utf8_lossy(bytes.get(message..)?);
+        let subject = message.lines().next().unwrap_or_default().to_owned();
+        let oid = |id: &ObjectId| Oid::new(id.to_string()).ok();
+        let parents = parents.iter().map(oid).collect::<Option<Vec<Oid>>>()?;
+        all.push(Logged { oid: oid(&id)?, parents, subject, marks: commit_marks::read(&message) });
+    }
+    Some(all)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use super::*;
+    use crate::git::repo::scratch::Scratch;
+
+    /// A history of commits with up to three parents, made at few different moments, some of them before their parents.
+    fn tangled(scratch: &Scratch) -> Oid {
+        let mut stream = String::new();
+        let mut dice = 7_u64;
+        let mut roll = |sides: u64| {
+            dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (dice >> 33) % sides
+        };
+        for number in 1..=400_u64 {
+            let seconds = 1_700_000_000 + number / 7 + roll(5);
+            let message = format!("work {number} #t{} @ed-001\n\nbody\n\nAxiom-Task: t{}\n", roll(9), roll(9));
+            stream.push_str(&format!("commit refs/heads/tangled\nmark :{number}\n"));
+            stream.push_str(&format!("committer C <c@example.org> {seconds} +0100\ndata {}\n{message}\n", message.len()));
+            let parents: Vec<u64> =
+                if number == 1 { vec![] } else { (0..=roll(3)).map(|_| number - 1 - roll(number.min(20) - 1)).collect() };
+            for (place, parent) in parents.iter().enumerate().filter(|(place, parent)| !parents[..*place].contains(parent)) {
+                stream.push_str(&format!("{} :{parent}\n", if place == 0 { "from" } else { "merge" }));
+            }
+            stream.push('\n');
+        }
+        let repo = scratch.repo();
+        repo.git().args(["fast-import", "--quiet", "--force"]).stdin(stream).run_ok().unwrap();
+        Oid::new(scratch.git(&["rev-parse", "tangled"])).unwrap()
+    }
+
+    #[test]
+    fn a_tangled_history_is_what_git_says_it_is() {
+        for kind in [&[][..], &["--object-format=sha256"]] {
+            let scratch = Scratch::new(kind);
+            let tip = tangled(&scratch);
+            let repo = scratch.repo();
+            let log = repo.walk_history(&tip).unwrap();
+            assert!(log.len() > 200, "{}", log.len());
+            assert_eq!(log, repo.scan_in_order(&tip, None, None).unwrap());
+        }
+    }
+
+    #[test]
+    fn what_commits_do_not_say_themselves_is_gits_to_say() {
+        let scratch = Scratch::new(&[]);
+        let head = || Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
+        let walked = || scratch.repo().walk_history(&head());
+        assert_eq!(walked().unwrap().len(), 1);
+        scratch.git(&["-c", "i18n.commitEncoding=ISO-8859-1", "commit", "-q", "--allow-empty", "-m", "caf\u{e9}"]);
+        assert!(walked().is_none());
+        scratch.git(&["reset", "-q", "--hard", "HEAD~1"]);
+        scratch.write(".git/info/grafts", b"");
+        assert!(walked().is_none());
+        std::fs::remove_file(scratch.path().join(".git/info/grafts")).unwrap();
+        let gone = Oid::new("1".repeat(40)).unwrap();
+        assert!(scratch.repo().walk_history(&gone).is_none());
+        let tree = Oid::new(scratch.git(&["rev-parse", "HEAD^{tree}"])).unwrap();
+        assert!(scratch.repo().walk_history(&tree).is_none());
+    }
+}

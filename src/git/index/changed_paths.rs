@@ -1,0 +1,136 @@
+//! Bringing an index up to what is in the worktree, for named paths.
+
+use std::collections::HashSet;
+use std::path::Path;
+
+use crate::domain::base::names::RepoPath;
+use crate::error::{Code, Error, Result};
+
+use super::file::nul_list;
+use crate::git::repo::repository::Repository;
+use crate::git::repo::worktrees::Worktree;
+use crate::git::restore::place::{Found, look};
+
+/// Paths whose index entries shall become what is on disk.
+#[derive(Debug, Default)]
+pub(in crate::git) struct ChangedPaths {
+    update: Vec<RepoPath>,
+    remove: Vec<RepoPath>,
+}
+
+impl ChangedPaths {
+    /// Looks which of the paths are there.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn sort(worktree: &Worktree, paths: Vec<RepoPath>) -> Result<Self> {
+        let mut sorted = Self::default();
+        for path in paths {
+            // git refuses to remove by name what is now below a link, so what is gone is said to be gone.
+            let keep = match look(worktree.path(), &path)? {
+                Found::File(_) | Found::Link(..) => true,
+                Found::Folder => worktree.path().join(path.to_path()).join(".git").exists(),
+                Found::Missing | Found::Below(_) | Found::Special => false,
+            };
+            if keep { sorted.update.push(path) } else { sorted.remove.push(path) }
+        }
+        Ok(sorted)
+    }
+
+    /// Those that are there.
+    pub fn there(&self) -> impl Iterator<Item = &RepoPath> {
+        self.update.iter()
+    }
+
+    /// Those that are not.
+    pub fn gone(&self) -> impl Iterator<Item = &RepoPath> {
+        self.remove.iter()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.update.is_empty() && self.remove.is_empty()
+    }
+
+    /// Updates `index`, or the worktree's own, and returns the paths that git refuses for their names: what some file
+    /// system might take for git's own folder. They are not in the index then.
+    ///
+    /// # Errors
+    /// `FILE_UNREADABLE`, `GIT_LOCKED`, `DISK_FULL`, `GIT_FAILED`.
+    pub fn stage(&self, repository: &Repository, worktree: &Worktree, index: Option<&Path>) -> Result<Vec<RepoPath>> {
+        let git = |arguments: &[&str]| {
+            let git = repository.git_in(worktree).arg("update-index").args(arguments).args(["-z", "--stdin"]);
+            match index {
+                // A private index is thrown away.
+                Some(index) => git.index(index).config("core.splitIndex=false").making_objects(),
+                None => git.writing(),
+            }
+        };
+        if !self.remove.is_empty() {
+            git(&["--force-remove"]).stdin(nul_list(&self.remove)).run_ok()?;
+        }
+        if self.update.is_empty() {
+            return Ok(Vec::new());
+        }
+        let output = git(&["--add", "--remove", "--replace"]).stdin(nul_list(&self.update)).run()?;
+        if !output.ok() {
+            return Err(unreadable_file(output.error(), &output.stderr));
+        }
+        refused(&self.update, &output.stderr)
+    }
+}
+
+/// How git says that it leaves a path out; it ends as if nothing was wrong.
+const REFUSED: &str = "Ignoring path ";
+
+/// Those of the paths that git refused for their names.
+///
+/// # Errors
+/// `FILE_UNREADABLE` where git's words do not say which.
+fn refused(paths: &[RepoPath], stderr: &str) -> Result<Vec<RepoPath>> {
+    let said = stderr.matches(REFUSED).count();
+    if said == 0 {
+        return Ok(Vec::new());
+    }
+    let lines: HashSet<&str> = stderr.lines().filter_map(|line| line.strip_prefix(REFUSED)).collect();
+    let is_named = |path: &&RepoPath| {
+        let text = String::from_utf8_lossy(path.as_bytes());
+        // A path of several lines stands there as it is.
+        lines.contains(&*text) || (text.contains('\n') && stderr.contains(&format!("{REFUSED}{text}\n")))
+    };
+    let refused: Vec<RepoPath> = paths.iter().filter(is_named).cloned().collect();
+    if refused.len() < said {
+        return Err(Error::new(Code::FileUnreadable, "git refuses the names of some files of the worktree")
+            .why(stderr.trim().replace('\n', "; "))
+            .hint("give them other names, or add them to .gitignore"));
+    }
+    Ok(refused)
+}
+
+fn unreadable_file(error: Error, stderr: &str) -> Error {
+    if error.code() == Code::GitFailed && stderr.contains("filter '") {
+        return error.hint("make the filter work (git config --get-regexp '^filter'), or take its attribute away");
+    }
+    let signs =
+        ["Permission denied", "unable to index file", "Unable to process path", "unsupported file type", "failed to insert"];
+    if error.code() == Code::GitFailed && signs.iter().any(|sign| stderr.contains(sign)) {
+        return Error::new(Code::FileUnreadable, "a file of the worktree cannot be read")
+            .why(stderr.trim().replace('\n', "; "))
+            .hint("make it readable, or add it to .gitignore");
+    }
+    error
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_that_git_refuses_are_told_from_its_words_or_nothing_is() {
+        let paths = [".Git/f", "a", "git~1", "x\ny/.git "].map(|path| RepoPath::new(path.as_bytes()));
+        let words = "Ignoring path .Git/f\nIgnoring path x\ny/.git \n";
+        assert_eq!(refused(&paths, words).unwrap(), [paths[0].clone(), paths[3].clone()]);
+        assert!(refused(&paths, "warning: something else\n").unwrap().is_empty());
+        assert_eq!(refused(&paths, "Ignoring path other\n").unwrap_err().code(), Code::FileUnreadable);
+    }
+}

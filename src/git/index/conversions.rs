@@ -1,0 +1,159 @@
+//! Which conversions git is asked to do to files: line ends, keywords, filters, encodings. git itself reads the attributes;
+//! what line ends come to is [`crate::domain::base::line_ends`].
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::domain::base::line_ends::{AutoCrlf, Eol, LineEnds, Settings, Text};
+use crate::domain::base::names::RepoPath;
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+use super::file::nul_list;
+use crate::git::repo::repository::Repository;
+use crate::git::repo::worktrees::Worktree;
+
+/// The attributes that ask for conversions.
+const ATTRIBUTES: [&str; 6] = ["text", "crlf", "eol", "ident", "filter", "working-tree-encoding"];
+
+/// The largest file of attributes.
+const ATTRIBUTES_LIMIT: u64 = 1024 * 1024;
+
+/// What git is asked to do to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::git) enum Asked {
+    /// Line ends, or nothing.
+    LineEnds(LineEnds),
+    /// Keywords, a filter or an encoding: only doing it tells.
+    More,
+}
+
+/// Where attributes are taken from.
+#[derive(Debug, Clone, Copy)]
+enum From<'a> {
+    /// From the files, and from the index where one of them is not there: what counts when a file is stored.
+    Files,
+    /// From an index alone: what counts when its files are written out elsewhere.
+    Index(&'a Path),
+}
+
+impl Repository {
+    /// What git is asked to do to each of the files when it is stored, and when a checkout of `index` writes it elsewhere.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub(in crate::git) fn asked_both_ways(
+        &self,
+        worktree: &Worktree,
+        index: &Path,
+        paths: &[&RepoPath],
+    ) -> Result<Vec<(Asked, Asked)>> {
+        let settings = self.line_end_settings(worktree)?;
+        let stored = self.asked_by(settings, worktree, From::Files, paths)?;
+        Ok(stored.into_iter().zip(self.asked_by(settings, worktree, From::Index(index), paths)?).collect())
+    }
+
+    /// What git is asked to do to each of the files when it is stored.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub(in crate::git) fn asked(&self, worktree: &Worktree, paths: &[&RepoPath]) -> Result<Vec<Asked>> {
+        self.asked_by(self.line_end_settings(worktree)?, worktree, From::Files, paths)
+    }
+
+    fn asked_by(&self, settings: Settings, worktree: &Worktree, from: From<'_>, paths: &[&RepoPath]) -> Result<Vec<Asked>> {
+        let git = match from {
+            From::Files => self.git_in(worktree).arg("check-attr"),
+            From::Index(index) => self.git_in(worktree).index(index).args(["check-attr", "--cached"]),
+        };
+        let output = git.args(["-z", "--stdin"]).args(ATTRIBUTES).stdin(nul_list(paths.iter().copied())).run_ok()?;
+        let mut fields = output.stdout.split(|byte| *byte == 0);
+        let unclear = || Error::new(Code::GitFailed, "cannot make sense of what 'git check-attr' printed");
+        let mut all = Vec::with_capacity(paths.len());
+        for _ in paths {
+            let mut values = [&b""[..]; 6];
+            for value in &mut values {
+                *value = fields.nth(2).ok_or_else(unclear)?;
+            }
+            all.push(of_attributes(values, settings));
+        }
+        Ok(all)
+    }
+
+    /// What the configuration says of line ends in a worktree.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub(in crate::git) fn line_end_settings(&self, worktree: &Worktree) -> Result<Settings> {
+        if !self.caller_configures() {
+            let gix = self.gix()?;
+            let config = gix.config_snapshot();
+            if !config.boolean("extensions.worktreeConfig").unwrap_or(false) {
+                let value = |key: &str| {
+                    let text = config.string(key).map(|value| value.to_string());
+                    // A key without a value is true.
+                    text.or_else(|| config.boolean(key).map(|value| value.to_string()))
+                };
+                return Ok(Settings::of(value("core.autocrlf").as_deref(), value("core.eol").as_deref()));
+            }
+        }
+        let git = self.git_in(worktree).args(["config", "--null", "--get-regexp", r"^core\.(autocrlf|eol)$"]);
+        // Exit code 1 says that none is set.
+        let text = String::from_utf8_lossy(&git.run()?.stdout).into_owned();
+        let (mut autocrlf, mut eol) = (None, None);
+        for entry in text.split_terminator('\0') {
+            match entry.split_once('\n').unwrap_or((entry, "true")) {
+                ("core.autocrlf", value) => autocrlf = Some(value),
+                ("core.eol", value) => eol = Some(value),
+                (_, _) => {}
+            }
+        }
+        Ok(Settings::of(autocrlf, eol))
+    }
+
+    /// Everything that decides which conversions there are, as one text that is another where any of it is another: the
+    /// configuration, and the files of attributes, those that the worktree has or tracks being
+    /// `attributes`. `None` where nothing can ask for
+    /// a conversion.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `IO_FAILED`.
+    pub(in crate::git) fn conversion_rules(
+        &self,
+        worktree: &Worktree,
+        attributes: &BTreeSet<RepoPath>,
+    ) -> Result<Option<Vec<u8>>> {
+        let configured = self.line_end_settings(worktree)?.autocrlf != AutoCrlf::False;
+        let places = self.attribute_files().unwrap_or_default().into_iter().map(|place| (place, false));
+        let own = attributes.iter().map(|path| (worktree.path().join(path.to_path()), true));
+        let mut rules = Vec::new();
+        for (place, is_own) in places.chain(own) {
+            let text = match files::read_optional(&place, ATTRIBUTES_LIMIT) {
+                // git takes it from the index then.
+                Ok(None) if is_own => b"(in the index)".to_vec(),
+                Ok(None) => continue,
+                Ok(Some(text)) => text,
+                Err(_) => b"(cannot be read)".to_vec(),
+            };
+            if !text.trim_ascii().is_empty() {
+                rules.extend_from_slice(place.as_os_str().as_encoded_bytes());
+                rules.extend_from_slice(&[b"\0", text.as_slice(), b"\0"].concat());
+            }
+        }
+        if rules.is_empty() && !configured {
+            return Ok(None);
+        }
+        let keys = r"^(core\.(autocrlf|eol)|filter\..*)$";
+        rules.extend(self.git_in(worktree).args(["config", "--null", "--get-regexp", keys]).run()?.stdout);
+        Ok(Some(rules))
+    }
+}
+
+/// What the values of [`ATTRIBUTES`] ask for.
+fn of_attributes([text, crlf, eol, ident, filter, encoding]: [&[u8]; 6], settings: Settings) -> Asked {
+    let given = |value: &[u8]| !matches!(value, b"unspecified" | b"unset");
+    if given(ident) || given(filter) || given(encoding) {
+        return Asked::More;
+    }
+    Asked::LineEnds(LineEnds::of((Text::of(text), Text::of(crlf), Eol::of(eol)), settings))
+}

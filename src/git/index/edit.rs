@@ -1,0 +1,270 @@
+//! Replacing some entries of an index file in this process: everything else is copied as it is, and what the index knows
+//! of trees is brought up to date, so that neither all files nor all folders are looked at again.
+//!
+//! It takes only what it understands whole: versions 2 and 3, none but the common extensions. For everything else the
+//! answer is `None`, and git does it.
+
+mod entries;
+mod trees;
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+
+use super::lock::IndexLock;
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::error::{Error, Result};
+use crate::files;
+use crate::git::history::questions::{FileId, TreeChange};
+use crate::git::repo::repository::{HashKind, Repository};
+use crate::git::repo::worktrees::Worktree;
+use crate::git::restore::place::Stamp;
+use crate::git::restore::run::Placed;
+
+use entries::{ASSUME_VALID, EXTENDED, Entry, HEADER, STAGE, Writer, number, opened};
+pub(in crate::git) use trees::Trees;
+
+/// What an entry becomes.
+#[derive(Debug, Clone)]
+pub(in crate::git) struct Edit<'a> {
+    pub path: &'a RepoPath,
+    pub kind: EditKind<'a>,
+    /// Whether the first tree lacks it.
+    pub is_new: bool,
+}
+
+/// What is done to an entry.
+#[derive(Debug, Clone)]
+pub(in crate::git) enum EditKind<'a> {
+    /// There is this one; with the stat data of the file where that is sure to be it.
+    Set(&'a FileId, Option<std::fs::Metadata>),
+    /// There is none.
+    Remove,
+    /// It stays, and where it is this content it gets the stat data of the file.
+    Look(&'a FileId, std::fs::Metadata),
+}
+
+/// An index file with some entries replaced.
+#[derive(Debug)]
+pub(in crate::git) struct Edited {
+    pub bytes: Vec<u8>,
+    /// Whether a file changed in the second in which the index was written, or later: it may hold something else than its
+    /// entry says, and git compares the content as long as the index is as old as that.
+    pub is_racy: bool,
+}
+
+/// The bytes of an index file with some entries replaced; `None` where git has to do it. `edits` are sorted by path, each
+/// path once. `modified` is when the index file was written, in seconds.
+pub(in crate::git) fn edit(bytes: &[u8], hash: HashKind, modified: i64, edits: &[Edit<'_>], trees: &Trees<'_>) -> Option<Edited> {
+    let width = hash.bytes();
+    let (body, count) = opened(bytes, width)?;
+    let mut writer =
+        Writer { out: Vec::with_capacity(bytes.len() + 200 * edits.len()), count: 0, width, modified, is_racy: false };
+    writer.out.extend_from_slice(&body[..HEADER]);
+    let mut at = HEADER;
+    let mut open = edits.iter().peekable();
+    for _ in 0..count {
+        let entry = Entry::at(body, at, width)?;
+        // Announced with 'git add -N', or not checked out.
+        if entry.flags & EXTENDED != 0 {
+            return None;
+        }
+        while let Some(edit) = open.next_if(|edit| edit.path.as_bytes() < entry.name) {
+            writer.add(edit)?;
+        }
+        match open.next_if(|edit| edit.path.as_bytes() == entry.name) {
+            Some(edit) => writer.replace(&entry, edit)?,
+            None => writer.copy(&entry)?,
+        }
+        at += entry.bytes.len();
+    }
+    for edit in open {
+        writer.add(edit)?;
+    }
+    if !fits(&writer.out, writer.count, width, edits)? {
+        return None;
+    }
+    writer.out[8..12].copy_from_slice(&writer.count.to_be_bytes());
+    extensions(&body[at..], width, edits, trees, &mut writer.out)?;
+    // git leaves the checksum out where it is told to.
+    let sum = if bytes[body.len()..].iter().all(|byte| *byte == 0) { vec![0; width] } else { checksum(&writer.out, hash)? };
+    writer.out.extend_from_slice(&sum);
+    Some(Edited { bytes: writer.out, is_racy: writer.is_racy })
+}
+
+/// The tree that an index is, where it says so itself and holds nothing that a tree cannot say.
+pub(in crate::git) fn tree_of(bytes: &[u8], hash: HashKind) -> Option<Oid> {
+    let width = hash.bytes();
+    let (body, count) = opened(bytes, width)?;
+    let mut at = HEADER;
+    for _ in 0..count {
+        let entry = Entry::at(body, at, width)?;
+        if entry.flags & (ASSUME_VALID | EXTENDED | STAGE) != 0 {
+            return None;
+        }
+        at += entry.bytes.len();
+    }
+    let mut rest = &body[at..];
+    while !rest.is_empty() {
+        let size = number(rest, 4)? as usize;
+        let data = rest.get(8..8 + size)?;
+        if &rest[..4] == b"TREE" {
+            return trees::root(data, width, i64::from(count));
+        }
+        rest = &rest[8 + size..];
+    }
+    None
+}
+
+/// Whether no path is a file and a folder at once.
+fn fits(out: &[u8], count: u32, width: usize, edits: &[Edit<'_>]) -> Option<bool> {
+    let is_added = |edit: &&Edit<'_>| edit.is_new && matches!(edit.kind, EditKind::Set(..));
+    let set: Vec<&RepoPath> = edits.iter().filter(is_added).map(|edit| edit.path).collect();
+    if set.is_empty() {
+        return Some(true);
+    }
+    let mut names = Vec::with_capacity(count as usize);
+    let mut at = HEADER;
+    for _ in 0..count {
+        let entry = Entry::at(out, at, width)?;
+        names.push(entry.name);
+        at += entry.bytes.len();
+    }
+    let clashes = |path: &&RepoPath| {
+        let above = path.folders_above().any(|folder| names.binary_search(&folder.as_bytes()).is_ok());
+        let below = [path.as_bytes(), b"/"].concat();
+        let next = names.partition_point(|name| *name < below.as_slice());
+        above || names.get(next).is_some_and(|name| name.starts_with(&below))
+    };
+    Some(!set.iter().any(clashes))
+}
+
+/// Copies what stays true, brings the known trees up to date, and leaves out what only says where things are in the file.
+fn extensions(mut rest: &[u8], width: usize, edits: &[Edit<'_>], trees: &Trees<'_>, out: &mut Vec<u8>) -> Option<()> {
+    while !rest.is_empty() {
+        let (name, size) = (rest.get(..4)?, number(rest, 4)? as usize);
+        let data = rest.get(8..8 + size)?;
+        match name {
+            b"TREE" => {
+                let data = trees.updated(data, width, edits)?;
+                out.extend_from_slice(b"TREE");
+                out.extend_from_slice(&u32::try_from(data.len()).ok()?.to_be_bytes());
+                out.extend_from_slice(&data);
+            }
+            b"REUC" => out.extend_from_slice(&rest[..8 + size]),
+            b"EOIE" | b"IEOT" => {}
+            _ => return None,
+        }
+        rest = &rest[8 + size..];
+    }
+    Some(())
+}
+
+fn checksum(bytes: &[u8], hash: HashKind) -> Option<Vec<u8>> {
+    let mut hasher = gix::hash::hasher(hash.gix());
+    hasher.update(bytes);
+    Some(hasher.try_finalize().ok()?.as_slice().to_vec())
+}
+
+/// An id from the bytes of one.
+fn oid(bytes: &[u8]) -> Option<Oid> {
+    Oid::new(gix::ObjectId::try_from(bytes).ok()?.to_string()).ok()
+}
+
+impl Repository {
+    /// Makes a worktree's index `tree`, where it is a plain tree now; `false` where git has to do it.
+    ///
+    /// # Errors
+    /// `DISK_FULL`, `IO_FAILED`; the old index is then still there.
+    pub(in crate::git) fn edit_whole_index(
+        &self,
+        worktree: &Worktree,
+        tree: &Oid,
+        lock: &IndexLock,
+        placed: &[Placed],
+    ) -> Result<bool> {
+        let Some((bytes, meta)) = self.index_bytes(worktree) else { return Ok(false) };
+        let Some(now) = tree_of(&bytes, self.hash()) else { return Ok(false) };
+        let changes = self.diff_trees(&now, tree)?;
+        let trees = Trees { repository: self, old: &now, new: tree };
+        self.install_edited(worktree, (&bytes, &meta), &changes, &trees, lock, placed)
+    }
+
+    /// Replaces the entries of a worktree's index that differ between two trees; `false` where git has to do it.
+    ///
+    /// # Errors
+    /// As [`Repository::edit_whole_index`].
+    pub(in crate::git) fn edit_index(
+        &self,
+        worktree: &Worktree,
+        changes: &[TreeChange],
+        (old, new): (&Oid, &Oid),
+        lock: &IndexLock,
+        placed: &[Placed],
+    ) -> Result<bool> {
+        let Some((bytes, meta)) = self.index_bytes(worktree) else { return Ok(false) };
+        // Of a folder with some of its changes only, nothing is known.
+        if self.diff_trees(old, new)? != changes {
+            return Ok(false);
+        }
+        let trees = Trees { repository: self, old, new };
+        self.install_edited(worktree, (&bytes, &meta), changes, &trees, lock, placed)
+    }
+
+    fn index_bytes(&self, worktree: &Worktree) -> Option<(Vec<u8>, std::fs::Metadata)> {
+        // Whoever shares a repository sets modes that are git's to set.
+        let shared = self.gix().ok()?.config_snapshot().string("core.sharedRepository").is_some();
+        // Outside of what is checked out of a sparse checkout, entries are marked.
+        let sparse = worktree.git_dir().join("info/sparse-checkout").exists();
+        let place = worktree.index_file();
+        let meta = std::fs::symlink_metadata(&place).ok().filter(|meta| meta.is_file() && !shared && !sparse)?;
+        Some((std::fs::read(&place).ok()?, meta))
+    }
+
+    fn install_edited(
+        &self,
+        worktree: &Worktree,
+        (bytes, meta): (&[u8], &std::fs::Metadata),
+        changes: &[TreeChange],
+        trees: &Trees<'_>,
+        lock: &IndexLock,
+        placed: &[Placed],
+    ) -> Result<bool> {
+        let is = |placed: &&Placed| -> Option<std::fs::Metadata> {
+            let meta = std::fs::symlink_metadata(worktree.path().join(placed.path.to_path())).ok()?;
+            (Stamp::of(&meta) == placed.stamp).then_some(meta)
+        };
+        let mut edits: BTreeMap<&RepoPath, Edit<'_>> = BTreeMap::new();
+        for one in placed {
+            if let Some(meta) = is(&one) {
+                edits.insert(&one.path, Edit { path: &one.path, kind: EditKind::Look(&one.file, meta), is_new: false });
+            }
+        }
+        for change in changes {
+            let path = &change.path;
+            let kind = match (&change.new, edits.remove(path).map(|edit| edit.kind)) {
+                (Some(new), Some(EditKind::Look(file, meta))) if file == new => EditKind::Set(new, Some(meta)),
+                (Some(new), _) => EditKind::Set(new, None),
+                (None, _) => EditKind::Remove,
+            };
+            edits.insert(path, Edit { path, kind, is_new: change.old.is_none() });
+        }
+        if edits.is_empty() {
+            return Ok(true);
+        }
+        let edits: Vec<Edit<'_>> = edits.into_values().collect();
+        let Some(edited) = edit(bytes, self.hash(), meta.mtime(), &edits, trees) else { return Ok(false) };
+        worktree.verify()?;
+        lock.clear_new_index()?;
+        let place = lock.new_index();
+        files::write_scratch(place, &edited.bytes)?;
+        if edited.is_racy {
+            let stamped = meta.modified().and_then(|time| std::fs::File::options().write(true).open(place)?.set_modified(time));
+            stamped.map_err(|e| Error::io("set the time of", place, e))?;
+        }
+        lock.install()?;
+        Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,228 @@
+//! Private copies of a worktree's index, and what an index says that a tree cannot.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+use crate::git::repo::repository::Repository;
+use crate::git::repo::worktrees::Worktree;
+
+/// One side of a conflict.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ConflictStage {
+    /// The path.
+    pub path: RepoPath,
+    /// 1 (base), 2 (ours) or 3 (theirs).
+    pub stage: u8,
+    /// The mode.
+    pub mode: u32,
+    /// The blob.
+    pub oid: Oid,
+}
+
+/// What an index says that a tree cannot.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct IndexExtras {
+    /// Conflicts that are not settled.
+    pub unmerged: Vec<ConflictStage>,
+    /// `git add -N`.
+    pub intent_to_add: Vec<RepoPath>,
+    /// Their modes, in the same order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub intent_modes: Vec<u32>,
+    /// Marked as not to be in the worktree.
+    pub skip_worktree: Vec<RepoPath>,
+    /// Marked as never looked at.
+    pub assume_unchanged: Vec<RepoPath>,
+    /// Whether it was a sparse checkout: then no file is where a path is marked as not to be in the worktree, but for
+    /// those in `present`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub sparse: bool,
+    /// Marked as not to be in a sparse worktree, and there all the same.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub present: Vec<RepoPath>,
+}
+
+/// A folder below our own that vanishes with this value; a crash leaves it for cleanup.
+#[derive(Debug)]
+pub struct ScratchFolder {
+    folder: files::OwnFolder,
+}
+
+impl ScratchFolder {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+impl Repository {
+    /// A fresh folder below `axiom/tmp` of the common git directory.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`.
+    pub fn scratch_folder(&self) -> Result<ScratchFolder> {
+        let parent = self.common_dir().join("axiom/tmp");
+        files::create_dir_all(&parent)?;
+        Ok(ScratchFolder { folder: files::OwnFolder::make_in(&parent, "git-")? })
+    }
+}
+
+/// Copies an index file to `to`; a missing index gives no copy. The copy gets the time stamp of the original:
+/// git takes a file for unchanged only if it is older than the index, and a newer copy would hide edits of the same
+/// moment.
+///
+/// # Errors
+/// `IO_FAILED`, `DISK_FULL`.
+pub(in crate::git) fn copy_index(from: &Path, to: &Path) -> Result<()> {
+    let Some(mut file) = files::open_optional(from)? else { return Ok(()) };
+    let mut bytes = Vec::new();
+    let modified = file.metadata().and_then(|meta| meta.modified()).map_err(|e| Error::io("look at", from, e))?;
+    file.read_to_end(&mut bytes).map_err(|e| Error::io("read", from, e))?;
+    files::write_scratch(to, &bytes)?;
+    std::fs::File::open(to).and_then(|copy| copy.set_modified(modified)).map_err(|e| Error::io("set the time of", to, e))
+}
+
+/// What an index lists beside plain entries.
+#[derive(Debug, Default)]
+pub(in crate::git) struct IndexFacts {
+    pub unmerged: Vec<ConflictStage>,
+    pub skip_worktree: Vec<RepoPath>,
+    pub assume_unchanged: Vec<RepoPath>,
+    /// With their modes.
+    pub intent_to_add: Vec<(RepoPath, u32)>,
+    /// Submodules.
+    pub gitlinks: Vec<RepoPath>,
+    /// The tree of the whole index, where the index itself says it.
+    pub tree: Option<Oid>,
+}
+
+/// The facts as gix reads them, which starts no process; `None` where it cannot: of a split or a sparse index it sees a
+/// part only.
+pub(in crate::git) fn facts_by_gix(repository: &Repository, index: &Path) -> Option<IndexFacts> {
+    use gix::index::entry::Flags;
+    if !index.exists() {
+        return Some(IndexFacts::default());
+    }
+    let file = gix::index::File::at(index, repository.hash().gix(), true, Default::default()).ok()?;
+    if file.link().is_some() || file.is_sparse() {
+        return None;
+    }
+    let mut facts = IndexFacts::default();
+    let special = Flags::ASSUME_VALID | Flags::SKIP_WORKTREE | Flags::STAGE_MASK | Flags::INTENT_TO_ADD;
+    let is_link = |entry: &gix::index::Entry| entry.mode == gix::index::entry::Mode::COMMIT;
+    for entry in file.entries().iter().filter(|entry| entry.flags.intersects(special) || is_link(entry)) {
+        let path = RepoPath::new(entry.path(&file).to_vec());
+        if is_link(entry) {
+            facts.gitlinks.push(path.clone());
+        }
+        let stage = entry.stage_raw() as u8;
+        if stage > 0 {
+            let oid = Oid::new(entry.id.to_string()).ok()?;
+            facts.unmerged.push(ConflictStage { path, stage, mode: entry.mode.bits(), oid });
+            continue;
+        }
+        if entry.flags.contains(Flags::ASSUME_VALID) {
+            facts.assume_unchanged.push(path.clone());
+        }
+        if entry.flags.contains(Flags::SKIP_WORKTREE) {
+            facts.skip_worktree.push(path.clone());
+        }
+        if entry.flags.contains(Flags::INTENT_TO_ADD) {
+            facts.intent_to_add.push((path, entry.mode.bits()));
+        }
+    }
+    // A folder that changed has no number of entries, and then neither has the root.
+    let root = file.tree().filter(|tree| tree.num_entries == Some(file.entries().len() as u32));
+    facts.tree = root.filter(|_| facts.intent_to_add.is_empty()).and_then(|tree| Oid::new(tree.id.to_string()).ok());
+    Some(facts)
+}
+
+/// Reads the flags and conflicts of an index file of our own.
+///
+/// # Errors
+/// `GIT_FAILED` where git cannot read it either.
+pub(in crate::git) fn index_facts(repository: &Repository, worktree: &Worktree, index: &Path) -> Result<IndexFacts> {
+    if let Some(facts) = facts_by_gix(repository, index) {
+        return Ok(facts);
+    }
+    // git writes all of it into one file.
+    let flat = index.with_extension("flat");
+    copy_index(index, &flat)?;
+    let git = repository.git_in(worktree).index(&flat).config("core.splitIndex=false").config("index.sparse=false");
+    git.args(["update-index", "--force-write-index"]).run_ok()?;
+    facts_by_gix(repository, &flat).ok_or_else(|| {
+        let what = format!("the index of '{}' cannot be read", worktree.path().display());
+        Error::new(Code::GitFailed, what).hint("git status    says more")
+    })
+}
+
+/// Paths as git reads them with `-z --stdin`.
+pub(in crate::git) fn nul_list<'a>(paths: impl IntoIterator<Item = &'a RepoPath>) -> Vec<u8> {
+    let mut list = Vec::new();
+    for path in paths {
+        list.extend_from_slice(path.as_bytes());
+        list.push(0);
+    }
+    list
+}
+
+/// Sets or clears a flag of entries in an index file of our own.
+///
+/// # Errors
+/// `GIT_FAILED`.
+pub(in crate::git) fn mark(r: &Repository, worktree: &Worktree, index: &Path, flag: &str, paths: &[RepoPath]) -> Result<()> {
+    if paths.is_empty() {
+        return Ok(());
+    }
+    let git = r.git_in(worktree).index(index).config("core.splitIndex=false").args(["update-index", flag, "-z", "--stdin"]);
+    git.stdin(nul_list(paths)).run_ok().map(drop)
+}
+
+/// Lines for `update-index -z --index-info`.
+#[derive(Debug, Default)]
+pub(in crate::git) struct IndexInfo {
+    lines: Vec<u8>,
+}
+
+impl IndexInfo {
+    /// Removes a path, all its stages.
+    pub fn remove(&mut self, path: &RepoPath, any: &Oid) {
+        self.line(&format!("0 {}", "0".repeat(any.as_str().len())), path);
+    }
+
+    /// Sets one stage of a path.
+    pub fn set(&mut self, path: &RepoPath, mode: u32, oid: &Oid, stage: u8) {
+        self.line(&format!("{mode:o} {oid} {stage}"), path);
+    }
+
+    fn line(&mut self, meta: &str, path: &RepoPath) {
+        self.lines.extend_from_slice(meta.as_bytes());
+        self.lines.push(b'\t');
+        self.lines.extend_from_slice(path.as_bytes());
+        self.lines.push(0);
+    }
+
+    /// Applies the lines to an index file of our own.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn apply(self, repository: &Repository, worktree: &Worktree, index: &Path) -> Result<()> {
+        if self.lines.is_empty() {
+            return Ok(());
+        }
+        let git = repository.git_in(worktree).index(index).config("core.splitIndex=false");
+        git.args(["update-index", "-z", "--replace", "--index-info"]).stdin(self.lines).run_ok().map(drop)
+    }
+}
+
+/// The path of a scratch index in `folder`.
+pub(in crate::git) fn in_folder(folder: &ScratchFolder, name: &str) -> PathBuf {
+    folder.path().join(name)
+}

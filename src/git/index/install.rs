@@ -1,0 +1,217 @@
+//! Installing an index: a tree, what a tree cannot say, and the stat data of files that did not change.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+use super::file::{IndexExtras, IndexInfo, copy_index, index_facts, mark, nul_list};
+use super::lock::IndexLock;
+use super::users::UsersEntries;
+use crate::git::capture::differing::Folders;
+use crate::git::capture::extras::{CaptureExtras, OPERATION};
+use crate::git::capture::worktree::is_below;
+use crate::git::checkpoint::limits;
+use crate::git::history::questions::TreeChange;
+use crate::git::objects::database::SYMLINK;
+use crate::git::repo::repository::Repository;
+use crate::git::repo::worktrees::Worktree;
+use crate::git::restore::place::Trash;
+use crate::git::restore::run::Placed;
+
+impl Repository {
+    /// Makes a worktree's index hold `tree` and `extras`; entries that stay keep their stat data, so unchanged files are
+    /// not read again. Files are not touched. Doing it again changes nothing more.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `DISK_FULL`, `IO_FAILED`; the old index is then still there.
+    pub fn install_index(&self, worktree: &Worktree, tree: &Oid, extras: &IndexExtras, lock: &IndexLock) -> Result<()> {
+        self.install(worktree, tree, extras, lock, (UsersEntries::new(), &[]))
+    }
+
+    /// As [`Repository::install_index`], after some files were put into place: where the index is a plain tree now, only what
+    /// differs is replaced, and no other file is looked at.
+    ///
+    /// # Errors
+    /// As [`Repository::install_index`].
+    pub fn install_index_after(
+        &self,
+        worktree: &Worktree,
+        tree: &Oid,
+        extras: &IndexExtras,
+        lock: &IndexLock,
+        placed: &[Placed],
+    ) -> Result<()> {
+        if *extras == IndexExtras::default() && self.edit_whole_index(worktree, tree, lock, placed)? {
+            return Ok(());
+        }
+        self.install(worktree, tree, extras, lock, (UsersEntries::new(), placed))
+    }
+
+    /// As [`Repository::install_index`], where an operation that was to bring the index from `tree` to `given_up` is
+    /// taken back, after some files were put into place: entries that are neither way are the user's and stay.
+    ///
+    /// # Errors
+    /// As [`Repository::install_index`].
+    pub fn take_index_back(
+        &self,
+        worktree: &Worktree,
+        (given_up, tree): (&Oid, &Oid),
+        extras: &IndexExtras,
+        lock: &IndexLock,
+        placed: &[Placed],
+    ) -> Result<()> {
+        let users = self.users_entries(worktree, &worktree.index_file(), given_up, tree)?;
+        self.install(worktree, tree, extras, lock, (users, placed))
+    }
+
+    fn install(
+        &self,
+        worktree: &Worktree,
+        tree: &Oid,
+        extras: &IndexExtras,
+        lock: &IndexLock,
+        (users, placed): (UsersEntries, &[Placed]),
+    ) -> Result<()> {
+        let index = self.start_index(worktree, lock)?;
+        // git refuses to replace a marked entry whose file is another one by now, so the marks go first.
+        let now = index_facts(self, worktree, index)?;
+        mark(self, worktree, index, "--no-assume-unchanged", &now.assume_unchanged)?;
+        mark(self, worktree, index, "--no-skip-worktree", &now.skip_worktree)?;
+        let git = self.git_in(worktree).index(index).config("core.splitIndex=false").config("core.sparseCheckout=false");
+        git.args(["read-tree", "--reset", tree.as_str()]).run_ok()?;
+        let mut info = IndexInfo::default();
+        // git takes a file of another size for a changed one, and looks no closer; of an entry made anew it knows no size.
+        let mut folders = Folders::default();
+        for Placed { path, file, .. } in placed {
+            if folders.file_at(self, tree, path)?.as_ref() == Some(file) {
+                info.set(path, file.mode, &file.oid, 0);
+            }
+        }
+        for stage in &extras.unmerged {
+            info.remove(&stage.path, &stage.oid);
+        }
+        for stage in &extras.unmerged {
+            info.set(&stage.path, stage.mode, &stage.oid, stage.stage);
+        }
+        for (path, entry) in &users {
+            match entry {
+                Some(file) => info.set(path, file.mode, &file.oid, 0),
+                None => info.remove(path, tree),
+            }
+        }
+        info.apply(self, worktree, index)?;
+        self.announce(worktree, index, extras)?;
+        self.refresh(worktree, index)?;
+        mark(self, worktree, index, "--assume-unchanged", &extras.assume_unchanged)?;
+        mark(self, worktree, index, "--skip-worktree", &extras.skip_worktree)?;
+        lock.install()
+    }
+
+    /// Replaces the entries of a worktree's index that differ between two trees, and keeps all others as they are.
+    ///
+    /// # Errors
+    /// As [`Repository::install_index`].
+    pub(in crate::git) fn replace_entries(
+        &self,
+        worktree: &Worktree,
+        changes: &[TreeChange],
+        trees: (&Oid, &Oid),
+        lock: &IndexLock,
+        placed: &[Placed],
+    ) -> Result<()> {
+        if self.edit_index(worktree, changes, trees, lock, placed)? {
+            return Ok(());
+        }
+        let index = self.start_index(worktree, lock)?;
+        let facts = index_facts(self, worktree, index)?;
+        let mut info = IndexInfo::default();
+        for change in changes {
+            match (&change.new, &change.old) {
+                (Some(new), _) => info.set(&change.path, new.mode, &new.oid, 0),
+                (None, Some(old)) => info.remove(&change.path, &old.oid),
+                (None, None) => {}
+            }
+        }
+        info.apply(self, worktree, index)?;
+        self.refresh(worktree, index)?;
+        // An entry that is replaced loses what the user marked it with.
+        let there: BTreeSet<&RepoPath> = changes.iter().filter(|c| c.new.is_some()).map(|c| &c.path).collect();
+        let marked = |paths: Vec<RepoPath>| paths.into_iter().filter(|path| there.contains(path)).collect::<Vec<_>>();
+        mark(self, worktree, index, "--assume-unchanged", &marked(facts.assume_unchanged))?;
+        mark(self, worktree, index, "--skip-worktree", &marked(facts.skip_worktree))?;
+        lock.install()
+    }
+
+    fn start_index<'l>(&self, worktree: &Worktree, lock: &'l IndexLock) -> Result<&'l Path> {
+        worktree.verify()?;
+        lock.clear_new_index()?;
+        copy_index(&worktree.index_file(), lock.new_index())?;
+        Ok(lock.new_index())
+    }
+
+    /// `git add -N`, also for paths that are not there or are something else by now: git looks at stand-ins.
+    fn announce(&self, worktree: &Worktree, index: &Path, extras: &IndexExtras) -> Result<()> {
+        let paths = &extras.intent_to_add;
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let scratch = self.scratch_folder()?;
+        let root = scratch.path().join("announced");
+        for (place, path) in paths.iter().enumerate() {
+            let mode = extras.intent_modes.get(place).copied().unwrap_or(0o100_644);
+            files::write_stand_in(&root.join(path.to_path()), mode == SYMLINK, mode & 0o111 != 0)?;
+        }
+        let stand_ins = worktree.with_files_in(&root);
+        let git = self.git_in(&stand_ins).index(index).config("core.splitIndex=false").config("core.fileMode=true");
+        let git =
+            git.config("core.symlinks=true").arg("--literal-pathspecs").args(["add", "--intent-to-add", "--force", "--sparse"]);
+        let git = git.args(["--pathspec-from-file=-", "--pathspec-file-nul"]);
+        git.stdin(nul_list(paths)).run_ok().map(drop)
+    }
+
+    /// Takes up the stat data of files that are as the index says. Exit code 1 says that some are not.
+    fn refresh(&self, worktree: &Worktree, index: &Path) -> Result<()> {
+        let git = self.git_in(worktree).index(index).config("core.splitIndex=false").writing();
+        let output = git.args(["update-index", "-q", "--unmerged", "--refresh"]).run()?;
+        match output.code {
+            Some(0 | 1) => Ok(()),
+            Some(_) | None => Err(output.error()),
+        }
+    }
+
+    /// Puts the files and refs of an operation in progress (a merge, a rebase) back; the files of another one go to the
+    /// trash first.
+    /// Doing it again changes nothing more.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `GIT_FAILED`; `INVALID_INPUT` where a path is none that git uses for operations.
+    pub fn restore_operation(&self, worktree: &Worktree, extras: &CaptureExtras, trash: &Path) -> Result<()> {
+        let present = CaptureExtras::read(self, worktree, Default::default())?;
+        if present.operation == extras.operation {
+            return Ok(());
+        }
+        let trash = Trash::open(trash, worktree.git_dir())?;
+        for name in OPERATION {
+            env::fault_point("git.before-operation-trash");
+            trash.take(worktree.git_dir(), &RepoPath::new(name.as_bytes()))?;
+        }
+        for file in self.restore_operation_refs(worktree, &extras.operation)? {
+            let climbs = file.path.as_bytes().split(|b| *b == b'/').any(|part| part == b"..");
+            if climbs || !OPERATION.iter().any(|name| is_below(&file.path, &RepoPath::new(name.as_bytes()))) {
+                return Err(Error::new(Code::InvalidInput, format!("'{}' is no file of a git operation", file.path)));
+            }
+            let place = worktree.git_dir().join(file.path.to_path());
+            if let Some(folder) = place.parent() {
+                files::create_public_dir(folder)?;
+            }
+            env::fault_point("git.before-operation-file");
+            // git's own, which others of a group that shares the repository read.
+            files::replace_keeping(&place, &self.read_blob(&file.oid, limits::EXTRAS)?)?;
+        }
+        files::sync_dir(worktree.git_dir())
+    }
+}

@@ -1,0 +1,168 @@
+//! A worktree's `index.lock`, taken so that after a crash it is provable that it is ours.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+use crate::git::repo::worktrees::Worktree;
+
+/// How often and how long a lock is waited for.
+const TRIES: u32 = 40;
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// The largest lock file of ours.
+const MARK_LIMIT: u64 = 4096;
+
+fn held(lock: &Path) -> Error {
+    Error::new(Code::GitLocked, format!("'{}' is held by another git command", lock.display()))
+        .hint("wait until it has ended; 'git axiom recover' removes lock files of dead ones")
+}
+
+/// The held `index.lock` of a worktree. While it is held, git changes neither index nor files there.
+///
+/// The lock file is a second name of a file of our own, named by a tag (a transaction's id), or has its content where files
+/// have one name only: whoever finds the lock later compares the two. Dropping it gives it back.
+#[derive(Debug)]
+pub struct IndexLock {
+    lock: PathBuf,
+    own: PathBuf,
+    index: PathBuf,
+    new_index: PathBuf,
+}
+
+impl IndexLock {
+    /// Takes the lock; one that the same tag left behind in a crash is taken over. A crash leaves `index.lock` and the
+    /// file that proves it ours.
+    ///
+    /// # Errors
+    /// `GIT_LOCKED` where somebody else holds it; `IO_FAILED`.
+    pub fn take(worktree: &Worktree, tag: &str) -> Result<Self> {
+        worktree.verify()?;
+        let this = Self::named(worktree, tag);
+        let mark = format!("git axiom {tag}\n");
+        if !this.own.exists() {
+            files::create_new(&this.own, mark.as_bytes())?;
+        }
+        env::fault_point("git.before-index-lock");
+        let taken = match files::hard_link(&this.own, &this.lock)? {
+            Some(taken) => taken,
+            // Files have one name here: then what is in the lock proves it ours. git's own holds an index.
+            None => files::create_if_free(&this.lock, mark.as_bytes())?,
+        };
+        if taken || this.is_ours() {
+            env::fault_point("git.index-locked");
+            return Ok(this);
+        }
+        files::remove_file(&this.own)?;
+        let error = held(&this.lock);
+        std::mem::forget(this);
+        Err(error)
+    }
+
+    /// As [`IndexLock::take`], but waits a moment for a git command that is about to end.
+    ///
+    /// # Errors
+    /// As [`IndexLock::take`].
+    pub fn take_patiently(worktree: &Worktree, tag: &str) -> Result<Self> {
+        for _ in 0..TRIES {
+            match Self::take(worktree, tag) {
+                Err(error) if error.code() == Code::GitLocked => std::thread::sleep(PAUSE),
+                outcome => return outcome,
+            }
+        }
+        Self::take(worktree, tag)
+    }
+
+    /// Checks that nobody holds the lock; changes nothing.
+    ///
+    /// # Errors
+    /// `GIT_LOCKED`.
+    pub fn check_free(worktree: &Worktree) -> Result<()> {
+        let lock = worktree.git_dir().join("index.lock");
+        if lock.symlink_metadata().is_ok() { Err(held(&lock)) } else { Ok(()) }
+    }
+
+    /// Removes a lock that `tag` left behind, and says whether there was one. The lock of anybody else stays.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn remove_if_ours_stale(worktree: &Worktree, tag: &str) -> Result<bool> {
+        let this = Self::named(worktree, tag);
+        let ours = this.is_ours();
+        drop(this);
+        Ok(ours)
+    }
+
+    fn named(worktree: &Worktree, tag: &str) -> Self {
+        let own = |what: &str| worktree.git_dir().join(format!("axiom-{what}-{tag}"));
+        let lock = worktree.git_dir().join("index.lock");
+        Self { lock, own: own("index-lock"), index: worktree.index_file(), new_index: own("index-new") }
+    }
+
+    fn is_ours(&self) -> bool {
+        let inode = |path: &Path| std::fs::symlink_metadata(path).map(|meta| (meta.dev(), meta.ino())).ok();
+        let content = |path: &Path| files::read_optional(path, MARK_LIMIT).ok().flatten().filter(|bytes| !bytes.is_empty());
+        inode(&self.own).is_some_and(|own| inode(&self.lock) == Some(own))
+            || content(&self.own).is_some_and(|own| content(&self.lock) == Some(own))
+    }
+
+    /// Where the next index is built: beside the index, so that one rename installs it.
+    pub(in crate::git) fn new_index(&self) -> &Path {
+        &self.new_index
+    }
+
+    /// Removes what an earlier try left where the next index is built.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub(in crate::git) fn clear_new_index(&self) -> Result<()> {
+        files::remove_file(&self.new_index)?;
+        let mut lock = self.new_index.clone().into_os_string();
+        lock.push(".lock");
+        files::remove_file(Path::new(&lock))
+    }
+
+    /// Makes the built index the worktree's index; durable once it returns. A crash leaves the old or the new one.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub(in crate::git) fn install(&self) -> Result<()> {
+        files::look_like(&self.new_index, &self.index)?;
+        files::sync_file(&self.new_index)?;
+        env::fault_point("git.before-index");
+        files::rename(&self.new_index, &self.index)?;
+        env::fault_point("git.after-index");
+        Ok(())
+    }
+
+    /// Gives the lock back. The same as dropping it, but an error is seen.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn release(self) -> Result<()> {
+        let outcome = self.give_back();
+        std::mem::forget(self);
+        outcome
+    }
+
+    fn give_back(&self) -> Result<()> {
+        self.clear_new_index()?;
+        if self.is_ours() {
+            files::remove_file(&self.lock)?;
+        }
+        env::fault_point("git.index-unlocked");
+        files::remove_file(&self.own)
+    }
+}
+
+impl Drop for IndexLock {
+    fn drop(&mut self) {
+        if let Err(error) = self.give_back() {
+            tracing::warn!(%error, "an index lock could not be given back");
+        }
+    }
+}

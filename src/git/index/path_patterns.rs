@@ -1,0 +1,125 @@
+//! Patterns of paths, as in a `.gitignore` at the top of a worktree: the last one that fits decides, `!` takes back, and a folder
+//! stands for everything in it.
+
+use std::path::Path;
+
+use gix::bstr::BStr;
+use gix::glob::pattern::{Case, Mode};
+use gix::glob::{Pattern, wildmatch};
+use walkdir::WalkDir;
+
+use crate::domain::base::names::RepoPath;
+
+/// Patterns, in their order.
+#[derive(Debug, Clone, Default)]
+pub struct PathPatterns {
+    patterns: Vec<Pattern>,
+}
+
+impl PathPatterns {
+    /// The patterns that these texts are; an empty one is none.
+    pub fn new(texts: &[String]) -> Self {
+        Self { patterns: texts.iter().filter_map(gix::glob::parse).collect() }
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.patterns.is_empty()
+    }
+
+    /// Whether a file or folder is meant, by itself or by a folder above it.
+    pub fn covers(&self, path: &RepoPath, is_folder: bool) -> bool {
+        if self.is_empty() {
+            return false;
+        }
+        self.fits(path, is_folder) || path.folders_above().any(|folder| self.fits(&folder, true))
+    }
+
+    fn fits(&self, path: &RepoPath, is_folder: bool) -> bool {
+        let bytes = path.as_bytes();
+        let name = bytes.iter().rposition(|byte| *byte == b'/').map(|at| at + 1);
+        let mode = wildmatch::Mode::NO_MATCH_SLASH_LITERAL;
+        let fits = |pattern: &&Pattern| {
+            pattern.matches_repo_relative_path(BStr::new(bytes), name, Some(is_folder), Case::Sensitive, mode)
+        };
+        self.patterns.iter().rev().find(fits).is_some_and(|pattern| !pattern.is_negative())
+    }
+
+    /// Whether a pattern names a folder as the beginning of what it means: only into such folders is it worth to look. One
+    /// that may begin anywhere (`*.key`, `**/x`) names none.
+    pub fn leads_into(&self, folder: &RepoPath) -> bool {
+        let below = [folder.as_bytes(), b"/"].concat();
+        let slashes = |text: &[u8]| text.iter().filter(|byte| **byte == b'/').count();
+        self.patterns.iter().any(|pattern| {
+            let text: &[u8] = &pattern.text;
+            if pattern.is_negative() || pattern.mode.contains(Mode::NO_SUB_DIR) {
+                return false;
+            }
+            let literal = &text[..pattern.first_wildcard_pos.unwrap_or(text.len())];
+            let named = &literal[..literal.iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1)];
+            let deep_enough = memchr::memmem::find(text, b"**").is_some() || slashes(&below) <= slashes(text);
+            deep_enough && (literal.starts_with(&below) || (!named.is_empty() && below.starts_with(named)))
+        })
+    }
+
+    /// Whether a file or folder is there that is meant: of a folder in which there is no file git says nothing, and nothing is
+    /// said of it.
+    pub(in crate::git) fn covers_files_at(&self, root: &Path, path: &RepoPath, is_folder: bool) -> bool {
+        self.covers(path, is_folder) && (!is_folder || holds_file(&root.join(path.to_path())))
+    }
+}
+
+/// Whether there is a file or link anywhere below a folder.
+fn holds_file(folder: &Path) -> bool {
+    let all = WalkDir::new(folder).into_iter().filter_map(std::result::Result::ok);
+    all.into_iter().any(|entry| entry.file_type().is_file() || entry.file_type().is_symlink())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn patterns(texts: &[&str]) -> PathPatterns {
+        PathPatterns::new(&texts.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>())
+    }
+
+    fn path(text: &str) -> RepoPath {
+        RepoPath::new(text.as_bytes())
+    }
+
+    #[test]
+    fn patterns_mean_what_they_mean_in_a_gitignore() {
+        for (texts, covered, not) in [
+            (&[".env*"][..], &[".env", "app/.env.local"][..], &["env", "x.env"][..]),
+            (&["/.env"], &[".env"], &["app/.env"]),
+            (&["secrets/"], &["secrets/a", "deep/secrets/b"], &["secrets"]),
+            (&["secrets/*.pem"], &["secrets/a.pem"], &["secrets/x/a.pem", "secrets/a"]),
+            (&["secrets/**"], &["secrets/x/a.pem"], &["other/a"]),
+            (&["*.key", "!public.key"], &["a.key"], &["public.key"]),
+            (&[], &[], &["a"]),
+        ] {
+            let patterns = patterns(texts);
+            for text in covered {
+                assert!(patterns.covers(&path(text), false), "{texts:?} {text}");
+            }
+            for text in not {
+                assert!(!patterns.covers(&path(text), false), "{texts:?} {text}");
+            }
+        }
+    }
+
+    #[test]
+    fn only_folders_that_a_pattern_names_are_looked_into() {
+        for (text, into, not) in [
+            ("secrets/*.pem", &["secrets"][..], &["secrets/x", "node_modules"][..]),
+            ("/a/b/c", &["a", "a/b"], &["a/b/c", "b"]),
+            ("secrets/**", &["secrets", "secrets/x/y"], &["other"]),
+            ("**/x", &[], &["a"]),
+            (".env*", &[], &["a"]),
+        ] {
+            let patterns = patterns(&[text]);
+            assert!(into.iter().all(|folder| patterns.leads_into(&path(folder))), "{text}");
+            assert!(!not.iter().any(|folder| patterns.leads_into(&path(folder))), "{text}");
+        }
+    }
+}

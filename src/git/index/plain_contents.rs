@@ -1,0 +1,175 @@
+//! Files that git keeps byte for byte: where nothing can ask for a filter or another line end, contents are read and
+//! written here, without a process and without an index of the whole tree.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::env;
+use crate::error::Result;
+use crate::files;
+
+use crate::git::objects::database::TreeEntry;
+use crate::git::repo::repository::Repository;
+use crate::git::repo::worktrees::Worktree;
+
+/// Larger files are git's: it does not hold them in memory.
+const LIMIT: u64 = 32 * 1024 * 1024;
+/// Trees by the folder, each read once.
+struct Folders<'r> {
+    repository: &'r Repository,
+    known: BTreeMap<RepoPath, Option<Vec<TreeEntry>>>,
+}
+
+impl Folders<'_> {
+    fn get(&mut self, folder: &RepoPath) -> Option<&[TreeEntry]> {
+        if !self.known.contains_key(folder) {
+            let (above, name) = folder.split();
+            let tree = self.get(&RepoPath::new(above))?.iter().find(|entry| entry.name == name).map(|entry| entry.oid.clone())?;
+            let entries = self.repository.read_tree(&tree).ok();
+            self.known.insert(folder.clone(), entries);
+        }
+        self.known.get(folder)?.as_deref()
+    }
+}
+
+impl Repository {
+    /// Writes `paths` of a tree below `folder`, as a checkout would. `false` where git has to do it; some of the files may
+    /// be there then.
+    ///
+    /// # Errors
+    /// `DISK_FULL`, `IO_FAILED`.
+    pub(in crate::git) fn write_plain(&self, tree: &Oid, paths: &[RepoPath], folder: &Path) -> Result<bool> {
+        let Some(found) = self.plain(tree, paths.iter()) else { return Ok(false) };
+        for (path, entry) in paths.iter().zip(found) {
+            let Ok(bytes) = self.read_blob(&entry.oid, LIMIT) else { return Ok(false) };
+            let place = folder.join(path.to_path());
+            if let Some(above) = place.parent() {
+                files::create_public_dir(above)?;
+            }
+            files::write_users_file(&place, &bytes, entry.mode & 0o100 != 0)?;
+        }
+        Ok(true)
+    }
+
+    /// The blobs that files of a worktree would be by the attributes of a tree; `None` where git has to say it.
+    pub(in crate::git) fn hash_plain(&self, worktree: &Worktree, tree: &Oid, paths: &[&RepoPath]) -> Option<Vec<Oid>> {
+        self.plain(tree, paths.iter().copied())?;
+        let kind = self.hash().gix();
+        let hash = |path: &&RepoPath| {
+            let place = worktree.path().join(path.to_path());
+            let meta = std::fs::symlink_metadata(&place).ok()?;
+            let bytes = (meta.is_file() && meta.len() <= LIMIT).then(|| std::fs::read(&place).ok())??;
+            Oid::new(gix::objs::compute_hash(kind, gix::objs::Kind::Blob, &bytes).ok()?.to_string()).ok()
+        };
+        paths.iter().map(hash).collect()
+    }
+
+    /// The entries of paths in a tree, if git would take all of them for what they are: regular files with harmless names,
+    /// and no attributes anywhere.
+    pub(in crate::git) fn plain<'p>(&self, tree: &Oid, paths: impl Iterator<Item = &'p RepoPath>) -> Option<Vec<TreeEntry>> {
+        if !self.has_no_attributes_of_its_own() {
+            return None;
+        }
+        let root = self.tree_of(tree).ok()?;
+        let mut folders = Folders { repository: self, known: BTreeMap::new() };
+        folders.known.insert(RepoPath::new(Vec::new()), Some(self.read_tree(&root).ok()?));
+        let mut found = Vec::new();
+        for path in paths {
+            if path.is_odd() {
+                return None;
+            }
+            for folder in std::iter::once(RepoPath::new(Vec::new())).chain(path.folders_above()) {
+                if folders.get(&folder)?.iter().any(|entry| entry.name.eq_ignore_ascii_case(b".gitattributes")) {
+                    return None;
+                }
+            }
+            let (folder, name) = path.split();
+            let entry = folders.get(&RepoPath::new(folder))?.iter().find(|entry| entry.name == name)?;
+            if entry.mode & 0o170_000 != 0o100_000 {
+                return None;
+            }
+            found.push(entry.clone());
+        }
+        Some(found)
+    }
+
+    /// Whether it is certain that neither configuration nor any file outside the trees asks for a conversion.
+    fn has_no_attributes_of_its_own(&self) -> bool {
+        let Ok(gix) = self.gix() else { return false };
+        let config = gix.config_snapshot();
+        let converts = config.string("core.autocrlf").is_some_and(|value| !value.eq_ignore_ascii_case(b"false"));
+        let configured = ["core.attributesFile", "core.symlinks", "core.worktree"];
+        let of_worktrees = config.boolean("extensions.worktreeConfig").unwrap_or(false);
+        if converts
+            || of_worktrees
+            || !self.callers_config().is_empty()
+            || configured.iter().any(|key| config.string(*key).is_some())
+        {
+            return false;
+        }
+        let Some(places) = self.attribute_files() else { return false };
+        places.iter().all(|place| place.symlink_metadata().is_err()) && env::var("GIT_ATTR_SOURCE").is_none()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use super::*;
+    use crate::git::repo::scratch::Scratch;
+
+    fn path(text: &str) -> RepoPath {
+        RepoPath::new(text.as_bytes())
+    }
+
+    #[test]
+    fn contents_are_written_and_hashed_as_git_does() {
+        for kind in [&[][..], &["--object-format=sha256"]] {
+            let scratch = Scratch::new(kind);
+            scratch.write("run.sh", b"#!/bin/sh\r\n");
+            scratch.git(&["add", "-A"]);
+            scratch.git(&["update-index", "--chmod=+x", "run.sh"]);
+            scratch.git(&["commit", "-qm", "more"]);
+            let repo = Repository::discover(&scratch.path()).unwrap();
+            let head = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
+            let there = tempfile::tempdir().unwrap();
+            let paths = [path("run.sh"), path("sub/b.txt")];
+            if !repo.has_no_attributes_of_its_own() {
+                // This machine has attributes for all repositories.
+                return;
+            }
+            assert!(repo.write_plain(&head, &paths, there.path()).unwrap());
+            assert_eq!(std::fs::read(there.path().join("run.sh")).unwrap(), b"#!/bin/sh\r\n");
+            let main = scratch.main();
+            let hashes = repo.hash_plain(&main, &head, &[&paths[0]]).unwrap();
+            assert_eq!(hashes[0].as_str(), scratch.git(&["hash-object", "run.sh"]));
+        }
+    }
+
+    #[test]
+    fn attributes_configuration_links_and_odd_names_are_left_to_git() {
+        let scratch = Scratch::new(&[]);
+        let repo = || Repository::discover(&scratch.path()).unwrap();
+        let head = || Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
+        if !repo().has_no_attributes_of_its_own() {
+            return;
+        }
+        let is_plain = |file: &str| repo().plain(&head(), [path(file)].iter()).is_some();
+        assert!(is_plain("sub/b.txt"));
+        for (key, value) in [("core.autocrlf", "input"), ("core.attributesFile", "/x"), ("core.symlinks", "false")] {
+            scratch.git(&["config", key, value]);
+            assert!(!is_plain("sub/b.txt"), "{key}");
+            scratch.git(&["config", "--unset", key]);
+        }
+        scratch.write(".git/info/attributes", b"* text\n");
+        assert!(!is_plain("sub/b.txt"));
+        std::fs::remove_file(scratch.path().join(".git/info/attributes")).unwrap();
+        std::os::unix::fs::symlink("a.txt", scratch.path().join("link")).unwrap();
+        scratch.write("sub/.gitattributes", b"*.txt text eol=crlf\n");
+        scratch.git(&["add", "-A"]);
+        scratch.git(&["commit", "-qm", "attributes"]);
+        assert!(is_plain("a.txt") && !is_plain("sub/b.txt") && !is_plain("link"));
+    }
+}

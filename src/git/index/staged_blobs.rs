@@ -1,0 +1,104 @@
+//! What a capture takes over from the user's index without ever having seen it: staged contents, of which the index says only
+//! their ids. A power loss leaves empty objects under such ids.
+
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::error::{Code, Error, Result, some_of};
+
+use crate::git::capture::worktree::WorktreeCapture;
+use crate::git::history::questions::TreeChange;
+use crate::git::objects::database::{GITLINK, gix_id};
+use crate::git::repo::repository::Repository;
+use crate::git::repo::worktrees::Worktree;
+
+/// So many staged files are read whole; of more only the beginning of each is, which tells what a power loss did.
+const WHOLE: usize = 1000;
+
+impl Repository {
+    /// Proves that the staged contents that a capture refers to can be read: loose objects only, for a pack is written whole
+    /// or not at all. It costs what is staged beyond the commit that is checked out.
+    ///
+    /// # Errors
+    /// `CHECKPOINT_DAMAGED` naming the paths; `GIT_FAILED`.
+    pub fn staged_can_be_read(&self, worktree: &Worktree, capture: &WorktreeCapture) -> Result<()> {
+        let base = match capture.head.commit() {
+            Some(commit) => self.read_commit(commit)?.tree,
+            None => self.empty_tree()?,
+        };
+        if base == capture.index_tree {
+            return Ok(());
+        }
+        let staged = self.diff_trees(&base, &capture.index_tree)?;
+        let whole = staged.len() <= WHOLE;
+        let damaged: Vec<&RepoPath> = staged.iter().filter(|change| !self.is_readable(change, whole)).map(|c| &c.path).collect();
+        if damaged.is_empty() {
+            return Ok(());
+        }
+        let what = format!("staged content in '{}' cannot be read, so it could not be brought back", worktree.path().display());
+        Err(Error::new(Code::CheckpointDamaged, what)
+            .why(some_of(&damaged, 10))
+            .hint("git restore --staged PATH    takes it out of the index; the file stays as it is")
+            .hint("git fsck    says what else is damaged"))
+    }
+
+    fn is_readable(&self, change: &TreeChange, whole: bool) -> bool {
+        let Some(file) = change.new.as_ref().filter(|file| file.mode != GITLINK) else { return true };
+        match self.loose(&file.oid) {
+            Some(true) if whole => self.is_whole(&file.oid),
+            Some(true) => self.gix().is_ok_and(|gix| gix_id(&file.oid).is_ok_and(|id| gix.find_header(id).is_ok())),
+            Some(false) | None => true,
+        }
+    }
+
+    /// Whether an object is a loose file of this repository; `None` where that cannot be said.
+    fn loose(&self, oid: &Oid) -> Option<bool> {
+        let (folder, rest) = oid.as_str().split_at_checked(2)?;
+        Some(self.common_dir().join("objects").join(folder).join(rest).symlink_metadata().is_ok())
+    }
+
+    fn is_whole(&self, oid: &Oid) -> bool {
+        let read = || -> Option<bool> {
+            let (gix, id) = (self.gix().ok()?, gix_id(oid).ok()?);
+            let object = gix.find_object(id).ok()?;
+            Some(gix::objs::compute_hash(gix.object_hash(), object.kind, &object.data).ok()? == id)
+        };
+        read().unwrap_or(false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+    use crate::git::CaptureOptions;
+    use crate::git::repo::scratch::Scratch;
+
+    #[test]
+    fn staged_content_that_a_power_loss_emptied_or_cut_short_is_found() {
+        for (kind, bytes) in [(&[][..], 0_u64), (&[], 20), (&["--object-format=sha256"], 0)] {
+            let scratch = Scratch::new(kind);
+            let repo = scratch.repo();
+            scratch.write("a.txt", &[7; 5000]);
+            scratch.write("new", b"fine");
+            scratch.git(&["add", "."]);
+            let staged = scratch.git(&["rev-parse", ":a.txt"]);
+            scratch.write("a.txt", b"edited since");
+            let options = CaptureOptions { max_file_size: 1_000_000, ..Default::default() };
+            let prove = || {
+                let taken = repo.capture_worktree(&scratch.main(), &options)?;
+                repo.staged_can_be_read(&scratch.main(), &taken)
+            };
+            prove().unwrap();
+            let place = scratch.path().join(".git/objects").join(&staged[..2]).join(&staged[2..]);
+            std::fs::set_permissions(&place, std::fs::Permissions::from_mode(0o644)).unwrap();
+            std::fs::OpenOptions::new().write(true).open(&place).unwrap().set_len(bytes).unwrap();
+            let error = prove().unwrap_err();
+            assert_eq!(error.code(), Code::CheckpointDamaged, "{error}");
+            assert!(error.to_string().contains("a.txt") && !error.to_string().contains("new"), "{error}");
+            scratch.git(&["restore", "--staged", "a.txt"]);
+            prove().unwrap();
+        }
+    }
+}

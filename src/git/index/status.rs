@@ -1,0 +1,187 @@
+//! One `git status`, understood.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use crate::domain::base::names::RepoPath;
+use crate::error::{Code, Error, Result};
+
+use crate::git::repo::repository::Repository;
+use crate::git::repo::worktrees::Worktree;
+
+/// How a path differs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StatusKind {
+    /// Tracked; the letters of the index and of the worktree (`.` for the same).
+    Tracked {
+        /// HEAD against index.
+        index: u8,
+        /// Index against worktree.
+        worktree: u8,
+        /// It is a submodule with changes of its own.
+        dirty_submodule: bool,
+    },
+    /// In conflict.
+    Unmerged,
+    /// A file that git does not know.
+    Untracked,
+    /// A repository within the worktree that git does not know.
+    NestedRepository,
+    /// Ignored; of a folder that is ignored as a whole only the folder.
+    Ignored,
+}
+
+/// A path that is not as HEAD has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatusEntry {
+    /// The path, without `/` at the end.
+    pub path: RepoPath,
+    /// How it differs.
+    pub kind: StatusKind,
+}
+
+impl Repository {
+    /// What differs in a worktree, every untracked file by itself. Nothing is written, not even the index's stat data.
+    ///
+    /// `index` replaces the worktree's own index.
+    ///
+    /// # Errors
+    /// `FILE_UNREADABLE` where a folder cannot be read; `GIT_FAILED`.
+    pub fn status(&self, worktree: &Worktree, index: Option<&Path>) -> Result<Vec<StatusEntry>> {
+        let (entries, unreadable) = self.status_and_unreadable(worktree, index)?;
+        match unreadable.first() {
+            Some(path) => Err(Error::new(Code::FileUnreadable, "a folder or file of the worktree cannot be read")
+                .why(worktree.path().join(path.to_path()).display().to_string())
+                .hint("make it readable, or add it to .gitignore")),
+            None => Ok(entries),
+        }
+    }
+
+    /// As [`Repository::status`], naming folders that cannot be read in place of failing.
+    pub(in crate::git) fn status_and_unreadable(
+        &self,
+        worktree: &Worktree,
+        index: Option<&Path>,
+    ) -> Result<(Vec<StatusEntry>, Vec<RepoPath>)> {
+        self.status_with(worktree, index, &[])
+    }
+
+    /// Untracked files that git says nothing of, because it takes their names for those of tracked ones: it ignores case, and
+    /// the file system does not. `known` is what it says. Costs nothing elsewhere.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub(in crate::git) fn hidden_by_case(
+        &self,
+        worktree: &Worktree,
+        index: &Path,
+        known: &[StatusEntry],
+    ) -> Result<Vec<StatusEntry>> {
+        if !self.ignores_case() || is_insensitive(worktree) {
+            return Ok(Vec::new());
+        }
+        let known: BTreeSet<&RepoPath> = known.iter().map(|entry| &entry.path).collect();
+        let is_said = |path: &RepoPath| known.contains(path) || path.folders_above().any(|folder| known.contains(&folder));
+        let (entries, _) = self.status_with(worktree, Some(index), &["core.ignoreCase=false"])?;
+        let hidden = entries.into_iter().filter(|entry| {
+            let untracked = matches!(entry.kind, StatusKind::Untracked | StatusKind::NestedRepository);
+            untracked && !is_said(&entry.path)
+        });
+        Ok(hidden.collect())
+    }
+
+    fn status_with(
+        &self,
+        worktree: &Worktree,
+        index: Option<&Path>,
+        config: &[&str],
+    ) -> Result<(Vec<StatusEntry>, Vec<RepoPath>)> {
+        let git = config.iter().fold(self.git_in(worktree), |git, pair| git.config(*pair));
+        let git = git.config("status.renames=false").args([
+            "status",
+            "--porcelain=v2",
+            "-z",
+            "--untracked-files=all",
+            "--ignored=matching",
+            "--ignore-submodules=none",
+            "--no-renames",
+        ]);
+        let git = match index {
+            Some(index) => git.index(index),
+            None => git,
+        };
+        let output = git.run_ok()?;
+        let fields = output.stdout.split(|b| *b == 0).filter(|field| !field.is_empty());
+        let entries: Result<Vec<StatusEntry>> = fields.filter_map(|field| parse(field).transpose()).collect();
+        Ok((entries?, unreadable(&output.stderr)?))
+    }
+}
+
+/// Whether the file system of a worktree takes names in another case for the same.
+fn is_insensitive(worktree: &Worktree) -> bool {
+    let [lower, upper] = [".git", ".GIT"].map(|name| worktree.path().join(name).symlink_metadata());
+    matches!((lower, upper), (Ok(lower), Ok(upper)) if (lower.dev(), lower.ino()) == (upper.dev(), upper.ino()))
+}
+
+/// git only warns about folders that it cannot read, and leaves their content out.
+///
+/// # Errors
+/// `FILE_UNREADABLE` where the words do not say which.
+fn unreadable(stderr: &str) -> Result<Vec<RepoPath>> {
+    let mut paths = Vec::new();
+    for line in stderr.lines() {
+        let named = line.strip_prefix("warning: could not open directory '").and_then(|rest| rest.rsplit_once("':"));
+        match named {
+            // A path with a quote or a line end in it is shown by git as it is: then the words below say too little.
+            Some((path, _)) => paths.push(RepoPath::new(path.trim_end_matches('/').as_bytes())),
+            None if line.contains("could not open directory") || line.contains("Permission denied") => {
+                return Err(Error::new(Code::FileUnreadable, "a folder or file of the worktree cannot be read")
+                    .why(line.to_owned())
+                    .hint("make it readable, or add it to .gitignore"));
+            }
+            None => {}
+        }
+    }
+    Ok(paths)
+}
+
+fn parse(field: &[u8]) -> Result<Option<StatusEntry>> {
+    let unclear = || Error::new(Code::GitFailed, "cannot make sense of what 'git status' printed");
+    let (kind, skip) = match field.first() {
+        Some(b'1') => (None, 8),
+        Some(b'u') => (Some(StatusKind::Unmerged), 10),
+        Some(b'?') if field.ends_with(b"/") => (Some(StatusKind::NestedRepository), 1),
+        Some(b'?') => (Some(StatusKind::Untracked), 1),
+        Some(b'!') => (Some(StatusKind::Ignored), 1),
+        Some(b'#') => return Ok(None),
+        Some(_) | None => return Err(unclear()),
+    };
+    let path = field.splitn(skip + 1, |b| *b == b' ').nth(skip).ok_or_else(unclear)?;
+    let kind = match kind {
+        Some(kind) => kind,
+        None => tracked(field).ok_or_else(unclear)?,
+    };
+    Ok(Some(StatusEntry { path: RepoPath::new(path.strip_suffix(b"/").unwrap_or(path)), kind }))
+}
+
+/// `1 <XY> <sub> <mH> <mI> <mW> …`
+fn tracked(field: &[u8]) -> Option<StatusKind> {
+    let mut parts = field.split(|b| *b == b' ').skip(1);
+    let (letters, submodule) = (parts.next()?, parts.next()?);
+    let dirty_submodule = submodule.first() == Some(&b'S') && submodule.get(2..)?.iter().any(|b| *b != b'.');
+    Some(StatusKind::Tracked { index: *letters.first()?, worktree: *letters.get(1)?, dirty_submodule })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_git_could_not_open_fails_closed() {
+        let words = "warning: could not open directory 'x/': Permission denied\n";
+        assert_eq!(unreadable(words).unwrap(), [RepoPath::new(&b"x"[..])]);
+        assert_eq!(unreadable("error: open(\"x\"): Permission denied\n").unwrap_err().code(), Code::FileUnreadable);
+        assert!(unreadable("warning: something else\n").unwrap().is_empty());
+    }
+}

@@ -1,0 +1,38 @@
+//! Which entries of an index are the user's own doing, where an operation is taken back.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::error::Result;
+
+use crate::git::history::questions::{FileId, TreeChange, parse_raw};
+use crate::git::repo::repository::Repository;
+use crate::git::repo::worktrees::Worktree;
+
+/// Entries that stay; `None` where the user removed one.
+pub(in crate::git) type UsersEntries = BTreeMap<RepoPath, Option<FileId>>;
+
+impl Repository {
+    /// The entries of an index file that are neither as `one` nor as `two` says. Conflicts and `git add -N` are not among
+    /// them. Writes nothing.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub(in crate::git) fn users_entries(&self, worktree: &Worktree, index: &Path, one: &Oid, two: &Oid) -> Result<UsersEntries> {
+        let differing = |tree: &Oid| -> Result<Vec<TreeChange>> {
+            let git = self.git_in(worktree).index(index);
+            let git = git.args(["diff-index", "--cached", "--raw", "-z", "--no-renames", "--ignore-submodules=none"]);
+            // `U` is a conflict.
+            let git = git.args(["--ita-invisible-in-index", "--diff-filter=u", tree.as_str()]);
+            parse_raw(&git.run_ok()?.stdout)
+        };
+        let first: BTreeMap<RepoPath, Option<FileId>> =
+            differing(one)?.into_iter().map(|change| (change.path, change.new)).collect();
+        if first.is_empty() {
+            return Ok(first);
+        }
+        let both = differing(two)?.into_iter().filter(|change| first.contains_key(&change.path));
+        Ok(both.map(|change| (change.path, change.new)).collect())
+    }
+}

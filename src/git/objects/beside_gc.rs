@@ -1,0 +1,331 @@
+//! A `git gc` beside us.
+//!
+//! What nothing refers to is what `git gc` removes, and that is all that we make until a ref names it. So whoever moves refs
+//! looks whether one lives, before and after; its own lock is never taken, since that would make the user's `git gc` fail.
+//! Beside a living one, all that the refs are going to reach and that no other ref does goes into one pack before they move:
+//! the new, and the old that nothing referred to. A `.keep` keeps that pack until they have moved; by then it is older than
+//! any list of packs that does not know what they reach. Without a living one, what was written and what was there already
+//! is looked at once more when the refs have moved. What is broken then is taken back, and its maker tries again.
+//!
+//! `git prune --expire=now`, called by itself at that moment, leaves no sign: what it removes is found by the second look,
+//! unless it removes it later still.
+
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use crate::domain::base::names::Oid;
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+use super::database::gix_id;
+use crate::git::refs::edits::{Expected, RefEdit};
+use crate::git::repo::repository::Repository;
+
+/// So long git itself believes the sign of a gc on another machine.
+const ELSEWHERE: Duration = Duration::from_secs(12 * 60 * 60);
+
+/// What the `.keep` of a pack of ours begins with.
+const KEEP: &str = "git axiom ";
+
+/// A `.keep` of ours of which nobody knows is left alone for so long.
+const KEEP_AGE: Duration = Duration::from_secs(60 * 60);
+
+/// The largest sign of a gc, and the largest `.keep`, that is read.
+const SIGN_LIMIT: u64 = 4096;
+
+/// A pack that no gc takes apart while this lives.
+#[derive(Debug)]
+pub(in crate::git) struct KeptPack {
+    mark: Option<PathBuf>,
+}
+
+impl Drop for KeptPack {
+    fn drop(&mut self) {
+        if let Some(Err(error)) = self.mark.as_deref().map(files::remove_file) {
+            tracing::warn!(%error, "a pack is kept for longer than needed");
+        }
+    }
+}
+
+impl Repository {
+    /// Whether a `git gc` is at work in this repository.
+    pub(in crate::git) fn gc_lives(&self) -> bool {
+        let file = self.common_dir().join("gc.pid");
+        let Ok(Some(sign)) = files::read_optional(&file, SIGN_LIMIT) else { return false };
+        let Ok(Some(meta)) = files::metadata(&file) else { return false };
+        // A time in the future is no age.
+        let age = meta.modified().ok().and_then(|at| at.elapsed().ok()).unwrap_or_default();
+        is_alive(&String::from_utf8_lossy(&sign), env::host_name().as_deref(), age, is_running)
+    }
+
+    /// Puts all that the edits are going to make reachable, and that no ref reaches, into one pack with a `.keep`. It waits for
+    /// its name with what else was made.
+    ///
+    /// # Errors
+    /// `BUSY` where some of it is gone already; `DISK_FULL`, `IO_FAILED`.
+    pub(in crate::git) fn pack_before(&self, edits: &[RefEdit]) -> Result<KeptPack> {
+        self.pack_apart(edits, &["--not", "--all"])
+    }
+
+    /// As [`Repository::pack_before`] when the refs have moved: what only they reach. The pack has its name when this returns.
+    ///
+    /// # Errors
+    /// As [`Repository::pack_before`].
+    pub(in crate::git) fn pack_after(&self, edits: &[RefEdit]) -> Result<KeptPack> {
+        let others: Vec<String> = edits.iter().map(|edit| format!("--exclude={}", edit.name)).collect();
+        let mut but = vec!["--not"];
+        but.extend(others.iter().map(String::as_str));
+        but.push("--all");
+        let pack = self.pack_apart(edits, &but)?;
+        self.sync_objects()?;
+        Ok(pack)
+    }
+
+    fn pack_apart(&self, edits: &[RefEdit], but: &[&str]) -> Result<KeptPack> {
+        let roots: Vec<Oid> = edits.iter().filter_map(|edit| edit.new.clone()).collect();
+        let mut apart = self.listed_below(&roots, but)?;
+        if apart.is_err() {
+            // Perhaps it is a ref of somebody else's that is damaged.
+            apart = self.listed_below(&roots, &[])?;
+        }
+        let list = apart.map_err(|words| gone(&words))?;
+        if list.is_empty() {
+            return Ok(KeptPack { mark: None });
+        }
+        let stage = self.waiting_room()?;
+        let objects = stage.map_or_else(|| self.common_dir().join("objects"), |stage| stage.objects().to_owned());
+        let base = objects.join("pack/pack");
+        files::create_dirs_unsynced(&objects.join("pack"))?;
+        let git = self.git().making_objects().args(["pack-objects", "-q"]).arg(&base).stdin(list.join(&b'\n'));
+        let output = git.run()?;
+        if !output.ok() {
+            let error = output.error();
+            return Err(if error.code() == Code::GitFailed { gone(&error.to_string()) } else { error });
+        }
+        let keep = format!("pack-{}.keep", output.text()?);
+        files::write_scratch(&objects.join("pack").join(&keep), format!("{KEEP}{}\n", std::process::id()).as_bytes())?;
+        if let Some(stage) = stage {
+            // They are in the pack.
+            let ids = list.iter().filter_map(|line| gix::ObjectId::from_hex(line.split(|b| *b == b' ').next()?).ok());
+            stage.forget(&ids.collect());
+            stage.note_git();
+        }
+        env::fault_point("git.packed-beside-gc");
+        Ok(KeptPack { mark: Some(self.common_dir().join("objects/pack").join(keep)) })
+    }
+
+    /// What these objects reach, a line each, or what git says is missing of it.
+    fn listed_below(&self, roots: &[Oid], but: &[&str]) -> Result<std::result::Result<Vec<Vec<u8>>, String>> {
+        let output = self.walk(roots, &[]).args(but).run()?;
+        if !output.ok() {
+            return Ok(Err(output.error().to_string()));
+        }
+        Ok(Ok(output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(<[u8]>::to_vec).collect()))
+    }
+
+    /// Changes refs, and leaves none that names what a gc has removed meanwhile; `change` is what changes them.
+    ///
+    /// # Errors
+    /// `BUSY` where a gc was faster: the refs are what they were; what `change` says.
+    pub(in crate::git) fn beside_gc(&self, edits: &[RefEdit], change: impl Fn(&[RefEdit]) -> Result<()>) -> Result<()> {
+        if edits.iter().all(|edit| edit.new.is_none()) {
+            return change(edits);
+        }
+        let before = self.values_before(edits)?;
+        let was_too_late = self.written.too_late.swap(false, Ordering::AcqRel);
+        if was_too_late || self.gc_lives() {
+            let _kept = self.pack_before(edits).inspect_err(|_| self.written.too_late.store(true, Ordering::Release))?;
+            change(edits)?;
+            self.forget_noted();
+            return Ok(());
+        }
+        change(edits)?;
+        env::fault_point("git.refs-published");
+        let gone = self.gone_of_noted()?;
+        if gone == 0 && !self.gc_lives() {
+            return Ok(());
+        }
+        let Err(error) = self.pack_after(edits) else { return Ok(()) };
+        tracing::warn!(%error, gone, "what was just published is not whole, and is taken back");
+        self.written.too_late.store(true, Ordering::Release);
+        let back: Vec<RefEdit> = before.into_iter().rev().collect();
+        change(&back).map_err(|second| second.context("refs that name what a git gc has removed could not be taken back"))?;
+        Err(error)
+    }
+
+    /// Makes sure that a branch names nothing that a gc has removed, where git itself has just committed to it.
+    ///
+    /// # Errors
+    /// `BUSY` where a gc was faster.
+    pub(in crate::git) fn stands_beside_gc(&self, edit: &RefEdit) -> Result<()> {
+        let is_there = |oid: &Oid| gix_id(oid).and_then(|id| self.is_there_now(&id));
+        if !self.gc_lives() && edit.new.as_ref().map_or(Ok(true), is_there)? {
+            return Ok(());
+        }
+        self.pack_after(std::slice::from_ref(edit)).map(drop)
+    }
+
+    /// The edits that take edits back.
+    fn values_before(&self, edits: &[RefEdit]) -> Result<Vec<RefEdit>> {
+        let any: Vec<_> = edits.iter().filter(|edit| edit.expected == Expected::Any).map(|edit| edit.name.clone()).collect();
+        let mut values = self.read_refs(&any)?;
+        let back = edits.iter().map(|edit| RefEdit {
+            name: edit.name.clone(),
+            expected: Expected::from_old(edit.new.clone()),
+            new: match &edit.expected {
+                Expected::Value(old) => Some(old.clone()),
+                Expected::Absent => None,
+                Expected::Any => values.remove(&edit.name),
+            },
+        });
+        Ok(back.collect())
+    }
+
+    /// Removes the `.keep` of packs of ours whose maker died before its refs moved.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn clear_kept_packs(&self) -> Result<()> {
+        for entry in files::list(&self.common_dir().join("objects/pack"))? {
+            let path = entry.path();
+            if path.extension().is_none_or(|kind| kind != "keep") {
+                continue;
+            }
+            let Ok(Some(text)) = files::read_optional(&path, SIGN_LIMIT) else { continue };
+            let owner = String::from_utf8_lossy(&text).strip_prefix(KEEP).and_then(|pid| pid.trim().parse().ok());
+            let old = entry.metadata().ok().and_then(|meta| meta.modified().ok()?.elapsed().ok()).unwrap_or_default() > KEEP_AGE;
+            if old && owner.is_some_and(|pid| !is_running(pid)) {
+                files::remove_file(&path)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn gone(words: &str) -> Error {
+    Error::new(Code::Busy, "objects are removed as soon as nothing refers to them")
+        .why(words.to_owned())
+        .hint("try again when 'git gc' or 'git prune' has ended")
+}
+
+fn is_running(pid: i32) -> bool {
+    let Some(pid) = rustix::process::Pid::from_raw(pid) else { return false };
+    !matches!(rustix::process::test_kill_process(pid), Err(rustix::io::Errno::SRCH))
+}
+
+/// Whether the sign that a gc leaves, `PID HOST`, is that of a living one.
+fn is_alive(sign: &str, here: Option<&str>, age: Duration, is_running: impl Fn(i32) -> bool) -> bool {
+    let mut words = sign.split_whitespace();
+    match (words.next().and_then(|pid| pid.parse().ok()), words.next()) {
+        (Some(pid), Some(host)) if Some(host) == here => is_running(pid),
+        // Of another machine, or being written.
+        (_, _) => age < ELSEWHERE,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use super::*;
+    use crate::domain::base::names::RefName;
+    use crate::git::repo::scratch::Scratch;
+
+    #[test]
+    fn a_gc_is_alive_by_its_process_here_and_by_its_age_elsewhere() {
+        let (now, old) = (Duration::ZERO, ELSEWHERE);
+        for (sign, age, running, alive) in [
+            ("12 here\n", old, true, true),
+            ("12 here\n", now, false, false),
+            ("12 there\n", now, false, true),
+            ("12 there\n", old, true, false),
+            ("", now, true, true),
+            ("", old, true, false),
+            ("x here", now, false, true),
+        ] {
+            assert_eq!(is_alive(sign, Some("here"), age, |_| running), alive, "{sign:?} {age:?} {running}");
+        }
+        assert!(is_alive("12 here", None, now, |_| false));
+    }
+
+    /// A commit with a file, nothing of which any ref reaches, half of it there already.
+    fn unreached(scratch: &Scratch, repo: &Repository) -> Oid {
+        use crate::git::objects::database::{NewCommit, TreeEntry};
+        scratch.write("reused", b"was there, and nothing refers to it");
+        let old = Oid::new(scratch.git(&["hash-object", "-w", "reused"])).unwrap();
+        let new = repo.write_blob(b"is new").unwrap();
+        let entry = |oid: &Oid, name: &str| TreeEntry { mode: 0o100_644, oid: oid.clone(), name: name.into() };
+        let tree = repo.write_tree(&[entry(&old, "old"), entry(&new, "new")]).unwrap();
+        let who = repo.signature().unwrap();
+        let parents = vec![Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap()];
+        repo.write_commit(&NewCommit { tree: &tree, parents, who: &who, message: "m" }).unwrap()
+    }
+
+    fn publish(commit: &Oid) -> RefEdit {
+        RefEdit { name: RefName::new("refs/axiom/captures/x"), expected: Expected::Absent, new: Some(commit.clone()) }
+    }
+
+    fn packs(scratch: &Scratch, kind: &str) -> usize {
+        let folder = std::fs::read_dir(scratch.path().join(".git/objects/pack"));
+        folder.map_or(0, |all| all.flatten().filter(|e| e.path().extension().is_some_and(|end| end == kind)).count())
+    }
+
+    #[test]
+    fn beside_a_living_gc_all_that_a_ref_reaches_is_in_a_pack_before_it_moves() {
+        for kind in [&[][..], &["--object-format=sha256"], &["--ref-format=reftable"]] {
+            let scratch = Scratch::new(kind);
+            let repo = scratch.repo();
+            let commit = unreached(&scratch, &repo);
+            let sign = format!("{} {}", std::process::id(), env::host_name().unwrap_or_default());
+            scratch.write(".git/gc.pid", sign.as_bytes());
+            assert!(repo.gc_lives());
+            let edit = publish(&commit);
+            let seen = std::cell::Cell::new(false);
+            repo.beside_gc(std::slice::from_ref(&edit), |edits| {
+                repo.sync_objects()?;
+                // The worst moment: all that is loose and unreachable goes, and all unreachable in packs that are not kept.
+                assert_eq!((packs(&scratch, "pack"), packs(&scratch, "keep")), (1, 1));
+                scratch.git(&["prune", "--expire=now"]);
+                scratch.git(&["repack", "-q", "-a", "-d"]);
+                scratch.git(&["prune", "--expire=now"]);
+                seen.set(true);
+                repo.update_own_refs(edits, "test").map(|done| assert!(done || kind.len() == 1))
+            })
+            .unwrap();
+            assert!(seen.get());
+            assert_eq!(packs(&scratch, "keep"), 0, "the mark goes when the ref has moved");
+            scratch.git(&["cat-file", "-e", &format!("{commit}:old")]);
+            scratch.git(&["cat-file", "-e", &format!("{commit}:new")]);
+        }
+    }
+
+    #[test]
+    fn what_a_gc_removed_before_it_was_published_is_taken_back_and_works_the_second_time() {
+        let scratch = Scratch::new(&[]);
+        let repo = scratch.repo();
+        let commit = unreached(&scratch, &repo);
+        let edit = publish(&commit);
+        let change = |edits: &[RefEdit]| {
+            if edits[0].new.is_some() {
+                repo.sync_objects().unwrap();
+                scratch.git(&["prune", "--expire=now"]);
+                // As if it had not been seen.
+                let value = format!("{commit}\n");
+                scratch.write(".git/refs/axiom/captures/x", value.as_bytes());
+                return Ok(());
+            }
+            std::fs::remove_file(scratch.path().join(".git/refs/axiom/captures/x")).unwrap();
+            Ok(())
+        };
+        let error = repo.beside_gc(std::slice::from_ref(&edit), change).unwrap_err();
+        assert_eq!(error.code(), Code::Busy, "{error}");
+        assert!(repo.refs_below("refs/axiom/").unwrap().is_empty());
+        scratch.git(&["gc", "-q", "--prune=now"]);
+        let commit = unreached(&scratch, &repo);
+        repo.update_refs(&[publish(&commit)], "test").unwrap();
+        assert_eq!((packs(&scratch, "keep"), scratch.git(&["count-objects"]).starts_with("0 ")), (0, false));
+        scratch.git(&["fsck", "--strict"]);
+    }
+}

@@ -1,0 +1,97 @@
+//! Whether objects are there with everything that they reach.
+//!
+//! Nothing is fetched: what a promisor remote of a partial clone owes is not missing, but not here either.
+
+use crate::domain::base::names::Oid;
+use crate::error::Result;
+
+use super::database::gix_id;
+use crate::git::repo::program::{Git, Output};
+use crate::git::repo::repository::Repository;
+
+impl Repository {
+    /// Whether an object is in this repository or one that it borrows from; no process is started, nothing is fetched.
+    pub fn holds(&self, oid: &Oid) -> bool {
+        use gix::objs::Exists;
+        matches!((self.gix(), gix_id(oid)), (Ok(gix), Ok(id)) if gix.objects.exists(&id))
+    }
+
+    /// Whether a remote owes objects to this repository: it is a partial clone.
+    pub fn is_partial(&self) -> bool {
+        let Ok(gix) = self.gix() else { return false };
+        let config = gix.config_snapshot();
+        let remotes = config.plumbing().sections_by_name("remote");
+        let promises = |value: &[u8]| !matches!(value.to_ascii_lowercase().as_slice(), b"false" | b"no" | b"off" | b"0");
+        config.string("extensions.partialClone").is_some()
+            || remotes.into_iter().flatten().any(|remote| {
+                // A key without a value is true.
+                remote.contains_value_name("promisor") && remote.value("promisor").is_none_or(|value| promises(&value))
+            })
+    }
+
+    /// What git says is missing of everything that these objects reach; `None` where all is there, or owed by a promisor
+    /// remote.
+    ///
+    /// # Errors
+    /// Those of starting git.
+    pub fn missing_below(&self, roots: &[Oid]) -> Result<Option<String>> {
+        self.missing(roots, &[])
+    }
+
+    /// As [`Repository::missing_below`], where what the refs of now reach is taken for complete, unless a ref itself is
+    /// damaged: the cost follows what no ref reaches.
+    ///
+    /// # Errors
+    /// As [`Repository::missing_below`].
+    pub fn missing_beyond_refs(&self, roots: &[Oid]) -> Result<Option<String>> {
+        match self.missing(roots, &["--not", "--all"])? {
+            None => Ok(None),
+            Some(_) => self.missing(roots, &[]),
+        }
+    }
+
+    /// As [`Repository::missing_below`], where what `base` reaches is taken for complete.
+    ///
+    /// # Errors
+    /// As [`Repository::missing_below`].
+    pub fn missing_since(&self, tip: &Oid, base: &Oid) -> Result<Option<String>> {
+        self.missing(std::slice::from_ref(tip), &["--not", base.as_str()])
+    }
+
+    fn missing(&self, roots: &[Oid], but: &[&str]) -> Result<Option<String>> {
+        if roots.is_empty() {
+            return Ok(None);
+        }
+        let output = self.walk(roots, &["--quiet"]).args(but).run()?;
+        Ok((!output.ok()).then(|| words_of(&output)))
+    }
+
+    /// How many of the objects that these trees reach are owed by a promisor remote. Only for what [`Self::missing_below`]
+    /// says nothing of.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn owed_below(&self, trees: &[Oid]) -> Result<usize> {
+        if trees.is_empty() || !self.is_partial() {
+            return Ok(0);
+        }
+        let git = self.git().env("GIT_NO_LAZY_FETCH", "1");
+        let output = git.args(["rev-list", "--objects", "--missing=print", "--stdin"]).stdin(lines(trees)).run_ok()?;
+        Ok(output.stdout.split(|byte| *byte == b'\n').filter(|line| line.first() == Some(&b'?')).count())
+    }
+
+    pub(in crate::git) fn walk(&self, roots: &[Oid], how: &[&str]) -> Git<'_> {
+        let git = self.git().env("GIT_NO_LAZY_FETCH", "1").args(["rev-list", "--objects"]).args(how);
+        let git = if self.is_partial() { git.arg("--exclude-promisor-objects") } else { git };
+        git.arg("--stdin").stdin(lines(roots))
+    }
+}
+
+fn lines(objects: &[Oid]) -> String {
+    objects.iter().flat_map(|oid| [oid.as_str(), "\n"]).collect()
+}
+
+pub(in crate::git) fn words_of(output: &Output) -> String {
+    let words = output.stderr.trim().replace('\n', "; ");
+    if words.is_empty() { "git did not say what".to_owned() } else { words }
+}

@@ -1,0 +1,426 @@
+//! Reading and writing objects.
+//!
+//! What is written here is on disk, and has its name where git looks, only after [`Repository::sync_objects`]; changing a ref
+//! does that by itself, and so does every call of git that writes.
+
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::env;
+use crate::error::{Code, Error, Result};
+
+use super::loose;
+use crate::git::checkpoint::limits;
+use crate::git::repo::repository::{Repository, for_this_thread};
+
+/// Who and when, as it stands in a commit or tag.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Signature {
+    /// The name.
+    pub name: String,
+    /// The mail address.
+    pub email: String,
+    /// Seconds since 1970, UTC.
+    pub seconds: i64,
+}
+
+impl std::fmt::Display for Signature {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} <{}> {} +0000", self.name, self.email, self.seconds)
+    }
+}
+
+/// A commit to be written. The same values give the same id.
+#[derive(Debug, Clone)]
+pub struct NewCommit<'a> {
+    /// Its tree.
+    pub tree: &'a Oid,
+    /// Its parents, in order.
+    pub parents: Vec<Oid>,
+    /// Author and committer.
+    pub who: &'a Signature,
+    /// The message; a missing line end is added.
+    pub message: &'a str,
+}
+
+/// One entry of a tree.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TreeEntry {
+    /// The mode, such as `0o100644`.
+    pub mode: u32,
+    /// The object.
+    pub oid: Oid,
+    /// The name, without `/`.
+    pub name: Vec<u8>,
+}
+
+/// What a commit says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CommitData {
+    /// Its tree.
+    pub tree: Oid,
+    /// Its parents, in order.
+    pub parents: Vec<Oid>,
+    /// Its message.
+    pub message: String,
+}
+
+/// What an object is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ObjectKind {
+    /// Content of a file.
+    Blob,
+    /// A folder.
+    Tree,
+    /// A commit.
+    Commit,
+    /// An annotated tag.
+    Tag,
+}
+
+impl ObjectKind {
+    /// git's word for it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Blob => "blob",
+            Self::Tree => "tree",
+            Self::Commit => "commit",
+            Self::Tag => "tag",
+        }
+    }
+
+    /// The largest one that is read; of blobs and tags whoever reads them knows.
+    const fn limit(self) -> Option<u64> {
+        match self {
+            Self::Blob | Self::Tag => None,
+            Self::Tree | Self::Commit => Some(limits::STRUCTURE),
+        }
+    }
+
+    const fn in_gix(self) -> gix::objs::Kind {
+        match self {
+            Self::Blob => gix::objs::Kind::Blob,
+            Self::Tree => gix::objs::Kind::Tree,
+            Self::Commit => gix::objs::Kind::Commit,
+            Self::Tag => gix::objs::Kind::Tag,
+        }
+    }
+}
+
+/// An id as gix has it.
+pub(in crate::git) fn gix_id(oid: &Oid) -> Result<gix::ObjectId> {
+    gix::ObjectId::from_hex(oid.as_str().as_bytes())
+        .map_err(|e| Error::new(Code::InvalidInput, format!("'{oid}' is no object id")).because(e))
+}
+
+/// What gix says of a failed write, with the code that the system's words mean.
+fn object_error(repository: &Repository, kind: ObjectKind, error: &gix::Error) -> Error {
+    let folder = repository.common_dir().join("objects");
+    match error.iter_errors().find_map(|e| e.downcast_ref::<std::io::Error>()) {
+        Some(io) => {
+            let copy = io
+                .raw_os_error()
+                .map_or_else(|| std::io::Error::new(io.kind(), io.to_string()), std::io::Error::from_raw_os_error);
+            Error::io("write an object below", &folder, copy)
+        }
+        None => Error::new(Code::GitFailed, format!("a {} cannot be written below '{}'", kind.as_str(), folder.display()))
+            .why(error.to_string()),
+    }
+}
+
+/// Mode of a submodule's entry.
+pub const GITLINK: u32 = 0o160_000;
+/// Mode of a folder's entry.
+pub const TREE: u32 = 0o040_000;
+/// Mode of a symbolic link's entry.
+pub const SYMLINK: u32 = 0o120_000;
+
+impl Repository {
+    /// The user's identity, now.
+    ///
+    /// # Errors
+    /// `IDENTITY_MISSING`.
+    pub fn signature(&self) -> Result<Signature> {
+        let who = self.identity()?;
+        Ok(Signature { name: who.name, email: who.email, seconds: env::now().as_second() })
+    }
+
+    /// Writes raw object content, which has to be well formed. An object that is there already is not written again,
+    /// but becomes as new as if it were: `git gc` spares what is new.
+    ///
+    /// # Errors
+    /// `TOO_LARGE`, `IO_FAILED`, `DISK_FULL`, `GIT_FAILED`.
+    pub fn write_object(&self, kind: ObjectKind, content: impl AsRef<[u8]>) -> Result<Oid> {
+        use gix::objs::Write;
+        let content = content.as_ref();
+        if let Some(limit) = kind.limit() {
+            limits::fits(&format!("a {}", kind.as_str()), content, limit)?;
+        }
+        let Some(stage) = self.waiting_room()? else {
+            let git = self.git().writing().args(["hash-object", "-w", "--stdin", "-t", kind.as_str()]);
+            let written = Oid::new(git.stdin(content).text()?)?;
+            self.note_written(gix_id(&written)?);
+            return Ok(written);
+        };
+        let gix = for_this_thread(&stage.gix);
+        let failed = |e: gix::Error| object_error(self, kind, &e);
+        let id = gix::objs::compute_hash(gix.object_hash(), kind.in_gix(), content).map_err(failed)?;
+        // Of the repository gix says that the empty tree is there when it is not. A pack that came this very moment is not
+        // looked for: nearly everything that is written is new, and at worst it is there twice.
+        if !(stage.has(&id) || gix.objects.exists_without_refresh(&id) && self.freshen(&id)) {
+            let header = format!("{} {}\0", kind.as_str(), content.len());
+            if loose::is_small(kind, header.len() + content.len()) {
+                loose::write(stage.objects(), &id.to_string(), &[header.as_bytes(), content].concat())?;
+            } else {
+                gix.objects.write_buf_with_known_id(kind.in_gix(), content, id).map_err(failed)?;
+            }
+            stage.note(id);
+        }
+        self.note_written(id);
+        Oid::new(id.to_string())
+    }
+
+    /// Writes a blob.
+    ///
+    /// # Errors
+    /// As [`Repository::write_object`].
+    pub fn write_blob(&self, content: &[u8]) -> Result<Oid> {
+        self.write_object(ObjectKind::Blob, content)
+    }
+
+    /// Writes a tree; the entries come in any order.
+    ///
+    /// # Errors
+    /// As [`Repository::write_object`].
+    pub fn write_tree(&self, entries: &[TreeEntry]) -> Result<Oid> {
+        let mut sorted: Vec<&TreeEntry> = entries.iter().collect();
+        // git sorts a folder as if its name ended in a slash.
+        let key = |entry: &TreeEntry| {
+            let mut key = entry.name.clone();
+            if entry.mode == TREE {
+                key.push(b'/');
+            }
+            key
+        };
+        sorted.sort_by_cached_key(|entry| key(entry));
+        let length = self.gix()?.object_hash().len_in_bytes();
+        let mut content = Vec::new();
+        for TreeEntry { mode, oid, name } in sorted {
+            let id = gix_id(oid)?;
+            if id.as_slice().len() != length {
+                // It would be a tree that nobody can read.
+                return Err(Error::new(Code::Internal, format!("{oid} is no id of this repository")));
+            }
+            content.extend_from_slice(format!("{mode:o} ").as_bytes());
+            content.extend_from_slice(name);
+            content.push(0);
+            content.extend_from_slice(id.as_slice());
+        }
+        self.write_object(ObjectKind::Tree, content)
+    }
+
+    /// The tree without entries, which is written where it is missing.
+    ///
+    /// # Errors
+    /// As [`Repository::write_object`].
+    pub fn empty_tree(&self) -> Result<Oid> {
+        self.write_tree(&[])
+    }
+
+    /// Writes a commit. No hook runs and nothing is signed.
+    ///
+    /// # Errors
+    /// As [`Repository::write_object`].
+    pub fn write_commit(&self, commit: &NewCommit<'_>) -> Result<Oid> {
+        self.write_commit_of(commit, &commit.who.to_string())
+    }
+
+    /// As [`Repository::write_commit`], with an author line of its own.
+    ///
+    /// # Errors
+    /// As [`Repository::write_object`].
+    pub fn write_commit_of(&self, commit: &NewCommit<'_>, author: &str) -> Result<Oid> {
+        let mut content = format!("tree {}\n", commit.tree);
+        for parent in &commit.parents {
+            content.push_str(&format!("parent {parent}\n"));
+        }
+        let end = if commit.message.ends_with('\n') { "" } else { "\n" };
+        content.push_str(&format!("author {author}\ncommitter {}\n\n{}{end}", commit.who, commit.message));
+        self.write_object(ObjectKind::Commit, content)
+    }
+
+    /// The commit that stands in for a missing parent: empty tree, no parent, always the same id.
+    ///
+    /// # Errors
+    /// As [`Repository::write_object`].
+    pub fn root_commit(&self) -> Result<Oid> {
+        let who = Signature { name: "git axiom".into(), email: "git-axiom@localhost".into(), seconds: 0 };
+        let tree = self.empty_tree()?;
+        self.write_commit(&NewCommit { tree: &tree, parents: Vec::new(), who: &who, message: "no commit yet" })
+    }
+
+    /// Whether an object is there.
+    pub fn has_object(&self, oid: &Oid) -> bool {
+        use gix::objs::Exists;
+        if let (Ok(gix), Ok(id)) = (self.gix(), gix_id(oid))
+            && gix.objects.exists(&id)
+        {
+            return true;
+        }
+        self.git().args(["cat-file", "-e", oid.as_str()]).run().is_ok_and(|output| output.ok())
+    }
+
+    /// A blob of at most `limit` bytes.
+    ///
+    /// # Errors
+    /// `TOO_LARGE`; `GIT_FAILED` where it is missing or no blob.
+    pub fn read_blob(&self, oid: &Oid, limit: u64) -> Result<Vec<u8>> {
+        self.read_object("blob", oid, limit)
+    }
+
+    /// Raw object content of at most `limit` bytes.
+    ///
+    /// # Errors
+    /// `TOO_LARGE`; `GIT_FAILED` where it is missing or of another kind.
+    pub fn read_object(&self, kind: &str, oid: &Oid, limit: u64) -> Result<Vec<u8>> {
+        let too_large = || Error::new(Code::TooLarge, format!("{kind} {} is larger than {limit} bytes", oid.short()));
+        let gix = self.gix()?;
+        let id = gix_id(oid)?;
+        if let Ok(header) = gix.find_header(id) {
+            if header.size() > limit {
+                return Err(too_large());
+            }
+            if let Ok(object) = gix.find_object(id)
+                && object.kind.as_bytes() == kind.as_bytes()
+            {
+                return Ok(object.detach().data);
+            }
+        }
+        // In a partial clone git fetches what is missing; and git's words are better than ours.
+        let size = self.git().args(["cat-file", "-s", oid.as_str()]).text()?;
+        if size.parse::<u64>().is_ok_and(|size| size > limit) {
+            return Err(too_large());
+        }
+        Ok(self.git().args(["cat-file", kind, oid.as_str()]).run_ok()?.stdout)
+    }
+
+    /// A commit.
+    ///
+    /// # Errors
+    /// As [`Repository::read_object`].
+    pub fn read_commit(&self, oid: &Oid) -> Result<CommitData> {
+        let raw = self.read_object("commit", oid, limits::STRUCTURE)?;
+        let text = String::from_utf8_lossy(&raw);
+        let (header, message) = text.split_once("\n\n").unwrap_or((&text, ""));
+        let mut tree = None;
+        let mut parents = Vec::new();
+        for line in header.lines() {
+            match line.split_once(' ') {
+                Some(("tree", id)) => tree = Some(Oid::new(id)?),
+                Some(("parent", id)) => parents.push(Oid::new(id)?),
+                Some(_) | None => {}
+            }
+        }
+        let damaged = || Error::new(Code::GitFailed, format!("commit {oid} has no tree"));
+        Ok(CommitData { tree: tree.ok_or_else(damaged)?, parents, message: message.to_owned() })
+    }
+
+    /// The tree of a commit, or the tree itself.
+    ///
+    /// # Errors
+    /// As [`Repository::read_object`].
+    pub fn tree_of(&self, oid: &Oid) -> Result<Oid> {
+        match self.gix()?.find_header(gix_id(oid)?) {
+            Ok(header) if header.kind() == gix::objs::Kind::Tree => Ok(oid.clone()),
+            Ok(_) | Err(_) => Ok(self.read_commit(oid)?.tree),
+        }
+    }
+
+    /// When a commit was made, in seconds since 1970.
+    ///
+    /// # Errors
+    /// As [`Repository::read_object`].
+    pub fn commit_seconds(&self, oid: &Oid) -> Result<i64> {
+        let raw = self.read_object("commit", oid, limits::STRUCTURE)?;
+        let text = String::from_utf8_lossy(&raw);
+        let line = text.lines().take_while(|line| !line.is_empty()).find(|line| line.starts_with("committer "));
+        let seconds = line.and_then(|line| line.rsplit(' ').nth(1)).and_then(|seconds| seconds.parse().ok());
+        seconds.ok_or_else(|| Error::new(Code::GitFailed, format!("commit {oid} has no time")))
+    }
+
+    /// One tree as it is stored.
+    ///
+    /// # Errors
+    /// As [`Repository::read_object`].
+    pub(in crate::git) fn read_raw_tree(&self, oid: &Oid) -> Result<Vec<u8>> {
+        self.read_object("tree", oid, limits::STRUCTURE)
+    }
+
+    /// Whether a tree has a file or a folder at a path.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn is_in_tree(&self, tree: &Oid, path: &RepoPath) -> Result<bool> {
+        let mut folder = tree.clone();
+        let mut parts = path.as_bytes().split(|byte| *byte == b'/').peekable();
+        while let Some(part) = parts.next() {
+            let Some(entry) = self.read_tree(&folder)?.into_iter().find(|entry| entry.name == part) else { return Ok(false) };
+            match (parts.peek().is_some(), entry.mode == TREE) {
+                (true, true) => folder = entry.oid,
+                (true, false) => return Ok(false),
+                (false, _) => return Ok(true),
+            }
+        }
+        Ok(false)
+    }
+
+    /// The entries of one tree, not recursive.
+    ///
+    /// # Errors
+    /// As [`Repository::read_object`].
+    pub fn read_tree(&self, oid: &Oid) -> Result<Vec<TreeEntry>> {
+        let raw = self.read_raw_tree(oid)?;
+        let damaged = || Error::new(Code::GitFailed, format!("tree {oid} is damaged"));
+        let width = self.hash().bytes();
+        let mut rest = raw.as_slice();
+        let mut entries = Vec::new();
+        while !rest.is_empty() {
+            let nul = rest.iter().position(|b| *b == 0).ok_or_else(damaged)?;
+            let space = rest[..nul].iter().position(|b| *b == b' ').ok_or_else(damaged)?;
+            let mode = std::str::from_utf8(&rest[..space]).ok().and_then(|m| u32::from_str_radix(m, 8).ok());
+            let id = rest.get(nul + 1..nul + 1 + width).ok_or_else(damaged)?;
+            let oid = Oid::new(gix::oid::from_bytes_unchecked(id).to_hex().to_string())?;
+            entries.push(TreeEntry { mode: mode.ok_or_else(damaged)?, oid, name: rest[space + 1..nul].to_vec() });
+            rest = &rest[nul + 1 + width..];
+        }
+        Ok(entries)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::repo::scratch::Scratch;
+
+    #[test]
+    fn what_is_written_is_read_back_in_both_hashes() {
+        for kind in [&[][..], &["--object-format=sha256"]] {
+            let repo_dir = Scratch::new(kind);
+            let repo = repo_dir.repo();
+            let blob = repo.write_blob(b"long text").unwrap();
+            assert_eq!(repo.read_blob(&blob, 9).unwrap(), b"long text");
+            assert_eq!(repo.read_blob(&blob, 8).unwrap_err().code(), Code::TooLarge);
+            let entry = TreeEntry { mode: 0o100_644, oid: blob, name: b"x\xff".to_vec() };
+            let tree = repo.write_tree(std::slice::from_ref(&entry)).unwrap();
+            assert_eq!(repo.read_tree(&tree).unwrap(), [entry]);
+            let root = repo.root_commit().unwrap();
+            assert_eq!(repo.root_commit().unwrap(), root);
+            let who = repo.signature().unwrap();
+            let new = NewCommit { tree: &tree, parents: vec![root.clone()], who: &who, message: "hello\n\nbody" };
+            let commit = repo.write_commit(&new).unwrap();
+            let read = repo.read_commit(&commit).unwrap();
+            assert_eq!(read, CommitData { tree, parents: vec![root], message: "hello\n\nbody\n".into() });
+            assert_eq!(repo.read_blob(&commit, 10_000).unwrap_err().code(), Code::GitFailed);
+            assert!(!repo.has_object(&Oid::new("1".repeat(commit.as_str().len())).unwrap()));
+            repo_dir.git(&["fsck", "--strict"]);
+        }
+    }
+}

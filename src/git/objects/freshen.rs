@@ -1,0 +1,223 @@
+//! Objects that are there already and become part of something new.
+//!
+//! `git gc` removes what nothing refers to and what is old. So, as git does it, an object that would be written and is there
+//! already is made new again: its loose file, or the pack that it is in. Where that cannot be (a cruft pack, which keeps the
+//! age of each object; files of somebody else) the object is written once more. And whoever has just referred to new objects can
+//! ask whether they are still there: somebody may have removed all that was unreferenced a moment before, however new.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, PoisonError};
+use std::time::SystemTime;
+
+use gix::odb::pack::index::File as PackIndex;
+
+use crate::error::Result;
+use crate::files;
+
+use super::stage::loose_file;
+use crate::git::repo::repository::Repository;
+
+/// The packs of a folder of packs, as they were when it was last changed.
+#[derive(Default)]
+struct Folder {
+    packs: PathBuf,
+    changed: Option<SystemTime>,
+    known: Vec<Pack>,
+}
+
+struct Pack {
+    /// The `.pack`.
+    file: PathBuf,
+    index: PackIndex,
+    /// Whether the age of its objects is written in it.
+    is_cruft: bool,
+}
+
+/// What a repository knows of its packs, and what was written since refs moved.
+#[derive(Default)]
+pub(in crate::git) struct Written {
+    folders: Mutex<Vec<Folder>>,
+    noted: Mutex<BTreeSet<gix::ObjectId>>,
+    /// Whether a gc was faster the last time.
+    pub too_late: AtomicBool,
+    /// Whether the loose objects were looked at since the machine was started.
+    pub proved: AtomicBool,
+}
+
+impl std::fmt::Debug for Written {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Written")
+    }
+}
+
+impl Repository {
+    /// Forgets what was written.
+    pub(in crate::git) fn forget_noted(&self) {
+        self.written.noted.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// How many of the objects that were written, or would have been if they were not there, are gone; forgets them. No
+    /// process is started.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub(in crate::git) fn gone_of_noted(&self) -> Result<usize> {
+        let noted = std::mem::take(&mut *self.written.noted.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut gone = 0;
+        for id in noted {
+            gone += usize::from(!self.is_there_now(&id)?);
+        }
+        Ok(gone)
+    }
+
+    /// Notes an object that is written, or there already and is going to be referred to.
+    pub(in crate::git) fn note_written(&self, id: gix::ObjectId) {
+        self.written.noted.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
+    }
+
+    /// Makes an object that is there as new as one that is written now; `false` where it has to be written instead. A loose
+    /// one is read back before, unless all were since the machine was started: after a power loss a name may be all that is
+    /// left of it.
+    pub(in crate::git) fn freshen(&self, id: &gix::oid) -> bool {
+        let loose = |objects: &Path| {
+            let file = loose_file(objects, id);
+            file.is_file() && (self.objects_are_proved() || self.is_whole_at(objects, id)) && files::touch(&file)
+        };
+        loose(&self.common_dir().join("objects"))
+            || self.with_packs(|pack| !pack.is_cruft && pack.has(id) && files::touch(&pack.file)).unwrap_or(false)
+            || self.alternates().iter().any(|objects| loose(objects))
+    }
+
+    /// Whether an object is there at this moment, whatever was known of it before.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub(in crate::git) fn is_there_now(&self, id: &gix::oid) -> Result<bool> {
+        let loose = |objects: &Path| loose_file(objects, id).is_file();
+        // What is loose may be packed between two looks.
+        let found = self.stage.get().is_some_and(|stage| stage.has(id))
+            || loose(&self.common_dir().join("objects"))
+            || self.with_packs(|pack| pack.has(id) && pack.file.is_file())?
+            || self.alternates().iter().any(|objects| loose(objects));
+        Ok(found || self.with_packs(|pack| pack.has(id) && pack.file.is_file())?)
+    }
+
+    fn alternates(&self) -> Vec<PathBuf> {
+        self.opened().ok().and_then(|gix| gix.objects.alternate_db_paths().ok()).unwrap_or_default()
+    }
+
+    /// Whether it holds of one of the packs that there are now.
+    fn with_packs(&self, mut holds: impl FnMut(&Pack) -> bool) -> Result<bool> {
+        let mut folders = self.written.folders.lock().unwrap_or_else(PoisonError::into_inner);
+        if folders.is_empty() {
+            let own = self.common_dir().join("objects");
+            let all = std::iter::once(own).chain(self.alternates());
+            folders.extend(all.map(|objects| Folder { packs: objects.join("pack"), ..Folder::default() }));
+        }
+        for folder in folders.iter_mut() {
+            folder.look(self.hash().gix())?;
+            if folder.known.iter().any(&mut holds) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+impl Folder {
+    /// Lists the packs again where something came or went.
+    fn look(&mut self, hash: gix::hash::Kind) -> Result<()> {
+        let changed = files::metadata(&self.packs)?.and_then(|meta| meta.modified().ok());
+        if changed == self.changed {
+            return Ok(());
+        }
+        let mut known = Vec::new();
+        for entry in files::list(&self.packs)? {
+            let path = entry.path();
+            if path.extension().is_none_or(|kind| kind != "idx") {
+                continue;
+            }
+            // One that cannot be read holds nothing that could be relied on.
+            if let Ok(index) = PackIndex::at(&path, hash) {
+                let is_cruft = path.with_extension("mtimes").exists();
+                known.push(Pack { file: path.with_extension("pack"), index, is_cruft });
+            }
+        }
+        (self.known, self.changed) = (known, changed);
+        Ok(())
+    }
+}
+
+impl Pack {
+    fn has(&self, id: &gix::oid) -> bool {
+        self.index.lookup(id).is_some()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::domain::base::names::Oid;
+    use crate::git::objects::database::gix_id;
+    use crate::git::repo::scratch::Scratch;
+
+    fn age(file: &Path) -> Duration {
+        file.metadata().unwrap().modified().unwrap().elapsed().unwrap_or_default()
+    }
+
+    fn make_old(file: &Path) {
+        let time = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000_000);
+        std::fs::File::open(file).unwrap().set_modified(time).unwrap();
+        assert!(age(file) > Duration::from_secs(1_000_000));
+    }
+
+    fn packs(scratch: &Scratch, kind: &str) -> Vec<PathBuf> {
+        let all = std::fs::read_dir(scratch.path().join(".git/objects/pack")).unwrap();
+        all.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some_and(|end| end == kind)).collect()
+    }
+
+    #[test]
+    fn what_is_written_again_is_new_again_wherever_it_is() {
+        let scratch = Scratch::new(&[]);
+        let content = b"the same again".as_slice();
+        let id = scratch.landed(|repo| repo.write_blob(content).unwrap());
+        let loose = loose_file(&scratch.path().join(".git/objects"), &gix_id(&id).unwrap());
+        make_old(&loose);
+        scratch.landed(|repo| repo.write_blob(content).unwrap());
+        assert!(age(&loose) < Duration::from_secs(600), "the loose file");
+        // In a pack: the pack.
+        scratch.git(&["update-ref", "refs/test/keep", id.as_str()]);
+        scratch.git(&["repack", "-q", "-a", "-d"]);
+        assert!(!loose.exists());
+        let pack = packs(&scratch, "pack").remove(0);
+        make_old(&pack);
+        scratch.landed(|repo| repo.write_blob(content).unwrap());
+        assert!(age(&pack) < Duration::from_secs(600), "the pack");
+        assert!(!loose.exists(), "it is not there twice");
+        // In a cruft pack alone: written.
+        scratch.git(&["update-ref", "-d", "refs/test/keep"]);
+        scratch.git(&["repack", "-q", "-a", "-d", "--cruft"]);
+        assert_eq!(packs(&scratch, "mtimes").len(), 1);
+        assert!(!loose.exists());
+        scratch.landed(|repo| repo.write_blob(content).unwrap());
+        assert!(loose.exists(), "out of the cruft pack");
+    }
+
+    #[test]
+    fn what_went_away_after_it_was_written_is_told() {
+        let scratch = Scratch::new(&[]);
+        let repo = scratch.repo();
+        let written: Vec<Oid> = (0..3).map(|n| repo.write_blob(format!("object {n}").as_bytes()).unwrap()).collect();
+        assert_eq!(repo.gone_of_noted().unwrap(), 0, "they wait for their names");
+        assert_eq!(repo.gone_of_noted().unwrap(), 0, "nothing is noted any more");
+        repo.sync_objects().unwrap();
+        written.iter().enumerate().for_each(|(n, _)| drop(repo.write_blob(format!("object {n}").as_bytes()).unwrap()));
+        scratch.git(&["update-ref", "refs/test/keep", written[0].as_str()]);
+        scratch.git(&["gc", "-q", "--prune=now"]);
+        assert_eq!(repo.gone_of_noted().unwrap(), 2, "one is packed");
+    }
+}

@@ -1,0 +1,294 @@
+//! What loose objects are worth after the machine was started anew.
+//!
+//! A power loss leaves names whose content never came to disk: of objects that others wrote, git among them, or an older build
+//! of ours. Whoever believes such a name loses what it should have held. So once in each boot, before the first operation,
+//! the loose objects that are newer than the last sync that is known are read; those that are not what their names say are
+//! put aside, and what is still there in files and indexes is written again. From then on a name is believed: whatever comes
+//! later in the same boot was written by somebody who lived to name it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, SystemTime};
+
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::env;
+use crate::error::Result;
+use crate::files;
+
+use super::database::gix_id;
+use super::stage::{loose_file, loose_in};
+use crate::git::index::file::{copy_index, in_folder};
+use crate::git::repo::repository::Repository;
+use crate::git::repo::worktrees::Worktree;
+
+/// What is written less long before a sync than this may be newer by another clock.
+const MARGIN: Duration = Duration::from_secs(10);
+
+/// So few objects are not worth another thread.
+const FEW: usize = 64;
+
+/// The largest note of a boot.
+const NOTE_LIMIT: u64 = 4096;
+
+/// What looking at loose objects came to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Proof {
+    /// Objects that are not what their names say, and were put aside.
+    pub put_aside: Vec<Oid>,
+    /// Those of them that were written again.
+    pub written_again: Vec<Oid>,
+}
+
+impl Repository {
+    /// Names the boot in which loose objects were looked at; its time is that of the last sync.
+    fn proof_note(&self) -> PathBuf {
+        self.common_dir().join("axiom/objects-proved")
+    }
+
+    fn quarantine(&self) -> PathBuf {
+        self.common_dir().join("axiom/quarantine")
+    }
+
+    /// Whether the loose objects were looked at since the machine was started; never where the system does not tell that.
+    pub fn objects_are_proved(&self) -> bool {
+        if self.written.proved.load(Ordering::Acquire) {
+            return true;
+        }
+        let boot = env::boot_id();
+        let noted = files::read_optional(&self.proof_note(), NOTE_LIMIT).ok().flatten();
+        let proved = !boot.is_empty() && noted.is_some_and(|noted| noted.trim_ascii() == boot.as_bytes());
+        self.written.proved.store(proved, Ordering::Release);
+        proved
+    }
+
+    /// Notes that all that was written before `began` is on disk.
+    pub(in crate::git) fn note_sync(&self, began: SystemTime) {
+        if self.written.proved.load(Ordering::Acquire)
+            && let Err(error) = files::set_modified(&self.proof_note(), began)
+        {
+            tracing::debug!(%error, "the time of a sync was not noted: more is read after the next start");
+        }
+    }
+
+    /// Looks at loose objects that no sync is known of, once in each boot. The caller holds the operation lock. A crash leaves
+    /// it to be done again.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`.
+    pub fn prove_objects(&self) -> Result<Proof> {
+        if self.objects_are_proved() {
+            return Ok(Proof::default());
+        }
+        self.finish_landings()?;
+        let bad = self.doubtful_objects()?;
+        let proof = self.quarantine_objects(&bad)?;
+        let boot = env::boot_id();
+        if !boot.is_empty() {
+            files::write_atomic(&self.proof_note(), format!("{boot}\n").as_bytes())?;
+            self.written.proved.store(true, Ordering::Release);
+        }
+        Ok(proof)
+    }
+
+    /// The loose objects that are not what their names say; changes nothing. Only those are read that no sync is known of.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn doubtful_objects(&self) -> Result<Vec<Oid>> {
+        let objects = self.common_dir().join("objects");
+        let synced = files::metadata(&self.proof_note())?.and_then(|meta| meta.modified().ok());
+        let after = synced.and_then(|at| at.checked_sub(MARGIN)).and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
+        let after = after.map_or(i64::MIN, |after| i64::try_from(after.as_secs()).unwrap_or(i64::MAX));
+        let is_new = |id: &gix::ObjectId| {
+            let Ok(Some(meta)) = files::metadata(&loose_file(&objects, id)) else { return false };
+            meta.len() == 0 || meta.mtime() >= after || meta.ctime() >= after
+        };
+        let new: Vec<gix::ObjectId> = loose_in(&objects)?.into_iter().filter(is_new).collect();
+        // What cannot be read at all is not known to be bad.
+        let is_bad = |id: &gix::ObjectId| {
+            !self.is_whole_at(&objects, id)
+                && std::fs::File::open(loose_file(&objects, id)).is_ok()
+                && !self.is_whole_at(&objects, id)
+        };
+        let bad_of = |part: &[gix::ObjectId]| part.iter().filter(|id| is_bad(id)).copied().collect::<Vec<_>>();
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let part = new.len().div_ceil(threads).max(FEW);
+        let bad = std::thread::scope(|scope| {
+            let begin = |part| (part, std::thread::Builder::new().spawn_scoped(scope, move || bad_of(part)));
+            let begun: Vec<_> = new.chunks(part).skip(1).map(begin).collect();
+            let mut all = new.chunks(part).next().map_or_else(Vec::new, bad_of);
+            for (part, thread) in begun {
+                all.extend(thread.ok().and_then(|thread| thread.join().ok()).unwrap_or_else(|| bad_of(part)));
+            }
+            all
+        });
+        bad.into_iter().map(|id| Oid::new(id.to_string())).collect()
+    }
+
+    /// Objects that were put aside and are not there again, and where what is left of them is.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn lost_objects(&self) -> Result<Vec<(Oid, PathBuf)>> {
+        let mut lost = BTreeMap::new();
+        for entry in files::list(&self.quarantine())? {
+            let name = entry.file_name();
+            let Some(oid) = name.to_str().and_then(|name| name.split('-').next()).and_then(|id| Oid::new(id).ok()) else {
+                continue;
+            };
+            if !self.holds(&oid) {
+                lost.insert(oid, entry.path());
+            }
+        }
+        Ok(lost.into_iter().collect())
+    }
+
+    /// Those of the objects that refs, worktrees or indexes need; all of them where git cannot tell.
+    ///
+    /// # Errors
+    /// Those of starting git.
+    pub fn needed_of(&self, objects: Vec<(Oid, PathBuf)>) -> Result<Vec<(Oid, PathBuf)>> {
+        if objects.is_empty() {
+            return Ok(objects);
+        }
+        let git = self.git().env("GIT_NO_LAZY_FETCH", "1");
+        let output = git.args(["rev-list", "--objects", "--missing=print", "--all", "--indexed-objects"]).run()?;
+        if !output.ok() {
+            return Ok(objects);
+        }
+        let missing: BTreeSet<&[u8]> =
+            output.stdout.split(|byte| *byte == b'\n').filter_map(|line| line.strip_prefix(b"?")).collect();
+        Ok(objects.into_iter().filter(|(oid, _)| missing.contains(oid.as_str().as_bytes())).collect())
+    }
+
+    /// Moves objects out of git's sight, and writes again what can be.
+    fn quarantine_objects(&self, bad: &[Oid]) -> Result<Proof> {
+        if bad.is_empty() {
+            return Ok(Proof::default());
+        }
+        files::create_dir_all(&self.quarantine())?;
+        for oid in bad {
+            let from = loose_file(&self.common_dir().join("objects"), &gix_id(oid)?);
+            let to = self.quarantine().join(format!("{oid}-{}", env::fresh_id()));
+            tracing::warn!(%oid, now_at = %to.display(), "an object is not what its name says, and is put aside");
+            files::move_unsynced(&from, &to)?;
+            env::fault_point("git.object-put-aside");
+        }
+        files::sync_dir(&self.quarantine())?;
+        // What is always the same.
+        self.root_commit()?;
+        let wanted: BTreeSet<&Oid> = bad.iter().collect();
+        for entry in self.worktrees()?.into_iter().filter(|entry| entry.present) {
+            // A worktree that cannot help is no reason not to ask the others.
+            if let Err(error) = self.write_again(&entry.worktree, &wanted) {
+                tracing::warn!(%error, worktree = %entry.worktree.path().display(), "objects could not be written again from it");
+            }
+        }
+        self.land()?;
+        let again = bad.iter().filter(|oid| gix_id(oid).is_ok_and(|id| self.is_there_now(&id).unwrap_or(false)));
+        Ok(Proof { put_aside: bad.to_vec(), written_again: again.cloned().collect() })
+    }
+
+    /// Writes those of the wanted objects that a worktree's files and index come to.
+    fn write_again(&self, worktree: &Worktree, wanted: &BTreeSet<&Oid>) -> Result<()> {
+        let index = worktree.index_file();
+        if let Ok(file) = gix::index::File::at(&index, self.hash().gix(), true, Default::default()) {
+            let entries = file.entries().iter().filter(|entry| {
+                Oid::new(entry.id.to_string()).is_ok_and(|oid| wanted.contains(&oid))
+                    && entry.mode.bits() & 0o170_000 == 0o100_000
+            });
+            let paths: Vec<RepoPath> = entries.map(|entry| RepoPath::new(entry.path(&file).to_vec())).collect();
+            for path in paths {
+                let place = worktree.path().join(path.to_path());
+                if !files::metadata(&place)?.is_some_and(|meta| meta.is_file()) || path.as_bytes().contains(&b'\n') {
+                    continue;
+                }
+                // As git would add it.
+                let line = [path.as_bytes(), b"\n"].concat();
+                let would_be = self.git_in(worktree).args(["hash-object", "--stdin-paths"]).stdin(line.clone()).text()?;
+                if wanted.contains(&Oid::new(would_be)?) {
+                    let git = self.git_in(worktree).making_objects();
+                    git.args(["hash-object", "-w", "--stdin-paths"]).stdin(line).run_ok()?;
+                }
+            }
+        }
+        // The index's trees, where all that it names is there; with a copy, since git may note something in it.
+        let folder = self.scratch_folder()?;
+        let copy = in_folder(&folder, "index");
+        copy_index(&index, &copy)?;
+        let git = self.git_in(worktree).index(&copy).config("core.splitIndex=false").making_objects();
+        git.arg("write-tree").run().map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use super::*;
+    use crate::git::repo::scratch::Scratch;
+
+    fn place(scratch: &Scratch, oid: &Oid) -> PathBuf {
+        loose_file(&scratch.path().join(".git/objects"), &gix_id(oid).unwrap())
+    }
+
+    fn empty(scratch: &Scratch, oid: &Oid) {
+        std::fs::remove_file(place(scratch, oid)).unwrap();
+        std::fs::write(place(scratch, oid), b"").unwrap();
+    }
+
+    #[test]
+    fn what_a_power_loss_emptied_is_put_aside_and_written_again_where_its_content_is_left() {
+        for kind in [&[][..], &["--object-format=sha256"]] {
+            let scratch = Scratch::new(kind);
+            let of = |what: &str| Oid::new(scratch.git(&["rev-parse", what])).unwrap();
+            scratch.write("staged", b"in the index and in a file");
+            scratch.git(&["add", "staged"]);
+            let (blob, tree, staged) = (of("HEAD:sub/b.txt"), Oid::new(scratch.git(&["write-tree"])).unwrap(), of(":staged"));
+            let nowhere = scratch.landed(|repo| repo.write_blob(b"of which nothing is left").unwrap());
+            let whole = scratch.landed(|repo| repo.write_blob(b"whole").unwrap());
+            let mut bad = vec![blob, staged, nowhere.clone(), tree];
+            bad.iter().for_each(|oid| empty(&scratch, oid));
+            scratch.git(&["rev-parse", "HEAD"]);
+            let repo = scratch.repo();
+            let mut doubtful = repo.doubtful_objects().unwrap();
+            bad.sort();
+            doubtful.sort();
+            assert_eq!(doubtful, bad);
+            let proof = repo.prove_objects().unwrap();
+            assert_eq!(proof.put_aside.len(), 4);
+            let lost = repo.lost_objects().unwrap();
+            assert_eq!(lost.iter().map(|(oid, _)| oid.clone()).filter(|oid| *oid == nowhere).count(), 1);
+            assert!(!proof.written_again.contains(&nowhere) && proof.written_again.len() >= 2, "{proof:?}");
+            assert!(place(&scratch, &whole).exists() && !place(&scratch, &nowhere).exists());
+            assert!(scratch.repo().objects_are_proved(), "by a note for all others");
+            assert_eq!(scratch.repo().prove_objects().unwrap(), Proof::default());
+            scratch.git(&["cat-file", "-e", ":staged"]);
+            scratch.git(&["cat-file", "blob", "HEAD:sub/b.txt"]);
+            scratch.git(&["fsck", "--strict"]);
+        }
+    }
+
+    #[test]
+    fn what_was_synced_is_not_read_again_unless_it_is_empty() {
+        let scratch = Scratch::new(&[]);
+        let (old, new) = scratch.landed(|repo| (repo.write_blob(b"old").unwrap(), repo.write_blob(b"new").unwrap()));
+        let repo = scratch.repo();
+        repo.prove_objects().unwrap();
+        let note = repo.proof_note();
+        repo.note_sync(SystemTime::now() + Duration::from_secs(100));
+        for (oid, content) in [(&old, &b"x"[..]), (&new, b"")] {
+            std::fs::remove_file(place(&scratch, oid)).unwrap();
+            std::fs::write(place(&scratch, oid), content).unwrap();
+        }
+        assert_eq!(scratch.repo().doubtful_objects().unwrap(), std::slice::from_ref(&new));
+        files::set_modified(&note, SystemTime::now()).unwrap();
+        assert_eq!(scratch.repo().doubtful_objects().unwrap().len(), 2);
+        // Another boot: the note counts no more.
+        std::fs::write(&note, b"another\n").unwrap();
+        assert!(!scratch.repo().objects_are_proved());
+        assert_eq!(scratch.repo().prove_objects().unwrap().put_aside.len(), 2);
+    }
+}

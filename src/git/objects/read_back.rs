@@ -1,0 +1,131 @@
+//! Whether objects read back as what their names say. git's own walk only asks whether files are there, and a file of which a
+//! power loss left nothing but the name is.
+
+use crate::domain::base::names::Oid;
+use crate::error::Result;
+
+use crate::git::repo::repository::Repository;
+
+/// Larger objects are not read into memory, and said not to have been read.
+const LARGE: u64 = 512 * 1024 * 1024;
+
+/// So few objects are not worth another thread.
+const FEW: usize = 256;
+
+/// What reading objects came to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ReadBack {
+    /// How many are as their names say.
+    pub whole: usize,
+    /// Those that are not: they are missing, cannot be read, or are something else.
+    pub damaged: Vec<Oid>,
+    /// Those that are too large to be read here.
+    pub too_large: Vec<Oid>,
+}
+
+impl Repository {
+    /// What these objects reach, themselves included, as far as it is here. Nothing is read but commits and trees.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where something of it is missing.
+    pub fn all_below(&self, roots: &[Oid]) -> Result<Vec<Oid>> {
+        if roots.is_empty() {
+            return Ok(Vec::new());
+        }
+        let output = self.walk(roots, &["--no-object-names"]).run_ok()?;
+        let lines = output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+        lines.map(|line| Oid::new(String::from_utf8_lossy(line))).collect()
+    }
+
+    /// Reads objects, all of each, by several threads.
+    ///
+    /// # Errors
+    /// `REPOSITORY_UNSUPPORTED`; damage is a result, no error.
+    pub fn read_back(&self, objects: &[Oid]) -> Result<ReadBack> {
+        self.gix()?;
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let part = objects.len().div_ceil(threads).max(FEW);
+        std::thread::scope(|scope| {
+            let begin = |part| (part, std::thread::Builder::new().spawn_scoped(scope, move || self.read_some(part)));
+            let begun: Vec<_> = objects.chunks(part).skip(1).map(begin).collect();
+            let mut all = objects.chunks(part).next().map_or_else(|| Ok(ReadBack::default()), |part| self.read_some(part))?;
+            for (part, thread) in begun {
+                // A thread that could not be started, or came to no end, has read nothing.
+                let some = thread.ok().and_then(|thread| thread.join().ok()).unwrap_or_else(|| self.read_some(part))?;
+                all.whole += some.whole;
+                all.damaged.extend(some.damaged);
+                all.too_large.extend(some.too_large);
+            }
+            Ok(all)
+        })
+    }
+
+    fn read_some(&self, objects: &[Oid]) -> Result<ReadBack> {
+        use gix::objs::Find;
+        let gix = self.gix()?;
+        let (mut read, mut content) = (ReadBack::default(), Vec::new());
+        for oid in objects {
+            let id = super::database::gix_id(oid)?;
+            if gix.find_header(id).is_ok_and(|header| header.size() > LARGE) {
+                read.too_large.push(oid.clone());
+                continue;
+            }
+            let is_whole = match gix.objects.try_find(&id, &mut content) {
+                Ok(Some(found)) => gix::objs::compute_hash(id.kind(), found.kind, found.data).is_ok_and(|is| is == id),
+                Ok(None) | Err(_) => false,
+            };
+            if is_whole {
+                read.whole += 1;
+            } else {
+                read.damaged.push(oid.clone());
+            }
+        }
+        Ok(read)
+    }
+
+    /// What git says is missing of what any ref, worktree or index names: a `git gc` fails on it.
+    ///
+    /// # Errors
+    /// Those of starting git.
+    pub fn missing_of_all(&self) -> Result<Option<String>> {
+        let git = self.git().env("GIT_NO_LAZY_FETCH", "1").args(["rev-list", "--objects", "--quiet"]);
+        let git = if self.is_partial() { git.arg("--exclude-promisor-objects") } else { git };
+        let output = git.args(["--all", "--indexed-objects"]).run()?;
+        Ok((!output.ok()).then(|| super::connectivity::words_of(&output)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use super::*;
+    use crate::git::repo::scratch::Scratch;
+
+    #[test]
+    fn what_is_not_what_its_name_says_is_found_loose_and_packed() {
+        let scratch = Scratch::new(&[]);
+        for number in 0..600 {
+            scratch.write(&format!("f{number}"), format!("content {number}").as_bytes());
+        }
+        scratch.git(&["add", "-A"]);
+        scratch.git(&["commit", "-qm", "many"]);
+        let head = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
+        let all = scratch.repo().all_below(std::slice::from_ref(&head)).unwrap();
+        assert!(all.len() > 600);
+        let read = scratch.repo().read_back(&all).unwrap();
+        assert_eq!(read, ReadBack { whole: all.len(), ..ReadBack::default() });
+        let path = |oid: &str| scratch.path().join(".git/objects").join(&oid[..2]).join(&oid[2..]);
+        let (empty, other) = (scratch.git(&["rev-parse", "HEAD:f5"]), scratch.git(&["rev-parse", "HEAD:f599"]));
+        std::fs::remove_file(path(&empty)).unwrap();
+        std::fs::write(path(&empty), b"").unwrap();
+        std::fs::remove_file(path(&other)).unwrap();
+        std::fs::copy(path(&scratch.git(&["rev-parse", "HEAD:f7"])), path(&other)).unwrap();
+        assert_eq!(scratch.repo().missing_below(&[head]).unwrap(), None, "git takes them for what they are not");
+        let mut damaged = scratch.repo().read_back(&all).unwrap().damaged;
+        damaged.sort();
+        let mut expected = [empty, other].map(|oid| Oid::new(oid).unwrap());
+        expected.sort();
+        assert_eq!(damaged, expected);
+    }
+}

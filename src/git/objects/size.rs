@@ -1,0 +1,77 @@
+//! How much something adds to the repository.
+
+use std::collections::BTreeSet;
+
+use crate::domain::base::names::Oid;
+use crate::error::{Code, Error, Result};
+
+use super::database::gix_id;
+use super::stage::loose_file;
+use crate::git::repo::repository::Repository;
+
+impl Repository {
+    /// The bytes on disk of what a capture adds to the commit that was checked out: its own commits and trees, the files
+    /// that differ, and what its index commit keeps beside them. What is packed already adds nothing, nor does `shared`, a tree
+    /// that an earlier checkpoint holds.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where an object is missing: all that the capture adds is looked for.
+    pub fn added_by_capture(&self, capture: &Oid, shared: Option<&Oid>) -> Result<u64> {
+        let mut seen: BTreeSet<Oid> = shared.into_iter().cloned().collect();
+        let commit = self.read_commit(capture)?;
+        let mut size = self.on_disk(capture)?;
+        let base = match commit.parents.first() {
+            Some(base) => Some(self.read_commit(base)?.tree),
+            None => None,
+        };
+        size += self.added_by_tree(base.as_ref(), &commit.tree, &mut seen)?;
+        let Some(index) = commit.parents.get(1) else { return Ok(size) };
+        size += self.on_disk(index)?;
+        let index = self.read_commit(index)?;
+        size += self.added_by_tree(base.as_ref(), &index.tree, &mut seen)?;
+        // Extras and document; captures of other worktrees and refs are further parents of the document.
+        for further in index.parents.iter().skip(1).take(2) {
+            size += self.on_disk(further)?;
+            size += self.added_by_tree(None, &self.read_commit(further)?.tree, &mut seen)?;
+        }
+        Ok(size)
+    }
+
+    fn added_by_tree(&self, base: Option<&Oid>, tree: &Oid, seen: &mut BTreeSet<Oid>) -> Result<u64> {
+        if base == Some(tree) || !seen.insert(tree.clone()) {
+            return Ok(0);
+        }
+        let mut size = self.on_disk(tree)?;
+        let old = base.map(|base| self.read_raw_tree(base)).transpose()?.unwrap_or_default();
+        let mut before =
+            gix::objs::TreeRefIter::from_bytes(&old, self.hash().gix()).filter_map(std::result::Result::ok).peekable();
+        let new = self.read_raw_tree(tree)?;
+        for entry in gix::objs::TreeRefIter::from_bytes(&new, self.hash().gix()).filter_map(std::result::Result::ok) {
+            // Both are in the same order.
+            while before.next_if(|old| *old < entry).is_some() {}
+            let same_name = before.next_if(|old| old.filename == entry.filename && old.mode.is_tree() == entry.mode.is_tree());
+            if same_name.is_some_and(|old| old.oid == entry.oid) || entry.mode.is_commit() {
+                continue;
+            }
+            let oid = Oid::new(entry.oid.to_string())?;
+            if entry.mode.is_tree() {
+                let old = same_name.map(|old| Oid::new(old.oid.to_string())).transpose()?;
+                size += self.added_by_tree(old.as_ref(), &oid, seen)?;
+            } else if seen.insert(oid.clone()) {
+                size += self.on_disk(&oid)?;
+            }
+        }
+        Ok(size)
+    }
+
+    /// The size of a loose object; 0 for one in a pack.
+    fn on_disk(&self, oid: &Oid) -> Result<u64> {
+        let id = gix_id(oid)?;
+        match loose_file(&self.common_dir().join("objects"), &id).metadata() {
+            Ok(meta) => Ok(meta.len()),
+            // A partial clone has not all of its objects.
+            Err(_) if self.is_there_now(&id)? || self.is_partial() => Ok(0),
+            Err(_) => Err(Error::new(Code::GitFailed, format!("object {oid} is missing"))),
+        }
+    }
+}

@@ -1,0 +1,501 @@
+//! Objects on their way into the repository.
+//!
+//! What is written waits in a folder of our own, where neither `git gc` nor anybody else's git sees it, and where our own
+//! calls of git and gix do. Before the first ref names any of it, all of it is synced at once, and only then moved to where
+//! git looks: an object that has its name has its content too, whatever a power loss leaves. (git's `receive-pack` does the
+//! same with what it is sent.) What is never named goes away with the folder.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files::{self, FileLock, LockAttempt};
+
+use super::durability::sync_file_system;
+use crate::git::index::file::ScratchFolder;
+use crate::git::repo::repository::Repository;
+use crate::git::restore::prepared::quote;
+
+/// The file that shows, by its lock, that the folder has an owner.
+const OWNED: &str = "owned";
+
+/// The file that says that all that is in the folder may get its name.
+const LANDING: &str = "landing";
+
+/// The largest pack that is taken in after a power loss: those of ours hold what one operation made.
+const PACK_LIMIT: u64 = 2 * 1024 * 1024 * 1024;
+
+/// The folder of objects that have no names yet.
+pub(in crate::git) struct Stage {
+    folder: ScratchFolder,
+    owned: Mutex<Option<FileLock>>,
+    /// The repository with what is in the folder.
+    pub gix: gix::ThreadSafeRepository,
+    /// What this process wrote, each after what it names.
+    written: Mutex<Vec<gix::ObjectId>>,
+    /// Whether git wrote into it as well.
+    by_git: AtomicBool,
+    landing: Mutex<()>,
+}
+
+impl std::fmt::Debug for Stage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Stage").field("folder", &self.folder).finish_non_exhaustive()
+    }
+}
+
+impl Stage {
+    /// The folder, laid out as git lays out objects.
+    pub fn objects(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Whether an object waits here.
+    pub fn has(&self, id: &gix::oid) -> bool {
+        loose_file(self.objects(), id).is_file()
+    }
+
+    /// Notes an object that was written here, after all that it names.
+    pub fn note(&self, id: gix::ObjectId) {
+        self.written.lock().unwrap_or_else(PoisonError::into_inner).push(id);
+    }
+
+    /// Removes objects that wait here: they are somewhere else too.
+    pub fn forget(&self, ids: &BTreeSet<gix::ObjectId>) {
+        for id in ids {
+            if let Err(error) = files::remove_file(&loose_file(self.objects(), id)) {
+                tracing::debug!(%error, "an object is there twice");
+            }
+        }
+        self.written.lock().unwrap_or_else(PoisonError::into_inner).retain(|written| !ids.contains(written));
+    }
+
+    /// Notes that a call of git may write here.
+    pub fn note_git(&self) {
+        self.by_git.store(true, Ordering::Release);
+    }
+
+    /// Whether nothing waits here.
+    pub fn is_empty(&self) -> bool {
+        !self.by_git.load(Ordering::Acquire) && self.written.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+}
+
+impl Repository {
+    /// Where new objects are written, which is made now if need be; `None` where git has to write them: it gives the files of
+    /// a shared repository their modes.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`.
+    pub(in crate::git) fn waiting_room(&self) -> Result<Option<&Stage>> {
+        if let Some(stage) = self.stage.get() {
+            let mut owned = stage.owned.lock().unwrap_or_else(PoisonError::into_inner);
+            // Put away, or tidied away after a day in which nobody touched it.
+            if owned.is_none() || !stage.objects().join("info/alternates").is_file() {
+                *owned = Some(self.lay_out(stage.objects())?);
+            }
+            return Ok(Some(stage));
+        }
+        if self.gix()?.config_snapshot().string("core.sharedRepository").is_some() {
+            return Ok(None);
+        }
+        let made = self.make_stage()?;
+        // Where another thread was first, this one goes at once.
+        Ok(Some(self.stage.get_or_init(|| made)))
+    }
+
+    fn lay_out(&self, stage: &Path) -> Result<FileLock> {
+        files::create_dirs_unsynced(&stage.join("info"))?;
+        let owned = match FileLock::try_take(&stage.join(OWNED))? {
+            LockAttempt::Taken(lock) => lock,
+            LockAttempt::Held => return Err(Error::new(Code::Internal, "a fresh folder is somebody else's")),
+        };
+        let objects = self.common_dir().join("objects");
+        let mut line = quoted(&objects);
+        line.push(b'\n');
+        files::write_scratch(&stage.join("info/alternates"), &line)?;
+        Ok(owned)
+    }
+
+    /// Removes the folder in which new objects wait, where none does: to be called when an operation has ended.
+    pub fn put_stage_away(&self) {
+        let Some(stage) = self.stage.get().filter(|stage| stage.is_empty()) else { return };
+        let _one_at_a_time = stage.landing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut owned = stage.owned.lock().unwrap_or_else(PoisonError::into_inner);
+        if owned.take().is_some()
+            && let Err(error) = files::remove_trashed(stage.objects())
+        {
+            tracing::warn!(%error, "a folder of temporary objects is left");
+        }
+    }
+
+    fn make_stage(&self) -> Result<Stage> {
+        let folder = self.scratch_folder()?;
+        let owned = Mutex::new(Some(self.lay_out(folder.path())?));
+        let mut gix = self.opened()?.clone();
+        let options = gix::odb::store::init::Options::default();
+        let hash = self.hash().gix();
+        let store = gix::odb::Store::at_opts(folder.path().to_owned(), hash, &mut std::iter::empty(), options);
+        gix.objects = store.map_err(|e| Error::io("open the folder", folder.path(), e))?.into();
+        let (written, by_git) = (Mutex::default(), AtomicBool::new(false));
+        Ok(Stage { folder, owned, gix, written, by_git, landing: Mutex::default() })
+    }
+
+    /// Where objects wait, for a call of git that reads.
+    pub(in crate::git) fn staged_for_readers(&self) -> Option<Vec<u8>> {
+        self.stage.get().filter(|stage| !stage.is_empty()).map(|stage| quoted(stage.objects()))
+    }
+
+    /// Gives what waits its names, durably, before something else than a ref of ours names it; nothing where nothing waits.
+    ///
+    /// # Errors
+    /// As [`Repository::sync_objects`].
+    pub(in crate::git) fn land(&self) -> Result<()> {
+        match self.stage.get() {
+            Some(stage) if !stage.is_empty() => self.sync_objects(),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Syncs all objects, those that others wrote too, and the folders that name them. What waits to get its name is synced
+    /// first, named then, and its names are synced before this returns.
+    ///
+    /// On Linux a sync is one `syncfs` of the git directory's file system; elsewhere every object file and folder is synced
+    /// by itself, which costs time in a repository with many loose objects. A crash leaves some of the objects named, none
+    /// before those that it names itself, and each with its content; [`Repository::finish_landings`] names the others.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`; then nothing that was written may be claimed.
+    pub fn sync_objects(&self) -> Result<()> {
+        env::fault_point("git.before-object-sync");
+        let began = env::file_clock();
+        let objects = self.common_dir().join("objects");
+        let synced = match self.stage.get() {
+            Some(stage) => self.sync_with(stage, &objects),
+            None => sync_file_system(&objects),
+        };
+        synced.map(|()| self.note_sync(began))
+    }
+
+    fn sync_with(&self, stage: &Stage, objects: &Path) -> Result<()> {
+        let _one_at_a_time = stage.landing.lock().unwrap_or_else(PoisonError::into_inner);
+        // What comes while this syncs waits for the next time.
+        let by_git = stage.by_git.swap(false, Ordering::AcqRel);
+        let written = std::mem::take(&mut *stage.written.lock().unwrap_or_else(PoisonError::into_inner));
+        if !by_git && written.is_empty() {
+            return sync_file_system(objects);
+        }
+        let landed = land_folder(self, stage.objects(), if by_git { None } else { Some(&written) });
+        if landed.is_err() {
+            // Some of it still waits.
+            stage.note_git();
+        }
+        landed
+    }
+
+    /// Finishes what a power loss interrupted after all of it was on disk and before all of it had its names, and removes the
+    /// folders of those who died otherwise. Each object is read back before. Safe to repeat, and to be interrupted.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`.
+    pub fn finish_landings(&self) -> Result<usize> {
+        let mut finished = 0;
+        for entry in files::list(&self.common_dir().join("axiom/tmp"))? {
+            let folder = entry.path();
+            if !folder.join(OWNED).is_file() || !files::is_trashed_name(entry.file_name().as_encoded_bytes()) {
+                continue;
+            }
+            let LockAttempt::Taken(_dead) = FileLock::try_take_existing(&folder.join(OWNED))? else { continue };
+            if folder.join(LANDING).is_file() {
+                let whole = |id: &gix::ObjectId| self.is_whole_at(&folder, id);
+                let waiting: Vec<_> = loose_in(&folder)?.into_iter().filter(whole).collect();
+                for pack in packs_in(&folder)?.iter().filter(|name| name.ends_with(".pack")) {
+                    self.take_in_pack(&folder.join("pack").join(pack))?;
+                    finished += 1;
+                }
+                if !waiting.is_empty() {
+                    tracing::info!(objects = waiting.len(), "what a power loss left without names gets them");
+                    let ordered = self.after_what_they_name(&folder, &waiting);
+                    land_folder(self, &folder, Some(&ordered))?;
+                    finished += waiting.len();
+                }
+            }
+            // All that it had has its names. Where files that are held open stay under a hidden name (FUSE), the folder does too.
+            if let Err(error) = files::remove_trashed(&folder) {
+                tracing::warn!(%error, "a folder of waiting objects stays for cleanup");
+            }
+        }
+        Ok(finished)
+    }
+
+    /// Has git index a pack anew and name it, where it is whole.
+    fn take_in_pack(&self, pack: &Path) -> Result<()> {
+        let output = self.git().writing().args(["index-pack", "--stdin"]).stdin(files::read(pack, PACK_LIMIT)?).run()?;
+        if !output.ok() {
+            tracing::warn!(pack = %pack.display(), why = %output.error(), "a pack that never got its name is not whole");
+        }
+        Ok(())
+    }
+
+    /// Whether the loose object in a folder of objects reads back as what its name says.
+    pub(in crate::git) fn is_whole_at(&self, objects: &Path, id: &gix::oid) -> bool {
+        self.read_loose(objects, id).is_some()
+    }
+
+    /// Kind and content of a loose object in a folder of objects, where they are what its name says.
+    pub(in crate::git) fn read_loose(&self, objects: &Path, id: &gix::oid) -> Option<(gix::objs::Kind, Vec<u8>)> {
+        let store = gix::odb::loose::Store::at(objects, self.hash().gix());
+        let mut content = Vec::new();
+        let kind = store.try_find(id, &mut content).ok()??.kind;
+        let is = gix::objs::compute_hash(self.hash().gix(), kind, &content).ok()?;
+        (*is == *id).then_some((kind, content))
+    }
+
+    /// Objects of a folder, each after those that it names.
+    fn after_what_they_name(&self, folder: &Path, all: &[gix::ObjectId]) -> Vec<gix::ObjectId> {
+        let store = gix::odb::loose::Store::at(folder, self.hash().gix());
+        let waiting: BTreeSet<gix::ObjectId> = all.iter().copied().collect();
+        let (mut seen, mut ordered) = (BTreeSet::new(), Vec::new());
+        // Each twice: first for what it names, then for itself.
+        let mut open: Vec<(gix::ObjectId, bool)> = all.iter().rev().map(|id| (*id, false)).collect();
+        while let Some((id, is_ready)) = open.pop() {
+            if is_ready {
+                ordered.push(id);
+            } else if seen.insert(id) {
+                open.push((id, true));
+                let named = named_by(&store, &id, self.hash().gix());
+                open.extend(named.into_iter().filter(|one| waiting.contains(one)).map(|one| (one, false)));
+            }
+        }
+        ordered
+    }
+}
+
+/// What a loose object names.
+fn named_by(store: &gix::odb::loose::Store, id: &gix::oid, hash: gix::hash::Kind) -> Vec<gix::ObjectId> {
+    use gix::objs::Kind;
+    let mut content = Vec::new();
+    let kind = match store.try_header(id) {
+        Ok(Some((_, Kind::Blob))) | Ok(None) | Err(_) => return Vec::new(),
+        Ok(Some((_, kind))) => kind,
+    };
+    if !matches!(store.try_find(id, &mut content), Ok(Some(_))) {
+        return Vec::new();
+    }
+    match kind {
+        Kind::Blob => Vec::new(),
+        Kind::Tree => {
+            let entries = gix::objs::TreeRefIter::from_bytes(&content, hash).filter_map(std::result::Result::ok);
+            entries.map(|entry| entry.oid.to_owned()).collect()
+        }
+        Kind::Commit | Kind::Tag => {
+            let header = content.split(|byte| *byte == b'\n').take_while(|line| !line.is_empty());
+            let ids = header.filter_map(|line| {
+                let (key, value) = line.split_at(line.iter().position(|byte| *byte == b' ')?);
+                let is_named = matches!(key, b"tree" | b"parent" | b"object");
+                is_named.then(|| gix::ObjectId::from_hex(value.trim_ascii()).ok()).flatten()
+            });
+            ids.collect()
+        }
+    }
+}
+
+/// Syncs what is in a folder, names it, and syncs the names. With `written`, only these loose objects, in this order.
+fn land_folder(repository: &Repository, folder: &Path, written: Option<&[gix::ObjectId]>) -> Result<()> {
+    let objects = repository.common_dir().join("objects");
+    let (loose, packs) = match written {
+        Some(written) => (written.to_vec(), Vec::new()),
+        None => (repository.after_what_they_name(folder, &loose_in(folder)?), packs_in(folder)?),
+    };
+    if loose.is_empty() && packs.is_empty() {
+        return sync_file_system(&objects);
+    }
+    files::write_scratch(&folder.join(LANDING), b"")?;
+    sync_both(folder, &objects)?;
+    env::fault_point("git.objects-synced");
+    for pack in packs {
+        files::create_public_dir(&objects.join("pack"))?;
+        place(&folder.join("pack").join(&pack), &objects.join("pack").join(&pack))?;
+    }
+    let mut seen = BTreeSet::new();
+    for id in loose.iter().filter(|id| seen.insert(**id)) {
+        place(&loose_file(folder, id), &loose_file(&objects, id))?;
+    }
+    env::fault_point("git.objects-named");
+    sync_file_system(&objects)?;
+    files::remove_file(&folder.join(LANDING))
+}
+
+/// Brings to disk what lies in both folders, which are on one file system nearly always.
+fn sync_both(folder: &Path, objects: &Path) -> Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    let device = |path: &Path| files::metadata(path).map(|meta| meta.map(|meta| meta.dev()));
+    if !cfg!(target_os = "linux") || device(folder)? != device(objects)? {
+        sync_file_system(folder)?;
+    }
+    sync_file_system(objects)
+}
+
+/// Moves a file to its final name. What is there already is replaced: it is the same, or it is damaged.
+fn place(from: &Path, to: &Path) -> Result<()> {
+    let make = || to.parent().map_or(Ok(()), files::create_public_dir);
+    if !to.parent().is_some_and(Path::is_dir) {
+        make()?;
+    }
+    // `git gc` removes folders that it has emptied.
+    files::move_unsynced(from, to).or_else(|_| make().and_then(|()| files::move_unsynced(from, to)))
+}
+
+/// The loose objects in a folder of objects.
+pub(in crate::git) fn loose_in(objects: &Path) -> Result<Vec<gix::ObjectId>> {
+    let mut found = Vec::new();
+    for folder in files::list(objects)? {
+        let name = folder.file_name();
+        let Some(first) = name.to_str().filter(|name| name.len() == 2 && is_hex(name)) else { continue };
+        for entry in files::list(&folder.path())? {
+            let name = entry.file_name();
+            let id = name.to_str().filter(|rest| is_hex(rest)).map(|rest| format!("{first}{rest}"));
+            found.extend(id.and_then(|id| gix::ObjectId::from_hex(id.as_bytes()).ok()));
+        }
+    }
+    Ok(found)
+}
+
+/// The files of packs in a folder of objects, a pack's index after all else of it: whoever sees the index sees the pack.
+fn packs_in(objects: &Path) -> Result<Vec<String>> {
+    let mut by_turn = BTreeMap::new();
+    for entry in files::list(&objects.join("pack"))? {
+        let name = entry.file_name();
+        let Some(name) = name.to_str().filter(|name| name.starts_with("pack-")) else { continue };
+        by_turn.insert((name.ends_with(".idx"), !name.ends_with(".keep"), name.to_owned()), ());
+    }
+    Ok(by_turn.into_keys().map(|(_, _, name)| name).collect())
+}
+
+fn is_hex(text: &str) -> bool {
+    text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
+}
+
+/// Where a loose object is, or would be.
+pub(in crate::git) fn loose_file(objects: &Path, id: &gix::oid) -> PathBuf {
+    let name = id.to_string();
+    let (folder, rest) = name.split_at(2);
+    objects.join(folder).join(rest)
+}
+
+/// A path as git takes it in a list of folders of objects, whatever is in it.
+pub(in crate::git) fn quoted(path: &Path) -> Vec<u8> {
+    use std::os::unix::ffi::OsStrExt;
+    let bytes = path.as_os_str().as_bytes();
+    if !bytes.iter().any(|byte| matches!(byte, b':' | b'"' | b'\\' | b'\n')) && !bytes.starts_with(b"#") {
+        return bytes.to_vec();
+    }
+    let mut quoted = Vec::with_capacity(bytes.len() + 2);
+    quote(bytes, &mut quoted);
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use super::*;
+    use crate::domain::base::names::Oid;
+    use crate::git::objects::database::gix_id;
+    use crate::git::repo::scratch::Scratch;
+
+    fn is_named(scratch: &Scratch, oid: &Oid) -> bool {
+        loose_file(&scratch.path().join(".git/objects"), &gix_id(oid).unwrap()).is_file()
+    }
+
+    #[test]
+    fn an_object_gets_its_name_when_it_is_on_disk_and_what_is_never_named_goes() {
+        for kind in [&[][..], &["--object-format=sha256"]] {
+            let scratch = Scratch::new(kind);
+            let (small, large) = (b"small".to_vec(), vec![7_u8; 5000]);
+            let repo = scratch.repo();
+            let written = [&small, &large].map(|content| repo.write_blob(content).unwrap());
+            for (oid, content) in written.iter().zip([&small, &large]) {
+                assert!(!is_named(&scratch, oid), "nobody else sees it");
+                assert_eq!(repo.read_blob(oid, 10_000).unwrap(), *content);
+                assert_eq!(repo.git().args(["cat-file", "-s", oid.as_str()]).text().unwrap(), content.len().to_string());
+            }
+            let made = repo.git().making_objects().args(["mktree"]).stdin(format!("100644 blob {}\tx\n", written[0]));
+            let tree = Oid::new(made.text().unwrap()).unwrap();
+            assert!(!is_named(&scratch, &tree));
+            assert_eq!(repo.read_tree(&tree).unwrap().len(), 1);
+            repo.sync_objects().unwrap();
+            assert!(written.iter().chain([&tree]).all(|oid| is_named(&scratch, oid)));
+            let never = repo.write_blob(b"never named").unwrap();
+            drop(repo);
+            assert!(!is_named(&scratch, &never));
+            assert_eq!(std::fs::read_dir(scratch.path().join(".git/axiom/tmp")).unwrap().count(), 0);
+            scratch.git(&["fsck", "--strict"]);
+        }
+    }
+
+    #[test]
+    fn a_call_that_writes_finds_all_objects_named() {
+        let scratch = Scratch::new(&[]);
+        let repo = scratch.repo();
+        let blob = repo.write_blob(b"for an index").unwrap();
+        let info = format!("100644,{blob},staged");
+        repo.git_in(&scratch.main()).writing().args(["update-index", "--add", "--cacheinfo", &info]).run_ok().unwrap();
+        assert!(is_named(&scratch, &blob));
+        // And fails where it cannot write an object, although it has synced it.
+        scratch.write("new", b"new content");
+        let id = scratch.git(&["hash-object", "new"]);
+        let folder = scratch.path().join(".git/objects").join(&id[..2]);
+        assert!(!folder.exists());
+        std::fs::write(&folder, b"in the way").unwrap();
+        let added = repo.git_in(&scratch.main()).writing().args(["update-index", "--add", "new"]).run().unwrap();
+        assert!(!added.ok(), "{added:?}");
+        assert_eq!(scratch.git(&["ls-files", "new"]), "");
+    }
+
+    #[test]
+    fn what_a_power_loss_left_of_an_object_is_written_again() {
+        let scratch = Scratch::new(&[]);
+        let content = b"all of it";
+        let blob = scratch.landed(|repo| repo.write_blob(content).unwrap());
+        let file = loose_file(&scratch.path().join(".git/objects"), &gix_id(&blob).unwrap());
+        for left in [&b""[..], b"x", &std::fs::read(&file).unwrap()[..9]] {
+            std::fs::remove_file(&file).unwrap();
+            std::fs::write(&file, left).unwrap();
+            scratch.landed(|repo| repo.write_blob(content).unwrap());
+            assert_eq!(scratch.git(&["cat-file", "blob", blob.as_str()]).as_bytes(), content);
+        }
+    }
+
+    #[test]
+    fn a_landing_that_power_loss_interrupted_is_finished_and_a_folder_without_one_goes() {
+        let scratch = Scratch::new(&[]);
+        let repo = scratch.repo();
+        let tree = {
+            let blob = repo.write_blob(b"in a tree").unwrap();
+            let entry = crate::git::objects::database::TreeEntry { mode: 0o100_644, oid: blob, name: b"x".to_vec() };
+            repo.write_tree(&[entry]).unwrap()
+        };
+        let (from, tmp) = (repo.waiting_room().unwrap().unwrap().objects().to_owned(), scratch.path().join(".git/axiom/tmp"));
+        let copied = |name: &str| {
+            let to = tmp.join(name);
+            let done = std::process::Command::new("cp").arg("-a").arg(&from).arg(&to).status().unwrap();
+            assert!(done.success());
+            to
+        };
+        let dead = copied("git-dead-0123456789abcdef");
+        let landing = copied("git-landing-0123456789abcdef");
+        std::fs::write(landing.join(LANDING), b"").unwrap();
+        let torn = loose_file(&landing, &gix_id(&Oid::new("1".repeat(40)).unwrap()).unwrap());
+        std::fs::create_dir_all(torn.parent().unwrap()).unwrap();
+        std::fs::write(&torn, b"").unwrap();
+        assert_eq!(repo.finish_landings().unwrap(), 2);
+        assert!(is_named(&scratch, &tree));
+        assert!(!dead.exists() && !landing.exists() && from.exists(), "the living keep theirs");
+        assert_eq!(repo.finish_landings().unwrap(), 0);
+        scratch.git(&["fsck", "--strict"]);
+    }
+}

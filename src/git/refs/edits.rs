@@ -1,0 +1,507 @@
+//! Reading refs, and changing them by compare-and-swap.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use gix::bstr::ByteSlice;
+
+use crate::domain::base::names::{Oid, RefName, spelled};
+use crate::domain::base::text::Change;
+use crate::domain::operation::journaled::RefChange;
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+use super::own::FEW;
+use crate::git::objects::durability::sync_file_system;
+use crate::git::repo::head::{Head, HeadTarget};
+use crate::git::repo::program::Output;
+use crate::git::repo::repository::{RefFormat, Repository};
+use crate::git::repo::worktrees::Worktree;
+
+/// What a ref must be for a change to happen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Expected {
+    /// Exactly this value.
+    Value(Oid),
+    /// It must not exist.
+    Absent,
+    /// Whatever it is.
+    Any,
+}
+
+impl Expected {
+    /// The recorded old value of a ref: a value, or absence.
+    pub fn from_old(old: Option<Oid>) -> Self {
+        old.map_or(Expected::Absent, Expected::Value)
+    }
+}
+
+/// One change of one ref. Symbolic refs are changed themselves, never what they point at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefEdit {
+    /// The full name.
+    pub name: RefName,
+    /// What it must be before.
+    pub expected: Expected,
+    /// What it is to be; `None` deletes it.
+    pub new: Option<Oid>,
+}
+
+impl From<&RefChange> for RefEdit {
+    /// The change, from what it was.
+    fn from(change: &RefChange) -> Self {
+        let Change { old, new } = change.value.clone();
+        Self { name: change.name.clone(), expected: Expected::from_old(old), new }
+    }
+}
+
+/// A ref and its value; a tag object is not peeled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefValue {
+    /// The full name.
+    pub name: RefName,
+    /// Its value.
+    pub oid: Oid,
+}
+
+impl Repository {
+    /// The value of one ref (`refs/…`); `None` where there is none.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn read_ref(&self, name: &RefName) -> Result<Option<Oid>> {
+        Ok(self.read_refs(std::slice::from_ref(name))?.remove(name))
+    }
+
+    /// The values of those of `names` that exist, in one call of git.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn read_refs(&self, names: &[RefName]) -> Result<BTreeMap<RefName, Oid>> {
+        if names.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        if let Some(found) = self.read_by_gix(names) {
+            return Ok(found);
+        }
+        if names.iter().any(RefName::is_of_a_linked_worktree) {
+            return self.read_one_by_one(names);
+        }
+        let wanted: BTreeSet<&RefName> = names.iter().collect();
+        // A command line has a limit.
+        let patterns: Vec<_> = if names.len() > 500 { Vec::new() } else { names.iter().map(RefName::in_git).collect() };
+        let found = self.list_refs(&patterns)?;
+        Ok(found.into_iter().filter(|r| wanted.contains(&r.name)).map(|r| (r.name, r.oid)).collect())
+    }
+
+    /// All refs below `prefix`, such as `refs/axiom/captures/` or `refs/heads/axiom/`, ordered by name.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn refs_below(&self, prefix: &str) -> Result<Vec<RefValue>> {
+        match self.list_files(prefix).or_else(|| self.list_by_gix(prefix)) {
+            Some(found) => Ok(found),
+            None => self.list_refs(&[prefix]),
+        }
+    }
+
+    /// Refs that git lists for nobody: those of one linked worktree.
+    fn read_one_by_one(&self, names: &[RefName]) -> Result<BTreeMap<RefName, Oid>> {
+        let (linked, others): (Vec<RefName>, Vec<RefName>) = names.iter().cloned().partition(RefName::is_of_a_linked_worktree);
+        let mut found = self.read_refs(&others)?;
+        for name in linked {
+            let output = self.git().args(["rev-parse", "--verify", "-q"]).arg(name.in_git()).run()?;
+            if output.ok() {
+                found.insert(name, Oid::new(output.text()?)?);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether a ref can be where its name says: of a linked worktree only while git knows that worktree.
+    pub fn is_place_of_ref(&self, name: &RefName) -> bool {
+        let Some(rest) = name.as_str().strip_prefix("worktrees/") else { return true };
+        rest.split_once('/').is_some_and(|(worktree, _)| self.common_dir().join("worktrees").join(worktree).is_dir())
+    }
+
+    /// The refs as gix reads them, which starts no process; `None` where git has to be asked: with reftable, and where
+    /// anything is unusual (a symbolic ref, a damaged one).
+    fn read_by_gix(&self, names: &[RefName]) -> Option<BTreeMap<RefName, Oid>> {
+        if self.ref_format() == RefFormat::Reftable {
+            return None;
+        }
+        let gix = self.gix().ok()?;
+        let mut found = BTreeMap::new();
+        for name in names {
+            let in_git = name.in_git();
+            let full: &gix::refs::FullNameRef = in_git.as_bytes().as_bstr().try_into().ok()?;
+            if let Some(reference) = gix.try_find_reference(full).ok()? {
+                found.insert(name.clone(), Oid::new(reference.target().try_id()?.to_string()).ok()?);
+            }
+        }
+        Some(found)
+    }
+
+    fn list_by_gix(&self, prefix: &str) -> Option<Vec<RefValue>> {
+        if self.ref_format() == RefFormat::Reftable {
+            return None;
+        }
+        let gix = self.gix().ok()?;
+        let platform = gix.references().ok()?;
+        let mut found = Vec::new();
+        for reference in platform.prefixed(prefix).ok()? {
+            let reference = reference.ok()?;
+            let name = RefName::of_git(reference.name().as_bstr());
+            found.push(RefValue { name, oid: Oid::new(reference.target().try_id()?.to_string()).ok()? });
+        }
+        found.sort_by(|a, b| a.name.cmp(&b.name));
+        Some(found)
+    }
+
+    pub(in crate::git) fn list_refs<P: AsRef<OsStr>>(&self, patterns: &[P]) -> Result<Vec<RefValue>> {
+        let git = self.git().args(["for-each-ref", "--format=%(objectname) %(refname)"]);
+        let output = git.args(patterns).run_ok()?;
+        let text = spelled(&output.stdout);
+        let lines = text.lines().filter_map(|line| line.split_once(' '));
+        lines.map(|(oid, name)| Ok(RefValue { name: RefName::new(name), oid: Oid::new(oid)? })).collect()
+    }
+
+    /// Changes refs, each only if it is what is expected, and returns once the change survives a power loss. New values
+    /// are synced first. git's hooks on refs run.
+    ///
+    /// All or nothing as long as nothing dies: in the files backend a crash can leave some of several changed, so the
+    /// caller journals a batch. A crash may leave `.lock` files.
+    ///
+    /// # Errors
+    /// `CHANGED_MEANWHILE` where a ref is not what is expected, `IN_THE_WAY` where a name is a folder of another,
+    /// `GIT_LOCKED`, `DISK_FULL`, `GIT_FAILED`, `BUSY` where a `git gc` removed what they should name; then nothing was changed.
+    pub fn update_refs(&self, edits: &[RefEdit], reflog: &str) -> Result<()> {
+        if edits.is_empty() {
+            return Ok(());
+        }
+        self.beside_gc(edits, |edits| self.change_refs(edits, reflog))
+    }
+
+    fn change_refs(&self, edits: &[RefEdit], reflog: &str) -> Result<()> {
+        if edits.iter().any(|edit| edit.name.is_of_a_linked_worktree()) {
+            return self.update_refs_apart(edits, reflog);
+        }
+        if self.update_own_refs(edits, reflog)? || self.delete_own_refs(edits)? {
+            return Ok(());
+        }
+        self.clear_own_locks(edits.iter().map(|edit| &edit.name))?;
+        if edits.iter().any(|edit| edit.new.is_some()) {
+            self.sync_objects()?;
+        }
+        env::fault_point("git.before-refs");
+        if edits.len() > FEW && self.ref_format() == RefFormat::Files {
+            return self.change_many_refs(edits, reflog);
+        }
+        let git = self.git().writing().args(["update-ref", "-m", reflog, "--stdin", "-z"]);
+        let output = git.stdin(update_script(edits)).run()?;
+        if !output.ok() {
+            return Err(refused(&output));
+        }
+        env::fault_point("git.after-refs");
+        self.sync_refs(edits.iter().map(|edit| &edit.name))
+    }
+
+    /// git locks all refs and writes their values, one sync brings all of these to disk, and only then git renames them to their
+    /// names, which another sync brings to disk: two in place of one for each ref.
+    fn change_many_refs(&self, edits: &[RefEdit], reflog: &str) -> Result<()> {
+        let script = update_script(edits);
+        let (prepare, commit) = script.split_at(script.len() - COMMIT.len());
+        let sync = || {
+            env::fault_point("git.refs-prepared");
+            sync_file_system(self.common_dir())
+        };
+        let git = self.git().writing().config(UNSYNCED).args(["update-ref", "-m", reflog, "--stdin", "-z"]);
+        let output = git.run_in_two(prepare, "prepare: ok", sync, commit)?;
+        if !output.ok() {
+            return Err(refused(&output));
+        }
+        env::fault_point("git.after-refs");
+        sync_file_system(self.common_dir())
+    }
+
+    /// Finds out whether refs could be changed now: git locks and checks them, its hooks are asked, and all of it is given up
+    /// again. Changes nothing.
+    ///
+    /// # Errors
+    /// As [`Repository::update_refs`]; `GIT_FAILED` where a hook refuses.
+    pub fn try_refs(&self, edits: &[RefEdit]) -> Result<()> {
+        let is_ours = |edit: &&RefEdit| {
+            let name = edit.name.as_str();
+            name.starts_with("refs/axiom/") || name.starts_with("refs/tags/axiom/")
+        };
+        // Nobody is asked about refs of ours, and there may be thousands.
+        let plain = self.refs_are_plain();
+        let edits: Vec<RefEdit> = edits
+            .iter()
+            .filter(|edit| !plain || !is_ours(edit))
+            // git takes such a name only in its worktree.
+            .filter(|edit| !edit.name.is_of_a_linked_worktree())
+            .cloned()
+            .collect();
+        if edits.is_empty() {
+            return Ok(());
+        }
+        self.clear_own_locks(edits.iter().map(|edit| &edit.name))?;
+        let edits = if plain { self.one_of_each_folder(edits)? } else { edits };
+        let mut script = update_script(&edits);
+        script.truncate(script.len() - COMMIT.len());
+        script.extend_from_slice(b"abort\0");
+        let git = self.git().writing().config(UNSYNCED).args(["update-ref", "--stdin", "-z"]);
+        would_do(&git.stdin(script).run()?)
+    }
+
+    /// As [`Repository::try_refs`], for pointing HEAD of a worktree elsewhere.
+    ///
+    /// # Errors
+    /// As [`Repository::try_refs`].
+    pub fn try_head(&self, worktree: &Worktree, now: &Head, target: &HeadTarget) -> Result<()> {
+        let line = match target {
+            HeadTarget::Branch(name) => [b"symref-update HEAD ", name.in_git().as_bytes()].concat(),
+            HeadTarget::Detached(commit) => {
+                format!("update HEAD {commit} {}", now.commit().map_or("", Oid::as_str)).trim_end().as_bytes().to_vec()
+            }
+        };
+        let script = [&b"start\noption no-deref\n"[..], &line, b"\nprepare\nabort\n"].concat();
+        let output = self.git_in(worktree).writing().args(["update-ref", "--stdin"]).stdin(script).run()?;
+        // Before git 2.46 nobody was asked about branches that HEAD is to be on.
+        if output.stderr.contains("unknown command: symref-update") { Ok(()) } else { would_do(&output) }
+    }
+
+    /// Of many refs that are new the first of each folder, where no hook is to be heard: git would make and remove a lock file for
+    /// each to say of all of them what it says of that one. Whether the others are locked is looked at.
+    ///
+    /// # Errors
+    /// `GIT_LOCKED`.
+    fn one_of_each_folder(&self, edits: Vec<RefEdit>) -> Result<Vec<RefEdit>> {
+        if edits.len() <= FEW {
+            return Ok(edits);
+        }
+        let mut folders = BTreeSet::new();
+        let (mut asked, mut others) = (Vec::new(), Vec::new());
+        for edit in edits {
+            let folder = edit.name.as_str().rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
+            let is_new = edit.expected == Expected::Absent && edit.new.is_some();
+            if folders.insert(folder) || !is_new { asked.push(edit) } else { others.push(edit.name) }
+        }
+        for name in others {
+            let lock = self.lock_of_ref(&name);
+            if lock.symlink_metadata().is_ok() {
+                return Err(Error::new(Code::GitLocked, format!("'{}' is there: somebody changes this ref", lock.display()))
+                    .hint("wait until the other git command has ended; 'git axiom recover' removes lock files of dead ones"));
+            }
+        }
+        Ok(asked)
+    }
+
+    /// As [`Repository::update_refs`], where some are refs of linked worktrees: git deletes such a ref only there. Each worktree's
+    /// change all or none; those of the repository come last.
+    fn update_refs_apart(&self, edits: &[RefEdit], reflog: &str) -> Result<()> {
+        let (apart, shared): (Vec<&RefEdit>, Vec<&RefEdit>) = edits.iter().partition(|edit| edit.name.is_of_a_linked_worktree());
+        let mut by_worktree: BTreeMap<&str, Vec<RefEdit>> = BTreeMap::new();
+        for edit in &apart {
+            let inside = edit.name.as_str().strip_prefix("worktrees/").and_then(|rest| rest.split_once('/'));
+            if let Some((worktree, name)) = inside {
+                by_worktree.entry(worktree).or_default().push(RefEdit { name: RefName::new(name), ..(*edit).clone() });
+            }
+        }
+        self.sync_objects()?;
+        for (name, edits) in by_worktree {
+            env::fault_point("git.before-refs");
+            let git_dir = self.common_dir().join("worktrees").join(name);
+            let worktree = Worktree::linked(git_dir.clone(), git_dir.clone());
+            let git = self.git_in(&worktree).writing().args(["update-ref", "-m", reflog, "--stdin", "-z"]);
+            let output = git.stdin(update_script(&edits)).run()?;
+            if !output.ok() {
+                return Err(refused(&output));
+            }
+            if self.ref_format() == RefFormat::Reftable {
+                files::sync_dir(&git_dir.join("reftable"))?;
+            }
+        }
+        env::fault_point("git.after-refs");
+        self.sync_refs(apart.iter().map(|edit| &edit.name))?;
+        self.update_refs(&shared.into_iter().cloned().collect::<Vec<_>>(), reflog)
+    }
+
+    /// The lock of a ref that is a file.
+    pub(in crate::git) fn lock_of_ref(&self, name: &RefName) -> PathBuf {
+        let mut file = name.in_git().into_owned();
+        file.push(".lock");
+        self.common_dir().join(file)
+    }
+
+    /// Syncs the folders that hold these refs.
+    pub(in crate::git) fn sync_refs<'a>(&self, names: impl Iterator<Item = &'a RefName>) -> Result<()> {
+        let mut folders = BTreeSet::from([self.common_dir().to_owned()]);
+        match self.ref_format() {
+            RefFormat::Reftable => {
+                folders.insert(self.common_dir().join("reftable"));
+            }
+            RefFormat::Files => {
+                for name in names {
+                    folders_up(&self.common_dir().join(name.in_git()), self.common_dir(), &mut folders);
+                    folders_up(&self.common_dir().join("logs").join(name.in_git()), self.common_dir(), &mut folders);
+                }
+            }
+        }
+        // A folder that git removed because it became empty needs no sync of its own: its parent gets one.
+        let folders: Vec<&Path> = folders.iter().map(PathBuf::as_path).collect();
+        files::sync_dirs_if_there(&folders).map(drop)
+    }
+}
+
+/// For a call whose files somebody else syncs, or that gives them all up.
+const UNSYNCED: &str = "core.fsync=none";
+
+/// How the input of a change of refs ends.
+const COMMIT: &[u8] = b"commit\0";
+
+fn folders_up(file: &Path, top: &Path, folders: &mut BTreeSet<PathBuf>) {
+    let above = file.ancestors().skip(1).take_while(|folder| *folder != top);
+    folders.extend(above.map(Path::to_owned));
+}
+
+/// The input of `git update-ref --stdin -z`. With an explicit `commit`, an input that is cut short by our death changes
+/// nothing.
+pub(in crate::git) fn update_script(edits: &[RefEdit]) -> Vec<u8> {
+    let mut script = b"start\0".to_vec();
+    for RefEdit { name, expected, new } in edits {
+        let (command, values) = match (expected, new) {
+            (Expected::Value(old), Some(new)) => ("update", format!("{new}\0{old}\0")),
+            (Expected::Absent, Some(new)) => ("create", format!("{new}\0")),
+            (Expected::Any, Some(new)) => ("update", format!("{new}\0\0")),
+            (Expected::Value(old), None) => ("delete", format!("{old}\0")),
+            // An empty old value is "must not exist" here, in either hash.
+            (Expected::Absent, None) => ("verify", "\0".to_owned()),
+            (Expected::Any, None) => ("delete", "\0".to_owned()),
+        };
+        let name = name.in_git();
+        for part in [b"option no-deref\0", command.as_bytes(), b" ", name.as_bytes(), b"\0", values.as_bytes()] {
+            script.extend_from_slice(part);
+        }
+    }
+    script.extend_from_slice(b"prepare\0");
+    script.extend_from_slice(COMMIT);
+    script
+}
+
+/// What git and its hooks said to a change that was given up again.
+fn would_do(output: &Output) -> Result<()> {
+    if output.ok() {
+        return Ok(());
+    }
+    let error = refused(output);
+    let by_hook = output.stderr.contains("aborted by hook");
+    Err(if by_hook { error.hint("the repository's hook 'reference-transaction' refuses this: see what it wants") } else { error })
+}
+
+fn refused(output: &Output) -> Error {
+    let words = output.stderr.as_str();
+    let changed = ["but expected", "reference already exists", "unable to resolve reference", "reference is missing"];
+    if changed.iter().any(|part| words.contains(part)) {
+        return Error::new(Code::ChangedMeanwhile, "a ref is no longer what it was").why(words.trim().replace('\n', "; "));
+    }
+    if words.contains("cannot create '") || words.contains("cannot process") {
+        return Error::new(Code::InTheWay, "a ref is in the way of another")
+            .why(words.trim().replace('\n', "; "))
+            .hint("rename or delete the one that exists: git tag -d NAME, git branch -m OLD NEW; then try again");
+    }
+    output.error()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::repo::scratch::Scratch;
+
+    fn edit(name: &str, expected: Expected, new: Option<&Oid>) -> RefEdit {
+        RefEdit { name: RefName::new(name), expected, new: new.cloned() }
+    }
+
+    fn formats() -> Vec<Scratch> {
+        let kinds: [&[&str]; 3] = [&[], &["--object-format=sha256"], &["--ref-format=reftable"]];
+        kinds.into_iter().map(Scratch::new).collect()
+    }
+
+    #[test]
+    fn refs_change_only_from_what_is_expected() {
+        for scratch in formats() {
+            let repo = scratch.repo();
+            let first = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
+            scratch.git(&["commit", "-q", "--allow-empty", "-m", "second"]);
+            let second = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
+            let x = "refs/axiom/captures/x";
+            let swap = |expected, new| repo.update_refs(&[edit(x, expected, new)], "test");
+            let changed = |outcome: Result<()>| assert_eq!(outcome.unwrap_err().code(), Code::ChangedMeanwhile);
+            changed(swap(Expected::Value(first.clone()), Some(&second)));
+            changed(swap(Expected::Value(first.clone()), None));
+            swap(Expected::Absent, None).unwrap();
+            swap(Expected::Any, None).unwrap();
+            swap(Expected::Absent, Some(&first)).unwrap();
+            // The same value again is no success: a ref that must be absent works as a mutex.
+            changed(swap(Expected::Absent, Some(&first)));
+            changed(swap(Expected::Absent, None));
+            changed(swap(Expected::Value(second.clone()), Some(&first)));
+            swap(Expected::Value(first.clone()), Some(&second)).unwrap();
+            assert_eq!(repo.read_ref(&RefName::new(x)).unwrap(), Some(second.clone()));
+            assert_eq!(repo.refs_below("refs/axiom/").unwrap().len(), 1);
+            swap(Expected::Value(second.clone()), None).unwrap();
+            assert_eq!(repo.read_ref(&RefName::new(x)).unwrap(), None);
+        }
+    }
+
+    #[test]
+    fn a_batch_with_one_wrong_expectation_changes_nothing() {
+        for scratch in formats() {
+            let repo = scratch.repo();
+            let first = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
+            let edits =
+                [edit("refs/axiom/a", Expected::Absent, Some(&first)), edit("refs/heads/main", Expected::Absent, Some(&first))];
+            assert_eq!(repo.update_refs(&edits, "test").unwrap_err().code(), Code::ChangedMeanwhile);
+            assert!(repo.refs_below("refs/axiom/").unwrap().is_empty());
+        }
+    }
+
+    #[test]
+    fn of_many_new_refs_git_is_asked_about_one_of_each_folder_and_all_locks_are_seen() {
+        let scratch = Scratch::new(&[]);
+        let repo = scratch.repo();
+        let first = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
+        let new = |name: String| edit(&name, Expected::Absent, Some(&first));
+        let many: Vec<RefEdit> = (0..40).map(|n| new(format!("refs/heads/{}/{n}", n % 2))).collect();
+        assert_eq!(repo.one_of_each_folder(many.clone()).unwrap().len(), 2);
+        repo.try_refs(&many).unwrap();
+        let wrong = [&many[..], &[edit("refs/heads/main", Expected::Value(Oid::new("1".repeat(40)).unwrap()), None)]].concat();
+        assert_eq!(repo.try_refs(&wrong).unwrap_err().code(), Code::ChangedMeanwhile, "what is there is asked about");
+        scratch.write(".git/refs/heads/1/39.lock", b"");
+        assert_eq!(repo.try_refs(&many).unwrap_err().code(), Code::GitLocked);
+        files::remove_file(&scratch.path().join(".git/refs/heads/1/39.lock")).unwrap();
+        // All of them move together, or none.
+        let half: Vec<RefEdit> = [&many[..], &[new("refs/heads/main".into())]].concat();
+        assert_eq!(repo.update_refs(&half, "test").unwrap_err().code(), Code::ChangedMeanwhile);
+        assert_eq!(repo.refs_below("refs/heads/").unwrap().len(), 1);
+        repo.update_refs(&many, "test").unwrap();
+        assert_eq!(repo.refs_below("refs/heads/").unwrap().len(), 41);
+        assert!(repo.git_locks().unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_lock_file_and_a_folder_in_the_way_have_their_own_errors() {
+        let scratch = Scratch::new(&[]);
+        let repo = scratch.repo();
+        let first = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
+        let under = edit("refs/heads/main/x", Expected::Absent, Some(&first));
+        assert_eq!(repo.update_refs(&[under], "test").unwrap_err().code(), Code::InTheWay);
+        scratch.write(".git/refs/heads/y.lock", b"");
+        let locked = edit("refs/heads/y", Expected::Absent, Some(&first));
+        assert_eq!(repo.update_refs(&[locked], "test").unwrap_err().code(), Code::GitLocked);
+    }
+}

@@ -1,0 +1,176 @@
+//! The refs below a place, many of them, looked through without a string for each.
+
+use std::cmp::Ordering;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::error::Result;
+
+use super::edits::RefValue;
+use super::packed::loose_below;
+use super::packed_lines::Packed;
+use crate::git::repo::repository::{RefFormat, Repository};
+
+/// The refs below a prefix, ordered by name: packed ones as lines of their file, the others as values.
+#[derive(Debug)]
+pub struct RefListing {
+    prefix: String,
+    packed: Arc<Packed>,
+    /// Where the lines are in the text of the packed refs.
+    lines: std::ops::Range<usize>,
+    /// What is loose, or what git or gix said of all; it hides what is packed under the same name.
+    others: Vec<RefValue>,
+}
+
+impl RefListing {
+    /// Names without the prefix, and values, ordered by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        let mut packed = self.packed.values(self.lines.clone()).filter_map(|(name, value)| Some((self.rest(name)?, value)));
+        let mut others = self.others.iter().filter_map(|one| Some((self.rest(one.name.as_str())?, one.oid.as_str())));
+        let (mut next_packed, mut next_other) = (packed.next(), others.next());
+        std::iter::from_fn(move || {
+            let order = match (next_packed, next_other) {
+                (Some((packed, _)), Some((other, _))) => packed.cmp(other),
+                (Some(_), None) => Ordering::Less,
+                (None, _) => Ordering::Greater,
+            };
+            match order {
+                Ordering::Less => std::mem::replace(&mut next_packed, packed.next()),
+                Ordering::Equal => {
+                    next_packed = packed.next();
+                    std::mem::replace(&mut next_other, others.next())
+                }
+                Ordering::Greater => next_other.take().inspect(|_| next_other = others.next()),
+            }
+        })
+    }
+
+    fn rest<'t>(&self, name: &'t str) -> Option<&'t str> {
+        name.strip_prefix(self.prefix.as_str())
+    }
+}
+
+impl Repository {
+    /// The refs below each of some prefixes that end in `/`; the packed ones are read once for all.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn ref_listings<const N: usize>(&self, prefixes: [&str; N]) -> Result<[RefListing; N]> {
+        if let Some(found) = self.listings_of_files(&prefixes)
+            && let Ok(found) = found.try_into()
+        {
+            return Ok(found);
+        }
+        let mut all = Vec::with_capacity(N);
+        for prefix in prefixes {
+            all.push(RefListing {
+                prefix: prefix.to_owned(),
+                packed: Arc::new(Packed::none()),
+                lines: 0..0,
+                others: self.refs_below(prefix)?,
+            });
+        }
+        all.try_into().map_err(|_| crate::error::Error::new(crate::error::Code::Internal, "a listing of refs is missing"))
+    }
+
+    /// The names of the refs below a prefix that ends in `/`, without it and in no order; what they name is not read.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn ref_names(&self, prefix: &str) -> Result<Vec<String>> {
+        if is_shared(prefix)
+            && self.ref_format() == RefFormat::Files
+            && let Some(mut names) = loose_names(&self.common_dir().join(prefix))
+            && let Some(packed) = self.packed_refs()
+            && let Ok(lines) = packed.below(prefix)
+        {
+            names.extend(packed.values(lines).filter_map(|(name, _)| name.strip_prefix(prefix).map(str::to_owned)));
+            return Ok(names);
+        }
+        let all = self.refs_below(prefix)?.into_iter();
+        Ok(all.filter_map(|one| one.name.as_str().strip_prefix(prefix).map(str::to_owned)).collect())
+    }
+
+    /// What the files say; `None` where git or gix has to read them.
+    pub(in crate::git) fn listings_of_files(&self, prefixes: &[&str]) -> Option<Vec<RefListing>> {
+        if self.ref_format() == RefFormat::Reftable || !prefixes.iter().all(|prefix| is_shared(prefix)) {
+            return None;
+        }
+        // Loose ones first: what is packed meanwhile is found among the packed ones, and a loose one is the newer.
+        let loose: Option<Vec<Vec<RefValue>>> = prefixes.iter().map(|prefix| loose_below(self.common_dir(), prefix)).collect();
+        let packed = Arc::new(self.packed_refs()?);
+        let listing = |(prefix, others): (&&str, Vec<RefValue>)| {
+            let (prefix, packed) = ((*prefix).to_owned(), Arc::clone(&packed));
+            Some(RefListing { lines: packed.below(&prefix).ok()?, packed, others, prefix })
+        };
+        prefixes.iter().zip(loose?).map(listing).collect()
+    }
+}
+
+/// Whether what is below a prefix is one for all worktrees, and in files where refs are.
+fn is_shared(prefix: &str) -> bool {
+    ["refs/axiom/", "refs/tags/", "refs/heads/"].iter().any(|known| prefix.starts_with(known)) && prefix.ends_with('/')
+}
+
+/// The names of the loose refs below a folder, in no order; `None` where something else is among them.
+pub(in crate::git) fn loose_names(folder: &Path) -> Option<Vec<String>> {
+    let mut names = Vec::new();
+    add_loose_names(folder, "", &mut names)?;
+    Some(names)
+}
+
+fn add_loose_names(folder: &Path, above: &str, names: &mut Vec<String>) -> Option<()> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Some(()),
+        Err(_) => return None,
+    };
+    for entry in entries {
+        let entry = entry.ok()?;
+        let (kind, name) = (entry.file_type().ok()?, format!("{above}{}", entry.file_name().to_str()?));
+        if kind.is_dir() {
+            add_loose_names(&entry.path(), &format!("{name}/"), names)?;
+        } else if !kind.is_file() {
+            return None;
+        } else if !name.ends_with(".lock") {
+            names.push(name);
+        }
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::git::repo::scratch::Scratch;
+
+    #[test]
+    fn names_are_those_of_the_refs_loose_packed_or_both() {
+        for kind in [&[][..], &["--ref-format=reftable"]] {
+            let scratch = Scratch::new(kind);
+            let repo = scratch.repo();
+            let same = |expected: usize| {
+                for prefix in ["refs/tags/axiom/", "refs/tags/", "refs/heads/", "refs/axiom/captures/"] {
+                    let mut names = repo.ref_names(prefix).unwrap();
+                    names.sort();
+                    names.dedup();
+                    let by_git = repo.list_refs(&[prefix]).unwrap();
+                    let by_git: Vec<&str> = by_git.iter().filter_map(|one| one.name.as_str().strip_prefix(prefix)).collect();
+                    assert_eq!(names, by_git, "{prefix}");
+                }
+                assert_eq!(repo.ref_names("refs/tags/").unwrap().len(), expected);
+            };
+            scratch.git(&["tag", "-a", "-m", "x", "axiom/annotated"]);
+            scratch.git(&["tag", "axiom/deep/er"]);
+            scratch.git(&["tag", "b"]);
+            same(3);
+            scratch.git(&["pack-refs", "--all"]);
+            same(3);
+            scratch.git(&["commit", "-q", "--allow-empty", "-m", "second"]);
+            scratch.git(&["tag", "-f", "b"]);
+            same(if kind.is_empty() { 4 } else { 3 });
+            scratch.git(&["symbolic-ref", "refs/tags/axiom/link", "refs/heads/main"]);
+            assert!(repo.ref_names("refs/tags/axiom/").unwrap().contains(&"link".to_owned()));
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! Which local refs there are now: of the repository, of each of its worktrees alone, and the entries of the stash.
+
+use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use gix::bstr::ByteSlice;
+
+use crate::domain::base::names::{Oid, RefName, spelled};
+use crate::domain::checkpoint::local_refs::{LEFT_OUT, LocalRefs, STASH, StashEntry, is_held};
+use crate::error::{Error, Result};
+use crate::files;
+
+use super::own::REF_LIMIT;
+use super::packed_lines::Packed;
+use crate::git::repo::repository::{RefFormat, Repository};
+use crate::git::repo::worktrees::Worktree;
+
+/// The largest log of the stash that is read.
+const LOG_LIMIT: u64 = 256 * 1024 * 1024;
+
+/// Refs that are files of their own, or all where git listed them, by their names.
+#[derive(Debug, Default)]
+pub(in crate::git) struct Listed {
+    pub refs: BTreeMap<String, Oid>,
+    pub links: BTreeMap<String, RefName>,
+    pub stash: Vec<StashEntry>,
+    /// Files among the refs that are none: in odd names, and without an id in them.
+    pub unclear: Vec<RefName>,
+    /// Whether packed refs are to be added.
+    pub but_packed: bool,
+}
+
+/// By what a change of the packed refs is noticed. The device is no part of it: its number may be another one tomorrow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::git) struct PackedStat {
+    pub text: String,
+    /// When it was changed last, in nanoseconds since 1970.
+    pub changed: i128,
+}
+
+impl Repository {
+    /// All local refs that a checkpoint would hold now.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `IO_FAILED`.
+    pub fn local_refs(&self) -> Result<LocalRefs> {
+        let mut listed = self.listed_refs()?;
+        if listed.but_packed && !self.packed_refs().map_or(Ok(false), |packed| listed.add_packed(&packed))? {
+            listed = self.listed_by_git()?;
+        }
+        let refs = listed.refs.into_iter().map(|(name, oid)| (RefName::new(name), oid)).collect();
+        let links = listed.links.into_iter().map(|(name, target)| (RefName::new(name), target)).collect();
+        Ok(LocalRefs { refs, links, stash: listed.stash })
+    }
+
+    pub(in crate::git) fn packed_refs_file(&self) -> std::path::PathBuf {
+        self.common_dir().join("packed-refs")
+    }
+
+    /// Loose refs, or all; look at the packed ones later: one that is packed meanwhile is found there.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `IO_FAILED`.
+    pub(in crate::git) fn listed_refs(&self) -> Result<Listed> {
+        if self.ref_format() == RefFormat::Reftable {
+            return self.listed_by_git();
+        }
+        let mut listed = Listed { but_packed: true, ..Listed::default() };
+        let is_plain = listed.add_folder(&self.common_dir().join("refs"), "refs/")?;
+        for (name, git_dir) in self.linked_names()? {
+            let prefix = format!("worktrees/{name}/refs/worktree/");
+            if !listed.add_folder(&git_dir.join("refs/worktree"), &prefix)? {
+                return self.listed_by_git();
+            }
+        }
+        if !is_plain {
+            return self.listed_by_git();
+        }
+        listed.stash = self.stash_in_files()?;
+        Ok(listed)
+    }
+
+    /// The git directories of the linked worktrees by their names.
+    fn linked_names(&self) -> Result<Vec<(String, std::path::PathBuf)>> {
+        let folders = files::list(&self.common_dir().join("worktrees"))?.into_iter();
+        Ok(folders.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path()))).collect())
+    }
+
+    /// As git lists them; it says nothing of what is broken.
+    pub(in crate::git) fn listed_by_git(&self) -> Result<Listed> {
+        let mut listed = Listed::default();
+        let format = "--format=%(objectname) %(refname) %(symref)";
+        let output = self.git().args(["for-each-ref", format]).run_ok()?;
+        listed.add_lines(&output.stdout, "")?;
+        let stash = String::from_utf8_lossy(&output.stdout).lines().any(|line| line.split(' ').nth(1) == Some(STASH));
+        for (name, git_dir) in self.linked_names()? {
+            let worktree = Worktree::linked(git_dir.clone(), git_dir);
+            let output = self.git_in(&worktree).args(["for-each-ref", format, "refs/worktree/"]).run()?;
+            // Half-made ones have none.
+            if output.ok() {
+                listed.add_lines(&output.stdout, &format!("worktrees/{name}/"))?;
+            }
+        }
+        if stash {
+            listed.stash = self.stash_by_git()?;
+        }
+        Ok(listed)
+    }
+
+    /// The entries of the stash, newest first.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `IO_FAILED`.
+    pub fn stash(&self) -> Result<Vec<StashEntry>> {
+        match self.ref_format() {
+            RefFormat::Files => self.stash_in_files(),
+            RefFormat::Reftable if self.read_ref(&RefName::new(STASH))?.is_some() => self.stash_by_git(),
+            RefFormat::Reftable => Ok(Vec::new()),
+        }
+    }
+
+    fn stash_in_files(&self) -> Result<Vec<StashEntry>> {
+        let log = files::read_optional(&self.common_dir().join("logs").join(STASH), LOG_LIMIT)?.unwrap_or_default();
+        let lines: Vec<&[u8]> = log.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).collect();
+        let entry = |line: &&[u8]| {
+            let text = String::from_utf8_lossy(line);
+            let (head, message) = text.split_once('\t').unwrap_or((&text, ""));
+            let id = Oid::new(head.split(' ').nth(1)?).ok()?;
+            Some(StashEntry { id, message: message.to_owned() })
+        };
+        self.with_top(lines.iter().rev().filter_map(entry).collect())
+    }
+
+    /// With the entry that the ref names, on top, where its log does not: that was made without one, or lost it
+    /// (`git reflog expire`). It may be packed.
+    fn with_top(&self, mut entries: Vec<StashEntry>) -> Result<Vec<StashEntry>> {
+        let top = self.read_ref(&RefName::new(STASH))?.filter(|top| entries.iter().all(|entry| entry.id != *top));
+        if let Some(id) = top {
+            entries.insert(0, StashEntry { id, message: String::new() });
+        }
+        Ok(entries)
+    }
+
+    fn stash_by_git(&self) -> Result<Vec<StashEntry>> {
+        let output = self.git().args(["log", "-g", "--no-show-signature", "--format=%H %gs", STASH, "--"]).run_ok()?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let entry = |line: &str| {
+            let (id, message) = line.split_once(' ').unwrap_or((line, ""));
+            Ok(StashEntry { id: Oid::new(id)?, message: message.to_owned() })
+        };
+        self.with_top(text.lines().map(entry).collect::<Result<_>>()?)
+    }
+
+    /// How the packed refs are told apart from what they were; `None` where there is no plain file.
+    pub(in crate::git) fn packed_stat(&self) -> Option<PackedStat> {
+        let meta = std::fs::symlink_metadata(self.packed_refs_file()).ok().filter(std::fs::Metadata::is_file)?;
+        let time = |seconds: i64, nanos: i64| i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
+        let (modified, changed) = (time(meta.mtime(), meta.mtime_nsec()), time(meta.ctime(), meta.ctime_nsec()));
+        Some(PackedStat { text: format!("{} {} {modified} {changed}", meta.ino(), meta.size()), changed })
+    }
+}
+
+impl Listed {
+    /// Adds the packed refs that no loose one hides; says `false` where git has to read them.
+    ///
+    /// # Errors
+    /// `INVALID_INPUT` where a line has no id.
+    pub fn add_packed(&mut self, packed: &Packed) -> Result<bool> {
+        let Ok(lines) = packed.below("refs/") else { return Ok(false) };
+        for (name, value) in packed.values(lines).filter(|(name, _)| is_held(name)) {
+            if !self.hides(name) {
+                self.refs.insert(name.to_owned(), Oid::new(value)?);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Whether a loose ref has the name.
+    pub fn hides(&self, name: &str) -> bool {
+        self.refs.contains_key(name) || self.links.contains_key(name)
+    }
+
+    /// Adds what is below a folder; says `false` where git has to look.
+    fn add_folder(&mut self, folder: &Path, prefix: &str) -> Result<bool> {
+        if LEFT_OUT.contains(&prefix) {
+            return Ok(true);
+        }
+        let entries = match std::fs::read_dir(folder) {
+            Ok(entries) => entries,
+            Err(e) if matches!(e.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => return Ok(true),
+            Err(e) => return Err(Error::io("list the refs in", folder, e)),
+        };
+        for entry in entries {
+            let entry = entry.map_err(|e| Error::io("list the refs in", folder, e))?;
+            let kind = entry.file_type().map_err(|e| Error::io("look at a ref in", folder, e))?;
+            let last = entry.file_name();
+            let name = format!("{prefix}{}", spelled(last.as_bytes()));
+            if kind.is_dir() {
+                if !self.add_folder(&entry.path(), &format!("{name}/"))? {
+                    return Ok(false);
+                }
+            } else if !kind.is_file() {
+                return Ok(false);
+            } else if !name.ends_with(".lock") && is_held(&name) {
+                self.add_file(&entry.path(), name)?;
+            }
+        }
+        Ok(true)
+    }
+
+    fn add_file(&mut self, file: &Path, name: String) -> Result<()> {
+        // One that was deleted or packed right now is not there any more.
+        let Some(content) = files::read_optional(file, REF_LIMIT)? else { return Ok(()) };
+        let text = spelled(&content);
+        let name = RefName::new(name);
+        let fits = <&gix::refs::FullNameRef>::try_from(name.in_git().as_bytes().as_bstr()).is_ok();
+        let text = text.trim_end();
+        match (text.strip_prefix("ref:"), Oid::new(text.trim_end())) {
+            (Some(target), _) if fits => drop(self.links.insert(name.to_string(), RefName::new(target.trim()))),
+            (None, Ok(oid)) if fits => drop(self.refs.insert(name.to_string(), oid)),
+            (_, _) => self.unclear.push(name),
+        }
+        Ok(())
+    }
+
+    fn add_lines(&mut self, lines: &[u8], prefix: &str) -> Result<()> {
+        for line in lines.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
+            let text = spelled(line);
+            let mut words = text.split(' ');
+            let (oid, name, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default(), words.next());
+            if !is_held(name) {
+                continue;
+            }
+            let name = format!("{prefix}{name}");
+            match target.filter(|target| !target.is_empty()) {
+                Some(target) => drop(self.links.insert(name, RefName::new(target))),
+                None => drop(self.refs.insert(name, Oid::new(oid)?)),
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,414 @@
+//! Refs of our own, created and changed in this process, as git itself would: lock files, checked under the lock.
+//!
+//! Compared with `git update-ref` this saves a process and most syncs: what the refs will say is on disk together with the
+//! objects before the first lock is taken, and a rename is all that is left. A lock file of ours has a second name in our
+//! folder and is held by `flock`, so that one that a crash left is known at once for what it is.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::domain::base::names::RefName;
+use crate::env;
+use crate::error::Result;
+use crate::files::{self, FileLock, LockAttempt};
+
+use super::edits::{Expected, RefEdit};
+use super::packed_lines::{Packed, Unclear};
+use crate::git::checkpoint::notes::NOTES;
+use crate::git::index::file::ScratchFolder;
+use crate::git::objects::database::gix_id;
+use crate::git::repo::repository::{RefFormat, Repository};
+
+/// So many refs at most; git is better at more.
+pub(in crate::git) const FEW: usize = 16;
+
+/// The largest file of packed refs that is written here.
+pub(in crate::git) const PACKED_LIMIT: u64 = 64 * 1024 * 1024;
+
+/// The largest loose ref.
+pub(in crate::git) const REF_LIMIT: u64 = 4096;
+
+/// A new value on its way into a ref, or a ref that is to go.
+pub(in crate::git) struct Move {
+    name: RefName,
+    /// The value, on disk already.
+    ready: PathBuf,
+    /// The file of the ref.
+    pub file: PathBuf,
+    /// The lock beside it.
+    lock: PathBuf,
+    /// Shows that the lock has an owner.
+    _held: FileLock,
+}
+
+/// Lock files that go away with this value.
+#[derive(Default)]
+pub(in crate::git) struct Locks(Vec<PathBuf>);
+
+impl Locks {
+    /// One more, which has been taken.
+    pub fn add(&mut self, one: &Move) {
+        self.0.push(one.lock.clone());
+    }
+
+    /// One less: it has become the file.
+    pub fn has_moved(&mut self, one: &Move) {
+        self.0.retain(|lock| *lock != one.lock);
+    }
+}
+
+impl Drop for Locks {
+    fn drop(&mut self) {
+        for lock in &self.0 {
+            if let Err(error) = files::remove_file(lock) {
+                tracing::warn!(%error, "a lock was left");
+            }
+        }
+    }
+}
+
+impl Repository {
+    /// Creates or changes a few refs below `refs/axiom/`, tags and notes of ours; durable once it returns. Says `false`
+    /// where git has to do it, or to refuse it: nothing was changed then.
+    ///
+    /// A crash leaves some of them changed, in order, and perhaps locks that [`Repository::clear_own_locks`] removes.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`: some of the refs may be changed.
+    pub(in crate::git) fn update_own_refs(&self, edits: &[RefEdit], reflog: &str) -> Result<bool> {
+        if !self.can_change(edits) {
+            return Ok(false);
+        }
+        let folder = self.scratch_folder()?;
+        let mut moves = Vec::new();
+        for (number, edit) in edits.iter().enumerate() {
+            let Some(one) = self.prepare(&folder, number, edit)? else { return Ok(false) };
+            moves.push(one);
+        }
+        // The objects, the values of the refs, and the folders that they come to.
+        self.sync_objects()?;
+        env::fault_point("git.before-refs");
+        let mut locks = Locks::default();
+        for one in &moves {
+            if !lock(one)? {
+                return Ok(false);
+            }
+            locks.add(one);
+        }
+        let Some(packed) = self.packed_refs() else { return Ok(false) };
+        for (one, edit) in moves.iter().zip(edits) {
+            if !is_as_expected(one, edit, &packed)? {
+                return Ok(false);
+            }
+        }
+        // Since they were written somebody may have removed what nothing refers to.
+        for edit in edits {
+            if let Some(new) = &edit.new
+                && !self.is_there_now(&gix_id(new)?)?
+            {
+                return Ok(false);
+            }
+        }
+        env::fault_point("git.refs-locked");
+        for (one, edit) in moves.iter().zip(edits) {
+            if one.name.as_str() == NOTES && !self.log_notes(edit, reflog)? {
+                return Ok(false);
+            }
+        }
+        for one in &moves {
+            files::replace_unsynced(&one.lock, &one.file)?;
+            locks.has_moved(one);
+            env::fault_point("git.ref-moved");
+        }
+        env::fault_point("git.after-refs");
+        // What is above them was synced with the objects.
+        let mut folders: Vec<&Path> = moves.iter().filter_map(|one| one.file.parent()).collect();
+        folders.sort_unstable();
+        folders.dedup();
+        self.sync_ref_folders(folders)?;
+        Ok(true)
+    }
+
+    /// Brings changed folders of refs to disk. git packs refs whenever somebody calls it (every `git gc` does) and removes
+    /// folders that this empties: then what was in them is packed, and that is what must be on disk.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub(in crate::git) fn sync_ref_folders<'f>(&self, folders: impl IntoIterator<Item = &'f Path>) -> Result<()> {
+        let folders: Vec<&Path> = folders.into_iter().collect();
+        if files::sync_dirs_if_there(&folders)? {
+            return Ok(());
+        }
+        let packed = self.common_dir().join("packed-refs");
+        if packed.exists() {
+            files::sync_file(&packed)?;
+        }
+        files::sync_dir(self.common_dir())
+    }
+
+    /// Whether nobody would miss git: no hook, no ref format, no log but that of the notes, and names of ours.
+    fn can_change(&self, edits: &[RefEdit]) -> bool {
+        let is_plain = |edit: &RefEdit| {
+            let name = edit.name.as_str();
+            let ours = name == NOTES || name.starts_with("refs/axiom/") || name.starts_with("refs/tags/axiom/");
+            ours && edit.new.is_some() && edit.expected != Expected::Any
+        };
+        if edits.len() > FEW || !edits.iter().all(is_plain) {
+            return false;
+        }
+        self.refs_are_plain()
+    }
+
+    /// Whether changing a ref means no more than changing a file.
+    pub(in crate::git) fn refs_are_plain(&self) -> bool {
+        let Ok(gix) = self.gix() else { return false };
+        let config = gix.config_snapshot();
+        let unset = |key: &str| config.string(key).is_none();
+        self.ref_format() == RefFormat::Files
+            && cfg!(target_os = "linux")
+            && !self.caller_configures()
+            && unset("core.sharedRepository")
+            && unset("core.hooksPath")
+            && config.string("core.logAllRefUpdates").is_none_or(|value| !value.eq_ignore_ascii_case(b"always"))
+            && config.plumbing().sections_by_name("hook").is_none()
+            && !self.common_dir().join("hooks/reference-transaction").exists()
+    }
+
+    fn prepare(&self, folder: &ScratchFolder, number: usize, edit: &RefEdit) -> Result<Option<Move>> {
+        let (file, Some(new)) = (self.common_dir().join(edit.name.in_git()), &edit.new) else { return Ok(None) };
+        // git refuses to point a ref at what is not there, and says so.
+        if !self.holds(new) {
+            return Ok(None);
+        }
+        // Folders of others in the way, and logs that are kept although nothing asks for them, are git's.
+        let is_notes = edit.name.as_str() == NOTES;
+        if file.is_dir() || (!is_notes && self.common_dir().join("logs").join(edit.name.in_git()).exists()) {
+            return Ok(None);
+        }
+        let above = file.parent().unwrap_or(&file);
+        if !above.is_dir() && files::create_public_dir(above).is_err() {
+            return Ok(None);
+        }
+        Move::ready(folder, number, edit.name.clone(), file, format!("{new}\n").as_bytes())
+    }
+
+    /// Adds a line to the log of the notes, where git would keep one; says `false` where that fails.
+    fn log_notes(&self, edit: &RefEdit, message: &str) -> Result<bool> {
+        let file = self.common_dir().join("logs").join(NOTES);
+        let gix = self.gix()?;
+        let wanted = gix.config_snapshot().boolean("core.logAllRefUpdates").unwrap_or(!self.is_bare());
+        if !wanted && !file.exists() {
+            return Ok(true);
+        }
+        let Some(new) = &edit.new else { return Ok(false) };
+        let old = match &edit.expected {
+            Expected::Value(old) => old.to_string(),
+            Expected::Absent | Expected::Any => "0".repeat(new.as_str().len()),
+        };
+        let line = format!("{old} {new} {}\t{message}\n", self.signature()?);
+        let folder = file.parent().map_or(Ok(()), files::create_public_dir);
+        Ok(folder.and_then(|()| files::append_public(&file, line.as_bytes())).is_ok())
+    }
+
+    /// Removes locks on these refs that a crash of ours left.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub(in crate::git) fn clear_own_locks<'a>(&self, names: impl Iterator<Item = &'a RefName>) -> Result<()> {
+        if self.ref_format() == RefFormat::Reftable {
+            return Ok(());
+        }
+        let locks = names.map(|name| self.lock_of_ref(name));
+        let packed = self.common_dir().join("packed-refs.lock");
+        locks.chain([packed]).try_for_each(|lock| break_dead(&lock).map(drop))
+    }
+}
+
+impl Move {
+    /// Makes the content of a ref ready, with its owner's mark; nothing is locked yet.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`.
+    pub fn ready(folder: &ScratchFolder, number: usize, name: RefName, file: PathBuf, content: &[u8]) -> Result<Option<Self>> {
+        let Some(last) = file.file_name() else { return Ok(None) };
+        let mut lock = last.to_owned();
+        lock.push(".lock");
+        let lock = file.with_file_name(lock);
+        let ready = folder.path().join(number.to_string());
+        files::write_scratch(&ready, content)?;
+        let LockAttempt::Taken(held) = FileLock::try_take(&ready)? else { return Ok(None) };
+        Ok(Some(Self { name, ready, file, lock, _held: held }))
+    }
+
+    /// The lock beside the file.
+    pub fn lock_file(&self) -> &Path {
+        &self.lock
+    }
+}
+
+/// Takes the lock, also from a dead one of ours; says `false` where somebody else has it.
+pub(in crate::git) fn lock(one: &Move) -> Result<bool> {
+    let take = || files::hard_link(&one.ready, &one.lock);
+    match take() {
+        Ok(Some(true)) => Ok(true),
+        Ok(Some(false)) => Ok(break_dead(&one.lock)? && matches!(take(), Ok(Some(true)))),
+        // Its folder went away, or cannot be linked into.
+        Ok(None) | Err(_) => Ok(false),
+    }
+}
+
+/// Removes a lock of ours whose holder has died, and says whether it did. While we hold it nobody else removes it.
+pub(in crate::git) fn break_dead(lock: &Path) -> Result<bool> {
+    // git's own have one name.
+    let two_names = || std::fs::symlink_metadata(lock).is_ok_and(|meta| meta.is_file() && meta.nlink() == 2);
+    if !two_names() {
+        return Ok(false);
+    }
+    let LockAttempt::Taken(held) = FileLock::try_take_existing(lock)? else { return Ok(false) };
+    if !held.is_on(lock) || !two_names() {
+        return Ok(false);
+    }
+    env::fault_point("git.before-own-lock");
+    files::remove_file(lock)?;
+    Ok(true)
+}
+
+/// Whether a ref, which is locked, is what the edit expects, and nothing packed is in its way.
+pub(in crate::git) fn is_as_expected(one: &Move, edit: &RefEdit, packed: &Packed) -> Result<bool> {
+    // Where the packed refs are unclear, git has to say what is wrong with them.
+    if in_the_way(one.name.as_str(), packed) != Ok(false) {
+        return Ok(false);
+    }
+    let value = match files::read_optional(&one.file, REF_LIMIT)? {
+        Some(content) => Some(content),
+        None => match packed.value(one.name.as_str()) {
+            Ok(value) => value.map(<[u8]>::to_vec),
+            Err(Unclear) => return Ok(false),
+        },
+    };
+    Ok(match (&edit.expected, value) {
+        (Expected::Absent, None) => true,
+        (Expected::Value(old), Some(content)) => content.trim_ascii_end() == old.as_str().as_bytes(),
+        (Expected::Absent, Some(_)) | (Expected::Value(_), None) | (Expected::Any, _) => false,
+    })
+}
+
+/// Whether a packed ref makes this name impossible: git keeps `a` and `a/b` from being there together.
+fn in_the_way(name: &str, packed: &Packed) -> std::result::Result<bool, Unclear> {
+    for (end, _) in name.match_indices('/').skip(1) {
+        if packed.value(&name[..end])?.is_some() {
+            return Ok(true);
+        }
+    }
+    packed.has_below(&format!("{name}/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::base::names::Oid;
+    use crate::git::repo::scratch::Scratch;
+
+    fn edit(name: &str, expected: Expected, new: &Oid) -> RefEdit {
+        RefEdit { name: RefName::new(name), expected, new: Some(new.clone()) }
+    }
+
+    fn two_commits(scratch: &Scratch) -> (Oid, Oid) {
+        let first = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
+        scratch.git(&["commit", "-q", "--allow-empty", "-m", "second"]);
+        (first, Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap())
+    }
+
+    #[test]
+    fn refs_of_ours_change_as_git_would_change_them() {
+        let scratch = Scratch::new(&[]);
+        let repo = scratch.repo();
+        let (first, second) = two_commits(&scratch);
+        let own = |edits: &[RefEdit]| repo.update_own_refs(edits, "why").unwrap();
+        let (x, tag) = ("refs/axiom/captures/x", "refs/tags/axiom/x");
+        assert!(own(&[
+            edit(x, Expected::Absent, &first),
+            edit(tag, Expected::Absent, &first),
+            edit(NOTES, Expected::Absent, &first)
+        ]));
+        assert!(own(&[edit(NOTES, Expected::Value(first.clone()), &second)]));
+        for name in [x, tag] {
+            assert_eq!(scratch.git(&["rev-parse", name]), first.as_str());
+        }
+        let log = scratch.git(&["reflog", "show", "--format=%H %gs", NOTES]);
+        assert_eq!(log, format!("{second} why\n{first} why"));
+        // Also where they are packed.
+        scratch.git(&["pack-refs", "--all"]);
+        assert!(!own(&[edit("refs/axiom/captures/y", Expected::Absent, &first), edit(tag, Expected::Absent, &first)]));
+        assert_eq!(repo.read_ref(&RefName::new("refs/axiom/captures/y")).unwrap(), None);
+        assert!(!own(&[edit(tag, Expected::Value(second.clone()), &first)]));
+        assert!(own(&[edit(tag, Expected::Value(first.clone()), &second)]));
+        // A ref and a folder of one name.
+        for name in ["refs/axiom/captures/x/y", "refs/axiom/captures", "refs/tags/axiom"] {
+            assert!(!own(&[edit(name, Expected::Absent, &first)]), "{name}");
+        }
+        assert!(!own(&[edit("refs/heads/z", Expected::Absent, &first)]));
+        scratch.write(".git/refs/axiom/captures/z.lock", b"");
+        assert!(!own(&[edit("refs/axiom/captures/z", Expected::Absent, &first)]));
+        assert!(scratch.path().join(".git/refs/axiom/captures/z.lock").exists());
+        let gone = Oid::new("1".repeat(40)).unwrap();
+        assert!(!own(&[edit("refs/axiom/captures/v", Expected::Absent, &gone)]), "points at nothing");
+        assert!(repo.update_refs(&[edit("refs/axiom/captures/v", Expected::Absent, &gone)], "why").is_err());
+        scratch.git(&["config", "core.hooksPath", "hooks"]);
+        let hooked = edit("refs/axiom/captures/w", Expected::Absent, &first);
+        assert!(!scratch.repo().update_own_refs(&[hooked], "why").unwrap());
+        files::remove_file(&scratch.path().join(".git/refs/axiom/captures/z.lock")).unwrap();
+        let left = scratch.repo().git_locks().unwrap();
+        assert!(left.is_empty(), "{left:?}");
+        scratch.git(&["fsck", "--strict"]);
+    }
+
+    #[test]
+    fn a_ref_is_refused_where_its_object_has_gone_with_its_pack() {
+        let scratch = Scratch::new(&[]);
+        let repo = scratch.repo();
+        let (first, second) = two_commits(&scratch);
+        scratch.git(&["repack", "-q", "-a", "-d"]);
+        assert!(repo.holds(&second), "and the pack is open from now on");
+        scratch.git(&["reset", "-q", "--hard", first.as_str()]);
+        scratch.git(&["reflog", "expire", "--expire=now", "--expire-unreachable=now", "--all"]);
+        scratch.git(&["update-ref", "-d", "ORIG_HEAD"]);
+        scratch.git(&["gc", "-q", "--prune=now"]);
+        let points_at_nothing = edit("refs/axiom/captures/x", Expected::Absent, &second);
+        assert!(!repo.update_own_refs(std::slice::from_ref(&points_at_nothing), "why").unwrap());
+        assert!(repo.update_refs(&[points_at_nothing], "why").is_err());
+        assert!(repo.refs_below("refs/axiom/captures/").unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_folder_of_refs_that_git_emptied_is_no_error() {
+        let scratch = Scratch::new(&[]);
+        let repo = scratch.repo();
+        let (first, _) = two_commits(&scratch);
+        let name = "refs/axiom/captures/x";
+        assert!(repo.update_own_refs(&[edit(name, Expected::Absent, &first)], "why").unwrap());
+        scratch.git(&["pack-refs", "--all"]);
+        let folder = scratch.path().join(".git/refs/axiom/captures");
+        let (gone, there) = (folder.as_path(), repo.common_dir());
+        assert!(!gone.exists());
+        repo.sync_ref_folders([gone, there]).unwrap();
+        assert_eq!(scratch.git(&["rev-parse", name]), first.as_str());
+    }
+
+    #[test]
+    fn a_lock_of_ours_that_a_crash_left_is_no_lock_and_a_held_one_is() {
+        let scratch = Scratch::new(&[]);
+        let repo = scratch.repo();
+        let (first, _) = two_commits(&scratch);
+        let edit = edit("refs/axiom/captures/x", Expected::Absent, &first);
+        let folder = repo.scratch_folder().unwrap();
+        let one = repo.prepare(&folder, 0, &edit).unwrap().unwrap();
+        assert!(lock(&one).unwrap());
+        assert!(!repo.update_own_refs(std::slice::from_ref(&edit), "why").unwrap(), "somebody is at it");
+        assert!(one.lock.exists());
+        let path = one.lock.clone();
+        drop(one);
+        assert!(repo.update_own_refs(std::slice::from_ref(&edit), "why").unwrap());
+        assert!(!path.exists());
+    }
+}

@@ -1,0 +1,287 @@
+//! Reading packed refs, and deleting refs of our own in this process: packed ones all at once, as git itself rewrites the file, but without a lock
+//! file for each. Only git axiom changes these refs, and one of its operations at a time.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use crate::domain::base::names::{Oid, RefName};
+use crate::env;
+use crate::error::Result;
+use crate::files;
+
+use super::edits::{Expected, RefEdit, RefValue};
+use super::listing::loose_names;
+use super::own::{Locks, Move, PACKED_LIMIT, REF_LIMIT, is_as_expected, lock};
+use super::packed_lines::{Packed, Unclear};
+use crate::git::repo::repository::Repository;
+
+/// So many loose refs at most: each needs a lock of its own.
+const LOOSE: usize = 16;
+
+impl Repository {
+    /// Deletes refs of our own, each only if it is what is expected; durable once it returns. Says `false` where git has
+    /// to do it, or to refuse it: nothing was changed then.
+    ///
+    /// A crash leaves all of them, or some of those that were loose, and perhaps locks that are known to be dead.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`: some of the refs may be deleted.
+    pub(in crate::git) fn delete_own_refs(&self, edits: &[RefEdit]) -> Result<bool> {
+        let is_plain = |edit: &RefEdit| {
+            let name = edit.name.as_str();
+            let ours = name.starts_with("refs/axiom/") || name.starts_with("refs/tags/axiom/");
+            ours && edit.new.is_none() && matches!(edit.expected, Expected::Value(_))
+        };
+        if !edits.iter().all(is_plain) || !self.refs_are_plain() || self.has_logs() {
+            return Ok(false);
+        }
+        let Some(loose) = self.loose_among(edits)? else { return Ok(false) };
+        let folder = self.scratch_folder()?;
+        let packed_refs = self.common_dir().join("packed-refs");
+        let mut locks = Locks::default();
+        let Some(held) = self.take_for_deletion(&folder, &packed_refs, &mut locks, &loose)? else { return Ok(false) };
+        let Some(packed) = self.packed_refs() else { return Ok(false) };
+        let Some(rest) = rest_of(&packed, &packed_refs, edits, &loose)? else { return Ok(false) };
+        for (one, edit) in held.iter().skip(1).zip(edits.iter().filter(|edit| loose.contains(&edit.name))) {
+            if !is_as_expected(one, edit, &packed)? {
+                return Ok(false);
+            }
+        }
+        env::fault_point("git.refs-locked");
+        if let Rest::Less(rest) = rest {
+            let new = folder.path().join("packed-refs");
+            files::write_scratch(&new, &rest)?;
+            files::look_like(&new, &packed_refs)?;
+            files::sync_file(&new)?;
+            files::replace_unsynced(&new, &packed_refs)?;
+            env::fault_point("git.packed-refs-moved");
+        }
+        for one in held.iter().skip(1) {
+            files::remove_file(&one.file)?;
+            env::fault_point("git.ref-moved");
+        }
+        drop(locks);
+        env::fault_point("git.after-refs");
+        let mut folders: BTreeSet<&Path> = held.iter().filter_map(|one| one.file.parent()).collect();
+        folders.insert(self.common_dir());
+        self.sync_ref_folders(folders)?;
+        Ok(true)
+    }
+
+    /// Takes the lock of the packed refs, and then those of loose refs, in this order; `None` where somebody has one.
+    fn take_for_deletion(
+        &self,
+        folder: &crate::git::ScratchFolder,
+        packed_refs: &Path,
+        locks: &mut Locks,
+        loose: &BTreeSet<RefName>,
+    ) -> Result<Option<Vec<Move>>> {
+        // A link to elsewhere would be replaced.
+        if std::fs::symlink_metadata(packed_refs).is_ok_and(|meta| !meta.is_file()) {
+            return Ok(None);
+        }
+        let mut held = Vec::new();
+        let files = loose.iter().map(|name| (name.clone(), self.common_dir().join(name.in_git())));
+        for (number, (name, file)) in
+            std::iter::once((RefName::new("packed-refs"), packed_refs.to_owned())).chain(files).enumerate()
+        {
+            let Some(one) = Move::ready(folder, number, name, file, b"")? else { return Ok(None) };
+            if !lock(&one)? {
+                return Ok(None);
+            }
+            locks.add(&one);
+            held.push(one);
+        }
+        Ok(Some(held))
+    }
+
+    /// Those of the refs that are files of their own; `None` where there are many, or something else is in a place.
+    fn loose_among(&self, edits: &[RefEdit]) -> Result<Option<BTreeSet<RefName>>> {
+        let mut listed: BTreeMap<PathBuf, BTreeSet<std::ffi::OsString>> = BTreeMap::new();
+        let mut loose = BTreeSet::new();
+        for edit in edits {
+            let file = self.common_dir().join(edit.name.in_git());
+            let (Some(above), Some(last)) = (file.parent(), file.file_name()) else { return Ok(None) };
+            if !listed.contains_key(above) {
+                listed.insert(above.to_owned(), names_in(above)?);
+            }
+            if listed.get(above).is_some_and(|names| names.contains(last)) {
+                loose.insert(edit.name.clone());
+            }
+        }
+        Ok((loose.len() <= LOOSE).then_some(loose))
+    }
+
+    /// Whether refs of ours have logs, which git would delete with them.
+    fn has_logs(&self) -> bool {
+        ["logs/refs/axiom", "logs/refs/tags"].iter().any(|folder| self.common_dir().join(folder).exists())
+    }
+}
+
+impl Repository {
+    /// All refs below `prefix` as their files have them, ordered by name; `None` where git or gix has to read them.
+    pub(in crate::git) fn list_files(&self, prefix: &str) -> Option<Vec<RefValue>> {
+        let listing = self.listings_of_files(&[prefix])?.pop()?;
+        let value = |(name, oid): (&str, &str)| {
+            Some(RefValue { name: RefName::new(format!("{prefix}{name}")), oid: Oid::new(oid).ok()? })
+        };
+        listing.iter().map(value).collect()
+    }
+}
+
+/// The loose refs below `prefix`, ordered by name; `None` where something else is among them.
+pub(in crate::git) fn loose_below(common_dir: &Path, prefix: &str) -> Option<Vec<RefValue>> {
+    let mut loose = BTreeMap::new();
+    add_loose(common_dir, prefix, &mut loose)?;
+    Some(loose.into_iter().map(|(name, oid)| RefValue { name, oid }).collect())
+}
+
+fn add_loose(common_dir: &Path, prefix: &str, loose: &mut BTreeMap<RefName, Oid>) -> Option<()> {
+    let folder = common_dir.join(prefix);
+    for name in loose_names(&folder)? {
+        // One that was deleted or packed right now is not there any more.
+        if let Some(content) = files::read_optional(&folder.join(&name), REF_LIMIT).ok()? {
+            let oid = Oid::new(std::str::from_utf8(&content).ok()?.trim_end()).ok()?;
+            loose.insert(RefName::new(format!("{prefix}{name}")), oid);
+        }
+    }
+    Some(())
+}
+
+fn names_in(folder: &Path) -> Result<BTreeSet<std::ffi::OsString>> {
+    Ok(files::list(folder)?.into_iter().map(|entry| entry.file_name()).collect())
+}
+
+/// What is left of the packed refs without some.
+enum Rest {
+    /// None of them was packed.
+    Same,
+    /// The new content.
+    Less(Vec<u8>),
+}
+
+/// The packed refs without those that are to be deleted, as [`without`]; the file is read whole only where one of them is in it.
+fn rest_of(packed: &Packed, file: &Path, edits: &[RefEdit], loose: &BTreeSet<RefName>) -> Result<Option<Rest>> {
+    let values: std::result::Result<Vec<_>, Unclear> = edits.iter().map(|edit| packed.value(edit.name.as_str())).collect();
+    let Ok(values) = values else { return Ok(None) };
+    if values.iter().all(Option::is_none) {
+        return Ok(edits.iter().all(|edit| loose.contains(&edit.name)).then_some(Rest::Same));
+    }
+    let content = files::read_optional(file, PACKED_LIMIT)?.unwrap_or_default();
+    Ok(without(&content, edits, loose).map(Rest::Less))
+}
+
+/// The packed refs without those that are to be deleted; `None` where one of them is not what is expected, or is neither
+/// packed nor loose. A loose ref hides what is packed under its name.
+fn without(packed: &[u8], edits: &[RefEdit], loose: &BTreeSet<RefName>) -> Option<Vec<u8>> {
+    let mut wanted: BTreeMap<&[u8], &RefEdit> = edits.iter().map(|edit| (edit.name.as_str().as_bytes(), edit)).collect();
+    let mut rest = Vec::with_capacity(packed.len());
+    let mut skipping = false;
+    for line in packed.split_inclusive(|byte| *byte == b'\n') {
+        // What a tag stands for follows its line.
+        if line.starts_with(b"^") && skipping {
+            continue;
+        }
+        skipping = false;
+        let text = line.strip_suffix(b"\n").unwrap_or(line);
+        let named = text.iter().position(|byte| *byte == b' ').map(|end| (&text[..end], &text[end + 1..]));
+        if !line.starts_with(b"#")
+            && let Some((value, name)) = named
+            && let Some(edit) = wanted.remove(name)
+        {
+            let is_value = matches!(&edit.expected, Expected::Value(old) if old.as_str().as_bytes() == value);
+            if !is_value && !loose.contains(&edit.name) {
+                return None;
+            }
+            skipping = true;
+            continue;
+        }
+        rest.extend_from_slice(line);
+    }
+    wanted.values().all(|edit| loose.contains(&edit.name)).then_some(rest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::repo::scratch::Scratch;
+
+    #[test]
+    fn packed_and_loose_refs_of_ours_are_deleted_and_others_stay() {
+        let scratch = Scratch::new(&[]);
+        let repo = scratch.repo();
+        let head = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
+        scratch.git(&["tag", "-a", "-m", "x", "axiom/annotated"]);
+        scratch.git(&["tag", "-a", "-m", "x", "other"]);
+        let tag = Oid::new(scratch.git(&["rev-parse", "axiom/annotated"])).unwrap();
+        let name = |number: u32| format!("refs/axiom/captures/c{number:02}");
+        for number in 0..30 {
+            scratch.git(&["update-ref", &name(number), head.as_str()]);
+        }
+        let delete =
+            |name: &str, old: &Oid| RefEdit { name: RefName::new(name), expected: Expected::Value(old.clone()), new: None };
+        let all: Vec<RefEdit> = (0..29).map(|number| delete(&name(number), &head)).collect();
+        assert!(!repo.delete_own_refs(&all).unwrap(), "many loose ones are git's");
+        scratch.git(&["pack-refs", "--all"]);
+        let wrong = [delete(&name(0), &head), delete(&name(1), &tag)];
+        assert!(!repo.delete_own_refs(&wrong).unwrap(), "not what is expected");
+        assert!(!repo.delete_own_refs(&[delete(&name(99), &head)]).unwrap(), "not there");
+        assert_eq!(repo.refs_below("refs/axiom/").unwrap().len(), 30);
+        // One that is packed and loose, with another value.
+        scratch.git(&["update-ref", &name(0), tag.as_str()]);
+        scratch.git(&["pack-refs", "--all"]);
+        scratch.git(&["update-ref", &name(0), head.as_str()]);
+        assert!(scratch.path().join(".git").join(name(0)).exists());
+        let mut edits = all;
+        edits.push(delete("refs/tags/axiom/annotated", &tag));
+        assert!(repo.delete_own_refs(&edits).unwrap());
+        assert_eq!(
+            scratch.git(&["for-each-ref", "--format=%(refname)"]),
+            format!("refs/axiom/captures/c29\nrefs/heads/main\nrefs/tags/other")
+        );
+        assert_eq!(scratch.git(&["rev-parse", "other^{}"]), head.as_str());
+        assert!(repo.git_locks().unwrap().is_empty());
+    }
+
+    #[test]
+    fn refs_are_listed_as_git_lists_them() {
+        let scratch = Scratch::new(&[]);
+        let repo = scratch.repo();
+        scratch.git(&["tag", "-a", "-m", "x", "axiom/annotated"]);
+        for name in ["axiom/a", "axiom/a.b", "axiom/z", "axiomx", "b"] {
+            scratch.git(&["tag", name]);
+        }
+        let same = || {
+            for prefix in ["refs/tags/axiom/", "refs/tags/", "refs/heads/", "refs/axiom/", "refs/heads/none/"] {
+                let by_git = repo.list_refs(&[prefix]).unwrap();
+                assert_eq!(repo.list_files(prefix).unwrap(), by_git, "{prefix}");
+            }
+        };
+        same();
+        scratch.git(&["pack-refs", "--all"]);
+        same();
+        scratch.git(&["commit", "-q", "--allow-empty", "-m", "second"]);
+        scratch.git(&["tag", "-f", "axiom/a"]);
+        scratch.git(&["tag", "axiom/deep/er"]);
+        same();
+        scratch.git(&["symbolic-ref", "refs/tags/axiom/link", "refs/heads/main"]);
+        assert!(repo.list_files("refs/tags/axiom/").is_none());
+    }
+
+    #[test]
+    fn tags_that_point_at_others_go_with_what_follows_them() {
+        let scratch = Scratch::new(&[]);
+        let repo = scratch.repo();
+        for name in ["axiom/a", "axiom/b"] {
+            scratch.git(&["tag", "-a", "-m", "x", name]);
+        }
+        scratch.git(&["pack-refs", "--all"]);
+        let tag = Oid::new(scratch.git(&["rev-parse", "axiom/a"])).unwrap();
+        let name = RefName::new("refs/tags/axiom/a");
+        assert!(repo.delete_own_refs(&[RefEdit { name, expected: Expected::Value(tag), new: None }]).unwrap());
+        let text = scratch.read(".git/packed-refs");
+        assert_eq!(text.lines().filter(|line| line.starts_with('^')).count(), 1, "{text}");
+        assert_eq!(scratch.git(&["tag"]), "axiom/b");
+        scratch.git(&["fsck", "--strict"]);
+    }
+}

@@ -1,0 +1,227 @@
+//! `packed-refs` as lines in order: what is asked for is found by halves, so that what others packed is neither read nor
+//! searched, however much it is.
+
+use std::cmp::Ordering;
+use std::ops::Range;
+
+use gix::refs::packed::Buffer;
+
+use crate::git::repo::repository::{HashKind, Repository};
+
+/// The packed refs of one moment, in order. git replaces their file and never changes it, so they stay what they were.
+#[derive(Debug)]
+pub(in crate::git) struct Packed {
+    text: Option<Text>,
+    /// How many digits a value has.
+    digits: usize,
+}
+
+#[derive(Debug)]
+enum Text {
+    Mapped(Buffer),
+    #[cfg(test)]
+    Given(&'static [u8]),
+}
+
+/// A line is not as git writes it: git has to read the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::git) struct Unclear;
+
+impl Repository {
+    /// The packed refs of now; `None` where git has to read them.
+    pub(in crate::git) fn packed_refs(&self) -> Option<Packed> {
+        let digits = match self.hash() {
+            HashKind::Sha1 => 40,
+            HashKind::Sha256 => 64,
+        };
+        let text = self.gix().ok()?.refs.open_packed_buffer().ok()?.map(Text::Mapped);
+        Some(Packed { text, digits })
+    }
+}
+
+impl Packed {
+    /// No packed refs.
+    pub fn none() -> Self {
+        Self { text: None, digits: 0 }
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match &self.text {
+            Some(Text::Mapped(buffer)) => buffer.as_ref(),
+            #[cfg(test)]
+            Some(Text::Given(bytes)) => bytes,
+            None => &[],
+        }
+    }
+
+    /// Where the lines of the refs below `prefix` are.
+    ///
+    /// # Errors
+    /// [`Unclear`].
+    pub fn below(&self, prefix: &str) -> Result<Range<usize>, Unclear> {
+        let start = self.first_from(prefix)?;
+        let (bytes, mut end) = (self.bytes(), start);
+        while end < bytes.len() {
+            let line = line_at(bytes, end);
+            if !line.starts_with(b"^") {
+                let (value, name) = self.split(line)?;
+                if !name.starts_with(prefix.as_bytes()) {
+                    break;
+                }
+                // To the end in any case: that is done by many bytes at once.
+                let is_hex = |all: bool, byte: &u8| all & (byte.is_ascii_digit() | (b'a'..=b'f').contains(byte));
+                if !value.iter().fold(true, is_hex) {
+                    return Err(Unclear);
+                }
+            }
+            end = (end + line.len() + 1).min(bytes.len());
+        }
+        std::str::from_utf8(&bytes[start..end]).map(|_| start..end).map_err(|_| Unclear)
+    }
+
+    /// Names and values in lines that [`Packed::below`] found.
+    pub fn values(&self, lines: Range<usize>) -> impl Iterator<Item = (&str, &str)> {
+        let mut rest = self.bytes().get(lines).and_then(|lines| std::str::from_utf8(lines).ok()).unwrap_or_default();
+        let digits = self.digits;
+        std::iter::from_fn(move || {
+            loop {
+                let end = memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
+                let (line, after) = rest.split_at_checked(end)?;
+                rest = after.strip_prefix('\n').unwrap_or(after);
+                if line.is_empty() {
+                    return None;
+                }
+                // What a tag stands for follows its line.
+                if !line.starts_with('^') {
+                    return Some((line.get(digits + 1..)?, line.get(..digits)?));
+                }
+            }
+        })
+    }
+
+    /// The value of one ref, as it is written.
+    ///
+    /// # Errors
+    /// [`Unclear`].
+    pub fn value(&self, name: &str) -> Result<Option<&[u8]>, Unclear> {
+        let (bytes, start) = (self.bytes(), self.first_from(name)?);
+        if start == bytes.len() {
+            return Ok(None);
+        }
+        let (value, found) = self.split(line_at(bytes, start))?;
+        Ok((found == name.as_bytes()).then_some(value))
+    }
+
+    /// Whether there is a ref below a folder that ends in `/`.
+    ///
+    /// # Errors
+    /// [`Unclear`].
+    pub fn has_below(&self, folder: &str) -> Result<bool, Unclear> {
+        let (bytes, start) = (self.bytes(), self.first_from(folder)?);
+        Ok(start < bytes.len() && self.split(line_at(bytes, start))?.1.starts_with(folder.as_bytes()))
+    }
+
+    /// Where the first line is whose name is not before `name`.
+    fn first_from(&self, name: &str) -> Result<usize, Unclear> {
+        let bytes = self.bytes();
+        // Both are where a ref begins, or the end.
+        let (mut low, mut high) = (0, bytes.len());
+        while low < high {
+            let middle = ref_before(bytes, low, low + (high - low) / 2);
+            let line = line_at(bytes, middle);
+            let (_, found) = self.split(line)?;
+            match found.cmp(name.as_bytes()) {
+                Ordering::Less => low = ref_after(bytes, middle + line.len() + 1).min(high),
+                Ordering::Equal | Ordering::Greater => high = middle,
+            }
+        }
+        Ok(low)
+    }
+
+    /// Value and name of a line.
+    fn split<'t>(&self, line: &'t [u8]) -> Result<(&'t [u8], &'t [u8]), Unclear> {
+        let (value, rest) = line.split_at_checked(self.digits).ok_or(Unclear)?;
+        Ok((value, rest.strip_prefix(b" ").ok_or(Unclear)?))
+    }
+}
+
+/// The line that begins here, without its end.
+fn line_at(bytes: &[u8], start: usize) -> &[u8] {
+    let rest = bytes.get(start..).unwrap_or_default();
+    &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())]
+}
+
+/// Where the line of the ref begins in which `at` is; not before `low`.
+fn ref_before(bytes: &[u8], low: usize, at: usize) -> usize {
+    let mut end = at;
+    loop {
+        let start = memchr::memrchr(b'\n', &bytes[low..end]).map_or(low, |newline| low + newline + 1);
+        // What a tag stands for follows its line.
+        if start == low || bytes.get(start) != Some(&b'^') {
+            return start;
+        }
+        end = start - 1;
+    }
+}
+
+/// Where the next ref begins, from the beginning of a line on.
+fn ref_after(bytes: &[u8], start: usize) -> usize {
+    let mut start = start.min(bytes.len());
+    while bytes.get(start) == Some(&b'^') {
+        start = (start + line_at(bytes, start).len() + 1).min(bytes.len());
+    }
+    start
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packed(lines: &[(&str, bool)]) -> Packed {
+        let oid = "0123456789".repeat(4);
+        let line = |(name, is_tag): &(&str, bool)| {
+            format!("{oid} {name}\n{}", if *is_tag { format!("^{oid}\n") } else { String::new() })
+        };
+        let text: String = lines.iter().map(line).collect();
+        Packed { text: Some(Text::Given(text.leak().as_bytes())), digits: 40 }
+    }
+
+    #[test]
+    fn every_name_is_found_and_no_other_whatever_is_around_it() {
+        let names = ["refs/heads/a", "refs/heads/a-b", "refs/heads/a/b", "refs/heads/ab", "refs/tags/v1", "refs/tags/v10"];
+        // Each of the 64 choices of which are there, with each choice of which are tags that stand for something.
+        for there in 0_u32..64 {
+            for tags in 0_u32..64 {
+                let chosen = names.iter().enumerate().filter(|(n, _)| there >> n & 1 == 1);
+                let lines: Vec<(&str, bool)> = chosen.map(|(n, name)| (*name, tags >> n & 1 == 1)).collect();
+                let packed = packed(&lines);
+                for name in names {
+                    let is_there = lines.iter().any(|(other, _)| *other == name);
+                    assert_eq!(packed.value(name).unwrap().is_some(), is_there, "{name} in {lines:?}");
+                    let below = lines.iter().any(|(other, _)| other.starts_with(&format!("{name}/")));
+                    assert_eq!(packed.has_below(&format!("{name}/")), Ok(below), "{name} in {lines:?}");
+                }
+                for prefix in ["refs/", "refs/heads/", "refs/heads/a/", "refs/tags/", "refs/none/"] {
+                    let found: Vec<&str> = packed.values(packed.below(prefix).unwrap()).map(|(name, _)| name).collect();
+                    let expected: Vec<&str> =
+                        lines.iter().map(|(name, _)| *name).filter(|name| name.starts_with(prefix)).collect();
+                    assert_eq!(found, expected, "{prefix} in {lines:?}");
+                }
+            }
+        }
+        assert_eq!(Packed::none().value("refs/heads/a"), Ok(None));
+        assert_eq!(Packed::none().below("refs/"), Ok(0..0));
+    }
+
+    #[test]
+    fn lines_that_git_does_not_write_are_for_git() {
+        for text in [&b"0123 refs/heads/a\n"[..], b"\n", b"<<<<<<< ours\n", b"garbage"] {
+            let packed = Packed { text: Some(Text::Given(text)), digits: 40 };
+            assert_eq!(packed.value("refs/heads/a"), Err(Unclear), "{text:?}");
+            assert_eq!(packed.below("refs/"), Err(Unclear), "{text:?}");
+        }
+        let upper = format!("{} refs/heads/a\n", "AB".repeat(20)).leak();
+        let packed = Packed { text: Some(Text::Given(upper.as_bytes())), digits: 40 };
+        assert_eq!(packed.below("refs/"), Err(Unclear));
+    }
+}

@@ -1,0 +1,148 @@
+//! What is remembered of the packed refs: as what objects a checkpoint holds them. It saves reading thousands of refs and
+//! writing the same objects again, and is no more than that: without it, or where it does not fit, all is read.
+//!
+//! It is believed while the file of the packed refs is the same, the same refs hide some of them, and the capture that holds
+//! the objects is still where it was: then all of them are there.
+
+use crate::domain::base::names::{Oid, RefName};
+use crate::error::Result;
+use crate::files;
+
+use super::local::{Listed, PackedStat};
+use super::own::REF_LIMIT;
+use crate::git::checkpoint::held_refs::{Group, HeldRefs};
+use crate::git::repo::repository::Repository;
+
+/// Where it is, below the common git directory.
+const FILE: &str = "axiom/tmp/packed-refs";
+/// The first line.
+const HEADER: &str = "git axiom: packed refs 1";
+/// The largest of its kind.
+const LIMIT: u64 = 16 * 1024 * 1024;
+/// So many nanoseconds a file has to be old before its times tell it apart from its successor.
+const OLD: i128 = 100_000_000;
+/// The same where the file system knows whole seconds only.
+const OLD_IN_SECONDS: i128 = 2_000_000_000;
+
+/// Packed refs as objects, and the digest of the names that may hide some of them.
+#[derive(Debug, Clone, Default)]
+pub(in crate::git) struct Remembered {
+    pub group: Group,
+    pub hiding: String,
+    pub source: Source,
+}
+
+/// The capture of a checkpoint that holds objects.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::git) struct Holder {
+    name: RefName,
+    capture: Oid,
+}
+
+/// Where the objects of packed refs are from.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(in crate::git) enum Source {
+    /// Remembered: an earlier checkpoint holds them.
+    Memory(Holder),
+    /// Written just now, of a file that its times tell apart from any later one.
+    File,
+    /// Written just now, of a file that may change again without being another one by its times; or there is none.
+    #[default]
+    NewFile,
+}
+
+impl Repository {
+    /// Whether the file was so old when it was read that a later one can not have the same times.
+    pub(in crate::git) fn tells_apart(stat: &PackedStat, read_at: i128) -> bool {
+        let whole_seconds = stat.changed % 1_000_000_000 == 0;
+        read_at - stat.changed >= if whole_seconds { OLD_IN_SECONDS } else { OLD }
+    }
+
+    /// A digest of the names of loose refs.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub(in crate::git) fn digest_of_names(&self, listed: &Listed) -> Result<String> {
+        let names: String = listed.refs.keys().chain(listed.links.keys()).flat_map(|name| [name.as_str(), "\n"]).collect();
+        self.digest(names.as_bytes())
+    }
+
+    fn digest(&self, bytes: &[u8]) -> Result<String> {
+        let hash = gix::objs::compute_hash(self.hash().gix(), gix::objs::Kind::Blob, bytes);
+        Ok(hash
+            .map_err(|e| crate::error::Error::new(crate::error::Code::GitFailed, "cannot make a digest").because(e))?
+            .to_string())
+    }
+
+    /// What is remembered of the packed refs, where it fits, and what holds it.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub(in crate::git) fn remembered(&self, stat: &PackedStat, hiding: &str) -> Result<Option<(Group, Holder)>> {
+        // A memory that cannot be read is none.
+        let Ok(Some(content)) = files::read_optional(&self.common_dir().join(FILE), LIMIT) else { return Ok(None) };
+        let Ok(text) = String::from_utf8(content) else { return Ok(None) };
+        let Some((body, sum)) = text.trim_end().rsplit_once('\n') else { return Ok(None) };
+        if self.digest(body.as_bytes())? != sum {
+            return Ok(None);
+        }
+        let mut lines = body.lines();
+        if lines.next() != Some(HEADER) || lines.next() != Some(stat.text.as_str()) || lines.next() != Some(hiding) {
+            return Ok(None);
+        }
+        let Some((name, capture)) = lines.next().and_then(|line| line.split_once(' ')) else { return Ok(None) };
+        let holder = Holder { name: RefName::new(name), capture: Oid::new(capture)? };
+        if !self.still_holds(&holder)? {
+            return Ok(None);
+        }
+        let mut group = Group::default();
+        for line in lines {
+            match line.split_once(' ') {
+                Some(("tree", oid)) => group.tree = Some(Oid::new(oid)?),
+                Some(("commit", oid)) => group.commits.push(Oid::new(oid)?),
+                Some(("missing", name)) => group.missing.push(RefName::new(name)),
+                Some(_) | None => return Ok(None),
+            }
+        }
+        Ok(Some((group, holder)))
+    }
+
+    /// Whether a capture still is where it was.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub(in crate::git) fn still_holds(&self, holder: &Holder) -> Result<bool> {
+        Ok(self.value_now(&holder.name)?.as_ref() == Some(&holder.capture))
+    }
+
+    /// The value of a ref, from its own file where it has one.
+    fn value_now(&self, name: &RefName) -> Result<Option<Oid>> {
+        let content = files::read_optional(&self.common_dir().join(name.in_git()), REF_LIMIT).ok().flatten();
+        match content.and_then(|content| Oid::new(String::from_utf8_lossy(&content).trim_end()).ok()) {
+            Some(oid) => Ok(Some(oid)),
+            None => self.read_ref(name),
+        }
+    }
+
+    /// Remembers the packed refs that a checkpoint holds, once its capture ref is there. Whatever fails is no harm: the next
+    /// checkpoint reads them.
+    pub fn remember_packed_refs(&self, held: &HeldRefs, name: &RefName, capture: &Oid) {
+        let Some((stat, memory)) = held.packed.as_ref().filter(|(_, memory)| memory.source == Source::File) else { return };
+        let mut text = format!("{HEADER}\n{}\n{}\n{name} {capture}\n", stat.text, memory.hiding);
+        let group = &memory.group;
+        let tree = group.tree.iter().map(|oid| format!("tree {oid}\n"));
+        let commits = group.commits.iter().map(|oid| format!("commit {oid}\n"));
+        let missing = group.missing.iter().map(|name| format!("missing {name}\n"));
+        text.extend(tree.chain(commits).chain(missing));
+        let written = self.digest(text.trim_end().as_bytes()).and_then(|sum| {
+            text.push_str(&sum);
+            let folder = self.scratch_folder()?;
+            let new = folder.path().join("packed-refs");
+            files::write_scratch(&new, text.as_bytes())?;
+            files::replace_unsynced(&new, &self.common_dir().join(FILE))
+        });
+        if let Err(error) = written {
+            tracing::warn!(%error, "the packed refs are not remembered");
+        }
+    }
+}

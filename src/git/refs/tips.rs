@@ -1,0 +1,225 @@
+//! Keeping alive what refs name, whatever kind of object it is.
+//!
+//! A commit is kept by a commit that has it as a parent and no other history; a bucket of them by one. A tag object can be
+//! neither parent nor entry of a tree: its content is kept, from which it is written again, to the byte. Blobs and trees that
+//! tags name are entries of a tree.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gix::objs::Kind;
+
+use crate::domain::base::names::Oid;
+use crate::domain::checkpoint::local_refs::{BUCKET, buckets};
+use crate::error::{Code, Error, Result};
+
+use crate::git::objects::database::{NewCommit, ObjectKind, Signature, TREE, TreeEntry, gix_id};
+use crate::git::repo::repository::Repository;
+
+/// The message of a commit that keeps tips; nothing else has it.
+const MESSAGE: &str = "what refs named, kept by git axiom\n";
+/// The entry with the contents of tags.
+const TAGS: &str = "tags";
+/// The folder with blobs and trees.
+const OBJECTS: &str = "objects";
+/// The largest tag, and the largest text of many: what git itself would hardly read.
+const LIMIT: u64 = 1024 * 1024 * 1024;
+/// So many tags one upon the other at most.
+const DEPTH: usize = 100;
+
+/// What keeps some tips alive.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(in crate::git) struct Kept {
+    /// Commits that they are, or lead to.
+    commits: BTreeSet<Oid>,
+    /// Contents of tags, each with a line of its own before it.
+    tags: Vec<u8>,
+    /// Blobs and trees, with their modes.
+    objects: BTreeMap<Oid, u32>,
+}
+
+impl Kept {
+    /// The entries of a tree that keeps what no commit keeps.
+    ///
+    /// # Errors
+    /// `DISK_FULL`, `GIT_FAILED`.
+    pub fn entries(&self, repository: &Repository) -> Result<Vec<TreeEntry>> {
+        let mut entries = Vec::new();
+        if !self.tags.is_empty() {
+            entries.push(TreeEntry { mode: 0o100_644, oid: repository.write_blob(&self.tags)?, name: TAGS.into() });
+        }
+        if !self.objects.is_empty() {
+            let objects = self.objects.iter();
+            let objects = objects.map(|(oid, mode)| TreeEntry { mode: *mode, oid: oid.clone(), name: oid.as_str().into() });
+            let tree = repository.write_tree(&objects.collect::<Vec<_>>())?;
+            entries.push(TreeEntry { mode: TREE, oid: tree, name: OBJECTS.into() });
+        }
+        Ok(entries)
+    }
+
+    /// The commits without history that keep the commits, one per bucket.
+    ///
+    /// # Errors
+    /// `DISK_FULL`, `GIT_FAILED`.
+    pub fn buckets(&self, repository: &Repository) -> Result<Vec<Oid>> {
+        let all: Vec<Oid> = self.commits.iter().cloned().collect();
+        let parts = buckets(&all, BUCKET).into_iter().filter_map(|part| all.get(part));
+        parts.map(|part| repository.write_bucket(part)).collect()
+    }
+}
+
+impl Repository {
+    /// Adds what keeps a tip to `kept`; says `false` where the tip, or what it leads to, is not here.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `INVALID_INPUT` for what is no id.
+    pub(in crate::git) fn keep_tip(&self, gix: &gix::Repository, tip: &Oid, kept: &mut Kept) -> Result<bool> {
+        let (mut oid, mut tags) = (tip.clone(), Vec::new());
+        for _ in 0..DEPTH {
+            let Ok(header) = gix.find_header(gix_id(&oid)?) else { return Ok(false) };
+            match header.kind() {
+                Kind::Commit => drop(kept.commits.insert(oid)),
+                Kind::Blob => drop(kept.objects.insert(oid, 0o100_644)),
+                Kind::Tree => drop(kept.objects.insert(oid, TREE)),
+                Kind::Tag => {
+                    let content = self.read_object("tag", &oid, LIMIT)?;
+                    tags.extend_from_slice(format!("{oid} {}\n", content.len()).as_bytes());
+                    tags.extend_from_slice(&content);
+                    let Some(next) = target_of(&content) else { return Ok(false) };
+                    oid = next;
+                    continue;
+                }
+            }
+            kept.tags.extend_from_slice(&tags);
+            return Ok(true);
+        }
+        Ok(false)
+    }
+
+    /// What keeps these commits, and these tips of whatever kind, alive: commits, buckets where there are many, and entries for
+    /// a tree. Tips that are not here are left out.
+    ///
+    /// # Errors
+    /// `DISK_FULL`, `GIT_FAILED`.
+    pub fn keep_tips<'o>(
+        &self,
+        commits: impl IntoIterator<Item = &'o Oid>,
+        tips: impl IntoIterator<Item = &'o Oid>,
+    ) -> Result<(Vec<Oid>, Vec<TreeEntry>)> {
+        let (gix, mut kept) = (self.gix()?, Kept::default());
+        kept.commits.extend(commits.into_iter().cloned());
+        for tip in tips {
+            if !self.keep_tip(&gix, tip, &mut kept)? {
+                tracing::warn!(%tip, "what a ref names is not here, and is not kept");
+            }
+        }
+        let few = kept.commits.len() <= BUCKET;
+        let commits = if few { kept.commits.iter().cloned().collect() } else { kept.buckets(self)? };
+        Ok((commits, kept.entries(self)?))
+    }
+
+    fn write_bucket(&self, commits: &[Oid]) -> Result<Oid> {
+        let who = Signature { name: "git axiom".into(), email: "git-axiom@localhost".into(), seconds: 0 };
+        let tree = self.empty_tree()?;
+        self.write_commit(&NewCommit { tree: &tree, parents: commits.to_vec(), who: &who, message: MESSAGE })
+    }
+
+    /// The commits that these keep: of a bucket its parents, and every other itself.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where one is missing.
+    pub fn without_buckets(&self, commits: &[Oid]) -> Result<BTreeSet<Oid>> {
+        let mut all = BTreeSet::new();
+        for oid in commits {
+            let commit = self.read_commit(oid)?;
+            if commit.message == MESSAGE {
+                all.extend(commit.parents);
+            } else {
+                all.insert(oid.clone());
+            }
+        }
+        Ok(all)
+    }
+
+    /// The contents of the tags that are kept below a tree, by their ids.
+    ///
+    /// # Errors
+    /// `CHECKPOINT_DAMAGED` where they are not as they were written; `GIT_FAILED`.
+    pub(in crate::git) fn tags_below(&self, tree: &Oid) -> Result<BTreeMap<Oid, Vec<u8>>> {
+        let mut found = BTreeMap::new();
+        for entry in self.read_tree(tree)? {
+            if entry.mode == TREE && entry.name != OBJECTS.as_bytes() {
+                found.append(&mut self.tags_below(&entry.oid)?);
+            } else if entry.name == TAGS.as_bytes() {
+                let text = self.read_blob(&entry.oid, LIMIT)?;
+                let mut rest = text.as_slice();
+                while !rest.is_empty() {
+                    let Some((oid, content, after)) = first_tag(rest) else { return Err(damaged(&entry.oid)) };
+                    found.insert(oid, content.to_vec());
+                    rest = after;
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// What a tree keeps beside commits: tags by their content, and blobs and trees.
+    ///
+    /// # Errors
+    /// As [`Repository::write_tags_again`].
+    pub fn kept_below(&self, tree: &Oid) -> Result<BTreeSet<Oid>> {
+        let mut kept = self.objects_below(tree)?;
+        kept.extend(self.tags_below(tree)?.into_keys());
+        Ok(kept)
+    }
+
+    /// Blobs and trees that are kept below a tree.
+    pub(in crate::git) fn objects_below(&self, tree: &Oid) -> Result<BTreeSet<Oid>> {
+        let mut found = BTreeSet::new();
+        for entry in self.read_tree(tree)?.into_iter().filter(|entry| entry.mode == TREE) {
+            if entry.name == OBJECTS.as_bytes() {
+                found.extend(self.read_tree(&entry.oid)?.into_iter().map(|entry| entry.oid));
+            } else {
+                found.append(&mut self.objects_below(&entry.oid)?);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Writes those of `tips` that are tags, are not here any more, and are kept below a tree, with the tags that they lead to.
+    ///
+    /// # Errors
+    /// `CHECKPOINT_DAMAGED` where a content is not that of its tag; `DISK_FULL`, `GIT_FAILED`.
+    pub fn write_tags_again(&self, tree: &Oid, tips: &[Oid]) -> Result<()> {
+        let mut open: Vec<Oid> = tips.iter().filter(|tip| !self.holds(tip)).cloned().collect();
+        if open.is_empty() {
+            return Ok(());
+        }
+        let tags = self.tags_below(tree)?;
+        while let Some(oid) = open.pop() {
+            let Some(content) = tags.get(&oid) else { continue };
+            if self.write_object(ObjectKind::Tag, content)? != oid {
+                return Err(damaged(&oid));
+            }
+            open.extend(target_of(content).filter(|next| !self.holds(next)));
+        }
+        Ok(())
+    }
+}
+
+fn damaged(oid: &Oid) -> Error {
+    Error::new(Code::CheckpointDamaged, format!("the tags in {} are not as they were written", oid.short()))
+}
+
+/// What a tag names, by its content.
+fn target_of(content: &[u8]) -> Option<Oid> {
+    let line = content.split(|byte| *byte == b'\n').next()?.strip_prefix(b"object ")?;
+    Oid::new(std::str::from_utf8(line).ok()?).ok()
+}
+
+/// The first of many tags, and the rest.
+fn first_tag(text: &[u8]) -> Option<(Oid, &[u8], &[u8])> {
+    let end = memchr::memchr(b'\n', text)?;
+    let (oid, length) = std::str::from_utf8(&text[..end]).ok()?.split_once(' ')?;
+    let (content, rest) = text[end + 1..].split_at_checked(length.parse().ok()?)?;
+    Some((Oid::new(oid).ok()?, content, rest))
+}

@@ -1,0 +1,106 @@
+//! Bare repositories that people work in through linked worktrees: one of these is the main one to us.
+//!
+//! Which one is chosen by who first makes something of ours (`git axiom init`), and known by the name of git's entry for it
+//! (`worktrees/<name>`), which stays when the worktree is moved. Who remembers it says so by [`Repository::choose_main`].
+
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Code, Error, Result};
+
+use super::ownership::folder_of;
+use super::repository::Repository;
+use super::worktrees::Worktree;
+
+/// So many worktrees are named at most.
+const NAMED: usize = 10;
+
+impl Repository {
+    /// From now on the main worktree of this bare repository is the one of this entry. Call it before anything asks for the main
+    /// worktree.
+    pub fn choose_main(&self, entry: &str) {
+        // What was chosen first stays: nobody finds two main worktrees.
+        let _ = self.chosen.set(entry.to_owned());
+    }
+
+    /// The entry of the main worktree, where the repository is bare; to be remembered.
+    pub fn main_entry(&self) -> Option<String> {
+        let main = self.main_worktree().ok().filter(Worktree::is_registered)?;
+        main.git_dir().file_name().and_then(OsStr::to_str).map(str::to_owned)
+    }
+
+    /// Checks that we were not called in a bare repository itself, where there is no file to work with.
+    ///
+    /// # Errors
+    /// `BARE_REPOSITORY`, with the worktrees that there are.
+    pub fn not_in_a_bare_one(&self) -> Result<()> {
+        if !self.is_bare() {
+            return Ok(());
+        }
+        let error = Error::new(Code::BareRepository, format!("'{}' is bare", self.common_dir().display()))
+            .why("there is no file in it to work with");
+        Err(match self.main_worktree() {
+            Ok(main) => error.hint(format!("cd '{}'    its main worktree", main.path().display())),
+            Err(_) => self.with_worktrees(error)?,
+        })
+    }
+
+    /// The one that was chosen; where none was, the one in which we were called.
+    pub(in crate::git) fn main_of_bare(&self) -> Result<Worktree> {
+        let is_here = self.git_dir() != self.common_dir();
+        let git_dir = match self.chosen.get() {
+            Some(entry) => self.common_dir().join("worktrees").join(entry),
+            None if is_here => self.git_dir().to_owned(),
+            None => {
+                let what = format!("'{}' is bare, and none of its worktrees is the main one", self.common_dir().display());
+                return Err(self.with_worktrees(Error::new(Code::BareRepository, what))?);
+            }
+        };
+        // git's entry may still name the place that it was moved from.
+        let folder = if git_dir == self.git_dir() { self.top_level()? } else { place_of(&git_dir)? };
+        let main = folder.clone().map(|folder| Worktree::main_of_bare(folder, git_dir.clone()));
+        match main.filter(|main| main.verify().is_ok()) {
+            Some(main) => Ok(main),
+            None => Err(self.main_is_gone(&git_dir, folder.as_deref())?),
+        }
+    }
+
+    fn main_is_gone(&self, git_dir: &Path, folder: Option<&Path>) -> Result<Error> {
+        let name = git_dir.file_name().unwrap_or_default().to_string_lossy();
+        let what = format!("the main worktree '{name}' of the bare '{}' is gone", self.common_dir().display());
+        let error = Error::new(Code::BareRepository, what);
+        let error = match folder {
+            Some(folder) => error
+                .why(format!("'{}' is no worktree of it any more", folder.display()))
+                .hint("git worktree repair PATH    where it was moved without git; then it is found again"),
+            None => error.why("git has no entry of it any more"),
+        };
+        self.with_worktrees(error)
+    }
+
+    /// Names the worktrees that there are, without those of tasks, and how one of them becomes the main one.
+    fn with_worktrees(&self, error: Error) -> Result<Error> {
+        let mut places = Vec::new();
+        for (git_dir, folder) in self.linked()? {
+            let is_of_a_task = self.branch_in(&git_dir)?.is_some_and(|branch| branch.as_str().starts_with("refs/heads/axiom/"));
+            if !is_of_a_task && Worktree::linked(folder.clone(), git_dir).verify().is_ok() {
+                places.push(format!("'{}'", folder.display()));
+            }
+        }
+        places.sort();
+        if places.is_empty() {
+            return Ok(error.hint("git worktree add PATH BRANCH    makes a worktree; then call git axiom in it"));
+        }
+        let more = if places.len() > NAMED { format!(" and {} more", places.len() - NAMED) } else { String::new() };
+        places.truncate(NAMED);
+        Ok(error
+            .hint(format!("call git axiom in one of its worktrees: {}{more}", places.join(", ")))
+            .hint("git axiom init    in one of them makes that the main one"))
+    }
+}
+
+/// The folder that an entry names; where it names it relative to itself, in full.
+fn place_of(git_dir: &Path) -> Result<Option<PathBuf>> {
+    let folder = folder_of(git_dir)?;
+    Ok(folder.map(|folder| if folder.starts_with(git_dir) { folder.canonicalize().unwrap_or(folder) } else { folder }))
+}

@@ -1,0 +1,192 @@
+//! Finding a repository without git, where nothing is out of the ordinary.
+//!
+//! Whatever is not understood to the last word is git's to answer: a variable that redirects git, a folder of somebody
+//! else's, a git directory elsewhere, an extension, a line of the configuration that is not plain. A test compares the two.
+
+use std::ffi::OsString;
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::files;
+use crate::process::command::is_repository_local;
+
+use super::repository::{HashKind, path_of};
+
+/// A configuration file, a gitfile, a HEAD: larger ones are git's.
+const LIMIT: u64 = 64 * 1024;
+
+/// A repository that is not bare and has its refs in files.
+#[derive(Debug, PartialEq, Eq)]
+pub(in crate::git) struct Found {
+    /// The git directory of the worktree.
+    pub git_dir: PathBuf,
+    /// What all worktrees share.
+    pub common_dir: PathBuf,
+    /// The worktree's top folder.
+    pub top: PathBuf,
+    /// How objects are named.
+    pub hash: HashKind,
+}
+
+/// What git would find from `cwd` with these variables; `None` where it has to be asked.
+pub(in crate::git) fn find(cwd: &Path, variables: &[(OsString, OsString)]) -> Option<Found> {
+    let redirects = |name: &OsString| {
+        let decides = [&b"GIT_CEILING_DIRECTORIES"[..], b"GIT_DISCOVERY_ACROSS_FILESYSTEM"].contains(&name.as_bytes());
+        decides || is_repository_local(name) || name.as_bytes().starts_with(b"GIT_TEST_")
+    };
+    if variables.iter().any(|(name, _)| redirects(name)) {
+        return None;
+    }
+    // git goes up the real path, as the system has it.
+    let start = cwd.canonicalize().ok()?;
+    let device = start.metadata().ok()?.dev();
+    for folder in start.ancestors() {
+        // git stops where a file system ends.
+        if folder.metadata().ok()?.dev() != device {
+            return None;
+        }
+        let dot_git = folder.join(".git");
+        match std::fs::symlink_metadata(&dot_git) {
+            Ok(meta) if meta.is_dir() => return main_worktree(folder, dot_git),
+            Ok(meta) if meta.is_file() => return linked_worktree(folder, &dot_git),
+            Err(e) if e.kind() == ErrorKind::NotFound => {}
+            Ok(_) | Err(_) => return None,
+        }
+        // Perhaps we are within a git directory, or in a bare one.
+        if exists(&folder.join("HEAD")) {
+            return None;
+        }
+    }
+    None
+}
+
+fn exists(path: &Path) -> bool {
+    !matches!(std::fs::symlink_metadata(path), Err(e) if e.kind() == ErrorKind::NotFound)
+}
+
+fn main_worktree(top: &Path, git_dir: PathBuf) -> Option<Found> {
+    let is_plain = is_ours(top) && is_ours(&git_dir) && !exists(&git_dir.join("commondir")) && has_head(&git_dir);
+    let hash = is_plain.then(|| shared_part(&git_dir))??;
+    found(Found { common_dir: git_dir.clone(), git_dir, top: top.to_owned(), hash })
+}
+
+fn linked_worktree(top: &Path, gitfile: &Path) -> Option<Found> {
+    let content = files::read_optional(gitfile, LIMIT).ok()??;
+    let named = top.join(path_of(line_of(content.strip_prefix(b"gitdir: ")?)?));
+    // Submodules, and git directories that are kept elsewhere, have no file of this name.
+    let common = files::read_optional(&named.join("commondir"), LIMIT).ok()??;
+    let git_dir = named.canonicalize().ok()?;
+    let common_dir = git_dir.join(path_of(line_of(&common)?)).canonicalize().ok()?;
+    let is_plain = [top, gitfile, &named, &common_dir].into_iter().all(is_ours) && has_head(&git_dir) && has_head(&common_dir);
+    let hash = is_plain.then(|| shared_part(&common_dir))??;
+    found(Found { git_dir, common_dir, top: top.to_owned(), hash })
+}
+
+/// Only paths that git can print on a line of its own.
+fn found(found: Found) -> Option<Found> {
+    let is_one_line = |path: &Path| !path.as_os_str().as_bytes().contains(&b'\n');
+    let all = is_one_line(&found.git_dir) && is_one_line(&found.common_dir) && is_one_line(&found.top);
+    all.then_some(found)
+}
+
+/// The only line of a file.
+fn line_of(content: &[u8]) -> Option<&[u8]> {
+    let line = content.strip_suffix(b"\n")?;
+    (!line.is_empty() && !line.iter().any(|byte| matches!(byte, b'\n' | b'\r' | 0))).then_some(line)
+}
+
+/// Whether it is the user's own: of others' git wants to know more (`safe.directory`, `sudo`).
+fn is_ours(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_ok_and(|meta| meta.uid() == rustix::process::geteuid().as_raw())
+}
+
+/// Whether `HEAD` is as git writes it.
+fn has_head(git_dir: &Path) -> bool {
+    let head = git_dir.join("HEAD");
+    if !std::fs::symlink_metadata(&head).is_ok_and(|meta| meta.is_file()) {
+        return false;
+    }
+    let content = files::read_optional(&head, LIMIT).ok().flatten().unwrap_or_default();
+    let is_id = |text: &[u8]| matches!(text.len(), 40 | 64) && text.iter().all(u8::is_ascii_hexdigit);
+    line_of(&content).is_some_and(|line| line.starts_with(b"ref: refs/") || is_id(line))
+}
+
+/// How objects are named below a common directory where all else is as usual.
+fn shared_part(common_dir: &Path) -> Option<HashKind> {
+    let enter = |name: &str| {
+        let folder = common_dir.join(name);
+        folder.is_dir() && rustix::fs::access(&folder, rustix::fs::Access::EXEC_OK).is_ok()
+    };
+    if !enter("objects") || !enter("refs") {
+        return None;
+    }
+    format_of(&files::read_optional(&common_dir.join("config"), LIMIT).ok()??)
+}
+
+/// What a repository's configuration says of its format; `None` where that is anything but plain.
+fn format_of(config: &[u8]) -> Option<HashKind> {
+    let (mut version, mut hash, mut section) = (None, None, Vec::new());
+    for line in std::str::from_utf8(config).ok()?.lines() {
+        let line = line.trim_matches([' ', '\t']);
+        if line.is_empty() || line.starts_with(['#', ';']) {
+            continue;
+        }
+        if line.starts_with('[') {
+            section = section_of(line)?;
+            continue;
+        }
+        let (key, value) = setting(line)?;
+        match section.as_slice() {
+            [core] if core == "core" => match key.as_str() {
+                "repositoryformatversion" if version.is_none() => version = Some(value.parse::<u32>().ok()?),
+                "bare" if value == "false" => {}
+                "filemode" | "logallrefupdates" | "ignorecase" | "precomposeunicode" | "symlinks"
+                    if matches!(value, "true" | "false") => {}
+                "autocrlf" if matches!(value, "true" | "false" | "input") => {}
+                "hookspath" | "excludesfile" | "attributesfile" | "editor" | "sshcommand" if !value.starts_with('~') => {}
+                _ => return None,
+            },
+            [extensions] if extensions == "extensions" => match (key.as_str(), value) {
+                ("objectformat", "sha1") if hash.is_none() => hash = Some(HashKind::Sha1),
+                ("objectformat", "sha256") if hash.is_none() => hash = Some(HashKind::Sha256),
+                ("partialclone", _) | ("preciousobjects", "true" | "false") => {}
+                _ => return None,
+            },
+            [] => return None,
+            [_, ..] => {}
+        }
+    }
+    match (version?, hash) {
+        (0 | 1, None) => Some(HashKind::Sha1),
+        (1, Some(hash)) => Some(hash),
+        (_, _) => None,
+    }
+}
+
+/// The name of a section in lower case, and of its part where there is one.
+fn section_of(line: &str) -> Option<Vec<String>> {
+    let inside = line.strip_prefix('[')?.strip_suffix(']')?;
+    let (name, part) = match inside.split_once(' ') {
+        Some((name, part)) => (name, Some(part.strip_prefix('"')?.strip_suffix('"')?)),
+        None => (inside, None),
+    };
+    let is_plain = !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    let part_is_plain = part.is_none_or(|part| !part.contains(['"', '\\', '\0']));
+    let whole = std::iter::once(name.to_ascii_lowercase()).chain(part.map(str::to_owned));
+    (is_plain && part_is_plain).then(|| whole.collect())
+}
+
+/// A key in lower case and its value, where neither quotes nor comments nor further lines are to be understood.
+fn setting(line: &str) -> Option<(String, &str)> {
+    let (key, value) = line.split_once('=')?;
+    let (key, value) = (key.trim_end_matches([' ', '\t']), value.trim_start_matches([' ', '\t']));
+    let begins = key.starts_with(|c: char| c.is_ascii_alphabetic());
+    let key_is_plain = begins && key.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
+    let value_is_plain = !value.contains(['"', '\\', '#', ';', '\r', '\0']);
+    (key_is_plain && value_is_plain).then(|| (key.to_ascii_lowercase(), value))
+}
+
+#[cfg(test)]
+mod tests;

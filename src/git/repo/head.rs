@@ -1,0 +1,159 @@
+//! HEAD of a worktree.
+
+use crate::domain::base::names::{Oid, RefName};
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+use super::repository::{RefFormat, Repository};
+use super::worktrees::Worktree;
+
+/// The largest HEAD.
+const HEAD_LIMIT: u64 = 64 * 1024;
+
+/// What HEAD of a worktree says.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+pub enum Head {
+    /// On a branch; without a commit where the branch is unborn.
+    Branch {
+        /// The branch's full name.
+        name: RefName,
+        /// Its commit.
+        commit: Option<Oid>,
+    },
+    /// On a commit, on no branch.
+    Detached {
+        /// The commit.
+        commit: Oid,
+    },
+}
+
+impl Head {
+    /// The commit that is checked out.
+    pub fn commit(&self) -> Option<&Oid> {
+        match self {
+            Head::Branch { commit, .. } => commit.as_ref(),
+            Head::Detached { commit } => Some(commit),
+        }
+    }
+
+    /// The branch, full name.
+    pub fn branch(&self) -> Option<&RefName> {
+        match self {
+            Head::Branch { name, .. } => Some(name),
+            Head::Detached { .. } => None,
+        }
+    }
+}
+
+/// Where HEAD shall point.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HeadTarget {
+    /// To a branch.
+    Branch(RefName),
+    /// To a commit, on no branch.
+    Detached(Oid),
+}
+
+impl Repository {
+    /// Reads HEAD of a worktree.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where HEAD is damaged.
+    pub fn head(&self, worktree: &Worktree) -> Result<Head> {
+        if let Some(head) = self.head_in_file(worktree)? {
+            return Ok(head);
+        }
+        let symbolic = self.git_in(worktree).args(["symbolic-ref", "-q", "HEAD"]).run()?;
+        let commit = self.git_in(worktree).args(["rev-parse", "-q", "--verify", "HEAD^{commit}"]).run()?;
+        let commit = if commit.ok() { Some(Oid::new(commit.text()?)?) } else { None };
+        match (symbolic.code, commit) {
+            (Some(0), commit) => {
+                let name = symbolic.stdout.strip_suffix(b"\n").unwrap_or(&symbolic.stdout);
+                Ok(Head::Branch { name: RefName::of_git(name), commit })
+            }
+            (Some(1), Some(commit)) => Ok(Head::Detached { commit }),
+            (_, _) => Err(symbolic.error().context(format!("HEAD of '{}' cannot be read", worktree.path().display()))),
+        }
+    }
+
+    /// HEAD as its file has it; `None` where git has to be asked.
+    fn head_in_file(&self, worktree: &Worktree) -> Result<Option<Head>> {
+        let file = worktree.git_dir().join("HEAD");
+        let plain = std::fs::symlink_metadata(&file).is_ok_and(|meta| meta.is_file());
+        if self.ref_format() == RefFormat::Reftable || !plain {
+            return Ok(None);
+        }
+        let content = files::read(&file, HEAD_LIMIT)?;
+        let content = content.trim_ascii_end();
+        match content.strip_prefix(b"ref: ") {
+            Some(name) if name.starts_with(b"refs/heads/") => {
+                let name = RefName::of_git(name);
+                let commit = self.read_ref(&name)?;
+                Ok(Some(Head::Branch { name, commit }))
+            }
+            Some(_) => Ok(None),
+            None => {
+                Ok(std::str::from_utf8(content).ok().and_then(|text| Oid::new(text).ok()).map(|commit| Head::Detached { commit }))
+            }
+        }
+    }
+
+    /// Points HEAD of a worktree elsewhere, without touching index or files, if it still is `expected`; durable once it
+    /// returns. A crash leaves the old or the new HEAD, perhaps with a `HEAD.lock`.
+    ///
+    /// # Errors
+    /// `CHANGED_MEANWHILE`, `GIT_LOCKED`, `GIT_FAILED`. That a branch is free elsewhere is the caller's to check.
+    pub fn set_head(&self, worktree: &Worktree, expected: &Head, target: &HeadTarget, reflog: &str) -> Result<()> {
+        let now = self.head(worktree)?;
+        if now != *expected {
+            let what = format!("HEAD of '{}' is no longer what it was", worktree.path().display());
+            return Err(Error::new(Code::ChangedMeanwhile, what));
+        }
+        env::fault_point("git.before-head");
+        match target {
+            HeadTarget::Branch(name) => {
+                self.git_in(worktree).writing().args(["symbolic-ref", "-m", reflog, "HEAD"]).arg(name.in_git()).run_ok()?;
+            }
+            HeadTarget::Detached(commit) => {
+                let git = self.git_in(worktree).writing().args(["update-ref", "--no-deref", "-m", reflog, "HEAD"]);
+                let git = git.arg(commit.as_str());
+                // An unborn branch has no old value that git could compare.
+                let git = match expected.commit() {
+                    Some(old) => git.arg(old.as_str()),
+                    None => git,
+                };
+                git.run_ok()?;
+            }
+        }
+        env::fault_point("git.after-head");
+        files::sync_dir(worktree.git_dir())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::repo::scratch::Scratch;
+
+    #[test]
+    fn head_moves_between_branches_commits_and_unborn_branches() {
+        for kind in [&[][..], &["--ref-format=reftable"]] {
+            let scratch = Scratch::new(kind);
+            let (repo, main) = (scratch.repo(), scratch.main());
+            let start = repo.head(&main).unwrap();
+            let commit = start.commit().cloned().unwrap();
+            repo.set_head(&main, &start, &HeadTarget::Detached(commit.clone()), "test").unwrap();
+            let detached = repo.head(&main).unwrap();
+            assert_eq!(detached, Head::Detached { commit: commit.clone() });
+            assert_eq!(
+                repo.set_head(&main, &start, &HeadTarget::Detached(commit), "t").unwrap_err().code(),
+                Code::ChangedMeanwhile
+            );
+            let unborn = RefName::branch("new");
+            repo.set_head(&main, &detached, &HeadTarget::Branch(unborn.clone()), "test").unwrap();
+            assert_eq!(repo.head(&main).unwrap(), Head::Branch { name: unborn, commit: None });
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Who commits.
+
+use crate::env;
+use crate::error::{Code, Error, Result};
+
+use super::repository::Repository;
+use crate::git::objects::database::Signature;
+
+/// Who commits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// The name.
+    pub name: String,
+    /// The mail address.
+    pub email: String,
+}
+
+impl Repository {
+    /// Who commits, from the configuration or the environment; never guessed from the machine's name.
+    ///
+    /// # Errors
+    /// `IDENTITY_MISSING` with what to do.
+    pub fn identity(&self) -> Result<Identity> {
+        if let Some(known) = self.identity.get() {
+            return Ok(known.clone());
+        }
+        let found = match self.plain_identity() {
+            Some(found) => found,
+            None => self.identity_by_git()?,
+        };
+        Ok(self.identity.get_or_init(|| found).clone())
+    }
+
+    /// The identity where it is plain to see, without a call of git: variables, or the configuration.
+    fn plain_identity(&self) -> Option<Identity> {
+        let variable = |name: &str| env::var(name).and_then(|value| value.into_string().ok());
+        let found = match (variable("GIT_COMMITTER_NAME"), variable("GIT_COMMITTER_EMAIL")) {
+            (Some(name), Some(email)) => Identity { name, email },
+            (None, None) if self.config.is_empty() => {
+                let gix = self.gix().ok()?;
+                let config = gix.config_snapshot();
+                let value = |key: &str| config.string(key).map(|value| value.to_string());
+                // Keys that are rare are git's to weigh.
+                if value("committer.name").is_some() || value("committer.email").is_some() {
+                    return None;
+                }
+                Identity { name: value("user.name")?, email: value("user.email")? }
+            }
+            (_, _) => return None,
+        };
+        let plain = |text: &str, more: &[char]| {
+            let fits = |c: char| c.is_alphanumeric() || more.contains(&c);
+            text.starts_with(char::is_alphanumeric) && text.ends_with(char::is_alphanumeric) && text.chars().all(fits)
+        };
+        (plain(&found.name, &[' ', '-']) && plain(&found.email, &['.', '-', '_', '+', '@'])).then_some(found)
+    }
+
+    /// The author of a merge or revert that we make, as it stands in a commit: as git has it, who has variables and keys of its
+    /// own for that, `who` where none is set.
+    ///
+    /// # Errors
+    /// `IDENTITY_MISSING`.
+    pub fn author(&self, who: &Signature) -> Result<String> {
+        let is_set = |name: &&str| env::var(name).is_some();
+        let dated = is_set(&"GIT_AUTHOR_DATE");
+        let named = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"].iter().any(is_set);
+        if !dated && !named && self.config_lacks_section("author") && self.config_lacks_section("committer") {
+            return Ok(who.to_string());
+        }
+        let output = self.git().config("user.useConfigOnly=true").args(["var", "GIT_AUTHOR_IDENT"]).run()?;
+        let text = String::from_utf8_lossy(&output.stdout).trim_end().to_owned();
+        match text.rsplit_once("> ") {
+            Some(_) if output.ok() && dated => Ok(text),
+            Some((name, _)) if output.ok() => Ok(Signature { seconds: who.seconds, ..as_signature(name) }.to_string()),
+            Some(_) | None => Err(missing()),
+        }
+    }
+
+    fn identity_by_git(&self) -> Result<Identity> {
+        let output = self.git().config("user.useConfigOnly=true").args(["var", "GIT_COMMITTER_IDENT"]).run()?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let parsed = text.rsplit_once('>').and_then(|(who, _)| who.split_once('<'));
+        match parsed {
+            Some((name, email)) if output.ok() => Ok(Identity { name: name.trim().to_owned(), email: email.to_owned() }),
+            Some(_) | None => Err(missing()),
+        }
+    }
+}
+
+fn missing() -> Error {
+    Error::new(Code::IdentityMissing, "git does not know who you are")
+        .hint("git config --global user.name 'Your Name'")
+        .hint("git config --global user.email you@example.org")
+}
+
+/// `NAME <EMAIL` as a signature of no time.
+fn as_signature(text: &str) -> Signature {
+    let (name, email) = text.split_once(" <").unwrap_or((text, ""));
+    Signature { name: name.to_owned(), email: email.to_owned(), seconds: 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::repo::scratch::Scratch;
+
+    #[test]
+    fn a_missing_identity_says_what_to_do() {
+        let scratch = Scratch::empty(&[]);
+        assert_eq!(scratch.repo().identity().unwrap().email, "author@example.org");
+        scratch.git(&["config", "--unset", "user.email"]);
+        let error = scratch.repo().identity().unwrap_err();
+        assert_eq!(error.code(), Code::IdentityMissing);
+        assert_eq!(error.hints().len(), 2);
+    }
+}

@@ -1,0 +1,23 @@
+//! The repository itself: where it is, what never changes about it while we run, its worktrees, and the `git` program.
+//!
+//! What is in it (objects, refs, indexes) is read in the other rooms.
+//!
+//! Begin reading with `repository`, then `discovery` and `program`.
+
+pub(super) mod bare;
+pub(super) mod branch_config;
+pub(super) mod discovery;
+pub(super) mod file_system;
+pub(super) mod head;
+pub(super) mod identity;
+pub(super) mod main_worktree;
+pub(super) mod nested;
+pub(super) mod ownership;
+pub(super) mod program;
+pub(super) mod repository;
+#[cfg(test)]
+pub(super) mod scratch;
+pub(super) mod stale_locks;
+pub(super) mod times;
+pub(super) mod version;
+pub(super) mod worktrees;

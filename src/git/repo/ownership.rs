@@ -1,0 +1,167 @@
+//! Whose a folder is. A worktree is ours only while its `.git` and our entry for it name each other; what another repository's
+//! entry is named by is somebody else's, and is neither moved nor written to.
+
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+use super::repository::{Repository, path_of};
+use super::worktrees::{POINTER_LIMIT, trimmed};
+
+/// Whose a folder is, by what its `.git` names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Whose {
+    /// There is nothing.
+    Nobody,
+    /// A folder that names no git directory that is there.
+    Unclaimed,
+    /// It names this git directory of ours.
+    Ours(PathBuf),
+    /// It names a git directory of another repository.
+    Others(Other),
+}
+
+/// Another repository's git directory that a folder names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Other {
+    /// The git directory.
+    pub git_dir: PathBuf,
+    /// Whether that names the folder back. Otherwise the folder is a copy of the other's worktree, or was moved by hand.
+    pub names_back: bool,
+}
+
+/// Whether two paths are the same file or folder: device and inode of both, looked at now. A bind mount is what it shows.
+pub(in crate::git) fn is_same_place(one: &Path, other: &Path) -> bool {
+    let place = |path: &Path| std::fs::metadata(path).map(|meta| (meta.dev(), meta.ino()));
+    matches!((place(one), place(other)), (Ok(one), Ok(other)) if one == other)
+}
+
+/// The git directory that the `.git` file of a folder names, whether it is there or not.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub fn named_by(folder: &Path) -> Result<Option<PathBuf>> {
+    let pointer = folder.join(".git");
+    let content = files::read_small(&pointer, POINTER_LIMIT)?.content();
+    let target = content.as_deref().and_then(|bytes| bytes.strip_prefix(b"gitdir: "));
+    Ok(target.map(|target| folder.join(path_of(trimmed(target)))))
+}
+
+/// The folder that a linked worktree's git directory names, as it is written there.
+pub(in crate::git) fn folder_of(git_dir: &Path) -> Result<Option<PathBuf>> {
+    let content = files::read_optional(&git_dir.join("gitdir"), POINTER_LIMIT)?;
+    let content = content.filter(|content| !trimmed(content).is_empty() && !content.contains(&0));
+    let pointer = content.map(|content| git_dir.join(path_of(trimmed(&content))));
+    Ok(pointer.and_then(|pointer| pointer.parent().map(Path::to_owned)))
+}
+
+impl Repository {
+    /// Whose the folder at a path is.
+    ///
+    /// # Errors
+    /// `IO_FAILED` where that cannot be told.
+    pub fn whose(&self, folder: &Path) -> Result<Whose> {
+        if files::metadata(folder)?.is_none() {
+            return Ok(Whose::Nobody);
+        }
+        let Some(git_dir) = named_by(folder)? else { return Ok(Whose::Unclaimed) };
+        match std::fs::metadata(&git_dir) {
+            Ok(meta) if meta.is_dir() => {}
+            Ok(_) => return Ok(Whose::Unclaimed),
+            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(Whose::Unclaimed),
+            Err(e) => return Err(Error::io("look at", &git_dir, e)),
+        }
+        let above = git_dir.canonicalize().ok().and_then(|path| path.parent().map(Path::to_owned));
+        if above.is_some_and(|above| is_same_place(&above, &self.common_dir().join("worktrees"))) {
+            return Ok(Whose::Ours(git_dir));
+        }
+        let names_back = folder_of(&git_dir)?.is_some_and(|back| is_same_place(&back, folder));
+        Ok(Whose::Others(Other { git_dir, names_back }))
+    }
+
+    /// Whether git takes what is in a folder for a repository.
+    pub fn has_a_repository_in(&self, folder: &Path) -> bool {
+        super::nested::is_repository(folder)
+    }
+
+    /// The git directory of ours that a folder names.
+    ///
+    /// # Errors
+    /// As [`Repository::whose`].
+    pub fn own_git_dir_of(&self, folder: &Path) -> Result<Option<PathBuf>> {
+        match self.whose(folder)? {
+            Whose::Ours(git_dir) => Ok(Some(git_dir)),
+            Whose::Nobody | Whose::Unclaimed | Whose::Others(_) => Ok(None),
+        }
+    }
+
+    /// Checks that a folder is not another repository's worktree.
+    ///
+    /// # Errors
+    /// `WORKSPACE_NOT_OURS`.
+    pub fn not_others(&self, folder: &Path) -> Result<()> {
+        match self.whose(folder)? {
+            Whose::Others(other) => Err(not_ours(folder, &other.git_dir)),
+            Whose::Nobody | Whose::Unclaimed | Whose::Ours(_) => Ok(()),
+        }
+    }
+
+    /// Checks that we were not called in the copy of a linked worktree: it leads to the original's index and HEAD, and what is
+    /// done here would be done to the original, without the files of the copy.
+    ///
+    /// # Errors
+    /// `WORKSPACE_NOT_OURS`.
+    pub fn not_in_a_copied_worktree(&self) -> Result<()> {
+        if self.git_dir == self.common_dir {
+            return Ok(());
+        }
+        let here = self.current_worktree()?;
+        let Some(original) = folder_of(&self.git_dir)? else { return Ok(()) };
+        let names_back = named_by(&original)?.is_some_and(|named| is_same_place(&named, &self.git_dir));
+        if !here.is_registered() || !names_back || is_same_place(&original, here.path()) {
+            return Ok(());
+        }
+        let what = format!("'{}' is a copy of the worktree '{}'", here.path().display(), original.display());
+        Err(Error::new(Code::WorkspaceNotOurs, what)
+            .why("both lead to the same index and HEAD, and only the original's files are held")
+            .hint(format!("cd '{}'    to work with the original", original.display()))
+            .hint("git worktree add PATH    makes another worktree, into which files of the copy can be moved"))
+    }
+
+    /// Makes a folder and a git directory of ours name each other, where they do not already. A crash leaves one of the two
+    /// written; the next call finishes.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`.
+    pub fn connect(&self, folder: &Path, git_dir: &Path) -> Result<()> {
+        if !named_by(folder)?.is_some_and(|named| is_same_place(&named, git_dir)) {
+            let content = [b"gitdir: ", git_dir.as_os_str().as_bytes(), b"\n"].concat();
+            files::replace_keeping(&folder.join(".git"), &content)?;
+        }
+        if !folder_of(git_dir)?.is_some_and(|named| is_same_place(&named, folder)) {
+            let content = [folder.join(".git").as_os_str().as_bytes(), b"\n"].concat();
+            files::replace_keeping(&git_dir.join("gitdir"), &content)?;
+        }
+        Ok(())
+    }
+
+    /// The git directories of linked worktrees with the folders that they name, as it is written there.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn linked(&self) -> Result<Vec<(PathBuf, PathBuf)>> {
+        let entries = files::list(&self.common_dir().join("worktrees"))?;
+        let named = entries.iter().map(|entry| Ok(folder_of(&entry.path())?.map(|folder| (entry.path(), folder))));
+        named.filter_map(Result::transpose).collect()
+    }
+}
+
+fn not_ours(folder: &Path, git_dir: &Path) -> Error {
+    Error::new(Code::WorkspaceNotOurs, format!("'{}' is a worktree of another repository", folder.display()))
+        .why(format!("its .git names '{}'", git_dir.display()))
+        .hint("nothing in it was touched; to use its place here, move it away with 'git worktree move' of that repository")
+}

@@ -1,0 +1,384 @@
+//! Running the `git` program.
+//!
+//! Every call names its git directory (and worktree) explicitly, so that a folder that lost its `.git` can never turn
+//! into the worktree above it. Exit codes are data; what git said is kept for error messages.
+
+mod in_two;
+
+use std::ffi::{OsStr, OsString};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::Builder;
+
+use crate::error::{Code, Error, Result};
+use crate::process::command::command;
+
+use super::repository::Repository;
+use super::worktrees::Worktree;
+use crate::git::objects::stage::Stage;
+
+/// What a git call printed and how it ended.
+#[derive(Debug)]
+pub struct Output {
+    /// The exit code; `None` when a signal ended it.
+    pub code: Option<i32>,
+    /// Standard output, raw.
+    pub stdout: Vec<u8>,
+    /// Standard error, as text.
+    pub stderr: String,
+    what: String,
+    /// The signal that ended it.
+    signal: Option<i32>,
+    /// Whether one of the places that it writes to has no room left.
+    full: bool,
+}
+
+impl Output {
+    /// Whether git ended with exit code 0.
+    pub fn ok(&self) -> bool {
+        self.code == Some(0)
+    }
+
+    /// Standard output as text without the line end.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where it is not UTF-8.
+    pub fn text(&self) -> Result<&str> {
+        let text = std::str::from_utf8(&self.stdout)
+            .map_err(|e| Error::new(Code::GitFailed, format!("{} printed something that is not UTF-8", self.what)).because(e))?;
+        Ok(text.trim_end_matches('\n'))
+    }
+
+    /// The failure as an error: `GIT_LOCKED`, `DISK_FULL` where git's words say so, `GIT_FAILED` otherwise.
+    pub fn error(&self) -> Error {
+        let words = self.stderr.trim();
+        let how = match self.code {
+            Some(code) => format!("exit code {code}"),
+            None => match self.signal {
+                Some(signal_hook::consts::SIGXFSZ) => "files may not grow as large as this one must: see 'ulimit -f'".to_owned(),
+                Some(signal) => format!("ended by signal {signal}"),
+                None => "ended by a signal".to_owned(),
+            },
+        };
+        let why = if words.is_empty() { how } else { words.replace('\n', "; ") };
+        let locked = words.contains(".lock': File exists");
+        let full = self.full
+            || self.signal == Some(signal_hook::consts::SIGXFSZ)
+            || words.contains("No space left on device")
+            || words.contains("Disk quota exceeded");
+        if locked {
+            return Error::new(Code::GitLocked, format!("{} found a lock file", self.what))
+                .why(why)
+                .hint("wait until the other git command has ended; 'git axiom recover' removes lock files of dead ones");
+        }
+        let code = if full { Code::DiskFull } else { Code::GitFailed };
+        Error::new(code, format!("{} failed", self.what)).why(why)
+    }
+}
+
+/// So few bytes that a failed write is for lack of room.
+const LITTLE: u64 = 64 * 1024;
+
+/// How much of what git prints is read at once.
+const PIPE: usize = 64 * 1024;
+
+/// What a call of git does to the repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Effect {
+    /// Nothing: it takes no optional locks, and sees the objects that have no names yet.
+    Reads,
+    /// It makes objects that nothing names yet.
+    MakesObjects,
+    /// It changes refs, an index, files or settings.
+    Writes,
+}
+
+/// Where a call of git reads and writes objects.
+enum Objects<'r> {
+    Repository,
+    AndThoseOf(Vec<u8>),
+    In(&'r Stage),
+}
+
+/// One call of git, being put together.
+#[derive(Debug)]
+pub struct Git<'r> {
+    repository: &'r Repository,
+    worktree: Option<&'r Worktree>,
+    index: Option<OsString>,
+    config: Vec<String>,
+    arguments: Vec<OsString>,
+    variables: Vec<(OsString, OsString)>,
+    stdin: Option<Vec<u8>>,
+    effect: Effect,
+}
+
+impl<'r> Git<'r> {
+    pub(in crate::git) fn new(repository: &'r Repository, worktree: Option<&'r Worktree>) -> Self {
+        Self {
+            repository,
+            worktree,
+            index: None,
+            config: Vec::new(),
+            arguments: Vec::new(),
+            variables: Vec::new(),
+            stdin: None,
+            effect: Effect::Reads,
+        }
+    }
+
+    /// Adds arguments.
+    #[must_use]
+    pub fn args<A: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
+        self.arguments.extend(arguments.into_iter().map(|a| a.as_ref().to_owned()));
+        self
+    }
+
+    /// Adds one argument.
+    #[must_use]
+    pub fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
+        self.arguments.push(argument.as_ref().to_owned());
+        self
+    }
+
+    /// Sets a configuration value for this call: `-c key=value`.
+    #[must_use]
+    pub fn config(mut self, key_value: impl Into<String>) -> Self {
+        self.config.push(key_value.into());
+        self
+    }
+
+    /// Uses this index file in place of the worktree's own.
+    #[must_use]
+    pub fn index(mut self, file: &Path) -> Self {
+        self.index = Some(file.as_os_str().to_owned());
+        self
+    }
+
+    /// Sets an environment variable of the call.
+    #[must_use]
+    pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        self.variables.push((name.into(), value.as_ref().to_owned()));
+        self
+    }
+
+    /// What the call reads on its standard input; without it, nothing.
+    #[must_use]
+    pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdin = Some(bytes.into());
+        self
+    }
+
+    /// Marks a call that writes: each file that it writes is synced before it gets its name (`core.fsync=all`); other calls
+    /// take no optional locks. Objects that have no names yet get them before.
+    ///
+    /// Never `core.fsyncMethod=batch`: then git ends with 0 although it failed to move the objects that it had synced.
+    #[must_use]
+    pub fn writing(mut self) -> Self {
+        self.effect = Effect::Writes;
+        self
+    }
+
+    /// Marks a call that makes objects and nothing else that lasts. They wait with ours for their names.
+    #[must_use]
+    pub fn making_objects(mut self) -> Self {
+        self.effect = Effect::MakesObjects;
+        self
+    }
+
+    fn objects(&self) -> Result<Objects<'r>> {
+        match self.effect {
+            Effect::Reads => Ok(self.repository.staged_for_readers().map_or(Objects::Repository, Objects::AndThoseOf)),
+            Effect::MakesObjects => Ok(self.repository.waiting_room()?.map_or(Objects::Repository, Objects::In)),
+            Effect::Writes => self.repository.land().map(|()| Objects::Repository),
+        }
+    }
+
+    fn name(&self) -> String {
+        let verb = self.arguments.first().map(|a| a.to_string_lossy().into_owned()).unwrap_or_default();
+        format!("'git {verb}'")
+    }
+
+    fn build(&self, objects: &Objects<'_>) -> Command {
+        let mut command = command("git");
+        let repository = self.repository;
+        for (name, value) in repository.callers_config() {
+            command.env(name, value);
+        }
+        for name in ["GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS"] {
+            command.env_remove(name);
+        }
+        command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0");
+        // What was saved comes back, and not what 'git replace' shows in its place.
+        command.env("GIT_NO_REPLACE_OBJECTS", "1");
+        let git_dir = self.worktree.map_or(repository.common_dir(), Worktree::git_dir);
+        command.arg("--no-pager").arg(joined("--git-dir=", git_dir.as_os_str()));
+        // A daemon started by our call would inherit the operation lock and keep it.
+        command.args(["-c", "core.fsmonitor=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false"]);
+        match self.effect {
+            Effect::Writes => drop(command.args(["-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync"])),
+            Effect::Reads | Effect::MakesObjects => drop(command.env("GIT_OPTIONAL_LOCKS", "0")),
+        }
+        match objects {
+            // Nothing syncs them later.
+            Objects::Repository if self.effect == Effect::MakesObjects => {
+                command.args(["-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync"]);
+            }
+            Objects::Repository => {}
+            Objects::AndThoseOf(stage) => drop(command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", OsStr::from_bytes(stage))),
+            // Synced together before they get their names.
+            Objects::In(stage) => drop(command.args(["-c", "core.fsync=none"]).env("GIT_OBJECT_DIRECTORY", stage.objects())),
+        }
+        for pair in &self.config {
+            command.arg("-c").arg(pair);
+        }
+        match self.worktree {
+            Some(worktree) => {
+                command.arg(joined("--work-tree=", worktree.path().as_os_str())).current_dir(worktree.path());
+                if let Some(above) = worktree.path().parent() {
+                    command.env("GIT_CEILING_DIRECTORIES", above);
+                }
+            }
+            None => {
+                command.current_dir(repository.common_dir());
+            }
+        }
+        if let Some(index) = &self.index {
+            command.env("GIT_INDEX_FILE", index);
+        }
+        for (name, value) in &self.variables {
+            command.env(name, value);
+        }
+        // Ctrl+C at the terminal goes to our process group: what git is doing for us is ended by us, not in the middle.
+        command.process_group(0);
+        command.args(&self.arguments);
+        command
+    }
+
+    /// Runs git and returns how it ended.
+    ///
+    /// # Errors
+    /// `GIT_MISSING` where git cannot be started; `IO_FAILED` where its output cannot be read. An exit code is no error.
+    pub fn run(self) -> Result<Output> {
+        let objects = self.objects()?;
+        let mut command = self.build(&objects);
+        let what = self.name();
+        self.repository.lend_lock(&mut command, self.stdin.is_some())?;
+        let ended = run_captured(&mut command, self.stdin.as_deref(), what);
+        if let Objects::In(stage) = objects {
+            stage.note_git();
+        }
+        let mut output = ended?;
+        // Not every message of git says why it could not write.
+        output.full = !output.ok() && output.stderr.contains("write") && self.is_out_of_room();
+        Ok(output)
+    }
+
+    fn is_out_of_room(&self) -> bool {
+        let index = self.index.as_ref().and_then(|index| Path::new(index).parent());
+        let worktree = self.worktree.map(Worktree::path);
+        [Some(self.repository.common_dir()), worktree, index]
+            .into_iter()
+            .flatten()
+            .any(|place| rustix::fs::statvfs(place).is_ok_and(|room| room.f_bavail * room.f_frsize < LITTLE))
+    }
+
+    /// Runs git; any exit code but 0 is an error.
+    ///
+    /// # Errors
+    /// As [`Git::run`] and [`Output::error`].
+    pub fn run_ok(self) -> Result<Output> {
+        let output = self.run()?;
+        if output.ok() { Ok(output) } else { Err(output.error()) }
+    }
+
+    /// Runs git and hands on each part of what it prints, without the separator, while it goes on printing.
+    ///
+    /// # Errors
+    /// As [`Git::run_ok`], after some parts may have been handed on; what `each` says, which ends git.
+    pub fn each_part(self, separator: u8, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
+        let (mut command, what) = (self.build(&self.objects()?), self.name());
+        self.repository.lend_lock(&mut command, false)?;
+        let mut child = started(&mut command)?;
+        let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+        let unread = |e| Error::new(Code::IoFailed, format!("cannot read what {what} prints")).because(e);
+        let (parts, complaint) = std::thread::scope(|scope| {
+            let listen = move || {
+                let mut text = Vec::new();
+                stderr.map(|mut pipe| pipe.read_to_end(&mut text));
+                text
+            };
+            // What git complains of is not heard then; that it failed is.
+            let complaint = Builder::new().spawn_scoped(scope, listen).ok();
+            let parts = stdout.map_or(Ok(()), |pipe| {
+                let (mut reader, mut part) = (BufReader::with_capacity(PIPE, pipe), Vec::new());
+                while reader.read_until(separator, &mut part).map_err(unread)? > 0 {
+                    each(part.strip_suffix(&[separator]).unwrap_or(&part))?;
+                    part.clear();
+                }
+                Ok(())
+            });
+            (parts, complaint.and_then(|thread| thread.join().ok()).unwrap_or_default())
+        });
+        let status = child.wait().map_err(unread)?;
+        parts?;
+        let stderr = String::from_utf8_lossy(&complaint).into_owned();
+        let (code, signal) = (status.code(), status.signal());
+        let output = Output { code, signal, stdout: Vec::new(), stderr, what, full: false };
+        if output.ok() { Ok(()) } else { Err(output.error()) }
+    }
+
+    /// Runs git and returns its output as text without the line end.
+    ///
+    /// # Errors
+    /// As [`Git::run_ok`], and for output that is not UTF-8.
+    pub fn text(self) -> Result<String> {
+        self.run_ok()?.text().map(str::to_owned)
+    }
+}
+
+/// `prefix` and `value` as one argument.
+pub(in crate::git) fn joined(prefix: &str, value: &OsStr) -> OsString {
+    let mut whole = OsString::from(prefix);
+    whole.push(value);
+    whole
+}
+
+fn started(command: &mut Command) -> Result<Child> {
+    let folder = command.get_current_dir().map(Path::to_owned);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|e| match folder {
+        Some(folder) if !folder.is_dir() => Error::io("enter the folder", &folder, e),
+        Some(_) | None if e.kind() == std::io::ErrorKind::NotFound => {
+            Error::new(Code::GitMissing, "git cannot be started").because(e).hint("install git 2.40 or newer")
+        }
+        Some(_) | None => Error::cannot_start("git", e),
+    })
+}
+
+/// Runs a command that is ready but for its output channels.
+pub(in crate::git) fn run_captured(command: &mut Command, stdin: Option<&[u8]>, what: String) -> Result<Output> {
+    if stdin.is_some() {
+        command.stdin(Stdio::piped());
+    }
+    let mut child = started(command)?;
+    let pipe = child.stdin.take();
+    let output = std::thread::scope(|scope| {
+        if let (Some(mut pipe), Some(bytes)) = (pipe, stdin) {
+            // git may end before it has read everything: its exit code tells, not our broken pipe.
+            let feed = move || drop(pipe.write_all(bytes));
+            if let Err(error) = Builder::new().spawn_scoped(scope, feed) {
+                // Without its input git must not come to an end of its own.
+                let _ = child.kill().and_then(|()| child.wait());
+                return Err(Error::cannot_start("a thread that feeds git", error));
+            }
+        }
+        Ok(child.wait_with_output())
+    })?;
+    let output = output.map_err(|e| Error::new(Code::IoFailed, format!("cannot read what {what} prints")).because(e))?;
+    let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
+    let (code, signal) = (output.status.code(), output.status.signal());
+    Ok(Output { code, signal, stdout: output.stdout, stderr, what, full: false })
+}

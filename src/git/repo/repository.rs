@@ -1,0 +1,376 @@
+//! Finding the repository, and the facts about it that never change while we run.
+
+use std::ffi::{OsStr, OsString};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::{Mutex, OnceLock, PoisonError};
+
+use command_fds::{CommandFdExt, FdMapping};
+
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files::FileLock;
+use crate::process::command::{IN_OPERATION, command_with_callers_repository};
+
+use super::discovery;
+use super::identity::Identity;
+use super::program::{Git, run_captured};
+use super::worktrees::Worktree;
+use crate::git::history::questions::Diffs;
+use crate::git::history::signing::Signatures;
+use crate::git::objects::freshen::Written;
+use crate::git::objects::stage::Stage;
+
+/// The descriptor number under which a git child that reads its standard input finds the operation lock.
+const LOCK_IN_CHILD: i32 = 9;
+
+/// How objects are named.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HashKind {
+    /// 40 digits.
+    Sha1,
+    /// 64 digits.
+    Sha256,
+}
+
+impl HashKind {
+    /// How many bytes the name of an object has; twice as many digits.
+    pub(in crate::git) fn bytes(self) -> usize {
+        self.gix().len_in_bytes()
+    }
+
+    /// The same for gix.
+    pub(in crate::git) fn gix(self) -> gix::hash::Kind {
+        match self {
+            Self::Sha1 => gix::hash::Kind::Sha1,
+            Self::Sha256 => gix::hash::Kind::Sha256,
+        }
+    }
+}
+
+/// How refs are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RefFormat {
+    /// Loose files and `packed-refs`.
+    Files,
+    /// Reftable: only git itself may touch it.
+    Reftable,
+}
+
+/// A repository that was found. Cheap to make: one call of git at most.
+#[derive(Debug)]
+pub struct Repository {
+    pub(in crate::git) git_dir: PathBuf,
+    pub(in crate::git) common_dir: PathBuf,
+    pub(in crate::git) bare: bool,
+    hash: HashKind,
+    ref_format: RefFormat,
+    pub(in crate::git) cwd: PathBuf,
+    pub(in crate::git) config: Vec<(OsString, OsString)>,
+    lock: Mutex<Option<OwnedFd>>,
+    pub(in crate::git) main: OnceLock<Worktree>,
+    /// The entry of the worktree that is the main one, where the repository is bare.
+    pub(in crate::git) chosen: OnceLock<String>,
+    pub(in crate::git) identity: OnceLock<Identity>,
+    knows_ref_formats: bool,
+    /// The top folder of the worktree in which we were called, where it was found without git.
+    pub(in crate::git) top: Option<PathBuf>,
+    pub(in crate::git) diffs: Diffs,
+    gix: OnceLock<gix::ThreadSafeRepository>,
+    /// Which packs there are, and which objects were written.
+    pub(in crate::git) written: Written,
+    /// Where new objects wait for their names.
+    pub(in crate::git) stage: OnceLock<Stage>,
+    /// Commits that are signed, or have to be.
+    pub(in crate::git) signatures: Mutex<Signatures>,
+}
+
+/// While this lives, git children hold the operation lock too.
+#[derive(Debug)]
+pub struct HeldInChildren<'r> {
+    repository: &'r Repository,
+}
+
+impl Drop for HeldInChildren<'_> {
+    fn drop(&mut self) {
+        *self.repository.lock.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+}
+
+impl Repository {
+    /// Finds the repository that `cwd` (and the caller's `GIT_DIR` and the like) means.
+    ///
+    /// # Errors
+    /// `NOT_A_REPOSITORY`, `GIT_MISSING`, `REPOSITORY_UNSUPPORTED`, or `GIT_FAILED` with git's words (safe.directory,
+    /// unknown extensions).
+    pub fn discover(cwd: &Path) -> Result<Self> {
+        let variables = env::all_vars();
+        let Some(found) = discovery::find(cwd, &variables) else { return Self::discover_by_git(cwd) };
+        Ok(Self {
+            git_dir: found.git_dir,
+            common_dir: found.common_dir,
+            bare: false,
+            hash: found.hash,
+            ref_format: RefFormat::Files,
+            cwd: cwd.to_owned(),
+            // None of these is set: git would have been asked.
+            config: Vec::new(),
+            lock: Mutex::new(None),
+            main: OnceLock::new(),
+            chosen: OnceLock::new(),
+            identity: OnceLock::new(),
+            knows_ref_formats: false,
+            top: Some(found.top),
+            diffs: Diffs::default(),
+            gix: OnceLock::new(),
+            written: Written::default(),
+            stage: OnceLock::new(),
+            signatures: Mutex::default(),
+        })
+    }
+
+    /// As [`Repository::discover`], whatever can be told without git.
+    pub(in crate::git) fn discover_by_git(cwd: &Path) -> Result<Self> {
+        let mut command = command_with_callers_repository("git");
+        command.current_dir(cwd).env("LC_ALL", "C").stdin(Stdio::null()).args([
+            "rev-parse",
+            "--path-format=absolute",
+            "--git-dir",
+            "--git-common-dir",
+            "--show-object-format",
+            "--show-ref-format",
+            "--is-bare-repository",
+        ]);
+        let output = run_captured(&mut command, None, "'git rev-parse'".to_owned())?;
+        if !output.ok() {
+            if output.stderr.contains("not a git repository") {
+                let what = format!("'{}' is in no git repository", cwd.display());
+                return Err(Error::new(Code::NotARepository, what).hint("cd into a repository, or make one with 'git init'"));
+            }
+            return Err(output.error());
+        }
+        let unclear = || match String::from_utf8_lossy(&output.stdout).lines().count() {
+            more if more > 5 => Error::new(Code::RepositoryUnsupported, "the path of the repository has a line feed in it")
+                .why("what git says of such a path cannot be told apart from two paths")
+                .hint("mv 'OLD\nNAME' NEWNAME    then call git axiom there"),
+            _ => Error::new(Code::GitFailed, "cannot make sense of what 'git rev-parse' printed"),
+        };
+        let lines: Vec<&[u8]> = output.stdout.strip_suffix(b"\n").ok_or_else(unclear)?.split(|b| *b == b'\n').collect();
+        let [git_dir, common_dir, hash, refs, bare] = lines[..] else { return Err(unclear()) };
+        let hash = match hash {
+            b"sha1" => HashKind::Sha1,
+            b"sha256" => HashKind::Sha256,
+            other => return Err(unsupported("object format", other)),
+        };
+        let ref_format = match refs {
+            // git before 2.44 echoes options that it does not know: then there are only files.
+            b"files" | b"--show-ref-format" => RefFormat::Files,
+            b"reftable" => RefFormat::Reftable,
+            other => return Err(unsupported("ref format", other)),
+        };
+        Ok(Self {
+            git_dir: path_of(git_dir),
+            common_dir: path_of(common_dir),
+            bare: bare == b"true",
+            hash,
+            ref_format,
+            cwd: cwd.to_owned(),
+            config: env::all_vars().into_iter().filter(|(name, _)| is_config(name)).collect(),
+            lock: Mutex::new(None),
+            main: OnceLock::new(),
+            chosen: OnceLock::new(),
+            identity: OnceLock::new(),
+            knows_ref_formats: refs != b"--show-ref-format",
+            top: None,
+            diffs: Diffs::default(),
+            gix: OnceLock::new(),
+            written: Written::default(),
+            stage: OnceLock::new(),
+            signatures: Mutex::default(),
+        })
+    }
+
+    /// The git directory of the worktree in which we were called.
+    pub fn git_dir(&self) -> &Path {
+        &self.git_dir
+    }
+
+    /// The git directory that all worktrees share.
+    pub fn common_dir(&self) -> &Path {
+        &self.common_dir
+    }
+
+    /// Whether git, asked where we were called, says that there is no worktree.
+    pub fn is_bare(&self) -> bool {
+        self.bare
+    }
+
+    /// How objects are named.
+    pub fn hash(&self) -> HashKind {
+        self.hash
+    }
+
+    /// How refs are stored.
+    pub fn ref_format(&self) -> RefFormat {
+        self.ref_format
+    }
+
+    /// A call of git on the common directory, without a worktree.
+    pub fn git(&self) -> Git<'_> {
+        Git::new(self, None)
+    }
+
+    /// A call of git in a worktree.
+    pub fn git_in<'r>(&'r self, worktree: &'r Worktree) -> Git<'r> {
+        Git::new(self, Some(worktree))
+    }
+
+    /// Whether git was asked, and is so new that it knows of ref formats.
+    pub(in crate::git) fn knows_ref_formats(&self) -> bool {
+        self.knows_ref_formats
+    }
+
+    /// Whether it is certain, without a call of git, that no configuration file has a section; the caller's `git -c`
+    /// counts as one that may.
+    pub fn config_lacks_section(&self, name: &str) -> bool {
+        let sections = |gix: gix::Repository| gix.config_snapshot().plumbing().sections_by_name(name).is_none();
+        self.config.is_empty() && self.gix().is_ok_and(sections)
+    }
+
+    /// From now on until the result is dropped, our git children hold `lock` too: a killed parent frees it only when
+    /// they have ended. Other programs never get it.
+    ///
+    /// # Errors
+    /// `IO_FAILED` where the descriptor cannot be copied.
+    pub fn hold_lock_in_children(&self, lock: &FileLock) -> Result<HeldInChildren<'_>> {
+        let copy = lock.descriptor().try_clone_to_owned().map_err(|e| Error::io("copy the lock of", &self.common_dir, e))?;
+        *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = Some(copy);
+        Ok(HeldInChildren { repository: self })
+    }
+
+    /// Sets up a git child's standard input and gives it the lock. Where the input is free, the (empty) lock file takes
+    /// its place: git hands its own standard input to no hook and no daemon. The child and its hooks can tell by
+    /// [`IN_OPERATION`] that they are part of an operation.
+    pub(in crate::git) fn lend_lock(&self, command: &mut Command, needs_stdin: bool) -> Result<()> {
+        let held = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(lock) = held.as_ref() else {
+            command.stdin(Stdio::null());
+            return Ok(());
+        };
+        command.env(IN_OPERATION, "1");
+        let failed = |e: std::io::Error| Error::io("copy the lock of", &self.common_dir, e);
+        let copy = lock.try_clone().map_err(failed)?;
+        if needs_stdin {
+            let mapping = FdMapping { parent_fd: copy, child_fd: LOCK_IN_CHILD };
+            command.fd_mappings(vec![mapping]).map_err(|e| failed(std::io::Error::other(e.to_string())))?;
+        } else {
+            command.stdin(Stdio::from(copy));
+        }
+        Ok(())
+    }
+
+    /// The caller's `git -c` values, for our own git children.
+    pub(in crate::git) fn callers_config(&self) -> &[(OsString, OsString)] {
+        &self.config
+    }
+
+    /// Whether the caller gave configuration values beside the files: `git -c`.
+    pub(in crate::git) fn caller_configures(&self) -> bool {
+        self.config.iter().any(|(name, _)| is_config(name))
+    }
+
+    /// Cuts git children off from the machine's own configuration.
+    #[cfg(test)]
+    pub(in crate::git) fn isolated(mut self) -> Self {
+        for (name, value) in [("HOME", "/nonexistent"), ("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_CONFIG_GLOBAL", "/dev/null")] {
+            self.config.push((name.into(), value.into()));
+        }
+        self
+    }
+
+    /// gix's view, opened when first needed, with the objects that have no names yet. For objects only: refs go through git.
+    pub(in crate::git) fn gix(&self) -> Result<gix::Repository> {
+        // Where nothing waits its folder may be gone.
+        let opened = match self.stage.get().filter(|stage| !stage.is_empty()) {
+            Some(stage) => &stage.gix,
+            None => self.opened()?,
+        };
+        Ok(for_this_thread(opened))
+    }
+
+    /// The repository as gix opened it, without what has no name yet.
+    pub(in crate::git) fn opened(&self) -> Result<&gix::ThreadSafeRepository> {
+        if let Some(open) = self.gix.get() {
+            return Ok(open);
+        }
+        // As the git program is asked to.
+        let options = gix::open::Options::default().bail_if_untrusted(true).config_overrides(["core.useReplaceRefs=false"]);
+        let opened = gix::ThreadSafeRepository::open_opts(&self.common_dir, options).map_err(|e| {
+            Error::new(Code::RepositoryUnsupported, format!("cannot open '{}'", self.common_dir.display())).because(e)
+        })?;
+        Ok(self.gix.get_or_init(|| opened))
+    }
+}
+
+/// A handle of its own.
+pub(in crate::git) fn for_this_thread(opened: &gix::ThreadSafeRepository) -> gix::Repository {
+    let mut gix = opened.to_thread_local();
+    // gix looks for every ref in the namespace of `GIT_NAMESPACE`; git does so for its servers alone.
+    gix.clear_namespace();
+    gix
+}
+
+/// The bytes as a path.
+pub(in crate::git) fn path_of(bytes: &[u8]) -> PathBuf {
+    PathBuf::from(OsStr::from_bytes(bytes))
+}
+
+fn unsupported(what: &str, value: &[u8]) -> Error {
+    let value = String::from_utf8_lossy(value);
+    Error::new(Code::RepositoryUnsupported, format!("the repository's {what} '{value}' is not known to git axiom"))
+}
+
+fn is_config(name: &OsStr) -> bool {
+    let name = name.as_bytes();
+    name == b"GIT_CONFIG_PARAMETERS"
+        || name == b"GIT_CONFIG_COUNT"
+        || name.starts_with(b"GIT_CONFIG_KEY_")
+        || name.starts_with(b"GIT_CONFIG_VALUE_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::files::{LockAttempt, is_locked};
+    use crate::git::repo::scratch::Scratch;
+
+    #[test]
+    fn git_children_keep_the_lock_that_their_parent_lost() {
+        let scratch = Scratch::new(&[]);
+        let path = scratch.path().join(".git/op.lock");
+        for with_input in [false, true] {
+            let LockAttempt::Taken(lock) = FileLock::try_take(&path).unwrap() else { panic!("held") };
+            let repo = scratch.repo();
+            let guard = repo.hold_lock_in_children(&lock).unwrap();
+            // A git alias that runs on after the lock was dropped here.
+            let git = repo.git().config("alias.slow=!sleep 1").arg("slow");
+            let git = if with_input { git.stdin("x") } else { git };
+            std::thread::scope(|scope| {
+                let child = scope.spawn(move || git.run().unwrap());
+                std::thread::sleep(std::time::Duration::from_millis(400));
+                drop(guard);
+                drop(lock);
+                assert!(is_locked(&path).unwrap(), "input: {with_input}");
+                assert!(child.join().unwrap().ok());
+            });
+            // Another test's child has a copy for the moment between its fork and its exec.
+            let free = (0..100).any(|_| {
+                std::thread::sleep(std::time::Duration::from_millis(10));
+                !is_locked(&path).unwrap()
+            });
+            assert!(free, "input: {with_input}");
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Scratch repositories for tests: real git, nothing of the machine's configuration.
+#![allow(clippy::disallowed_methods)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::git::{Repository, Worktree};
+
+/// A repository in a temporary folder.
+pub struct Scratch {
+    dir: tempfile::TempDir,
+}
+
+impl Scratch {
+    /// A repository with `extra` arguments to `git init`, and no commit.
+    pub fn empty(extra: &[&str]) -> Self {
+        let dir = tempfile::tempdir().unwrap();
+        let scratch = Self { dir };
+        std::fs::create_dir(scratch.path()).unwrap();
+        scratch.git(&[&["init", "-q", "-b", "main"], extra].concat());
+        for (key, value) in [("user.name", "A U Thor"), ("user.email", "author@example.org"), ("core.excludesFile", "/dev/null")]
+        {
+            scratch.git(&["config", key, value]);
+        }
+        scratch
+    }
+
+    /// A repository with a first commit of `a.txt` and `sub/b.txt`.
+    pub fn new(extra: &[&str]) -> Self {
+        let scratch = Self::empty(extra);
+        scratch.write("a.txt", b"a\n");
+        scratch.write("sub/b.txt", b"b\n");
+        scratch.git(&["add", "-A"]);
+        scratch.git(&["commit", "-q", "-m", "first"]);
+        scratch
+    }
+
+    pub fn path(&self) -> PathBuf {
+        self.dir.path().canonicalize().unwrap().join("r")
+    }
+
+    pub fn repo(&self) -> Repository {
+        Repository::discover(&self.path()).unwrap().isolated()
+    }
+
+    /// What is made, its objects named.
+    pub fn landed<T>(&self, make: impl FnOnce(&Repository) -> T) -> T {
+        let repo = self.repo();
+        let made = make(&repo);
+        repo.sync_objects().unwrap();
+        made
+    }
+
+    pub fn main(&self) -> Worktree {
+        self.repo().main_worktree().unwrap()
+    }
+
+    pub fn git(&self, args: &[&str]) -> String {
+        git_at(&self.path(), args)
+    }
+
+    pub fn write(&self, path: &str, bytes: &[u8]) {
+        let path = self.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    }
+
+    pub fn read(&self, path: &str) -> String {
+        std::fs::read_to_string(self.path().join(path)).unwrap()
+    }
+}
+
+pub fn git_at(folder: &Path, args: &[&str]) -> String {
+    let output = try_git_at(folder, args);
+    assert!(output.status.success(), "git {args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap().trim_end().to_owned()
+}
+
+pub fn try_git_at(folder: &Path, args: &[&str]) -> std::process::Output {
+    Command::new("git")
+        .args(args)
+        .current_dir(folder)
+        .env("HOME", "/nonexistent")
+        .env("GIT_CONFIG_NOSYSTEM", "1")
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .output()
+        .unwrap()
+}

@@ -1,0 +1,315 @@
+//! git's own lock files that a killed git left behind.
+//!
+//! One is removed only where it is proved that nobody owns it: it is older than a limit, no process has it open, and no
+//! git process works in this repository. Where the system shows no processes (no `/proc`) nothing is ever proved.
+
+#![cfg_attr(not(target_os = "linux"), allow(dead_code))]
+
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use walkdir::WalkDir;
+
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+use super::repository::Repository;
+
+/// How often the processes are looked at before somebody is said to own a lock, and how long apart.
+const LOOKS: u32 = 4;
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
+
+/// A lock file of git's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GitLock {
+    /// Where it is.
+    pub path: PathBuf,
+    /// How long it has been there.
+    pub age: Duration,
+    /// Whether commands wait or fail while it is there; of the object store's, only upkeep does, for ever and without a word.
+    pub stops_commands: bool,
+    inode: (u64, u64),
+}
+
+/// Whether somebody owns a lock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Owner {
+    /// Nobody: proved.
+    Dead,
+    /// Perhaps somebody; why.
+    Unclear(String),
+}
+
+impl Repository {
+    /// git's lock files: of the index and HEAD of every worktree, of refs, packed refs, configuration, and the upkeep of
+    /// the object store.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn git_locks(&self) -> Result<Vec<GitLock>> {
+        let common = self.common_dir();
+        // Logs have none; what is ours is not git's. Packs and loose objects lie beside the locks of the store.
+        let walked = ["refs", "worktrees", "reftable", "info", "objects/info"].map(|name| WalkDir::new(common.join(name)));
+        let flat = ["", "objects", "objects/pack"].map(|name| WalkDir::new(common.join(name)).max_depth(1));
+        let mut locks = Vec::new();
+        for entry in walked.into_iter().chain(flat).flatten() {
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(e) if e.io_error().is_some_and(|e| e.kind() == std::io::ErrorKind::NotFound) => continue,
+                Err(e) => return Err(Error::io("list", common, std::io::Error::other(e))),
+            };
+            if entry.file_type().is_file() && entry.file_name().as_bytes().ends_with(b".lock") {
+                let stops_commands = !entry.path().starts_with(common.join("objects"));
+                locks.extend(look(entry.path()).map(|lock| GitLock { stops_commands, ..lock }));
+            }
+        }
+        locks.sort_by(|a, b| a.path.cmp(&b.path));
+        Ok(locks)
+    }
+
+    /// Whether anybody may own a lock. Our own git children count as somebody.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn lock_owner(&self, lock: &GitLock, older_than: Duration) -> Result<Owner> {
+        if lock.age < older_than {
+            return Ok(Owner::Unclear(format!("it is only {} s old", lock.age.as_secs())));
+        }
+        let mut places = vec![self.common_dir().to_owned()];
+        let only_waits = |words: &[Vec<u8>]| self.only_waits_for_us(words);
+        places.extend(self.worktrees()?.into_iter().map(|entry| entry.worktree.path().to_owned()));
+        let places: Vec<PathBuf> = places.iter().map(|place| place.canonicalize().unwrap_or_else(|_| place.clone())).collect();
+        for _ in 1..LOOKS {
+            let owner = find_owner(Path::new("/proc"), &lock.path, &places, &only_waits)?;
+            if owner == Owner::Dead {
+                return Ok(owner);
+            }
+            // Of a process that is just beginning or ending little can be told, and most gits end soon.
+            std::thread::sleep(LOOK_AGAIN);
+        }
+        find_owner(Path::new("/proc"), &lock.path, &places, &only_waits)
+    }
+
+    /// Whether a git called with these words does nothing but wait for one of ours: `git axiom …`, or an alias for it.
+    fn only_waits_for_us(&self, words: &[Vec<u8>]) -> bool {
+        let Some(command) = command_of(words) else { return false };
+        if command == b"axiom" {
+            return true;
+        }
+        let (Ok(gix), Ok(command)) = (self.gix(), std::str::from_utf8(command)) else { return false };
+        let alias = gix.config_snapshot().string(format!("alias.{command}").as_str());
+        alias.is_some_and(|alias| alias.split(|byte| byte.is_ascii_whitespace()).next() == Some(b"axiom".as_slice()))
+    }
+
+    /// Removes a lock whose owner is proved dead. It is looked at again right before.
+    ///
+    /// # Errors
+    /// `GIT_LOCKED` where somebody may own it; `CHANGED_MEANWHILE` where it is another one by now; `IO_FAILED`.
+    pub fn remove_dead_lock(&self, lock: &GitLock, older_than: Duration) -> Result<()> {
+        if let Owner::Unclear(why) = self.lock_owner(lock, older_than)? {
+            let what = format!("'{}' may belong to a git command that runs", lock.path.display());
+            return Err(Error::new(Code::GitLocked, what).why(why));
+        }
+        match look(&lock.path) {
+            None => return Ok(()),
+            Some(now) if now.inode == lock.inode => {}
+            Some(_) => return Err(Error::new(Code::ChangedMeanwhile, format!("'{}' is a new lock", lock.path.display()))),
+        }
+        env::fault_point("git.before-dead-lock");
+        files::remove_file(&lock.path)?;
+        lock.path.parent().map_or(Ok(()), files::sync_dir)
+    }
+}
+
+fn look(path: &Path) -> Option<GitLock> {
+    let meta = path.symlink_metadata().ok()?;
+    let age = env::now().as_second().saturating_sub(meta.mtime()).max(0).unsigned_abs();
+    Some(GitLock { path: path.to_owned(), age: Duration::from_secs(age), stops_commands: true, inode: (meta.dev(), meta.ino()) })
+}
+
+/// Looks through all processes. One that cannot be looked into, and is called git, may be the owner.
+fn find_owner(proc: &Path, lock: &Path, places: &[PathBuf], only_waits: &dyn Fn(&[Vec<u8>]) -> bool) -> Result<Owner> {
+    let listing = match std::fs::read_dir(proc) {
+        Ok(listing) if proc.join("self").exists() => listing,
+        Ok(_) | Err(_) => return Ok(Owner::Unclear("this system does not show who has files open".to_owned())),
+    };
+    for entry in listing {
+        let folder = entry.map_err(|e| Error::io("list", proc, e))?.path();
+        let Some(pid) = folder.file_name().and_then(|name| name.to_str()).filter(|name| name.parse::<u32>().is_ok()) else {
+            continue;
+        };
+        let name = std::fs::read(folder.join("comm")).unwrap_or_default();
+        // `git-remote-https` and other helpers too; our own name is no git's.
+        let is_git = name.starts_with(b"git") && !name.starts_with(b"git-axiom") && !name.starts_with(b"git_axiom");
+        let open = open_files(&folder);
+        if open.as_ref().is_ok_and(|open| open.iter().any(|file| file == lock)) {
+            return Ok(Owner::Unclear(format!("process {pid} has it open")));
+        }
+        if !is_git || is_zombie(&folder) || only_waits(&words(&folder)) {
+            continue;
+        }
+        let inside = |path: &Path| places.iter().any(|place| path.starts_with(place));
+        let works_here = match (std::fs::read_link(folder.join("cwd")), &open) {
+            (Ok(cwd), Ok(open)) => inside(&cwd) || open.iter().any(|file| inside(file)) || names_one(&folder, places),
+            // Ending: it runs no code any more, and its files are closed before its folder is left.
+            (Err(e), _) if e.kind() == std::io::ErrorKind::NotFound => false,
+            // Gone meanwhile, or somebody else's: only what is gone is no owner.
+            (_, _) => folder.exists(),
+        };
+        if works_here {
+            return Ok(Owner::Unclear(format!("git process {pid} works in this repository")));
+        }
+    }
+    Ok(Owner::Dead)
+}
+
+/// Whether a process has ended and only waits for its parent to notice: `pid (name) Z …`.
+fn is_zombie(process: &Path) -> bool {
+    let stat = std::fs::read(process.join("stat")).unwrap_or_default();
+    let end = stat.iter().rposition(|byte| *byte == b')');
+    end.is_some_and(|end| stat.get(end + 2) == Some(&b'Z'))
+}
+
+/// The words that a process was called with.
+fn words(process: &Path) -> Vec<Vec<u8>> {
+    let line = std::fs::read(process.join("cmdline")).unwrap_or_default();
+    line.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect()
+}
+
+/// The command in the words of a call of git's: the first one that is no option and no option's value.
+fn command_of(words: &[Vec<u8>]) -> Option<&[u8]> {
+    const WITH_VALUE: [&[u8]; 9] = [
+        b"-C",
+        b"-c",
+        b"--git-dir",
+        b"--work-tree",
+        b"--namespace",
+        b"--config-env",
+        b"--exec-path",
+        b"--super-prefix",
+        b"--attr-source",
+    ];
+    let mut words = words.iter().skip(1);
+    while let Some(word) = words.next() {
+        // `--exec-path` alone prints and ends: its next word is no command either.
+        if WITH_VALUE.contains(&word.as_slice()) {
+            words.next();
+        } else if !word.starts_with(b"-") {
+            return Some(word);
+        }
+    }
+    None
+}
+
+fn open_files(process: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let links = std::fs::read_dir(process.join("fd"))?;
+    Ok(links.filter_map(|link| std::fs::read_link(link.ok()?.path()).ok()).collect())
+}
+
+/// Whether a process was called with one of the places (`git --git-dir=…` from elsewhere).
+fn names_one(process: &Path, places: &[PathBuf]) -> bool {
+    let words = |name: &str| std::fs::read(process.join(name)).unwrap_or_default();
+    [words("cmdline"), words("environ")].iter().any(|text| {
+        places.iter().any(|place| {
+            let place = place.as_os_str().as_bytes();
+            text.windows(place.len()).any(|window| window == place)
+        })
+    })
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use super::*;
+    use crate::git::repo::scratch::Scratch;
+
+    #[test]
+    fn only_a_lock_that_nobody_owns_is_removed() {
+        let scratch = Scratch::new(&[]);
+        let repo = scratch.repo();
+        scratch.write(".git/index.lock", b"");
+        scratch.write(".git/refs/heads/x.lock", b"");
+        let locks = repo.git_locks().unwrap();
+        assert_eq!(locks.len(), 2);
+        let now = Duration::ZERO;
+        let long = Duration::from_secs(3600);
+        assert_eq!(repo.remove_dead_lock(&locks[0], long).unwrap_err().code(), Code::GitLocked);
+        let open = std::fs::File::open(&locks[0].path).unwrap();
+        assert!(matches!(repo.lock_owner(&locks[0], now).unwrap(), Owner::Unclear(why) if why.contains("has it open")));
+        drop(open);
+        // A git that runs here, wherever it was started.
+        let mut git = std::process::Command::new("git")
+            .args(["cat-file", "--batch"])
+            .current_dir("/")
+            .env("GIT_DIR", scratch.path().join(".git"))
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(200));
+        assert!(matches!(repo.lock_owner(&locks[0], now).unwrap(), Owner::Unclear(why) if why.contains("git process")));
+        drop(git.stdin.take());
+        // Ended, and not yet waited for: owns nothing any more.
+        std::thread::sleep(Duration::from_millis(200));
+        assert_eq!(repo.lock_owner(&locks[0], now).unwrap(), Owner::Dead);
+        git.wait().unwrap();
+        for lock in &locks {
+            repo.remove_dead_lock(lock, now).unwrap();
+        }
+        assert!(repo.git_locks().unwrap().is_empty());
+    }
+
+    #[test]
+    fn upkeep_that_died_is_found_too() {
+        let scratch = Scratch::new(&[]);
+        let repo = scratch.repo();
+        for lock in [
+            "objects/maintenance.lock",
+            "objects/info/commit-graphs/commit-graph-chain.lock",
+            "objects/pack/multi-pack-index.lock",
+        ] {
+            scratch.write(&format!(".git/{lock}"), b"");
+        }
+        let locks = repo.git_locks().unwrap();
+        assert_eq!(locks.len(), 3);
+        assert!(locks.iter().all(|lock| !lock.stops_commands));
+        for lock in &locks {
+            repo.remove_dead_lock(lock, Duration::ZERO).unwrap();
+        }
+        assert!(repo.git_locks().unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_git_that_waits_for_us_owns_nothing() {
+        let scratch = Scratch::new(&[]);
+        scratch.git(&["config", "alias.ax", "axiom --json"]);
+        scratch.git(&["config", "alias.st", "status"]);
+        let repo = scratch.repo();
+        let waits = |line: &str| {
+            let words: Vec<Vec<u8>> = line.split(' ').map(|word| word.as_bytes().to_vec()).collect();
+            repo.only_waits_for_us(&words)
+        };
+        for line in [
+            "git axiom recover",
+            "git -C axiom -c a.b=c --no-pager axiom run",
+            "/usr/bin/git --git-dir x axiom",
+            "git ax recover",
+        ] {
+            assert!(waits(line), "{line}");
+        }
+        for line in ["git commit -m axiom", "git -C axiom gc", "git", "git st", "git --git-dir=axiom add axiom", "git axiomatic"]
+        {
+            assert!(!waits(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn where_processes_are_not_shown_nothing_is_proved() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(matches!(find_owner(dir.path(), Path::new("/x"), &[], &|_| false).unwrap(), Owner::Unclear(_)));
+    }
+}

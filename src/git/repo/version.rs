@@ -1,0 +1,84 @@
+//! Whether git is new enough, asked once for each program.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+use super::repository::Repository;
+
+/// The oldest git that will do.
+const OLDEST: (u32, u32) = (2, 40);
+
+/// The longest note of a program.
+const LIMIT: u64 = 16 * 1024;
+
+impl Repository {
+    /// Checks once that git is 2.40 or newer. Which program was found to be is noted below `axiom/tmp`, by all that would
+    /// change with another one; losing the note costs a call of git.
+    ///
+    /// # Errors
+    /// `GIT_TOO_OLD`.
+    pub fn require_git_version(&self) -> Result<()> {
+        // Only git 2.44 and newer does.
+        if self.knows_ref_formats() {
+            return Ok(());
+        }
+        let (note, program) = (self.common_dir().join("axiom/tmp/git-program"), program());
+        let noted = files::read_optional(&note, LIMIT).ok().flatten();
+        if noted.is_some() && noted == program {
+            return Ok(());
+        }
+        let text = self.git().arg("version").text()?;
+        match version_of(&text) {
+            Some(version) if version >= OLDEST => {
+                if let Some(program) = program.filter(|_| note.parent().is_some_and(std::path::Path::is_dir))
+                    && let Err(error) = files::write_scratch(&note, &program)
+                {
+                    tracing::debug!(%error, "the version of git is asked for again the next time");
+                }
+                Ok(())
+            }
+            Some(_) | None => Err(Error::new(Code::GitTooOld, format!("'{text}' is too old")).hint("install git 2.40 or newer")),
+        }
+    }
+}
+
+/// What tells the `git` that is found first from any other.
+fn program() -> Option<Vec<u8>> {
+    let path = env::var("PATH")?;
+    let is_there = |file: &PathBuf| file.is_file() && rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok();
+    let file = std::env::split_paths(&path).map(|folder| folder.join("git")).find(is_there)?;
+    let meta = file.metadata().ok()?;
+    let times = format!("{}.{} {}.{}", meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec());
+    Some(format!("{} {} {} {times} {}\n", meta.dev(), meta.ino(), meta.size(), file.display()).into_bytes())
+}
+
+fn version_of(text: &str) -> Option<(u32, u32)> {
+    let numbers = text.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()))?;
+    let mut parts = numbers.split('.');
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::repo::scratch::Scratch;
+
+    #[test]
+    fn a_version_is_read_and_noted_for_the_program_alone() {
+        assert_eq!(version_of("git version 2.47.3"), Some((2, 47)));
+        assert_eq!(version_of("git version 2.39.5 (Apple Git-154)"), Some((2, 39)));
+        assert_eq!(version_of("git version"), None);
+        let scratch = Scratch::new(&[]);
+        let note = scratch.path().join(".git/axiom/tmp/git-program");
+        scratch.repo().require_git_version().unwrap();
+        assert!(!note.exists(), "where nothing of ours is, nothing is made");
+        scratch.write(".git/axiom/tmp/git-program", b"another program\n");
+        scratch.repo().require_git_version().unwrap();
+        assert_eq!(files::read_optional(&note, LIMIT).unwrap(), program());
+        assert!(program().is_some());
+    }
+}

@@ -1,0 +1,255 @@
+//! Which worktrees the repository has.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use crate::domain::base::names::{Oid, RefName};
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+use super::head::Head;
+use super::ownership::is_same_place;
+use super::repository::{Repository, path_of};
+
+/// The longest content of git's small pointer files (`gitdir`, `.git`).
+pub(in crate::git) const POINTER_LIMIT: u64 = 64 * 1024;
+
+/// A worktree: its folder, and the git directory with its HEAD and index.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Worktree {
+    path: PathBuf,
+    git_dir: PathBuf,
+    role: Role,
+}
+
+/// What a worktree is to us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Role {
+    /// The main one, as git has it.
+    Main,
+    /// To git one like the others, of a bare repository; to us the main one.
+    MainOfBare,
+    /// Another.
+    Linked,
+}
+
+/// A worktree as git lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorktreeEntry {
+    /// Where it is.
+    pub worktree: Worktree,
+    /// Its HEAD; `None` where git cannot tell (half-made).
+    pub head: Option<Head>,
+    /// The reason of a lock (`git worktree lock`), perhaps empty.
+    pub locked: Option<String>,
+    /// Whether the folder, and in it the way back, is there.
+    pub present: bool,
+}
+
+impl Worktree {
+    pub(in crate::git) fn main(path: PathBuf, git_dir: PathBuf) -> Self {
+        Self { path, git_dir, role: Role::Main }
+    }
+
+    pub(in crate::git) fn main_of_bare(path: PathBuf, git_dir: PathBuf) -> Self {
+        Self { path, git_dir, role: Role::MainOfBare }
+    }
+
+    pub(in crate::git) fn linked(path: PathBuf, git_dir: PathBuf) -> Self {
+        Self { path, git_dir, role: Role::Linked }
+    }
+
+    /// The folder with the files.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The folder as the log and checkpoints name it.
+    ///
+    /// # Errors
+    /// `REPOSITORY_UNSUPPORTED` where it is not UTF-8: what cannot be named cannot be gone back in either.
+    pub fn path_text(&self) -> Result<String> {
+        utf8(&self.path, if self.role == Role::Main { "mv" } else { "git worktree move" }).map(str::to_owned)
+    }
+
+    /// The git directory of this worktree: HEAD and index are in it.
+    pub fn git_dir(&self) -> &Path {
+        &self.git_dir
+    }
+
+    /// Whether it is the main worktree.
+    pub fn is_main(&self) -> bool {
+        match self.role {
+            Role::Main | Role::MainOfBare => true,
+            Role::Linked => false,
+        }
+    }
+
+    /// Whether git has an entry for it among the linked worktrees.
+    pub(in crate::git) fn is_registered(&self) -> bool {
+        match self.role {
+            Role::Main => false,
+            Role::MainOfBare | Role::Linked => true,
+        }
+    }
+
+    /// The index file.
+    pub fn index_file(&self) -> PathBuf {
+        self.git_dir.join("index")
+    }
+
+    /// The same git directory with other files: a folder in which contents are made ready.
+    pub(in crate::git) fn with_files_in(&self, folder: &Path) -> Self {
+        Self { path: folder.to_owned(), git_dir: self.git_dir.clone(), role: Role::Main }
+    }
+
+    /// Checks that the folder still is a worktree of this git directory. Call it before every write.
+    ///
+    /// # Errors
+    /// `WORKSPACE_BROKEN` where the folder or its `.git` is gone or points elsewhere.
+    pub fn verify(&self) -> Result<()> {
+        let broken = |why: &str| {
+            Err(Error::new(
+                Code::WorkspaceBroken,
+                format!("'{}' is no longer a worktree of this repository", self.path.display()),
+            )
+            .why(why.to_owned())
+            .hint("run 'git worktree repair', or 'git axiom recover'"))
+        };
+        if !self.path.is_dir() {
+            return broken("the folder is gone");
+        }
+        if !self.is_registered() {
+            return Ok(());
+        }
+        let pointer = self.path.join(".git");
+        let content = match files::read_small(&pointer, POINTER_LIMIT)? {
+            files::Small::Content(content) => content,
+            files::Small::Nothing => return broken("its .git file is gone"),
+            files::Small::Odd(what) => return broken(&format!("its .git is {what}")),
+        };
+        let Some(target) = content.strip_prefix(b"gitdir: ") else { return broken("its .git file is damaged") };
+        let target = self.path.join(path_of(trimmed(target)));
+        if is_same_place(&target, &self.git_dir) { Ok(()) } else { broken("its .git file points elsewhere") }
+    }
+}
+
+/// A path as text; `moves` is the command that moves what is there.
+fn utf8<'p>(path: &'p Path, moves: &str) -> Result<&'p str> {
+    path.to_str().ok_or_else(|| {
+        Error::new(Code::RepositoryUnsupported, format!("the path '{}' is not UTF-8", path.display()))
+            .why("git axiom could make checkpoints there, and not go back to them, so it makes none")
+            .hint(format!("{moves} '{}' to a place with a plain name", path.display()))
+    })
+}
+
+pub(in crate::git) fn trimmed(bytes: &[u8]) -> &[u8] {
+    bytes.strip_suffix(b"\n").unwrap_or(bytes)
+}
+
+impl Repository {
+    /// Checks that what is written down of this repository can name it.
+    ///
+    /// # Errors
+    /// `REPOSITORY_UNSUPPORTED` where its path is not UTF-8.
+    pub fn require_plain_place(&self) -> Result<()> {
+        utf8(self.git_dir(), "mv").and_then(|_| utf8(self.common_dir(), "mv")).map(drop)
+    }
+
+    /// The worktree at a folder, by its path; `None` where git knows none there.
+    ///
+    /// # Errors
+    /// As [`Repository::worktrees`].
+    pub fn worktree_at(&self, path: &Path) -> Result<Option<WorktreeEntry>> {
+        let wanted = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let is_it = |entry: &WorktreeEntry| {
+            let here = entry.worktree.path();
+            here == path || here.canonicalize().is_ok_and(|here| here == wanted)
+        };
+        Ok(self.worktrees()?.into_iter().find(is_it))
+    }
+
+    /// All worktrees with their HEADs, the main one first (none where a bare repository has lost its own), half-made ones included.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `IO_FAILED`.
+    pub fn worktrees(&self) -> Result<Vec<WorktreeEntry>> {
+        let folders = self.linked_git_dirs()?;
+        if folders.is_empty()
+            && let Ok(main) = self.main_worktree()
+        {
+            let head = self.head(&main).ok();
+            return Ok(vec![WorktreeEntry { present: main.verify().is_ok(), head, locked: None, worktree: main }]);
+        }
+        if self.is_git_s_list_stopped()? {
+            return self.worktrees_despite_damage();
+        }
+        let output = self.git().args(["worktree", "list", "--porcelain", "-z"]).run_ok()?;
+        let mut listed = Vec::new();
+        let mut fields: Vec<&[u8]> = Vec::new();
+        for field in output.stdout.split(|b| *b == 0) {
+            if !field.is_empty() {
+                fields.push(field);
+            } else if !fields.is_empty() {
+                listed.push(std::mem::take(&mut fields));
+            }
+        }
+        let main = match self.main_worktree() {
+            Ok(main) => Some(main),
+            Err(e) if matches!(e.code(), Code::BareRepository | Code::RepositoryUnsupported) => None,
+            Err(e) => return Err(e),
+        };
+        let mut entries = Vec::new();
+        for (position, fields) in listed.into_iter().enumerate() {
+            let path = path_of(fields.iter().find_map(|f| f.strip_prefix(b"worktree ")).unwrap_or_default());
+            let worktree = if position == 0 {
+                // A bare repository is no worktree, and its main one is among the others.
+                main.clone().filter(|main| !main.is_registered())
+            } else {
+                // One may be unregistered between our two looks.
+                folders.get(&path).map(|git_dir| match &main {
+                    Some(main) if main.git_dir() == git_dir => main.clone(),
+                    Some(_) | None => Worktree::linked(path, git_dir.clone()),
+                })
+            };
+            let Some(worktree) = worktree else { continue };
+            let present = worktree.verify().is_ok();
+            entries.push(WorktreeEntry { head: head_of(&fields), locked: locked(&fields), present, worktree });
+        }
+        entries.sort_by_key(|entry| !entry.worktree.is_main());
+        Ok(entries)
+    }
+
+    /// The git directories of the linked worktrees, by the folder they name. A folder may be missing.
+    pub(in crate::git) fn linked_git_dirs(&self) -> Result<BTreeMap<PathBuf, PathBuf>> {
+        let parent = self.common_dir().join("worktrees");
+        let mut found = BTreeMap::new();
+        for entry in files::list(&parent)? {
+            let git_dir = entry.path();
+            let Some(content) = files::read_optional(&git_dir.join("gitdir"), POINTER_LIMIT)? else { continue };
+            if trimmed(&content).is_empty() || content.contains(&0) {
+                continue;
+            }
+            let pointer = git_dir.join(path_of(trimmed(&content)));
+            let folder = pointer.parent().map(Path::to_owned).unwrap_or_default();
+            // git writes relative paths where the user asked for them: `…/worktrees/x/../../../x`.
+            let folder = if content.starts_with(b"/") { folder } else { folder.canonicalize().unwrap_or(folder) };
+            found.insert(folder, git_dir);
+        }
+        Ok(found)
+    }
+}
+
+fn head_of(fields: &[&[u8]]) -> Option<Head> {
+    let commit = fields.iter().find_map(|f| f.strip_prefix(b"HEAD ")).and_then(|hex| std::str::from_utf8(hex).ok());
+    let commit = commit.filter(|hex| hex.bytes().any(|b| b != b'0')).and_then(|hex| Oid::new(hex).ok());
+    match fields.iter().find_map(|f| f.strip_prefix(b"branch ")) {
+        Some(name) => Some(Head::Branch { name: RefName::of_git(name), commit }),
+        None => commit.map(|commit| Head::Detached { commit }),
+    }
+}
+
+fn locked(fields: &[&[u8]]) -> Option<String> {
+    let field = fields.iter().find_map(|f| f.strip_prefix(b"locked"))?;
+    Some(String::from_utf8_lossy(field).trim().to_owned())
+}

@@ -1,0 +1,440 @@
+//! Moving a branch that is checked out: files, index and ref together, and nothing of the user's in the way.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::env;
+use crate::error::{Code, Error, Result, some_of};
+
+use super::prepared::Staged;
+use super::run::{Attempt, Restore, RestoreReport};
+use crate::git::capture::worktree::is_below;
+use crate::git::history::questions::TreeChange;
+use crate::git::index::lock::IndexLock;
+use crate::git::index::status::StatusKind;
+use crate::git::refs::edits::{Expected, RefEdit};
+use crate::git::repo::repository::Repository;
+use crate::git::repo::worktrees::Worktree;
+
+/// A branch that is checked out shall go from one commit to another.
+#[derive(Debug, Clone, Copy)]
+pub struct Advance<'a> {
+    /// Where it is checked out.
+    pub worktree: &'a Worktree,
+    /// The branch.
+    pub branch: &'a RefName,
+    /// Its commit now.
+    pub old: &'a Oid,
+    /// Its commit afterwards.
+    pub new: &'a Oid,
+    /// This transaction's id: names the index lock.
+    pub tag: &'a str,
+    /// This transaction's trash.
+    pub trash: &'a Path,
+    /// The reflog message.
+    pub reflog: &'a str,
+}
+
+impl Advance<'_> {
+    /// What becomes of the files.
+    pub fn restore(&self, attempt: Attempt) -> Restore<'_> {
+        Restore { worktree: self.worktree, from: self.old, to: self.new, trash: self.trash, attempt, beside: None }
+    }
+}
+
+impl Repository {
+    /// Checks that nothing of the user's is in the way; changes nothing. The caller journals, then calls
+    /// [`Repository::apply_advance`].
+    ///
+    /// # Errors
+    /// `IN_THE_WAY` with the paths that are changed, staged, untracked or ignored where the new commit writes;
+    /// `CHANGED_MEANWHILE` where the branch is not at `old` or not checked out there.
+    pub fn prepare_advance(&self, advance: &Advance<'_>) -> Result<()> {
+        self.check_branch(advance, &[advance.old])?;
+        let changes = self.diff_trees(advance.old, advance.new)?;
+        self.check_the_way(advance, &changes)?;
+        self.check_obstacles_of(advance.worktree.path(), &self.of_files(advance.worktree, &changes)?)
+    }
+
+    /// Makes the contents of the files ready, as [`Repository::stage_restore`] does.
+    ///
+    /// # Errors
+    /// As [`Repository::stage_restore`].
+    pub fn stage_advance(&self, advance: &Advance<'_>) -> Result<Staged> {
+        let changes = self.diff_trees(advance.old, advance.new)?;
+        self.stage_changes(&advance.restore(Attempt::First), &self.of_files(advance.worktree, &changes)?)
+    }
+
+    /// Moves files, then the branch, then the index, while `index.lock` is held. After a crash it is called again: what
+    /// is done stays done. Swapped commits reverse it.
+    ///
+    /// # Errors
+    /// `GIT_LOCKED`, `CHANGED_MEANWHILE`, `IN_THE_WAY` (first call only), `DISK_FULL`, `GIT_FAILED`. Where the branch
+    /// is still at `old` the journal can be reversed.
+    ///
+    /// [`Attempt::Back`] leaves alone what somebody changed meanwhile: files, index entries, and a branch that is at
+    /// neither commit any more.
+    pub fn apply_advance(&self, advance: &Advance<'_>, attempt: Attempt) -> Result<RestoreReport> {
+        self.apply_staged(advance, attempt, None)
+    }
+
+    /// As [`Repository::apply_advance`], with what [`Repository::stage_advance`] made ready.
+    ///
+    /// # Errors
+    /// As [`Repository::apply_advance`].
+    pub fn apply_staged(&self, advance: &Advance<'_>, attempt: Attempt, staged: Option<&Staged>) -> Result<RestoreReport> {
+        let lock = match attempt {
+            Attempt::First => IndexLock::take(advance.worktree, advance.tag)?,
+            Attempt::Again | Attempt::Back => IndexLock::take_patiently(advance.worktree, advance.tag)?,
+        };
+        let mut changes = self.diff_trees(advance.old, advance.new)?;
+        let mut passed_by = Vec::new();
+        match attempt {
+            Attempt::First => {
+                self.check_branch(advance, &[advance.old, advance.new])?;
+                // Once more, now that the lock keeps others from staging.
+                self.check_the_way(advance, &changes)?;
+            }
+            Attempt::Again => self.check_branch(advance, &[advance.old, advance.new])?,
+            Attempt::Back => (changes, passed_by) = self.still_to_take_back(advance, changes)?,
+        }
+        let Advance { worktree, old, new, .. } = *advance;
+        env::fault_point("git.advance-before-files");
+        let restore = advance.restore(attempt);
+        let mut report = self.restore_changes(&restore, &self.of_files(worktree, &changes)?, staged)?;
+        report.left.extend(passed_by);
+        env::fault_point("git.advance-before-ref");
+        let now = self.read_ref(advance.branch)?;
+        let moves = match attempt {
+            Attempt::First | Attempt::Again => now.as_ref() != Some(new),
+            Attempt::Back => now.as_ref() == Some(old),
+        };
+        if moves {
+            let expected = Expected::Value(old.clone());
+            let edit = RefEdit { name: advance.branch.clone(), expected, new: Some(new.clone()) };
+            self.update_refs(&[edit], advance.reflog)?;
+        }
+        env::fault_point("git.advance-before-index");
+        if attempt == Attempt::Back {
+            let users = self.users_entries(worktree, &worktree.index_file(), old, new)?;
+            changes.retain(|change| !users.contains_key(&change.path));
+        }
+        self.replace_entries(worktree, &changes, (old, new), &lock, &report.placed)?;
+        lock.release()?;
+        Ok(report)
+    }
+
+    /// The changes of paths that are files: what a sparse checkout leaves out changes in the index only.
+    fn of_files(&self, worktree: &Worktree, changes: &[TreeChange]) -> Result<Vec<TreeChange>> {
+        let gone = |path: &RepoPath| std::fs::symlink_metadata(worktree.path().join(path.to_path())).is_err();
+        if !changes.iter().any(|change| change.old.is_some() && gone(&change.path)) {
+            return Ok(changes.to_vec());
+        }
+        let extras = self.left_out_now(worktree)?;
+        let left_out = extras.left_out();
+        Ok(changes.iter().filter(|change| !left_out.contains(&change.path)).cloned().collect())
+    }
+
+    /// The changes that are to be taken back, and the paths that are not: where the user went on to another commit
+    /// meanwhile, only what that commit has as it shall be.
+    fn still_to_take_back(&self, advance: &Advance<'_>, changes: Vec<TreeChange>) -> Result<(Vec<TreeChange>, Vec<RepoPath>)> {
+        let head = self.head(advance.worktree)?;
+        let differing: BTreeSet<RepoPath> = match head.commit() {
+            Some(commit) if commit == advance.old || commit == advance.new => return Ok((changes, Vec::new())),
+            Some(commit) => self.diff_trees(commit, advance.new)?.into_iter().map(|change| change.path).collect(),
+            None => changes.iter().map(|change| change.path.clone()).collect(),
+        };
+        let (passed_by, kept): (Vec<_>, Vec<_>) = changes.into_iter().partition(|change| differing.contains(&change.path));
+        Ok((kept, passed_by.into_iter().map(|change| change.path).collect()))
+    }
+
+    fn check_branch(&self, advance: &Advance<'_>, allowed: &[&Oid]) -> Result<()> {
+        let head = self.head(advance.worktree)?;
+        let there = head.commit().is_some_and(|commit| allowed.contains(&commit));
+        if head.branch() == Some(advance.branch) && there {
+            return Ok(());
+        }
+        let place = advance.worktree.path().display();
+        Err(Error::new(Code::ChangedMeanwhile, format!("'{place}' is no longer on {} as it was", advance.branch.short())))
+    }
+
+    /// Files that the status does not look at (`assume-unchanged`, `skip-worktree`), that the new commit changes, and that
+    /// are not as the old commit has them.
+    fn hidden_edits(&self, advance: &Advance<'_>, changes: &[TreeChange]) -> Result<Vec<String>> {
+        let worktree = advance.worktree;
+        let facts = self.own_index_facts(worktree)?;
+        let hidden: BTreeSet<RepoPath> = facts.skip_worktree.iter().chain(&facts.assume_unchanged).cloned().collect();
+        if hidden.is_empty() {
+            return Ok(Vec::new());
+        }
+        let extras = self.left_out_of(worktree, facts)?;
+        let left_out = extras.left_out();
+        let looked_at = |change: &&TreeChange| hidden.contains(&change.path) && !left_out.contains(&change.path);
+        let changes: Vec<TreeChange> = changes.iter().filter(looked_at).cloned().collect();
+        let (from, to, trash) = (advance.old, advance.new, advance.trash);
+        let restore = Restore { worktree, from, to, trash, attempt: Attempt::First, beside: None };
+        self.not_as_either(&restore, &changes)
+    }
+
+    fn check_the_way(&self, advance: &Advance<'_>, changes: &[TreeChange]) -> Result<()> {
+        let mut blocking: Vec<String> = Vec::new();
+        let mut sorted: Vec<&RepoPath> = changes.iter().map(|change| &change.path).collect();
+        sorted.sort();
+        for entry in self.status(advance.worktree, None)? {
+            let matters = match entry.kind {
+                StatusKind::Tracked { index: b'.', worktree: b'.', .. } => false,
+                // A submodule's own changes are not touched.
+                StatusKind::Tracked { dirty_submodule: true, index: b'.', .. } => false,
+                StatusKind::Tracked { .. }
+                | StatusKind::Unmerged
+                | StatusKind::Untracked
+                | StatusKind::NestedRepository
+                | StatusKind::Ignored => true,
+            };
+            if matters && touches(&sorted, &entry.path) {
+                blocking.push(entry.path.to_string());
+            }
+        }
+        blocking.extend(self.hidden_edits(advance, changes)?);
+        if blocking.is_empty() {
+            return Ok(());
+        }
+        Err(Error::new(Code::InTheWay, format!("changes of yours in '{}' are in the way", advance.worktree.path().display()))
+            .why(some_of(&blocking, 10))
+            .hint("commit, stash or move them, and try again"))
+    }
+}
+
+/// Whether one of the sorted paths is `path`, below it, or above it.
+fn touches(sorted: &[&RepoPath], path: &RepoPath) -> bool {
+    let above = path.folders_above().any(|folder| sorted.binary_search(&&folder).is_ok());
+    // What is below `path` need not follow it directly: `a.b` stands between `a` and `a/b`.
+    above
+        || sorted
+            .iter()
+            .skip_while(|other| **other < path)
+            .take_while(|other| other.as_bytes().starts_with(path.as_bytes()))
+            .any(|other| is_below(other, path))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use super::*;
+    use crate::git::repo::scratch::{Scratch, try_git_at};
+
+    /// On `main`, and a commit ahead of it that changes `a.txt`, adds `new/x` and removes `sub/b.txt`.
+    fn ahead() -> (Scratch, Oid, Oid) {
+        let scratch = Scratch::new(&[]);
+        scratch.write("other.txt", b"other\n");
+        scratch.write("staged.txt", b"staged\n");
+        scratch.git(&["add", "-A"]);
+        scratch.git(&["commit", "-qm", "more"]);
+        let old = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
+        scratch.write("a.txt", b"ahead\n");
+        scratch.write("new/x", b"x\n");
+        scratch.git(&["rm", "-q", "sub/b.txt"]);
+        scratch.git(&["add", "-A"]);
+        scratch.git(&["commit", "-qm", "ahead"]);
+        let new = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
+        scratch.git(&["reset", "-q", "--hard", old.as_str()]);
+        (scratch, old, new)
+    }
+
+    fn advance(scratch: &Scratch, old: &Oid, new: &Oid) -> Result<RestoreReport> {
+        let (repo, worktree) = (scratch.repo(), scratch.main());
+        let trash = scratch.path().join(".git/axiom/trash/t");
+        let branch = RefName::branch("main");
+        let advance = Advance { worktree: &worktree, branch: &branch, old, new, tag: "t", trash: &trash, reflog: "test" };
+        repo.prepare_advance(&advance)?;
+        repo.apply_advance(&advance, Attempt::First)
+    }
+
+    #[test]
+    fn staged_and_unstaged_changes_of_other_paths_stay_as_they_are() {
+        let (scratch, old, new) = ahead();
+        scratch.write("staged.txt", b"staged by the user\n");
+        scratch.git(&["add", "staged.txt"]);
+        scratch.write("staged.txt", b"and edited\n");
+        scratch.write("other.txt", b"edited\n");
+        scratch.write("untracked", b"u");
+        let before = scratch.git(&["status", "--porcelain"]);
+        advance(&scratch, &old, &new).unwrap();
+        assert_eq!(scratch.git(&["status", "--porcelain"]), before);
+        assert_eq!(scratch.git(&["rev-parse", "HEAD"]), new.as_str());
+        assert_eq!((scratch.read("a.txt"), scratch.read("new/x")), ("ahead\n".into(), "x\n".into()));
+        assert!(!scratch.path().join("sub").exists() && !scratch.path().join(".git/index.lock").exists());
+        advance(&scratch, &new, &old).unwrap();
+        assert_eq!(scratch.git(&["status", "--porcelain"]), before);
+    }
+
+    #[test]
+    fn anything_of_the_users_where_the_commit_writes_is_in_the_way() {
+        for (path, ignored) in [("a.txt", false), ("new", false), ("new/x", false), ("new/x", true), ("sub/b.txt", false)] {
+            let (scratch, old, new) = ahead();
+            if ignored {
+                scratch.write(".git/info/exclude", b"/new/\n");
+            }
+            scratch.write(path, b"mine");
+            assert_eq!(advance(&scratch, &old, &new).unwrap_err().code(), Code::InTheWay, "{path}");
+            assert_eq!(scratch.read(path), "mine");
+            assert_eq!(scratch.git(&["rev-parse", "HEAD"]), old.as_str());
+        }
+        let (scratch, old, new) = ahead();
+        scratch.write("a.txt", b"staged only");
+        scratch.git(&["add", "a.txt"]);
+        scratch.write("a.txt", b"a\n");
+        assert_eq!(advance(&scratch, &old, &new).unwrap_err().code(), Code::InTheWay);
+    }
+
+    #[test]
+    fn a_lock_of_git_is_respected_and_one_of_ours_is_taken_over() {
+        let (scratch, old, new) = ahead();
+        scratch.write(".git/index.lock", b"");
+        assert_eq!(advance(&scratch, &old, &new).unwrap_err().code(), Code::GitLocked);
+        assert!(!IndexLock::remove_if_ours_stale(&scratch.main(), "t").unwrap());
+        std::fs::remove_file(scratch.path().join(".git/index.lock")).unwrap();
+        std::mem::forget(IndexLock::take(&scratch.main(), "t").unwrap());
+        assert!(!try_git_at(&scratch.path(), &["add", "a.txt"]).status.success());
+        assert_eq!(IndexLock::take(&scratch.main(), "else").unwrap_err().code(), Code::GitLocked);
+        advance(&scratch, &old, &new).unwrap();
+        std::mem::forget(IndexLock::take(&scratch.main(), "t").unwrap());
+        assert!(IndexLock::remove_if_ours_stale(&scratch.main(), "t").unwrap());
+        assert!(!scratch.path().join(".git/index.lock").exists());
+    }
+
+    #[test]
+    fn what_a_crash_left_half_done_is_finished() {
+        for (files, branch) in [(true, false), (true, true)] {
+            let (scratch, old, new) = ahead();
+            let (repo, worktree) = (scratch.repo(), scratch.main());
+            let trash = scratch.path().join(".git/axiom/trash/t");
+            std::mem::forget(IndexLock::take(&worktree, "t").unwrap());
+            if files {
+                repo.restore_files(&Restore {
+                    worktree: &worktree,
+                    from: &old,
+                    to: &new,
+                    trash: &trash,
+                    attempt: Attempt::First,
+                    beside: None,
+                })
+                .unwrap();
+            }
+            if branch {
+                scratch.git(&["update-ref", "refs/heads/main", new.as_str()]);
+            }
+            let name = RefName::branch("main");
+            let advance =
+                Advance { worktree: &worktree, branch: &name, old: &old, new: &new, tag: "t", trash: &trash, reflog: "test" };
+            repo.apply_advance(&advance, Attempt::Again).unwrap();
+            assert_eq!(scratch.git(&["status", "--porcelain"]), "");
+            assert_eq!(scratch.git(&["rev-parse", "HEAD"]), new.as_str());
+        }
+    }
+
+    /// Runs as a process of its own in the crash test; does nothing otherwise.
+    #[test]
+    fn crash_child() {
+        let Some(text) = crate::env::var("AXIOM_TEST_ADVANCE").and_then(|text| text.into_string().ok()) else { return };
+        let parts: Vec<&str> = text.split('|').collect();
+        let [root, old, new] = parts[..] else { panic!("{text}") };
+        let repo = Repository::discover(Path::new(root)).unwrap().isolated();
+        resume(&repo, &Oid::new(old).unwrap(), &Oid::new(new).unwrap(), Attempt::First).unwrap();
+    }
+
+    fn resume(repo: &Repository, old: &Oid, new: &Oid, attempt: Attempt) -> Result<RestoreReport> {
+        let worktree = repo.main_worktree().unwrap();
+        let (trash, branch) = (repo.common_dir().join("axiom/trash/t"), RefName::branch("main"));
+        let advance = Advance { worktree: &worktree, branch: &branch, old, new, tag: "t", trash: &trash, reflog: "test" };
+        repo.apply_advance(&advance, attempt)
+    }
+
+    #[test]
+    fn a_crash_at_every_fault_point_is_finished_or_reversed() {
+        let points = [
+            "git.before-index-lock",
+            "git.index-locked",
+            "git.advance-before-files",
+            "git.restore-in-trash",
+            "git.restore-placed",
+            "git.advance-before-ref",
+            "git.before-refs",
+            "git.after-refs",
+            "git.advance-before-index",
+            "git.before-index",
+            "git.after-index",
+            "git.index-unlocked",
+        ];
+        for point in points {
+            for forwards in [true, false] {
+                let (scratch, old, new) = ahead();
+                scratch.write("staged.txt", b"staged by the user\n");
+                scratch.git(&["add", "staged.txt"]);
+                scratch.write("other.txt", b"edited\n");
+                let before = scratch.git(&["status", "--porcelain"]);
+                let child = std::process::Command::new(std::env::current_exe().unwrap())
+                    .args(["--exact", "git::advance::tests::crash_child", "-q"])
+                    .env("AXIOM_TEST_ADVANCE", format!("{}|{old}|{new}", scratch.path().display()))
+                    .env("AXIOM_TEST_FAULT", format!("{point}:1"))
+                    .output()
+                    .unwrap();
+                assert!(!child.status.success(), "{point} was not reached");
+                let (from, to) = if forwards { (&old, &new) } else { (&new, &old) };
+                let attempt = if forwards { Attempt::Again } else { Attempt::Back };
+                resume(&scratch.repo(), from, to, attempt).unwrap();
+                assert_eq!(scratch.git(&["rev-parse", "HEAD"]), to.as_str(), "{point}, forwards: {forwards}");
+                assert_eq!(scratch.git(&["status", "--porcelain"]), before, "{point}, forwards: {forwards}");
+                assert!(!scratch.path().join(".git/index.lock").exists());
+                let left = std::fs::read_dir(scratch.path().join(".git")).unwrap().map(|e| e.unwrap().file_name());
+                assert_eq!(left.filter(|name| name.as_encoded_bytes().starts_with(b"axiom-index")).count(), 0);
+            }
+        }
+    }
+
+    #[test]
+    fn an_index_comes_back_with_conflicts_flags_and_operation() {
+        let scratch = Scratch::new(&[]);
+        scratch.git(&["switch", "-q", "-c", "side"]);
+        scratch.write("a.txt", b"side\n");
+        scratch.git(&["commit", "-qam", "side"]);
+        scratch.git(&["switch", "-q", "main"]);
+        scratch.write("a.txt", b"main\n");
+        scratch.write("quiet", b"1");
+        scratch.git(&["add", "-A"]);
+        scratch.git(&["commit", "-qam", "main"]);
+        assert!(!try_git_at(&scratch.path(), &["merge", "-q", "side"]).status.success());
+        scratch.git(&["update-index", "--assume-unchanged", "quiet"]);
+        scratch.write("announced", b"x");
+        scratch.git(&["add", "-N", "announced"]);
+        let (repo, main) = (scratch.repo(), scratch.main());
+        let options = crate::git::CaptureOptions { max_file_size: 1000, excluded: Vec::new(), ..Default::default() };
+        let taken = repo.capture_worktree(&main, &options).unwrap();
+        let before = (scratch.git(&["status", "--porcelain=v2"]), scratch.git(&["ls-files", "-v", "--stage"]));
+        scratch.git(&["update-index", "--no-assume-unchanged", "quiet"]);
+        scratch.git(&["rm", "-q", "--cached", "announced"]);
+        scratch.git(&["merge", "--abort"]);
+        let trash = scratch.path().join(".git/axiom/trash/x");
+        let empty = repo.capture_worktree(&main, &options).unwrap();
+        repo.restore_files(&Restore {
+            worktree: &main,
+            from: &empty.tree,
+            to: &taken.tree,
+            trash: &trash,
+            attempt: Attempt::First,
+            beside: None,
+        })
+        .unwrap();
+        for _ in 0..2 {
+            let lock = IndexLock::take(&main, "x").unwrap();
+            repo.install_index(&main, &taken.index_tree, &taken.extras.index, &lock).unwrap();
+            repo.restore_operation(&main, &taken.extras, &trash).unwrap();
+            lock.release().unwrap();
+            let after = (scratch.git(&["status", "--porcelain=v2"]), scratch.git(&["ls-files", "-v", "--stage"]));
+            assert_eq!(after, before);
+        }
+        assert_eq!(repo.capture_worktree(&main, &options).unwrap(), taken);
+    }
+}

@@ -1,0 +1,303 @@
+//! The plan for taking an attempt at a restore back. Nothing is written for it: each file is told by its hash.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::Metadata;
+
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::error::{Code, Error, Result};
+
+use super::place::{Found, Stamp, Trash, look};
+use super::plan::{Now, Step, decide_back};
+use super::prepared::{Had, are_as_they_were, hash_files, hash_here};
+use super::run::{Attempt, LINK_LIMIT, Planned, Restore, executable, wanted_folders};
+use crate::git::capture::extras::CaptureExtras;
+use crate::git::capture::raw::{RAW_LIMIT, RawFile, wanted_bytes};
+use crate::git::history::questions::{FileId, TreeChange};
+use crate::git::objects::database::SYMLINK;
+use crate::git::repo::repository::Repository;
+use crate::git::repo::worktrees::Worktree;
+
+/// The execute bit of a mode.
+const EXECUTE: u32 = 0o100;
+
+/// Whether hashing failed because of one file: one that came and went, or one whose filter fails.
+fn may_be_one_file(error: &Error) -> bool {
+    matches!(error.code(), Code::GitFailed | Code::ChangedMeanwhile | Code::FileUnreadable)
+}
+
+/// How files are hashed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Telling {
+    /// All at once: what fails with one fails with all.
+    Together,
+    /// Each by itself.
+    OneByOne,
+}
+
+/// How often the files are looked at again where one vanishes between look and hash.
+const LOOKS: u32 = 5;
+
+impl Repository {
+    /// Looks at every path and decides; nothing is changed, nothing is written.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where trees cannot be read.
+    pub(in crate::git) fn plan_back<'c>(
+        &self,
+        restore: &Restore<'_>,
+        changes: &'c [TreeChange],
+        trash: &Trash<'_>,
+    ) -> Result<Vec<Planned<'c>>> {
+        let mut plan = self.look_back(restore, changes, trash, Telling::Together);
+        for _ in 0..LOOKS {
+            if plan.as_ref().err().is_none_or(|error| !may_be_one_file(error)) {
+                break;
+            }
+            // A file that was seen may have vanished before it was read.
+            plan = self.look_back(restore, changes, trash, Telling::Together);
+        }
+        match plan {
+            Err(error) if may_be_one_file(&error) => self.look_back(restore, changes, trash, Telling::OneByOne),
+            plan => plan,
+        }
+    }
+
+    /// The paths of which the worktree has neither what the first nor what the second tree says.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `IO_FAILED`.
+    pub(in crate::git) fn not_as_either(&self, restore: &Restore<'_>, changes: &[TreeChange]) -> Result<Vec<String>> {
+        let trash = Trash::unopened(restore.trash);
+        let plan = self.look_back(restore, changes, &trash, Telling::Together)?;
+        let foreign = plan.iter().filter(|planned| planned.step == Step::Leave);
+        Ok(foreign.map(|planned| planned.path.to_string()).collect())
+    }
+
+    /// The files of changes that are on disk as the first of two trees says, whatever the second says of them.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `IO_FAILED`.
+    pub fn still_there(&self, worktree: &Worktree, (from, to): (&Oid, &Oid), changes: &[TreeChange]) -> Result<Vec<TreeChange>> {
+        if changes.is_empty() {
+            return Ok(Vec::new());
+        }
+        // Only looked at: there is no trash.
+        let trash = worktree.git_dir().join("axiom-no-trash");
+        let restore = Restore { worktree, from, to, trash: &trash, attempt: Attempt::Back, beside: None };
+        let plan = self.look_back(&restore, changes, &Trash::unopened(&trash), Telling::Together)?;
+        let there = changes.iter().zip(plan).filter(|(change, planned)| change.new.is_none() && planned.step == Step::Remove);
+        Ok(there.map(|(change, _)| change.clone().reversed()).collect())
+    }
+
+    /// Those changed files that are on disk, byte for byte, what a tree had when it was captured, whatever git would make of
+    /// them now; where the mode changed, nothing is.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `IO_FAILED`, `DISK_FULL`.
+    pub fn as_they_were(
+        &self,
+        worktree: &Worktree,
+        (tree, extras): (&Oid, &CaptureExtras),
+        since: Vec<TreeChange>,
+    ) -> Result<BTreeSet<RepoPath>> {
+        let same_mode = |change: &TreeChange| change.old.as_ref().zip(change.new.as_ref()).is_some_and(|(a, b)| a.mode == b.mode);
+        let were: Vec<TreeChange> = since.into_iter().filter(same_mode).map(TreeChange::reversed).collect();
+        let had = Had { tree, raw: &extras.raw, line_ends: Some(extras.line_ends) };
+        let same = are_as_they_were(self, worktree, had, &were)?;
+        Ok(were.into_iter().zip(same).filter_map(|(change, same)| same.then_some(change.path)).collect())
+    }
+
+    /// The files that only the second of two trees has, and that are on disk just as it says: the first cannot name them
+    /// where git ignores them, and they were there before all the same. `raw` is what is kept of the second one's bytes.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `IO_FAILED`.
+    pub fn there_already(
+        &self,
+        worktree: &Worktree,
+        (from, to): (&Oid, &Oid),
+        changes: &[TreeChange],
+        raw: &[RawFile],
+    ) -> Result<Vec<TreeChange>> {
+        let is_file = |meta: &Metadata| meta.is_file() || meta.is_symlink();
+        let place = |path: &RepoPath| worktree.path().join(path.to_path());
+        let known: BTreeSet<RepoPath> = changes.iter().filter(|one| one.old.is_some()).map(|one| one.path.clone()).collect();
+        let mut seen = Vec::new();
+        for change in changes.iter().filter(|change| change.old.is_none()) {
+            // Where a file is known to be, nothing is below it.
+            let is_below = || change.path.folders_above().any(|above| known.contains(&above));
+            match place(&change.path).symlink_metadata() {
+                Ok(meta) if is_file(&meta) && !is_below() => seen.push((change.clone().reversed(), meta)),
+                Ok(_) | Err(_) => {}
+            }
+        }
+        let (reversed, metas): (Vec<TreeChange>, Vec<Metadata>) = seen.into_iter().unzip();
+        let metas: BTreeMap<&RepoPath, &Metadata> = reversed.iter().map(|change| &change.path).zip(&metas).collect();
+        let keeps = self.keeps();
+        let mut there = self.still_there(worktree, (to, from), &reversed)?;
+        there.retain(|change| {
+            let Some((file, meta)) = change.new.as_ref().zip(metas.get(&change.path)) else { return false };
+            !keeps.modes || file.mode == SYMLINK || (file.mode & EXECUTE != 0) == executable(meta)
+        });
+        let mut same = Vec::with_capacity(there.len());
+        for change in there {
+            // git may take other bytes for the same.
+            let wanted = wanted_bytes(raw, std::slice::from_ref(&change)).pop();
+            let differs = match wanted {
+                Some(raw) => {
+                    let place = place(&change.path);
+                    let bytes = std::fs::read(&place).map_err(|e| Error::io("read", &place, e))?;
+                    self.read_blob(&raw.oid, RAW_LIMIT)? != bytes
+                }
+                None => false,
+            };
+            if !differs {
+                same.push(change);
+            }
+        }
+        Ok(same)
+    }
+
+    fn look_back<'c>(
+        &self,
+        restore: &Restore<'_>,
+        changes: &'c [TreeChange],
+        trash: &Trash<'_>,
+        telling: Telling,
+    ) -> Result<Vec<Planned<'c>>> {
+        let root = restore.worktree.path();
+        let (mut seen, mut to_hash) = (Vec::with_capacity(changes.len()), Vec::new());
+        let foreign = self.foreign(restore, changes)?;
+        for change in changes {
+            let found = match foreign.above(&change.path) {
+                Some(_) => Found::Missing,
+                None => look(root, &change.path)?,
+            };
+            let (now, stamp) = match &found {
+                Found::Missing | Found::Below(_) if trash.holds(&change.path)? => (Now::MissingButSaved, None),
+                Found::Missing | Found::Below(_) => (Now::Missing, None),
+                Found::Folder => (Now::Folder, None),
+                Found::Special => (Now::Other, None),
+                Found::Link(meta, target) => (self.link_is(change, target)?, Some(Stamp::of(meta))),
+                Found::File(meta) => {
+                    to_hash.push((change, executable(meta)));
+                    (Now::Unknown, Some(Stamp::of(meta)))
+                }
+            };
+            seen.push((change, now, stamp));
+        }
+        let told = match telling {
+            Telling::Together => self.tell(restore, &to_hash)?,
+            Telling::OneByOne => to_hash.iter().map(|file| self.tell_one(restore, *file)).collect::<Result<_>>()?,
+        };
+        let mut told = told.into_iter();
+        let needed = wanted_folders(changes);
+        let plan = seen.into_iter().map(|(change, now, stamp)| {
+            let now = if now == Now::Unknown { told.next().unwrap_or(Now::Other) } else { now };
+            let now = if now == Now::Folder && needed.contains(&change.path) { Now::NeededFolder } else { now };
+            let step = decide_back(change.old.is_some(), change.new.is_some(), now);
+            Planned { path: &change.path, step, stamp, new: change.new.as_ref() }
+        });
+        Ok(plan.collect())
+    }
+
+    pub(in crate::git) fn link_is(&self, change: &TreeChange, target: &[u8]) -> Result<Now> {
+        let same = |file: &Option<FileId>| match file {
+            Some(file) if file.mode == SYMLINK => Ok(self.read_blob(&file.oid, LINK_LIMIT)? == target),
+            Some(_) | None => Ok::<bool, Error>(false),
+        };
+        Ok(if same(&change.new)? {
+            Now::New
+        } else if same(&change.old)? {
+            Now::Old
+        } else {
+            Now::Other
+        })
+    }
+
+    /// What regular files are. Where only their bytes differ, these tell.
+    pub(in crate::git) fn tell(&self, restore: &Restore<'_>, files: &[(&TreeChange, bool)]) -> Result<Vec<Now>> {
+        let (by_bytes, by_blob): (Vec<usize>, Vec<usize>) =
+            (0..files.len()).partition(|place| files[*place].0.is_of_bytes_alone());
+        let these = |places: &[usize]| places.iter().map(|place| files[*place]).collect::<Vec<_>>();
+        let mut told = vec![Now::Other; files.len()];
+        for (place, now) in by_blob.iter().zip(self.tell_by_blob(restore, &these(&by_blob))?) {
+            told[*place] = now;
+        }
+        for (place, now) in by_bytes.iter().zip(self.tell_by_bytes(restore, &these(&by_bytes))?) {
+            told[*place] = now;
+        }
+        Ok(told)
+    }
+
+    fn tell_by_bytes(&self, restore: &Restore<'_>, files: &[(&TreeChange, bool)]) -> Result<Vec<Now>> {
+        let changes: Vec<TreeChange> = files.iter().map(|(change, _)| (*change).clone()).collect();
+        let new = are_as_they_were(self, restore.worktree, restore.will_have(), &changes)?;
+        let old = are_as_they_were(self, restore.worktree, restore.had(), &changes)?;
+        let told = |(new, old)| match (new, old) {
+            (true, _) => Now::New,
+            (false, true) => Now::Old,
+            (false, false) => Now::Other,
+        };
+        Ok(new.into_iter().zip(old).map(told).collect())
+    }
+
+    /// As [`Repository::tell`], by the attributes of the tree that files are compared with. Where only the mode differs,
+    /// the execute bit tells.
+    fn tell_by_blob(&self, restore: &Restore<'_>, files: &[(&TreeChange, bool)]) -> Result<Vec<Now>> {
+        let paths: Vec<&RepoPath> = files.iter().map(|(change, _)| &change.path).collect();
+        let as_new = hash_files(self, restore.worktree, restore.to, &paths)?;
+        let as_old = hash_files(self, restore.worktree, restore.from, &paths)?;
+        let known = |hashes: Vec<Oid>| hashes.into_iter().map(Some).collect::<Vec<_>>();
+        let mut told = self.told(files, &known(as_new), &known(as_old));
+        let others = |told: &[Now]| (0..told.len()).filter(|place| told[*place] == Now::Other).collect::<Vec<usize>>();
+        // What the captures went by may be in no tree.
+        let left = others(&told);
+        let here = hash_here(self, restore.worktree, &left.iter().map(|place| paths[*place]).collect::<Vec<_>>())?;
+        let again: Vec<(&TreeChange, bool)> = left.iter().map(|place| files[*place]).collect();
+        for (place, now) in left.into_iter().zip(self.told(&again, &here, &here)) {
+            told[place] = now;
+        }
+        // Or in no configuration any more.
+        let left = others(&told);
+        let again: Vec<(&TreeChange, bool)> = left.iter().map(|place| files[*place]).collect();
+        let changes: Vec<TreeChange> = again.iter().map(|(change, _)| (*change).clone()).collect();
+        let reversed: Vec<TreeChange> = changes.iter().map(|change| change.clone().reversed()).collect();
+        let blob = |(same, change): (bool, &TreeChange)| change.new.as_ref().filter(|_| same).map(|file| file.oid.clone());
+        let new = are_as_they_were(self, restore.worktree, restore.will_have(), &changes)?;
+        let new: Vec<Option<Oid>> = new.into_iter().zip(&changes).map(blob).collect();
+        let old = are_as_they_were(self, restore.worktree, restore.had(), &reversed)?;
+        let old: Vec<Option<Oid>> = old.into_iter().zip(&reversed).map(blob).collect();
+        for (place, now) in left.into_iter().zip(self.told(&again, &new, &old)) {
+            told[place] = now;
+        }
+        Ok(told)
+    }
+
+    /// As [`Repository::tell`] for one file. What no filter can be asked of (its program is gone) is nobody's but the user's.
+    fn tell_one(&self, restore: &Restore<'_>, file: (&TreeChange, bool)) -> Result<Now> {
+        match self.tell(restore, &[file]) {
+            Err(error) if may_be_one_file(&error) => Ok(Now::Other),
+            told => Ok(told?.pop().unwrap_or(Now::Other)),
+        }
+    }
+
+    fn told(&self, files: &[(&TreeChange, bool)], as_new: &[Option<Oid>], as_old: &[Option<Oid>]) -> Vec<Now> {
+        let keeps = self.keeps();
+        let told = files.iter().zip(as_new).zip(as_old).map(|(((change, executes), as_new), as_old)| {
+            let regular = |file: &&FileId| file.mode != SYMLINK || !keeps.links;
+            let (old, new) = (change.old.as_ref().filter(regular), change.new.as_ref().filter(regular));
+            let mode_tells = keeps.modes && old.zip(new).is_some_and(|(old, new)| old.oid == new.oid);
+            let is_new = new
+                .is_some_and(|new| Some(&new.oid) == as_new.as_ref() && (!mode_tells || (new.mode & EXECUTE != 0) == *executes));
+            if is_new {
+                Now::New
+            } else if old.is_some_and(|old| Some(&old.oid) == as_old.as_ref()) {
+                Now::Old
+            } else {
+                Now::Other
+            }
+        });
+        told.collect()
+    }
+}

@@ -1,0 +1,294 @@
+//! The moves of one restore: what is replaced goes to the trash, what is new takes its place. What is to be moved was decided
+//! before; only what somebody does at this very moment is found here.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use crate::domain::base::names::RepoPath;
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+use super::nested_repositories::Foreign;
+use super::permissions::Given;
+use super::place::{Found, Set, Stamp, Trash, look};
+use super::plan::Step;
+use super::prepared::Staged;
+use super::run::{Attempt, MovedAside, NotPutBack, Placed, Planned, RestoreReport, Submodule, changed_meanwhile, vanished};
+use crate::git::capture::permissions::Known;
+use crate::git::repo::file_system::Keeps;
+use crate::git::repo::nested::is_repository;
+
+/// The moves of one restore.
+pub(in crate::git) struct Work<'a> {
+    pub root: &'a Path,
+    pub trash: Trash<'a>,
+    pub staged: &'a Staged,
+    pub foreign: Foreign,
+    /// The permissions that the target has.
+    pub wanted: BTreeMap<RepoPath, Known>,
+    pub keeps: Keeps,
+    pub attempt: Attempt,
+    /// Why what is not in the trash could not be made anew.
+    pub not_made: Option<String>,
+    pub report: RestoreReport,
+}
+
+/// A file that waits to be moved into its place.
+enum Ready {
+    /// Made for it.
+    Staged(PathBuf),
+    /// The one that was there.
+    Kept(PathBuf),
+}
+
+impl Ready {
+    fn place(&self) -> &Path {
+        match self {
+            Self::Staged(place) | Self::Kept(place) => place,
+        }
+    }
+}
+
+impl Work<'_> {
+    /// Makes the folders of the trash into which files will go.
+    pub fn make_room(&self, plan: &[Planned<'_>]) -> Result<()> {
+        let goes = |planned: &&Planned<'_>| match planned.step {
+            Step::Remove | Step::Swap => true,
+            Step::Place | Step::Done | Step::Conflict | Step::Leave => false,
+        };
+        self.trash.make_room(self.set(), plan.iter().filter(goes).map(|planned| planned.path))
+    }
+
+    /// Which files of the trash those are that are taken away now.
+    fn set(&self) -> Set {
+        match self.attempt {
+            Attempt::First | Attempt::Again => Set::Found,
+            Attempt::Back => Set::PutThere,
+        }
+    }
+
+    /// Moves away what the target lacks, then folders that became empty.
+    pub fn remove_all(&mut self, plan: &[Planned<'_>]) -> Result<()> {
+        let mut folders = BTreeSet::new();
+        if self.attempt != Attempt::First {
+            // What a crash came before: a file is gone, and its folder is not.
+            let gone = plan.iter().filter(|planned| planned.step == Step::Done && planned.stamp.is_none());
+            folders.extend(gone.flat_map(|planned| planned.path.folders_above()));
+        }
+        for planned in plan.iter().filter(|planned| planned.step == Step::Remove) {
+            match self.take_away(planned) {
+                Ok(true) => {
+                    self.report.removed.push(planned.path.clone());
+                    folders.extend(planned.path.folders_above());
+                }
+                Ok(false) => self.somebody_was_here(planned.path)?,
+                Err(error) => self.failed(planned.path, error)?,
+            }
+        }
+        // Deepest first.
+        for folder in folders.iter().rev() {
+            if let Err(error) = self.remove_if_empty(folder) {
+                self.failed(folder, error)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn remove_if_empty(&self, folder: &RepoPath) -> Result<()> {
+        match look(self.root, folder)? {
+            Found::Folder => files::remove_empty_dir(&self.root.join(folder.to_path())).map(drop),
+            Found::Missing | Found::Below(_) | Found::File(_) | Found::Link(..) | Found::Special => Ok(()),
+        }
+    }
+
+    /// Puts the new files into their places.
+    pub fn place_all(&mut self, plan: &[Planned<'_>]) -> Result<()> {
+        for planned in plan {
+            match planned.step {
+                Step::Swap | Step::Place => {}
+                Step::Done | Step::Remove | Step::Conflict | Step::Leave => continue,
+            }
+            match self.place_one(planned) {
+                Ok(true) => self.report.written.push(planned.path.clone()),
+                Ok(false) => self.somebody_was_here(planned.path)?,
+                Err(error) => self.failed(planned.path, error)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts one file into its place; says whether that was free, or held what was recognised.
+    fn place_one(&mut self, planned: &Planned<'_>) -> Result<bool> {
+        let ready = self.ready(planned.path)?;
+        let given = match &ready {
+            Ready::Staged(_) => self.make_ready(planned.path)?,
+            // It has what it had.
+            Ready::Kept(_) => Given::Recorded,
+        };
+        let clear = match planned.step {
+            Step::Swap => self.take_away(planned)?,
+            Step::Place => self.clear_the_way(planned.path)?,
+            Step::Done | Step::Remove | Step::Conflict | Step::Leave => return Ok(true),
+        };
+        if !clear {
+            return Ok(false);
+        }
+        let stamp = Stamp::at(ready.place())?;
+        self.make_folders(planned.path)?;
+        match given {
+            Given::New => self.as_made_there(planned.path)?,
+            Given::Nothing | Given::Recorded | Given::Replaced => {}
+        }
+        if !files::rename_no_replace(ready.place(), &self.root.join(planned.path.to_path()))? {
+            return Ok(false);
+        }
+        if let Some(file) = planned.new {
+            self.report.placed.push(Placed { path: planned.path.clone(), file: file.clone(), stamp });
+        }
+        env::fault_point("git.restore-placed");
+        Ok(true)
+    }
+
+    /// What shall be at a path, ready to be moved there: on the way back, the very file that was there.
+    fn ready(&self, path: &RepoPath) -> Result<Ready> {
+        let staged = || Ready::Staged(self.staged.place(path));
+        match self.attempt {
+            Attempt::First | Attempt::Again => Ok(staged()),
+            Attempt::Back => match (self.trash.find(path)?, &self.not_made) {
+                (Some(kept), _) => Ok(Ready::Kept(kept)),
+                (None, None) => Ok(staged()),
+                (None, Some(why)) => Err(Error::new(Code::GitFailed, "its content could not be made again").why(why.clone())),
+            },
+        }
+    }
+
+    /// A path changed between look and move: that stops everything, unless an attempt is taken back.
+    fn somebody_was_here(&mut self, path: &RepoPath) -> Result<()> {
+        match self.attempt {
+            Attempt::First | Attempt::Again => Err(changed_meanwhile(self.root, &[path.to_string()])),
+            Attempt::Back => {
+                self.report.left.push(path.clone());
+                Ok(())
+            }
+        }
+    }
+
+    /// Something could not be done to a path: that stops everything, unless an attempt is taken back and waiting does not
+    /// help.
+    fn failed(&mut self, path: &RepoPath, error: Error) -> Result<()> {
+        match self.attempt {
+            Attempt::First | Attempt::Again => Err(vanished(error)),
+            Attempt::Back if error.passes() => Err(error),
+            Attempt::Back => {
+                let now_at = self.trash.find(path).unwrap_or_default();
+                self.report.failed.push(NotPutBack { path: path.clone(), why: error.to_string(), now_at });
+                Ok(())
+            }
+        }
+    }
+
+    /// Moves a file that was recognised to the trash, and back if it turns out to be another one by now; says whether it
+    /// was the right one.
+    fn take_away(&mut self, planned: &Planned<'_>) -> Result<bool> {
+        env::fault_point("git.restore-before-trash");
+        let Some(moved) = self.trash.take_to(self.set(), self.root, planned.path)? else { return Ok(false) };
+        env::fault_point("git.restore-in-trash");
+        if Some(Stamp::at(&moved)?) == planned.stamp {
+            return Ok(true);
+        }
+        if !files::rename_no_replace(&moved, &self.root.join(planned.path.to_path()))? {
+            // Its place is taken again: kept where it is found, and put back when that is free.
+            if let Some(now_at) = self.trash.set_apart(&moved, planned.path)? {
+                self.report.moved_aside.push(MovedAside { path: planned.path.clone(), now_at });
+            }
+        }
+        Ok(false)
+    }
+
+    /// Moves what no capture holds out of the way of a new file; says whether the way is clear.
+    fn clear_the_way(&mut self, path: &RepoPath) -> Result<bool> {
+        let foreign = self.foreign.above(path).filter(|folder| is_repository(&self.root.join(folder.to_path())));
+        let blocker = match (foreign, look(self.root, path)?) {
+            (Some(folder), _) => folder,
+            (None, Found::Missing) => return Ok(true),
+            (None, Found::Below(above)) => above,
+            (None, Found::File(_) | Found::Link(..) | Found::Folder | Found::Special) => path.clone(),
+        };
+        match self.attempt {
+            Attempt::First | Attempt::Again => {}
+            Attempt::Back => return Ok(false),
+        }
+        env::fault_point("git.restore-before-aside");
+        if let Some(now_at) = self.trash.take_aside(self.root, &blocker)? {
+            self.report.moved_aside.push(MovedAside { path: blocker, now_at });
+        }
+        Ok(true)
+    }
+
+    /// An empty folder stands for a submodule that is not there: it comes and goes with its entry, as in a checkout.
+    pub fn make_way_for_submodules(&mut self) -> Result<()> {
+        for submodule in self.report.submodules.clone() {
+            if let Err(error) = self.make_way_for(&submodule) {
+                self.failed(&submodule.path, error)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn make_way_for(&self, Submodule { path, comes, goes }: &Submodule) -> Result<()> {
+        match look(self.root, path)? {
+            Found::Folder if *goes => files::remove_empty_dir(&self.root.join(path.to_path())).map(drop),
+            Found::Missing if *comes => {
+                self.make_folders(path)?;
+                files::create_users_dir(&self.root.join(path.to_path()))
+            }
+            Found::Missing | Found::Below(_) | Found::File(_) | Found::Link(..) | Found::Folder | Found::Special => Ok(()),
+        }
+    }
+
+    fn make_folders(&self, path: &RepoPath) -> Result<()> {
+        path.folders_above().try_for_each(|folder| self.make_folder(&folder))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use super::*;
+
+    #[test]
+    fn a_file_that_was_edited_between_look_and_move_is_put_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let root = dir.path().join("w");
+        std::fs::create_dir(&root).unwrap();
+        std::fs::write(root.join("x"), b"looked at").unwrap();
+        let stamp = Some(Stamp::at(&root.join("x")).unwrap());
+        std::fs::write(root.join("x"), b"edited since").unwrap();
+        let folder = dir.path().join("trash");
+        let trash = Trash::open(&folder, &root).unwrap();
+        let staged = Staged::empty(dir.path());
+        let path = RepoPath::new(&b"x"[..]);
+        let report = RestoreReport::default();
+        let foreign = Foreign::default();
+        let keeps = Keeps { links: true, modes: true };
+        let mut work = Work {
+            root: &root,
+            trash,
+            staged: &staged,
+            foreign,
+            wanted: BTreeMap::new(),
+            keeps,
+            attempt: Attempt::First,
+            not_made: None,
+            report,
+        };
+        let error = work.place_all(&[Planned { path: &path, step: Step::Swap, stamp, new: None }]).unwrap_err();
+        assert_eq!(error.code(), Code::ChangedMeanwhile);
+        work.attempt = Attempt::Back;
+        work.place_all(&[Planned { path: &path, step: Step::Swap, stamp, new: None }]).unwrap();
+        assert_eq!(work.report.left, [path]);
+        assert_eq!(std::fs::read(root.join("x")).unwrap(), b"edited since");
+    }
+}

@@ -1,0 +1,117 @@
+//! Repositories within a worktree that a restore must not write into, and what a restore will find in its way.
+
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::error::Result;
+
+use super::place::{Found, look};
+use super::plan::Now;
+use super::run::{Attempt, Restore, executable, without_submodules};
+use super::trash::something_stays;
+use crate::git::history::questions::{FileId, TreeChange};
+use crate::git::repo::nested::is_repository;
+use crate::git::repo::repository::Repository;
+
+/// Repositories within a worktree, of whose content the captures say nothing: they are moved as a whole.
+#[derive(Debug, Default)]
+pub(in crate::git) struct Foreign {
+    folders: BTreeSet<RepoPath>,
+}
+
+impl Foreign {
+    /// The one that a path is in.
+    pub fn above(&self, path: &RepoPath) -> Option<RepoPath> {
+        if self.folders.is_empty() { None } else { path.folders_above().find(|folder| self.folders.contains(folder)) }
+    }
+}
+
+impl Repository {
+    /// The repositories in which paths are that only one of the trees has.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub(in crate::git) fn foreign(&self, restore: &Restore<'_>, changes: &[TreeChange]) -> Result<Foreign> {
+        let root = restore.worktree.path();
+        // Where an attempt is taken back, what there was before it is the second tree.
+        let (captured, appears): (&Oid, fn(&TreeChange) -> bool) = match restore.attempt {
+            Attempt::First | Attempt::Again => (restore.from, |change| change.old.is_none()),
+            Attempt::Back => (restore.to, |change| change.new.is_none()),
+        };
+        let mut seen: BTreeMap<RepoPath, bool> = BTreeMap::new();
+        for change in changes.iter().filter(|change| appears(change)) {
+            for folder in change.path.folders_above() {
+                if let Entry::Vacant(unseen) = seen.entry(folder) {
+                    let place = root.join(unseen.key().to_path());
+                    let is_one = is_repository(&place) && !self.has_below(captured, unseen.key())?;
+                    unseen.insert(is_one);
+                }
+            }
+        }
+        Ok(Foreign { folders: seen.into_iter().filter_map(|(folder, is_one)| is_one.then_some(folder)).collect() })
+    }
+
+    /// The commit that is checked out in the repository in a folder of a worktree, as a tree of ours names it: where the two
+    /// have ids of different lengths, git fills up with zeros or cuts. `None` where there is none.
+    pub fn head_of_nested(&self, folder: &Path) -> Option<Oid> {
+        if !is_repository(folder) {
+            return None;
+        }
+        let nested = gix::open(folder).ok()?;
+        let mut digits = nested.head_id().ok()?.to_string();
+        let length = self.gix().ok()?.object_hash().len_in_hex();
+        digits.truncate(length);
+        Oid::new(format!("{digits:0<length$}")).ok()
+    }
+
+    /// Whether a tree has anything below a folder.
+    fn has_below(&self, tree: &Oid, folder: &RepoPath) -> Result<bool> {
+        let git = self.git().args(["ls-tree", "-z", "--full-tree", "--name-only", tree.as_str(), "--"]);
+        let below = RepoPath::new([folder.as_bytes(), b"/"].concat());
+        let output = git.arg(below.to_path()).run_ok()?;
+        Ok(output.stdout.split(|byte| *byte == 0).any(|name| name.starts_with(below.as_bytes())))
+    }
+
+    /// What a restore would move aside because no capture holds it. Changes nothing.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `IO_FAILED`.
+    pub fn in_the_way(&self, restore: &Restore<'_>) -> Result<Vec<RepoPath>> {
+        let root = restore.worktree.path();
+        let changes = self.changes_of(restore)?;
+        let changes = without_submodules(&changes, &mut Vec::new());
+        let foreign = self.foreign(restore, &changes)?;
+        let gone: BTreeSet<&RepoPath> = changes.iter().filter(|c| c.new.is_none()).map(|c| &c.path).collect();
+        let (mut blocking, mut files) = (BTreeSet::new(), Vec::new());
+        for change in changes.iter().filter(|change| change.old.is_none()) {
+            if let Some(folder) = foreign.above(&change.path) {
+                blocking.insert(folder);
+                continue;
+            }
+            match look(root, &change.path)? {
+                Found::Missing => {}
+                Found::Below(above) if gone.contains(&above) => {}
+                Found::Below(above) => drop(blocking.insert(above)),
+                Found::Folder if !something_stays(root, &change.path, &gone)? => {}
+                Found::Folder | Found::Special => drop(blocking.insert(change.path.clone())),
+                Found::Link(_, target) => {
+                    if self.link_is(change, &target)? != Now::New {
+                        blocking.insert(change.path.clone());
+                    }
+                }
+                Found::File(meta) => files.push((change, executable(&meta))),
+            }
+        }
+        let told = self.tell(restore, &files)?;
+        let keeps = self.keeps();
+        let mode_fits = |file: &Option<FileId>, executes: bool| {
+            file.as_ref().is_some_and(|f| !keeps.modes || (f.mode & 0o100 != 0) == executes)
+        };
+        let as_wanted = |(change, executes): &(&TreeChange, bool), now: Now| now == Now::New && mode_fits(&change.new, *executes);
+        let other = files.iter().zip(told).filter(|(file, now)| !as_wanted(file, *now));
+        blocking.extend(other.map(|((change, _), _)| change.path.clone()));
+        Ok(blocking.into_iter().collect())
+    }
+}

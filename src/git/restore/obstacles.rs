@@ -1,0 +1,188 @@
+//! What would keep a restore from moving files, found by looking before the first one moves.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use crate::domain::base::names::RepoPath;
+use crate::error::{Code, Error, Result, some_of};
+use crate::files::{self, Standing};
+
+use super::prepared::Staged;
+use super::run::{Restore, without_submodules};
+use crate::git::history::questions::TreeChange;
+use crate::git::repo::repository::Repository;
+
+/// So many are named.
+const NAMED: usize = 10;
+
+/// Why something cannot be moved.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Why {
+    /// `chattr +i`.
+    Immutable,
+    /// `chattr +a`.
+    AppendOnly,
+    /// It is on another file system or mount than the worktree, or is one itself.
+    Elsewhere,
+    /// This user may not, or the file system is read-only; in the system's words.
+    Refused(String),
+}
+
+impl Why {
+    fn words(&self) -> String {
+        match self {
+            Self::Immutable => "immutable: chattr -i lets it change".to_owned(),
+            Self::AppendOnly => "append-only: chattr -a lets it change".to_owned(),
+            Self::Elsewhere => "on another file system or mount: umount it".to_owned(),
+            Self::Refused(words) => words.clone(),
+        }
+    }
+}
+
+/// What keeps names in a folder from being made and removed.
+fn of_folder(folder: &Standing, root: &Standing, refusal: Option<String>) -> Option<Why> {
+    if folder.mount != root.mount {
+        return Some(Why::Elsewhere);
+    }
+    match of_thing(folder, folder) {
+        Some(why) => Some(why),
+        None => refusal.map(Why::Refused),
+    }
+}
+
+/// What keeps a thing from being moved out of its folder.
+fn of_thing(thing: &Standing, folder: &Standing) -> Option<Why> {
+    if thing.immutable {
+        Some(Why::Immutable)
+    } else if thing.append_only {
+        Some(Why::AppendOnly)
+    } else if thing.mount.1 != folder.mount.1 || thing.is_folder && thing.mount != folder.mount {
+        Some(Why::Elsewhere)
+    } else {
+        None
+    }
+}
+
+impl Repository {
+    /// Checks that everything that a restore moves can be moved; changes nothing. It costs a look at each path that changes and
+    /// at each folder above them.
+    ///
+    /// # Errors
+    /// `IN_THE_WAY` with each path and why; `IO_FAILED`, `GIT_FAILED`.
+    pub fn check_obstacles(&self, restore: &Restore<'_>) -> Result<()> {
+        let changes = self.changes_of(restore)?;
+        self.check_obstacles_of(restore.worktree.path(), &changes)
+    }
+
+    /// As [`Repository::check_obstacles`], of some changes below `root`.
+    ///
+    /// # Errors
+    /// As [`Repository::check_obstacles`].
+    pub(in crate::git) fn check_obstacles_of(&self, root: &Path, changes: &[TreeChange]) -> Result<()> {
+        let Some(top) = files::standing(root)? else { return Ok(()) };
+        let changes = without_submodules(changes, &mut Vec::new());
+        let mut folders: BTreeMap<PathBuf, Option<Standing>> = BTreeMap::new();
+        let mut found: BTreeSet<(PathBuf, Why)> = BTreeSet::new();
+        for change in &changes {
+            let (folder, standing) = lowest_folder(root, &top, &change.path, &mut folders)?;
+            let refusal = files::refuses_changes(&folder).map(|e| e.to_string());
+            if let Some(why) = of_folder(&standing, &top, refusal) {
+                found.insert((folder, why));
+                continue;
+            }
+            let place = root.join(change.path.to_path());
+            // Where a file or a link takes the place of a folder above it, nothing of ours is there to be moved.
+            if place.parent() != Some(&folder) {
+                continue;
+            }
+            if let Some(why) = files::standing(&place)?.and_then(|thing| of_thing(&thing, &standing)) {
+                found.insert((place, why));
+            }
+        }
+        if found.is_empty() {
+            return Ok(());
+        }
+        let named: Vec<String> = found.iter().map(|(place, why)| format!("'{}' ({})", place.display(), why.words())).collect();
+        Err(Error::new(Code::InTheWay, format!("what would be replaced in '{}' cannot be changed", root.display()))
+            .why(some_of(&named, NAMED))
+            .hint("make it changeable as it says, and try again; nothing was changed"))
+    }
+
+    /// Makes all contents of a restore ready in its trash, so that nothing that can fail by itself (a filter, a missing object,
+    /// a full disk) is left to be done after the first change. A crash leaves them there.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `DISK_FULL`, `IO_FAILED`; `REPOSITORY_UNSUPPORTED` where the trash is on another file system;
+    /// `PERMISSIONS_LOST`.
+    pub fn stage_restore(&self, restore: &Restore<'_>) -> Result<Staged> {
+        let changes = self.changes_of(restore)?;
+        self.stage_changes(restore, &changes)
+    }
+
+    /// Checks that a filter or a missing object will not keep a restore from making its contents; changes nothing. Where no
+    /// filter can run this costs nothing.
+    ///
+    /// # Errors
+    /// As [`Repository::stage_restore`].
+    pub fn check_contents(&self, restore: &Restore<'_>) -> Result<()> {
+        let changes = self.changes_of(restore)?;
+        let wanted = changes.iter().filter(|change| change.new.is_some());
+        if self.plain(restore.to, wanted.map(|change| &change.path)).is_some() {
+            return Ok(());
+        }
+        let scratch = self.scratch_folder()?;
+        self.write_staged(restore, &changes, scratch.path()).map(drop)
+    }
+}
+
+/// The lowest folder above a path that is there, and how it stands.
+fn lowest_folder(
+    root: &Path,
+    top: &Standing,
+    path: &RepoPath,
+    known: &mut BTreeMap<PathBuf, Option<Standing>>,
+) -> Result<(PathBuf, Standing)> {
+    let mut lowest = (root.to_owned(), *top);
+    for above in path.folders_above() {
+        let place = root.join(above.to_path());
+        let standing = match known.get(&place) {
+            Some(standing) => *standing,
+            None => {
+                // A file or a link where a folder will be is moved away: that is up to its own folder.
+                let is_folder = files::metadata(&place)?.is_some_and(|meta| meta.is_dir());
+                let standing = if is_folder { files::standing(&place)? } else { None };
+                known.insert(place.clone(), standing);
+                standing
+            }
+        };
+        match standing {
+            Some(standing) => lowest = (place, standing),
+            None => break,
+        }
+    }
+    Ok(lowest)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_moved_is_told_by_mount_attributes_and_rights() {
+        let plain = Standing { mount: (1, 1), is_folder: true, immutable: false, append_only: false };
+        let of_a_layer = Standing { mount: (2, 1), is_folder: false, ..plain };
+        let immutable = Standing { immutable: true, ..plain };
+        let append_only = Standing { append_only: true, ..plain };
+        let bound = Standing { mount: (1, 2), ..plain };
+        assert_eq!(of_folder(&plain, &plain, None), None);
+        assert_eq!(of_folder(&immutable, &plain, None), Some(Why::Immutable));
+        assert_eq!(of_folder(&append_only, &plain, None), Some(Why::AppendOnly));
+        assert_eq!(of_folder(&bound, &plain, None), Some(Why::Elsewhere));
+        assert_eq!(of_folder(&plain, &plain, Some("no".into())), Some(Why::Refused("no".into())));
+        assert_eq!(of_thing(&bound, &plain), Some(Why::Elsewhere));
+        assert_eq!(of_thing(&of_a_layer, &plain), None);
+        assert_eq!(of_thing(&Standing { is_folder: true, ..of_a_layer }, &plain), Some(Why::Elsewhere));
+        // What is below a mount is in its own folder all the same: that one is told.
+        assert_eq!(of_thing(&bound, &bound), None);
+    }
+}

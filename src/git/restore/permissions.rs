@@ -1,0 +1,250 @@
+//! The permissions of what a restore puts into place, in this order: what the capture recorded; else what the file that is
+//! replaced has, as far as that is narrower; else what a file that is made in that folder gets. Owner and group are those of the
+//! file that is replaced, as far as this user may give them. What waits is in a folder that
+//! nobody else can enter, and is made ready there: so it is at no moment more open than it will be.
+
+use std::collections::BTreeSet;
+use std::fs::Metadata;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use crate::domain::base::names::RepoPath;
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files::{self, Attributes};
+
+use super::moves::Work;
+use super::place::{Found, look};
+use super::plan::Step;
+use super::run::{Attempt, Planned};
+use crate::git::capture::permissions::{Known, Permissions, recorded};
+
+/// Of a folder: what is made in it is its group's.
+const SET_GROUP: u32 = 0o2000;
+
+impl Work<'_> {
+    /// Gives everything that waits its permissions, before the first file moves: what cannot be kept is found here.
+    ///
+    /// # Errors
+    /// `PERMISSIONS_LOST`: nothing was moved.
+    pub fn ready_all(&self, plan: &[Planned<'_>]) -> Result<()> {
+        for planned in plan.iter().filter(|planned| matches!(planned.step, Step::Swap | Step::Place)) {
+            self.make_ready(planned.path)?;
+        }
+        Ok(())
+    }
+
+    /// Gives one file that waits its permissions: again just before it takes its place, for somebody may have closed the old
+    /// one since.
+    pub(in crate::git) fn make_ready(&self, path: &RepoPath) -> Result<Given> {
+        let ready = self.staged.place(path);
+        if !files::metadata(&ready)?.is_some_and(|meta| meta.is_file()) {
+            return Ok(Given::Nothing);
+        }
+        let outcome = self.give_all(path, &ready);
+        match (outcome, self.attempt) {
+            (Ok(dressed), _) => Ok(dressed),
+            (Err(error), Attempt::First | Attempt::Again) => Err(lost(path, error)),
+            // Taking back always ends.
+            (Err(error), Attempt::Back) => {
+                tracing::warn!(%path, %error, "the permissions of a file could not be put back: only its owner can use it");
+                give_to_owner_alone(&ready)?;
+                Ok(Given::Recorded)
+            }
+        }
+    }
+
+    /// Owner and group come first: whoever gets a file loses what was given to its group before.
+    fn give_all(&self, path: &RepoPath, ready: &Path) -> Result<Given> {
+        let replaced = self.replaced(path)?;
+        let has_group = replaced.as_ref().map_or(Ok(true), |(_, meta)| files::hand_owner(ready, meta))?;
+        let given = match self.wanted.get(path) {
+            Some(Known { mode, attributes: Some(attributes) }) => give(ready, *mode, attributes).map(|()| Given::Recorded)?,
+            known => {
+                let given = self.hand_over(replaced, ready)?;
+                match known {
+                    Some(known) => narrow_to(ready, known.mode).map(|()| Given::Recorded)?,
+                    None => given,
+                }
+            }
+        };
+        if !has_group && files::opens_for_another_group(mode_of(ready)?) {
+            return Err(Error::new(
+                Code::PermissionsLost,
+                "its group cannot be given by this user, and another one would get its rights",
+            ));
+        }
+        Ok(given)
+    }
+
+    /// The file that is there, or that an earlier try moved to the trash.
+    fn replaced(&self, path: &RepoPath) -> Result<Option<(PathBuf, Metadata)>> {
+        let replaced = match look(self.root, path)? {
+            Found::File(_) => Some(self.root.join(path.to_path())),
+            Found::Missing | Found::Below(_) | Found::Link(..) | Found::Folder | Found::Special => self.trash.find(path)?,
+        };
+        let Some(replaced) = replaced else { return Ok(None) };
+        Ok(files::metadata(&replaced)?.filter(Metadata::is_file).map(|meta| (replaced, meta)))
+    }
+
+    /// What a file has goes to the one that takes its place.
+    fn hand_over(&self, replaced: Option<(PathBuf, Metadata)>, ready: &Path) -> Result<Given> {
+        let Some((replaced, meta)) = replaced else { return Ok(Given::New) };
+        let attributes = files::attributes(&replaced)?;
+        let has_acl = attributes.contains_key(files::ACL);
+        let mode = handed(mode_of(ready)?, meta.permissions().mode(), has_acl, self.keeps.modes);
+        give(ready, mode, &attributes).map(|()| Given::Replaced)
+    }
+
+    /// What a folder says of files that are made in it.
+    pub(in crate::git) fn as_made_there(&self, path: &RepoPath) -> Result<()> {
+        let (folder, _) = path.split();
+        let folder = self.root.join(RepoPath::new(folder).to_path());
+        if let Some(meta) = files::metadata(&folder)?.filter(|meta| meta.permissions().mode() & SET_GROUP != 0) {
+            // As the system does it; not for a group that this user is not in.
+            let ready = self.staged.place(path);
+            files::hand_group(&ready, meta.gid())?;
+        }
+        let Some(default) = files::attribute(&folder, files::DEFAULT_ACL)? else { return Ok(()) };
+        let ready = self.staged.place(path);
+        // The system itself says it, of a file in a folder of ours with the same rule.
+        let tried = self.staged.root().join(format!(".made-{}", env::fresh_id()));
+        files::create_private_dir(&tried)?;
+        files::set_attributes(&tried, &Attributes::from([(files::DEFAULT_ACL.to_vec(), default)]))?;
+        let made = tried.join("made");
+        files::write_users_file(&made, b"", mode_of(&ready)? & 0o100 != 0)?;
+        give(&ready, mode_of(&made)?, &files::attributes(&made)?)?;
+        files::remove_file(&made)?;
+        files::remove_empty_dir(&tried).map(drop)
+    }
+
+    /// Gives what is there already, and that the target has otherwise recorded than the capture of now, what is recorded.
+    pub fn settle_permissions(&self, old: &[Permissions], new: &[Permissions]) -> Result<()> {
+        let written: BTreeSet<&RepoPath> = self.report.written.iter().collect();
+        for one in new.iter().filter(|one| recorded(old, &one.path) != Some(one) && !written.contains(&one.path)) {
+            let Some(known) = self.wanted.get(&one.path) else { continue };
+            match look(self.root, &one.path)? {
+                Found::File(_) | Found::Folder => {
+                    env::fault_point("git.before-permissions");
+                    let place = self.root.join(one.path.to_path());
+                    match (put_back(&place, known), self.attempt) {
+                        (Ok(()), _) => {}
+                        (Err(error), Attempt::First | Attempt::Again) => return Err(lost(&one.path, error)),
+                        (Err(error), Attempt::Back) => tracing::warn!(path = %one.path, %error, "permissions stay as they are"),
+                    }
+                }
+                Found::Missing | Found::Below(_) | Found::Link(..) | Found::Special => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// A folder above a path, as it was recorded.
+    pub(in crate::git) fn make_folder(&self, folder: &RepoPath) -> Result<()> {
+        let place = self.root.join(folder.to_path());
+        match self.wanted.get(folder) {
+            None => files::create_users_dir(&place),
+            Some(_) if !files::create_private_dir(&place)? => Ok(()),
+            Some(Known { mode, attributes }) => match give(&place, *mode, attributes.as_ref().unwrap_or(&Attributes::new())) {
+                Err(error) if self.attempt != Attempt::Back => Err(lost(folder, error)),
+                _ => Ok(()),
+            },
+        }
+    }
+}
+
+/// What a file that waits was given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::git) enum Given {
+    /// Nothing: a link has no permissions.
+    Nothing,
+    /// What the capture recorded.
+    Recorded,
+    /// What the file has that it replaces.
+    Replaced,
+    /// What git gives: it replaces nothing.
+    New,
+}
+
+fn lost(path: &RepoPath, error: Error) -> Error {
+    if error.is_of_something_gone() {
+        return error;
+    }
+    Error::new(Code::PermissionsLost, format!("the permissions, ACL or attributes of '{path}' cannot be kept"))
+        .because(error)
+        .hint("see 'getfacl' and 'getfattr -d' of it; what is in the way there has to go first")
+}
+
+fn put_back(place: &Path, known: &Known) -> Result<()> {
+    match &known.attributes {
+        Some(attributes) => give(place, known.mode, attributes),
+        None => narrow_to(place, known.mode),
+    }
+}
+
+fn mode_of(place: &Path) -> Result<u32> {
+    let meta = std::fs::symlink_metadata(place).map_err(|e| Error::io("look at", place, e))?;
+    Ok(meta.permissions().mode())
+}
+
+/// Gives a file or folder exactly these. While an ACL changes it is its owner's alone: without one, the group would get what
+/// was only the ACL's mask.
+fn give(place: &Path, mode: u32, attributes: &Attributes) -> Result<()> {
+    if files::attributes(place)? != *attributes {
+        give_to_owner_alone(place)?;
+        files::set_attributes(place, attributes)?;
+    }
+    let now = mode_of(place)?;
+    if now & 0o777 == mode & 0o777 { Ok(()) } else { files::set_mode(place, (now & 0o7000) | (mode & 0o777)) }
+}
+
+fn give_to_owner_alone(place: &Path) -> Result<()> {
+    let now = mode_of(place)?;
+    files::set_mode(place, (now & 0o7100) | 0o600)
+}
+
+/// Lets nobody but the owner use `place` in a way that `mode` does not let them; nothing where nothing is there.
+fn narrow_to(place: &Path, mode: u32) -> Result<()> {
+    let Some(meta) = files::metadata(place)? else { return Ok(()) };
+    let now = meta.permissions().mode() & 0o777;
+    // Who may not read may not do anything.
+    let denied = [0o040, 0o004].iter().filter(|bit| mode & **bit == 0).map(|bit| bit | (bit >> 1) | (bit >> 2)).sum::<u32>();
+    if meta.is_symlink() || now & denied == 0 { Ok(()) } else { files::set_mode(place, now & !denied) }
+}
+
+/// The mode of a file that git made with `new` and that takes the place of one with `replaced`: no more open than either. With
+/// an ACL the bits of the group are its mask. Where git looks at no execute bits (`keeps_execute` is not so), they stay.
+fn handed(new: u32, replaced: u32, has_acl: bool, keeps_execute: bool) -> u32 {
+    const EXECUTE: u32 = 0o111;
+    let others = if has_acl { replaced & 0o666 } else { new & replaced & 0o666 };
+    // Who may not read may not do anything.
+    let readers = ((replaced & 0o044) >> 2) | 0o100;
+    let execute = if keeps_execute { new & readers & EXECUTE } else { replaced & EXECUTE };
+    let writers = ((replaced & 0o044) >> 1) | 0o200;
+    (others & (writers | 0o444)) | execute
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_takes_a_place_is_no_more_open_than_what_was_there() {
+        for (new, replaced, has_acl, keeps_execute, expected) in [
+            (0o644, 0o644, false, true, 0o644),
+            (0o644, 0o600, false, true, 0o600),
+            (0o644, 0o444, false, true, 0o444),
+            (0o755, 0o644, false, true, 0o755),
+            (0o755, 0o640, false, true, 0o750),
+            (0o644, 0o755, false, true, 0o644),
+            (0o644, 0o755, false, false, 0o755),
+            (0o644, 0o666, false, true, 0o644),
+            (0o600, 0o660, true, true, 0o660),
+            (0o700, 0o640, true, true, 0o740),
+            (0o666, 0o622, false, true, 0o600),
+        ] {
+            let mode = handed(new, replaced, has_acl, keeps_execute);
+            assert_eq!(mode, expected, "{new:o} {replaced:o} {has_acl} {keeps_execute}: {mode:o}");
+        }
+    }
+}

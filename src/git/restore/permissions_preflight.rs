@@ -1,0 +1,77 @@
+//! Whether permissions can be given that a restore has to give, found out by looking before the first change.
+
+use std::collections::BTreeSet;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use crate::domain::base::names::RepoPath;
+use crate::error::{Code, Error, Result, some_of};
+use crate::files;
+
+use super::place::{Found, look};
+use super::run::Restore;
+use crate::git::capture::permissions::Usual;
+use crate::git::history::questions::TreeChange;
+use crate::git::repo::repository::Repository;
+use crate::git::repo::worktrees::Worktree;
+
+/// So many are named.
+const NAMED: usize = 10;
+
+impl Repository {
+    /// Checks that the file system has the attributes and ACLs that a restore brings back, and that what stays in its place is
+    /// this user's to change, and that no group gets what was another's; sets nothing.
+    ///
+    /// # Errors
+    /// `PERMISSIONS_LOST` with each path and why; `GIT_FAILED`, `IO_FAILED`.
+    pub fn check_permissions(&self, restore: &Restore<'_>) -> Result<()> {
+        let Some(beside) = restore.beside else { return Ok(()) };
+        let (old, new) = (&beside.old.modes[..], &beside.new.modes[..]);
+        let root = restore.worktree.path();
+        let changes = self.changes_of(restore)?;
+        let written = |change: &TreeChange| change.new.is_some();
+        let written: BTreeSet<RepoPath> = changes.into_iter().filter(written).map(|change| change.path).collect();
+        let stays: Vec<RepoPath> = self.permissions_that_change(restore.worktree, (old, new), |path| written.contains(path))?;
+        let mut lost = self.of_groups_of_others(restore.worktree, &written)?;
+        for one in new.iter().filter(|one| written.contains(&one.path) || stays.contains(&one.path)) {
+            let known = self.known(one)?;
+            let unknown = known.attributes.iter().flat_map(|attributes| attributes.keys());
+            if let Some(name) = unknown.into_iter().find(|name| !files::knows_attribute(root, name)) {
+                lost.push(format!("'{}' (the file system has no '{}')", one.path, String::from_utf8_lossy(name)));
+            } else if stays.contains(&one.path) && !is_ours_to_change(&root.join(one.path.to_path()))? {
+                lost.push(format!("'{}' (it is another user's)", one.path));
+            }
+        }
+        if lost.is_empty() {
+            return Ok(());
+        }
+        Err(Error::new(
+            Code::PermissionsLost,
+            format!("permissions, ACLs or attributes in '{}' cannot be put back", root.display()),
+        )
+        .why(some_of(&lost, NAMED))
+        .hint("nothing was changed; a file system that has them, or the owner, can do it"))
+    }
+}
+
+impl Repository {
+    /// Files that are replaced, and whose group this user may not give to what takes their place, where that would open it.
+    fn of_groups_of_others(&self, worktree: &Worktree, written: &BTreeSet<RepoPath>) -> Result<Vec<String>> {
+        let usual = Usual::of(worktree).mode();
+        let mut lost = Vec::new();
+        for path in written {
+            let Found::File(meta) = look(worktree.path(), path)? else { continue };
+            let mode = meta.mode() & (usual | ((usual & 0o444) >> 2));
+            if files::opens_for_another_group(mode) && !files::may_give_to_group(meta.gid()) {
+                lost.push(format!("'{path}' (this user is not in its group {})", meta.gid()));
+            }
+        }
+        Ok(lost)
+    }
+}
+
+/// Whether this user may change the permissions of what is there.
+fn is_ours_to_change(place: &Path) -> Result<bool> {
+    let us = rustix::process::geteuid();
+    Ok(us.is_root() || files::metadata(place)?.is_none_or(|meta| meta.uid() == us.as_raw()))
+}

@@ -1,0 +1,449 @@
+//! Bringing the files of a worktree from one captured tree to another, destroying nothing.
+//!
+//! Every new content is ready and synced before the first file moves. Each present file is moved to the trash, never
+//! overwritten, and only if it is what the first tree says; then the new one takes its place, only if that is free.
+//! A path that is as the second tree says is done: so what a crash interrupts is finished by doing it again, or
+//! reversed by doing it with the trees swapped.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::domain::base::text::Change;
+use crate::env;
+use crate::error::{Code, Error, Result, some_of};
+use crate::files;
+
+use super::moves::Work;
+use super::nested_repositories::Foreign;
+use super::place::{Found, Stamp, Trash, look};
+use super::plan::{Now, Step, decide};
+use super::prepared::{Had, Staged, are_as_they_were, hash_files, hash_here};
+use crate::git::capture::extras::CaptureExtras;
+use crate::git::capture::permissions::{Known, Permissions};
+use crate::git::capture::raw::wanted_bytes;
+use crate::git::history::questions::{FileId, TreeChange};
+use crate::git::objects::database::{GITLINK, SYMLINK};
+use crate::git::objects::durability::sync_file_system;
+use crate::git::repo::file_system::Keeps;
+use crate::git::repo::repository::Repository;
+use crate::git::repo::worktrees::Worktree;
+
+/// The largest symbolic link's text that is compared.
+pub(in crate::git) const LINK_LIMIT: u64 = 1024 * 1024;
+
+/// Which attempt at a change this is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Attempt {
+    /// The first: whatever is not as expected stops it.
+    First,
+    /// One more after a crash: some of it may be done.
+    Again,
+    /// An earlier attempt is taken back. What is neither as that attempt found it nor as it left it is somebody else's:
+    /// it is left alone and reported, and stops nothing.
+    Back,
+}
+
+/// What shall be brought from where to where.
+#[derive(Debug, Clone, Copy)]
+pub struct Restore<'a> {
+    /// The worktree.
+    pub worktree: &'a Worktree,
+    /// What its files are now: the tree of a capture just taken.
+    pub from: &'a Oid,
+    /// What they shall be.
+    pub to: &'a Oid,
+    /// This transaction's trash, on the file system of the worktree. What is replaced or removed is in it afterwards.
+    pub trash: &'a Path,
+    /// Which attempt it is.
+    pub attempt: Attempt,
+    /// What the captures say beside the two trees; `None` where the trees say it all.
+    pub beside: Option<Change<&'a CaptureExtras>>,
+}
+
+impl<'a> Restore<'a> {
+    /// What the files have now.
+    pub(in crate::git) fn had(&self) -> Had<'a> {
+        had(self.from, self.beside.map(|beside| beside.old))
+    }
+
+    /// What they shall have.
+    pub(in crate::git) fn will_have(&self) -> Had<'a> {
+        had(self.to, self.beside.map(|beside| beside.new))
+    }
+}
+
+fn had<'a>(tree: &'a Oid, beside: Option<&'a CaptureExtras>) -> Had<'a> {
+    Had { tree, raw: beside.map_or(&[], |beside| &beside.raw), line_ends: beside.map(|beside| beside.line_ends) }
+}
+
+/// Something outside the captures that was in the way and is in the trash now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MovedAside {
+    /// Where it was.
+    pub path: RepoPath,
+    /// Where it is.
+    pub now_at: PathBuf,
+}
+
+/// A submodule that the two trees say different things of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Submodule {
+    /// Where.
+    pub path: RepoPath,
+    /// Only the second tree has it.
+    pub comes: bool,
+    /// Only the first tree has it.
+    pub goes: bool,
+}
+
+/// What a restore did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RestoreReport {
+    /// Paths written.
+    pub written: Vec<RepoPath>,
+    /// Paths removed (they are in the trash).
+    pub removed: Vec<RepoPath>,
+    /// What was in the way.
+    pub moved_aside: Vec<MovedAside>,
+    /// Submodules whose commit differs: their folders are left alone.
+    pub submodules: Vec<Submodule>,
+    /// Paths that somebody changed meanwhile and that were left alone; only where an attempt is taken back.
+    pub left: Vec<RepoPath>,
+    /// Paths that could not be put back, and why; only where an attempt is taken back.
+    pub failed: Vec<NotPutBack>,
+    /// The files that were put into place.
+    pub placed: Vec<Placed>,
+}
+
+/// Something that could not be put back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NotPutBack {
+    /// Where it belongs.
+    pub path: RepoPath,
+    /// Why.
+    pub why: String,
+    /// Where it is, if it is in the trash.
+    pub now_at: Option<PathBuf>,
+}
+
+/// A file that was put into place, and what tells that it is still that one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placed {
+    /// Where.
+    pub path: RepoPath,
+    /// What it is in the tree.
+    pub file: FileId,
+    pub(in crate::git) stamp: Stamp,
+}
+
+/// One path of the plan.
+#[derive(Debug)]
+pub(in crate::git) struct Planned<'a> {
+    pub path: &'a RepoPath,
+    pub step: Step,
+    pub stamp: Option<Stamp>,
+    /// What shall be there.
+    pub new: Option<&'a FileId>,
+}
+
+impl Repository {
+    /// Brings the files of a worktree from `from` to `to`; index and HEAD are not touched. When this returns, the files
+    /// survive a power loss. After a crash call it again with the same trees, or with the trees swapped.
+    ///
+    /// # Errors
+    /// `CHANGED_MEANWHILE` where a file is neither what `from` nor what `to` says: found before the first change it
+    /// changed nothing, found later (somebody edits at this very moment) the file is left as it is and the rest can be
+    /// finished or reversed. `DISK_FULL`, `GIT_FAILED` while staging: nothing was changed. `WORKSPACE_BROKEN`.
+    /// [`Attempt::Back`] leaves such files alone in place of stopping, and names what cannot be put back; only what passes
+    /// by itself (a full disk) stops it.
+    pub fn restore_files(&self, restore: &Restore<'_>) -> Result<RestoreReport> {
+        self.restore_staged(restore, None)
+    }
+
+    /// As [`Repository::restore_files`], with what [`Repository::stage_restore`] made ready for it.
+    ///
+    /// # Errors
+    /// As [`Repository::restore_files`].
+    pub fn restore_staged(&self, restore: &Restore<'_>, staged: Option<&Staged>) -> Result<RestoreReport> {
+        let changes = self.changes_of(restore)?;
+        self.restore_changes(restore, &changes, staged)
+    }
+
+    /// As [`Repository::restore_files`], for some of the changes between the two trees.
+    ///
+    /// # Errors
+    /// As [`Repository::restore_files`].
+    pub(in crate::git) fn restore_changes(
+        &self,
+        restore: &Restore<'_>,
+        changes: &[TreeChange],
+        staged: Option<&Staged>,
+    ) -> Result<RestoreReport> {
+        restore.worktree.verify()?;
+        let mut report = RestoreReport::default();
+        let changes = without_submodules(changes, &mut report.submodules);
+        let (old_modes, new_modes) = match &restore.beside {
+            Some(beside) => (&beside.old.modes[..], &beside.new.modes[..]),
+            None => (&[][..], &[][..]),
+        };
+        if changes.is_empty() && report.submodules.is_empty() && old_modes == new_modes {
+            return Ok(report);
+        }
+        let root = restore.worktree.path();
+        let trash = Trash::open(restore.trash, root)?;
+        match restore.attempt {
+            Attempt::Again => trash.end_half_moved(root)?,
+            // What is taken back from the trash at its end comes whole.
+            Attempt::First | Attempt::Back => {}
+        }
+        let foreign = self.foreign(restore, &changes)?;
+        let mut not_made = None;
+        let made;
+        let has_permissions = staged.is_some();
+        let (staged, plan) = match restore.attempt {
+            Attempt::First | Attempt::Again => {
+                let staged = match staged {
+                    Some(staged) => staged,
+                    None => {
+                        made = self.write_staged(restore, &changes, restore.trash)?;
+                        &made
+                    }
+                };
+                let plan = self.plan_restore(restore, &changes, staged, &trash, &foreign)?;
+                (staged, plan)
+            }
+            // What was there is in the trash and comes back from it, by itself, with all that no tree holds of it: no filter
+            // runs, no object is read, no room is needed. Only what somebody took from there is made anew.
+            Attempt::Back => {
+                let plan = self.plan_back(restore, &changes, &trash)?;
+                let mut gone = Vec::new();
+                for planned in plan.iter().filter(|planned| matches!(planned.step, Step::Swap | Step::Place)) {
+                    if !trash.holds(planned.path)? {
+                        gone.push(planned.path);
+                    }
+                }
+                let gone: Vec<TreeChange> = changes.iter().filter(|change| gone.contains(&&change.path)).cloned().collect();
+                made = match self.write_staged(restore, &gone, restore.trash) {
+                    Err(error) if !error.passes() => {
+                        not_made = Some(error.to_string());
+                        self.write_staged(restore, &[], restore.trash)?
+                    }
+                    outcome => outcome?,
+                };
+                (&made, plan)
+            }
+        };
+        report.placed = placed_before(&changes, &plan);
+        report.left = plan.iter().filter(|p| p.step == Step::Leave).map(|p| p.path.clone()).collect();
+        let (wanted, keeps) = (self.all_known(new_modes)?, self.keeps());
+        let attempt = restore.attempt;
+        let mut work = Work { root, trash, staged, foreign, wanted, keeps, attempt, not_made, report };
+        if !has_permissions {
+            work.ready_all(&plan).map_err(vanished)?;
+        }
+        env::fault_point("git.restore-begin");
+        work.make_room(&plan).map_err(vanished)?;
+        work.remove_all(&plan)?;
+        work.make_way_for_submodules()?;
+        work.place_all(&plan)?;
+        work.settle_permissions(old_modes, new_modes).map_err(vanished)?;
+        env::fault_point("git.restore-before-sync");
+        // The folders of files and trash alike: they are on one file system.
+        sync_file_system(root)?;
+        Ok(work.report)
+    }
+
+    /// The contents of what changes restore, ready in the trash of the restore, with the permissions that they will have.
+    ///
+    /// # Errors
+    /// As [`Repository::stage_restore`]; `PERMISSIONS_LOST`.
+    pub(in crate::git) fn stage_changes(&self, restore: &Restore<'_>, changes: &[TreeChange]) -> Result<Staged> {
+        let (root, trash) = (restore.worktree.path(), Trash::open(restore.trash, restore.worktree.path())?);
+        let changes = without_submodules(changes, &mut Vec::new());
+        let staged = self.write_staged(restore, &changes, restore.trash)?;
+        let modes = restore.beside.map_or(&[][..], |beside| &beside.new.modes[..]);
+        let (wanted, keeps, report) = (self.all_known(modes)?, self.keeps(), RestoreReport::default());
+        let foreign = Foreign::default();
+        let work =
+            Work { root, trash, staged: &staged, foreign, wanted, keeps, attempt: restore.attempt, not_made: None, report };
+        changes.iter().filter(|change| change.new.is_some()).try_for_each(|change| work.make_ready(&change.path).map(drop))?;
+        Ok(staged)
+    }
+
+    /// The contents of what changes restore, ready in a folder below `parent`.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `DISK_FULL`, `IO_FAILED`.
+    pub(in crate::git) fn write_staged(&self, restore: &Restore<'_>, changes: &[TreeChange], parent: &Path) -> Result<Staged> {
+        let changes = without_submodules(changes, &mut Vec::new());
+        let raw = wanted_bytes(restore.will_have().raw, &changes);
+        let wanted: Vec<RepoPath> = changes.iter().filter(|c| c.new.is_some()).map(|c| c.path.clone()).collect();
+        Staged::write(self, restore.worktree, Had { raw: &raw, ..restore.will_have() }, &wanted, parent)
+    }
+
+    fn all_known(&self, modes: &[Permissions]) -> Result<BTreeMap<RepoPath, Known>> {
+        modes.iter().map(|one| Ok((one.path.clone(), self.known(one)?))).collect()
+    }
+
+    /// Looks at every path and decides; nothing is changed.
+    fn plan_restore<'c>(
+        &self,
+        restore: &Restore<'_>,
+        changes: &'c [TreeChange],
+        staged: &Staged,
+        trash: &Trash<'_>,
+        foreign: &Foreign,
+    ) -> Result<Vec<Planned<'c>>> {
+        let root = restore.worktree.path();
+        let keeps = self.keeps();
+        let mut seen = Vec::with_capacity(changes.len());
+        let mut to_hash = Vec::new();
+        for change in changes {
+            let found = match foreign.above(&change.path) {
+                Some(_) => Found::Missing,
+                None => look(root, &change.path)?,
+            };
+            let (now, stamp) = self.recognise(change, &found, (staged, trash), restore, keeps)?;
+            if now == Now::Unknown {
+                to_hash.push(change);
+            }
+            seen.push((change, now, stamp));
+        }
+        let mut olds = self.are_old(restore, &to_hash)?.into_iter();
+        let needed: BTreeSet<RepoPath> = wanted_folders(changes);
+        let (mut plan, mut conflicts) = (Vec::new(), Vec::new());
+        for (change, now, stamp) in seen {
+            let now = if now == Now::Unknown { if olds.next() == Some(true) { Now::Old } else { Now::Other } } else { now };
+            let now = if now == Now::Folder && needed.contains(&change.path) { Now::NeededFolder } else { now };
+            match decide(change.old.is_some(), change.new.is_some(), now) {
+                Step::Conflict => conflicts.push(change.path.to_string()),
+                step @ (Step::Done | Step::Remove | Step::Swap | Step::Place | Step::Leave) => {
+                    plan.push(Planned { path: &change.path, step, stamp, new: change.new.as_ref() });
+                }
+            }
+        }
+        if conflicts.is_empty() { Ok(plan) } else { Err(changed_meanwhile(root, &conflicts)) }
+    }
+
+    /// Whether the regular files at the paths of changes are what is old there.
+    fn are_old(&self, restore: &Restore<'_>, changes: &[&TreeChange]) -> Result<Vec<bool>> {
+        let paths: Vec<&RepoPath> = changes.iter().map(|change| &change.path).collect();
+        let is = |change: &TreeChange, hash: Option<&Oid>| change.old.as_ref().is_some_and(|old| Some(&old.oid) == hash);
+        let hashes = hash_files(self, restore.worktree, restore.from, &paths)?;
+        let mut olds: Vec<bool> = changes.iter().zip(&hashes).map(|(change, hash)| is(change, Some(hash))).collect();
+        let others = |olds: &[bool]| (0..olds.len()).filter(|place| !olds[*place]).collect::<Vec<usize>>();
+        // What the capture went by may be in no tree.
+        let left = others(&olds);
+        let paths: Vec<&RepoPath> = left.iter().map(|place| paths[*place]).collect();
+        for (place, hash) in left.into_iter().zip(hash_here(self, restore.worktree, &paths)?) {
+            olds[place] = is(changes[place], hash.as_ref());
+        }
+        // Or in no configuration any more.
+        let left = others(&olds);
+        let reversed: Vec<TreeChange> = left.iter().map(|place| changes[*place].clone().reversed()).collect();
+        for (place, same) in left.into_iter().zip(are_as_they_were(self, restore.worktree, restore.had(), &reversed)?) {
+            olds[place] = same;
+        }
+        Ok(olds)
+    }
+
+    /// What is at a path in terms of the change; `Unknown` where only hashing tells.
+    fn recognise(
+        &self,
+        change: &TreeChange,
+        found: &Found,
+        (staged, trash): (&Staged, &Trash<'_>),
+        restore: &Restore<'_>,
+        keeps: Keeps,
+    ) -> Result<(Now, Option<Stamp>)> {
+        let is_link = |file: &Option<FileId>| file.as_ref().is_some_and(|file| file.mode == SYMLINK);
+        match found {
+            Found::Missing | Found::Below(_) => {
+                let now = if trash.holds(&change.path)? { Now::MissingButSaved } else { Now::Missing };
+                Ok((now, None))
+            }
+            Found::Folder => Ok((Now::Folder, None)),
+            Found::Special => Ok((Now::Other, None)),
+            Found::Link(meta, target) => {
+                let stamp = Some(Stamp::of(meta));
+                if change.new.is_some()
+                    && let Found::Link(_, ready) = look(staged.root(), &change.path)?
+                    && ready == *target
+                {
+                    return Ok((Now::New, stamp));
+                }
+                match &change.old {
+                    Some(old) if is_link(&change.old) && self.read_blob(&old.oid, LINK_LIMIT)? == *target => {
+                        Ok((Now::Old, stamp))
+                    }
+                    Some(_) | None => Ok((Now::Other, stamp)),
+                }
+            }
+            Found::File(meta) => {
+                let stamp = Some(Stamp::of(meta));
+                if change.new.is_some()
+                    && let Found::File(ready) = look(staged.root(), &change.path)?
+                    && ready.len() == meta.len()
+                    && (!keeps.modes || executable(&ready) == executable(meta))
+                    && files::same_bytes(&staged.place(&change.path), &restore.worktree.path().join(change.path.to_path()))?
+                {
+                    return Ok((Now::New, stamp));
+                }
+                let comparable = change.old.is_some() && (!keeps.links || !is_link(&change.old));
+                Ok((if comparable { Now::Unknown } else { Now::Other }, stamp))
+            }
+        }
+    }
+}
+
+/// The changes of files alone; those of submodules are put apart.
+pub(in crate::git) fn without_submodules(changes: &[TreeChange], submodules: &mut Vec<Submodule>) -> Vec<TreeChange> {
+    let mut kept = Vec::new();
+    for change in changes {
+        let mut change = change.clone();
+        let is_submodule = |file: &Option<FileId>| file.as_ref().is_some_and(|file| file.mode == GITLINK);
+        let (was, will_be) = (is_submodule(&change.old), is_submodule(&change.new));
+        if was || will_be {
+            submodules.push(Submodule { path: change.path.clone(), comes: will_be && !was, goes: was && !will_be });
+            change.old = change.old.filter(|file| file.mode != GITLINK);
+            change.new = change.new.filter(|file| file.mode != GITLINK);
+        }
+        if change.old.is_some() || change.new.is_some() {
+            kept.push(change);
+        }
+    }
+    kept
+}
+
+/// The files that an earlier attempt put into place and of which an index cannot tell: git's conversions hide what they are.
+fn placed_before(changes: &[TreeChange], plan: &[Planned<'_>]) -> Vec<Placed> {
+    let done = changes.iter().zip(plan).filter(|(change, planned)| change.is_of_bytes_alone() && planned.step == Step::Done);
+    let placed = done.filter_map(|(_, Planned { path, stamp, new, .. })| {
+        Some(Placed { path: (*path).clone(), file: (*new)?.clone(), stamp: (*stamp)? })
+    });
+    placed.collect()
+}
+
+/// The folders that the target needs.
+pub(in crate::git) fn wanted_folders(changes: &[TreeChange]) -> BTreeSet<RepoPath> {
+    changes.iter().filter(|change| change.new.is_some()).flat_map(|change| change.path.folders_above()).collect()
+}
+
+pub(in crate::git) fn executable(meta: &std::fs::Metadata) -> bool {
+    meta.permissions().mode() & 0o100 != 0
+}
+
+/// What vanishes between look and move is somebody's doing.
+pub(in crate::git) fn vanished(error: Error) -> Error {
+    if error.is_of_something_gone() {
+        Error::new(Code::ChangedMeanwhile, "something was moved or removed meanwhile").why(error.to_string())
+    } else {
+        error
+    }
+}
+
+pub(in crate::git) fn changed_meanwhile(root: &Path, paths: &[String]) -> Error {
+    Error::new(Code::ChangedMeanwhile, format!("files in '{}' changed meanwhile", root.display())).why(some_of(paths, 10))
+}

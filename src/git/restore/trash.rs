@@ -1,0 +1,221 @@
+//! What no capture holds and was in the way of a restore: kept in the trash so that it is found again, and put back.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use crate::domain::base::names::RepoPath;
+use crate::env;
+use crate::error::{Error, Result};
+use crate::files;
+
+use super::place::{Found, Trash, look};
+use crate::git::objects::durability::sync_file_system;
+use crate::git::repo::nested::is_repository;
+use crate::git::repo::worktrees::Worktree;
+
+/// How the folders in a trash begin that hold one such thing each. Their names say how deep it was, so that one rename is
+/// all there is to keeping it.
+const ASIDE: &str = "aside-";
+
+/// Something in a transaction's trash that was in the way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InTrash {
+    /// Where it was.
+    pub path: RepoPath,
+    /// The folder below which it is at the same path.
+    pub folder: PathBuf,
+}
+
+impl InTrash {
+    /// Where it is.
+    pub fn now_at(&self) -> PathBuf {
+        self.folder.join(self.path.to_path())
+    }
+}
+
+impl Trash<'_> {
+    /// Moves what is at `path` below `root` here and keeps it apart from what a capture holds; returns where it is now,
+    /// `None` where nothing was there. A crash leaves it in its place, or found by [`in_trash`].
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`.
+    pub(in crate::git) fn take_aside(&self, root: &Path, path: &RepoPath) -> Result<Option<PathBuf>> {
+        let from = root.join(path.to_path());
+        if std::fs::symlink_metadata(&from).is_err() {
+            return Ok(None);
+        }
+        self.set_apart(&from, path)
+    }
+
+    /// Ends what a crash left half moved to here from below `root`.
+    ///
+    /// # Errors
+    /// As [`Trash::take_aside`].
+    pub(in crate::git) fn end_half_moved(&self, root: &Path) -> Result<()> {
+        for item in in_trash(self.folder())? {
+            if files::is_half_moved(&item.now_at())? {
+                files::move_whole(&root.join(item.path.to_path()), &item.now_at())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Moves what was at `path` and is at `from` by now as [`Trash::take_aside`] does.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`.
+    pub(in crate::git) fn set_apart(&self, from: &Path, path: &RepoPath) -> Result<Option<PathBuf>> {
+        let depth = path.folders_above().count() + 1;
+        let to = self.folder().join(format!("{ASIDE}{depth}-{}", env::fresh_id())).join(path.to_path());
+        if let Some(parent) = to.parent() {
+            files::create_dir_all(parent)?;
+        }
+        Ok(files::move_whole(from, &to)?.then_some(to))
+    }
+}
+
+/// What a transaction's trash of one worktree holds that was in the way and is not put back yet.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub fn in_trash(trash: &Path) -> Result<Vec<InTrash>> {
+    let mut all = Vec::new();
+    for folder in entries(trash)? {
+        let name = folder.file_name().and_then(OsStr::to_str).unwrap_or_default();
+        let depth = name.strip_prefix(ASIDE).and_then(|rest| rest.split('-').next()?.parse::<usize>().ok());
+        let Some(depth) = depth else { continue };
+        let mut place = folder.clone();
+        for _ in 0..depth {
+            // Empty where a crash came before the move, or where it was put back.
+            let Some(below) = entries(&place)?.into_iter().next() else { break };
+            let name = below.file_name().unwrap_or_default().as_bytes();
+            // Some of it, or nothing any more, where it is moved in parts.
+            place = files::half_moved_name(name).map_or_else(|| below.clone(), |name| place.join(OsStr::from_bytes(name)));
+        }
+        let inside = place.strip_prefix(&folder).unwrap_or(&place);
+        let is_there = || Ok::<_, Error>(files::metadata(&place)?.is_some() || files::is_half_moved(&place)?);
+        if inside.components().count() == depth && is_there()? {
+            all.push(InTrash { path: RepoPath::new(inside.as_os_str().as_bytes()), folder });
+        }
+    }
+    all.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(all)
+}
+
+/// The entries of a folder, in order; none where it is no folder.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    if !std::fs::symlink_metadata(folder).is_ok_and(|meta| meta.is_dir()) {
+        return Ok(Vec::new());
+    }
+    let list = std::fs::read_dir(folder).map_err(|e| Error::io("list", folder, e))?;
+    let mut paths = Vec::new();
+    for entry in list {
+        paths.push(entry.map_err(|e| Error::io("list", folder, e))?.path());
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// Puts something back where it was, as far as its place is free; folders are merged, nothing is replaced. Says whether
+/// all of it is back. It is on disk when this returns; a crash leaves each part in one of the two places.
+///
+/// # Errors
+/// `IO_FAILED`, `WORKSPACE_BROKEN`.
+pub fn put_back(worktree: &Worktree, item: &InTrash) -> Result<bool> {
+    worktree.verify()?;
+    env::fault_point("git.before-put-back");
+    let half_moved = files::is_half_moved(&item.now_at())?;
+    files::turn_back(&worktree.path().join(item.path.to_path()), &item.now_at())?;
+    if half_moved {
+        sync_file_system(worktree.path())?;
+        return Ok(true);
+    }
+    let all = merge_back(worktree.path(), &item.path, &item.now_at())?;
+    sync_file_system(worktree.path())?;
+    Ok(all)
+}
+
+fn merge_back(root: &Path, path: &RepoPath, from: &Path) -> Result<bool> {
+    let Ok(meta) = std::fs::symlink_metadata(from) else { return Ok(true) };
+    let place = root.join(path.to_path());
+    match look(root, path)? {
+        Found::Missing => {
+            path.folders_above().try_for_each(|folder| files::create_users_dir(&root.join(folder.to_path())))?;
+            files::move_whole(from, &place)
+        }
+        // An empty folder holds nothing: it stands for a submodule, for one.
+        Found::Folder if meta.is_dir() && entries(&place)?.is_empty() => {
+            files::holds_no_mount(from)?;
+            Ok(files::remove_empty_dir(&place)? && files::move_whole(from, &place)?)
+        }
+        Found::Folder if meta.is_dir() && !is_repository(from) && !is_repository(&place) => {
+            let mut all = true;
+            for child in entries(from)? {
+                let name = child.file_name().unwrap_or_default().as_bytes();
+                let below = RepoPath::new([path.as_bytes(), b"/", name].concat());
+                all &= merge_back(root, &below, &child)?;
+            }
+            Ok(all && files::remove_empty_dir(from)?)
+        }
+        Found::Below(_) | Found::File(_) | Found::Link(..) | Found::Folder | Found::Special => Ok(false),
+    }
+}
+
+/// Takes away again what was put back, for an undo that is itself taken back half-way. Where part of it is still in the
+/// trash, the rest stays where it is.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub fn take_away_again(worktree: &Worktree, item: &InTrash) -> Result<()> {
+    let (place, now_at) = (worktree.path().join(item.path.to_path()), item.now_at());
+    turn_all_back(&now_at, &place)?;
+    let is_folder = |path: &Path| std::fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir());
+    if std::fs::symlink_metadata(&place).is_err() {
+        return Ok(());
+    }
+    // All that was in it is in its place.
+    let is_left = is_folder(&now_at) && entries(&now_at)?.is_empty() && files::remove_empty_dir(&now_at)?;
+    if !is_left && std::fs::symlink_metadata(&now_at).is_ok() {
+        return Ok(());
+    }
+    if let Some(parent) = now_at.parent() {
+        files::create_dir_all(parent)?;
+    }
+    env::fault_point("git.before-away-again");
+    files::move_whole(&place, &now_at).map(drop)
+}
+
+/// Takes back what a crash left half moved from `from` to `to`, or from anywhere below to the same place below.
+fn turn_all_back(from: &Path, to: &Path) -> Result<()> {
+    files::turn_back(from, to)?;
+    for below in entries(to)? {
+        let name = below.file_name().unwrap_or_default();
+        if let Some(name) = files::half_moved_name(name.as_bytes()).map(OsStr::from_bytes) {
+            files::turn_back(&from.join(name), &to.join(name))?;
+        } else if !entries(&from.join(name))?.is_empty() {
+            turn_all_back(&from.join(name), &below)?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether anything but `gone` is in a folder, so that it does not vanish with them.
+pub(in crate::git) fn something_stays(root: &Path, folder: &RepoPath, gone: &BTreeSet<&RepoPath>) -> Result<bool> {
+    let inside = entries(&root.join(folder.to_path()))?;
+    // A folder that was empty before stays.
+    if inside.is_empty() {
+        return Ok(true);
+    }
+    for entry in inside {
+        let name = entry.file_name().unwrap_or_default().as_bytes();
+        let path = RepoPath::new([folder.as_bytes(), b"/", name].concat());
+        let is_folder = std::fs::symlink_metadata(&entry).is_ok_and(|meta| meta.is_dir());
+        let stays = if is_folder { something_stays(root, &path, gone)? } else { !gone.contains(&path) };
+        if stays {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

@@ -1,0 +1,294 @@
+//! Committing what an agent left in its workspace.
+
+use std::path::Path;
+
+use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::env;
+use crate::error::{Code, Error, Result};
+
+use crate::git::index::changed_paths::ChangedPaths;
+use crate::git::index::file::nul_list;
+use crate::git::index::status::StatusKind;
+use crate::git::objects::durability::sync_file_system;
+use crate::git::refs::edits::{Expected, RefEdit};
+use crate::git::repo::head::{Head, HeadTarget};
+use crate::git::repo::repository::Repository;
+use crate::git::repo::worktrees::Worktree;
+
+/// How often is committed what a `git gc` removes at once.
+const TRIES: usize = 3;
+
+/// What is committed and how.
+#[derive(Debug, Clone, Copy)]
+pub struct Leftovers<'a> {
+    /// The workspace.
+    pub workspace: &'a Worktree,
+    /// The branch that the workspace is for.
+    pub branch: &'a RefName,
+    /// The message, trailers included.
+    pub message: &'a str,
+    /// Larger files are named, not committed.
+    pub max_file_size: u64,
+}
+
+/// Why a file was not committed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Skipped {
+    /// It is over the size limit.
+    TooLarge,
+    /// Its name looks like a secret.
+    Secret,
+    /// It is a repository of its own.
+    NestedRepository,
+}
+
+/// What was committed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CommittedLeftovers {
+    /// The new commit; `None` where there was nothing to commit.
+    pub commit: Option<Oid>,
+    /// The paths in it.
+    pub files: Vec<RepoPath>,
+    /// What was left uncommitted, and why.
+    pub skipped: Vec<(RepoPath, Skipped)>,
+}
+
+impl Repository {
+    /// Commits everything in a workspace onto its branch, as [`Repository::commit_once`] says. Where a `git gc` beside us removed
+    /// what was just committed it is taken back and done again: the files are as they were.
+    ///
+    /// # Errors
+    /// As [`Repository::commit_once`]; `BUSY` where a `git gc` is always faster.
+    pub fn commit_leftovers(&self, leftovers: &Leftovers<'_>) -> Result<CommittedLeftovers> {
+        let mut tries = 1;
+        loop {
+            let before = self.read_ref(leftovers.branch)?;
+            let outcome = self.commit_once(leftovers)?;
+            let (Some(commit), Some(old)) = (&outcome.commit, &before) else { return Ok(outcome) };
+            let (name, new) = (leftovers.branch.clone(), Some(commit.clone()));
+            let edit = RefEdit { name, expected: Expected::from_old(before.clone()), new };
+            let Err(error) = self.stands_beside_gc(&edit) else { return Ok(outcome) };
+            let git = self.git_in(leftovers.workspace).writing();
+            git.args(["reset", "--quiet", "--mixed", old.as_str()]).run_ok()?;
+            if tries >= TRIES {
+                return Err(error);
+            }
+            tries += 1;
+        }
+    }
+
+    /// Commits everything in a workspace onto its branch, but for files over the limit and untracked ones that look like
+    /// secrets. No hook runs and nothing is signed. Where the agent detached HEAD on top of the branch, the branch
+    /// follows. A crash leaves files staged, or the commit made; doing it again finishes it.
+    ///
+    /// # Errors
+    /// `MERGE_CONFLICT` with unsettled conflicts; `CHANGED_MEANWHILE` where HEAD is somewhere else; `IDENTITY_MISSING`;
+    /// `GIT_LOCKED`; `WORKSPACE_BROKEN`; `DISK_FULL`.
+    fn commit_once(&self, leftovers: &Leftovers<'_>) -> Result<CommittedLeftovers> {
+        let Leftovers { workspace, branch, message, max_file_size } = *leftovers;
+        workspace.verify()?;
+        self.identity()?;
+        self.reattach(workspace, branch)?;
+        let mut outcome = CommittedLeftovers::default();
+        let (mut stage, mut unstage) = (Vec::new(), Vec::new());
+        for entry in self.status(workspace, None)? {
+            let large = is_larger(workspace.path(), &entry.path, max_file_size);
+            let (why, staged) = match entry.kind {
+                StatusKind::Ignored => continue,
+                StatusKind::Unmerged => return Err(unsettled(workspace, &entry.path)),
+                StatusKind::NestedRepository => (Some(Skipped::NestedRepository), false),
+                StatusKind::Untracked if looks_secret(&entry.path) => (Some(Skipped::Secret), false),
+                StatusKind::Tracked { index: b'A', .. } if looks_secret(&entry.path) => (Some(Skipped::Secret), true),
+                StatusKind::Untracked => (large.then_some(Skipped::TooLarge), false),
+                StatusKind::Tracked { index, .. } => (large.then_some(Skipped::TooLarge), index != b'.'),
+            };
+            match why {
+                Some(why) => {
+                    outcome.skipped.push((entry.path.clone(), why));
+                    if staged {
+                        unstage.push(entry.path);
+                    }
+                }
+                None => stage.push(entry.path),
+            }
+        }
+        self.reset_entries(workspace, &unstage)?;
+        if stage.is_empty() {
+            return Ok(outcome);
+        }
+        env::fault_point("git.before-stage");
+        let quiet = |args: &[&str]| self.git_in(workspace).writing().config("core.hooksPath=/dev/null").args(args);
+        let refused = ChangedPaths::sort(workspace, stage.clone())?.stage(self, workspace, None)?;
+        stage.retain(|path| !refused.contains(path));
+        env::fault_point("git.before-commit");
+        let git = quiet(&["commit", "--quiet", "--no-verify", "--no-gpg-sign", "--cleanup=verbatim", "--file=-"]);
+        let output = git.stdin(message).run()?;
+        if !output.ok() {
+            // A change that only stat data showed is none.
+            let staged = quiet(&["diff", "--cached", "--quiet", "--no-ext-diff"]).run()?;
+            return if staged.ok() { Ok(outcome) } else { Err(output.error()) };
+        }
+        env::fault_point("git.after-commit");
+        sync_file_system(self.common_dir())?;
+        let head = self.head(workspace)?;
+        outcome.commit = head.commit().cloned();
+        outcome.files = stage;
+        Ok(outcome)
+    }
+
+    /// Takes paths out of the index's changes, files untouched.
+    fn reset_entries(&self, workspace: &Worktree, paths: &[RepoPath]) -> Result<()> {
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let git = self.git_in(workspace).writing().arg("--literal-pathspecs");
+        let git = git.args(["reset", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul"]);
+        git.stdin(nul_list(paths)).run_ok().map(drop)
+    }
+
+    /// Puts HEAD of a workspace back on its branch where it is detached on top of it.
+    fn reattach(&self, workspace: &Worktree, branch: &RefName) -> Result<()> {
+        let elsewhere = |where_to: String| {
+            let what = format!("'{}' is not on {} but on {where_to}", workspace.path().display(), branch.short());
+            Err(Error::new(Code::ChangedMeanwhile, what).hint("its commits are not lost: look at it with git"))
+        };
+        let head = self.head(workspace)?;
+        match &head {
+            Head::Branch { name, .. } if name == branch => Ok(()),
+            Head::Branch { name, .. } => elsewhere(name.short().to_owned()),
+            Head::Detached { commit } => {
+                let Some(tip) = self.read_ref(branch)? else { return elsewhere(commit.short().to_owned()) };
+                if !self.is_ancestor(&tip, commit)? {
+                    return elsewhere(commit.short().to_owned());
+                }
+                if tip != *commit {
+                    let edit = RefEdit { name: branch.clone(), expected: Expected::Value(tip), new: Some(commit.clone()) };
+                    self.update_refs(&[edit], "git axiom: take up a detached HEAD")?;
+                }
+                env::fault_point("git.before-reattach");
+                self.set_head(workspace, &head, &HeadTarget::Branch(branch.clone()), "git axiom: back on the branch")
+            }
+        }
+    }
+}
+
+fn is_larger(root: &Path, path: &RepoPath, limit: u64) -> bool {
+    root.join(path.to_path()).symlink_metadata().is_ok_and(|meta| meta.is_file() && meta.len() > limit)
+}
+
+fn unsettled(workspace: &Worktree, path: &RepoPath) -> Error {
+    Error::new(Code::MergeConflict, format!("'{}' has a conflict that is not settled", workspace.path().display()))
+        .why(path.to_string())
+}
+
+/// Whether a file is likely a secret, by its name: such a file is committed only by a human.
+pub fn looks_secret(path: &RepoPath) -> bool {
+    let name = path.file_name().to_ascii_lowercase();
+    let name = String::from_utf8_lossy(&name);
+    let samples = ["example", "sample", "template", "dist"];
+    if let Some(rest) = name.strip_prefix(".env") {
+        return rest.is_empty() || (rest.starts_with('.') && !samples.iter().any(|sample| rest.ends_with(sample)));
+    }
+    const NAMES: &[&str] = &[
+        "credentials.json",
+        "credentials",
+        ".netrc",
+        "_netrc",
+        ".npmrc",
+        ".pypirc",
+        ".pgpass",
+        ".htpasswd",
+        ".git-credentials",
+        "service-account.json",
+    ];
+    const ENDS: &[&str] = &[".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk"];
+    let ssh = ["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519"].iter().any(|key| name.starts_with(key)) && !name.ends_with(".pub");
+    let mut folders = path.as_bytes().split(|b| *b == b'/').rev().skip(1);
+    let folder = folders.any(|folder| [&b".ssh"[..], b".aws", b".gnupg"].contains(&folder));
+    ssh || folder || NAMES.contains(&&*name) || ENDS.iter().any(|end| name.ends_with(end))
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use super::*;
+    use crate::git::repo::scratch::{Scratch, git_at};
+
+    fn commit(scratch: &Scratch) -> Result<CommittedLeftovers> {
+        let workspace = scratch.main();
+        let branch = RefName::branch("main");
+        let leftovers = Leftovers {
+            workspace: &workspace,
+            branch: &branch,
+            message: "WIP #t1 @ed-001\n\nAxiom-Task: t1\n",
+            max_file_size: 100,
+        };
+        scratch.repo().commit_leftovers(&leftovers)
+    }
+
+    #[test]
+    fn leftovers_are_committed_but_for_secrets_and_large_files() {
+        let scratch = Scratch::new(&[]);
+        scratch.write(".git/hooks/pre-commit", b"#!/bin/sh\nexit 1\n");
+        std::process::Command::new("chmod").arg("+x").arg(scratch.path().join(".git/hooks/pre-commit")).status().unwrap();
+        assert_eq!(commit(&scratch).unwrap(), CommittedLeftovers::default());
+        scratch.write("dir/b.txt", b"1");
+        commit(&scratch).unwrap();
+        scratch.write("a.txt", b"changed\n");
+        scratch.write("*", b"odd name");
+        scratch.write("sub/.env", b"secret");
+        scratch.write("key.pem", b"secret");
+        scratch.git(&["add", "key.pem"]);
+        scratch.write("big", &[b'x'; 200]);
+        std::fs::remove_file(scratch.path().join("sub/b.txt")).unwrap();
+        // A folder that became a link.
+        std::fs::remove_dir_all(scratch.path().join("dir")).unwrap();
+        std::os::unix::fs::symlink("sub", scratch.path().join("dir")).unwrap();
+        let done = commit(&scratch).unwrap();
+        let names =
+            scratch.git(&["show", "--name-status", "--format=%s|%(trailers:key=Axiom-Task,valueonly,separator=)", "HEAD"]);
+        assert_eq!(names, "WIP #t1 @ed-001|t1\n\nA\t*\nM\ta.txt\nA\tdir\nD\tdir/b.txt\nD\tsub/b.txt");
+        let mut skipped: Vec<String> = done.skipped.iter().map(|(path, why)| format!("{path} {why:?}")).collect();
+        skipped.sort();
+        assert_eq!(skipped, ["big TooLarge", "key.pem Secret", "sub/.env Secret"]);
+        assert_eq!(done.commit.unwrap().as_str(), scratch.git(&["rev-parse", "HEAD"]));
+        assert_eq!(commit(&scratch).unwrap().commit, None);
+    }
+
+    #[test]
+    fn a_detached_head_on_top_of_the_branch_is_taken_up_and_another_branch_is_not() {
+        let scratch = Scratch::new(&[]);
+        scratch.git(&["switch", "-q", "--detach"]);
+        scratch.git(&["commit", "-q", "--allow-empty", "-m", "detached"]);
+        scratch.write("new", b"1");
+        let done = commit(&scratch).unwrap();
+        assert_eq!(scratch.git(&["rev-parse", "main"]), done.commit.unwrap().as_str());
+        assert_eq!(git_at(&scratch.path(), &["symbolic-ref", "HEAD"]), "refs/heads/main");
+        scratch.git(&["switch", "-q", "-c", "other"]);
+        scratch.write("new", b"2");
+        assert_eq!(commit(&scratch).unwrap_err().code(), Code::ChangedMeanwhile);
+    }
+
+    #[test]
+    fn names_of_secrets() {
+        let secret = |name: &str| looks_secret(&RepoPath::new(name.as_bytes()));
+        for name in [
+            ".env",
+            "x/.env.local",
+            "id_rsa",
+            "a/id_ed25519_work",
+            "k.PEM",
+            ".npmrc",
+            "credentials.json",
+            ".ssh/config",
+            "home/.aws/x",
+        ] {
+            assert!(secret(name), "{name}");
+        }
+        for name in [".env.example", ".environment", "id_rsa.pub", "keys.rs", "key", "monkey"] {
+            assert!(!secret(name), "{name}");
+        }
+    }
+}

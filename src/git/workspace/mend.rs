@@ -1,0 +1,315 @@
+//! Workspaces after a power loss. git syncs nothing of what it says about them: a file of a registration, the ref of the branch
+//! or the index may have its name and no content, and commits that were made last may be gone. One such file makes git fail
+//! in the whole repository. Nothing is deleted here: what is damaged goes to a trash.
+
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::domain::base::names::{Oid, RefName};
+use crate::env;
+use crate::error::Result;
+use crate::files;
+
+use super::worktrees::move_once;
+use crate::git::refs::edits::{Expected, RefEdit};
+use crate::git::repo::repository::{Repository, path_of};
+use crate::git::repo::worktrees::{Worktree, trimmed};
+
+/// The largest file of a registration or a ref, and the largest log of a ref, that is looked at.
+const SMALL: u64 = 64 * 1024;
+const LOG_LIMIT: u64 = 64 * 1024 * 1024;
+
+/// A branch that was damaged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MendedBranch {
+    /// The commit that is not there, or not whole; `None` where not even its id is left.
+    pub lost: Option<Oid>,
+    /// What the branch is at now: the newest commit of its log that is whole.
+    pub now: Oid,
+}
+
+impl Repository {
+    /// Looks at git's files that say what the workspace at `path` is, without git. Where they were never synced, it was
+    /// still being made: folder and registration are put aside. Says what was done.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn mend_registration(&self, path: &Path, branch: &RefName, trash: &Path) -> Result<Option<&'static str>> {
+        let Some(registration) = self.registration_of(path)? else { return Ok(None) };
+        let is_empty = |name: &str| -> Result<bool> {
+            let content = files::read_optional(&registration.join(name), SMALL)?;
+            Ok(content.is_none_or(|content| content.trim_ascii().is_empty()))
+        };
+        if is_empty("commondir")? || is_empty("gitdir")? {
+            move_once(path, &trash.join("folder"))?;
+            env::fault_point("git.mend-folder-moved");
+            move_once(&registration, &self.common_dir().join("axiom/trash").join(env::fresh_id()))?;
+            return Ok(Some("was half-made when the machine stopped, and is put aside"));
+        }
+        if is_empty("HEAD")? {
+            let head = registration.join("HEAD");
+            files::write_atomic(&head, &symbolic(branch))?;
+            files::set_mode(&head, mode_of(&registration.join("commondir")))?;
+            return Ok(Some("had lost what it is on, and is on its branch again"));
+        }
+        Ok(None)
+    }
+
+    /// The registration of a workspace: the one that names it, or that it names, or the one of its name that names nothing.
+    fn registration_of(&self, path: &Path) -> Result<Option<PathBuf>> {
+        let pointer = path.join(".git");
+        let there = files::read_small(&pointer, SMALL)?.content().unwrap_or_default();
+        let named = there.strip_prefix(b"gitdir: ").map(|named| path.join(path_of(trimmed(named))));
+        let mut nameless = None;
+        for entry in files::list(&self.common_dir().join("worktrees"))? {
+            let registration = entry.path();
+            let back = files::read_optional(&registration.join("gitdir"), SMALL)?.unwrap_or_default();
+            let back = trimmed(&back);
+            if !back.is_empty() {
+                if path_of(back) == pointer {
+                    return Ok(Some(registration));
+                }
+            } else if named.as_ref() == Some(&registration) || path.file_name() == registration.file_name() {
+                nameless = Some(registration);
+            }
+        }
+        Ok(nameless)
+    }
+
+    /// Sees to it that the branch of the workspace at `path` is at a commit that is whole: where it is not, at the newest one
+    /// of its log that is, or at `base`, of which all is there. The files of the workspace stay as they are.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `CHANGED_MEANWHILE`, `IO_FAILED`.
+    pub fn mend_branch(&self, path: &Path, branch: &RefName, base: Option<&Oid>, trash: &Path) -> Result<Option<MendedBranch>> {
+        let Some(registration) = self.registration_of(path)? else { return Ok(None) };
+        let file = self.common_dir().join(branch.in_git());
+        let loose = files::read_optional(&file, SMALL)?;
+        let damaged = loose.is_some_and(|content| {
+            let content = content.trim_ascii();
+            !content.starts_with(b"ref:") && std::str::from_utf8(content).map_or(true, |hex| Oid::new(hex).is_err())
+        });
+        if damaged {
+            move_once(&file, &trash.join("ref"))?;
+        }
+        let tip = self.read_ref(branch)?;
+        let missing = |tip: &Oid| match base {
+            Some(base) => self.missing_since(tip, base),
+            None => self.missing_below(std::slice::from_ref(tip)),
+        };
+        let is_whole = |tip: &Oid| -> Result<bool> { Ok(self.holds(tip) && missing(tip)?.is_none()) };
+        if !damaged && tip.as_ref().is_some_and(|tip| is_whole(tip).unwrap_or(true)) {
+            return Ok(None);
+        }
+        let logs = [self.common_dir().join("logs").join(branch.in_git()), registration.join("logs/HEAD")];
+        let mut candidates = Vec::new();
+        for log in &logs {
+            let lines = files::read_optional(log, LOG_LIMIT)?.unwrap_or_default();
+            candidates.extend(lines.split(|byte| *byte == b'\n').rev().filter_map(|line| ids(line).map(|(_, new)| new)));
+        }
+        candidates.extend(base.cloned());
+        let mut whole = None;
+        for candidate in &candidates {
+            if is_whole(candidate)? {
+                whole = Some(candidate);
+                break;
+            }
+        }
+        let Some(now) = whole.cloned() else { return Ok(None) };
+        if tip.as_ref() != Some(&now) {
+            let edit = RefEdit { name: branch.clone(), expected: Expected::from_old(tip.clone()), new: Some(now.clone()) };
+            self.update_refs(&[edit], "git axiom: commits were lost with the power")?;
+        }
+        env::fault_point("git.mend-branch-moved");
+        for log in &logs {
+            self.forget_lost(log)?;
+        }
+        Ok(Some(MendedBranch { lost: tip.filter(|tip| *tip != now), now }))
+    }
+
+    /// Takes lines that name objects which are gone out of a ref's log: git calls them damage.
+    fn forget_lost(&self, log: &Path) -> Result<()> {
+        let Some(content) = files::read_optional(log, LOG_LIMIT)? else { return Ok(()) };
+        let is_there = |oid: &Oid| oid.as_str().bytes().all(|byte| byte == b'0') || self.holds(oid);
+        let lines = content.split_inclusive(|byte| *byte == b'\n');
+        let kept = lines.filter(|line| ids(line).is_some_and(|(old, new)| is_there(&old) && is_there(&new)));
+        let kept = kept.collect::<Vec<_>>().concat();
+        if kept == content {
+            return Ok(());
+        }
+        let mode = mode_of(log);
+        files::write_atomic(log, &kept)?;
+        files::set_mode(log, mode)
+    }
+
+    /// Makes the index of the workspace at `path` anew from its commit where it cannot be read, or names contents that are
+    /// gone; says whether it did. The files stay: what was staged is a change that is not staged.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `IO_FAILED`.
+    pub fn mend_index(&self, path: &Path, trash: &Path) -> Result<bool> {
+        let Some(registration) = self.registration_of(path)? else { return Ok(false) };
+        let worktree = Worktree::linked(path.to_owned(), registration);
+        if worktree.verify().is_err() || self.is_sound(&worktree.index_file()) {
+            return Ok(false);
+        }
+        move_once(&worktree.index_file(), &trash.join("index"))?;
+        env::fault_point("git.mend-index-moved");
+        self.git_in(&worktree).writing().args(["read-tree", "HEAD"]).run_ok()?;
+        files::sync_dir(worktree.git_dir())?;
+        Ok(true)
+    }
+
+    fn is_sound(&self, index: &Path) -> bool {
+        let Ok(file) = gix::index::File::at(index, self.hash().gix(), true, Default::default()) else { return false };
+        let link = gix::index::entry::Mode::COMMIT;
+        let is_there = |entry: &gix::index::Entry| Oid::new(entry.id.to_string()).is_ok_and(|oid| self.holds(&oid));
+        self.is_partial() || file.entries().iter().filter(|entry| entry.mode != link).all(is_there)
+    }
+
+    /// Whether files of the workspace at `path` are not as its index says; `false` where there is none.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn is_workspace_changed(&self, path: &Path) -> Result<bool> {
+        let Some(entry) = self.worktree_at(path)?.filter(|entry| entry.present) else { return Ok(false) };
+        let status = self.git_in(&entry.worktree).args(["status", "--porcelain", "--untracked-files=normal"]);
+        Ok(!status.run_ok()?.stdout.is_empty())
+    }
+
+    /// Puts a workspace aside with its registration, as it is. The branch stays.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn put_unused_aside(&self, path: &Path, trash: &Path) -> Result<()> {
+        let registration = self.registration_of(path)?;
+        move_once(path, &trash.join("folder"))?;
+        env::fault_point("git.mend-unused-moved");
+        registration.map_or(Ok(()), |from| move_once(&from, &self.common_dir().join("axiom/trash").join(env::fresh_id())))
+    }
+}
+
+/// The content of a HEAD that is on a branch.
+pub(in crate::git) fn symbolic(branch: &RefName) -> Vec<u8> {
+    [b"ref: ", branch.in_git().as_bytes(), b"\n"].concat()
+}
+
+/// The two ids of a line of a ref's log.
+fn ids(line: &[u8]) -> Option<(Oid, Oid)> {
+    let mut words = std::str::from_utf8(line.get(..line.len().min(200))?).ok()?.split(' ');
+    Some((Oid::new(words.next()?).ok()?, Oid::new(words.next()?).ok()?))
+}
+
+fn mode_of(path: &Path) -> u32 {
+    path.metadata().map_or(0o600, |metadata| metadata.permissions().mode() & 0o7777)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use super::*;
+    use crate::git::repo::scratch::{Scratch, git_at};
+    use crate::git::workspace::worktrees::WorkspaceBranch;
+
+    struct Workspace {
+        scratch: Scratch,
+        path: PathBuf,
+        branch: RefName,
+        base: Oid,
+    }
+
+    fn workspace() -> Workspace {
+        let scratch = Scratch::new(&[]);
+        let path = scratch.path().join(".worktrees/ed-001-t1");
+        let base = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
+        let branch = RefName::branch("axiom/t1");
+        let new = WorkspaceBranch::New { name: branch.clone(), base: base.clone() };
+        scratch.repo().create_workspace(&path, &new, &scratch.path().join(".worktrees/trash/x")).unwrap();
+        std::fs::write(path.join("work"), b"of the agent\n").unwrap();
+        Workspace { scratch, path, branch, base }
+    }
+
+    impl Workspace {
+        fn git(&self, args: &[&str]) -> String {
+            git_at(&self.path, args)
+        }
+
+        fn trash(&self, name: &str) -> PathBuf {
+            self.scratch.path().join(".worktrees/trash").join(name)
+        }
+
+        fn registration(&self) -> PathBuf {
+            self.scratch.path().join(".git/worktrees/ed-001-t1")
+        }
+    }
+
+    #[test]
+    fn what_says_where_a_workspace_belongs_is_mended_without_git() {
+        let w = workspace();
+        let repo = w.scratch.repo();
+        assert_eq!(repo.mend_registration(&w.path, &w.branch, &w.trash("0")).unwrap(), None);
+        std::fs::write(w.registration().join("HEAD"), b"").unwrap();
+        repo.mend_registration(&w.path, &w.branch, &w.trash("1")).unwrap().unwrap();
+        assert_eq!(w.git(&["symbolic-ref", "HEAD"]), "refs/heads/axiom/t1");
+        for file in ["gitdir", "commondir"] {
+            let w = workspace();
+            std::fs::write(w.registration().join(file), b"").unwrap();
+            std::fs::write(w.path.join(".git"), b"").unwrap();
+            w.scratch.repo().mend_registration(&w.path, &w.branch, &w.trash("2")).unwrap().unwrap();
+            assert!(!w.path.exists() && !w.registration().exists());
+            assert_eq!(std::fs::read(w.trash("2/folder/work")).unwrap(), b"of the agent\n");
+            assert_eq!(w.scratch.repo().worktrees().unwrap().len(), 1);
+        }
+    }
+
+    #[test]
+    fn a_branch_without_content_or_commit_goes_back_to_the_newest_whole_one() {
+        for with_log in [true, false] {
+            let w = workspace();
+            w.git(&["add", "-A"]);
+            w.git(&["commit", "-qm", "whole"]);
+            let whole = Oid::new(w.git(&["rev-parse", "HEAD"])).unwrap();
+            std::fs::write(w.path.join("work"), b"more\n").unwrap();
+            w.git(&["commit", "-qam", "lost"]);
+            let blob = w.git(&["rev-parse", "HEAD:work"]);
+            let object = w.scratch.path().join(".git/objects").join(&blob[..2]).join(&blob[2..]);
+            std::fs::remove_file(object).unwrap();
+            let repo = w.scratch.repo();
+            if !with_log {
+                // Both at once: a ref without content, and no log.
+                std::fs::write(w.scratch.path().join(".git/refs/heads/axiom/t1"), b"").unwrap();
+                std::fs::remove_file(w.scratch.path().join(".git/logs/refs/heads/axiom/t1")).unwrap();
+                std::fs::remove_file(w.registration().join("logs/HEAD")).unwrap();
+            }
+            let mended = repo.mend_branch(&w.path, &w.branch, Some(&w.base), &w.trash("1")).unwrap().unwrap();
+            assert_eq!(mended.now, if with_log { whole } else { w.base.clone() });
+            assert_eq!(mended.lost.is_some(), with_log);
+            // The index names the lost content too.
+            assert!(repo.mend_index(&w.path, &w.trash("1")).unwrap());
+            assert!(!repo.mend_index(&w.path, &w.trash("1")).unwrap());
+            assert_eq!(std::fs::read(w.path.join("work")).unwrap(), b"more\n");
+            let status = w.git(&["status", "--porcelain"]);
+            assert_eq!(status, if with_log { " M work" } else { "?? work" });
+            let again = w.scratch.repo().mend_branch(&w.path, &w.branch, Some(&w.base), &w.trash("2")).unwrap();
+            assert_eq!(again, None);
+            // What a file still holds is written again elsewhere; then nothing is wrong.
+            w.git(&["hash-object", "-w", "work"]);
+            w.scratch.git(&["fsck", "--no-dangling"]);
+        }
+    }
+
+    #[test]
+    fn an_index_without_content_is_made_again() {
+        let w = workspace();
+        std::fs::write(w.registration().join("index"), b"").unwrap();
+        let repo = w.scratch.repo();
+        assert!(repo.mend_index(&w.path, &w.trash("1")).unwrap());
+        assert_eq!(w.git(&["status", "--porcelain"]), "?? work");
+        assert!(repo.is_workspace_changed(&w.path).unwrap());
+        repo.put_unused_aside(&w.path, &w.trash("2")).unwrap();
+        assert!(!repo.is_workspace_changed(&w.path).unwrap() && w.trash("2/folder/work").exists());
+        assert_eq!(repo.worktrees().unwrap().len(), 1);
+    }
+}

@@ -1,0 +1,310 @@
+//! What git keeps of a linked worktree: three small files in `worktrees/<name>/`, and the `.git` in its folder. git syncs none
+//! of them; where it was killed, or the machine stopped, one may have its name and no content. git fails in that worktree then,
+//! and on an empty `commondir` in the whole repository. All of it is read here without git; `registration_mend` mends it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::domain::base::names::{Oid, RefName};
+use crate::error::Result;
+use crate::files;
+
+use super::worktrees::HALF_MADE;
+use crate::git::repo::ownership::{folder_of, is_same_place, named_by};
+use crate::git::repo::repository::{RefFormat, Repository};
+use crate::git::repo::worktrees::{POINTER_LIMIT, Worktree, WorktreeEntry};
+
+/// git may be about to write what is younger.
+const YOUNG: Duration = Duration::from_secs(2);
+
+/// In so many folders beside known worktrees a lost one is looked for.
+const SEARCHED: usize = 2000;
+
+/// One of the files that connect a worktree and its repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::git) enum Part {
+    /// `commondir`: where the repository is. Always the same.
+    CommonDir,
+    /// `gitdir`: where the folder is.
+    GitDir,
+    /// `HEAD`: the branch or commit that is checked out.
+    Head,
+    /// `.git` in the folder: where git keeps the rest.
+    Pointer,
+    /// The file of the branch that HEAD names.
+    Branch,
+    /// What is staged.
+    Index,
+}
+
+/// A linked worktree that git cannot work with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DamagedWorktree {
+    pub(in crate::git) registration: PathBuf,
+    pub(in crate::git) folder: Option<PathBuf>,
+    pub(in crate::git) parts: Vec<Part>,
+    pub(in crate::git) half_made: bool,
+}
+
+impl Part {
+    pub(in crate::git) fn name(self) -> &'static str {
+        match self {
+            Self::CommonDir => "commondir",
+            Self::GitDir => "gitdir",
+            Self::Head => "HEAD",
+            Self::Pointer => ".git",
+            Self::Branch => "the branch",
+            Self::Index => "index",
+        }
+    }
+
+    /// Whether git can make sense of the content.
+    fn is_sound(self, content: &[u8]) -> bool {
+        let text = content.trim_ascii();
+        let is_path = |path: &[u8]| !path.is_empty() && !path.contains(&0);
+        match self {
+            Self::CommonDir | Self::GitDir => is_path(text),
+            Self::Head => match text.strip_prefix(b"ref:") {
+                Some(name) => is_path(name.trim_ascii()),
+                None => std::str::from_utf8(text).is_ok_and(|hex| Oid::new(hex).is_ok()),
+            },
+            Self::Pointer | Self::Branch => !is_blank(content),
+            Self::Index => content.starts_with(b"DIRC"),
+        }
+    }
+}
+
+/// As a power loss leaves a file: its name, perhaps its length, and no content.
+fn is_blank(content: &[u8]) -> bool {
+    content.iter().all(|byte| *byte == 0 || byte.is_ascii_whitespace())
+}
+
+impl DamagedWorktree {
+    /// Where it is; where git keeps it, if nobody knows.
+    pub fn place(&self) -> &Path {
+        self.folder.as_deref().unwrap_or(&self.registration)
+    }
+
+    /// Its folder, where that is known.
+    pub fn folder(&self) -> Option<&Path> {
+        self.folder.as_deref()
+    }
+
+    /// Whether this is where git keeps it.
+    pub fn is_at(&self, git_dir: &Path) -> bool {
+        git_dir == self.registration
+    }
+
+    /// What is wrong, in words.
+    pub fn why(&self) -> String {
+        let names: Vec<&str> = self.parts.iter().map(|part| part.name()).collect();
+        let (names, verb) = (names.join(" and "), if names.len() == 1 { "is" } else { "are" });
+        match self.parts[..] {
+            [Part::Pointer] => format!("its .git is empty, and belongs to '{}'", self.registration.display()),
+            [Part::Branch] => "the branch that it is on has no content".to_owned(),
+            [Part::Branch, Part::Index] => "the branch that it is on has no content, nor has its index".to_owned(),
+            _ => format!("{names} in '{}' {verb} empty or gone", self.registration.display()),
+        }
+    }
+
+    /// The command of git's that mends it by hand.
+    pub fn by_hand(&self) -> String {
+        let registration = self.registration.display();
+        if self.half_made {
+            return "git worktree list; git worktree remove -f -f PATH    takes away what was never finished".to_owned();
+        }
+        if self.parts.contains(&Part::Branch) {
+            return "git fsck --lost-found    lists commits; git branch -f NAME COMMIT    sets a branch".to_owned();
+        }
+        match (&self.folder, self.parts.contains(&Part::Head)) {
+            (None, _) => "git worktree repair PATH    with the path of its folder".to_owned(),
+            (Some(_), true) => format!("echo 'ref: refs/heads/BRANCH' > '{registration}/HEAD'    with the branch it was on"),
+            (Some(folder), false) => format!("git worktree repair '{}'", folder.display()),
+        }
+    }
+}
+
+impl Repository {
+    /// The linked worktrees that git cannot work with, by what their files say. A worktree whose folder is gone is none.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn damaged_worktrees(&self) -> Result<Vec<DamagedWorktree>> {
+        let mut damaged = Vec::new();
+        for entry in files::list(&self.common_dir().join("worktrees"))? {
+            if let Some(one) = self.damage_of(&entry.path())? {
+                damaged.push(one);
+            }
+        }
+        damaged.sort_by(|one, other| one.registration.cmp(&other.registration));
+        Ok(damaged)
+    }
+
+    pub(in crate::git) fn damage_of(&self, registration: &Path) -> Result<Option<DamagedWorktree>> {
+        let Some(meta) = files::metadata(registration)?.filter(std::fs::Metadata::is_dir) else { return Ok(None) };
+        let age = meta.modified().ok().and_then(|at| at.elapsed().ok()).unwrap_or(YOUNG);
+        let half_made = is_half_made(registration)?;
+        if half_made && age < YOUNG {
+            return Ok(None);
+        }
+        let mut parts = Vec::new();
+        for part in [Part::CommonDir, Part::GitDir, Part::Head] {
+            if !self.is_sound_file(&registration.join(part.name()), part)? {
+                parts.push(part);
+            }
+        }
+        let folder = match parts.contains(&Part::GitDir) {
+            true => self.folder_that_names(registration)?,
+            false => folder_of(registration)?,
+        };
+        let stands = |folder: &PathBuf| files::metadata(folder).map(|meta| meta.is_some_and(|meta| meta.is_dir()));
+        let stands = folder.as_ref().map_or(Ok(false), stands)?;
+        if let Some(folder) = folder.as_ref().filter(|_| stands) {
+            let pointer = folder.join(Part::Pointer.name());
+            if files::metadata(&pointer)?.is_some() && !self.is_sound_file(&pointer, Part::Pointer)? {
+                parts.push(Part::Pointer);
+            }
+            let index = registration.join(Part::Index.name());
+            if let Some(branch) = self.branch_in(registration)?
+                && self.is_blank_ref(&branch)?
+            {
+                parts.push(Part::Branch);
+            }
+            if files::metadata(&index)?.is_some() && !self.is_sound_file(&index, Part::Index)? {
+                parts.push(Part::Index);
+            }
+        }
+        // Whose folder is gone is gone; but an empty `commondir` stops git everywhere.
+        let matters = stands || folder.is_none() || parts.contains(&Part::CommonDir);
+        let damaged = DamagedWorktree { registration: registration.to_owned(), folder, parts, half_made };
+        Ok((matters && !damaged.parts.is_empty()).then_some(damaged))
+    }
+
+    pub(in crate::git) fn is_sound_file(&self, path: &Path, part: Part) -> Result<bool> {
+        // In a reftable HEAD is a placeholder. A link is an old kind of HEAD; what is no file is not for us to judge.
+        if part == Part::Head && self.ref_format() == RefFormat::Reftable {
+            return Ok(true);
+        }
+        match files::metadata(path)? {
+            Some(meta) if meta.is_file() => {}
+            Some(_) => return Ok(true),
+            None => return Ok(false),
+        }
+        match files::read_start(path, POINTER_LIMIT)? {
+            Some(content) => Ok(part.is_sound(&content)),
+            None => Ok(false),
+        }
+    }
+
+    /// The branch that the HEAD of a registration names.
+    pub(in crate::git) fn branch_in(&self, registration: &Path) -> Result<Option<RefName>> {
+        if self.ref_format() == RefFormat::Reftable {
+            return Ok(None);
+        }
+        let head = files::read_start(&registration.join("HEAD"), POINTER_LIMIT)?.unwrap_or_default();
+        let name = head.trim_ascii().strip_prefix(b"ref: ").filter(|name| name.starts_with(b"refs/heads/"));
+        Ok(name.map(RefName::of_git).filter(|name| !name.as_str().contains("..")))
+    }
+
+    /// Whether a ref has a file without content, as a power loss leaves it: git can neither read nor write it.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn is_blank_ref(&self, name: &RefName) -> Result<bool> {
+        let file = self.common_dir().join(name.in_git());
+        let is_file = files::metadata(&file)?.is_some_and(|meta| meta.is_file());
+        Ok(is_file && !self.is_sound_file(&file, Part::Branch)?)
+    }
+
+    /// The folder whose `.git` names this registration: beside the worktrees that are known.
+    fn folder_that_names(&self, registration: &Path) -> Result<Option<PathBuf>> {
+        let main = self.main_worktree().ok().map(|main| main.path().to_owned());
+        let known = self.linked()?.into_iter().filter(|(git_dir, _)| git_dir != registration).map(|(_, folder)| folder);
+        let mut places: Vec<PathBuf> = main.iter().map(|main| main.join(".worktrees")).collect();
+        places.extend(main.into_iter().chain(known).filter_map(|folder| folder.parent().map(Path::to_owned)));
+        places.sort();
+        places.dedup();
+        let mut left = SEARCHED;
+        for place in places {
+            // Somebody else's folder may be closed to us.
+            for entry in files::list(&place).unwrap_or_default() {
+                left = left.saturating_sub(1);
+                if left == 0 {
+                    return Ok(None);
+                }
+                let folder = entry.path();
+                let named = named_by(&folder).ok().flatten();
+                if named.is_some_and(|named| is_same_place(&named, registration)) {
+                    return Ok(Some(folder));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// All worktrees as [`Repository::worktrees`] lists them, without the list that git makes: an empty `commondir` of one
+    /// keeps git from making it.
+    pub(in crate::git) fn worktrees_despite_damage(&self) -> Result<Vec<WorktreeEntry>> {
+        let mut entries = Vec::new();
+        if let Ok(main) = self.main_worktree() {
+            entries.push(WorktreeEntry {
+                present: main.verify().is_ok(),
+                head: self.head(&main).ok(),
+                locked: None,
+                worktree: main,
+            });
+        }
+        for (folder, git_dir) in self.linked_git_dirs()? {
+            if entries.iter().any(|entry| entry.worktree.git_dir() == git_dir) {
+                continue;
+            }
+            let locked = files::read_optional(&git_dir.join("locked"), POINTER_LIMIT)?;
+            let locked = locked.map(|reason| String::from_utf8_lossy(&reason).trim().to_owned());
+            let worktree = Worktree::linked(folder, git_dir);
+            entries.push(WorktreeEntry { present: worktree.verify().is_ok(), head: self.head(&worktree).ok(), locked, worktree });
+        }
+        Ok(entries)
+    }
+
+    /// Whether a worktree keeps git from listing any.
+    pub(in crate::git) fn is_git_s_list_stopped(&self) -> Result<bool> {
+        for entry in files::list(&self.common_dir().join("worktrees"))? {
+            let content = files::read_optional(&entry.path().join("commondir"), POINTER_LIMIT)?;
+            if content.is_some_and(|content| content.trim_ascii().is_empty()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+fn is_half_made(registration: &Path) -> Result<bool> {
+    let locked = files::read_optional(&registration.join("locked"), POINTER_LIMIT)?;
+    Ok(locked.is_some_and(|reason| reason.trim_ascii() == HALF_MADE.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_a_power_loss_left_are_told_from_those_that_git_wrote() {
+        type Contents = &'static [&'static [u8]];
+        let table: &[(Part, Contents, Contents)] = &[
+            (Part::CommonDir, &[b"../..\n", b"/r/.git\n"], &[b"", b"\n", b"\0\0\0\0\0\0"]),
+            (Part::GitDir, &[b"/w/.git\n", b"../../../w/.git\n"], &[b"", b"\0\0\0"]),
+            (
+                Part::Head,
+                &[b"ref: refs/heads/x\n", b"1111111111111111111111111111111111111111\n"],
+                &[b"", b"ref: \n", b"\0", b"x"],
+            ),
+            (Part::Index, &[b"DIRC\0\0\0\x02"], &[b"", b"\0\0\0\0\0"]),
+            (Part::Branch, &[b"1111111111111111111111111111111111111111\n"], &[b"", b"\0\0"]),
+            (Part::Pointer, &[b"gitdir: /r/.git/worktrees/w\n", b"somebody else's"], &[b"", b" \n", b"\0\0"]),
+        ];
+        for (part, sound, damaged) in table {
+            assert!(sound.iter().all(|content| part.is_sound(content)), "{part:?}");
+            assert!(damaged.iter().all(|content| !part.is_sound(content)), "{part:?}");
+        }
+    }
+}

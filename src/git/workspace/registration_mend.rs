@@ -1,0 +1,157 @@
+//! Mending what git keeps of a linked worktree, where it is certain what was there. Nothing is deleted: what is damaged goes to a
+//! trash first.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use crate::domain::base::names::{Oid, RefName, spelled};
+use crate::env;
+use crate::error::{Error, Result};
+use crate::files;
+
+use super::mend::{MendedBranch, symbolic};
+use super::registration::{DamagedWorktree, Part};
+use super::worktrees::move_once;
+use crate::git::repo::repository::Repository;
+
+/// The largest log of a HEAD that is looked at.
+const LOG_LIMIT: u64 = 64 * 1024 * 1024;
+
+/// Where HEAD of a worktree was, as its log tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum WasAt {
+    Branch(RefName),
+    Commit(Oid),
+}
+
+impl Repository {
+    /// Whether [`Repository::mend_worktree`] can mend all of it.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `GIT_FAILED`.
+    pub fn can_mend_worktree(&self, damaged: &DamagedWorktree) -> Result<bool> {
+        let has_log = || Ok::<_, Error>(self.was_at(&damaged.registration)?.is_some());
+        let needs_log = damaged.parts.contains(&Part::Head) || damaged.parts.contains(&Part::Branch);
+        Ok(!damaged.half_made && damaged.folder.is_some() && (!needs_log || has_log()?))
+    }
+
+    /// Mends what is certain, damaged files first put into `trash`, a fresh folder on the file system of the git directory. Says
+    /// what was done; a second call finds less to do.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`, `GIT_FAILED`.
+    pub fn mend_worktree(&self, damaged: &DamagedWorktree, trash: &Path) -> Result<Vec<String>> {
+        let DamagedWorktree { registration, folder, parts, half_made } = damaged;
+        let put_aside = |part: Part| move_once(&registration.join(part.name()), &trash.join(part.name()));
+        let mut done = Vec::new();
+        if parts.contains(&Part::CommonDir) {
+            put_aside(Part::CommonDir)?;
+            env::fault_point("git.mend-worktree-aside");
+            files::replace_keeping(&registration.join("commondir"), b"../..\n")?;
+            done.push("it leads to its repository again".to_owned());
+        }
+        if *half_made {
+            return Ok(done);
+        }
+        if let Some(folder) = folder.as_ref().filter(|_| parts.contains(&Part::GitDir) || parts.contains(&Part::Pointer)) {
+            if parts.contains(&Part::GitDir) {
+                put_aside(Part::GitDir)?;
+            }
+            self.connect(folder, registration)?;
+            done.push("folder and repository name each other again".to_owned());
+        }
+        if parts.contains(&Part::Head)
+            && let Some(was_at) = self.was_at(registration)?
+        {
+            put_aside(Part::Head)?;
+            env::fault_point("git.mend-worktree-head");
+            let (content, words) = match &was_at {
+                WasAt::Branch(name) => (symbolic(name), format!("it is on {} again", name.short())),
+                WasAt::Commit(oid) => (
+                    format!("{oid}\n").into_bytes(),
+                    format!("it is at {} again, on no branch, for its log names none", oid.short()),
+                ),
+            };
+            files::replace_keeping(&registration.join("HEAD"), &content)?;
+            done.push(words);
+        }
+        // What was damaged may have hidden more.
+        if let (Some(folder), Some(branch)) = (folder, self.branch_in(registration)?)
+            && self.is_blank_ref(&branch)?
+            && let Some(MendedBranch { now, .. }) = self.mend_branch(folder, &branch, None, trash)?
+        {
+            done.push(format!("{} is at {} again, the newest commit of its log", branch.short(), now.short()));
+        }
+        let index = registration.join(Part::Index.name());
+        if let Some(folder) = folder
+            && files::metadata(&index)?.is_some()
+            && !self.is_sound_file(&index, Part::Index)?
+            && self.mend_index(folder, trash)?
+        {
+            done.push("its index is made again from its commit: nothing is staged in it".to_owned());
+        }
+        Ok(done)
+    }
+
+    /// Mends only what stops git in the whole repository, and says whether there was anything.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `DISK_FULL`.
+    pub(in crate::git) fn mend_what_stops_git(&self) -> Result<bool> {
+        if !self.is_git_s_list_stopped()? {
+            return Ok(false);
+        }
+        for damaged in self.damaged_worktrees()?.into_iter().filter(|one| one.parts.contains(&Part::CommonDir)) {
+            let trash = self.common_dir().join("axiom/trash").join(env::fresh_id());
+            let only = DamagedWorktree { parts: vec![Part::CommonDir], ..damaged };
+            self.mend_worktree(&only, &trash)?;
+            tracing::warn!(worktree = %only.place().display(), "an empty 'commondir' was mended, which made git fail everywhere");
+        }
+        Ok(true)
+    }
+
+    /// Where HEAD was by its log: on the branch that it was switched to last, or that has the worktree's name, if that still
+    /// is where HEAD was; else at the commit. `None` where there is no log, or the commit is gone.
+    fn was_at(&self, registration: &Path) -> Result<Option<WasAt>> {
+        let log = files::read_optional(&registration.join("logs/HEAD"), LOG_LIMIT)?.unwrap_or_default();
+        let log = spelled(&log);
+        let Some((last, switched_to)) = last_of(&log) else { return Ok(None) };
+        if !self.holds(&last) {
+            return Ok(None);
+        }
+        let name = registration.file_name().map(|name| spelled(name.as_bytes()).into_owned());
+        let candidate = switched_to.map(str::to_owned).or(name).map(|name| RefName::branch(&name));
+        match candidate {
+            Some(branch) if self.read_ref(&branch)?.as_ref() == Some(&last) => Ok(Some(WasAt::Branch(branch))),
+            Some(_) | None => Ok(Some(WasAt::Commit(last))),
+        }
+    }
+}
+
+/// What the log of a HEAD ends with, and what it was switched to last.
+fn last_of(log: &str) -> Option<(Oid, Option<&str>)> {
+    let new = |line: &str| line.split(' ').nth(1).and_then(|hex| Oid::new(hex).ok());
+    let last = log.lines().rev().find_map(new)?;
+    let moved = |line| str::split_once(line, "\tcheckout: moving from ").and_then(|(_, moved)| moved.split_once(" to "));
+    Some((last, log.lines().rev().find_map(moved).map(|(_, to)| to)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_tells_where_head_was() {
+        let line = |new: char, words: &str| format!("{} {} A <a@a> 1 +0000{words}\n", "0".repeat(40), new.to_string().repeat(40));
+        let oid = |digit: char| Oid::new(digit.to_string().repeat(40)).unwrap();
+        assert_eq!(last_of(""), None);
+        assert_eq!(last_of(&line('1', "")), Some((oid('1'), None)));
+        let log = [
+            line('1', ""),
+            line('2', "\tcheckout: moving from side to a/b"),
+            line('3', "\tcommit: moving from x to y"),
+            "torn".to_owned(),
+        ];
+        assert_eq!(last_of(&log.concat()), Some((oid('3'), Some("a/b"))));
+    }
+}

@@ -1,0 +1,460 @@
+//! Workspaces: linked worktrees that are made, put aside, brought back, and repaired. Nothing is ever deleted here.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+use crate::git::objects::durability::sync_file_system;
+use crate::git::refs::edits::{Expected, RefEdit};
+use crate::git::repo::head::{Head, HeadTarget};
+use crate::git::repo::ownership::Whose;
+use crate::git::repo::program::{Output, joined};
+use crate::git::repo::repository::Repository;
+use crate::git::repo::worktrees::{Worktree, WorktreeEntry};
+
+/// What git writes as the reason of the lock while it makes a worktree: a killed `worktree add` leaves it.
+pub(in crate::git) const HALF_MADE: &str = "initializing";
+
+/// The largest `info/exclude`.
+const EXCLUDE_LIMIT: u64 = 16 * 1024 * 1024;
+
+/// What a new workspace is to be on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WorkspaceBranch {
+    /// A new branch at this commit.
+    New {
+        /// Its full name.
+        name: RefName,
+        /// Where it starts.
+        base: Oid,
+    },
+    /// A branch that exists.
+    Existing(RefName),
+    /// No branch, this commit.
+    Detached(Oid),
+}
+
+/// A workspace put aside: where everything was and is. The caller journals it before the first move.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Aside {
+    /// Where its folder was.
+    pub path: PathBuf,
+    /// Where its folder is.
+    pub moved_to: PathBuf,
+    /// Where its git directory was.
+    pub git_dir: PathBuf,
+    /// Where its git directory is.
+    pub git_dir_moved_to: PathBuf,
+    /// Its HEAD before it was detached.
+    pub head: Head,
+}
+
+/// What is wrong with a workspace, and so what a repair did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repair {
+    /// Nothing was wrong.
+    Sound,
+    /// The `.git` file was gone or damaged: written again.
+    Reconnected,
+    /// Half-made, or unknown to git: the folder is in the trash, the registration is gone.
+    PutAside,
+    /// Only a registration was left: it is gone.
+    Unregistered,
+    /// There is nothing.
+    Nothing,
+}
+
+impl Repository {
+    /// Makes a workspace. The user's post-checkout hook runs. A crash leaves a half-made one that
+    /// [`Repository::repair_workspace`] clears.
+    ///
+    /// # Errors
+    /// `WORKSPACE_IN_THE_WAY` where the folder exists; `BRANCH_IN_USE`; `CHANGED_MEANWHILE` where a new branch exists;
+    /// `DISK_CHECKOUT_FAILED` where the files cannot be written: what was made is put into `trash`.
+    pub fn create_workspace(&self, path: &Path, branch: &WorkspaceBranch, trash: &Path) -> Result<Worktree> {
+        if path.symlink_metadata().is_ok() && !is_empty_folder(path) {
+            return Err(in_the_way(path));
+        }
+        if let Some(parent) = path.parent() {
+            files::create_dir_all(parent)?;
+        }
+        self.mend_what_stops_git()?;
+        env::fault_point("git.before-worktree-add");
+        let git = self.git().writing().config("checkout.workers=2").args(["worktree", "add", "--quiet", "--no-guess-remote"]);
+        let git = match branch {
+            WorkspaceBranch::New { name, base } => {
+                git.args(["--no-track", "-b", name.short(), "--"]).arg(path).arg(base.as_str())
+            }
+            WorkspaceBranch::Existing(name) => git.arg("--").arg(path).arg(name.short()),
+            WorkspaceBranch::Detached(commit) => git.args(["--detach", "--"]).arg(path).arg(commit.as_str()),
+        };
+        let output = git.run()?;
+        // A post-checkout hook that fails makes git's exit status too, but the worktree stands: git removes one that it
+        // could not finish, and unlocks one that it could.
+        let stands = || Ok(self.worktree_at(path)?.is_some_and(|entry| entry.present && entry.locked.is_none()));
+        if !output.ok() && !stands()? {
+            return Err(self.not_made(path, branch, trash, &output));
+        }
+        env::fault_point("git.after-worktree-add");
+        sync_file_system(self.common_dir())?;
+        sync_file_system(path)?;
+        let made = self.worktree_at(path)?.filter(|entry| entry.present);
+        made.map(|entry| entry.worktree)
+            .ok_or_else(|| Error::new(Code::WorkspaceBroken, format!("'{}' was made, but git does not list it", path.display())))
+    }
+
+    fn not_made(&self, path: &Path, branch: &WorkspaceBranch, trash: &Path, output: &Output) -> Error {
+        let words = output.stderr.as_str();
+        let error = output.error();
+        if words.contains("already used by worktree") || words.contains("already checked out") {
+            return Error::new(Code::BranchInUse, "the branch is checked out elsewhere").why(words.trim().replace('\n', "; "));
+        }
+        if words.contains("a branch named") && words.contains("already exists") {
+            return Error::new(Code::ChangedMeanwhile, "the branch exists already").why(words.trim().replace('\n', "; "));
+        }
+        if error.code() == Code::GitLocked {
+            return error;
+        }
+        let cleaned = self.repair_workspace(path, trash).and_then(|_| match branch {
+            WorkspaceBranch::New { name, base } if self.read_ref(name)?.as_ref() == Some(base) => {
+                let edit = RefEdit { name: name.clone(), expected: Expected::Value(base.clone()), new: None };
+                self.update_refs(&[edit], "git axiom: workspace not made")
+            }
+            WorkspaceBranch::New { .. } | WorkspaceBranch::Existing(_) | WorkspaceBranch::Detached(_) => Ok(()),
+        });
+        if let Err(cleanup) = cleaned {
+            tracing::warn!(error = %cleanup, "what was half-made could not be cleared");
+        }
+        Error::new(Code::DiskCheckoutFailed, format!("the workspace '{}' could not be written", path.display()))
+            .why(words.trim().replace('\n', "; "))
+            .hint("free some disk space, or look at what git says")
+    }
+
+    /// Where everything of a workspace goes when it is put aside: its folder to `moved_to`, which must be free and on the
+    /// same file system.
+    ///
+    /// # Errors
+    /// As [`Repository::head`].
+    pub fn plan_aside(&self, workspace: &Worktree, moved_to: &Path) -> Result<Aside> {
+        let head = self.head(workspace)?;
+        let name = moved_to.file_name().unwrap_or_default();
+        let git_dir_moved_to = self.common_dir().join("axiom/trash").join(joined(&format!("{}-", env::fresh_id()), name));
+        let (path, git_dir) = (workspace.path().to_owned(), workspace.git_dir().to_owned());
+        Ok(Aside { path, moved_to: moved_to.to_owned(), git_dir, git_dir_moved_to, head })
+    }
+
+    /// Puts a workspace aside: HEAD detached, folder moved, registration moved; ignored files and all. Its commits and
+    /// contents must be referenced elsewhere by then. Doing it again after a crash finishes it.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `CHANGED_MEANWHILE`.
+    pub fn put_aside(&self, aside: &Aside) -> Result<()> {
+        let workspace = Worktree::linked(aside.path.clone(), aside.git_dir.clone());
+        // One that git cannot work with goes as it is.
+        let works = || Ok::<_, Error>(self.damage_of(&aside.git_dir)?.is_none());
+        if aside.git_dir.is_dir() && workspace.verify().is_ok() && works()? {
+            let now = self.head(&workspace)?;
+            if let (Head::Branch { .. }, Some(commit)) = (&now, now.commit()) {
+                self.set_head(&workspace, &now, &HeadTarget::Detached(commit.clone()), "git axiom: put aside")?;
+            }
+        }
+        env::fault_point("git.aside-detached");
+        // What names another repository's entry is that one's, whatever is recorded of the place.
+        if !matches!(self.whose(&aside.path)?, Whose::Others(_)) {
+            move_once(&aside.path, &aside.moved_to)?;
+        }
+        env::fault_point("git.aside-moved");
+        move_once(&aside.git_dir, &aside.git_dir_moved_to)
+    }
+
+    /// Brings a workspace back that was put aside, on its branch again where that is free. Doing it again after a crash
+    /// finishes it.
+    ///
+    /// # Errors
+    /// `WORKSPACE_IN_THE_WAY` where its place is taken; `IO_FAILED`.
+    pub fn bring_back(&self, aside: &Aside) -> Result<Worktree> {
+        for (from, to) in [(&aside.git_dir_moved_to, &aside.git_dir), (&aside.moved_to, &aside.path)] {
+            if from.symlink_metadata().is_ok() && to.symlink_metadata().is_ok() {
+                return Err(in_the_way(to));
+            }
+        }
+        move_once(&aside.git_dir_moved_to, &aside.git_dir)?;
+        env::fault_point("git.back-registered");
+        move_once(&aside.moved_to, &aside.path)?;
+        env::fault_point("git.back-moved");
+        let workspace = Worktree::linked(aside.path.clone(), aside.git_dir.clone());
+        // The repository may have been moved or copied since: the two name the place where they were.
+        if workspace.verify().is_err() && aside.path.is_dir() && aside.git_dir.is_dir() {
+            self.connect(&aside.path, &aside.git_dir)?;
+        }
+        workspace.verify()?;
+        if let Some(branch) = aside.head.branch() {
+            let elsewhere = |entry: &WorktreeEntry| {
+                entry.worktree.path() != aside.path && entry.head.as_ref().and_then(Head::branch) == Some(branch)
+            };
+            let now = self.head(&workspace)?;
+            // On its branch only if that is still where the workspace was: its index and files belong to that commit.
+            let unmoved = self.read_ref(branch)?.as_ref() == now.commit();
+            if now.branch() != Some(branch) && unmoved && !self.worktrees()?.iter().any(elsewhere) {
+                self.set_head(&workspace, &now, &HeadTarget::Branch(branch.clone()), "git axiom: brought back")?;
+            }
+        }
+        Ok(workspace)
+    }
+
+    /// Brings back what was left of a workspace that had lost its folder, or its folder the way back to git: no sounder than
+    /// it was. What is in its place by now stays, and so does a branch that is checked out elsewhere by now. Doing it again
+    /// after a crash finishes it.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `GIT_FAILED`.
+    pub fn bring_back_lost(&self, aside: &Aside) -> Result<()> {
+        let has_branch = |entry: &WorktreeEntry| {
+            aside.head.branch().is_some() && entry.head.as_ref().and_then(Head::branch) == aside.head.branch()
+        };
+        let is_free = |place: &Path| place.symlink_metadata().is_err();
+        if is_free(&aside.git_dir) && !self.worktrees()?.iter().any(has_branch) {
+            move_once(&aside.git_dir_moved_to, &aside.git_dir)?;
+        }
+        env::fault_point("git.back-lost");
+        if is_free(&aside.path) { move_once(&aside.moved_to, &aside.path) } else { Ok(()) }
+    }
+
+    /// Finds out what is wrong with the workspace at `path` and mends it: reconnected where git still knows it, put into
+    /// `trash` (a fresh path beside the workspaces) where it is half-made or half-removed.
+    ///
+    /// # Errors
+    /// `WORKSPACE_NOT_OURS` where the folder is another repository's; `IO_FAILED`, `GIT_FAILED`.
+    pub fn repair_workspace(&self, path: &Path, trash: &Path) -> Result<Repair> {
+        self.not_others(path)?;
+        let folder = path.symlink_metadata().is_ok();
+        let registered = self.worktree_at(path)?.filter(|entry| !entry.worktree.is_main());
+        let Some(entry) = registered else {
+            if !folder {
+                return Ok(Repair::Nothing);
+            }
+            move_once(path, &trash.join("folder"))?;
+            return Ok(Repair::PutAside);
+        };
+        let half_made = entry.locked.as_deref() == Some(HALF_MADE);
+        if entry.present && !half_made {
+            return Ok(Repair::Sound);
+        }
+        if folder && !half_made {
+            // The folder lost its `.git`: git writes it again from the registration.
+            let place = path.join(".git");
+            if place.symlink_metadata().is_ok() {
+                // A repository that somebody made there, or a damaged pointer: kept.
+                move_once(&place, &trash.join("dot-git"))?;
+            }
+            self.connect(path, entry.worktree.git_dir())?;
+            return Ok(Repair::Reconnected);
+        }
+        if folder {
+            move_once(path, &trash.join("folder"))?;
+            env::fault_point("git.repair-folder-moved");
+        }
+        let registration = self.common_dir().join("axiom/trash").join(env::fresh_id());
+        move_once(entry.worktree.git_dir(), &registration)?;
+        Ok(if folder { Repair::PutAside } else { Repair::Unregistered })
+    }
+
+    /// Makes sure that `info/exclude` names a folder of the main worktree, so that git never takes workspaces for
+    /// untracked content. Says whether it had to be added.
+    ///
+    /// # Errors
+    /// `IO_FAILED`.
+    pub fn exclude_folder(&self, folder: &RepoPath) -> Result<bool> {
+        let file = self.common_dir().join("info/exclude");
+        let content = files::read_optional(&file, EXCLUDE_LIMIT)?.unwrap_or_default();
+        let line = [b"/", folder.as_bytes(), b"/"].concat();
+        if content.split(|b| *b == b'\n').any(|present| present == line) {
+            return Ok(false);
+        }
+        let info = self.common_dir().join("info");
+        if !info.is_dir() {
+            files::create_public_dir(&info)?;
+            files::sync_dir(self.common_dir())?;
+        }
+        files::append_keeping(&file, &[&line[..], b"\n"].concat())?;
+        Ok(true)
+    }
+}
+
+/// Moves `from` to `to`, durable; nothing to do where `from` is gone already. What holds a mount stays. A move the other way
+/// that a crash interrupted is taken back.
+pub(in crate::git) fn move_once(from: &Path, to: &Path) -> Result<()> {
+    files::turn_back(to, from)?;
+    if from.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    let (Some(above), Some(before)) = (to.parent(), from.parent()) else { return Err(in_the_way(to)) };
+    files::create_dir_all(above)?;
+    if !files::move_whole(from, to)? {
+        return Err(in_the_way(to));
+    }
+    files::sync_dir(above)?;
+    files::sync_dir(before)
+}
+
+fn is_empty_folder(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|meta| meta.is_dir())
+        && std::fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
+}
+
+fn in_the_way(path: &Path) -> Error {
+    Error::new(Code::WorkspaceInTheWay, format!("'{}' exists already", path.display())).hint("move it away, and try again")
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use super::*;
+    use crate::git::repo::scratch::{Scratch, git_at};
+
+    fn place(scratch: &Scratch) -> (PathBuf, PathBuf) {
+        (scratch.path().join(".worktrees/ed-001-t1"), scratch.path().join(".worktrees/trash/x"))
+    }
+
+    fn fresh(scratch: &Scratch) -> WorkspaceBranch {
+        let base = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
+        WorkspaceBranch::New { name: RefName::branch("axiom/t1"), base }
+    }
+
+    #[test]
+    fn a_workspace_is_made_put_aside_and_brought_back_with_ignored_files() {
+        for kind in [&[][..], &["--ref-format=reftable"]] {
+            let scratch = Scratch::new(kind);
+            let repo = scratch.repo();
+            let (path, trash) = place(&scratch);
+            assert!(repo.exclude_folder(&RepoPath::new(&b".worktrees"[..])).unwrap());
+            assert!(!repo.exclude_folder(&RepoPath::new(&b".worktrees"[..])).unwrap());
+            let made = repo.create_workspace(&path, &fresh(&scratch), &trash).unwrap();
+            assert_eq!(scratch.git(&["status", "--porcelain", "-uall"]), "");
+            std::fs::write(path.join(".env"), b"secret").unwrap();
+            std::fs::write(path.join("a.txt"), b"staged\n").unwrap();
+            git_at(&path, &["add", "a.txt"]);
+            let before = git_at(&path, &["status", "--porcelain"]);
+            let aside = repo.plan_aside(&made, &trash).unwrap();
+            repo.put_aside(&aside).unwrap();
+            repo.put_aside(&aside).unwrap();
+            assert_eq!(repo.worktrees().unwrap().len(), 1);
+            assert_eq!(std::fs::read(trash.join(".env")).unwrap(), b"secret");
+            repo.bring_back(&aside).unwrap();
+            let back = repo.bring_back(&aside).unwrap();
+            assert_eq!(git_at(&path, &["status", "--porcelain"]), before);
+            assert_eq!(repo.head(&back).unwrap(), aside.head);
+            // A branch that is in use elsewhere stays there.
+            repo.put_aside(&aside).unwrap();
+            scratch.git(&["switch", "-q", "axiom/t1"]);
+            let back = repo.bring_back(&aside).unwrap();
+            assert!(repo.head(&back).unwrap().branch().is_none());
+        }
+    }
+
+    #[test]
+    fn what_is_in_the_way_is_named() {
+        let scratch = Scratch::new(&[]);
+        let repo = scratch.repo();
+        let (path, trash) = place(&scratch);
+        scratch.write(".worktrees/ed-001-t1/file", b"");
+        let code = |branch: &WorkspaceBranch, path: &Path| repo.create_workspace(path, branch, &trash).unwrap_err().code();
+        assert_eq!(code(&fresh(&scratch), &path), Code::WorkspaceInTheWay);
+        let other = scratch.path().join(".worktrees/other");
+        assert_eq!(code(&WorkspaceBranch::Existing(RefName::branch("main")), &other), Code::BranchInUse);
+        let base = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
+        let taken = WorkspaceBranch::New { name: RefName::branch("main"), base };
+        assert_eq!(code(&taken, &other), Code::ChangedMeanwhile);
+        // A checkout that fails half-way leaves neither folder, nor registration, nor branch.
+        scratch.write(".gitattributes", b"a.txt filter=broken\n");
+        scratch.git(&["add", "."]);
+        scratch.git(&["commit", "-qm", "filter"]);
+        scratch.git(&["config", "filter.broken.smudge", "false"]);
+        scratch.git(&["config", "filter.broken.required", "true"]);
+        assert_eq!(code(&fresh(&scratch), &other), Code::DiskCheckoutFailed);
+        assert!(!other.exists() && repo.worktrees().unwrap().len() == 1);
+        assert_eq!(repo.read_ref(&RefName::branch("axiom/t1")).unwrap(), None);
+    }
+
+    #[test]
+    fn half_made_and_half_removed_workspaces_are_repaired() {
+        let scratch = Scratch::new(&[]);
+        let repo = scratch.repo();
+        let (path, trash) = place(&scratch);
+        let make = |branch| repo.create_workspace(&path, &branch, &trash).unwrap();
+        let repair = |n: u32| repo.repair_workspace(&path, &trash.join(n.to_string())).unwrap();
+        assert_eq!(repair(0), Repair::Nothing);
+        let made = make(fresh(&scratch));
+        assert_eq!(repair(1), Repair::Sound);
+        std::fs::write(path.join("work"), b"w").unwrap();
+        std::fs::remove_file(path.join(".git")).unwrap();
+        assert_eq!(repair(2), Repair::Reconnected);
+        assert_eq!(git_at(&path, &["status", "--porcelain"]), "?? work");
+        // As a killed `worktree add` leaves it.
+        std::fs::write(made.git_dir().join("locked"), b"initializing").unwrap();
+        assert_eq!(repair(3), Repair::PutAside);
+        assert!(!path.exists() && trash.join("3/folder/work").exists());
+        make(WorkspaceBranch::Existing(RefName::branch("axiom/t1")));
+        std::fs::remove_dir_all(&path).unwrap();
+        assert_eq!(repair(4), Repair::Unregistered);
+        std::fs::create_dir(&path).unwrap();
+        std::fs::write(path.join("left"), b"").unwrap();
+        assert_eq!(repair(5), Repair::PutAside);
+        make(WorkspaceBranch::Existing(RefName::branch("axiom/t1")));
+    }
+
+    /// Runs as a process of its own in the crash test; does nothing otherwise.
+    #[test]
+    fn crash_child() {
+        let Some(text) = crate::env::var("AXIOM_TEST_ASIDE").and_then(|text| text.into_string().ok()) else { return };
+        let (root, json) = text.split_once('|').unwrap();
+        let repo = Repository::discover(Path::new(root)).unwrap().isolated();
+        let aside: Aside = serde_json::from_str(json).unwrap();
+        repo.put_aside(&aside).unwrap();
+        repo.bring_back(&aside).unwrap();
+    }
+
+    #[test]
+    fn a_crash_while_putting_aside_or_bringing_back_is_finished_either_way() {
+        for point in [
+            "git.before-head",
+            "git.after-head",
+            "git.aside-detached",
+            "git.aside-moved",
+            "git.back-registered",
+            "git.back-moved",
+        ] {
+            for away in [true, false] {
+                let scratch = Scratch::new(&[]);
+                let repo = scratch.repo();
+                let (path, trash) = place(&scratch);
+                let made = repo.create_workspace(&path, &fresh(&scratch), &trash).unwrap();
+                std::fs::write(path.join("a.txt"), b"edited\n").unwrap();
+                let aside = repo.plan_aside(&made, &trash).unwrap();
+                let json = serde_json::to_string(&aside).unwrap();
+                let child = std::process::Command::new(std::env::current_exe().unwrap())
+                    .args(["--exact", "git::workspaces::tests::crash_child", "-q"])
+                    .env("AXIOM_TEST_ASIDE", format!("{}|{json}", scratch.path().display()))
+                    .env("AXIOM_TEST_FAULT", format!("{point}:1"))
+                    .output()
+                    .unwrap();
+                assert!(!child.status.success(), "{point} was not reached");
+                if away {
+                    repo.put_aside(&aside).unwrap();
+                    assert!(!path.exists() && repo.worktrees().unwrap().len() == 1, "{point}");
+                    assert_eq!(std::fs::read(trash.join("a.txt")).unwrap(), b"edited\n");
+                }
+                let back = repo.bring_back(&aside).unwrap();
+                assert_eq!(repo.head(&back).unwrap(), aside.head, "{point}, away: {away}");
+                assert_eq!(git_at(&path, &["status", "--porcelain"]), " M a.txt");
+            }
+        }
+    }
+}
