@@ -11,11 +11,13 @@ use std::time::{Duration, Instant};
 use git_axiom::domain::base::ids::{AgentId, CaseId, Token};
 use git_axiom::domain::work::signal::Signal;
 use git_axiom::error::Code;
-use git_axiom::process::launch::start_keeper;
-use git_axiom::process::leftovers::end_leftovers;
-use git_axiom::process::output::{LogLine, Stream};
-use git_axiom::process::spec::{DEFAULT_OUTPUT_CAP, KeeperSpec, StateCheck, StopSignal, VERSION};
-use git_axiom::process::{EndCause, ExitRecord, KeeperRecord, KeeperState, control, keeper, keeper_state, read_signals, spool};
+use git_axiom::process::client::control;
+use git_axiom::process::client::launch::start_keeper;
+use git_axiom::process::client::leftovers::end_leftovers;
+use git_axiom::process::keeper::output::{LogLine, Stream};
+use git_axiom::process::keeper::spec::{DEFAULT_OUTPUT_CAP, KeeperSpec, StateCheck, StopSignal, VERSION};
+use git_axiom::process::keeper::{owner, spool};
+use git_axiom::process::{EndCause, ExitRecord, KeeperRecord, KeeperState, keeper_state, read_signals};
 
 fn main() {
     let args: Vec<String> = std::env::args().collect();
@@ -23,7 +25,7 @@ fn main() {
     match words.as_slice() {
         ["keeper", "--spec", spec] => {
             let wanted = |spec: &KeeperSpec| Ok(!spec.state_check.common_dir.join("unwanted").exists());
-            let code = keeper::run(Path::new(spec), &wanted).unwrap_or(1);
+            let code = owner::run(Path::new(spec), &wanted).unwrap_or(1);
             std::process::exit(code);
         }
         ["launch", spec] => {

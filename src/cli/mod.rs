@@ -20,7 +20,7 @@ use std::ffi::OsString;
 use clap::{CommandFactory, FromArgMatches};
 
 use crate::error::Exit;
-use crate::process::{finish_first, limits};
+use crate::process::os::{finish_first, limits};
 use arguments::Cli;
 use screen::Screen;
 

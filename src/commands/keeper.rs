@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::error::{Exit, Result};
-use crate::process::spec::KeeperSpec;
-use crate::process::{keeper, step_keeper};
+use crate::process::keeper::spec::KeeperSpec;
+use crate::process::keeper::{owner, step_keeper};
 use crate::store::handle::Store;
 use crate::store::layout::Layout;
 
@@ -27,7 +27,7 @@ pub struct Keeper {
 /// As [`keeper::run`] and [`step_keeper::run`].
 pub fn run(args: &Keeper) -> Result<Exit> {
     let Some(spec) = &args.spec else { return step_keeper::run().map(|()| Exit::Done) };
-    let code = keeper::run(spec, &still_wanted)?;
+    let code = owner::run(spec, &still_wanted)?;
     Ok(if code == 0 { Exit::Done } else { Exit::Failed })
 }
 

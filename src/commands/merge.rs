@@ -21,7 +21,7 @@ use crate::ops::merge::MergeOutcome;
 use crate::ops::merge::preview::{Foreseen, Preview, preview};
 use crate::ops::merge::verified::{Watch, merge_verified};
 use crate::ops::rollback::{FileLine, WorkspaceLine};
-use crate::process::finish_first::{self, CanEnd};
+use crate::process::os::finish_first::{self, CanEnd};
 
 /// So many files are shown.
 const SHOWN: usize = 20;

@@ -81,7 +81,7 @@ pub fn run(args: &Run, global: &Global, screen: &mut Screen) -> Result<Exit> {
         return detach::run(&mut context, screen);
     }
     if args.detached {
-        crate::process::detached::begin_session()?;
+        crate::process::os::detached::begin_session()?;
     }
     let interrupts = Interrupts::install(leave_at_once)?;
     let mut progress = Progress::new(std::io::stderr().is_terminal()).seen_from(context.repo.main_worktree()?.path());

@@ -10,7 +10,7 @@ use crate::domain::base::ids::Token;
 use crate::domain::work::signal::{FileReport, Signal, ToolReport};
 use crate::env;
 use crate::error::{Code, Error, Exit, Result};
-use crate::process::spool;
+use crate::process::keeper::spool;
 
 /// Reports of an agent; only to be called by agents.
 #[derive(Debug, Subcommand)]

@@ -14,8 +14,8 @@ use crate::files::{self, FileLock, LockAttempt};
 use crate::git::{Proof, Repository};
 use crate::ops::log_recovery;
 use crate::ops::placement::{self, Purpose};
-use crate::process::command::IN_OPERATION;
-use crate::process::kept;
+use crate::process::client::kept;
+use crate::process::os::command::IN_OPERATION;
 use crate::store::handle::{Author, Store};
 use crate::store::layout::Layout;
 

@@ -10,7 +10,7 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::ops::context::Context;
-use crate::process::detached;
+use crate::process::os::detached;
 
 /// How often is looked whether it has begun.
 const LOOK: Duration = Duration::from_millis(25);

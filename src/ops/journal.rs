@@ -22,7 +22,7 @@ use crate::error::{Code, Error, Result, some_of};
 use crate::git::Attempt;
 use crate::ops::context::Context;
 use crate::ops::trash;
-use crate::process::finish_first::finish_first;
+use crate::process::os::finish_first::finish_first;
 
 /// So many paths are named in an error.
 const NAMED: usize = 10;

@@ -9,7 +9,7 @@ use crate::domain::base::ids::CaseId;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::ops::context::Context;
-use crate::process::output::{LogLine, Stream};
+use crate::process::keeper::output::{LogLine, Stream};
 
 /// How much is read at once.
 const CHUNK: u64 = 4 * 1024 * 1024;

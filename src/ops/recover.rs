@@ -13,8 +13,8 @@ use crate::ops::context::Context;
 use crate::ops::supervise::notice::Watcher;
 use crate::ops::supervise::{self, Attend, Options};
 use crate::ops::{checkpoint, repair, wedged};
+use crate::process::keeper::spec::KeeperState;
 use crate::process::keeper_state;
-use crate::process::spec::KeeperState;
 
 /// How long an operation is waited for that is just ending, or whose git children are.
 const MOMENT: Duration = Duration::from_secs(2);

@@ -9,7 +9,7 @@ use crate::error::{Code, Error, Result};
 use crate::files::OwnFolder;
 use crate::git::{Repository, ToSign};
 use crate::ops::context::Context;
-use crate::process::step::{self, Step, StepEnd};
+use crate::process::client::step::{self, Step, StepEnd};
 
 /// How long a signature may take where a human may be asked for it.
 const WITH_A_HUMAN: Duration = Duration::from_secs(120);

@@ -15,8 +15,8 @@ use crate::domain::work::verification::{StepResult, last_lines};
 use crate::env;
 use crate::error::Result;
 use crate::ops::context::Context;
-use crate::process::leftovers;
-use crate::process::step::{self, Step};
+use crate::process::client::leftovers;
+use crate::process::client::step::{self, Step};
 
 /// How much of a failing step's output goes into the next prompt, in bytes.
 const KEEP: usize = 8 * 1024;

@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::files::{self, Beneath};
 use crate::ops::context::Context;
 use crate::ops::trash;
-use crate::process::leftovers;
+use crate::process::client::leftovers;
 
 /// Temporary files that nobody touched for this long belong to nobody.
 const SCRATCH: SignedDuration = SignedDuration::from_hours(24);

@@ -7,30 +7,11 @@
 //! [`state::read_signals`]) and asks through a socket ([`control`]). If it dies, nothing changes for the keeper. If the
 //! keeper dies, [`leftovers::end_leftovers`] ends what it owned.
 
-mod agent;
-pub mod command;
-pub mod control;
-pub mod detached;
-mod family;
-pub mod finish_first;
-mod hold;
+pub mod client;
 pub mod keeper;
-pub mod kept;
-pub mod launch;
-pub mod leftovers;
-pub mod limits;
-pub mod marked;
-pub mod output;
-mod run;
-pub mod spec;
-pub mod spool;
-pub mod state;
-pub mod step;
-pub mod step_keeper;
-mod sys;
-mod wire;
+pub mod os;
 
-pub use launch::start_keeper;
-pub use leftovers::end_leftovers;
-pub use spec::{EndCause, ExitRecord, KeeperRecord, KeeperSpec, KeeperState};
-pub use state::{keeper_state, read_signals};
+pub use client::launch::start_keeper;
+pub use client::leftovers::end_leftovers;
+pub use client::state::{keeper_state, read_signals};
+pub use keeper::spec::{EndCause, ExitRecord, KeeperRecord, KeeperSpec, KeeperState};

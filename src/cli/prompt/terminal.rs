@@ -15,7 +15,7 @@ use signal_hook::SigId;
 use signal_hook::consts::{SIGCONT, SIGWINCH};
 
 use super::keys::{Key, Keys};
-use crate::process::finish_first;
+use crate::process::os::finish_first;
 
 /// How long the rest of a sequence may take to come.
 const SEQUENCE: Duration = Duration::from_millis(40);

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::process::{command, marked};
+use crate::process::os::{command, marked};
 
 /// What every process of the demo is started with, so that none is overlooked.
 const MARK: &str = "AXIOM_DEMO";

@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::files;
-use crate::process::command::is_repository_local;
+use crate::process::os::command::is_repository_local;
 
 use super::repository::{HashKind, path_of};
 

@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::process::command::command_with_callers_repository;
+use crate::process::os::command::command_with_callers_repository;
 
 use super::program::run_captured;
 use super::repository::{Repository, path_of};

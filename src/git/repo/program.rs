@@ -14,7 +14,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::Builder;
 
 use crate::error::{Code, Error, Result};
-use crate::process::command::command;
+use crate::process::os::command::command;
 
 use super::repository::Repository;
 use super::worktrees::Worktree;

@@ -12,7 +12,7 @@ use command_fds::{CommandFdExt, FdMapping};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::FileLock;
-use crate::process::command::{IN_OPERATION, command_with_callers_repository};
+use crate::process::os::command::{IN_OPERATION, command_with_callers_repository};
 
 use super::discovery;
 use super::identity::Identity;

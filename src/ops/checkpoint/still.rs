@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::ops::context::Context;
-use crate::process::control::{self, HoldGuard};
+use crate::process::client::control::{self, HoldGuard};
 use crate::process::{KeeperState, keeper_state};
 
 /// The longest that agents are held.

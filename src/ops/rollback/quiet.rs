@@ -11,7 +11,8 @@ use crate::domain::work::session::{Request, SessionState};
 use crate::error::{Code, Error, Result};
 use crate::ops::context::Context;
 use crate::ops::interventions;
-use crate::process::{KeeperRecord, KeeperState, control, keeper_state};
+use crate::process::client::control;
+use crate::process::{KeeperRecord, KeeperState, keeper_state};
 
 /// How long agents may take to stop.
 const PATIENCE: Duration = Duration::from_secs(90);

@@ -16,7 +16,7 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::{Leftovers, Skipped};
 use crate::ops::{output, repair, workspaces};
-use crate::process::spec::ExitRecord;
+use crate::process::keeper::spec::ExitRecord;
 
 /// At most this many names of changed files are recorded.
 const MOST_FILES: usize = 100;

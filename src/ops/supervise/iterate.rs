@@ -20,10 +20,11 @@ use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};
 use crate::ops::workspaces::{self, Condition};
 use crate::ops::{history, live, repair, texts};
-use crate::process::spec::{
+use crate::process::client::{launch, leftovers};
+use crate::process::keeper::spec::{
     DEFAULT_OUTPUT_CAP, ExitRecord, KEEPER, KEEPER_LOCK, KeeperSpec, KeeperState, StateCheck, StopSignal, VERSION,
 };
-use crate::process::{keeper_state, launch, leftovers, read_signals};
+use crate::process::{keeper_state, read_signals};
 
 /// How many entries of the audit log a prompt holds at most.
 const AUDIT_ENTRIES: usize = 20;
@@ -396,7 +397,7 @@ fn stop_signal(name: &str) -> StopSignal {
 }
 
 fn end_of(exit: &ExitRecord) -> End {
-    use crate::process::spec::EndCause;
+    use crate::process::keeper::spec::EndCause;
     match &exit.cause {
         EndCause::Exited | EndCause::Other => match (exit.code, exit.signal) {
             (Some(code), _) => End::Exited(code),

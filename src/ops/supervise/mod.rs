@@ -41,7 +41,7 @@ use crate::ops::interventions;
 use crate::ops::merge::verified::Check;
 use crate::ops::repair::HumansOperation;
 use crate::ops::steps;
-use crate::process::leftovers;
+use crate::process::client::leftovers;
 pub use attend::{Attend, attend};
 use notice::{Notice, Watcher};
 pub use requests::Wanted;

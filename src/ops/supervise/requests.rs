@@ -12,8 +12,9 @@ use crate::domain::work::session::{Request, SessionState};
 use crate::env;
 use crate::error::Result;
 use crate::ops::live;
-use crate::process::spec::{KeeperRecord, KeeperState};
-use crate::process::{control, keeper_state};
+use crate::process::client::control;
+use crate::process::keeper::spec::{KeeperRecord, KeeperState};
+use crate::process::keeper_state;
 
 /// Agents that somebody wants to end.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use super::{Supervisor, TICK};
 use crate::domain::work::outcome::Halt;
 use crate::domain::work::session::SessionState;
 use crate::error::{Code, Error, Result};
-use crate::process::finish_first;
+use crate::process::os::finish_first;
 
 /// How long running iterations may take to reach their boundary.
 const BOUNDARY: Duration = Duration::from_secs(5);

@@ -10,7 +10,7 @@ use crate::domain::work::session::SessionState;
 use crate::error::Result;
 use crate::ops::repair::{self, HumansOperation};
 use crate::ops::steps;
-use crate::process::leftovers;
+use crate::process::client::leftovers;
 
 impl Supervisor<'_> {
     pub(super) fn take_over(&mut self, humans: HumansOperation) -> Result<()> {

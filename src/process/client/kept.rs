@@ -12,9 +12,11 @@ pub fn keepers_above() -> Vec<PathBuf> {
     /// No line of ancestors is longer.
     const MOST: usize = 256;
     let mut found = Vec::new();
-    let mut pid = super::sys::own_pid();
+    let mut pid = crate::process::os::sys::own_pid();
     for _ in 0..MOST {
-        let Some(parent) = super::sys::look(pid).map(|process| process.parent).filter(|parent| *parent > 1) else { break };
+        let Some(parent) = crate::process::os::sys::look(pid).map(|process| process.parent).filter(|parent| *parent > 1) else {
+            break;
+        };
         pid = parent;
         found.extend(std::fs::read(format!("/proc/{pid}/cmdline")).ok().and_then(|line| place_of_keeper(&line)));
     }

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::spec::ProcessId;
 use super::sys::{self, Process, Table};
+use crate::process::keeper::spec::ProcessId;
 
 /// How long stopping may take until the hold is called unstable.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use rustix::process::Signal;
 
-use super::spec::ProcessId;
 use super::sys::{self, Table};
+use crate::process::keeper::spec::ProcessId;
 
 /// The living processes whose environment has `name=value`, this one left out.
 ///

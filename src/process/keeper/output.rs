@@ -15,10 +15,10 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::spec::{OutputRecord, TAIL_BYTES};
-use super::wire;
 use crate::env;
 use crate::error::{Error, Result};
 use crate::files::AppendFile;
+use crate::process::os::wire;
 
 /// Longer lines are split into pieces of this many bytes, all but the last with [`LogLine::cont`].
 const MAX_PIECE: usize = 1024 * 1024;

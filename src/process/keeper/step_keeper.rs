@@ -13,11 +13,13 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, WaitStatus};
 
-use super::command::command;
+use super::owner;
 use super::run::Reaper;
-use super::step::{KEEP, Order, Report, StepEnd};
-use super::{family, keeper, launch};
 use crate::error::{Code, Error, Result};
+use crate::process::client::launch;
+use crate::process::client::step::{KEEP, Order, Report, StepEnd};
+use crate::process::os::command::command;
+use crate::process::os::family;
 
 const TICK: Duration = Duration::from_millis(10);
 /// How long what the command left behind has after SIGTERM when the command itself has ended.
@@ -36,8 +38,8 @@ pub fn run() -> Result<()> {
     // Ctrl+C at the terminal is for our starter to act on, and nothing of the step can ask at the terminal.
     rustix::process::setsid().map_err(|e| failed("begin a session").because(e))?;
     launch::close_on_exec();
-    let terminate = keeper::watch_signals()?;
-    keeper::adopt_orphans();
+    let terminate = owner::watch_signals()?;
+    owner::adopt_orphans();
     let order = read_order()?;
     let gone = watch_starter()?;
     let report = carry_out(&order, &|| gone.load(Ordering::Relaxed) || terminate.load(Ordering::Relaxed));

@@ -14,10 +14,10 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::{Deserialize, Serialize};
 
-use super::command::command;
-use super::wire;
 use crate::env;
 use crate::error::{Code, Error, Result};
+use crate::process::os::command::command;
+use crate::process::os::wire;
 
 /// How much of the end of a step's output is kept.
 pub const KEEP: usize = 64 * 1024;
@@ -101,7 +101,7 @@ pub struct StepDone {
 /// What the keeper is told: one line.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Order {
+pub(in crate::process) struct Order {
     #[serde(with = "wire::list")]
     pub command: Vec<OsString>,
     #[serde(with = "wire::os")]
@@ -116,7 +116,7 @@ pub(super) struct Order {
 
 /// What the keeper answers: one line.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Report {
+pub(in crate::process) struct Report {
     pub end: StepEnd,
     pub output: String,
 }

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::spec::{self, FAMILY, KeeperRecord, ProcessId};
-use super::sys::{self, Process, Table};
 use crate::domain::base::plural::count_of;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
+use crate::process::keeper::spec::{self, FAMILY, KeeperRecord, ProcessId};
+use crate::process::os::sys::{self, Process, Table};
 
 /// After this, what still lives is stuck in the kernel.
 const GIVE_UP: Duration = Duration::from_secs(30);

@@ -4,16 +4,17 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 
-use super::control::{self, Command};
-use super::family::{self, Ended};
-use super::keeper::Keeper;
+use super::agent;
 use super::output::Output;
+use super::owner::Keeper;
 use super::spec::{self, EndCause, ExitRecord, OutputRecord, ProcessId, StopSignal, WorkOnDisk};
-use super::{agent, sys};
 use crate::domain::work::signal::{Signal as Said, markers};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, WholeFolder};
+use crate::process::client::control::{self, Command};
+use crate::process::os::family::{self, Ended};
+use crate::process::os::sys;
 
 /// How often the keeper looks around.
 const TICK: Duration = Duration::from_millis(20);
@@ -116,7 +117,7 @@ fn start(keeper: &mut Keeper) -> End {
 
 /// Collects ended children: the program, and the orphans that became ours.
 #[derive(Debug)]
-pub(super) struct Reaper {
+pub(in crate::process) struct Reaper {
     pub program: Option<Pid>,
     pub status: Option<WaitStatus>,
 }

@@ -7,7 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use rustix::process::{Pid, Signal};
 
-use super::spec::ProcessId;
+use crate::process::keeper::spec::ProcessId;
 
 /// One process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,11 +14,11 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 
-use super::hold::Holds;
-use super::spec::KeeperRecord;
-use super::sys;
 use crate::env;
 use crate::error::{Code, Error, Result};
+use crate::process::keeper::spec::KeeperRecord;
+use crate::process::os::hold::Holds;
+use crate::process::os::sys;
 
 /// The longest a hold lasts, whatever was asked for.
 pub const MAX_HOLD: Duration = Duration::from_secs(60);

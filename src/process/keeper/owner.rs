@@ -8,15 +8,16 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::control::{self, Command};
-use super::hold::Holds;
-use super::launch::{self, Report, Step};
+use super::run;
 use super::spec::{self, KeeperRecord, KeeperSpec};
 use super::spool::Spool;
-use super::{run, sys};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt, WholeFolder};
+use crate::process::client::control::{self, Command};
+use crate::process::client::launch::{self, Report, Step};
+use crate::process::os::hold::Holds;
+use crate::process::os::sys;
 
 /// How long a lock is waited for: the keeper of the last iteration may just be ending, and readers look at locks.
 const LOCK_PATIENCE: Duration = Duration::from_secs(5);
@@ -133,7 +134,7 @@ fn take(path: &Path, held: &str) -> Result<FileLock> {
 }
 
 /// SIGTERM stops the program. A hangup, an interrupt or a starter that does not listen any more must not end the keeper.
-pub(super) fn watch_signals() -> Result<Arc<AtomicBool>> {
+pub(in crate::process) fn watch_signals() -> Result<Arc<AtomicBool>> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGPIPE, SIGTERM};
     let (terminate, ignored) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     let failed = |e: std::io::Error| Error::new(Code::KeeperFailed, "cannot watch for signals").because(e);
@@ -146,7 +147,7 @@ pub(super) fn watch_signals() -> Result<Arc<AtomicBool>> {
 
 /// Descendants that lose their parent become ours, in whichever session they are. Only Linux can do that; elsewhere those
 /// that left the program's process group and whose parents are gone are not found.
-pub(super) fn adopt_orphans() {
+pub(in crate::process) fn adopt_orphans() {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
 }

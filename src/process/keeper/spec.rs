@@ -10,11 +10,11 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::wire;
 use crate::domain::base::ids::{AgentId, CaseId, Token};
 use crate::domain::work::signal::Signal;
 use crate::error::{Code, Error, Result};
 use crate::files;
+use crate::process::os::wire;
 
 /// The specification's file name in the folder of the run.
 pub const SPEC: &str = "spec.json";

@@ -7,11 +7,11 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::spec::{self, ExitRecord, KeeperRecord, KeeperState};
 use crate::domain::work::signal::Signal;
 use crate::env;
 use crate::error::{Error, Result};
 use crate::files;
+use crate::process::keeper::spec::{self, ExitRecord, KeeperRecord, KeeperState};
 
 /// How much one call reads; more than any line has.
 const MAX_READ: u64 = 16 * 1024 * 1024;

@@ -7,11 +7,11 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use super::command::command;
 use super::spec::KeeperSpec;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
+use crate::process::os::command::command;
 
 /// The largest prompt, in bytes.
 const MAX_PROMPT: u64 = 64 * 1024 * 1024;

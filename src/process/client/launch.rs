@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::command::command;
 use crate::env;
 use crate::error::{Code, Error, Result};
+use crate::process::os::command::command;
 
 /// How long a keeper may take to say that it has started.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -113,7 +113,7 @@ pub(crate) fn detach(spec_path: &Path) -> Result<Step> {
 /// Marks every descriptor but the three standard ones, so that the keeper inherits none: our starter may have had a lock
 /// open for a git child at the moment it started us.
 #[allow(unsafe_code)]
-pub(super) fn close_on_exec() {
+pub(in crate::process) fn close_on_exec() {
     let Ok(entries) = std::fs::read_dir("/dev/fd") else { return };
     let open: Vec<i32> = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
     for fd in open.into_iter().filter(|fd| *fd > 2) {

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::spec::{FAMILY, ProcessId};
 use super::sys::{self, Process, Table};
 use crate::files;
+use crate::process::keeper::spec::{FAMILY, ProcessId};
 
 /// After this, what still lives is stuck in the kernel and no signal will end it soon.
 const GIVE_UP: Duration = Duration::from_secs(60);

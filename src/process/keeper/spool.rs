@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::spec;
-use super::state::{ReceivedSignal, signal_line};
 use crate::domain::base::ids::Token;
 use crate::domain::work::signal::Signal;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, AppendFile};
+use crate::process::client::state::{ReceivedSignal, signal_line};
 
 /// How long [`submit`] waits where the caller says nothing else.
 pub const PATIENCE: Duration = Duration::from_secs(5);
@@ -194,7 +194,7 @@ impl Spool {
 mod tests {
     #![allow(clippy::disallowed_methods)]
     use super::*;
-    use crate::process::state::read_signals;
+    use crate::process::client::state::read_signals;
 
     fn token(text: &str) -> Token {
         Token::new(text).unwrap()

@@ -1,0 +1,12 @@
+//! The supervisor's side: starting keepers and steps, asking them, reading what they recorded.
+//!
+//! What an outcome means is in `domain`.
+//!
+//! Begin reading with `launch` and `state`.
+
+pub mod control;
+pub mod kept;
+pub mod launch;
+pub mod leftovers;
+pub mod state;
+pub mod step;

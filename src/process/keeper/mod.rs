@@ -1,0 +1,13 @@
+//! The keeper's side: it owns one agent program from its start to the record of its end, and the files in which it says so.
+//!
+//! Who asks it is in `client`.
+//!
+//! Begin reading with `owner`, then `run`.
+
+pub(super) mod agent;
+pub mod output;
+pub mod owner;
+pub(super) mod run;
+pub mod spec;
+pub mod spool;
+pub mod step_keeper;

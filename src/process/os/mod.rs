@@ -1,0 +1,15 @@
+//! What the system knows of processes: starting, finding, holding and ending them, and signals.
+//!
+//! What a keeper is, is in `keeper`.
+//!
+//! Begin reading with `command` and `sys`.
+
+pub mod command;
+pub mod detached;
+pub(super) mod family;
+pub mod finish_first;
+pub(super) mod hold;
+pub mod limits;
+pub mod marked;
+pub(super) mod sys;
+pub(super) mod wire;
