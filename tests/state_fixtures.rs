@@ -6,7 +6,7 @@
 mod state_support;
 
 use git_axiom::error::Exit;
-use git_axiom::ops::log_recovery::look;
+use git_axiom::ops::recover::log_recovery::look;
 use git_axiom::store::handle::Store;
 use state_support::fixtures::{copy, fixtures, place, stored};
 

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 
 use git_axiom::domain::state::event::Event;
 use git_axiom::error::Code;
-use git_axiom::ops::log_recovery::{Beginning, begin_anew, look};
+use git_axiom::ops::recover::log_recovery::{Beginning, begin_anew, look};
 use git_axiom::store::handle::Store;
 use git_axiom::store::layout::Layout;
 use git_axiom::store::log;

@@ -12,9 +12,9 @@ use crate::domain::base::natural;
 use crate::domain::state::whole::State;
 use crate::domain::work::case::Kind;
 use crate::env;
-use crate::ops::context::Context;
+use crate::ops::context::handle::Context;
+use crate::ops::context::placement::Purpose;
 use crate::ops::history;
-use crate::ops::placement::Purpose;
 
 /// Whoever presses Tab does not wait longer.
 const PATIENCE: Duration = Duration::from_millis(50);

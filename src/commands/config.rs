@@ -10,7 +10,7 @@ use crate::cli::words;
 use crate::config::keys::KEYS;
 use crate::config::{Loaded, Setting};
 use crate::error::{Exit, Result};
-use crate::ops::{configure, placement};
+use crate::ops::context::{configure, placement};
 
 /// Verbs on the configuration.
 #[derive(Debug, Subcommand)]

@@ -13,9 +13,9 @@ use crate::domain::work::gate::{Decision, Gate, GateKind, to_settle_first};
 use crate::domain::work::gate_line::{DecisionLine, GateLine};
 use crate::env;
 use crate::error::{Code, Error, Exit, Result};
-use crate::ops::context::Context;
-use crate::ops::interventions;
-use crate::ops::placement::Purpose;
+use crate::ops::context::handle::Context;
+use crate::ops::context::placement::Purpose;
+use crate::ops::supervise::interventions;
 
 /// Verbs on gates.
 #[derive(Debug, Subcommand)]

@@ -7,7 +7,8 @@ use super::{open, working_dir};
 use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::error::{Exit, Result};
-use crate::ops::{placement, workspaces};
+use crate::ops::context::placement;
+use crate::ops::workspaces;
 
 /// What may come next.
 const NEXT: &str = "\

@@ -16,7 +16,7 @@ use crate::domain::base::ids::CaseId;
 use crate::domain::base::names::RepoPath;
 use crate::domain::work::verification::Verification;
 use crate::error::{Code, Error, Exit, Result, some_of};
-use crate::ops::context::Context;
+use crate::ops::context::handle::Context;
 use crate::ops::merge::MergeOutcome;
 use crate::ops::merge::preview::{Foreseen, Preview, preview};
 use crate::ops::merge::verified::{Watch, merge_verified};

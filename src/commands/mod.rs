@@ -36,8 +36,8 @@ use crate::domain::work::outcome::Halt;
 use crate::env;
 use crate::error::{Error, Exit, Result};
 use crate::git::Repository;
-use crate::ops::context::{Context, called_by_human};
-use crate::ops::placement::Purpose;
+use crate::ops::context::handle::{Context, called_by_human};
+use crate::ops::context::placement::Purpose;
 
 /// Runs a verb.
 ///

@@ -8,8 +8,8 @@ use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::domain::work::session::Mode;
 use crate::error::{Exit, Result};
-use crate::ops::context::called_by_human;
-use crate::ops::interventions;
+use crate::ops::context::handle::called_by_human;
+use crate::ops::supervise::interventions;
 
 /// Arguments of `mode`.
 #[derive(Debug, Args)]

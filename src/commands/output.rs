@@ -11,8 +11,8 @@ use crate::cli::screen::Screen;
 use crate::cli::visible;
 use crate::domain::base::ids::CaseId;
 use crate::error::{Code, Error, Exit, Result};
-use crate::ops::context::Context;
-use crate::ops::output;
+use crate::ops::context::handle::Context;
+use crate::ops::supervise::output;
 
 /// How often `--follow` looks.
 const LOOK: Duration = Duration::from_millis(100);

@@ -8,7 +8,7 @@ use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::domain::work::session::{Request, SessionState};
 use crate::error::{Code, Error, Exit, Result};
-use crate::ops::interventions;
+use crate::ops::supervise::interventions;
 
 /// Arguments of `pause`.
 #[derive(Debug, Args)]

@@ -20,8 +20,8 @@ use crate::domain::work::gate::Afterwards;
 use crate::env;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::checkpoint as op;
-use crate::ops::context::Context;
-use crate::ops::journal::{Ended as Closed, put_back};
+use crate::ops::context::handle::Context;
+use crate::ops::operation::{Ended as Closed, put_back};
 use crate::ops::rollback::{self, FileLoss, LocalRefs, Part, Preview, Wish};
 
 /// Arguments of `rollback`.

@@ -17,8 +17,8 @@ use crate::domain::work::adapter;
 use crate::domain::work::session::Mode;
 use crate::domain::work::view::next_commands;
 use crate::error::{Code, Error, Exit, Result};
-use crate::ops::configure;
-use crate::ops::context::Context;
+use crate::ops::context::configure;
+use crate::ops::context::handle::Context;
 use crate::ops::supervise::{self, Ending, Interrupts, Options};
 
 /// The most agents at once.

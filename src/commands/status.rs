@@ -12,8 +12,8 @@ use crate::cli::words;
 use crate::domain::work::project::SessionNow;
 use crate::env;
 use crate::error::{Code, Error, Exit, Result};
-use crate::ops::rollback_task::Settling;
-use crate::ops::status::{self, AgentView, Status as Report};
+use crate::ops::revert_task::Settling;
+use crate::ops::supervise::status::{self, AgentView, Status as Report};
 
 /// How often `--watch` looks.
 const INTERVAL: Duration = Duration::from_millis(500);

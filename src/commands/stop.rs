@@ -11,8 +11,8 @@ use crate::domain::base::ids::{AgentId, CaseId, GateId};
 use crate::domain::work::gate::Afterwards;
 use crate::domain::work::outcome::Halt;
 use crate::error::{Code, Error, Exit, Result};
-use crate::ops::interventions::{self, Ended, Ending};
 use crate::ops::supervise::Options;
+use crate::ops::supervise::interventions::{self, Ended, Ending};
 
 /// Arguments of `stop` and `kill`.
 #[derive(Debug, Args)]

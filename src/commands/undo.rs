@@ -14,7 +14,7 @@ use crate::domain::operation::undo::Asked;
 use crate::domain::state::event::By;
 use crate::domain::work::case::CaseChange;
 use crate::error::{Code, Error, Exit, Result};
-use crate::ops::context::Context;
+use crate::ops::context::handle::Context;
 use crate::ops::undo as op;
 
 /// So many transactions are named where the one that was done last cannot be taken back.

@@ -28,7 +28,7 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::limits;
 use crate::git::{CaptureOptions, Expected, HeldRefs, RefEdit, Repository, Signature, TagData};
-use crate::ops::context::Context;
+use crate::ops::context::handle::Context;
 use crate::store::line::MAX_LINE;
 
 pub use captures::{Captured, CapturedWorkspace, CapturedWorktree, capture_all, capture_options, write_again};

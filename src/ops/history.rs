@@ -5,7 +5,7 @@ use crate::domain::operation::transaction::{Fold, Transaction};
 use crate::domain::state::audit::{Audit, AuditEntry};
 use crate::domain::state::event::Envelope;
 use crate::error::Result;
-use crate::ops::context::Context;
+use crate::ops::context::handle::Context;
 use crate::store::layout::Layout;
 use crate::store::{log, segments};
 

@@ -24,11 +24,11 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::git::{Expected, Head, MergeResult, RefEdit, Worktree};
 use crate::ops::checkpoint::{self, Wanted, target_branch};
-use crate::ops::context::Context;
-use crate::ops::in_progress::holds_branch;
-use crate::ops::journal;
-use crate::ops::live::live_ref;
+use crate::ops::context::handle::Context;
+use crate::ops::operation;
+use crate::ops::operation::in_progress::holds_branch;
 use crate::ops::signing::with_signatures;
+use crate::ops::supervise::live::live_ref;
 use crate::ops::trash;
 
 use plan::Planned;
@@ -138,7 +138,7 @@ fn attempt(ctx: &mut Context, task: &CaseId, approved: bool) -> Result<MergeOutc
         operation.safety = Some(record.name);
     }
     env::fault_point("merge.before-journal");
-    journal::run(ctx, operation)?;
+    operation::run(ctx, operation)?;
     let wanted = Wanted { about: Some(task.clone()), ..Wanted::by(Trigger::AfterMerge) };
     // The merge is done and stands, whether or not this can be saved too.
     if let Err(error) = checkpoint::create_locked(ctx, &wanted) {

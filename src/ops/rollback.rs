@@ -1,16 +1,13 @@
 //! Going back to a checkpoint: safety checkpoint, journal, worktrees, refs, workspaces, state.
 
-pub(super) mod branches;
 mod left_alone;
 mod not_restored;
 mod one_worktree;
 pub(super) mod plan;
-mod preview;
-pub(super) mod quiet;
+pub(in crate::ops) mod preview;
 mod refs;
 mod some_paths;
 mod still;
-pub(super) mod submodules;
 pub(super) mod workspace;
 pub(super) mod worktree;
 
@@ -29,11 +26,12 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::{Attempt, MovedAside, Restore};
 use crate::ops::checkpoint::{self, Captured, Wanted};
-use crate::ops::context::Context;
-use crate::ops::{journal, repair};
+use crate::ops::context::handle::Context;
+use crate::ops::operation;
+use crate::ops::recover::repair;
 
+pub use crate::ops::operation::stop_agents::AgentLine;
 pub use preview::{CommitLine, FileLine, FileLoss, GoneLine, HeadLine, NotRestored, Preview, WorkspaceLine};
-pub use quiet::AgentLine;
 pub use refs::{LocalRefs, MovedRef, RefLeft, RefLine};
 pub use still::may_change_nothing;
 
@@ -115,10 +113,10 @@ pub fn preview(ctx: &Context, wish: Wish<'_>) -> Result<Preview> {
     let (record, document) = target(ctx, wish.name)?;
     let captured = checkpoint::capture_all(ctx)?;
     let plan = wish.plan(ctx, (&record, &document), &captured)?;
-    journal::rehearse(ctx, &plan.operation)?;
+    operation::rehearse(ctx, &plan.operation)?;
     let mut preview = plan.preview;
     if wish.stops_agents(ctx) {
-        preview.agents = quiet::at_work(ctx)?;
+        preview.agents = crate::ops::operation::stop_agents::at_work(ctx)?;
     }
     preview.changes_nothing = preview.agents.is_empty() && still::changes_nothing(ctx, &plan.operation, &captured)?;
     for change in &plan.operation.worktrees {
@@ -132,7 +130,7 @@ pub fn preview(ctx: &Context, wish: Wish<'_>) -> Result<Preview> {
 /// # Errors
 /// `IO_FAILED`.
 pub fn agents_at_work(ctx: &Context) -> Result<Vec<AgentLine>> {
-    quiet::at_work(ctx)
+    crate::ops::operation::stop_agents::at_work(ctx)
 }
 
 /// Makes sure that no agent has to be stopped.
@@ -140,14 +138,14 @@ pub fn agents_at_work(ctx: &Context) -> Result<Vec<AgentLine>> {
 /// # Errors
 /// `BUSY` where one is at work, or where a session runs, which may start one at any moment.
 pub fn nobody_works(ctx: &mut Context) -> Result<()> {
-    quiet::nobody_works(ctx).map(drop)
+    crate::ops::operation::stop_agents::nobody_works(ctx).map(drop)
 }
 
 /// What no capture holds and will be moved to the trash.
 fn in_the_way(ctx: &Context, change: &WorktreeChange, captured: &Captured) -> Result<Vec<FileLoss>> {
     let all = std::iter::once(&captured.main).chain(captured.workspaces.iter().map(|workspace| &workspace.captured));
     let Some(now) = all.into_iter().find(|one| one.worktree.path() == Path::new(&change.path)) else { return Ok(Vec::new()) };
-    let then = journal::extras_of(ctx, change.captures.new.as_ref())?;
+    let then = operation::extras_of(ctx, change.captures.new.as_ref())?;
     let (from, to, beside) = (&change.files.old, &change.files.new, Some(Change::new(&now.capture.extras, &then)));
     let trash = crate::ops::trash::root(ctx)?;
     let restore = Restore { worktree: &now.worktree, from, to, trash: &trash, attempt: Attempt::First, beside };
@@ -165,16 +163,22 @@ fn in_the_way(ctx: &Context, change: &WorktreeChange, captured: &Captured) -> Re
 pub fn to_checkpoint(ctx: &mut Context, wish: Wish<'_>, stop: bool) -> Result<RolledBack> {
     ctx.no_open_operation()?;
     target(ctx, wish.name)?;
-    let (mut agents, mut paused) = (Vec::new(), quiet::Paused::Nothing);
+    let (mut agents, mut paused) = (Vec::new(), crate::ops::operation::stop_agents::Paused::Nothing);
     if wish.stops_agents(ctx) {
-        agents = quiet::at_work(ctx)?;
-        paused = if stop { quiet::stop_agents(ctx)? } else { quiet::nobody_works(ctx)? };
+        agents = crate::ops::operation::stop_agents::at_work(ctx)?;
+        paused = if stop {
+            crate::ops::operation::stop_agents::stop_agents(ctx)?
+        } else {
+            crate::ops::operation::stop_agents::nobody_works(ctx)?
+        };
     }
     let stopped = agents.iter().map(|agent| agent.task_id.clone()).collect();
     let outcome = ctx.with_operation_lock(|ctx| locked(ctx, wish, &stopped));
     let resumed = match paused {
-        quiet::Paused::BySupervisor => quiet::resume(ctx).map(|()| true),
-        quiet::Paused::Nothing => Ok(false),
+        crate::ops::operation::stop_agents::Paused::BySupervisor => {
+            crate::ops::operation::stop_agents::resume(ctx).map(|()| true)
+        }
+        crate::ops::operation::stop_agents::Paused::Nothing => Ok(false),
     };
     let mut done = outcome?;
     done.resumed = resumed?;
@@ -210,9 +214,9 @@ fn locked(ctx: &mut Context, wish: Wish<'_>, stopped: &BTreeSet<CaseId>) -> Resu
             worktree.captures.old = Some(safety.capture.clone());
         }
     }
-    journal::keep_bytes_replaced(ctx, &mut plan.operation, &captured)?;
+    operation::keep_bytes_replaced(ctx, &mut plan.operation, &captured)?;
     let gates = plan.operation.opened_gates();
-    let done = journal::run(ctx, plan.operation)?;
+    let done = operation::run(ctx, plan.operation)?;
     let txn = ctx.txn().clone();
     Ok(RolledBack { preview: plan.preview, safety: safety.name, txn, moved_aside: done.moved_aside, gates, resumed: false })
 }
@@ -259,8 +263,8 @@ fn is_whole(ctx: &Context, record: &CheckpointRecord, document: &CheckpointDocum
 ///
 /// # Errors
 /// What passes by itself (`GIT_LOCKED`, `DISK_FULL`); the operation stays open.
-pub fn go_on(ctx: &mut Context) -> Result<Option<journal::Ended>> {
-    ctx.with_operation_lock(journal::end_open)
+pub fn go_on(ctx: &mut Context) -> Result<Option<operation::Ended>> {
+    ctx.with_operation_lock(operation::end_open)
 }
 
 /// Puts everything back as it was before the operation that was interrupted; `None` where none was. Lock files of dead git
@@ -268,8 +272,8 @@ pub fn go_on(ctx: &mut Context) -> Result<Option<journal::Ended>> {
 ///
 /// # Errors
 /// What passes by itself (`GIT_LOCKED`, `DISK_FULL`); the operation stays open.
-pub fn abort(ctx: &mut Context) -> Result<Option<journal::Ended>> {
-    let reverse = |ctx: &mut Context| journal::reverse_open(ctx, "asked for");
+pub fn abort(ctx: &mut Context) -> Result<Option<operation::Ended>> {
+    let reverse = |ctx: &mut Context| operation::reverse_open(ctx, "asked for");
     match ctx.with_operation_lock(reverse) {
         Err(error) if error.code() == Code::GitLocked => {
             repair::clear_dead_locks(ctx)?;

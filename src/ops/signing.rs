@@ -8,7 +8,7 @@ use crate::domain::state::event::By;
 use crate::error::{Code, Error, Result};
 use crate::files::OwnFolder;
 use crate::git::{Repository, ToSign};
-use crate::ops::context::Context;
+use crate::ops::context::handle::Context;
 use crate::process::client::step::{self, Step, StepEnd};
 
 /// How long a signature may take where a human may be asked for it.

@@ -14,7 +14,7 @@ use crate::domain::base::ids::{AgentId, CaseId, Token};
 use crate::domain::work::verification::{StepResult, last_lines};
 use crate::env;
 use crate::error::Result;
-use crate::ops::context::Context;
+use crate::ops::context::handle::Context;
 use crate::process::client::leftovers;
 use crate::process::client::step::{self, Step};
 

@@ -11,7 +11,7 @@ use crate::domain::work::agent::Agent;
 use crate::env;
 use crate::error::{Error, Result};
 use crate::files::{self, Beneath};
-use crate::ops::context::Context;
+use crate::ops::context::handle::Context;
 use crate::ops::trash;
 use crate::process::client::leftovers;
 

@@ -13,7 +13,7 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, Beneath};
 use crate::git::Worktree;
-use crate::ops::context::Context;
+use crate::ops::context::handle::Context;
 use crate::ops::workspaces;
 use crate::store::identity;
 
@@ -101,7 +101,7 @@ fn root_of(ctx: &Context, worktree: &Worktree) -> Result<PathBuf> {
 fn worktrees(ctx: &Context, operation: &Operation) -> Result<Vec<Worktree>> {
     let advances = operation.advances.iter().map(|change| &change.path);
     let paths = operation.worktrees.iter().map(|change| &change.path).chain(advances);
-    paths.map(|path| super::journal::worktree(ctx, path)).collect()
+    paths.map(|path| crate::ops::operation::worktree(ctx, path)).collect()
 }
 
 /// That every trash of an operation is a folder of its own, or can be one: what is kept in a link's target is somebody else's.

@@ -22,15 +22,15 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::{CaptureExtras, HeldFiles, Moments, MovedAside, TreeChange, Worktree, WorktreeCapture, bytes_by, bytes_of};
 use crate::ops::checkpoint::{self, Captured, CapturedWorktree, Wanted};
-use crate::ops::context::Context;
-use crate::ops::differences::is_decided;
-use crate::ops::journal::{capture_with, extras_of};
-use crate::ops::rollback::branches::branches_are_free;
+use crate::ops::context::handle::Context;
+use crate::ops::operation::branches::branches_are_free;
+use crate::ops::operation::differences::is_decided;
+use crate::ops::operation::stop_agents::{self, Paused};
+use crate::ops::operation::submodules::with_own_submodules;
+use crate::ops::operation::{capture_with, extras_of};
 use crate::ops::rollback::plan::kept;
-use crate::ops::rollback::quiet::{self, Paused};
-use crate::ops::rollback::submodules::with_own_submodules;
 use crate::ops::rollback::worktree::head_state;
-use crate::ops::{history, journal};
+use crate::ops::{history, operation};
 
 pub use preview::Preview;
 pub use standing::Standing;
@@ -103,7 +103,7 @@ pub fn check(ctx: &Context, chosen: &Chosen) -> Result<Preview> {
     ctx.no_open_operation()?;
     let captured = if chosen.transaction.moves() { Some(checkpoint::capture_all(ctx)?) } else { None };
     let (operation, left_out) = operation(ctx, chosen, captured.as_ref())?;
-    journal::rehearse(ctx, &operation)?;
+    operation::rehearse(ctx, &operation)?;
     preview::preview(ctx, &operation, captured.as_ref(), &lost_asides(&chosen.transaction), left_out)
 }
 
@@ -116,10 +116,10 @@ pub fn undo(ctx: &mut Context, chosen: &Chosen) -> Result<Undone> {
     check(ctx, chosen)?;
     let transaction = &chosen.transaction;
     let in_workspaces = !transaction.worktrees.is_empty() || !transaction.workspaces.is_empty();
-    let paused = if in_workspaces { quiet::stop_agents(ctx)? } else { Paused::Nothing };
+    let paused = if in_workspaces { stop_agents::stop_agents(ctx)? } else { Paused::Nothing };
     let outcome = ctx.with_operation_lock(|ctx| locked(ctx, &transaction.id));
     if paused == Paused::BySupervisor {
-        quiet::resume(ctx)?;
+        stop_agents::resume(ctx)?;
     }
     outcome
 }
@@ -142,13 +142,13 @@ fn locked(ctx: &mut Context, id: &TxnId) -> Result<Undone> {
         worktree.captures.old = safety.as_ref().map(|record| record.capture.clone());
     }
     if let Some(captured) = &captured {
-        journal::keep_bytes_replaced(ctx, &mut operation, captured)?;
+        operation::keep_bytes_replaced(ctx, &mut operation, captured)?;
     }
     let mut preview = preview::preview(ctx, &operation, captured.as_ref(), &lost_asides(&chosen.transaction), left_out)?;
-    let done = journal::run(ctx, operation.clone())?;
+    let done = operation::run(ctx, operation.clone())?;
     env::fault_point("undo.before-tags");
     checkpoints::follow(ctx, &operation)?;
-    let journal::Done { moved_aside, brought_back, still_aside, lost, files: _, left: _, not_put_back: _ } = done;
+    let operation::Done { moved_aside, brought_back, still_aside, lost, files: _, left: _, not_put_back: _ } = done;
     preview.lost.extend(lost.iter().map(|place| place.display().to_string()));
     let (txn, safety) = (ctx.txn().clone(), safety.map(|record| record.name));
     Ok(Undone { preview, txn, safety, moved_aside, brought_back, still_aside })
@@ -238,7 +238,7 @@ fn rebased(ctx: &Context, transaction: &Transaction, change: &WorktreeChange, ca
         let wanted = since::Wanted { worktree, now, files, index: Change::new(&now.index_tree, &index) };
         wanted.leaves_alone(ctx, transaction, &now.extras.in_progress())?;
     }
-    let commit = journal::with_bytes_known(ctx, now, commit)?;
+    let commit = operation::with_bytes_known(ctx, now, commit)?;
     let capture = match &change.captures.new {
         Some(before) if beside == extras_of(ctx, Some(before))? => Some(before.clone()),
         None if beside.is_empty() => None,

@@ -9,7 +9,7 @@ use crate::domain::work::task_branches;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::{Repair, Whose, WorkspaceBranch};
-use crate::ops::context::Context;
+use crate::ops::context::handle::Context;
 use crate::ops::trash;
 
 /// The folder of all workspaces.

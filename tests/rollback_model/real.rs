@@ -13,9 +13,9 @@ use git_axiom::domain::work::adapter;
 use git_axiom::domain::work::gate::Afterwards;
 use git_axiom::error::{Code, Error, Result};
 use git_axiom::ops::checkpoint::{self, Wanted};
-use git_axiom::ops::context::Context;
+use git_axiom::ops::context::handle::Context;
 use git_axiom::ops::merge::{MergeOutcome, merge_task};
-use git_axiom::ops::rollback_task::{self, Outcome};
+use git_axiom::ops::revert_task::{self, Outcome};
 use git_axiom::ops::supervise::Options;
 use git_axiom::ops::{history, rollback, undo};
 
@@ -66,7 +66,7 @@ impl Real {
     /// (or is a checkpoint): what people overwrite themselves is theirs to lose.
     fn doing<T>(&self, saves: bool, work: impl FnOnce(&mut Context) -> Result<T>) -> Result<T> {
         let before = (self.all_contents(), self.head());
-        let outcome = work(&mut Context::open(&self.path, git_axiom::ops::placement::Purpose::Write).unwrap());
+        let outcome = work(&mut Context::open(&self.path, git_axiom::ops::context::placement::Purpose::Write).unwrap());
         if saves || before != (self.all_contents(), self.head()) {
             let id = |bytes: &Vec<u8>| gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, bytes).unwrap();
             self.seen.borrow_mut().extend(before.0.iter().map(|(_, bytes)| id(bytes)));
@@ -190,7 +190,7 @@ impl Real {
     }
 
     pub fn rollback_task(&self, task: &str) -> Result<()> {
-        let wanted = rollback_task::Wanted {
+        let wanted = revert_task::Wanted {
             task: CaseId::new(task).unwrap(),
             cascade: false,
             target: None,
@@ -199,7 +199,7 @@ impl Real {
         };
         let program = adapter::preset("shell").unwrap();
         let stop = Some(Options::attending(program));
-        match self.doing(false, |context| rollback_task::run(context, &wanted, stop, &mut Progress::new(false)))? {
+        match self.doing(false, |context| revert_task::run(context, &wanted, stop, &mut Progress::new(false)))? {
             Outcome::Done(_) => Ok(()),
             Outcome::Conflict(_) | Outcome::ToSettle(..) => Err(Error::new(Code::MergeConflict, "conflict")),
         }

@@ -8,8 +8,8 @@ use git_axiom::domain::base::ids::{CaseId, RequestId};
 use git_axiom::domain::state::event::Event;
 use git_axiom::domain::work::gate::Afterwards;
 use git_axiom::domain::work::session::Request;
-use git_axiom::ops::context::Context;
-use git_axiom::ops::placement::Purpose;
+use git_axiom::ops::context::handle::Context;
+use git_axiom::ops::context::placement::Purpose;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::session_support::{Live, World, several_at_a_time, wait_until};

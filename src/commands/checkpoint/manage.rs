@@ -14,7 +14,7 @@ use crate::domain::base::ids::CheckpointName;
 use crate::domain::checkpoint::document::CheckpointType;
 use crate::error::{Code, Error, Exit, Result, some_of};
 use crate::ops::checkpoint::{self, Listed};
-use crate::ops::context::Context;
+use crate::ops::context::handle::Context;
 
 /// What can be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

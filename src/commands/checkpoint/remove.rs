@@ -11,7 +11,7 @@ use crate::commands::open_configured;
 use crate::domain::base::ids::CheckpointName;
 use crate::error::{Code, Error, Exit, Result, some_of};
 use crate::ops::checkpoint::{self, Deleted};
-use crate::ops::context::Context;
+use crate::ops::context::handle::Context;
 
 /// How a deletion is gone about.
 #[derive(Debug, Args)]

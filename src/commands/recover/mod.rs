@@ -11,8 +11,8 @@ use crate::cli::progress::Progress;
 use crate::cli::screen::Screen;
 use crate::domain::state::wedge::WedgeView;
 use crate::error::{Code, Exit, Result};
-use crate::ops::context::called_by_human;
-use crate::ops::recover::{self, Orphan, View};
+use crate::ops::context::handle::called_by_human;
+use crate::ops::recover::survey::{self, Orphan, View};
 use crate::ops::supervise::Options;
 use crate::store::rebuild::Source;
 
@@ -60,13 +60,13 @@ pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit>
         Err(error) if is_damage(error.code()) => return damaged::look(global, error, screen),
         Err(error) => return Err(error),
     };
-    let mut view = recover::look(&mut context)?;
+    let mut view = survey::look(&mut context)?;
     if args.yes {
         let options = Options::attending(configured_program(&context)?);
-        recover::recover(&mut context, options, &mut Progress::new(false))?;
+        survey::recover(&mut context, options, &mut Progress::new(false))?;
         // What is left is for a human, and may be another thing than before.
         let recovered = std::mem::take(&mut view.wedges).into_iter().filter(|wedge| wedge.recovers);
-        let left = recover::look(&mut context)?.wedges;
+        let left = survey::look(&mut context)?.wedges;
         view.wedges = recovered.filter(|one| !left.contains(one)).chain(left.clone()).collect();
     }
     let answer = Answer { recovered: args.yes, view };

@@ -12,7 +12,7 @@ use crate::domain::checkpoint::document::Trigger;
 use crate::domain::work::case::{Kind, Status};
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::checkpoint::{self as op, Listed, Wanted};
-use crate::ops::context::Context;
+use crate::ops::context::handle::Context;
 use crate::ops::rollback;
 
 /// Shows the menu until something was done or nothing is wanted.

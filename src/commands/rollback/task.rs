@@ -15,8 +15,8 @@ use crate::domain::base::ids::{CaseId, GateId};
 use crate::domain::base::listed::WorkspaceFate;
 use crate::domain::work::gate::Afterwards;
 use crate::error::{Code, Error, Exit, Result};
-use crate::ops::context::Context;
-use crate::ops::rollback_task::{self as op, Outcome, Preview, Wanted};
+use crate::ops::context::handle::Context;
+use crate::ops::revert_task::{self as op, Outcome, Preview, Wanted};
 use crate::ops::supervise::Options;
 
 /// Arguments of `rollback task`.

@@ -12,7 +12,7 @@ use crate::domain::base::names::RefName;
 use crate::domain::base::text::Change;
 use crate::domain::operation::journaled::HeadState;
 use crate::domain::operation::rollback::TaskChange;
-use crate::ops::in_progress::OperationLine;
+use crate::ops::operation::in_progress::OperationLine;
 use crate::ops::rollback::{AgentLine, CommitLine, FileLine, FileLoss, NotRestored, Preview};
 
 /// What is said of a checkpoint of a version that held no refs.

@@ -4,8 +4,8 @@ use serde::Serialize;
 
 use crate::cli::screen::Screen;
 use crate::error::{Exit, Result};
-use crate::ops::context::Context;
-use crate::ops::detach;
+use crate::ops::context::handle::Context;
+use crate::ops::supervise::detach;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]

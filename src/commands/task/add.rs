@@ -12,7 +12,7 @@ use crate::domain::base::ids::CaseId;
 use crate::domain::base::text::MAX_TEXT;
 use crate::domain::work::case::{Kind, Status};
 use crate::error::{Exit, Result};
-use crate::ops::cases::{self, NewCase};
+use crate::ops::cases::edit::{self, NewCase};
 
 /// Arguments of `task add`.
 #[derive(Debug, Args)]
@@ -77,7 +77,7 @@ pub fn run(args: &Add, global: &Global, screen: &mut Screen) -> Result<Exit> {
         merged: None,
     };
     let mut context = open(global, screen)?;
-    let case = cases::add(&mut context, new)?;
+    let case = edit::add(&mut context, new)?;
     screen.answer(&CaseView::of(context.state(), &case), || format!("{}\n", case.id))?;
     Ok(Exit::Done)
 }

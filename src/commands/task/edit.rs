@@ -15,7 +15,7 @@ use crate::domain::base::text::MAX_TEXT;
 use crate::domain::state::audit::change_text;
 use crate::domain::work::case::CaseChange;
 use crate::error::{Code, Error, Exit, Result};
-use crate::ops::cases;
+use crate::ops::cases::edit;
 
 /// Arguments of `task edit`.
 #[derive(Debug, Args)]
@@ -60,13 +60,13 @@ fn unless_empty<T>(text: &str, make: impl FnOnce(&str) -> Result<T>) -> Result<O
     if text.is_empty() { Ok(None) } else { make(text).map(Some) }
 }
 
-fn asked(args: &Edit, global: &Global) -> Result<cases::Edit> {
+fn asked(args: &Edit, global: &Global) -> Result<edit::Edit> {
     let body = match (&args.body, &args.body_file) {
         (Some(text), _) => Some(text.clone()),
         (None, Some(path)) => Some(input::text_of(&super::resolve(path, global)?, MAX_TEXT as u64)?),
         (None, None) => None,
     };
-    let edit = cases::Edit {
+    let edit = edit::Edit {
         title: args.title.clone(),
         body: body.map(|text| Some(text).filter(|text| !text.is_empty())),
         parent: args.parent.as_deref().map(|text| unless_empty(text, |text| CaseId::new(text))).transpose()?,
@@ -94,7 +94,7 @@ pub fn run(args: &Edit, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let id = CaseId::new(args.id.as_str())?;
     let edit = asked(args, global)?;
     let mut context = open(global, screen)?;
-    let changes = cases::edit(&mut context, &id, edit)?;
+    let changes = edit::edit(&mut context, &id, edit)?;
     screen.answer(&Answer { id: &id, changes: &changes }, || {
         if changes.is_empty() {
             return format!("{id}: nothing to change, all is so already\n");

@@ -11,7 +11,7 @@ use crate::cli::words;
 use crate::commands::{input, open};
 use crate::domain::base::ids::CaseId;
 use crate::error::{Exit, Result};
-use crate::ops::import;
+use crate::ops::cases::import;
 
 /// The largest file that is taken.
 const MAX_FILE: u64 = 1024 * 1024 * 1024;

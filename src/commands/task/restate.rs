@@ -8,8 +8,8 @@ use crate::cli::screen::Screen;
 use crate::commands::{input, open};
 use crate::domain::base::ids::CaseId;
 use crate::error::{Exit, Result};
-use crate::ops::cases;
-use crate::ops::context::Context;
+use crate::ops::cases::edit;
+use crate::ops::context::handle::Context;
 
 /// Arguments of `task block`.
 #[derive(Debug, Args)]
@@ -81,7 +81,7 @@ fn restate(
 /// # Errors
 /// As [`cases::block`].
 pub fn block(args: &Block, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    restate(&args.ids, global, screen, "blocked", |context, ids| cases::block(context, ids, &args.reason))
+    restate(&args.ids, global, screen, "blocked", |context, ids| edit::block(context, ids, &args.reason))
 }
 
 /// Makes blocked or failed cases pending again.
@@ -89,7 +89,7 @@ pub fn block(args: &Block, global: &Global, screen: &mut Screen) -> Result<Exit>
 /// # Errors
 /// As [`cases::unblock`].
 pub fn unblock(args: &Unblock, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    restate(&args.ids, global, screen, "pending", cases::unblock)
+    restate(&args.ids, global, screen, "pending", edit::unblock)
 }
 
 /// Puts cases out of the way.
@@ -97,5 +97,5 @@ pub fn unblock(args: &Unblock, global: &Global, screen: &mut Screen) -> Result<E
 /// # Errors
 /// As [`cases::archive`].
 pub fn archive(args: &Archive, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    restate(&args.ids, global, screen, "archived", cases::archive)
+    restate(&args.ids, global, screen, "archived", edit::archive)
 }

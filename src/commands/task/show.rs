@@ -13,7 +13,7 @@ use crate::domain::base::natural;
 use crate::domain::state::whole::State;
 use crate::domain::work::case::{Case, Kind};
 use crate::error::{Exit, Result};
-use crate::ops::texts;
+use crate::ops::cases::texts;
 
 /// Arguments of `task show`.
 #[derive(Debug, Args)]

@@ -11,7 +11,7 @@ use crate::domain::base::names::RepoPath;
 use crate::domain::checkpoint::document::CAPTURE_REFS;
 use crate::domain::operation::journaled::{AsideChange, HeadState, RefChange, Way};
 use crate::domain::state::audit::change_text;
-use crate::ops::in_progress::OperationLine;
+use crate::ops::operation::in_progress::OperationLine;
 use crate::ops::undo::{Chosen, Preview, Undone};
 
 /// So many lines of each part are shown.

@@ -1,7 +1,7 @@
 //! The reasons for which verbs refuse, and the way out of each: what `recover` finds and names.
 //!
 //! Whoever makes a verb refuse for something that lasts (not for what the caller typed) adds its reason here, and looks for it
-//! in `ops::wedged`. A test by the binary goes through all of them.
+//! in `ops::recover::wedged`. A test by the binary goes through all of them.
 
 use serde::Serialize;
 

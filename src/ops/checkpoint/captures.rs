@@ -13,7 +13,7 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::git::{CaptureOptions, PathPatterns, Repository, Whose, Worktree, WorktreeCapture, WorktreeEntry};
 use crate::ops::checkpoint::target_branch;
-use crate::ops::context::Context;
+use crate::ops::context::handle::Context;
 use crate::ops::{merge, trash, workspaces};
 
 /// How many worktrees are captured at once.

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::heal;
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::ops::context::Context;
+use crate::ops::context::handle::Context;
 
 /// How much the repository takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

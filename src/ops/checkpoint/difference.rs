@@ -10,8 +10,8 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord, Coverage};
 use crate::error::{Code, Error, Result};
 use crate::git::{CaptureExtras, TreeChange, Worktree};
-use crate::ops::context::Context;
-use crate::ops::differences::{Then, differences, differences_of_two};
+use crate::ops::context::handle::Context;
+use crate::ops::operation::differences::{Then, differences, differences_of_two};
 
 /// One path that differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

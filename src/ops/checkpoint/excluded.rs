@@ -9,7 +9,7 @@ use crate::domain::base::path_set::PathSet;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::git::{Coverage, Worktree};
-use crate::ops::context::Context;
+use crate::ops::context::handle::Context;
 use crate::ops::{trash, workspaces};
 
 /// Adds the user's own files and folders there, the topmost ones that git does not track, to what is ignored. `known` are the

@@ -12,7 +12,7 @@ use crate::domain::state::event::{By, Event};
 use crate::env;
 use crate::error::{Code, Result};
 use crate::git::{Expected, RefEdit, Repository};
-use crate::ops::context::Context;
+use crate::ops::context::handle::Context;
 
 /// So many notes are compared before another thread is worth its start.
 const MANY: usize = 256;

@@ -13,7 +13,7 @@ use crate::domain::checkpoint::document::{CheckpointDocument, Coverage};
 use crate::domain::checkpoint::known_paths;
 use crate::error::{Code, Error, Result};
 use crate::git::{CaptureOptions, Earlier, Repository, Worktree};
-use crate::ops::context::Context;
+use crate::ops::context::handle::Context;
 
 /// The complete checkpoint that the rest is taken from.
 struct Complete {

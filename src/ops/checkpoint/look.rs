@@ -18,7 +18,7 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::git::Repository;
 use crate::ops::checkpoint::{SCHEMA, target_branch};
-use crate::ops::context::Context;
+use crate::ops::context::handle::Context;
 
 /// So many files are looked at for the sizes of what a checkpoint does not hold.
 const ENTRIES: u64 = 200_000;

@@ -18,8 +18,9 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::{Expected, RefEdit, Repository};
 use crate::ops::checkpoint::{self, Wanted};
-use crate::ops::context::Context;
-use crate::ops::{journal, live};
+use crate::ops::context::handle::Context;
+use crate::ops::operation;
+use crate::ops::supervise::live;
 
 /// Where what transactions removed is kept for undo.
 const KEPT: &str = "refs/axiom/kept/";
@@ -134,7 +135,7 @@ fn delete_locked(ctx: &mut Context, names: &[CheckpointName]) -> Result<Deleted>
         operation.kept.extend(old.clone().filter(|capture| ctx.repo.has_object(capture)));
         operation.refs.push(RefChange { name: Repository::capture_ref(&record.name), value: Change::new(old, None) });
     }
-    journal::run(ctx, operation)?;
+    operation::run(ctx, operation)?;
     env::fault_point("checkpoint.captures-gone");
     heal::clear_deleted(ctx)?;
     let names = there.into_iter().map(|record| record.name).collect();

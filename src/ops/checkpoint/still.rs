@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::ops::context::Context;
+use crate::ops::context::handle::Context;
 use crate::process::client::control::{self, HoldGuard};
 use crate::process::{KeeperState, keeper_state};
 

@@ -14,7 +14,7 @@ use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord};
 use crate::error::{Result, some_of};
 use crate::git::{Expected, ReadBack, RefEdit, Repository};
 use crate::ops::checkpoint::find;
-use crate::ops::context::Context;
+use crate::ops::context::handle::Context;
 
 /// Something that is wrong with a checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -13,9 +13,9 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::git::MergeResult;
 use crate::ops::checkpoint::target_branch;
-use crate::ops::context::Context;
-use crate::ops::journal;
-use crate::ops::rollback::branches::branches_are_free;
+use crate::ops::context::handle::Context;
+use crate::ops::operation;
+use crate::ops::operation::branches::branches_are_free;
 use crate::ops::workspaces;
 
 /// What a merge comes to.
@@ -104,7 +104,7 @@ pub(super) fn operation_of(ctx: &Context, case: &Case, (target, old): (&RefName,
         None => operation.refs = vec![RefChange { name: target.clone(), value: Change::new(Some(old), Some(commit)) }],
     }
     branches_are_free(ctx, &operation)?;
-    journal::check(ctx, &operation)?;
+    operation::check(ctx, &operation)?;
     Ok(operation)
 }
 

@@ -7,7 +7,7 @@ use super::{MergeOutcome, checked_out, result_of};
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::names::{Oid, RefName};
 use crate::error::{Code, Result};
-use crate::ops::context::Context;
+use crate::ops::context::handle::Context;
 use crate::ops::rollback::{FileLine, WorkspaceLine};
 
 /// What a merge changes.

@@ -13,7 +13,7 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};
 use crate::git::WorkspaceBranch;
-use crate::ops::context::Context;
+use crate::ops::context::handle::Context;
 use crate::ops::{trash, workspaces};
 
 /// How long somebody else's verification is waited for: long enough for one who only looked.

@@ -12,7 +12,7 @@ use crate::domain::base::ids::CaseId;
 use crate::domain::state::event::Event;
 use crate::domain::work::verification::{MergeOf, Verification};
 use crate::error::{Code, Error, Result};
-use crate::ops::context::Context;
+use crate::ops::context::handle::Context;
 use crate::ops::steps::{self, Job, Runner, Running, Verdict};
 
 /// How often a merge is verified again because a branch moved meanwhile.

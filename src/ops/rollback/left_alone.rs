@@ -9,9 +9,9 @@ use crate::domain::operation::journaled::Operation;
 use crate::error::{Code, Error, Result};
 use crate::git::{CaptureParts, WorktreeCapture};
 use crate::ops::checkpoint::{Captured, CapturedWorkspace, CapturedWorktree};
-use crate::ops::context::Context;
-use crate::ops::differences::{Then, differences};
-use crate::ops::journal::extras_of;
+use crate::ops::context::handle::Context;
+use crate::ops::operation::differences::{Then, differences};
+use crate::ops::operation::extras_of;
 
 use super::preview::{GoneLine, Preview};
 

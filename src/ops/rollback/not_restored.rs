@@ -8,7 +8,7 @@ use crate::domain::checkpoint::document::Coverage;
 use crate::error::Result;
 use crate::git::{TreeChange, WorktreeCapture};
 use crate::ops::checkpoint::capture_options;
-use crate::ops::context::Context;
+use crate::ops::context::handle::Context;
 
 use super::preview::NotRestored;
 

@@ -8,14 +8,14 @@ use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord, 
 use crate::domain::operation::journaled::{HeadState, Operation, OperationKind, RefChange};
 use crate::error::{Code, Error, Result};
 use crate::ops::checkpoint::{Captured, CapturedWorktree};
-use crate::ops::context::Context;
+use crate::ops::context::handle::Context;
 
-use super::branches::{add_detached, add_refs, branches_are_free};
 use super::left_alone::made_by;
 use super::plan::{Plan, kept};
 use super::preview::Preview;
 use super::refs::add_branch_configs;
 use super::worktree::{Then, add_worktree, worktree_change};
+use crate::ops::operation::branches::{add_detached, add_refs, branches_are_free};
 
 /// One worktree as it was and as it is.
 pub(super) struct Both<'a> {

@@ -10,15 +10,15 @@ use crate::domain::operation::journaled::{HeadState, Operation, OperationKind, W
 use crate::domain::operation::rollback;
 use crate::error::{Code, Error, Result};
 use crate::ops::checkpoint::Captured;
-use crate::ops::context::Context;
-use crate::ops::staged::{self, Staged};
+use crate::ops::context::handle::Context;
+use crate::ops::operation::staged::{self, Staged};
 
-use super::branches::{add_detached, add_refs, branches_are_free};
 use super::left_alone::left_alone;
 use super::preview::{FileLoss, Preview, WorkspaceLine};
 use super::refs::{LocalRefs, add_branch_configs, add_local_refs, add_moved_branches, since};
 use super::workspace::add_workspace;
 use super::worktree::{Then, add_worktree, worktree_change};
+use crate::ops::operation::branches::{add_detached, add_refs, branches_are_free};
 
 /// The plan.
 #[derive(Debug)]

@@ -18,10 +18,10 @@ use crate::domain::operation::rollback::TaskChange;
 use crate::domain::state::whole::State;
 use crate::domain::work::session::Mode;
 use crate::git::TreeChange;
-use crate::ops::in_progress::OperationLine;
+use crate::ops::operation::in_progress::OperationLine;
 
-use super::quiet::AgentLine;
 use super::refs::{MovedRef, RefLeft, RefLine};
+use crate::ops::operation::stop_agents::AgentLine;
 
 /// A commit that a rollback takes out of its branch.
 #[derive(Debug, Clone, Serialize)]

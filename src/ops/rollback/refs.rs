@@ -12,7 +12,7 @@ use crate::domain::checkpoint::document::CheckpointDocument;
 use crate::domain::checkpoint::local_refs::{Since, StashEntry};
 use crate::domain::operation::journaled::{Operation, RefChange, StashChange, Way};
 use crate::error::Result;
-use crate::ops::context::Context;
+use crate::ops::context::handle::Context;
 
 use super::preview::Preview;
 

@@ -10,7 +10,7 @@ use crate::domain::operation::journaled::{Operation, OperationKind};
 use crate::error::{Code, Error, Result};
 use crate::git::Worktree;
 use crate::ops::checkpoint::{self, Captured};
-use crate::ops::context::Context;
+use crate::ops::context::handle::Context;
 
 use super::not_restored::left_out;
 use super::one_worktree::{Both, find};

@@ -5,10 +5,11 @@ use std::path::Path;
 use crate::domain::operation::journaled::{Operation, WorktreeChange};
 use crate::error::Result;
 use crate::ops::checkpoint::Captured;
-use crate::ops::context::Context;
-use crate::ops::journal;
+use crate::ops::context::handle::Context;
+use crate::ops::operation;
 
-use super::{Part, Wish, quiet};
+use super::{Part, Wish};
+use crate::ops::operation::stop_agents;
 
 /// Whether it is worth a look, before anything is made for it, at what a rollback changes: where commits go it changes
 /// something, and what agents write meanwhile cannot be looked at; they are stopped first. Paths are always looked for.
@@ -21,7 +22,7 @@ pub fn may_change_nothing(ctx: &Context, wish: Wish<'_>) -> Result<bool> {
         Part::Worktree(_) => false,
         Part::Whole => true,
     };
-    if !quiet::at_work(ctx)?.is_empty() {
+    if !stop_agents::at_work(ctx)?.is_empty() {
         return Ok(false);
     }
     let (_, document) = super::find(ctx, wish.name)?;
@@ -59,5 +60,5 @@ fn is_as_then(ctx: &Context, change: &WorktreeChange, captured: &Captured) -> Re
     }
     let all = std::iter::once(&captured.main).chain(captured.workspaces.iter().map(|workspace| &workspace.captured));
     let Some(now) = all.into_iter().find(|one| one.worktree.path() == Path::new(path)) else { return Ok(false) };
-    Ok(journal::extras_of(ctx, captures.new.as_ref())? == now.capture.extras)
+    Ok(operation::extras_of(ctx, captures.new.as_ref())? == now.capture.extras)
 }

@@ -12,8 +12,8 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::{Head, WorktreeEntry};
 use crate::ops::checkpoint::{Captured, CapturedWorkspace};
-use crate::ops::context::Context;
-use crate::ops::{journal, trash};
+use crate::ops::context::handle::Context;
+use crate::ops::{operation, trash};
 
 use super::preview::{Preview, WorkspaceLine};
 use super::worktree::{Then, add_worktree, head_state, worktree_change};
@@ -48,7 +48,7 @@ pub(super) fn add_workspace(
                 Then { capture: &then.capture, head, coverage, only: None },
                 preview,
             )?;
-            let same = journal::files_of(ctx, &change)?.is_empty()
+            let same = operation::files_of(ctx, &change)?.is_empty()
                 && change.index.old == change.index.new
                 && change.head.old == change.head.new;
             let stays = same && then.head.as_ref() == capture.head.commit();

@@ -12,14 +12,14 @@ use crate::domain::operation::journaled::{HeadState, Operation, WorktreeChange};
 use crate::error::Result;
 use crate::git::{CaptureExtras, CaptureParts, Head, TreeChange, Worktree, WorktreeCapture, bytes_by, bytes_of};
 use crate::ops::checkpoint::CapturedWorktree;
-use crate::ops::context::Context;
-use crate::ops::differences::{self, differences};
-use crate::ops::in_progress::operations;
-use crate::ops::journal::{self, capture_with, extras_of};
+use crate::ops::context::handle::Context;
+use crate::ops::operation::differences::{self, differences};
+use crate::ops::operation::in_progress::operations;
+use crate::ops::operation::{self, capture_with, extras_of};
 
 use super::not_restored::{excluded_now, not_restored};
 use super::preview::{FileLine, FileLoss, HeadLine, Preview};
-use super::submodules::with_own_submodules;
+use crate::ops::operation::submodules::with_own_submodules;
 
 /// What HEAD is, as an operation records it.
 pub(crate) fn head_state(head: &Head) -> HeadState {
@@ -48,7 +48,7 @@ pub(super) fn worktree_change(
     then: Then<'_>,
     preview: &mut Preview,
 ) -> Result<WorktreeChange> {
-    let now_commit = journal::with_bytes_known(ctx, &now.capture, now_commit)?;
+    let now_commit = operation::with_bytes_known(ctx, &now.capture, now_commit)?;
     let CapturedWorktree { worktree, capture: now } = now;
     let Wanted { held, index, changes, extras } = wanted(ctx, (worktree, now), &then)?;
     let Then { capture: then, head, coverage, only } = then;
@@ -162,7 +162,7 @@ pub(super) fn add_worktree(
     let is_dirty = |file: &TreeChange| {
         dirty.contains(&file.path) || file.is_of_bytes_alone() && bytes_of(&now.extras.raw, &file.path).is_some()
     };
-    for file in journal::files_of(ctx, &change)? {
+    for file in operation::files_of(ctx, &change)? {
         if !file.changes_a_file() {
             let left = FileLoss { worktree: change.path.clone(), path: file.path };
             if !preview.submodules.iter().any(|known| known.worktree == left.worktree && known.path == left.path) {

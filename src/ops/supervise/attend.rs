@@ -9,8 +9,8 @@ use super::requests::Wanted;
 use super::{Interrupts, Options, Supervisor, TICK};
 use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};
-use crate::ops::context::Context;
-use crate::ops::repair::HumansOperation;
+use crate::ops::context::handle::Context;
+use crate::ops::recover::repair::HumansOperation;
 
 /// How long results that cannot be committed yet are waited for.
 const LOCKS: Duration = Duration::from_secs(10);

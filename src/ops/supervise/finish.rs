@@ -15,7 +15,9 @@ use crate::domain::work::outcome::{End, Halt, classify};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::{Leftovers, Skipped};
-use crate::ops::{output, repair, workspaces};
+use crate::ops::recover::repair;
+use crate::ops::supervise::output;
+use crate::ops::workspaces;
 use crate::process::keeper::spec::ExitRecord;
 
 /// At most this many names of changed files are recorded.
@@ -238,7 +240,7 @@ struct Kept {
 }
 
 fn keep_in(
-    context: &mut crate::ops::context::Context,
+    context: &mut crate::ops::context::handle::Context,
     workspace: &Workspace,
     from: &Oid,
     message: &str,

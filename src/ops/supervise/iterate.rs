@@ -18,8 +18,11 @@ use crate::domain::work::signal::Signal;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};
+use crate::ops::cases::texts;
+use crate::ops::history;
+use crate::ops::recover::repair;
+use crate::ops::supervise::live;
 use crate::ops::workspaces::{self, Condition};
-use crate::ops::{history, live, repair, texts};
 use crate::process::client::{launch, leftovers};
 use crate::process::keeper::spec::{
     DEFAULT_OUTPUT_CAP, ExitRecord, KEEPER, KEEPER_LOCK, KeeperSpec, KeeperState, StateCheck, StopSignal, VERSION,

@@ -6,14 +6,19 @@
 
 mod attend;
 mod claim;
+pub mod detach;
 mod finish;
+pub mod interventions;
 mod iterate;
+pub mod live;
 mod merge_check;
 mod merging;
 pub mod notice;
+pub mod output;
 mod requests;
 mod session;
 mod settle;
+pub mod status;
 mod stopping;
 mod take_over;
 
@@ -36,10 +41,9 @@ use crate::domain::work::signal::Signal;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};
-use crate::ops::context::Context;
-use crate::ops::interventions;
+use crate::ops::context::handle::Context;
 use crate::ops::merge::verified::Check;
-use crate::ops::repair::HumansOperation;
+use crate::ops::recover::repair::HumansOperation;
 use crate::ops::steps;
 use crate::process::client::leftovers;
 pub use attend::{Attend, attend};

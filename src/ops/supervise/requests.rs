@@ -11,7 +11,7 @@ use crate::domain::work::outcome::Halt;
 use crate::domain::work::session::{Request, SessionState};
 use crate::env;
 use crate::error::Result;
-use crate::ops::live;
+use crate::ops::supervise::live;
 use crate::process::client::control;
 use crate::process::keeper::spec::{KeeperRecord, KeeperState};
 use crate::process::keeper_state;

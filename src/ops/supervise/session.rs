@@ -16,7 +16,7 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::{Head, Worktree};
 use crate::ops::checkpoint::{self, Wanted};
-use crate::ops::context::Context;
+use crate::ops::context::handle::Context;
 use crate::store::backup;
 
 /// How often the snapshot is written when something changed.

@@ -8,7 +8,7 @@ use crate::domain::state::event::{By, Event};
 use crate::domain::work::agent::Agent;
 use crate::domain::work::session::SessionState;
 use crate::error::Result;
-use crate::ops::repair::{self, HumansOperation};
+use crate::ops::recover::repair::{self, HumansOperation};
 use crate::ops::steps;
 use crate::process::client::leftovers;
 

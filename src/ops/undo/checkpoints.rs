@@ -9,7 +9,7 @@ use crate::domain::operation::journaled::Operation;
 use crate::domain::state::event::Event;
 use crate::error::{Code, Error, Result};
 use crate::git::Repository;
-use crate::ops::context::Context;
+use crate::ops::context::handle::Context;
 use crate::ops::{checkpoint, history};
 
 /// Whether the names of the checkpoints that come back are free: of other checkpoints and of cases in any spelling, archived

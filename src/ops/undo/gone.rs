@@ -9,8 +9,8 @@ use crate::domain::operation::journaled::{BranchAdvance, Operation, RefChange, W
 use crate::error::{Code, Error, Result};
 use crate::git::Head;
 use crate::ops::checkpoint::Captured;
-use crate::ops::context::Context;
-use crate::ops::journal;
+use crate::ops::context::handle::Context;
+use crate::ops::operation;
 
 use super::capture_of;
 
@@ -28,7 +28,7 @@ pub(super) fn leave_out(
 ) -> Result<Vec<String>> {
     let stands = |path: &str| match captured {
         Some(captured) => Ok(capture_of(captured, path).is_some()),
-        None => journal::is_there(ctx, path),
+        None => operation::is_there(ctx, path),
     };
     let mut gone = BTreeSet::new();
     let worktrees = operation.worktrees.iter().map(|change| &change.path);

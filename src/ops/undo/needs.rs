@@ -12,8 +12,8 @@ use crate::domain::operation::journaled::{HeadState, Way};
 use crate::domain::operation::transaction::Transaction;
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::ops::context::Context;
-use crate::ops::journal::{Kept, kept_ref};
+use crate::ops::context::handle::Context;
+use crate::ops::operation::{Kept, kept_ref};
 
 /// Where what undos need is kept.
 const KEPT: &str = "refs/axiom/kept/";

@@ -16,11 +16,11 @@ use crate::domain::work::session::Mode;
 use crate::error::Result;
 use crate::git::{CaptureExtras, TreeChange};
 use crate::ops::checkpoint::Captured;
-use crate::ops::context::Context;
-use crate::ops::in_progress::{self, OperationLine};
-use crate::ops::journal::{self, extras_of};
+use crate::ops::context::handle::Context;
+use crate::ops::operation::in_progress::{self, OperationLine};
+use crate::ops::operation::staged::{self, Staged};
+use crate::ops::operation::{self, extras_of};
 use crate::ops::rollback::{FileLoss, WorkspaceLine};
-use crate::ops::staged::{self, Staged};
 
 use super::capture_of;
 
@@ -108,7 +108,7 @@ pub(super) fn preview(
         let then = extras_of(ctx, change.captures.new.as_ref())?;
         operations.extend(in_progress::operations(&change.path, &now, &then));
         let first = files.len();
-        add_files(&mut files, &change.path, journal::files_of(ctx, change)?);
+        add_files(&mut files, &change.path, operation::files_of(ctx, change)?);
         let known: Vec<RepoPath> = files[first..].iter().map(|file: &FileLine| file.path.clone()).collect();
         let line = |path| FileLoss { worktree: change.path.clone(), path };
         permissions.extend(other_permissions(ctx, change, (&now, &then), &known)?.into_iter().map(line));
@@ -162,7 +162,7 @@ fn workspace(change: &WorkspaceChange) -> WorkspaceLine {
     let action = match change.way {
         Way::PutAside => return WorkspaceLine::going(&change.workspace.path, &change.task),
         Way::BringBack if change.lost && is_gone(&change.trash) => WorkspaceFate::Forgotten,
-        Way::BringBack if journal::is_made_again(change) => WorkspaceFate::MadeAgain,
+        Way::BringBack if operation::is_made_again(change) => WorkspaceFate::MadeAgain,
         Way::BringBack => WorkspaceFate::BroughtBack,
     };
     WorkspaceLine { path: change.workspace.path.clone(), action, task_id: change.task.clone() }

@@ -10,8 +10,8 @@ use crate::domain::operation::journaled::{HeadState, WorktreeChange};
 use crate::domain::operation::transaction::Transaction;
 use crate::error::{Error, Result};
 use crate::git::{Head, InProgress, TreeChange, Worktree, WorktreeCapture};
-use crate::ops::context::Context;
-use crate::ops::in_progress::holds_branch;
+use crate::ops::context::handle::Context;
+use crate::ops::operation::in_progress::holds_branch;
 use crate::ops::rollback::worktree::head_state;
 
 use super::changed;

@@ -13,8 +13,8 @@ use crate::domain::operation::transaction::Transaction;
 use crate::domain::operation::undo;
 use crate::error::Result;
 use crate::ops::checkpoint::{self, Captured};
-use crate::ops::context::Context;
-use crate::ops::journal;
+use crate::ops::context::handle::Context;
+use crate::ops::operation::check;
 
 /// How every transaction of the log stands.
 pub struct Standing<'a> {
@@ -56,7 +56,7 @@ impl<'a> Standing<'a> {
         let in_worktrees = !(transaction.worktrees.is_empty() && transaction.workspaces.is_empty());
         let captured = if in_worktrees { Some(self.worktrees()?) } else { None };
         let chosen = Chosen { transaction: transaction.clone(), what: transaction.what.clone(), redo: false };
-        journal::check(self.ctx, &operation(self.ctx, &chosen, captured)?.0)
+        check(self.ctx, &operation(self.ctx, &chosen, captured)?.0)
     }
 
     /// Whether the refs are where the transaction left them. A branch that all merges moved is read once.

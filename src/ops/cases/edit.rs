@@ -1,0 +1,366 @@
+//! Cases: adding, changing and putting them out of the way.
+//!
+//! What is checked against the state is checked under the state lock, so that two commands at once cannot take the same
+//! id. Long texts are stored before the lock is taken.
+
+use std::collections::BTreeSet;
+
+use super::texts;
+use crate::domain::base::ids::{AgentId, CaseId, GateId};
+use crate::domain::base::plural::count;
+use crate::domain::base::text::Text;
+use crate::domain::state::event::{By, Event};
+use crate::domain::state::whole::State;
+use crate::domain::work::case::{Case, CaseChange, CaseEdit, Kind, Merged, Status};
+use crate::domain::work::gate::Decision;
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::ops::context::handle::Context;
+
+/// The longest title, in characters.
+pub const MAX_TITLE: usize = 500;
+/// The longest command of a verify step, in bytes.
+const MAX_COMMAND: usize = 64 * 1024;
+/// The most dependencies or verify steps of one case.
+const MAX_LIST: usize = 1000;
+
+/// A case that is to be added. Its id may be left to us.
+#[derive(Debug, Clone)]
+pub struct NewCase {
+    /// Its id; generated where there is none.
+    pub id: Option<CaseId>,
+    /// Its kind.
+    pub kind: Kind,
+    /// One line.
+    pub title: String,
+    /// What the agent is told.
+    pub body: Option<String>,
+    /// The case it is a part of.
+    pub parent: Option<CaseId>,
+    /// The cases that it comes after.
+    pub after: Vec<CaseId>,
+    /// Which kind of agent works on it.
+    pub persona: Option<String>,
+    /// Commands that must pass before it is done.
+    pub verify: Vec<String>,
+    /// Its status; never active.
+    pub status: Status,
+    /// Why it is blocked or failed.
+    pub reason: Option<String>,
+    /// Where its work is, once merged.
+    pub merged: Option<Merged>,
+}
+
+/// What is to become of a case's fields; `None` leaves one as it is.
+#[derive(Debug, Clone, Default)]
+pub struct Edit {
+    /// The new title.
+    pub title: Option<String>,
+    /// The new body, or none.
+    pub body: Option<Option<String>>,
+    /// The new parent, or none.
+    pub parent: Option<Option<CaseId>>,
+    /// The new dependencies.
+    pub after: Option<Vec<CaseId>>,
+    /// The new persona, or none.
+    pub persona: Option<Option<String>>,
+    /// The new verify steps.
+    pub verify: Option<Vec<String>>,
+}
+
+/// Adds one case and returns it as stored.
+///
+/// # Errors
+/// `DUPLICATE_ID`, `UNKNOWN_DEPENDENCY`, `DEPENDENCY_CYCLE`, `INVALID_INPUT`, `INVALID_ID`, `TOO_LARGE`; what storing
+/// texts and appending say. Then nothing was added.
+pub fn add(context: &mut Context, new: NewCase) -> Result<Case> {
+    check(&new)?;
+    let body = match &new.body {
+        Some(text) => texts::store(&context.repo, &[text.as_str()])?.pop(),
+        None => None,
+    };
+    env::fault_point("cases.before-append");
+    let mut added = None;
+    let by = context.by().clone();
+    context.append_with(|state| {
+        agents_may_add(state, &by)?;
+        let id = match &new.id {
+            Some(id) => id.clone(),
+            None => next_ids(state, new.kind, 1, &BTreeSet::new())?.remove(0),
+        };
+        let case = added.insert(build(new, id, body));
+        Ok(vec![Event::CasesAdded { cases: vec![case.clone()] }])
+    })?;
+    added.ok_or_else(|| Error::new(Code::Internal, "the case was not added"))
+}
+
+/// So many cases an agent may add in one iteration, and all agents in one session: each costs somebody work, and money perhaps.
+const IN_AN_ITERATION: u32 = 20;
+const IN_A_SESSION: u32 = 200;
+
+fn agents_may_add(state: &State, by: &By) -> Result<()> {
+    let By::Agent(agent) = by else { return Ok(()) };
+    let work = state.restorable.agents.get(agent).and_then(|agent| agent.work.as_ref());
+    let refused = |who: String, most: u32, time: &str| {
+        let tasks = count(most, "task");
+        Err(Error::new(Code::TooManyTasks, format!("{who} added {tasks} in this {time} already, and may add no more"))
+            .hint("git axiom signal waiting QUESTION    asks a human, who may add as many as they like"))
+    };
+    match work {
+        Some(work) if work.added >= IN_AN_ITERATION => refused(format!("agent '{agent}' has"), IN_AN_ITERATION, "iteration"),
+        Some(_) | None if state.record.added_by_agents >= IN_A_SESSION => refused("agents have".into(), IN_A_SESSION, "session"),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Makes the case out of what was asked and what is known now.
+pub(in crate::ops) fn build(new: NewCase, id: CaseId, body: Option<Text>) -> Case {
+    Case {
+        id,
+        kind: new.kind,
+        title: new.title,
+        body,
+        parent: new.parent,
+        after: without_repeats(new.after),
+        persona: new.persona,
+        verify: new.verify,
+        status: new.status,
+        merged: new.merged,
+        reason: new.reason,
+        created_at: env::now(),
+    }
+}
+
+fn without_repeats(ids: Vec<CaseId>) -> Vec<CaseId> {
+    let mut seen = BTreeSet::new();
+    ids.into_iter().filter(|id| seen.insert(id.clone())).collect()
+}
+
+/// The next free ids `<kind>-NNN`, going on from the highest number ever used by a case that is still known.
+pub(in crate::ops) fn next_ids(state: &State, kind: Kind, count: usize, reserved: &BTreeSet<String>) -> Result<Vec<CaseId>> {
+    let prefix = format!("{kind}-");
+    let known = state.restorable.cases.keys().map(CaseId::folded).chain(state.record.checkpoints.keys().map(|n| n.folded()));
+    let number = |id: &str| id.strip_prefix(&prefix).and_then(|digits| digits.parse::<u64>().ok());
+    let highest = known.chain(reserved.iter().cloned()).filter_map(|id| number(&id)).max().unwrap_or(0);
+    // Beyond any sensible number somebody chose an id that only looks like ours.
+    let start = if highest > u64::from(u32::MAX) { 0 } else { highest };
+    (1..).map(|step| format!("{prefix}{:03}", start + step)).take(count).map(CaseId::new).collect()
+}
+
+/// Checks what can be checked without the state.
+pub(in crate::ops) fn check(new: &NewCase) -> Result<()> {
+    check_title(&new.title)?;
+    new.persona.as_deref().map_or(Ok(()), check_persona)?;
+    check_verify(&new.verify)?;
+    check_length("dependencies", new.after.len())
+}
+
+fn check_title(title: &str) -> Result<()> {
+    let length = title.chars().count();
+    if title.trim().is_empty() {
+        return Err(Error::new(Code::InvalidInput, "a case needs a title").hint("say in one line what is to be done"));
+    }
+    if length > MAX_TITLE {
+        return Err(Error::new(Code::TooLarge, format!("the title has {length} characters, the limit is {MAX_TITLE}"))
+            .hint("put the details into the body: --body or --body-file"));
+    }
+    match title.chars().find(|c| c.is_control()) {
+        Some(c) => Err(Error::new(Code::InvalidInput, format!("the title has the character {c:?}"))
+            .hint("a title is one line; put the rest into the body: --body or --body-file")),
+        None => Ok(()),
+    }
+}
+
+fn check_persona(persona: &str) -> Result<()> {
+    // An agent is called <persona>-NNN.
+    AgentId::new(format!("{persona}-0001")).map(drop).map_err(|error| {
+        Error::new(Code::InvalidId, format!("'{persona}' cannot be a persona"))
+            .why(error.causes().join(": "))
+            .hint("use letters, digits, '-' and '_', beginning with a letter or digit")
+    })
+}
+
+fn check_verify(verify: &[String]) -> Result<()> {
+    check_length("verify steps", verify.len())?;
+    for command in verify {
+        if command.trim().is_empty() {
+            return Err(Error::new(Code::InvalidInput, "a verify step is empty").hint("give a shell command that must pass"));
+        }
+        if command.len() > MAX_COMMAND {
+            let what = format!("a verify step has {} bytes, the limit is {MAX_COMMAND}", command.len());
+            return Err(Error::new(Code::TooLarge, what).hint("put it into a script of the repository and call that"));
+        }
+    }
+    Ok(())
+}
+
+fn check_length(what: &str, length: usize) -> Result<()> {
+    if length > MAX_LIST {
+        let what = format!("a case has {length} {what}, the limit is {MAX_LIST}");
+        return Err(Error::new(Code::TooLarge, what).hint("put a group in between: --kind operation"));
+    }
+    Ok(())
+}
+
+/// Changes fields of a case and returns what has changed; nothing where all was so already.
+///
+/// # Errors
+/// `UNKNOWN_TASK`, and as [`add`]; then nothing was changed.
+pub fn edit(context: &mut Context, id: &CaseId, edit: Edit) -> Result<Vec<CaseChange>> {
+    edit.title.as_deref().map_or(Ok(()), check_title)?;
+    edit.persona.iter().flatten().try_for_each(|persona| check_persona(persona))?;
+    edit.verify.as_deref().map_or(Ok(()), check_verify)?;
+    check_length("dependencies", edit.after.as_ref().map_or(0, Vec::len))?;
+    context.state().case(id)?;
+    let body = match edit.body {
+        Some(Some(text)) => Some(texts::store(&context.repo, &[text.as_str()])?.pop()),
+        Some(None) => Some(None),
+        None => None,
+    };
+    let mut made = Vec::new();
+    context.append_with(|state| {
+        let old = state.case(id)?;
+        let new = Case {
+            title: edit.title.unwrap_or_else(|| old.title.clone()),
+            body: body.unwrap_or_else(|| old.body.clone()),
+            parent: edit.parent.unwrap_or_else(|| old.parent.clone()),
+            after: edit.after.map_or_else(|| old.after.clone(), without_repeats),
+            persona: edit.persona.unwrap_or_else(|| old.persona.clone()),
+            verify: edit.verify.unwrap_or_else(|| old.verify.clone()),
+            ..old.clone()
+        };
+        made = CaseChange::between(old, &new);
+        Ok(changed(id, made.clone()))
+    })?;
+    Ok(made)
+}
+
+fn changed(id: &CaseId, changes: Vec<CaseChange>) -> Vec<Event> {
+    if changes.is_empty() {
+        return Vec::new();
+    }
+    vec![Event::CasesChanged { edits: vec![CaseEdit { id: id.clone(), changes }] }]
+}
+
+/// What becomes of a case.
+struct Restated {
+    status: Status,
+    reason: Option<String>,
+    /// Its gates that are settled by that.
+    closes: Vec<GateId>,
+}
+
+impl Restated {
+    fn to(status: Status, reason: Option<String>) -> Self {
+        Self { status, reason, closes: Vec::new() }
+    }
+}
+
+/// Changes status and reason of cases, all or none, and returns the ids of those that have changed.
+fn restate(context: &mut Context, ids: &[CaseId], decide: impl Fn(&State, &Case) -> Result<Restated>) -> Result<Vec<CaseId>> {
+    let mut touched = Vec::new();
+    context.append_with(|state| {
+        let (mut edits, mut events) = (Vec::new(), Vec::new());
+        for id in without_repeats(ids.to_vec()) {
+            let old = state.case(&id)?;
+            let Restated { status, reason, closes } = decide(state, old)?;
+            let changes = CaseChange::between(old, &Case { status, reason, ..old.clone() });
+            if !changes.is_empty() || !closes.is_empty() {
+                touched.push(id.clone());
+            }
+            if !changes.is_empty() {
+                edits.push(CaseEdit { id, changes });
+            }
+            events.extend(closes.into_iter().map(|id| Event::GateClosed { id, reason: format!("made {status} by hand") }));
+        }
+        if !edits.is_empty() {
+            events.push(Event::CasesChanged { edits });
+        }
+        Ok(events)
+    })?;
+    Ok(touched)
+}
+
+fn no_way(case: &Case, verb: &str) -> Error {
+    Error::new(Code::InvalidTransition, format!("'{}' is {}, so it cannot be {verb}", case.id, case.status)).hint(instead(case))
+}
+
+/// What may be meant, where a case is not in the status that a verb is for.
+fn instead(case: &Case) -> String {
+    let id = &case.id;
+    match case.status {
+        Status::Pending => format!("an agent may take it as it is; 'git axiom task block {id} --reason R' keeps them from it"),
+        Status::Active => "an agent works on it: see 'git axiom status'".to_owned(),
+        Status::Done if case.merged.is_some() => {
+            "its work is merged: 'git axiom log --undoable' lists what can be taken back".to_owned()
+        }
+        Status::Done => {
+            format!("git axiom merge {id}    merges its work; git axiom task archive {id}    puts it out of the way")
+        }
+        Status::Archived => "'git axiom undo ID' brings it back: see 'git axiom log' for the id".to_owned(),
+        Status::Blocked | Status::Failed => format!("git axiom task show {id}    says why it is so"),
+    }
+}
+
+fn active(state: &State, case: &Case, verb: &str) -> Error {
+    let agent = state.agent_on(&case.id).map_or_else(|| "AGENT".to_owned(), |agent| agent.id.to_string());
+    Error::new(Code::InvalidTransition, format!("an agent works on '{}', so it cannot be {verb}", case.id))
+        .hint(format!("git axiom stop {agent}    then run the command again"))
+}
+
+/// Blocks cases: no agent takes them until they are unblocked.
+///
+/// # Errors
+/// `UNKNOWN_TASK`; `INVALID_TRANSITION` for those that an agent works on, or that are over; then nothing was changed.
+pub fn block(context: &mut Context, ids: &[CaseId], reason: &str) -> Result<Vec<CaseId>> {
+    if reason.trim().is_empty() {
+        return Err(Error::new(Code::InvalidInput, "a reason is needed").hint("say it with --reason"));
+    }
+    if reason.len() > MAX_COMMAND {
+        return Err(Error::new(Code::TooLarge, format!("the reason is over {MAX_COMMAND} bytes")));
+    }
+    restate(context, ids, |state, case| match case.status {
+        Status::Pending | Status::Blocked | Status::Failed => Ok(Restated::to(Status::Blocked, Some(reason.to_owned()))),
+        Status::Active => Err(active(state, case, "blocked")),
+        Status::Done | Status::Archived => Err(no_way(case, "blocked")),
+    })
+}
+
+/// Makes blocked and failed cases pending again, and those whose gate was rejected: nobody has to wait for the session that acts
+/// on that. No gate of theirs stays rejected.
+///
+/// # Errors
+/// `UNKNOWN_TASK`; `INVALID_TRANSITION` for all others; then nothing was changed.
+pub fn unblock(context: &mut Context, ids: &[CaseId]) -> Result<Vec<CaseId>> {
+    restate(context, ids, |state, case| {
+        let closes = rejected_gates(state, &case.id);
+        let pending = Restated { status: Status::Pending, reason: None, closes };
+        match case.status {
+            Status::Blocked | Status::Failed => Ok(pending),
+            Status::Pending | Status::Done if case.merged.is_none() && !pending.closes.is_empty() => Ok(pending),
+            Status::Active if !pending.closes.is_empty() => Err(no_way(case, "unblocked")
+                .hint(format!("its gate was rejected: once a session has blocked it, git axiom task unblock {}", case.id))),
+            Status::Pending | Status::Active | Status::Done | Status::Archived => Err(no_way(case, "unblocked")),
+        }
+    })
+}
+
+/// The gates of a case at which a human said no, which nobody has acted on yet.
+fn rejected_gates(state: &State, id: &CaseId) -> Vec<GateId> {
+    let gates = state.restorable.gates.values().filter(|gate| gate.task_id.as_ref() == Some(id));
+    let rejected = gates.filter(|gate| matches!(gate.decision, Some(Decision::Rejected { .. })));
+    rejected.map(|gate| gate.id.clone()).collect()
+}
+
+/// Puts cases out of the way. What comes after them no longer waits for them.
+///
+/// # Errors
+/// `UNKNOWN_TASK`; `INVALID_TRANSITION` for those that an agent works on; then nothing was changed.
+pub fn archive(context: &mut Context, ids: &[CaseId]) -> Result<Vec<CaseId>> {
+    restate(context, ids, |state, case| match case.status {
+        Status::Active => Err(active(state, case, "archived")),
+        Status::Pending | Status::Done | Status::Blocked | Status::Failed | Status::Archived => {
+            Ok(Restated::to(Status::Archived, case.reason.clone()))
+        }
+    })
+}

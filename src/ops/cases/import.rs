@@ -1,0 +1,247 @@
+//! Importing cases from JSON lines: all or nothing, in one event.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use super::edit::{self, NewCase};
+use super::texts;
+use crate::domain::base::ids::CaseId;
+use crate::domain::state::event::Event;
+use crate::domain::state::whole::State;
+use crate::domain::work::case::{Case, Kind, Merged, Status};
+use crate::domain::work::graph;
+use crate::error::{Code, Error, Result};
+use crate::git::Head;
+use crate::ops::context::handle::Context;
+
+/// The most cases in one import.
+pub const MAX_CASES: usize = 100_000;
+
+/// One line: the keys of `task list --json`; those that are derived are passed over.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Line {
+    id: Option<String>,
+    #[serde(default)]
+    kind: Option<String>,
+    title: String,
+    #[serde(default)]
+    body: Option<String>,
+    #[serde(default)]
+    parent: Option<String>,
+    #[serde(default)]
+    after: Option<OneOrMany>,
+    #[serde(default)]
+    persona: Option<String>,
+    #[serde(default)]
+    verify: Option<OneOrMany>,
+    #[serde(default)]
+    status: Option<String>,
+    #[serde(default)]
+    reason: Option<String>,
+    #[serde(default)]
+    merged: Option<Merged>,
+    // What is known of a case, not what it is.
+    #[serde(default, rename = "schema")]
+    _schema: IgnoredAny,
+    #[serde(default, rename = "verb")]
+    _verb: IgnoredAny,
+    #[serde(default, rename = "shown")]
+    _shown: IgnoredAny,
+    #[serde(default, rename = "progress")]
+    _progress: IgnoredAny,
+    /// Called `agent` in schema 1.
+    #[serde(default, rename = "agentId", alias = "agent")]
+    _agent: IgnoredAny,
+    #[serde(default, rename = "waitsFor")]
+    _waits_for: IgnoredAny,
+    #[serde(default, rename = "retryCount")]
+    _retry_count: IgnoredAny,
+    #[serde(default, rename = "iterations")]
+    _iterations: IgnoredAny,
+    #[serde(default, rename = "tokensUsed")]
+    _tokens_used: IgnoredAny,
+    #[serde(default, rename = "costUsd")]
+    _cost_usd: IgnoredAny,
+    #[serde(default, rename = "duration")]
+    _duration: IgnoredAny,
+    #[serde(default, rename = "createdAt")]
+    _created_at: IgnoredAny,
+    #[serde(default, rename = "bodySize")]
+    _body_size: IgnoredAny,
+    #[serde(default, rename = "branch")]
+    _branch: IgnoredAny,
+    #[serde(default, rename = "workspace")]
+    _workspace: IgnoredAny,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum OneOrMany {
+    One(String),
+    Many(Vec<String>),
+}
+
+impl OneOrMany {
+    fn into_vec(self) -> Vec<String> {
+        match self {
+            Self::One(one) => vec![one],
+            Self::Many(many) => many,
+        }
+    }
+}
+
+/// A case with the number of its line, for errors.
+struct Numbered {
+    line: usize,
+    case: NewCase,
+}
+
+/// What an import has done.
+#[derive(Debug)]
+pub struct Imported {
+    /// The ids, in the order of the file.
+    pub ids: Vec<CaseId>,
+    /// Those that were active in the file: they are pending here, since no agent of ours works on them.
+    pub were_active: usize,
+}
+
+/// Adds the cases of a file, all or none. References may point forward in it.
+///
+/// # Errors
+/// `INVALID_INPUT`, `INVALID_ID`, `DUPLICATE_ID`, `UNKNOWN_DEPENDENCY`, `DEPENDENCY_CYCLE`, `TOO_LARGE`, with the line.
+pub fn import(context: &mut Context, text: &str) -> Result<Imported> {
+    let (mut numbered, were_active) = parse(text)?;
+    settle_done(context, &mut numbered)?;
+    let bodies: Vec<&str> = numbered.iter().filter_map(|n| n.case.body.as_deref()).collect();
+    let mut stored = texts::store(&context.repo, &bodies)?.into_iter();
+    let bodies: Vec<_> = numbered.iter().map(|n| n.case.body.is_some().then(|| stored.next()).flatten()).collect();
+    let mut ids = Vec::new();
+    if numbered.is_empty() {
+        return Ok(Imported { ids, were_active });
+    }
+    context.append_with(|state| {
+        check_ids(state, &numbered)?;
+        let lines: Vec<usize> = numbered.iter().map(|n| n.line).collect();
+        let cases = name_all(state, numbered, bodies)?;
+        check_references(state, &cases, &lines)?;
+        graph::check_changed(state, &cases)?;
+        ids = cases.iter().map(|case| case.id.clone()).collect();
+        Ok(vec![Event::CasesAdded { cases }])
+    })?;
+    Ok(Imported { ids, were_active })
+}
+
+fn at_line(line: usize, error: Error) -> Error {
+    error.context(format!("line {line}"))
+}
+
+fn parse(text: &str) -> Result<(Vec<Numbered>, usize)> {
+    let (mut all, mut were_active) = (Vec::new(), 0);
+    for (index, text) in text.lines().enumerate().filter(|(_, text)| !text.trim().is_empty()) {
+        let line = index + 1;
+        if all.len() == MAX_CASES {
+            return Err(Error::new(Code::TooLarge, format!("line {line}: more than {MAX_CASES} cases in one import"))
+                .hint("split the file: parts that refer to each other belong together"));
+        }
+        let parsed: Line = serde_json::from_str(text).map_err(|e| {
+            Error::new(Code::InvalidInput, format!("line {line} is no case"))
+                .because(e)
+                .hint("one JSON object a line, with the keys of 'git axiom task list --json'; only title is needed")
+        })?;
+        let (case, was_active) = convert(parsed).map_err(|error| at_line(line, error))?;
+        edit::check(&case).map_err(|error| at_line(line, error))?;
+        were_active += usize::from(was_active);
+        all.push(Numbered { line, case });
+    }
+    Ok((all, were_active))
+}
+
+fn convert(line: Line) -> Result<(NewCase, bool)> {
+    let status = line.status.as_deref().map_or(Ok(Status::Pending), str::parse::<Status>)?;
+    let was_active = status == Status::Active;
+    let status = if was_active { Status::Pending } else { status };
+    let case = NewCase {
+        id: line.id.map(CaseId::new).transpose()?,
+        kind: line.kind.as_deref().map_or(Ok(Kind::Task), str::parse)?,
+        title: line.title,
+        body: line.body,
+        parent: line.parent.map(CaseId::new).transpose()?,
+        after: case_ids(line.after)?,
+        persona: line.persona,
+        verify: line.verify.map(OneOrMany::into_vec).unwrap_or_default(),
+        status,
+        reason: line.reason,
+        merged: line.merged.filter(|_| status == Status::Done),
+    };
+    Ok((case, was_active))
+}
+
+fn case_ids(list: Option<OneOrMany>) -> Result<Vec<CaseId>> {
+    list.map(OneOrMany::into_vec).unwrap_or_default().into_iter().map(CaseId::new).collect()
+}
+
+/// A task that was done before git axiom knew of it: its work is in what is checked out now.
+fn settle_done(context: &Context, all: &mut [Numbered]) -> Result<()> {
+    let unsettled = |n: &&mut Numbered| n.case.status == Status::Done && n.case.kind == Kind::Task && n.case.merged.is_none();
+    let mut unsettled = all.iter_mut().filter(unsettled).peekable();
+    let Some(first) = unsettled.peek().map(|n| n.line) else { return Ok(()) };
+    let head = context.repo.head(&context.repo.main_worktree()?)?;
+    let Head::Branch { name, commit: Some(commit) } = head else {
+        let what = format!("line {first}: a done task needs a commit that holds its work, and no branch with one is checked out");
+        return Err(Error::new(Code::UnbornBranch, what)
+            .hint("check out the branch that has the work, or import such tasks with the status archived"));
+    };
+    for n in unsettled {
+        n.case.merged = Some(Merged { commit: commit.clone(), target: name.clone() });
+    }
+    Ok(())
+}
+
+/// Checks that all given ids are free, among themselves too.
+fn check_ids(state: &State, all: &[Numbered]) -> Result<()> {
+    let cases = state.restorable.cases.keys().map(CaseId::folded);
+    let mut taken: BTreeMap<String, Option<usize>> = cases.map(|id| (id, None)).collect();
+    taken.extend(state.record.checkpoints.keys().map(|name| (name.folded(), None)));
+    for Numbered { line, case } in all {
+        let Some(id) = &case.id else { continue };
+        if let Some(by) = taken.insert(id.folded(), Some(*line)) {
+            let by = by.map_or_else(String::new, |line| format!(" by line {line}"));
+            return Err(Error::new(Code::DuplicateId, format!("line {line}: the id '{id}' is taken{by}"))
+                .hint("ids and checkpoint names are unique without regard to case"));
+        }
+    }
+    Ok(())
+}
+
+/// Gives the cases without an id the next free ones, and makes all of them.
+fn name_all(state: &State, all: Vec<Numbered>, bodies: Vec<Option<crate::domain::base::text::Text>>) -> Result<Vec<Case>> {
+    let given: BTreeSet<String> = all.iter().filter_map(|n| n.case.id.as_ref().map(CaseId::folded)).collect();
+    let mut fresh: BTreeMap<&str, std::vec::IntoIter<CaseId>> = BTreeMap::new();
+    for kind in Kind::ALL {
+        let count = all.iter().filter(|n| n.case.id.is_none() && n.case.kind == *kind).count();
+        fresh.insert(kind.as_str(), edit::next_ids(state, *kind, count, &given)?.into_iter());
+    }
+    let mut made = Vec::with_capacity(all.len());
+    for (Numbered { mut case, .. }, body) in all.into_iter().zip(bodies) {
+        let id = case.id.take().or_else(|| fresh.get_mut(case.kind.as_str()).and_then(Iterator::next));
+        let id = id.ok_or_else(|| Error::new(Code::Internal, "there are fewer fresh ids than cases"))?;
+        made.push(edit::build(case, id, body));
+    }
+    Ok(made)
+}
+
+fn check_references(state: &State, cases: &[Case], lines: &[usize]) -> Result<()> {
+    let new: BTreeSet<&CaseId> = cases.iter().map(|case| &case.id).collect();
+    for (case, line) in cases.iter().zip(lines) {
+        for other in case.after.iter().chain(&case.parent) {
+            if !new.contains(other) && !state.restorable.cases.contains_key(other) {
+                let what = format!("line {line}: '{}' refers to '{other}', which does not exist", case.id);
+                return Err(Error::new(Code::UnknownDependency, what).hint("add that case, or correct the reference"));
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,125 @@
+//! A copy becomes a repository of its own. What came along of the original's work under way is put aside, nothing is deleted:
+//! registrations of its workspaces, the folders that were copied with them, the records of its keepers. Doing it again after a
+//! crash finishes it.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::domain::state::place::{How, Placing};
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files;
+use crate::git::Whose;
+use crate::ops::context::handle::Context;
+use crate::ops::revert_task;
+
+/// Returns what a human should hear of.
+///
+/// # Errors
+/// `IO_FAILED`, `DISK_FULL`; `REPOSITORY_UNSUPPORTED` where `core.worktree` still names the original's main worktree.
+pub(super) fn leave_the_original_alone(context: &mut Context, placing: &Placing) -> Result<Vec<String>> {
+    debug_assert_eq!(placing.how, How::Copied);
+    not_the_originals_worktree(placing)?;
+    separate(context)?;
+    // Which workspaces there were is only known once nobody else can write the log any more.
+    context.store.refresh()?;
+    let mut said = vec!["it has no workspaces; tasks that were being worked on are pending".to_owned()];
+    for path in workspaces(context)? {
+        env::fault_point("placement.before-workspace");
+        let here = PathBuf::from(placing.path(&path));
+        unregister(context, &path, &here)?;
+        if let Some(trash) = put_copy_aside(context, &here)? {
+            said.push(format!("the files of the copied workspace '{}' are in '{}'", here.display(), trash.display()));
+        }
+    }
+    put_runs_aside(context)?;
+    Ok(said)
+}
+
+/// A copy whose configuration names the original's files (`core.worktree`) has nothing of its own to work on.
+fn not_the_originals_worktree(placing: &Placing) -> Result<()> {
+    match &placing.to.worktree {
+        Some(worktree) if placing.from.worktree.as_ref() == Some(worktree) => {
+            let what = format!("'{}' is a copy, and its main worktree is the original's: '{worktree}'", placing.to.common_dir);
+            Err(Error::new(Code::RepositoryUnsupported, what)
+                .why("core.worktree in its configuration names that folder")
+                .hint("git config core.worktree PATH    with the folder that belongs to this copy"))
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Files that the copy shares with the original by hard links get an inode of their own before anything is locked or written:
+/// what is appended to in place is ours below `axiom`, and git's logs of refs.
+fn separate(context: &Context) -> Result<()> {
+    let common = context.repo.common_dir();
+    let mut folders = vec![context.layout().root().to_owned(), common.join("logs"), common.join("info")];
+    folders.extend(files::list(&common.join("worktrees"))?.iter().map(|entry| entry.path().join("logs")));
+    for folder in folders {
+        for entry in walkdir::WalkDir::new(&folder).into_iter().flatten().filter(|entry| entry.file_type().is_file()) {
+            files::with_inode_of_its_own(entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+/// Where the original's workspaces are, as it recorded them: the agents', and those in which a conflict is settled.
+fn workspaces(context: &Context) -> Result<BTreeSet<String>> {
+    let agents = context.state().restorable.workspaces.values().map(|workspace| workspace.path.clone());
+    let settling = revert_task::noted(context)?.into_iter().map(|(_, note)| note.path);
+    Ok(agents.chain(settling).collect())
+}
+
+/// Takes git's record of a workspace out of this copy: it names the original's folder.
+fn unregister(context: &Context, recorded: &str, here: &Path) -> Result<()> {
+    for (git_dir, folder) in context.repo.linked()? {
+        if folder == Path::new(recorded) || folder == here {
+            let name = git_dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            let aside = context.repo.common_dir().join("axiom/trash").join(format!("copied-{name}-{}", env::fresh_id()));
+            move_aside(&git_dir, &aside)?;
+        }
+    }
+    Ok(())
+}
+
+/// Puts the copy of a workspace's folder aside, where there is one: its `.git` names the original. Returns where it is.
+fn put_copy_aside(context: &Context, here: &Path) -> Result<Option<PathBuf>> {
+    let below = context.repo.main_worktree().is_ok_and(|main| here.starts_with(main.path()));
+    let copied = match context.repo.whose(here)? {
+        Whose::Nobody => false,
+        Whose::Unclaimed | Whose::Ours(_) => true,
+        Whose::Others(other) => !other.names_back,
+    };
+    let (Some(above), Some(name)) = (here.parent(), here.file_name()) else { return Ok(None) };
+    if !below || !copied {
+        return Ok(None);
+    }
+    let trash = above.join("trash").join(format!("copied-{}-{}", name.to_string_lossy(), env::fresh_id()));
+    // First the name that leads to the original, so that no git command in the trash ever works on it.
+    move_aside(&here.join(".git"), &trash.join("dot-git"))?;
+    move_aside(here, &trash.join("folder"))?;
+    Ok(Some(trash))
+}
+
+/// The keepers' records name sockets, processes and temporary folders of the original.
+fn put_runs_aside(context: &Context) -> Result<()> {
+    for agent in files::list(&context.layout().agents_dir())? {
+        let name = agent.file_name().to_string_lossy().into_owned();
+        let aside = context.repo.common_dir().join("axiom/trash").join(format!("copied-runs-{name}-{}", env::fresh_id()));
+        move_aside(&agent.path().join("runs"), &aside)?;
+    }
+    Ok(())
+}
+
+fn move_aside(from: &Path, to: &Path) -> Result<()> {
+    if files::metadata(from)?.is_none() {
+        return Ok(());
+    }
+    if let Some(above) = to.parent() {
+        files::create_dir_all(above)?;
+    }
+    if files::move_whole(from, to)? {
+        return Ok(());
+    }
+    Err(Error::new(Code::InTheWay, format!("'{}' is there already", to.display())).hint("run the command again"))
+}

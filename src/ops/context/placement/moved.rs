@@ -1,0 +1,42 @@
+//! What was moved or restored goes on where it is: workspaces of ours that came along, and that name this repository as it was,
+//! name it as it is. Whatever does not name us back is left alone. Doing it again after a crash finishes it.
+
+use std::path::{Path, PathBuf};
+
+use crate::domain::state::place::Placing;
+use crate::env;
+use crate::error::Result;
+use crate::git::Whose;
+use crate::ops::context::handle::Context;
+
+/// Returns what a human should hear of.
+///
+/// # Errors
+/// `IO_FAILED`, `DISK_FULL`.
+pub(super) fn take_along(context: &Context, placing: &Placing) -> Result<Vec<String>> {
+    let mut said = Vec::new();
+    let linked = context.repo.linked()?;
+    for workspace in context.state().restorable.workspaces.values() {
+        let (recorded, here) = (Path::new(&workspace.path), PathBuf::from(placing.path(&workspace.path)));
+        let Some((git_dir, _)) = linked.iter().find(|(_, folder)| folder == recorded || *folder == here) else { continue };
+        match context.repo.whose(&here)? {
+            Whose::Nobody => {}
+            Whose::Unclaimed | Whose::Ours(_) if names(&here, git_dir, placing)? => {
+                env::fault_point("placement.before-connect");
+                context.repo.connect(&here, git_dir)?;
+                said.push(format!("workspace '{}' came along", here.display()));
+            }
+            Whose::Unclaimed | Whose::Ours(_) | Whose::Others(_) => {
+                said.push(format!("'{}' does not name this repository, and is left alone", here.display()));
+            }
+        }
+    }
+    Ok(said)
+}
+
+/// Whether the folder names the git directory: where it is, or where it was.
+fn names(folder: &Path, git_dir: &Path, placing: &Placing) -> Result<bool> {
+    let Some(named) = crate::git::named_by(folder)? else { return Ok(false) };
+    let named = named.to_string_lossy();
+    Ok(Path::new(&*named) == git_dir || Path::new(&placing.path(&named)) == git_dir)
+}

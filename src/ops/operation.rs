@@ -1,0 +1,253 @@
+//! The journal: what an operation is going to change is an event before the first change, so that a crash at any
+//! instruction leaves what can be finished or reversed.
+//!
+//! The order is fixed: what would be lost is kept by a ref; workspaces are put aside; worktrees, checked-out branches
+//! and refs move; workspaces come back; the outcome event. Each step finds out by itself whether it was done already.
+//! The caller holds the operation lock.
+
+pub(in crate::ops) mod branches;
+mod bytes;
+mod check;
+pub(in crate::ops) mod differences;
+pub mod in_progress;
+mod keep;
+mod mounts;
+pub(in crate::ops) mod staged;
+mod steps;
+pub(in crate::ops) mod stop_agents;
+pub(in crate::ops) mod submodules;
+
+use crate::domain::base::ids::{CaseId, TxnId};
+use crate::domain::operation::journaled::{AsideChange, Operation, Settled};
+use crate::domain::state::event::{Event, OperationEnd};
+use crate::domain::state::whole::{OpenOperation, Restorable, State};
+use crate::domain::work::case::{CaseChange, CaseEdit, Status};
+use crate::domain::work::gate::{Gate, GateKind};
+use crate::env;
+use crate::error::{Code, Error, Result, some_of};
+use crate::git::Attempt;
+use crate::ops::context::handle::Context;
+use crate::ops::trash;
+use crate::process::os::finish_first::finish_first;
+
+/// So many paths are named in an error.
+const NAMED: usize = 10;
+
+pub(in crate::ops) use bytes::{files_of, keep_bytes_replaced, with_bytes_known};
+pub(in crate::ops) use keep::{Kept, name_of as kept_ref};
+pub use steps::Done;
+pub(in crate::ops) use steps::{capture_with, extras_of, is_made_again, is_there, worktree};
+
+/// An operation that was open and is not any more.
+#[derive(Debug)]
+pub struct Ended {
+    /// The operation as it was open.
+    pub open: OpenOperation,
+    /// What somebody changed meanwhile and was left alone, where it was taken back.
+    pub left: Vec<String>,
+    /// What could not be put back, and why, where it was taken back.
+    pub not_put_back: Vec<String>,
+    /// Why it was taken back, where it was to be finished.
+    pub turned_back: Option<Error>,
+}
+
+/// Checks that everything is as the operation expects; changes nothing.
+///
+/// # Errors
+/// `CHANGED_MEANWHILE`, `IN_THE_WAY`, `WORKSPACE_IN_THE_WAY`, `WORKSPACE_BROKEN`.
+pub fn check(ctx: &Context, operation: &Operation) -> Result<()> {
+    check::expectations(ctx, operation)
+}
+
+/// As [`check`], and finds out whether the contents can be made that it writes: for a preview.
+///
+/// # Errors
+/// As [`check`]; `GIT_FAILED` where a filter fails.
+pub fn rehearse(ctx: &Context, operation: &Operation) -> Result<()> {
+    check::expectations(ctx, operation)?;
+    check::contents(ctx, operation)
+}
+
+/// Checks that everything is as the operation expects, then writes it down and carries it out, in this context's
+/// transaction. When this returns, the changes survive a power loss. A crash leaves nothing changed or an open operation.
+///
+/// # Errors
+/// `CHANGED_MEANWHILE`, `IN_THE_WAY`, `WORKSPACE_IN_THE_WAY`, `BRANCH_IN_USE`, `GIT_LOCKED`, `OPERATION_OPEN`, and whatever a
+/// step says: nothing was changed, or everything was put back; the error says what could not be. Only where the way back
+/// waits for something (room on the disk, a lock of git's) the operation stays open, for `rollback --abort`.
+pub fn run(ctx: &mut Context, operation: Operation) -> Result<Done> {
+    ctx.no_open_operation()?;
+    check::expectations(ctx, &operation)?;
+    trash::make(ctx, &operation, ctx.txn())?;
+    let ready = steps::Contents::stage(ctx, &operation, &ctx.txn().clone())?;
+    // Before the event that names it: a crash in between leaves a ref that is let go of with the others.
+    keep::keep(ctx, &operation, &ctx.txn().clone())?;
+    let _finish_first = finish_first();
+    env::fault_point("journal.before-begin");
+    ctx.append(Event::OperationBegan { operation: Box::new(operation.clone()) })?;
+    env::fault_point("journal.begun");
+    let txn = ctx.txn().clone();
+    match steps::carry_out(ctx, &operation, &txn, Attempt::First, &ready) {
+        Ok(done) => {
+            let moved = steps::moved_aside(ctx, &operation, &txn);
+            moved.and_then(|moved| end(ctx, OperationEnd::Done, moved)).map_err(not_written_down)?;
+            Ok(done)
+        }
+        Err(error) => {
+            // The way back may need the room.
+            drop(ready);
+            match reverse_open(ctx, &error.to_string()) {
+                Ok(ended) => Err(put_back(error, ended.as_ref())),
+                Err(second) => Err(left_open(error, &second)),
+            }
+        }
+    }
+}
+
+/// What failed, and what became of everything that was changed before it failed.
+pub fn put_back(error: Error, ended: Option<&Ended>) -> Error {
+    let Some(Ended { open, left, not_put_back, .. }) = ended else { return error };
+    if left.is_empty() && not_put_back.is_empty() {
+        return error.hint("everything was put back");
+    }
+    let mut error = error.hint("everything was put back, but for what follows");
+    if !left.is_empty() {
+        error = error.hint(format!("changed by somebody else meanwhile, and left as it is: {}", some_of(left, NAMED)));
+    }
+    if !not_put_back.is_empty() {
+        error = error.hint(format!("could not be put back: {}", some_of(not_put_back, NAMED)));
+    }
+    match open.operation.safety.as_ref().filter(|_| !not_put_back.is_empty()) {
+        Some(safety) => {
+            error.hint(format!("git axiom rollback checkpoint {safety}    brings it back, once nothing keeps it from that"))
+        }
+        None => error,
+    }
+}
+
+fn not_written_down(error: Error) -> Error {
+    error
+        .context("everything is changed, but that could not be written down")
+        .hint("git axiom rollback --continue    writes it down")
+        .hint("git axiom rollback --abort    puts everything back")
+}
+
+fn left_open(error: Error, second: &Error) -> Error {
+    error
+        .hint(format!("putting everything back did not end: {second}"))
+        .hint("git axiom rollback --abort    puts everything back")
+        .hint("git axiom rollback --continue    tries to finish it")
+}
+
+/// Finishes an operation that was interrupted (or its reversal), and returns it; `None` where none is open. Doing it
+/// again, or crashing in it, changes nothing more.
+///
+/// # Errors
+/// As the steps say; the operation stays open.
+pub fn finish_open(ctx: &mut Context) -> Result<Option<Ended>> {
+    let Some(open) = ctx.state().record.open.clone() else { return Ok(None) };
+    let _finish_first = finish_first();
+    if open.reversing {
+        return reverse_steps(ctx, open).map(Some);
+    }
+    in_transaction(ctx, &open.txn, |ctx| {
+        steps::carry_out(ctx, &open.operation, &open.txn, Attempt::Again, &steps::Contents::default())?;
+        let moved = steps::moved_aside(ctx, &open.operation, &open.txn)?;
+        end(ctx, OperationEnd::Done, moved)
+    })?;
+    Ok(Some(Ended { open, left: Vec::new(), not_put_back: Vec::new(), turned_back: None }))
+}
+
+/// As [`finish_open`]; what cannot be finished is taken back, so that the operation ends either way.
+///
+/// # Errors
+/// Only what passes by itself (`GIT_LOCKED`, `DISK_FULL`), and an outcome that cannot be written down; the operation stays
+/// open.
+pub fn end_open(ctx: &mut Context) -> Result<Option<Ended>> {
+    match finish_open(ctx) {
+        Err(error) if !error.passes() => {
+            let ended = reverse_open(ctx, &error.to_string())?;
+            Ok(ended.map(|ended| Ended { turned_back: Some(error), ..ended }))
+        }
+        outcome => outcome,
+    }
+}
+
+/// Turns an interrupted operation round: everything is as before it, but for what somebody else changed since, which is
+/// left alone, and what cannot be put back; both are named. `None` where none is open.
+///
+/// # Errors
+/// Only what passes by itself (`GIT_LOCKED`, `DISK_FULL`), and an outcome that cannot be written down; the operation stays
+/// open, reversing.
+pub fn reverse_open(ctx: &mut Context, reason: &str) -> Result<Option<Ended>> {
+    let Some(mut open) = ctx.state().record.open.clone() else { return Ok(None) };
+    let _finish_first = finish_first();
+    if !open.reversing {
+        in_transaction(ctx, &open.txn, |ctx| ctx.append(Event::OperationReversed { reason: reason.to_owned() }))?;
+        env::fault_point("journal.reversed");
+        open.reversing = true;
+    }
+    reverse_steps(ctx, open).map(Some)
+}
+
+fn reverse_steps(ctx: &mut Context, open: OpenOperation) -> Result<Ended> {
+    let (left, not_put_back) = in_transaction(ctx, &open.txn, |ctx| {
+        let inverse = open.operation.clone().inverse(open.operation.kind.clone(), open.operation.title.clone());
+        // The same trash: what the first direction moved there tells the other one how far it got.
+        let done = steps::carry_out(ctx, &inverse, &open.txn, Attempt::Back, &steps::Contents::default())?;
+        let aside = steps::moved_aside(ctx, &inverse, &open.txn)?;
+        let stays = steps::put_back(ctx, &aside)?;
+        end(ctx, OperationEnd::Aborted, Vec::new())?;
+        let stays = stays.iter().map(|moved| format!("the place of '{}', which is in the trash", moved.now_at.display()));
+        Ok((done.left.into_iter().chain(stays).collect(), done.not_put_back))
+    })?;
+    Ok(Ended { open, left, not_put_back, turned_back: None })
+}
+
+/// The outcome event. What it does to the state is decided under the state lock, by what the state is by then.
+fn end(ctx: &mut Context, end: OperationEnd, moved: Vec<AsideChange>) -> Result<()> {
+    env::fault_point("journal.before-end");
+    ctx.append_with(|now| {
+        let Some(open) = &now.record.open else {
+            return Err(Error::new(Code::Internal, "an operation ended that is not open"));
+        };
+        let Settled { edits, restored, mode } = match end {
+            OperationEnd::Done => open.operation.settle(now),
+            OperationEnd::Aborted => Settled::default(),
+        };
+        let gates = gates_of_merges(now, &edits, restored.as_deref());
+        Ok(std::iter::once(Event::OperationEnded { end, edits, restored, mode, moved: moved.clone() }).chain(gates).collect())
+    })?;
+    env::fault_point("journal.ended");
+    Ok(())
+}
+
+/// A merge that was taken back waits for a human: nobody takes a merge back to see it made again by itself. What is merged
+/// waits no more.
+fn gates_of_merges(now: &State, edits: &[CaseEdit], restored: Option<&Restorable>) -> Vec<Event> {
+    let is_merged = |task: &CaseId| now.restorable.cases.get(task).is_some_and(|case| case.merged.is_some());
+    let takes_back = |change: &CaseChange| matches!(change, CaseChange::Merged(merged) if merged.new.is_none());
+    let stays_done = |edit: &CaseEdit| {
+        let changes_status = edit.changes.iter().any(|change| matches!(change, CaseChange::Status(_)));
+        now.restorable.cases.get(&edit.id).is_some_and(|case| case.status == Status::Done && !changes_status)
+    };
+    let edited = edits.iter().filter(|edit| stays_done(edit) && edit.changes.iter().any(takes_back)).map(|edit| &edit.id);
+    let cases = restored.into_iter().flat_map(|restored| restored.cases.values());
+    let taken_back = cases.filter(|case| case.status == Status::Done && case.merged.is_none() && is_merged(&case.id));
+    let tasks = edited.chain(taken_back.map(|case| &case.id));
+    let opened =
+        tasks.filter_map(|task| Gate::for_undone_merge(task, env::now())).map(|gate| Event::GateOpened { gate: Box::new(gate) });
+    let merges = |change: &CaseChange| matches!(change, CaseChange::Merged(merged) if merged.new.is_some());
+    let merged = edits.iter().filter(|edit| edit.changes.iter().any(merges));
+    let gates = merged.filter_map(|edit| Gate::id_for(GateKind::Merge, &edit.id).ok());
+    let gates = gates.filter(|id| now.restorable.gates.contains_key(id));
+    opened.chain(gates.map(|id| Event::GateClosed { id, reason: "merged".into() })).collect()
+}
+
+fn in_transaction<T>(ctx: &mut Context, txn: &TxnId, work: impl FnOnce(&mut Context) -> Result<T>) -> Result<T> {
+    let own = ctx.txn().clone();
+    ctx.join(txn.clone());
+    let outcome = work(ctx);
+    ctx.join(own);
+    outcome
+}

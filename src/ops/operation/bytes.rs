@@ -1,0 +1,60 @@
+//! What only the disk has of files that an operation replaces: bytes that git takes for unchanged and would not give back as
+//! they are, and permissions.
+
+use std::path::Path;
+
+use crate::domain::base::names::Oid;
+use crate::domain::operation::journaled::{Operation, WorktreeChange};
+use crate::error::Result;
+use crate::git::{TreeChange, WorktreeCapture};
+use crate::ops::checkpoint::Captured;
+use crate::ops::context::handle::Context;
+
+use super::steps::{capture_with, extras_of};
+
+/// Where an operation replaces or removes files of which no capture has the bytes or the permissions, they are kept in a
+/// capture of the worktree as it is, and that is what the way back goes by. The operation keeps it alive; a crash before that leaves objects that
+/// nothing names.
+///
+/// # Errors
+/// `GIT_FAILED`, `IO_FAILED`, `DISK_FULL`, `IDENTITY_MISSING`.
+pub(in crate::ops) fn keep_bytes_replaced(ctx: &Context, operation: &mut Operation, captured: &Captured) -> Result<()> {
+    for change in &mut operation.worktrees {
+        let mut all = std::iter::once(&captured.main).chain(captured.workspaces.iter().map(|workspace| &workspace.captured));
+        let Some(now) = all.find(|one| one.worktree.path() == Path::new(&change.path)) else { continue };
+        let known = &now.capture.extras.raw;
+        let (modes, comes) = (&now.capture.extras.modes, extras_of(ctx, change.captures.new.as_ref())?);
+        let (old, new) = (now.capture.extras.beside(&change.files.old), comes.beside(&change.files.new));
+        let replaced = ctx.repo.differing(old, new)?;
+        let raw = ctx.repo.with_bytes_replaced(&now.worktree, (old, &replaced))?;
+        let kept = ctx.repo.with_permissions_replaced(&now.worktree, &replaced, modes, &comes.modes)?;
+        if raw != *known || kept != *modes {
+            let mut extras = now.capture.extras.clone();
+            (extras.raw, extras.modes) = (raw, kept);
+            let capture = capture_with(ctx, &now.capture, (&change.files.old, &change.index.old), extras)?;
+            change.captures.old = Some(capture);
+        }
+    }
+    Ok(())
+}
+
+/// The files that an operation changes in a worktree.
+///
+/// # Errors
+/// `GIT_FAILED`, `CHECKPOINT_DAMAGED`.
+pub(in crate::ops) fn files_of(ctx: &Context, change: &WorktreeChange) -> Result<Vec<TreeChange>> {
+    let (old, new) = (extras_of(ctx, change.captures.old.as_ref())?, extras_of(ctx, change.captures.new.as_ref())?);
+    ctx.repo.differing(old.beside(&change.files.old), new.beside(&change.files.new))
+}
+
+/// The capture of a worktree as it is. Where none was made yet and bytes are held beside its tree, it is made: what an operation
+/// changes is told by them too. A crash leaves objects that nothing names.
+///
+/// # Errors
+/// As [`capture_with`].
+pub(in crate::ops) fn with_bytes_known(ctx: &Context, now: &WorktreeCapture, made: Option<Oid>) -> Result<Option<Oid>> {
+    if made.is_some() || now.extras.raw.is_empty() {
+        return Ok(made);
+    }
+    capture_with(ctx, now, (&now.tree, &now.index_tree), now.extras.clone()).map(Some)
+}

@@ -1,0 +1,112 @@
+//! Whether everything is as an operation expects, before its first change.
+
+use std::path::Path;
+
+use crate::domain::base::names::RefName;
+use crate::domain::operation::journaled::{HeadState, Operation, Way, edit_fits};
+use crate::error::{Code, Error, Result};
+use crate::git::{Attempt, HeadTarget, IndexLock, RefEdit};
+use crate::ops::context::handle::Context;
+use crate::ops::trash;
+
+use super::mounts;
+use super::steps::{advance, is_at, is_there, restore, worktree};
+
+/// Compares refs, HEADs, the way of advances, workspaces' places and case fields with what is expected, and looks for what
+/// would make a step fail: hooks that refuse, files and folders that cannot be changed, a trash that is none. Files are
+/// compared one by one when they are moved: each is in a capture by then.
+///
+/// # Errors
+/// `CHANGED_MEANWHILE`, `GIT_FAILED`, `IN_THE_WAY`, `PERMISSIONS_LOST`, `GIT_LOCKED`, `WORKSPACE_IN_THE_WAY`, `WORKSPACE_BROKEN`, `HOLDS_MOUNT`.
+pub(super) fn expectations(ctx: &Context, operation: &Operation) -> Result<()> {
+    let mut changed = Vec::new();
+    let names: Vec<RefName> = operation.refs.iter().map(|change| change.name.clone()).collect();
+    let now = ctx.repo.read_refs(&names)?;
+    let moved = operation.refs.iter().filter(|change| now.get(&change.name) != change.value.old.as_ref());
+    changed.extend(moved.map(|change| format!("{} moved", change.name.short())));
+    for edit in &operation.edits {
+        if !ctx.state().restorable.cases.get(&edit.id).is_some_and(|case| edit_fits(edit, case)) {
+            changed.push(format!("task {} was changed", edit.id));
+        }
+    }
+    for change in &operation.worktrees {
+        let there = worktree(ctx, &change.path)?;
+        there.verify()?;
+        IndexLock::check_free(&there)?;
+        if !is_at(&ctx.repo.head(&there)?, &change.head.old) {
+            changed.push(format!("HEAD of '{}' moved", change.path));
+        }
+    }
+    if !changed.is_empty() {
+        return Err(Error::new(Code::ChangedMeanwhile, "what the operation expects has changed").why(changed.join(", ")));
+    }
+    for change in &operation.advances {
+        advance(ctx, change, ctx.txn(), |_, advance| {
+            IndexLock::check_free(advance.worktree)?;
+            ctx.repo.prepare_advance(advance)
+        })?;
+    }
+    for change in &operation.worktrees {
+        restore(ctx, change, ctx.txn(), Attempt::First, |ctx, restore| {
+            ctx.repo.check_obstacles(restore)?;
+            ctx.repo.check_permissions(restore)
+        })?;
+    }
+    trash::are_folders(ctx, operation)?;
+    let refs = operation.refs.iter().map(RefEdit::from);
+    let advances = operation.advances.iter().map(|change| RefEdit::from(&change.ref_change()));
+    ctx.repo.try_refs(&refs.chain(advances).collect::<Vec<_>>())?;
+    heads_may_move(ctx, operation)?;
+    if !operation.branch_configs.is_empty() {
+        ctx.repo.config_is_free()?;
+    }
+    for change in &operation.workspaces {
+        let taken = Path::new(&change.workspace.path).symlink_metadata().is_ok();
+        match change.way {
+            Way::BringBack if taken && !ctx.found.unsettled => {
+                return Err(Error::new(Code::WorkspaceInTheWay, format!("'{}' exists already", change.workspace.path))
+                    .hint("move it away, and try again"));
+            }
+            Way::BringBack | Way::PutAside => {}
+        }
+    }
+    mounts::are_left_alone(ctx, operation)
+}
+
+/// Asks git, and so its hooks, whether each HEAD may be pointed to where the operation points it.
+fn heads_may_move(ctx: &Context, operation: &Operation) -> Result<()> {
+    for change in operation.worktrees.iter().filter(|change| change.head.old != change.head.new) {
+        let target = match &change.head.new {
+            HeadState::Branch(name) => HeadTarget::Branch(name.clone()),
+            HeadState::Detached(commit) => HeadTarget::Detached(commit.clone()),
+        };
+        let there = worktree(ctx, &change.path)?;
+        ctx.repo.try_head(&there, &ctx.repo.head(&there)?, &target)?;
+    }
+    // One that is put aside is on no branch any more.
+    for change in operation.workspaces.iter().filter(|change| change.way == Way::PutAside && !change.lost) {
+        let on_branch = matches!(change.head, HeadState::Branch(_));
+        if let Some(commit) = change.commit.as_ref().filter(|_| on_branch)
+            && is_there(ctx, &change.workspace.path)?
+        {
+            let there = worktree(ctx, &change.workspace.path)?;
+            ctx.repo.try_head(&there, &ctx.repo.head(&there)?, &HeadTarget::Detached(commit.clone()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Finds out, for a preview, whether the contents could be made: a filter may fail. An operation makes them before its first
+/// change.
+///
+/// # Errors
+/// As [`crate::git::Repository::stage_restore`].
+pub(super) fn contents(ctx: &Context, operation: &Operation) -> Result<()> {
+    for change in &operation.worktrees {
+        restore(ctx, change, ctx.txn(), Attempt::First, |ctx, restore| ctx.repo.check_contents(restore))?;
+    }
+    for change in &operation.advances {
+        advance(ctx, change, ctx.txn(), |ctx, advance| ctx.repo.check_contents(&advance.restore(Attempt::First)))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,61 @@
+//! In which files a worktree differs from what a capture holds of it.
+
+use std::collections::BTreeSet;
+
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::domain::base::path_set::PathSet;
+use crate::domain::checkpoint::document::Coverage;
+use crate::error::Result;
+use crate::git::{CaptureExtras, RawFile, TreeChange, Worktree, WorktreeCapture, bytes_of};
+use crate::ops::context::handle::Context;
+
+/// The files of a capture.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::ops) struct Then<'a> {
+    /// Its tree.
+    pub tree: &'a Oid,
+    /// What it has beside that.
+    pub extras: &'a CaptureExtras,
+    /// What it does not hold.
+    pub coverage: Option<&'a Coverage>,
+}
+
+/// What differs between a worktree now and then. Where only bytes are held otherwise, both moments have to know them, and they
+/// have to be others on the disk: the configuration may have been switched, and then the same bytes are held otherwise.
+/// Elsewhere they are left alone.
+///
+/// # Errors
+/// `GIT_FAILED`, `DISK_FULL`.
+pub(in crate::ops) fn differences(
+    ctx: &Context,
+    (worktree, now): (&Worktree, &WorktreeCapture),
+    then: Then<'_>,
+    only: Option<&PathSet>,
+) -> Result<Vec<TreeChange>> {
+    let Then { tree, extras, coverage: _ } = then;
+    let here = Then { tree: &now.tree, extras: &now.extras, coverage: Some(&now.coverage) };
+    let mut changes = differences_of_two(ctx, here, then)?;
+    changes.retain(|change| only.is_none_or(|only| only.covers(&change.path)));
+    let of_bytes: Vec<TreeChange> = changes.iter().filter(|change| change.is_of_bytes_alone()).cloned().collect();
+    if !of_bytes.is_empty() {
+        let same: BTreeSet<RepoPath> = ctx.repo.as_they_were(worktree, (tree, extras), of_bytes)?;
+        changes.retain(|change| !same.contains(&change.path));
+    }
+    Ok(changes)
+}
+
+/// What differs between what two captures hold. Where only bytes do, both have to know them.
+///
+/// # Errors
+/// `GIT_FAILED`.
+pub(in crate::ops) fn differences_of_two(ctx: &Context, old: Then<'_>, new: Then<'_>) -> Result<Vec<TreeChange>> {
+    let mut changes = ctx.repo.differing(old.extras.beside(old.tree), new.extras.beside(new.tree))?;
+    let knows = |one: Then<'_>, path: &RepoPath| is_decided(&one.extras.raw, one.coverage, path);
+    changes.retain(|change| !change.is_of_bytes_alone() || knows(old, &change.path) && knows(new, &change.path));
+    Ok(changes)
+}
+
+/// Whether a capture knows which bytes a file had that it holds.
+pub(in crate::ops) fn is_decided(raw: &[RawFile], coverage: Option<&Coverage>, path: &RepoPath) -> bool {
+    bytes_of(raw, path).is_some() || coverage.is_some_and(|coverage| coverage.decides_bytes_of(path))
+}

@@ -1,0 +1,94 @@
+//! What is mounted within a worktree is nobody's to move, replace or delete.
+
+use std::path::{Path, PathBuf};
+
+use crate::domain::base::names::RepoPath;
+use crate::domain::base::text::Change;
+use crate::domain::operation::journaled::{Operation, Way, WorktreeChange};
+use crate::error::{Error, Result};
+use crate::files;
+use crate::git::{Attempt, Restore, TreeChange};
+use crate::ops::context::handle::Context;
+
+use super::bytes::files_of;
+use super::steps::{extras_of, worktree};
+
+/// Whether an operation leaves alone whatever is mounted in what it touches: no workspace and nothing in the way that holds a
+/// mount moves, and no file changes at a mount or in one. It costs one look at the list of mounts for each worktree, as long
+/// as there are none.
+///
+/// # Errors
+/// `HOLDS_MOUNT` naming the path and the mount.
+pub(super) fn are_left_alone(ctx: &Context, operation: &Operation) -> Result<()> {
+    for change in &operation.workspaces {
+        let moves = match change.way {
+            Way::PutAside => &change.workspace.path,
+            Way::BringBack => &change.trash,
+        };
+        files::holds_no_mount(Path::new(moves))?;
+    }
+    for change in operation.asides.iter().filter(|change| change.way == Way::BringBack) {
+        files::holds_no_mount(&Path::new(&change.trash).join(change.path.to_path()))?;
+    }
+    for change in &operation.worktrees {
+        let mounts = Mounts::within(&change.path)?;
+        if !mounts.inside.is_empty() {
+            mounts.stand_against_changes(&files_of(ctx, change)?)?;
+            mounts.stand_against_moves(&moves(ctx, change)?)?;
+        }
+    }
+    for change in &operation.advances {
+        let mounts = Mounts::within(&change.path)?;
+        if !mounts.inside.is_empty() {
+            mounts.stand_against_changes(&ctx.repo.diff_trees(&change.commit.old, &change.commit.new)?)?;
+        }
+    }
+    Ok(())
+}
+
+/// What a restore will move out of its way.
+fn moves(ctx: &Context, change: &WorktreeChange) -> Result<Vec<RepoPath>> {
+    let there = worktree(ctx, &change.path)?;
+    let (before, after) = (extras_of(ctx, change.captures.old.as_ref())?, extras_of(ctx, change.captures.new.as_ref())?);
+    let (from, to, beside) = (&change.files.old, &change.files.new, Some(Change::new(&before, &after)));
+    // Only looked at: there is no trash.
+    let trash = there.git_dir().join("axiom-no-trash");
+    ctx.repo.in_the_way(&Restore { worktree: &there, from, to, trash: &trash, attempt: Attempt::First, beside })
+}
+
+/// What is mounted within one worktree.
+struct Mounts {
+    root: PathBuf,
+    /// Paths in the worktree.
+    inside: Vec<PathBuf>,
+}
+
+impl Mounts {
+    fn within(path: &str) -> Result<Self> {
+        let path = Path::new(path);
+        // As the kernel names it.
+        let root = path.canonicalize().map_err(|e| Error::io("find", path, e))?;
+        let mounts = files::mounts_within(&root)?.into_iter();
+        let inside = mounts.filter_map(|mount| mount.strip_prefix(&root).ok().map(Path::to_owned));
+        let inside = inside.filter(|mount| !mount.as_os_str().is_empty()).collect();
+        Ok(Self { root, inside })
+    }
+
+    fn stand_against_changes(&self, changes: &[TreeChange]) -> Result<()> {
+        self.refuse(changes.iter().map(|change| change.path.to_path()), |path, mount| path.starts_with(mount))
+    }
+
+    fn stand_against_moves(&self, moved: &[RepoPath]) -> Result<()> {
+        self.refuse(moved.iter().map(RepoPath::to_path), |path, mount| mount.starts_with(path))
+    }
+
+    fn refuse<P: AsRef<Path>>(&self, paths: impl Iterator<Item = P>, touches: impl Fn(&Path, &Path) -> bool) -> Result<()> {
+        for path in paths {
+            let path = path.as_ref();
+            if let Some(mount) = self.inside.iter().find(|mount| touches(path, mount)) {
+                return Err(files::holds_mount(&self.root.join(path), &self.root.join(mount)));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,113 @@
+//! What is staged in a worktree now and will not be, and what will be and is not, where it goes back. Staged is what the index
+//! has otherwise than the commit that is checked out (a commit that goes out of a branch leaves what it had staged), and what is
+//! only announced there (`git add -N`), which no tree holds.
+
+use std::collections::BTreeMap;
+
+use super::extras_of;
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::domain::operation::journaled::{HeadState, Operation, WorktreeChange};
+use crate::error::Result;
+use crate::git::{CaptureExtras, TreeChange};
+use crate::ops::context::handle::Context;
+
+/// The paths of one worktree, ordered.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(in crate::ops) struct Staged {
+    /// Staged now, and not then, or otherwise.
+    pub lost: Vec<RepoPath>,
+    /// Staged then, and not now, or otherwise.
+    pub back: Vec<RepoPath>,
+}
+
+impl Staged {
+    fn and(mut self, more: Self) -> Self {
+        for (all, more) in [(&mut self.lost, more.lost), (&mut self.back, more.back)] {
+            all.extend(more);
+            all.sort();
+            all.dedup();
+        }
+        self
+    }
+}
+
+/// Which side of a change.
+#[derive(Debug, Clone, Copy)]
+enum Side {
+    Old,
+    New,
+}
+
+/// What `operation` does to what is staged in one of its worktrees, where a capture made just now says `extras` beside its
+/// trees.
+///
+/// # Errors
+/// `GIT_FAILED`.
+pub(in crate::ops) fn changes(
+    ctx: &Context,
+    operation: &Operation,
+    worktree: &WorktreeChange,
+    extras: &CaptureExtras,
+) -> Result<Staged> {
+    let of = |side, head: &HeadState, index: &Oid| staged(ctx, commit_of(ctx, operation, side, head)?, index);
+    let now = of(Side::Old, &worktree.head.old, &worktree.index.old)?;
+    let then = of(Side::New, &worktree.head.new, &worktree.index.new)?;
+    let only_in = |one: &BTreeMap<RepoPath, TreeChange>, other: &BTreeMap<RepoPath, TreeChange>| {
+        let differs = |(path, change): &(&RepoPath, &TreeChange)| other.get(*path).map(|other| &other.new) != Some(&change.new);
+        one.iter().filter(differs).map(|(path, _)| path.clone()).collect()
+    };
+    let in_trees = Staged { lost: only_in(&now, &then), back: only_in(&then, &now) };
+    let Some(capture) = &worktree.captures.new else { return Ok(in_trees) };
+    Ok(in_trees.and(announced(extras, &extras_of(ctx, Some(capture))?)))
+}
+
+/// Paths whose content is still to be added.
+fn announced(now: &CaptureExtras, then: &CaptureExtras) -> Staged {
+    let (now, then) = (&now.index.intent_to_add, &then.index.intent_to_add);
+    let only_in = |one: &[RepoPath], other: &[RepoPath]| one.iter().filter(|path| !other.contains(path)).cloned().collect();
+    Staged { lost: only_in(now, then), back: only_in(then, now) }
+}
+
+fn staged(ctx: &Context, commit: Option<Oid>, index: &Oid) -> Result<BTreeMap<RepoPath, TreeChange>> {
+    let committed = match commit {
+        Some(commit) => ctx.repo.read_commit(&commit)?.tree,
+        None => ctx.repo.empty_tree()?,
+    };
+    let changes = ctx.repo.diff_trees(&committed, index)?;
+    Ok(changes.into_iter().map(|change| (change.path.clone(), change)).collect())
+}
+
+/// The commit that is checked out before or after the operation.
+fn commit_of(ctx: &Context, operation: &Operation, side: Side, head: &HeadState) -> Result<Option<Oid>> {
+    let branch = match head {
+        HeadState::Detached(commit) => return Ok(Some(commit.clone())),
+        HeadState::Branch(branch) => branch,
+    };
+    let advanced = operation.advances.iter().map(|advance| advance.ref_change());
+    let mut changes = operation.refs.iter().cloned().chain(advanced);
+    let moved = changes.rfind(|change| change.name == *branch);
+    match (moved, side) {
+        (Some(change), Side::Old) => Ok(change.value.old),
+        (Some(change), Side::New) => Ok(change.value.new),
+        (None, Side::Old | Side::New) => ctx.repo.read_ref(branch),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_only_announced_is_named_once_on_its_side() {
+        let path = |name: &str| RepoPath::new(name.as_bytes());
+        let extras = |names: &[&str]| {
+            let mut extras = CaptureExtras::default();
+            extras.index.intent_to_add = names.iter().map(|name| path(name)).collect();
+            extras
+        };
+        let found = announced(&extras(&["both", "gone"]), &extras(&["back", "both"]));
+        assert_eq!(found, Staged { lost: vec![path("gone")], back: vec![path("back")] });
+        let trees = Staged { lost: vec![path("a"), path("gone"), path("z")], back: Vec::new() };
+        assert_eq!(trees.and(found), Staged { lost: vec![path("a"), path("gone"), path("z")], back: vec![path("back")] });
+    }
+}

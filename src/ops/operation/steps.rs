@@ -1,0 +1,492 @@
+//! The steps of an operation, each idempotent, in their fixed order.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use crate::domain::base::ids::TxnId;
+use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::domain::base::text::Change;
+use crate::domain::operation::journaled::{
+    AsideChange, BranchAdvance, HeadState, Operation, RefChange, StashChange, Way, WorkspaceChange, WorktreeChange,
+};
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files;
+use crate::git::{
+    self, Advance, Aside, Attempt, CaptureExtras, CaptureParts, Head, HeadTarget, InTrash, IndexLock, MovedAside, NotPutBack,
+    RefEdit, Restore, RestoreReport, Staged, WorkspaceBranch, Worktree, WorktreeCapture, take_away_again,
+};
+use crate::ops::context::handle::Context;
+use crate::ops::trash;
+
+/// What the steps did that a human should hear of.
+#[derive(Debug, Default)]
+pub struct Done {
+    /// What no capture held and was in the way: it is in the trash.
+    pub moved_aside: Vec<MovedAside>,
+    /// What came back from an earlier transaction's trash.
+    pub brought_back: Vec<PathBuf>,
+    /// What was to come back and is still in the trash, all or part of it: its place is taken.
+    pub still_aside: Vec<MovedAside>,
+    /// What was to come back and is nowhere: somebody emptied the trash.
+    pub lost: Vec<PathBuf>,
+    /// Files written and removed.
+    pub files: usize,
+    /// What somebody changed meanwhile and was left alone, where an operation is taken back.
+    pub left: Vec<String>,
+    /// What could not be put back, and why, where an operation is taken back.
+    pub not_put_back: Vec<String>,
+}
+
+impl Done {
+    fn add(&mut self, worktree: &Worktree, report: RestoreReport) {
+        let place = |path: &RepoPath| worktree.path().join(path.to_path()).display().to_string();
+        self.files += report.written.len() + report.removed.len();
+        self.moved_aside.extend(report.moved_aside);
+        self.left.extend(report.left.iter().map(place));
+        self.not_put_back.extend(report.failed.into_iter().map(|NotPutBack { path, why, now_at }| match now_at {
+            Some(now_at) => format!("{} (it is '{}'): {why}", place(&path), now_at.display()),
+            None => format!("{}: {why}", place(&path)),
+        }));
+    }
+
+    /// The outcome of one step. Forwards, what fails stops everything. On the way back it is named and left out, and the
+    /// rest goes on, unless waiting or making room is all that it needs.
+    fn or_named(&mut self, attempt: Attempt, what: &str, outcome: Result<()>) -> Result<()> {
+        match outcome {
+            Err(error) if attempt == Attempt::Back && !error.passes() => {
+                self.not_put_back.push(format!("{what}: {error}"));
+                Ok(())
+            }
+            outcome => outcome,
+        }
+    }
+}
+
+/// Carries an operation out. What is done already is found done. To take one back is to carry its inverse out with
+/// [`Attempt::Back`]: what somebody changed meanwhile is left alone then.
+///
+/// # Errors
+/// Those of the steps. What was done stays; doing it again goes on.
+pub(super) fn carry_out(ctx: &Context, operation: &Operation, txn: &TxnId, attempt: Attempt, ready: &Contents) -> Result<Done> {
+    let mut done = Done::default();
+    super::keep::keep(ctx, operation, txn)?;
+    // Also what an interrupted attempt put back already: it would be in the way of the files.
+    let away = |change: &&AsideChange| change.way == Way::PutAside || attempt == Attempt::Again;
+    for change in operation.asides.iter().filter(away) {
+        let outcome = take_away(ctx, change);
+        done.or_named(attempt, &format!("'{}' in '{}'", change.path, change.worktree), outcome)?;
+    }
+    for change in operation.workspaces.iter().filter(|change| change.way == Way::PutAside) {
+        env::fault_point("journal.before-aside");
+        let outcome = aside(ctx, change).and_then(|aside| ctx.repo.put_aside(&aside));
+        done.or_named(attempt, &format!("the workspace '{}'", change.workspace.path), outcome)?;
+    }
+    for change in &operation.worktrees {
+        env::fault_point("journal.before-worktree");
+        let outcome = restore_worktree(ctx, change, txn, (attempt, ready), &mut done);
+        done.or_named(attempt, &format!("the worktree '{}'", change.path), outcome)?;
+    }
+    for change in &operation.advances {
+        env::fault_point("journal.before-advance");
+        let outcome = carry_advance(ctx, change, txn, (attempt, ready), &mut done);
+        done.or_named(attempt, &format!("{} in '{}'", change.branch.short(), change.path), outcome)?;
+    }
+    env::fault_point("journal.before-refs");
+    let outcome = move_refs(ctx, &operation.refs, &operation.title, txn, attempt, &mut done);
+    done.or_named(attempt, "branches", outcome)?;
+    if !operation.branch_configs.is_empty() {
+        env::fault_point("journal.before-config");
+        let outcome = ctx.repo.change_branch_configs(&operation.branch_configs);
+        done.or_named(attempt, "the configuration of branches", outcome)?;
+    }
+    for StashChange { entry, way } in &operation.stash {
+        let outcome = match way {
+            Way::BringBack => ctx.repo.store_in_stash(entry),
+            Way::PutAside => ctx.repo.take_from_stash(&entry.id),
+        };
+        done.or_named(attempt, &format!("stash entry {}", entry.id.short()), outcome)?;
+    }
+    for change in operation.workspaces.iter().filter(|change| change.way == Way::BringBack) {
+        env::fault_point("journal.before-back");
+        let outcome = bring_back(ctx, change, txn);
+        done.or_named(attempt, &format!("the workspace '{}'", change.workspace.path), outcome)?;
+    }
+    let coming: Vec<AsideChange> = operation.asides.iter().filter(|change| change.way == Way::BringBack).cloned().collect();
+    done.still_aside = put_back(ctx, &coming)?;
+    let stays: Vec<PathBuf> = done.still_aside.iter().map(|moved| moved.now_at.clone()).collect();
+    for change in coming.iter().filter(|change| !stays.contains(&in_trash(change).now_at())) {
+        let place = Path::new(&change.worktree).join(change.path.to_path());
+        let back = place.symlink_metadata().is_ok();
+        if back { done.brought_back.push(place) } else { done.lost.push(place) }
+    }
+    Ok(done)
+}
+
+fn take_away(ctx: &Context, change: &AsideChange) -> Result<()> {
+    match ctx.repo.worktree_at(Path::new(&change.worktree))? {
+        Some(entry) => take_away_again(&entry.worktree, &in_trash(change)),
+        None => Ok(()),
+    }
+}
+
+fn carry_advance(
+    ctx: &Context,
+    change: &BranchAdvance,
+    txn: &TxnId,
+    (attempt, ready): (Attempt, &Contents),
+    done: &mut Done,
+) -> Result<()> {
+    if is_gone_on_the_way_back(ctx, &change.path, attempt, done)? {
+        // Its branch is checked out nowhere: that is all there is to take back.
+        return move_refs(ctx, &[change.ref_change()], "taken back", txn, attempt, done);
+    }
+    advance(ctx, change, txn, |ctx, advance| {
+        done.add(advance.worktree, ctx.repo.apply_staged(advance, attempt, ready.advances.get(&change.path))?);
+        if ctx.repo.read_ref(advance.branch)?.as_ref() != Some(advance.new) {
+            done.left.push(advance.branch.short().to_owned());
+        }
+        Ok(())
+    })
+}
+
+/// Whether a worktree stands, so that something can be put back in it.
+///
+/// # Errors
+/// `GIT_FAILED`.
+pub(in crate::ops) fn is_there(ctx: &Context, path: &str) -> Result<bool> {
+    let entry = ctx.repo.worktree_at(Path::new(path))?;
+    Ok(entry.is_some_and(|entry| entry.present && entry.worktree.verify().is_ok()))
+}
+
+/// Whether a worktree stands no more in which something was to be put back: that is named.
+fn is_gone_on_the_way_back(ctx: &Context, path: &str, attempt: Attempt, done: &mut Done) -> Result<bool> {
+    let gone = attempt == Attempt::Back && !is_there(ctx, path)?;
+    if gone {
+        done.not_put_back.push(format!("the worktree '{path}', which was removed meanwhile"));
+    }
+    Ok(gone)
+}
+
+fn in_trash(change: &AsideChange) -> InTrash {
+    InTrash { path: change.path.clone(), folder: PathBuf::from(&change.trash) }
+}
+
+/// What was in the way of an operation and is in its trash.
+///
+/// # Errors
+/// `IO_FAILED`, `WORKSPACE_BROKEN`.
+pub(super) fn moved_aside(ctx: &Context, operation: &Operation, txn: &TxnId) -> Result<Vec<AsideChange>> {
+    let worktrees = operation.worktrees.iter().map(|change| &change.path);
+    let paths: BTreeSet<&String> = worktrees.chain(operation.advances.iter().map(|change| &change.path)).collect();
+    let mut all = Vec::new();
+    for path in paths {
+        // One that was removed meanwhile has no place to put anything back to.
+        let Some(entry) = ctx.repo.worktree_at(Path::new(path))? else { continue };
+        let there = entry.worktree;
+        for InTrash { path: inside, folder } in git::in_trash(&trash::of(ctx, &there, txn)?)? {
+            let (worktree, trash) = (path.clone(), folder.display().to_string());
+            all.push(AsideChange { worktree, path: inside, trash, way: Way::PutAside });
+        }
+    }
+    Ok(all)
+}
+
+/// Puts things back from the trash where their places are free; returns those of which something is still there.
+///
+/// # Errors
+/// `IO_FAILED`, `WORKSPACE_BROKEN`.
+pub(super) fn put_back(ctx: &Context, asides: &[AsideChange]) -> Result<Vec<MovedAside>> {
+    let mut stay = Vec::new();
+    for change in asides {
+        let item = in_trash(change);
+        // What stays in the trash is named: nothing that fails here may stop the rest.
+        let back = match ctx.repo.worktree_at(Path::new(&change.worktree))? {
+            Some(entry) if entry.present => match git::put_back(&entry.worktree, &item) {
+                Err(error) if error.passes() => return Err(error),
+                Err(error) => {
+                    tracing::warn!(%error, "something stays in the trash");
+                    false
+                }
+                Ok(back) => back,
+            },
+            Some(_) | None => false,
+        };
+        if !back {
+            stay.push(MovedAside { now_at: item.now_at(), path: item.path });
+        }
+    }
+    Ok(stay)
+}
+
+/// The contents that an operation writes, made ready before its first change; none of it where they are made on the way.
+#[derive(Debug, Default)]
+pub(super) struct Contents {
+    worktrees: BTreeMap<String, Staged>,
+    advances: BTreeMap<String, Staged>,
+}
+
+impl Contents {
+    /// Makes everything that can fail by itself before anything is changed.
+    ///
+    /// # Errors
+    /// As [`crate::git::Repository::stage_restore`].
+    pub fn stage(ctx: &Context, operation: &Operation, txn: &TxnId) -> Result<Self> {
+        let mut all = Self::default();
+        for change in &operation.worktrees {
+            let staged = restore(ctx, change, txn, Attempt::First, |ctx, restore| ctx.repo.stage_restore(restore))?;
+            all.worktrees.insert(change.path.clone(), staged);
+        }
+        for change in &operation.advances {
+            let staged = advance(ctx, change, txn, |ctx, advance| ctx.repo.stage_advance(advance))?;
+            all.advances.insert(change.path.clone(), staged);
+        }
+        Ok(all)
+    }
+}
+
+/// Calls `work` with the restore that a change means.
+pub(super) fn restore<T>(
+    ctx: &Context,
+    change: &WorktreeChange,
+    txn: &TxnId,
+    attempt: Attempt,
+    work: impl FnOnce(&Context, &Restore<'_>) -> Result<T>,
+) -> Result<T> {
+    let worktree = worktree(ctx, &change.path)?;
+    let trash = trash::of(ctx, &worktree, txn)?;
+    let (before, extras) = (extras_of(ctx, change.captures.old.as_ref())?, extras_of(ctx, change.captures.new.as_ref())?);
+    let (from, to, beside) = (&change.files.old, &change.files.new, Some(Change::new(&before, &extras)));
+    work(ctx, &Restore { worktree: &worktree, from, to, trash: &trash, attempt, beside })
+}
+
+/// Files, then the index and the operation in progress, then HEAD, while `index.lock` is held.
+fn restore_worktree(
+    ctx: &Context,
+    change: &WorktreeChange,
+    txn: &TxnId,
+    (attempt, ready): (Attempt, &Contents),
+    done: &mut Done,
+) -> Result<()> {
+    if is_gone_on_the_way_back(ctx, &change.path, attempt, done)? {
+        return Ok(());
+    }
+    let worktree = worktree(ctx, &change.path)?;
+    let trash = trash::of(ctx, &worktree, txn)?;
+    let lock = match attempt {
+        Attempt::First => IndexLock::take(&worktree, txn.as_str())?,
+        Attempt::Again | Attempt::Back => IndexLock::take_patiently(&worktree, txn.as_str())?,
+    };
+    let (before, extras) = (extras_of(ctx, change.captures.old.as_ref())?, extras_of(ctx, change.captures.new.as_ref())?);
+    let (from, to, beside) = (&change.files.old, &change.files.new, Some(Change::new(&before, &extras)));
+    let restore = Restore { worktree: &worktree, from, to, trash: &trash, attempt, beside };
+    let of = |what: &str| format!("{what} of '{}'", change.path);
+    let mut placed = Vec::new();
+    let outcome = ctx.repo.restore_staged(&restore, ready.worktrees.get(&change.path)).map(|report| {
+        placed.clone_from(&report.placed);
+        done.add(&worktree, report);
+    });
+    done.or_named(attempt, &of("the files"), outcome)?;
+    env::fault_point("journal.files-restored");
+    let index = &change.index;
+    // What stays is not touched: git keeps more in an index than a capture (how a conflict was settled, for one), and
+    // an operation may go on at this very moment.
+    let known = change.captures.old.is_some();
+    let index_stays = known && index.old == index.new && before.index == extras.index && !before.operation.is_empty();
+    let outcome = match attempt {
+        Attempt::First | Attempt::Again | Attempt::Back if index_stays => Ok(()),
+        Attempt::First | Attempt::Again => ctx.repo.install_index_after(&worktree, &index.new, &extras.index, &lock, &placed),
+        Attempt::Back => ctx.repo.take_index_back(&worktree, (&index.old, &index.new), &extras.index, &lock, &placed),
+    };
+    done.or_named(attempt, &of("the index"), outcome)?;
+    env::fault_point("journal.index-installed");
+    if !known || before.operation != extras.operation {
+        let outcome = ctx.repo.restore_operation(&worktree, &extras, &trash::of_git_dir(ctx, &worktree, txn)?);
+        done.or_named(attempt, &of("the operation in progress"), outcome)?;
+    }
+    done.or_named(attempt, &of("the lock of the index"), lock.release())?;
+    env::fault_point("journal.before-head");
+    let outcome = set_head(ctx, &worktree, change, attempt, done);
+    done.or_named(attempt, &of("HEAD"), outcome)
+}
+
+/// What a capture says beside its trees; nothing where there is none.
+pub(in crate::ops) fn extras_of(ctx: &Context, capture: Option<&Oid>) -> Result<CaptureExtras> {
+    capture.map_or_else(|| Ok(CaptureExtras::default()), |capture| CaptureExtras::of_capture(&ctx.repo, capture))
+}
+
+/// A capture of what a worktree will be, where no capture that was made says the same beside its trees. The operation keeps
+/// it alive; a crash before that leaves objects that nothing names.
+///
+/// # Errors
+/// `IDENTITY_MISSING`, `DISK_FULL`, `GIT_FAILED`.
+pub(in crate::ops) fn capture_with(
+    ctx: &Context,
+    now: &WorktreeCapture,
+    (files, index): (&Oid, &Oid),
+    extras: CaptureExtras,
+) -> Result<Oid> {
+    let capture = WorktreeCapture { tree: files.clone(), index_tree: index.clone(), extras, ..now.clone() };
+    Ok(ctx.repo.commit_capture(&capture, "what comes back, around what was done since", &[])?.commit)
+}
+
+fn set_head(ctx: &Context, worktree: &Worktree, change: &WorktreeChange, attempt: Attempt, done: &mut Done) -> Result<()> {
+    let now = ctx.repo.head(worktree)?;
+    if attempt == Attempt::Back && !is_at(&now, &change.head.old) && !is_at(&now, &change.head.new) {
+        done.left.push(format!("HEAD of '{}'", change.path));
+        return Ok(());
+    }
+    let target = match (&change.head.new, &now) {
+        (HeadState::Branch(wanted), Head::Branch { name, .. }) if wanted == name => return Ok(()),
+        (HeadState::Detached(wanted), Head::Detached { commit }) if wanted == commit => return Ok(()),
+        (HeadState::Branch(wanted), _) => HeadTarget::Branch(wanted.clone()),
+        (HeadState::Detached(wanted), _) => HeadTarget::Detached(wanted.clone()),
+    };
+    ctx.repo.set_head(worktree, &now, &target, "git axiom: restored")
+}
+
+/// Whether HEAD is what an operation says.
+pub(super) fn is_at(head: &Head, state: &HeadState) -> bool {
+    match (state, head) {
+        (HeadState::Branch(wanted), Head::Branch { name, .. }) => wanted == name,
+        (HeadState::Detached(wanted), Head::Detached { commit }) => wanted == commit,
+        (HeadState::Branch(_), Head::Detached { .. }) | (HeadState::Detached(_), Head::Branch { .. }) => false,
+    }
+}
+
+/// Moves the refs that have not moved yet, each from what it is expected to be.
+fn move_refs(ctx: &Context, refs: &[RefChange], title: &str, txn: &TxnId, attempt: Attempt, done: &mut Done) -> Result<()> {
+    let names: Vec<RefName> = refs.iter().map(|change| change.name.clone()).collect();
+    let now = ctx.repo.read_refs(&names)?;
+    let open = refs.iter().filter(|change| now.get(&change.name) != change.value.new.as_ref());
+    let (open, moved): (Vec<&RefChange>, Vec<&RefChange>) = match attempt {
+        Attempt::First | Attempt::Again => (open.collect(), Vec::new()),
+        Attempt::Back => open.partition(|change| now.get(&change.name) == change.value.old.as_ref()),
+    };
+    done.left.extend(moved.iter().map(|change| change.name.short().to_owned()));
+    let edits: Vec<RefEdit> = open.into_iter().map(RefEdit::from).collect();
+    let coming: Vec<Oid> = edits.iter().filter_map(|edit| edit.new.clone()).filter(|oid| !ctx.repo.holds(oid)).collect();
+    if !coming.is_empty()
+        && let Some(kept) = super::keep::Kept::by(ctx, txn)?
+    {
+        kept.write_tags_again(ctx, &coming)?;
+    }
+    ctx.repo.update_refs(&edits, &format!("git axiom: {title}"))
+}
+
+/// Calls `work` with the advance that a change means.
+pub(super) fn advance<T>(
+    ctx: &Context,
+    change: &BranchAdvance,
+    txn: &TxnId,
+    work: impl FnOnce(&Context, &Advance<'_>) -> Result<T>,
+) -> Result<T> {
+    let worktree = worktree(ctx, &change.path)?;
+    let trash = trash::of(ctx, &worktree, txn)?;
+    let advance = Advance {
+        worktree: &worktree,
+        branch: &change.branch,
+        old: &change.commit.old,
+        new: &change.commit.new,
+        tag: txn.as_str(),
+        trash: &trash,
+        reflog: "git axiom: the branch moved with its worktree",
+    };
+    work(ctx, &advance)
+}
+
+/// From the trash where all of it is still there, else made again from its capture.
+fn bring_back(ctx: &Context, change: &WorkspaceChange, txn: &TxnId) -> Result<()> {
+    let path = Path::new(&change.workspace.path);
+    let there = |path: &str| Path::new(path).symlink_metadata().is_ok();
+    // What a crash left half moved stands where it was.
+    let half = aside(ctx, change)?;
+    files::turn_back(&half.git_dir, &half.git_dir_moved_to)?;
+    files::turn_back(&half.path, &half.moved_to)?;
+    if change.lost {
+        return ctx.repo.bring_back_lost(&aside(ctx, change)?);
+    }
+    // As a crash leaves it between the two moves, it names where it is registered.
+    let is_registered = || Ok::<_, Error>(ctx.repo.own_git_dir_of(Path::new(&change.trash))?.is_some());
+    if there(&change.trash) && (there(&change.git_dir_trash) || is_registered()?) {
+        return ctx.repo.bring_back(&aside(ctx, change)?).map(drop);
+    }
+    // What is left of it stays in the trash, where nothing will be in its way when it goes there again.
+    for half in [&change.trash, &change.git_dir_trash] {
+        let apart = PathBuf::from(format!("{half}-{}", env::fresh_id()));
+        if there(half) && !files::move_whole(Path::new(half), &apart)? {
+            return Err(Error::new(Code::WorkspaceInTheWay, format!("'{}' exists already", apart.display())));
+        }
+    }
+    let worktree = match ctx.repo.worktree_at(path)?.filter(|entry| entry.present && entry.locked.is_none()) {
+        // An earlier try got that far, or it was never moved away: perhaps only its HEAD is still detached.
+        Some(_) => ctx.repo.bring_back(&aside(ctx, change)?)?,
+        None => {
+            let trash = trash::of_workspaces(ctx, txn)?.join(format!("half-made-{}", env::fresh_id()));
+            // What a crash left half-made here is cleared first.
+            ctx.repo.repair_workspace(path, &trash)?;
+            ctx.repo.create_workspace(path, &WorkspaceBranch::Existing(change.workspace.branch.clone()), &trash)?
+        }
+    };
+    // Where it came back from the trash in an earlier try, this finds everything done.
+    make_again(ctx, change, &worktree, txn)
+}
+
+fn make_again(ctx: &Context, change: &WorkspaceChange, worktree: &Worktree, txn: &TxnId) -> Result<()> {
+    let CaptureParts { base, files, index, further: _ } = ctx.repo.capture_parts(&change.capture)?;
+    let base = ctx.repo.read_commit(&base)?.tree;
+    let trash = trash::of(ctx, worktree, txn)?;
+    let lock = IndexLock::take(worktree, txn.as_str())?;
+    let attempt = Attempt::Again;
+    let extras = CaptureExtras::of_capture(&ctx.repo, &change.capture)?;
+    // A worktree made from a sparse one is sparse too.
+    let now = CaptureExtras { index: ctx.repo.left_out_now(worktree)?, ..CaptureExtras::default() };
+    let beside = Some(Change::new(&now, &extras));
+    let restore = Restore { worktree, from: &base, to: &files, trash: &trash, attempt, beside };
+    let placed = ctx.repo.restore_files(&restore)?.placed;
+    ctx.repo.install_index_after(worktree, &index, &extras.index, &lock, &placed)?;
+    ctx.repo.restore_operation(worktree, &extras, &trash::of_git_dir(ctx, worktree, txn)?)?;
+    lock.release()
+}
+
+fn aside(ctx: &Context, change: &WorkspaceChange) -> Result<Aside> {
+    let head = match (&change.head, &change.commit) {
+        (HeadState::Branch(name), commit) => Head::Branch { name: name.clone(), commit: commit.clone() },
+        (HeadState::Detached(commit), _) => Head::Detached { commit: commit.clone() },
+    };
+    // A workspace that was made again may be registered under another name than the one recorded.
+    let registered = match change.lost {
+        // What such a folder names, if anything, is not where it is registered.
+        true => None,
+        false => match ctx.repo.own_git_dir_of(Path::new(&change.workspace.path))? {
+            Some(git_dir) => Some(git_dir),
+            None => ctx.repo.own_git_dir_of(Path::new(&change.trash))?,
+        },
+    };
+    Ok(Aside {
+        path: PathBuf::from(&change.workspace.path),
+        moved_to: PathBuf::from(&change.trash),
+        git_dir: registered.unwrap_or_else(|| PathBuf::from(&change.git_dir)),
+        git_dir_moved_to: PathBuf::from(&change.git_dir_trash),
+        head,
+    })
+}
+
+/// Whether a workspace comes back without what no capture holds: its folder, or what it was registered as, is no longer in
+/// the trash, so that it is made again.
+pub(in crate::ops) fn is_made_again(change: &WorkspaceChange) -> bool {
+    let gone = |path: &str| Path::new(path).symlink_metadata().is_err();
+    change.way == Way::BringBack && !change.lost && (gone(&change.trash) || gone(&change.git_dir_trash))
+}
+
+/// The worktree at a path.
+///
+/// # Errors
+/// `WORKSPACE_BROKEN` where git knows none there.
+pub(in crate::ops) fn worktree(ctx: &Context, path: &str) -> Result<Worktree> {
+    match ctx.repo.worktree_at(Path::new(path))? {
+        Some(entry) => Ok(entry.worktree),
+        None => Err(Error::new(Code::WorkspaceBroken, format!("'{path}' is no longer a worktree of this repository"))
+            .hint("git axiom recover --yes    repairs it")),
+    }
+}

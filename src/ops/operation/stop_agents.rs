@@ -1,0 +1,175 @@
+//! Stopping the agents before files move under them.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::domain::base::ids::{AgentId, CaseId, RequestId};
+use crate::domain::state::event::Event;
+use crate::domain::work::session::{Request, SessionState};
+use crate::error::{Code, Error, Result};
+use crate::ops::context::handle::Context;
+use crate::ops::supervise::interventions;
+use crate::process::client::control;
+use crate::process::{KeeperRecord, KeeperState, keeper_state};
+
+/// How long agents may take to stop.
+const PATIENCE: Duration = Duration::from_secs(90);
+/// How often it is looked whether they have.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// Who was paused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::ops) enum Paused {
+    /// Nobody had to be.
+    Nothing,
+    /// The supervisor, which has to be told to go on.
+    BySupervisor,
+}
+
+/// An agent that is stopped.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentLine {
+    /// The agent.
+    pub id: AgentId,
+    /// What it works on.
+    pub task_id: CaseId,
+}
+
+/// The agents that [`stop_agents`] would stop: all that have work while a supervisor lives, else those whose keepers live.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub(in crate::ops) fn at_work(ctx: &Context) -> Result<Vec<AgentLine>> {
+    let supervised = ctx.supervisor_alive()?;
+    let mut lines = Vec::new();
+    for agent in ctx.state().busy_agents() {
+        let Some(work) = &agent.work else { continue };
+        let lives = match agent.token() {
+            Some(token) => match keeper_state(&ctx.layout().run_dir(&agent.id, token))? {
+                KeeperState::Alive(_) | KeeperState::Starting => true,
+                KeeperState::NotStarted | KeeperState::Ended(_) | KeeperState::Dead(_) | KeeperState::Unproved(_) => false,
+            },
+            None => false,
+        };
+        if supervised || lives {
+            lines.push(AgentLine { id: agent.id.clone(), task_id: work.task.clone() });
+        }
+    }
+    Ok(lines)
+}
+
+/// Stops all agents: through the supervisor where one lives, else by asking their keepers. A supervisor that ends meanwhile,
+/// as after `quit`, is waited for no longer than it lives.
+///
+/// # Errors
+/// `BUSY` where they do not stop in time; `KEEPER_FAILED`.
+pub(in crate::ops) fn stop_agents(ctx: &mut Context) -> Result<Paused> {
+    if ctx.supervisor_alive()?
+        && let Some(paused) = pause_supervisor(ctx)?
+    {
+        return Ok(paused);
+    }
+    let mut asked = BTreeSet::new();
+    wait(ctx, |ctx| {
+        let (living, starting) = living(ctx)?;
+        for record in &living {
+            if asked.insert(record.token.clone()) {
+                control::stop(record)?;
+            }
+        }
+        Ok(living.is_empty() && !starting)
+    })?;
+    Ok(Paused::Nothing)
+}
+
+/// Asks the supervisor to pause and waits until it has; `None` where it has ended before it could.
+fn pause_supervisor(ctx: &mut Context) -> Result<Option<Paused>> {
+    let was_running = session_is(ctx, SessionState::Running);
+    let asked = interventions::make(ctx, Request::Pause { force: true })?;
+    // An agent between two iterations keeps its task while the session is paused, but nothing of it runs.
+    let mut has_ended = false;
+    let stopped = wait(ctx, |ctx| {
+        has_ended = !ctx.supervisor_alive()?;
+        let (living, starting) = living(ctx)?;
+        Ok(has_ended || living.is_empty() && !starting && session_is(ctx, SessionState::Paused))
+    });
+    if has_ended && stopped.is_ok() {
+        forget(ctx, &asked)?;
+        return Ok(None);
+    }
+    match (stopped, was_running) {
+        (Ok(()), true) => Ok(Some(Paused::BySupervisor)),
+        // Somebody had paused it before: it stays paused.
+        (Ok(()), false) => Ok(Some(Paused::Nothing)),
+        (Err(error), true) => resume(ctx).and(Err(error)),
+        (Err(error), false) => Err(error),
+    }
+}
+
+/// Nobody is left who would deal with the request.
+fn forget(ctx: &mut Context, asked: &RequestId) -> Result<()> {
+    let message = "the supervisor had ended".to_owned();
+    ctx.append_with(|state| {
+        let open = state.record.requests.contains_key(asked);
+        let handled = || Event::RequestHandled { id: asked.clone(), done: false, message };
+        Ok(open.then(handled).into_iter().collect())
+    })
+    .map(drop)
+}
+
+/// Makes sure that no agent is at work.
+///
+/// # Errors
+/// `BUSY` where one is, or where a session runs, which may start one at any moment.
+pub(in crate::ops) fn nobody_works(ctx: &mut Context) -> Result<Paused> {
+    ctx.store.refresh()?;
+    let (living, starting) = living(ctx)?;
+    let may_start = ctx.supervisor_alive()? && session_is(ctx, SessionState::Running);
+    if living.is_empty() && !starting && !may_start {
+        return Ok(Paused::Nothing);
+    }
+    let what = if may_start { "a session runs" } else { "agents are at work" };
+    Err(Error::new(Code::Busy, what).hint("without --no-stop agents are stopped first; 'git axiom pause' holds a session"))
+}
+
+fn session_is(ctx: &Context, wanted: SessionState) -> bool {
+    ctx.state().record.session.as_ref().is_some_and(|session| session.state == wanted)
+}
+
+/// The keepers that have a program running, and whether one is just about to.
+fn living(ctx: &Context) -> Result<(Vec<KeeperRecord>, bool)> {
+    let (mut living, mut starting) = (Vec::new(), false);
+    for agent in ctx.state().busy_agents() {
+        let Some(token) = agent.token() else { continue };
+        match keeper_state(&ctx.layout().run_dir(&agent.id, token))? {
+            KeeperState::Alive(record) => living.push(record),
+            KeeperState::Starting => starting = true,
+            KeeperState::NotStarted | KeeperState::Ended(_) | KeeperState::Dead(_) | KeeperState::Unproved(_) => {}
+        }
+    }
+    Ok((living, starting))
+}
+
+fn wait(ctx: &mut Context, mut is_over: impl FnMut(&Context) -> Result<bool>) -> Result<()> {
+    let mut waited = Duration::ZERO;
+    loop {
+        ctx.store.refresh()?;
+        if is_over(ctx)? {
+            return Ok(());
+        }
+        if waited >= PATIENCE {
+            return Err(Error::new(Code::Busy, "agents do not stop; nothing was changed")
+                .hint("git axiom kill --all    ends them, then run the command again"));
+        }
+        std::thread::sleep(LOOK);
+        waited += LOOK;
+    }
+}
+
+/// Lets the supervisor go on.
+pub(in crate::ops) fn resume(ctx: &mut Context) -> Result<()> {
+    interventions::make(ctx, Request::Resume).map(drop)
+}

@@ -1,0 +1,101 @@
+//! Workspaces whose files at git were damaged by a power loss, before anything asks git about them.
+
+use std::path::PathBuf;
+
+use super::repair::Repaired;
+use crate::domain::base::ids::CaseId;
+use crate::domain::work::agent::Workspace;
+use crate::domain::work::case::Status;
+use crate::error::Result;
+use crate::ops::context::handle::Context;
+use crate::ops::trash;
+
+/// Mends what makes git fail in the whole repository; nothing is asked of git.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub fn registrations(context: &Context) -> Result<Vec<String>> {
+    let mut done = Vec::new();
+    for (_, workspace) in known(context) {
+        let (path, trash) = (PathBuf::from(&workspace.path), trash::fresh(context, "damaged")?);
+        if let Some(what) = context.repo.mend_registration(&path, &workspace.branch, &trash)? {
+            done.push(format!("workspace '{}' {what}", workspace.path));
+        }
+    }
+    Ok(done)
+}
+
+/// Mends linked worktrees of the user's own that git cannot work with, where it is certain what was there.
+pub fn linked_worktrees(context: &Context, report: &mut Repaired) -> Result<()> {
+    let repo = &context.repo;
+    for damaged in repo.damaged_worktrees()? {
+        let place = damaged.place().display();
+        let trash = repo.common_dir().join("axiom/trash").join(crate::env::fresh_id());
+        match repo.mend_worktree(&damaged, &trash) {
+            Ok(done) if done.is_empty() => {}
+            Ok(done) => report.done.push(format!("the worktree '{place}' was damaged ({}): {}", damaged.why(), done.join(", "))),
+            Err(error) => report.left.push(format!("the worktree '{place}' was not mended: {error}")),
+        }
+    }
+    for damaged in repo.damaged_worktrees()? {
+        let (place, why, by_hand) = (damaged.place().display(), damaged.why(), damaged.by_hand());
+        report.left.push(format!("the worktree '{place}' cannot be worked with: {why}; to mend it: {by_hand}"));
+    }
+    Ok(())
+}
+
+/// Mends branches and indexes of workspaces, and puts aside those in which nobody has worked yet and of which nobody knows
+/// whether their files came to disk. What fails is no reason not to go on.
+///
+/// # Errors
+/// As [`trash::fresh`].
+pub fn contents(context: &Context, report: &mut Repaired) -> Result<()> {
+    for (task, workspace) in known(context) {
+        if let Err(error) = content(context, &task, &workspace, report) {
+            report.left.push(format!("the workspace '{}' was not mended: {error}", workspace.path));
+        }
+    }
+    Ok(())
+}
+
+fn content(context: &Context, task: &CaseId, workspace: &Workspace, report: &mut Repaired) -> Result<()> {
+    let (path, trash, repo) = (PathBuf::from(&workspace.path), trash::fresh(context, "damaged")?, &context.repo);
+    if let Some(mended) = repo.mend_branch(&path, &workspace.branch, Some(&workspace.base), &trash)? {
+        let lost = mended.lost.map_or("its last commits".to_owned(), |lost| format!("commit {lost}"));
+        report.left.push(format!(
+            "{lost} of {} did not come to disk: it is at {} again, and the files of '{}' are as they were left",
+            workspace.branch.short(),
+            mended.now,
+            workspace.path
+        ));
+    }
+    if repo.mend_index(&path, &trash)? {
+        report.done.push(format!("the index of '{}' was damaged, and is made again from its commit", workspace.path));
+    }
+    if is_unused(context, task)
+        && repo.read_ref(&workspace.branch)?.as_ref() == Some(&workspace.base)
+        && repo.is_workspace_changed(&path)?
+    {
+        repo.put_unused_aside(&path, &trash)?;
+        let place = trash.display();
+        report
+            .done
+            .push(format!("workspace '{}', in which nobody had worked yet, was not whole, and is in '{place}'", workspace.path));
+    }
+    Ok(())
+}
+
+/// Whether no agent has ever worked on the task.
+fn is_unused(context: &Context, task: &CaseId) -> bool {
+    let state = context.state();
+    let worked = |record: &crate::domain::state::whole::CaseRecord| {
+        record.iterations > 0 || record.retry_count > 0 || record.interrupted || record.complete.is_some()
+    };
+    state.restorable.cases.get(task).is_some_and(|case| case.status == Status::Pending)
+        && !state.record.cases.get(task).is_some_and(worked)
+}
+
+fn known(context: &Context) -> Vec<(CaseId, Workspace)> {
+    let known = &context.state().restorable.workspaces;
+    known.iter().map(|(task, workspace)| (task.clone(), workspace.clone())).collect()
+}

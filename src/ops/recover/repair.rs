@@ -1,0 +1,278 @@
+//! Putting right what a crash left: the open operation, the checkpoint that was being made, half-made workspaces, git's lock
+//! files whose owner is provably dead. Doing it twice, or crashing in it, changes nothing more.
+
+use std::time::{Duration, Instant};
+
+use super::mend;
+use crate::domain::base::plural::{count, count_of};
+use crate::error::{Code, Result};
+use crate::ops::context::handle::Context;
+use crate::ops::supervise::live;
+use crate::ops::workspaces::{self, Condition};
+use crate::ops::{checkpoint, merge, operation, revert_task, tidy, trash};
+
+/// A lock file of git's is only looked at when it has been left alone for this long.
+pub(in crate::ops) const LOCK_AGE: Duration = Duration::from_secs(2);
+
+/// How often locks that are too new to tell are looked at again.
+const LOCK_LOOK: Duration = Duration::from_millis(100);
+
+/// What was put right, and what was left alone.
+#[derive(Debug, Default)]
+pub struct Repaired {
+    /// One line for each thing that was done.
+    pub done: Vec<String>,
+    /// One line for each thing that a human has to look at.
+    pub left: Vec<String>,
+}
+
+/// What becomes of an interrupted operation that a human had asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HumansOperation {
+    /// It is finished, or reversed where that cannot be: a human asked for that now.
+    Finish,
+    /// Nothing is repaired before a human has said which way it ends.
+    Refuse,
+    /// It waits, and so does all that might get in its way.
+    Leave,
+}
+
+/// Puts right what can be put right safely.
+///
+/// # Errors
+/// `BUSY` while an operation is under way; `OPERATION_OPEN` where it shall be refused; what an open operation says that can
+/// neither be finished nor reversed.
+pub fn repair(context: &mut Context, humans: HumansOperation) -> Result<Repaired> {
+    let mut report = Repaired::default();
+    context.layout().ensure()?;
+    let other_boot = !context.repo.objects_are_proved();
+    context.with_operation_lock(|context| {
+        let open = context.state().record.open.as_ref();
+        let waits = open.is_some_and(|open| !open.operation.kind.is_finished_unasked());
+        match humans {
+            HumansOperation::Refuse if waits => context.no_open_operation()?,
+            HumansOperation::Leave if waits => return clear_locks(context, &mut report),
+            HumansOperation::Finish | HumansOperation::Refuse | HumansOperation::Leave => {}
+        }
+        report.done.extend(std::mem::take(&mut context.found.mended));
+        report.done.extend(mend::registrations(context)?);
+        wait_for_new_locks(context)?;
+        clear_locks(context, &mut report)?;
+        let damaged = !context.repo.damaged_worktrees()?.is_empty();
+        if damaged || other_boot || context.state().record.session.as_ref().is_some_and(|session| session.state.is_open()) {
+            mend::contents(context, &mut report)?;
+        }
+        if damaged {
+            mend::linked_worktrees(context, &mut report)?;
+        }
+        finish_operation(context, &mut report)?;
+        if let Some(name) = context.state().record.checkpoint_intent.clone() {
+            report.done.push(match checkpoint::complete_intent(context)? {
+                Some(_) => format!("checkpoint {name} was completed"),
+                None => format!("checkpoint {name} was never made, and is forgotten"),
+            });
+        }
+        mend_workspaces(context, &mut report, humans)?;
+        close_merged(context, &mut report);
+        close_settled(context, &mut report);
+        clear_verifications(context, &mut report);
+        heal_checkpoints(context, &mut report);
+        empty_trash(context, &mut report);
+        objects(context, &mut report)
+    })?;
+    Ok(report)
+}
+
+/// Removes git's lock files whose owner is proved dead.
+///
+/// # Errors
+/// `BUSY` while an operation is under way; `IO_FAILED`.
+pub fn clear_dead_locks(context: &mut Context) -> Result<Repaired> {
+    let mut report = Repaired::default();
+    context.with_operation_lock(|context| clear_locks(context, &mut report))?;
+    Ok(report)
+}
+
+/// Of ours nobody else can hold these locks: the operation lock is ours, and git children of a dead supervisor hold it too.
+fn clear_locks(context: &mut Context, report: &mut Repaired) -> Result<()> {
+    for lock in context.repo.git_locks()? {
+        match context.repo.remove_dead_lock(&lock, LOCK_AGE) {
+            Ok(()) => report.done.push(format!("removed the lock '{}' that a dead process left", lock.path.display())),
+            // git's upkeep at work stands in nobody's way.
+            Err(error) if error.code() == Code::GitLocked && !lock.stops_commands => {}
+            Err(error) if error.code() == Code::GitLocked => report.left.push(error.to_string()),
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Waits until git's locks can be judged: what died a moment ago left new ones, and whatever follows would stumble over them.
+fn wait_for_new_locks(context: &Context) -> Result<()> {
+    let started = Instant::now();
+    loop {
+        let locks = context.repo.git_locks()?;
+        let wait = locks.iter().map(|lock| LOCK_AGE.saturating_sub(lock.age)).max().unwrap_or_default();
+        // New ones that come and go belong to somebody who works: those are not waited for without end.
+        if wait.is_zero() || started.elapsed() > LOCK_AGE * 2 {
+            return Ok(());
+        }
+        std::thread::sleep(LOCK_LOOK.min(wait));
+    }
+}
+
+fn finish_operation(context: &mut Context, report: &mut Repaired) -> Result<()> {
+    let Some(open) = context.state().record.open.clone() else { return Ok(()) };
+    let title = open.operation.title.clone();
+    if open.reversing {
+        let ended = operation::reverse_open(context, "recovery goes on reversing it")?;
+        say_what_was_left(report, ended);
+        report.done.push(format!("'{title}' was interrupted and is now reversed"));
+        return Ok(());
+    }
+    let Some(ended) = operation::end_open(context)? else { return Ok(()) };
+    report.done.push(match &ended.turned_back {
+        None => format!("'{title}' was interrupted and is now finished"),
+        Some(error) => format!("'{title}' was interrupted, could not be finished ({error}) and is now reversed"),
+    });
+    say_what_was_left(report, Some(ended));
+    Ok(())
+}
+
+fn say_what_was_left(report: &mut Repaired, ended: Option<operation::Ended>) {
+    let Some(operation::Ended { left, not_put_back, .. }) = ended else { return };
+    report.left.extend(left.iter().map(|what| format!("changed by somebody else meanwhile, and left as it is: {what}")));
+    report.left.extend(not_put_back.iter().map(|what| format!("could not be put back: {what}")));
+}
+
+/// A crash between a merge and the end of its workspace leaves that standing.
+fn close_merged(context: &mut Context, report: &mut Repaired) {
+    for task in merge::merged_with_workspace(context.state()) {
+        match merge::close_workspace(context, &task) {
+            Ok(()) => report.done.push(format!("the workspace of {task}, which is merged, was put aside")),
+            Err(error) => report.left.push(error.to_string()),
+        }
+    }
+}
+
+/// A crash between a rollback and the end of the worktree in which its conflict was settled leaves that standing.
+fn close_settled(context: &Context, report: &mut Repaired) {
+    match revert_task::put_finished_aside(context) {
+        Ok(paths) => report.done.extend(paths.iter().map(|path| format!("'{path}', where all is settled, was put aside"))),
+        Err(error) => report.left.push(error.to_string()),
+    }
+}
+
+/// A crash while the result of a merge was verified leaves its worktree standing.
+fn clear_verifications(context: &Context, report: &mut Repaired) {
+    match merge::scratch::clear_left(context) {
+        Ok(paths) => report.done.extend(paths.iter().map(|path| format!("'{path}', where a merge was verified, was cleared"))),
+        Err(error) => report.left.push(error.to_string()),
+    }
+}
+
+/// Rebuilds tags and notes that are missing, and takes up checkpoints that the state does not know, as after beginning anew.
+/// What fails is no reason not to go on.
+fn heal_checkpoints(context: &mut Context, report: &mut Repaired) {
+    let lost = context.repo.notes().is_ok_and(|notes| notes.are_lost());
+    match checkpoint::heal(context, true) {
+        Ok(healed) => report.done.extend(healed.iter().map(|name| format!("checkpoint {name} was taken up or completed"))),
+        Err(error) => report.left.push(format!("checkpoints were not looked after: {error}")),
+    }
+    if lost && context.repo.notes().is_ok_and(|notes| !notes.are_lost()) {
+        report
+            .done
+            .push("the notes in refs/notes/axiom were damaged, and are begun anew (the ref's log has the old ones)".into());
+    }
+}
+
+/// Objects that the operation lock has put aside, what is lost of them, and tags that can be made again.
+fn objects(context: &mut Context, report: &mut Repaired) -> Result<()> {
+    context.repo.finish_landings()?;
+    context.repo.clear_kept_packs()?;
+    let proof = std::mem::take(&mut context.found.proof);
+    if !proof.put_aside.is_empty() {
+        let damaged: Vec<_> =
+            context.state().record.checkpoints.values().filter(|one| !context.repo.holds(&one.tag)).cloned().collect();
+        for record in damaged {
+            match checkpoint::complete_all(context, std::slice::from_ref(&record.name)) {
+                Ok(()) => report.done.push(format!("the tag of checkpoint {} was made again", record.name)),
+                Err(error) => report.left.push(error.to_string()),
+            }
+        }
+        let (bad, again) = (proof.put_aside.len(), proof.written_again.len());
+        let words = count_of(bad, "object was not what its name says", "objects were not what their names say");
+        report.done.push(format!("{words}: put aside, and {again} of them written again"));
+    }
+    report.left.extend(lost_objects(context)?);
+    Ok(())
+}
+
+/// A line for each object that was put aside, that something needs, and that could not be written again.
+///
+/// # Errors
+/// `IO_FAILED`; those of starting git.
+pub fn lost_objects(context: &Context) -> Result<Vec<String>> {
+    let lost = context.repo.needed_of(context.repo.lost_objects()?)?;
+    let words = lost.iter().map(|(oid, place)| {
+        format!("object {oid} is lost: what is left of it is '{}'; 'git fsck' says what needs it", place.display())
+    });
+    Ok(words.collect())
+}
+
+/// What nobody can want back any more. Failing here is no reason not to go on.
+fn empty_trash(context: &Context, report: &mut Repaired) {
+    match live::release(context) {
+        Ok(0) => {}
+        Ok(gone) => {
+            let days = context.config.checkpoints.keep_deleted_days;
+            let captures = count_of(gone, "capture of a workspace that is gone was", "captures of workspaces that are gone were");
+            report.done.push(format!("{captures} older than {}, and deleted", count(days, "day")));
+        }
+        Err(error) => report.left.push(format!("captures of workspaces that are gone are kept for longer: {error}")),
+    }
+    match tidy::tidy(context) {
+        Ok(tidied) => {
+            if tidied.gone > 0 {
+                let (gone, days) = (tidied.gone, context.config.checkpoints.keep_deleted_days);
+                let things = count_of(gone, "thing in the trash was", "things in the trash were");
+                report.done.push(format!("{things} older than {}, and deleted", count(days, "day")));
+            }
+            report.left.extend(tidied.left.iter().map(|error| format!("the trash was not emptied of all: {error}")));
+        }
+        Err(error) => report.left.push(format!("the trash was not emptied: {error}")),
+    }
+}
+
+fn mend_workspaces(context: &mut Context, report: &mut Repaired, humans: HumansOperation) -> Result<()> {
+    use crate::git::Repair;
+    let known: Vec<_> = context.state().restorable.workspaces.values().cloned().collect();
+    for workspace in known {
+        // A session leaves it to the gate of the task.
+        if humans != HumansOperation::Finish
+            && let Condition::ForAHuman(why) = workspaces::condition(context, &workspace)?
+        {
+            report.left.push(why);
+            continue;
+        }
+        let trash = trash::fresh(context, "half-made")?;
+        let (repair, aside) = match workspaces::repaired(context, &workspace, &trash) {
+            Ok(repaired) => repaired,
+            // One agent's folder is no reason not to repair the others'.
+            Err(error) if !error.is_everybodys() => {
+                report.left.push(error.to_string());
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        report.left.extend(aside);
+        let what = match repair {
+            Repair::Sound | Repair::Nothing => continue,
+            Repair::Reconnected => "was connected to the repository again",
+            Repair::PutAside => "was half-made and is put aside",
+            Repair::Unregistered => "was half-removed and is forgotten by git",
+        };
+        report.done.push(format!("workspace '{}' {what}", workspace.path));
+    }
+    Ok(())
+}

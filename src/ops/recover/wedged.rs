@@ -1,0 +1,168 @@
+//! Looking for every reason for which a verb refuses: see [`Wedge`]. Changes nothing.
+
+use std::path::{Path, PathBuf};
+
+use super::log_recovery;
+use super::repair::LOCK_AGE;
+use crate::domain::base::names::RefName;
+use crate::domain::checkpoint::document::CAPTURE_REFS;
+use crate::domain::state::wedge::Wedge;
+use crate::domain::work::task_branches;
+use crate::error::{Error, Result};
+use crate::files;
+use crate::git::{Head, Owner, Whose, named_by};
+use crate::ops::checkpoint::Captured;
+use crate::ops::context::handle::Context;
+use crate::ops::context::placement::Purpose;
+use crate::ops::{checkpoint, revert_task, workspaces};
+
+/// Looks for all of them.
+///
+/// # Errors
+/// `IO_FAILED`, `GIT_FAILED`: where not even looking works, and the error says why.
+pub fn find(context: &Context) -> Result<Vec<Wedge>> {
+    let mut found = Vec::new();
+    found.extend(earlier_damage(context)?);
+    if context.found.unsettled {
+        // What came along is the original's until the next command that changes something has settled that.
+        return Ok(found);
+    }
+    found.extend(checkpoints_gone(context)?);
+    for lock in context.repo.git_locks()?.iter().filter(|lock| lock.stops_commands) {
+        if context.repo.lock_owner(lock, LOCK_AGE)? == Owner::Dead {
+            found.push(Wedge::DeadLock { path: lock.path.display().to_string() });
+        }
+    }
+    found.extend(worktrees(context)?);
+    found.extend(left_over(context)?);
+    // An interrupted operation is ended first; what can be captured is another thing afterwards.
+    if context.state().record.open.is_none() {
+        let more = not_captured(context);
+        let is_named = |one: &Wedge| matches!(one, Wedge::NotCaptured { path, .. } if names(&found, path));
+        let more: Vec<Wedge> = more.into_iter().filter(|one| !is_named(one)).collect();
+        found.extend(more);
+    }
+    Ok(found)
+}
+
+/// Whether something else is said of a place already.
+fn names(found: &[Wedge], place: &str) -> bool {
+    found.iter().any(|one| matches!(one, Wedge::NotTheWorktree { path, .. } if path == place))
+}
+
+fn earlier_damage(context: &Context) -> Result<Option<Wedge>> {
+    let looked = log_recovery::look(context.layout())?;
+    Ok(looked.first_bad.map(|damage| Wedge::EarlierDamage { what: damage.message }))
+}
+
+fn checkpoints_gone(context: &Context) -> Result<Option<Wedge>> {
+    let known = &context.state().record.checkpoints;
+    if known.is_empty() {
+        return Ok(None);
+    }
+    let there = context.repo.ref_names(CAPTURE_REFS)?;
+    let names: Vec<String> = known.keys().map(ToString::to_string).filter(|name| !there.contains(name)).collect();
+    let all = names.len() == known.len();
+    Ok((!names.is_empty()).then_some(Wedge::CheckpointsGone { names, all }))
+}
+
+/// Linked worktrees that are not where git has them.
+fn worktrees(context: &Context) -> Result<Vec<Wedge>> {
+    let mut found = Vec::new();
+    let workspaces: Vec<&Path> = context.state().restorable.workspaces.values().map(|one| Path::new(&one.path)).collect();
+    let damaged = context.repo.damaged_worktrees()?;
+    for one in &damaged {
+        let (path, what) = (one.place().display().to_string(), one.why());
+        let recovers = workspaces.contains(&one.place()) || context.repo.can_mend_worktree(one)?;
+        let by_hand = (!recovers).then(|| one.by_hand());
+        found.push(Wedge::DamagedWorktree { path, what, by_hand });
+    }
+    let is_damaged = |git_dir: &Path| damaged.iter().any(|one| one.is_at(git_dir));
+    let linked = context.repo.linked()?;
+    let is_damaged_at = |path: &Path| damaged.iter().any(|one| one.place() == path);
+    let is_listed = |path: &Path| linked.iter().any(|(_, folder)| folder == path) || is_damaged_at(path);
+    for path in workspaces.iter().filter(|path| !is_listed(path) && path.symlink_metadata().is_ok()) {
+        let (path, what) = (path.display().to_string(), "git does not list it".to_owned());
+        found.push(Wedge::NotTheWorktree { path, what, workspace: true });
+    }
+    for (git_dir, folder) in linked.into_iter().filter(|(git_dir, _)| !is_damaged(git_dir)) {
+        let path = folder.display().to_string();
+        let workspace = workspaces.contains(&folder.as_path());
+        let what = match context.repo.whose(&folder)? {
+            Whose::Ours(_) => continue,
+            // The agent's workspace is made again when its task is claimed.
+            Whose::Nobody if workspace => continue,
+            Whose::Nobody => {
+                found.push(Wedge::WorktreeMoved { path, now_at: moved_to(&git_dir, &folder) });
+                continue;
+            }
+            Whose::Others(other) => format!("its .git names '{}'", other.git_dir.display()),
+            Whose::Unclaimed if context.repo.has_a_repository_in(&folder) => "a repository of its own is there".to_owned(),
+            Whose::Unclaimed => "what is there has no .git that leads to this repository".to_owned(),
+        };
+        found.push(Wedge::NotTheWorktree { path, what, workspace });
+    }
+    Ok(found)
+}
+
+/// Where a worktree is that was moved by hand: looked for beside its old place, not on the whole disk.
+fn moved_to(git_dir: &Path, folder: &Path) -> Option<String> {
+    let beside = files::list(folder.parent()?).ok()?;
+    let names_it = |place: &PathBuf| named_by(place).ok().flatten().is_some_and(|named| named == git_dir);
+    beside.into_iter().map(|entry| entry.path()).find(names_it).map(|place| place.display().to_string())
+}
+
+/// Workspaces and branches of tasks that this state did not make.
+fn left_over(context: &Context) -> Result<Vec<Wedge>> {
+    let (state, root) = (context.state(), workspaces::root(context)?);
+    let settling: Vec<String> = revert_task::noted(context)?.into_iter().map(|(_, note)| note.path).collect();
+    let mut found = Vec::new();
+    let mut checked_out: Vec<RefName> = Vec::new();
+    for entry in context.repo.worktrees()?.into_iter().filter(|entry| !entry.worktree.is_main()) {
+        let path = entry.worktree.path().display().to_string();
+        let Some(branch) = entry.head.as_ref().and_then(Head::branch).cloned() else { continue };
+        let is_known = state.restorable.workspaces.values().any(|one| one.path == path) || settling.contains(&path);
+        if !is_known && entry.worktree.path().starts_with(&root) && task_branches::task_of(&branch).is_some() {
+            found.push(Wedge::LeftWorkspace { path, branch: branch.short().to_owned() });
+            checked_out.push(branch);
+        }
+    }
+    for value in context.repo.refs_below("refs/heads/axiom/")? {
+        let is_tasks = task_branches::task_of(&value.name).is_some_and(|task| state.restorable.cases.contains_key(&task));
+        if is_tasks && !state.made_branch(&value.name) && !checked_out.contains(&value.name) {
+            found.push(Wedge::LeftBranch { branch: value.name.short().to_owned() });
+        }
+    }
+    Ok(found)
+}
+
+/// What keeps a checkpoint from being made, or a workspace out of it, found out by making the captures.
+fn not_captured(context: &Context) -> Vec<Wedge> {
+    let tried = context.repo.identity().map(drop).and_then(|()| captured_apart(context));
+    let told = |error: Error| Wedge::NoCheckpoint {
+        code: error.code().as_str(),
+        why: error.to_string(),
+        hints: match error.hints() {
+            [] => vec!["git axiom checkpoint create    says it again; nothing is lost meanwhile".to_owned()],
+            hints => hints.to_vec(),
+        },
+    };
+    match tried {
+        Err(error) => vec![told(error)],
+        Ok(captured) => {
+            let without = captured.coverage.into_iter().filter_map(|(path, one)| Some((path, one.not_captured?)));
+            let is_workspace =
+                |path: &str| context.state().restorable.workspaces.values().any(|workspace| workspace.path == path);
+            let without = without.filter(|(path, _)| is_workspace(path));
+            without.map(|(path, why)| Wedge::NotCaptured { path, why }).collect()
+        }
+    }
+}
+
+/// The captures that a checkpoint would make, in a repository of their own: nothing names them, so what they wrote goes with
+/// it, and never waits for its name beside what the repairs write.
+fn captured_apart(context: &Context) -> Result<Captured> {
+    let mut apart = Context::open(context.repo.main_worktree()?.path(), Purpose::Look)?;
+    apart.config = context.config.clone();
+    checkpoint::capture_all(&apart)
+}

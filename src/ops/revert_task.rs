@@ -1,0 +1,264 @@
+//! Taking the work of one task back: its commits reverted on the target, newest first, in memory; then journaled like any
+//! other operation. Nothing is rewritten, so it makes no difference who has the commits already.
+
+mod find;
+mod plan;
+mod resolve;
+mod reverts;
+
+use std::path::PathBuf;
+
+use crate::domain::base::ids::{AgentId, CaseId, CheckpointName, GateId, TxnId};
+use crate::domain::checkpoint::document::Trigger;
+use crate::domain::operation::journaled::{GateChange, Way};
+use crate::domain::state::event::Event;
+use crate::domain::work::gate::{Afterwards, Gate, Held};
+use crate::domain::work::outcome::Halt;
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files;
+use crate::git::MovedAside;
+use crate::ops::checkpoint::{self, Wanted as Checkpoint};
+use crate::ops::context::handle::Context;
+use crate::ops::operation;
+use crate::ops::operation::branches::branches_are_free;
+use crate::ops::operation::stop_agents::{self, Paused};
+use crate::ops::rollback::AgentLine;
+use crate::ops::signing::with_signatures;
+use crate::ops::supervise::Options;
+use crate::ops::supervise::interventions::{self, Ending};
+use crate::ops::supervise::notice::Watcher;
+
+pub use resolve::{Settling, settling};
+pub(in crate::ops) use resolve::{noted, put_finished_aside};
+
+pub use plan::{ConflictLine, MergeLine, Preview, RevertLine, SkippedLine};
+
+/// What is asked for.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    /// The task; git axiom need not know it where commits name it.
+    pub task: CaseId,
+    /// Whether tasks that were begun on top of it are taken back too.
+    pub cascade: bool,
+    /// The branch on which commits are reverted; found by itself where none is given.
+    pub target: Option<String>,
+    /// Whether a conflict gets a worktree to settle it in; and what was settled there is taken.
+    pub resolve: bool,
+    /// What becomes of the tasks, which are to be done again.
+    pub afterwards: Afterwards,
+}
+
+/// A rollback that was done.
+#[derive(Debug)]
+pub struct Done {
+    /// What it did.
+    pub preview: Preview,
+    /// The checkpoint made before it.
+    pub safety: CheckpointName,
+    /// Its transaction: what `undo` takes.
+    pub txn: TxnId,
+    /// What no capture held and was in the way: it is in the trash.
+    pub moved_aside: Vec<MovedAside>,
+    /// The gates at which tasks wait for it.
+    pub gates: Vec<GateId>,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It is done.
+    Done(Box<Done>),
+    /// Reverting conflicts with what was done since; nothing was changed.
+    Conflict(Box<Preview>),
+    /// It conflicts, and this worktree was set up to settle it in; nothing else was changed.
+    ToSettle(Box<Preview>, PathBuf),
+}
+
+/// What the rollback of a task would do, conflicts included. Changes no ref and no file.
+///
+/// # Errors
+/// `UNKNOWN_TASK`, `NO_TASK_COMMITS`, `HAS_DEPENDENTS`, `INVALID_TRANSITION` for a group, `TARGET_MISSING`, `DETACHED_HEAD`,
+/// `HISTORY_MISSING`, `IN_THE_WAY`, `BRANCH_IN_USE`, `OPERATION_OPEN`.
+pub fn preview(ctx: &Context, wanted: &Wanted) -> Result<Preview> {
+    ctx.no_open_operation()?;
+    let mut work = plan::work(ctx, wanted)?;
+    if work.preview.conflicts.is_empty() {
+        work.preview.agents = stopped_for(ctx, &work.tasks)?;
+        plan::put_workspaces_aside(ctx, &mut work, None)?;
+        plan::check(ctx, &work)?;
+    }
+    Ok(work.preview)
+}
+
+/// The agents that [`run`] would stop now.
+///
+/// # Errors
+/// As [`run`] says of the tasks; `IO_FAILED`.
+pub fn to_stop(ctx: &Context, wanted: &Wanted) -> Result<Vec<AgentLine>> {
+    stopped_for(ctx, &find::tasks(ctx, wanted)?)
+}
+
+/// The agents that are stopped first: a living supervisor stops all of them, or it would claim the tasks again.
+fn stopped_for(ctx: &Context, tasks: &[CaseId]) -> Result<Vec<AgentLine>> {
+    if !may_be_worked_on(ctx, tasks)? {
+        return Ok(Vec::new());
+    }
+    let supervised = ctx.supervisor_alive()?;
+    Ok(stop_agents::at_work(ctx)?.into_iter().filter(|agent| supervised || tasks.contains(&agent.task_id)).collect())
+}
+
+/// Takes the task back. An agent that works on it is stopped first, by what `stop` says; without it the answer is `BUSY`.
+/// When this returns, all of it survives a power loss. A crash leaves nothing changed, or an operation that
+/// `rollback --continue` or `--abort` ends.
+///
+/// # Errors
+/// As [`preview`]; `BUSY` where agents do not stop; `CHANGED_MEANWHILE`; those of the safety checkpoint.
+pub fn run(ctx: &mut Context, wanted: &Wanted, stop: Option<Options>, watcher: &mut dyn Watcher) -> Result<Outcome> {
+    ctx.no_open_operation()?;
+    let tasks = find::tasks(ctx, wanted)?;
+    let mut paused = Paused::Nothing;
+    let (mut agents, mut before) = (Vec::new(), None);
+    if may_be_worked_on(ctx, &tasks)? {
+        // Everything that can be refused is, before any agent is stopped.
+        let work = plan::work(ctx, wanted)?;
+        if !work.preview.conflicts.is_empty() {
+            return conflict(ctx, wanted);
+        }
+        agents = stopped_for(ctx, &tasks)?;
+        paused = stop_agents(ctx, &tasks, stop, watcher)?;
+        before = Some(work.preview.tasks);
+    }
+    let outcome = with_signatures(ctx, |ctx| ctx.with_operation_lock(|ctx| locked(ctx, wanted)));
+    if paused == Paused::BySupervisor {
+        stop_agents::resume(ctx)?;
+    }
+    outcome.map(|outcome| match outcome {
+        Outcome::Done(mut done) => {
+            done.preview.agents = agents;
+            // Stopping was part of it.
+            done.preview.tasks = before.unwrap_or(done.preview.tasks);
+            Outcome::Done(done)
+        }
+        Outcome::Conflict(_) | Outcome::ToSettle(..) => outcome,
+    })
+}
+
+/// Whether an agent works on one of these tasks, or may begin to: a living supervisor would claim it once it is pending.
+fn may_be_worked_on(ctx: &Context, tasks: &[CaseId]) -> Result<bool> {
+    let busy = tasks.iter().any(|task| ctx.state().agent_on(task).is_some());
+    let has_workspace = tasks.iter().any(|task| ctx.state().restorable.workspaces.contains_key(task));
+    Ok(busy || has_workspace && ctx.supervisor_alive()?)
+}
+
+/// Makes sure that no agent has to be stopped.
+///
+/// # Errors
+/// `BUSY` where one works on the tasks, or may begin to; as [`run`] says of the tasks.
+pub fn nobody_works(ctx: &Context, wanted: &Wanted) -> Result<()> {
+    let tasks = find::tasks(ctx, wanted)?;
+    if may_be_worked_on(ctx, &tasks)? { Err(at_work(&busy_on(ctx, &tasks))) } else { Ok(()) }
+}
+
+fn busy_on(ctx: &Context, tasks: &[CaseId]) -> Vec<AgentId> {
+    tasks.iter().filter_map(|task| ctx.state().agent_on(task)).map(|agent| agent.id.clone()).collect()
+}
+
+fn at_work(busy: &[AgentId]) -> Error {
+    let error = Error::new(Code::Busy, "agents may be at work on what is to be taken back")
+        .hint("without --no-stop they are stopped; 'git axiom quit' ends a session");
+    if busy.is_empty() { error } else { error.why(busy.iter().map(AgentId::as_str).collect::<Vec<_>>().join(", ")) }
+}
+
+/// Sees to it that no agent works on these tasks, and that none begins to while it counts.
+fn stop_agents(ctx: &mut Context, tasks: &[CaseId], stop: Option<Options>, watcher: &mut dyn Watcher) -> Result<Paused> {
+    let busy = busy_on(ctx, tasks);
+    let Some(options) = stop else { return Err(at_work(&busy)) };
+    if ctx.supervisor_alive()?
+        && let Paused::BySupervisor = stop_agents::stop_agents(ctx)?
+    {
+        return Ok(Paused::BySupervisor);
+    }
+    // Where the supervisor ended before it took up what became of its agents, that is done here.
+    if !ctx.supervisor_alive()? {
+        let busy: Vec<AgentId> = busy.into_iter().filter(|agent| ctx.state().busy_agents().any(|now| now.id == *agent)).collect();
+        if !busy.is_empty() {
+            // What holds their tasks is the rollback itself, once it is done.
+            let ending = Ending { halt: Halt::Stop, afterwards: Afterwards::Again };
+            interventions::end_agents(ctx, &busy, ending, options, watcher)?;
+        }
+    }
+    Ok(Paused::Nothing)
+}
+
+/// Nothing is changed, unless a worktree is asked for to settle the conflict in.
+fn conflict(ctx: &mut Context, wanted: &Wanted) -> Result<Outcome> {
+    ctx.with_operation_lock(|ctx| {
+        let work = plan::work(ctx, wanted)?;
+        settle_or_say(ctx, wanted, work)
+    })
+}
+
+fn settle_or_say(ctx: &Context, wanted: &Wanted, work: plan::Work) -> Result<Outcome> {
+    let preview = Box::new(work.preview);
+    if !wanted.resolve {
+        return Ok(Outcome::Conflict(preview));
+    }
+    let path = resolve::set_up(ctx, &wanted.task, &preview.target, &work.plan, &work.reverted)?;
+    Ok(Outcome::ToSettle(preview, path))
+}
+
+fn locked(ctx: &mut Context, wanted: &Wanted) -> Result<Outcome> {
+    ctx.no_open_operation()?;
+    let mut work = plan::work(ctx, wanted)?;
+    if !work.preview.conflicts.is_empty() {
+        return settle_or_say(ctx, wanted, work);
+    }
+    for task in &work.tasks {
+        if ctx.state().agent_on(task).is_some() || files::is_locked(&ctx.layout().workspace_lock(task))? {
+            return Err(Error::new(Code::Busy, format!("an agent works on '{task}'")).hint("git axiom stop AGENT"));
+        }
+    }
+    operation::check(ctx, &work.operation)?;
+    let (safety, captured) = checkpoint::create_locked(ctx, &Checkpoint::by(Trigger::BeforeRollback))?;
+    env::fault_point("rollback-task.safe");
+    plan::put_workspaces_aside(ctx, &mut work, Some(&captured))?;
+    work.operation.safety = Some(safety.name.clone());
+    branches_are_free(ctx, &work.operation)?;
+    close_gates(ctx, &work.tasks)?;
+    work.operation.gates = gates(ctx, &work.tasks, wanted.afterwards);
+    env::fault_point("rollback-task.before-journal");
+    let gates = work.operation.opened_gates();
+    let done = operation::run(ctx, work.operation)?;
+    if let Some(worktree) = &work.settled
+        && let Err(error) = resolve::put_aside(ctx, worktree)
+    {
+        // The rollback is done and stands; recovery tries again.
+        tracing::warn!(%error, "the worktree in which the conflict was settled was not put aside");
+    }
+    let txn = ctx.txn().clone();
+    let (preview, safety, moved_aside) = (work.preview, safety.name, done.moved_aside);
+    Ok(Outcome::Done(Box::new(Done { preview, safety, txn, moved_aside, gates })))
+}
+
+/// The tasks wait for the human who took them back; what held them before holds them again after an undo.
+fn gates(ctx: &Context, tasks: &[CaseId], afterwards: Afterwards) -> Vec<GateChange> {
+    let now = &ctx.state().restorable;
+    let concerned = |gate: &&Gate| gate.held.is_some() && gate.task_id.as_ref().is_some_and(|task| tasks.contains(task));
+    let ended = now.gates.values().filter(concerned).map(|gate| GateChange { gate: gate.clone(), way: Way::PutAside });
+    let held = afterwards.holds(Held::RolledBack);
+    let known = tasks.iter().filter(|task| now.cases.contains_key(*task));
+    let opened = known.filter_map(|task| Gate::holding(task, held?, env::now()));
+    ended.chain(opened.map(|gate| GateChange { gate, way: Way::BringBack })).collect()
+}
+
+/// What waited for a human's word on these tasks waits no more: a word given already must not count for the next attempt.
+fn close_gates(ctx: &mut Context, tasks: &[CaseId]) -> Result<()> {
+    ctx.append_with(|state| {
+        let concerned = |task: &Option<CaseId>| task.as_ref().is_some_and(|task| tasks.contains(task));
+        // Those that hold a task are the operation's: an undo opens them again.
+        let gates = state.restorable.gates.values().filter(|gate| concerned(&gate.task_id) && gate.held.is_none());
+        Ok(gates.map(|gate| Event::GateClosed { id: gate.id.clone(), reason: "the task is taken back".into() }).collect())
+    })
+    .map(drop)
+}

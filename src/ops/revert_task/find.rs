@@ -1,0 +1,130 @@
+//! Finding what belongs to a task: the branch that its work went into, and the commits that its iterations made.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::domain::base::ids::{AgentId, CaseId};
+use crate::domain::base::names::{Oid, RefName};
+use crate::domain::base::nearest;
+use crate::domain::operation::task_rollback::{self, Wanted as Task};
+use crate::domain::state::event::Event;
+use crate::domain::work::case::Kind;
+use crate::error::{Code, Error, Result};
+use crate::git::Head;
+use crate::ops::checkpoint::target_branch;
+use crate::ops::context::handle::Context;
+use crate::ops::history;
+
+use super::Wanted;
+
+/// The tasks that are taken back: the one asked for first.
+///
+/// # Errors
+/// `INVALID_TRANSITION` for a group; `HAS_DEPENDENTS`.
+pub(super) fn tasks(ctx: &Context, wanted: &Wanted) -> Result<Vec<CaseId>> {
+    let state = ctx.state();
+    let id = &wanted.task;
+    // An id in another spelling is a mistake that would go unnoticed where commits name it too.
+    if let Some(known) = state.restorable.cases.keys().find(|known| *known != id && known.folded() == id.folded()) {
+        let error = Error::new(Code::UnknownTask, format!("there is no case '{id}'"));
+        return Err(nearest::hinted(error, id.as_str(), [known.as_str()], "see 'git axiom task list'"));
+    }
+    if let Some(case) = state.restorable.cases.get(id).filter(|case| case.kind != Kind::Task) {
+        return Err(Error::new(Code::InvalidTransition, format!("'{id}' is a {}: only a task is taken back", case.kind))
+            .hint("name its tasks one by one; see 'git axiom task list'"));
+    }
+    let dependents = task_rollback::dependents(state, std::slice::from_ref(id));
+    if !dependents.is_empty() && !wanted.cascade {
+        let names: Vec<&str> = dependents.iter().map(CaseId::as_str).collect();
+        return Err(Error::new(Code::HasDependents, format!("work that builds on '{id}' was begun"))
+            .why(names.join(", "))
+            .hint(format!("git axiom rollback task {id} --cascade    takes them back too")));
+    }
+    Ok(std::iter::once(id.clone()).chain(dependents).collect())
+}
+
+/// The branch on which the commits are reverted, and its commit.
+///
+/// # Errors
+/// `TARGET_MISSING`, `DETACHED_HEAD`; `INVALID_TRANSITION` where the tasks went into different branches.
+pub(super) fn target(ctx: &Context, wanted: &Wanted, tasks: &[CaseId]) -> Result<(RefName, Oid)> {
+    let merged = |task: &CaseId| Some(&ctx.state().restorable.cases.get(task)?.merged.as_ref()?.target);
+    let went_into: BTreeSet<&RefName> = tasks.iter().filter_map(merged).collect();
+    let name = match (&wanted.target, went_into.iter().next()) {
+        (Some(short), _) => RefName::branch(short.strip_prefix("refs/heads/").unwrap_or(short)),
+        (None, Some(_)) if went_into.len() > 1 => {
+            let names: Vec<&str> = went_into.iter().map(|name| name.short()).collect();
+            return Err(Error::new(Code::InvalidTransition, "the tasks were merged into different branches")
+                .why(names.join(", "))
+                .hint("take them back one by one, the last one first"));
+        }
+        (None, Some(target)) => (*target).clone(),
+        (None, None) => default_target(ctx)?,
+    };
+    match ctx.repo.read_ref(&name)? {
+        Some(commit) => Ok((name, commit)),
+        None => {
+            Err(Error::new(Code::TargetMissing, format!("the branch {} does not exist", name.short()))
+                .hint("name one with --target"))
+        }
+    }
+}
+
+fn default_target(ctx: &Context) -> Result<RefName> {
+    let found = target_branch(ctx);
+    let detached = || Ok::<_, Error>(matches!(ctx.repo.head(&ctx.repo.main_worktree()?)?, Head::Detached { .. }));
+    match found {
+        Err(error) if error.code() == Code::TargetMissing && detached()? => {
+            Err(Error::new(Code::DetachedHead, "HEAD is on no branch, so it is not clear where to take the task back")
+                .hint("name the branch with --target, or 'git switch' to it"))
+        }
+        found => found,
+    }
+}
+
+/// The tasks with the commits that their iterations are recorded to have made.
+///
+/// # Errors
+/// The codes of a damaged log.
+pub(super) fn with_recorded(ctx: &Context, tasks: &[CaseId]) -> Result<Vec<Task>> {
+    let worked_on = |task: &&CaseId| ctx.state().record.cases.get(*task).is_some_and(|record| record.iterations > 0);
+    let mut ranges: BTreeMap<CaseId, Vec<(Oid, Oid)>> = BTreeMap::new();
+    if tasks.iter().any(|task| worked_on(&task)) {
+        ranges = iterations(ctx)?;
+    }
+    let mut found = Vec::new();
+    for task in tasks {
+        let mut recorded = BTreeSet::new();
+        for (from, to) in ranges.get(task).map_or(&[][..], Vec::as_slice) {
+            recorded.extend(ctx.repo.own_line(from, to)?);
+        }
+        found.push(Task { task: task.clone(), recorded });
+    }
+    Ok(found)
+}
+
+/// Where each task's branch stood before and after its iterations; those that follow each other are one.
+fn iterations(ctx: &Context) -> Result<BTreeMap<CaseId, Vec<(Oid, Oid)>>> {
+    let mut works_on: BTreeMap<AgentId, CaseId> = BTreeMap::new();
+    let mut ranges: BTreeMap<CaseId, Vec<(Oid, Oid)>> = BTreeMap::new();
+    history::each_event(ctx.layout(), |envelope| {
+        if let Event::TaskClaimed { agent, task, .. } = &envelope.event {
+            works_on.insert(agent.clone(), task.clone());
+        }
+        if let Event::StateAdopted { state, .. } = &envelope.event {
+            let working = state.busy_agents().filter_map(|agent| Some((agent.id.clone(), agent.work.as_ref()?.task.clone())));
+            works_on.extend(working);
+        }
+        if let Event::IterationEnded { agent, report, .. } = envelope.event
+            && let Some(task) = works_on.get(&agent)
+            && report.from != report.to
+        {
+            let ranges = ranges.entry(task.clone()).or_default();
+            match ranges.last_mut() {
+                Some(last) if last.1 == report.from => last.1 = report.to,
+                Some(_) | None => ranges.push((report.from, report.to)),
+            }
+        }
+        Ok(())
+    })?;
+    Ok(ranges)
+}

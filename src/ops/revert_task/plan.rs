@@ -1,0 +1,344 @@
+//! The plan of a task's rollback: the operation, and what it shows to whoever decides.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use crate::domain::base::ids::CaseId;
+use crate::domain::base::listed::WorkspaceFate;
+use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::domain::base::text::Change;
+use crate::domain::operation::journaled::{BranchAdvance, Operation, OperationKind, RefChange, Way, WorkspaceChange};
+use crate::domain::operation::rollback::TaskChange;
+use crate::domain::operation::task_rollback::{self, Plan, Skipped, Unit, Why};
+use crate::domain::work::case::{CaseEdit, Status};
+use crate::error::{Code, Error, Result};
+use crate::git::Worktree;
+use crate::ops::checkpoint::Captured;
+use crate::ops::context::handle::Context;
+use crate::ops::merge::{branch_of, checked_out, nothing_in_progress};
+use crate::ops::operation;
+use crate::ops::operation::branches::branches_are_free;
+use crate::ops::rollback::plan::kept;
+use crate::ops::rollback::workspace::{lost, not_locked, trash_places};
+use crate::ops::rollback::worktree::head_state;
+use crate::ops::rollback::{AgentLine, FileLine, WorkspaceLine};
+
+use super::reverts::{self, Reverted};
+use super::{Wanted, find, resolve};
+
+/// How many commits are named behind one file in conflict.
+const BEHIND: usize = 10;
+
+/// A commit that gets a revert commit.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RevertLine {
+    /// The commit.
+    pub id: Oid,
+    /// Its subject.
+    pub subject: String,
+    /// The task that it is taken back for.
+    pub task_id: CaseId,
+}
+
+/// A merge that is reverted as one with what it took in.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MergeLine {
+    /// The merge.
+    pub id: Oid,
+    /// Its subject.
+    pub subject: String,
+    /// The parent to whose content it goes back.
+    pub mainline: Option<Oid>,
+    /// What it took in, newest first.
+    pub brings: Vec<Oid>,
+}
+
+/// A commit of the task that needs no revert.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SkippedLine {
+    /// The commit.
+    pub id: Oid,
+    /// Its subject.
+    pub subject: String,
+    /// Why.
+    #[serde(rename = "reason")]
+    pub why: String,
+}
+
+/// A file in conflict.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConflictLine {
+    /// The file.
+    pub path: RepoPath,
+    /// The commit that could not be reverted.
+    pub commit: Oid,
+    /// What changed the file since, newest first.
+    pub behind: Vec<CommitRef>,
+}
+
+/// A commit with its subject.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CommitRef {
+    /// Its id.
+    pub id: Oid,
+    /// Its subject.
+    pub subject: String,
+}
+
+/// What a rollback will do, exactly.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Preview {
+    /// The task that was asked for.
+    pub task_id: CaseId,
+    /// The branch on which commits are reverted.
+    pub target: RefName,
+    /// What is reverted, in this order.
+    pub commits: Vec<RevertLine>,
+    /// Those of them that are merges.
+    pub merges: Vec<MergeLine>,
+    /// The commits of the task that need no revert.
+    pub skipped: Vec<SkippedLine>,
+    /// Tasks whose state changes.
+    pub tasks: Vec<TaskChange>,
+    /// Files that change on the target.
+    pub files: Vec<FileLine>,
+    /// What is in conflict: then nothing is done.
+    pub conflicts: Vec<ConflictLine>,
+    /// Workspaces that are put aside.
+    pub workspaces: Vec<WorkspaceLine>,
+    /// Branches that are kept for undo and deleted.
+    pub branches: Vec<RefName>,
+    /// Agents that are stopped first.
+    pub agents: Vec<AgentLine>,
+}
+
+/// All that is to be done.
+#[derive(Debug)]
+pub(super) struct Work {
+    /// The tasks, the one asked for first.
+    pub tasks: Vec<CaseId>,
+    pub preview: Preview,
+    /// Without workspaces: they need captures.
+    pub operation: Operation,
+    pub plan: Plan,
+    pub reverted: Reverted,
+    /// The worktree in which a conflict was settled.
+    pub settled: Option<Worktree>,
+}
+
+/// Plans, given what is there now.
+///
+/// # Errors
+/// As [`super::preview`].
+pub(super) fn work(ctx: &Context, wanted: &Wanted) -> Result<Work> {
+    let tasks = find::tasks(ctx, wanted)?;
+    let (target, old) = find::target(ctx, wanted, &tasks)?;
+    let with_recorded = find::with_recorded(ctx, &tasks)?;
+    let plan_of = |tip: &Oid| Ok(task_rollback::plan(&ctx.repo.scan_for(tip, &with_recorded)?, &with_recorded));
+    let plan = plan_of(&old)?;
+    let settled = if wanted.resolve { resolve::worktree(ctx, &wanted.task)? } else { None };
+    let reverted = match &settled {
+        Some(worktree) => Reverted::by_hand(&plan, resolve::settled(ctx, worktree, (&target, &old), plan_of)?),
+        None => reverts::compute(ctx, &plan, &old)?,
+    };
+    let kind = OperationKind::RollbackTask { tasks: tasks.clone() };
+    let mut operation = Operation::new(kind, title(&tasks));
+    operation.edits = task_rollback::edits(ctx.state(), &tasks);
+    let mut preview = preview(wanted, target.clone(), &plan, &reverted);
+    preview.tasks = operation.edits.iter().filter_map(|edit| task_line(ctx, edit)).collect();
+    let checked_out = checked_out(ctx, &target)?;
+    let worktree = checked_out.as_ref().map(Worktree::path_text).transpose()?;
+    if let Some((unit, files)) = &reverted.conflict {
+        preview.conflicts = conflicts(ctx, unit, files, &old)?;
+        return Ok(Work { tasks, preview, operation, plan, reverted, settled });
+    }
+    if reverted.tip != old {
+        let changes = ctx.repo.diff_trees(&old, &reverted.tip)?;
+        preview.files = changes.into_iter().map(|change| FileLine::of(worktree.clone(), change, false)).collect();
+        match (worktree, checked_out) {
+            (Some(path), Some(place)) => {
+                nothing_in_progress(ctx, &place)?;
+                let commit = Change::new(old, reverted.tip.clone());
+                operation.advances = vec![BranchAdvance { path, branch: target.clone(), commit }];
+            }
+            (_, _) => {
+                operation.refs.push(RefChange { name: target.clone(), value: Change::new(Some(old), Some(reverted.tip.clone())) })
+            }
+        }
+    }
+    for task in tasks.iter().filter(|task| ctx.state().restorable.cases.contains_key(*task)) {
+        let branch = branch_of(ctx, task);
+        if branch != target
+            && ctx.state().made_branch(&branch)
+            && let Some(commit) = ctx.repo.read_ref(&branch)?
+        {
+            operation.refs.push(RefChange { name: branch.clone(), value: Change::new(Some(commit), None) });
+            preview.branches.push(branch);
+        }
+    }
+    let work = Work { tasks, preview, operation, plan, reverted, settled };
+    refuse_nothing(ctx, wanted, &work)?;
+    Ok(work)
+}
+
+fn title(tasks: &[CaseId]) -> String {
+    match tasks {
+        [one] => format!("rollback of task {one}"),
+        many => format!("rollback of tasks {}", many.iter().map(CaseId::as_str).collect::<Vec<_>>().join(", ")),
+    }
+}
+
+fn preview(wanted: &Wanted, target: RefName, plan: &Plan, reverted: &Reverted) -> Preview {
+    let skipped = |skipped: &Skipped| SkippedLine {
+        id: skipped.oid.clone(),
+        subject: skipped.subject.clone(),
+        why: match &skipped.why {
+            Why::RevertedBy(by) => format!("{} reverts it already", by.short()),
+            Why::Joins => "it joins work of others, which stays".to_owned(),
+        },
+    };
+    let empty = |unit: &Unit| SkippedLine {
+        id: unit.oid.clone(),
+        subject: unit.subject.clone(),
+        why: "nothing of it is left".to_owned(),
+    };
+    let mut lines: Vec<SkippedLine> = plan.skipped.iter().map(skipped).collect();
+    lines.extend(reverted.made.iter().filter(|(_, commit)| commit.is_none()).map(|(unit, _)| empty(unit)));
+    let is_empty = |unit: &&Unit| lines.iter().any(|line| line.id == unit.oid);
+    let units: Vec<&Unit> = plan.units.iter().filter(|unit| !is_empty(unit)).collect();
+    let line = |unit: &&Unit| RevertLine { id: unit.oid.clone(), subject: unit.subject.clone(), task_id: unit.task.clone() };
+    let merge = |unit: &&Unit| MergeLine {
+        id: unit.oid.clone(),
+        subject: unit.subject.clone(),
+        mainline: unit.parent.clone(),
+        brings: unit.brings.iter().map(|(oid, _)| oid.clone()).collect(),
+    };
+    Preview {
+        task_id: wanted.task.clone(),
+        target,
+        commits: units.iter().map(line).collect(),
+        merges: units.iter().filter(|unit| unit.is_merge).map(merge).collect(),
+        skipped: lines,
+        tasks: Vec::new(),
+        files: Vec::new(),
+        conflicts: Vec::new(),
+        workspaces: Vec::new(),
+        branches: Vec::new(),
+        agents: Vec::new(),
+    }
+}
+
+fn task_line(ctx: &Context, edit: &CaseEdit) -> Option<TaskChange> {
+    let case = ctx.state().restorable.cases.get(&edit.id)?;
+    let to = if case.status == Status::Archived { Status::Archived } else { Status::Pending };
+    Some(TaskChange { unmerged: case.merged.is_some(), ..TaskChange::of_status(case.id.clone(), case.status, to) })
+}
+
+fn conflicts(ctx: &Context, unit: &Unit, files: &[RepoPath], tip: &Oid) -> Result<Vec<ConflictLine>> {
+    let mut lines = Vec::new();
+    for path in files {
+        let behind = ctx.repo.commits_on(path, &unit.oid, tip, BEHIND)?;
+        let behind = behind.into_iter().map(|(id, subject)| CommitRef { id, subject }).collect();
+        lines.push(ConflictLine { path: path.clone(), commit: unit.oid.clone(), behind });
+    }
+    Ok(lines)
+}
+
+/// Says clearly why there is nothing to take back.
+///
+/// # Errors
+/// `NO_TASK_COMMITS`, `UNKNOWN_TASK`; `HISTORY_MISSING` where a shallow clone may lack the commits.
+fn refuse_nothing(ctx: &Context, wanted: &Wanted, work: &Work) -> Result<()> {
+    let Work { operation, preview, .. } = work;
+    let has_workspace = work.tasks.iter().any(|task| ctx.state().restorable.workspaces.contains_key(task));
+    if !operation.edits.is_empty() || !operation.is_state_only() || has_workspace {
+        return Ok(());
+    }
+    let (task, target) = (&wanted.task, preview.target.short());
+    if let Some(skipped) = preview.skipped.first() {
+        return Err(Error::new(Code::NoTaskCommits, format!("'{task}' is taken back on {target} already")).why(format!(
+            "{}: {}",
+            skipped.id.short(),
+            skipped.why
+        )));
+    }
+    let elsewhere = ctx.repo.branches_naming(task.as_str())?;
+    if let Some(branch) = elsewhere.first() {
+        return Err(Error::new(Code::NoTaskCommits, format!("{target} has no commit of '{task}'"))
+            .why(format!("they are on {}", elsewhere.join(", ")))
+            .hint(format!("git axiom rollback task {task} --target {branch}")));
+    }
+    if !ctx.state().restorable.cases.contains_key(task) && ctx.repo.is_shallow() {
+        return Err(Error::new(Code::HistoryMissing, format!("no commit of {target} that this clone has names '{task}'"))
+            .why("the clone is shallow, and there is no case of that id")
+            .hint("git fetch --unshallow"));
+    }
+    ctx.state().case(task).map_err(|error| error.why(format!("and no commit of {target} names it")))?;
+    Err(Error::new(Code::NoTaskCommits, format!("{target} has no commit of '{task}', and nothing else is left of it"))
+        .hint("see 'git axiom task show'"))
+}
+
+/// Checks that everything is as the operation expects, and no branch in use elsewhere; changes nothing. What an agent works
+/// on is planned as it will be when the agent has been stopped.
+///
+/// # Errors
+/// As [`journal::rehearse`]; `BRANCH_IN_USE`.
+pub(super) fn check(ctx: &Context, work: &Work) -> Result<()> {
+    let mut operation = work.operation.clone();
+    operation.edits.retain(|edit| ctx.state().agent_on(&edit.id).is_none());
+    operation::rehearse(ctx, &operation)?;
+    branches_are_free(ctx, &work.operation)
+}
+
+/// Adds the tasks' workspaces, which go to the trash, and what has to be kept. Without captures it is for a preview only.
+///
+/// # Errors
+/// `IN_THE_WAY` where a workspace is locked; `INTERNAL`.
+pub(super) fn put_workspaces_aside(ctx: &Context, work: &mut Work, captured: Option<&Captured>) -> Result<()> {
+    for task in &work.tasks {
+        let Some(workspace) = ctx.state().restorable.workspaces.get(task).cloned() else { continue };
+        let entry = ctx.repo.worktree_at(Path::new(&workspace.path))?;
+        let Some(entry) = entry.as_ref().filter(|entry| entry.present) else {
+            let path = workspace.path.clone();
+            work.operation.workspaces.push(lost(ctx, task, &workspace, entry.as_ref())?);
+            work.preview.workspaces.push(WorkspaceLine { path, action: WorkspaceFate::Forgotten, task_id: task.clone() });
+            continue;
+        };
+        not_locked(&workspace, entry.locked.as_deref())?;
+        let head = ctx.repo.head(&entry.worktree)?;
+        let capture = match captured {
+            Some(captured) => {
+                captured.workspaces.iter().find(|one| one.state.path == workspace.path).map(|one| &one.state.capture)
+            }
+            None => Some(&workspace.base),
+        };
+        let Some(capture) = capture.cloned() else {
+            return Err(Error::new(Code::Internal, format!("the workspace '{}' was not captured", workspace.path)));
+        };
+        let name = Path::new(&workspace.path).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        let (trash, git_dir_trash) = trash_places(ctx, &name)?;
+        let path = workspace.path.clone();
+        work.preview.workspaces.push(WorkspaceLine { path, action: WorkspaceFate::PutAside, task_id: task.clone() });
+        work.operation.workspaces.push(WorkspaceChange {
+            task: task.clone(),
+            workspace,
+            trash,
+            git_dir: entry.worktree.git_dir().display().to_string(),
+            git_dir_trash,
+            way: Way::PutAside,
+            head: head_state(&head),
+            commit: head.commit().cloned(),
+            capture,
+            lost: false,
+        });
+    }
+    work.operation.kept = kept(ctx, &work.operation)?;
+    Ok(())
+}

@@ -1,0 +1,221 @@
+//! Settling a conflict of a rollback by hand: a worktree of its own, in which the reverts stand as far as they go by
+//! themselves and git waits in the middle of the one that conflicts.
+//!
+//! The worktree is all there is to it: a note in its git directory says what it is for. Nothing else is changed until the
+//! rollback is asked for again; then what was committed in it is what the target goes to. Abandoning it is removing it:
+//! `git worktree remove --force`.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::base::ids::CaseId;
+use crate::domain::base::names::{Oid, RefName};
+use crate::domain::operation::task_rollback::{self, Plan, Unit};
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files;
+use crate::git::{InProgress, StatusKind, WorkspaceBranch, Worktree};
+use crate::ops::context::handle::Context;
+use crate::ops::merge::nothing_in_progress;
+use crate::ops::{trash, workspaces};
+
+use super::find;
+use super::reverts::Reverted;
+
+/// The note in the worktree's git directory.
+const NOTE: &str = "axiom-resolve.json";
+/// The largest note.
+const LIMIT: u64 = 64 * 1024;
+
+/// A conflict that somebody settles.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Settling {
+    /// The task that is taken back.
+    pub task_id: CaseId,
+    /// The branch on which its commits are reverted.
+    pub target: RefName,
+    /// The worktree.
+    pub path: String,
+}
+
+/// All conflicts that are being settled, ordered by path. No process is started and no lock taken.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub fn settling(ctx: &Context) -> Result<Vec<Settling>> {
+    let mut found = Vec::new();
+    for (_, mut note) in noted(ctx)? {
+        // Where it is, and not where it was when that was noted.
+        note.path = place(ctx, &note.task_id)?.to_string_lossy().into_owned();
+        found.extend(Some(note).filter(|note| Path::new(&note.path).is_dir()));
+    }
+    found.sort_by(|one, other| one.path.cmp(&other.path));
+    Ok(found)
+}
+
+/// The notes in the git directories of linked worktrees, as they were written.
+///
+/// # Errors
+/// `IO_FAILED`.
+pub(in crate::ops) fn noted(ctx: &Context) -> Result<Vec<(PathBuf, Settling)>> {
+    let mut found = Vec::new();
+    for entry in files::list(&ctx.repo.common_dir().join("worktrees"))? {
+        // What cannot be read is no note of ours.
+        found.extend(read(&entry.path())?.map(|note| (entry.path(), note)));
+    }
+    Ok(found)
+}
+
+fn read(git_dir: &Path) -> Result<Option<Settling>> {
+    let bytes = files::read_optional(&git_dir.join(NOTE), LIMIT)?;
+    Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
+}
+
+/// Where a task's conflict is settled.
+fn place(ctx: &Context, task: &CaseId) -> Result<PathBuf> {
+    Ok(workspaces::root(ctx)?.join(format!("resolve-{task}")))
+}
+
+/// The worktree in which a task's conflict is being settled.
+///
+/// # Errors
+/// `IO_FAILED`, `GIT_FAILED`.
+pub(super) fn worktree(ctx: &Context, task: &CaseId) -> Result<Option<Worktree>> {
+    let entry = ctx.repo.worktree_at(&place(ctx, task)?)?.filter(|entry| entry.present && entry.locked.is_none());
+    let Some(worktree) = entry.map(|entry| entry.worktree) else { return Ok(None) };
+    let note = read(worktree.git_dir())?.filter(|note| note.task_id == *task);
+    Ok(note.map(|_| worktree))
+}
+
+/// Sets up the worktree. The caller holds the operation lock. A crash leaves a worktree without a note, which the next call
+/// puts into the trash.
+///
+/// # Errors
+/// `WORKSPACE_IN_THE_WAY`, `DISK_CHECKOUT_FAILED`, `GIT_FAILED`.
+pub(super) fn set_up(ctx: &Context, task: &CaseId, target: &RefName, plan: &Plan, reverted: &Reverted) -> Result<PathBuf> {
+    let path = place(ctx, task)?;
+    workspaces::exclude(ctx)?;
+    clear(ctx, &path)?;
+    let trash = trash::fresh(ctx, "half-made")?;
+    env::fault_point("resolve.before-worktree");
+    let made = ctx.repo.create_workspace(&path, &WorkspaceBranch::Detached(reverted.tip.clone()), &trash)?;
+    env::fault_point("resolve.worktree-made");
+    let done: Vec<&Oid> = reverted.made.iter().map(|(unit, _)| &unit.oid).collect();
+    let open: Vec<&Unit> = plan.units.iter().filter(|unit| !done.contains(&&unit.oid)).collect();
+    // It stops at the first conflict, and 'git revert --continue' goes on with the others.
+    let git = ctx.repo.git_in(&made).writing().config("commit.gpgSign=false").env("GIT_EDITOR", "true");
+    let git = git.args(["revert", "--no-edit", "--mainline", "1"]).args(open.iter().map(|unit| unit.oid.as_str()));
+    let output = git.run()?;
+    if !output.ok() && !ctx.repo.in_progress(&made)?.contains(&InProgress::Revert) {
+        return Err(output.error().hint(format!("git worktree remove --force '{}'", path.display())));
+    }
+    env::fault_point("resolve.reverting");
+    let note = Settling { task_id: task.clone(), target: target.clone(), path: path.to_string_lossy().into_owned() };
+    let json = serde_json::to_vec_pretty(&note);
+    let json = json.map_err(|e| Error::new(Code::Internal, "a note cannot be written as JSON").because(e))?;
+    files::write_atomic(&made.git_dir().join(NOTE), &json)?;
+    env::fault_point("resolve.noted");
+    Ok(path)
+}
+
+/// Clears what an earlier try left, where it is none of somebody's work: a worktree without our note.
+fn clear(ctx: &Context, path: &Path) -> Result<()> {
+    let trash = trash::fresh(ctx, "half-made")?;
+    match ctx.repo.worktree_at(path)? {
+        Some(entry) if entry.present && entry.locked.is_none() => put_aside(ctx, &entry.worktree),
+        Some(_) => ctx.repo.repair_workspace(path, &trash).map(drop),
+        None => Ok(()),
+    }
+}
+
+/// Moves a worktree to the trash; its commits are referenced elsewhere, or nobody made any.
+///
+/// # Errors
+/// `IO_FAILED`; doing it again finishes it.
+pub(super) fn put_aside(ctx: &Context, worktree: &Worktree) -> Result<()> {
+    let name = worktree.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    env::fault_point("resolve.before-aside");
+    let aside = ctx.repo.plan_aside(worktree, &trash::fresh(ctx, &name)?)?;
+    ctx.repo.put_aside(&aside)
+}
+
+/// Puts worktrees aside in which nothing is left to do: a crash came between the rollback and that. Says which.
+///
+/// # Errors
+/// `IO_FAILED`, `GIT_FAILED`.
+pub(in crate::ops) fn put_finished_aside(ctx: &Context) -> Result<Vec<String>> {
+    let mut done = Vec::new();
+    for note in settling(ctx)? {
+        let Some(worktree) = worktree(ctx, &note.task_id)? else { continue };
+        let (head, target) = (ctx.repo.head(&worktree)?, ctx.repo.read_ref(&note.target)?);
+        let (Some(commit), Some(target)) = (head.commit(), target) else { continue };
+        let in_target = ctx.repo.is_ancestor(commit, &target)?;
+        if in_target && !in_progress(ctx, &worktree) && uncommitted(ctx, &worktree)?.is_empty() && is_all(ctx, &note, commit)? {
+            put_aside(ctx, &worktree)?;
+            done.push(note.path);
+        }
+    }
+    Ok(done)
+}
+
+fn is_all(ctx: &Context, note: &Settling, commit: &Oid) -> Result<bool> {
+    let wanted = find::with_recorded(ctx, std::slice::from_ref(&note.task_id))?;
+    Ok(task_rollback::plan(&ctx.repo.scan_history(commit)?, &wanted).units.is_empty())
+}
+
+/// Whether git is in the middle of something there.
+fn in_progress(ctx: &Context, worktree: &Worktree) -> bool {
+    nothing_in_progress(ctx, worktree).is_err()
+}
+
+fn uncommitted(ctx: &Context, worktree: &Worktree) -> Result<Vec<String>> {
+    let entries = ctx.repo.status(worktree, None)?.into_iter();
+    let matters = |kind: &StatusKind| match kind {
+        StatusKind::Ignored => false,
+        StatusKind::Tracked { .. } | StatusKind::Unmerged | StatusKind::Untracked | StatusKind::NestedRepository => true,
+    };
+    Ok(entries.filter(|entry| matters(&entry.kind)).map(|entry| entry.path.to_string()).collect())
+}
+
+/// What was settled: the commit that the target is to go to, if all is committed and every commit of the plan was reverted.
+///
+/// # Errors
+/// `NOT_SETTLED` with what is missing; `CHANGED_MEANWHILE` where the target went on and what was settled is not on top of it.
+pub(super) fn settled(
+    ctx: &Context,
+    worktree: &Worktree,
+    (target, tip): (&RefName, &Oid),
+    rest: impl FnOnce(&Oid) -> Result<Plan>,
+) -> Result<Oid> {
+    let place = worktree.path().display();
+    let open = |why: String| Error::new(Code::NotSettled, format!("the conflict in '{place}' is not settled yet")).why(why);
+    if in_progress(ctx, worktree) {
+        return Err(open("git waits there for a revert to be finished".into())
+            .hint(format!("in '{place}': edit the files in conflict, git add them, git revert --continue")));
+    }
+    let left = uncommitted(ctx, worktree)?;
+    if !left.is_empty() {
+        let shown = left.iter().take(10).map(String::as_str).collect::<Vec<_>>().join(", ");
+        return Err(open(format!("not committed: {shown}")).hint(format!("commit it in '{place}', or remove it")));
+    }
+    let head = ctx.repo.head(worktree)?;
+    let Some(commit) = head.commit() else { return Err(open("there is no commit".into())) };
+    if !ctx.repo.is_ancestor(tip, commit)? {
+        return Err(Error::new(Code::ChangedMeanwhile, format!("{} went on since '{place}' was set up", target.short()))
+            .hint(format!("git -C '{place}' rebase {}    then try again", target.short_in_shell())));
+    }
+    let rest = rest(commit)?;
+    if let Some(unit) = rest.units.first() {
+        let lines: Vec<String> =
+            rest.units.iter().take(10).map(|unit| format!("{} {}", unit.oid.short(), unit.subject)).collect();
+        return Err(open(format!("not reverted: {}", lines.join(", ")))
+            .hint(format!("git -C '{place}' revert -m 1 {}", unit.oid.short()))
+            .hint(format!(
+                "or, where its work is gone already, a commit that says so: a line 'Axiom-Reverts: {}' at its end",
+                unit.oid
+            )));
+    }
+    Ok(commit.clone())
+}

@@ -1,0 +1,85 @@
+//! Reverting commits in memory, newest first.
+
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::domain::operation::task_rollback::{Plan, Unit};
+use crate::error::{Code, Error, Result};
+use crate::git::MergeResult;
+use crate::ops::context::handle::Context;
+
+/// What reverting comes to.
+#[derive(Debug)]
+pub(super) struct Reverted {
+    /// The branch's commit afterwards.
+    pub tip: Oid,
+    /// What was reverted, by which commit; `None` where nothing of it was left.
+    pub made: Vec<(Unit, Option<Oid>)>,
+    /// What could not be reverted: the files in conflict. What would have followed was not tried.
+    pub conflict: Option<(Unit, Vec<RepoPath>)>,
+}
+
+impl Reverted {
+    /// What somebody settled by hand: all of the plan, by this commit and those before it.
+    pub fn by_hand(plan: &Plan, tip: Oid) -> Self {
+        let made = plan.units.iter().map(|unit| (unit.clone(), Some(tip.clone()))).collect();
+        Self { tip, made, conflict: None }
+    }
+}
+
+/// Reverts what a plan says on top of `from`, up to the first conflict. Writes objects that nothing refers to yet.
+///
+/// # Errors
+/// `HISTORY_MISSING` in a shallow clone; `GIT_FAILED`, `IDENTITY_MISSING`, `DISK_FULL`.
+pub(super) fn compute(ctx: &Context, plan: &Plan, from: &Oid) -> Result<Reverted> {
+    let mut reverted = Reverted { tip: from.clone(), made: Vec::new(), conflict: None };
+    let mut tree = ctx.repo.read_commit(from)?.tree;
+    // The commit whose content this is: what is reverted from the end, one after the other, needs no merge.
+    let mut content_of = Some(from.clone());
+    for unit in &plan.units {
+        let parent = parent(ctx, unit)?;
+        let next = if content_of.as_ref() == Some(&unit.oid) {
+            content_of.clone_from(&unit.parent);
+            ctx.repo.read_commit(&parent)?.tree
+        } else {
+            content_of = None;
+            match ctx.repo.merge_with_base(&unit.oid, &reverted.tip, &parent)? {
+                MergeResult::Clean(next) => next,
+                MergeResult::Conflict(files) => {
+                    reverted.conflict = Some((unit.clone(), files));
+                    return Ok(reverted);
+                }
+            }
+        };
+        if next == tree {
+            reverted.made.push((unit.clone(), None));
+            continue;
+        }
+        let commit = ctx.repo.commit_for_branch(&next, std::slice::from_ref(&reverted.tip), &message(unit))?;
+        reverted.made.push((unit.clone(), Some(commit.clone())));
+        (reverted.tip, tree) = (commit, next);
+    }
+    Ok(reverted)
+}
+
+/// The commit to whose content a unit goes back; an empty one before a root commit.
+fn parent(ctx: &Context, unit: &Unit) -> Result<Oid> {
+    match &unit.parent {
+        Some(parent) => Ok(parent.clone()),
+        // At the edge of a shallow clone the history says "no parent", but the commit itself knows better.
+        None if !ctx.repo.read_commit(&unit.oid)?.parents.is_empty() => {
+            Err(Error::new(Code::HistoryMissing, format!("the parent of {} is not in this clone", unit.oid.short()))
+                .why("the clone is shallow")
+                .hint("git fetch --unshallow"))
+        }
+        None => ctx.repo.root_commit(),
+    }
+}
+
+/// The message, as `git revert` writes it, with trailers.
+fn message(unit: &Unit) -> String {
+    let Unit { oid, subject, task, .. } = unit;
+    let what = match (&unit.parent, unit.is_merge) {
+        (Some(parent), true) => format!("This reverts commit {oid}, reversing\nchanges made to {parent}."),
+        (Some(_) | None, _) => format!("This reverts commit {oid}."),
+    };
+    format!("Revert \"{subject}\"\n\n{what}\n\nAxiom-Reverts: {oid}\nAxiom-Task: {task}\n")
+}

@@ -1,0 +1,129 @@
+//! A session in the background: started, and waited for until it has begun.
+
+use std::ffi::OsString;
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use crate::domain::base::ids::SessionId;
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::files;
+use crate::ops::context::handle::Context;
+use crate::process::os::detached;
+
+/// How often is looked whether it has begun.
+const LOOK: Duration = Duration::from_millis(25);
+
+/// How long it may take to begin: repairs and the first checkpoint come before.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// How much of what it said is looked at for its error.
+const MOST_SAID: u64 = 64 * 1024;
+
+/// A session that has begun.
+#[derive(Debug)]
+pub struct Begun {
+    /// The supervisor's process.
+    pub pid: u32,
+    /// The session.
+    pub session: SessionId,
+    /// The file with what it prints.
+    pub log: PathBuf,
+    /// Whether it has ended already.
+    pub ended: bool,
+}
+
+/// Starts the present command line once more, in the background, and waits until its session has begun: its lock is held
+/// and its first checkpoint made. If we die meanwhile, it goes on alone.
+///
+/// # Errors
+/// `SUPERVISOR_RUNNING`; what the other process says where it does not begin; `BUSY` where that takes too long.
+pub fn start(context: &mut Context) -> Result<Begun> {
+    if context.supervisor_alive()? {
+        return Err(Error::new(Code::SupervisorRunning, "a supervisor runs in this repository already")
+            .hint("git axiom status    shows what it does"));
+    }
+    context.layout().ensure()?;
+    let log = context.layout().session_log();
+    let mut file = files::open_append(&log)?;
+    let offset = file.seek(SeekFrom::End(0)).map_err(|e| Error::io("read", &log, e))?;
+    let mut child = detached::start(&arguments(env::arguments()), file)?;
+    let (pid, started) = (child.id(), Instant::now());
+    loop {
+        let exited = child.try_wait().map_err(|e| Error::io("wait for", Path::new("git-axiom"), e))?;
+        context.store.refresh()?;
+        let session = context.state().record.session.as_ref().filter(|session| session.pid == pid);
+        let begun = session.filter(|session| session.start_checkpoint.is_some());
+        if let Some(session) = begun {
+            return Ok(Begun { pid, session: session.id.clone(), log, ended: exited.is_some() });
+        }
+        if exited.is_some() {
+            return Err(what_it_said(&log, offset));
+        }
+        if started.elapsed() > PATIENCE {
+            return Err(Error::new(Code::Busy, format!("the session of process {pid} has not begun yet"))
+                .hint(format!("look into {}, and at 'git axiom status'", log.display())));
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// Our own arguments, as they are for the one in the background.
+fn arguments(ours: Vec<OsString>) -> Vec<OsString> {
+    let mut rest = false;
+    let mut arguments = Vec::new();
+    for argument in ours.into_iter().skip(1) {
+        rest |= argument == "--";
+        if !rest && argument == "--json" {
+            continue;
+        }
+        arguments.push(if !rest && argument == "--detach" { "--detached".into() } else { argument });
+    }
+    arguments
+}
+
+/// The error that it printed, as ours.
+fn what_it_said(log: &Path, offset: u64) -> Error {
+    let mut bytes = Vec::new();
+    let read = std::fs::File::open(log).and_then(|mut file| {
+        file.seek(SeekFrom::Start(offset))?;
+        file.take(MOST_SAID).read_to_end(&mut bytes)
+    });
+    let said = String::from_utf8_lossy(&bytes);
+    let error = read.ok().and_then(|_| parse(&said));
+    error.unwrap_or_else(|| {
+        Error::new(Code::Internal, "the session in the background ended before it had begun")
+            .hint(format!("see {}", log.display()))
+    })
+}
+
+/// Reads `error[CODE]: …` and the hints after it.
+fn parse(said: &str) -> Option<Error> {
+    let mut lines = said.lines().skip_while(|line| !line.starts_with("error["));
+    let (code, what) = lines.next()?.strip_prefix("error[")?.split_once("]: ")?;
+    let code = Code::ALL.iter().find(|known| known.as_str() == code)?;
+    let hints = lines.filter_map(|line| line.strip_prefix("hint: ").map(str::to_owned));
+    Some(Error::new(*code, what).hints_of(hints))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_our_own_options_are_changed() {
+        let ours = ["git-axiom", "--json", "run", "--detach", "--agents", "2", "--", "x", "--detach", "--json"];
+        let theirs = arguments(ours.into_iter().map(OsString::from).collect());
+        assert_eq!(theirs, ["run", "--detached", "--agents", "2", "--", "x", "--detach", "--json"]);
+    }
+
+    #[test]
+    fn its_error_becomes_ours() {
+        let said = "12:00:00 recovered: x\nerror[UNBORN_BRANCH]: the branch has no commit yet\nhint: make one\n";
+        let error = parse(said).unwrap();
+        assert_eq!((error.code(), error.hints()), (Code::UnbornBranch, &["make one".to_owned()][..]));
+        assert_eq!(error.to_string(), "the branch has no commit yet");
+        assert!(parse("nothing of the kind").is_none());
+    }
+}

@@ -1,0 +1,248 @@
+//! Interventions: what a human asks for from another terminal. A living supervisor is asked by a request event; where none
+//! lives, the same is done here.
+
+use std::time::{Duration, Instant};
+
+use crate::domain::base::ids::{AgentId, CaseId, GateId, RequestId};
+use crate::domain::base::nearest;
+use crate::domain::base::text::Change;
+use crate::domain::checkpoint::document::Trigger;
+use crate::domain::state::event::Event;
+use crate::domain::state::whole::State;
+use crate::domain::work::case::Status;
+use crate::domain::work::gate::{Afterwards, Decision, Gate, GateKind};
+use crate::domain::work::outcome::Halt;
+use crate::domain::work::session::{Mode, Request};
+use crate::env;
+use crate::error::{Code, Error, Result};
+use crate::ops::checkpoint::{self, Wanted};
+use crate::ops::context::handle::Context;
+use crate::ops::supervise::notice::Watcher;
+use crate::ops::supervise::{self, Attend, Options};
+use crate::store::log;
+
+/// How often a waiting verb looks again.
+const LOOK: Duration = Duration::from_millis(25);
+
+/// How long a verb waits for the supervisor to deal with its request.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What came of a request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Handled {
+    /// Whether it was done.
+    pub done: bool,
+    /// In words.
+    pub message: String,
+}
+
+/// Asks the living supervisor and waits until it has dealt with the request.
+///
+/// # Errors
+/// `NO_SUPERVISOR`; `BUSY` where it does not answer in time (the request stays, and is dealt with later).
+pub fn ask_supervisor(context: &mut Context, request: Request) -> Result<Handled> {
+    if !context.supervisor_alive()? {
+        return Err(Error::new(Code::NoSupervisor, "no supervisor runs in this repository").hint("start one: git axiom run"));
+    }
+    let id = make(context, request)?;
+    let asked_at = context.state().seq;
+    let started = Instant::now();
+    while context.state().record.requests.contains_key(&id) {
+        if !context.supervisor_alive()? {
+            return Err(Error::new(Code::NoSupervisor, "the supervisor ended before it dealt with the request")
+                .hint("run the command again"));
+        }
+        if started.elapsed() > PATIENCE {
+            return Err(Error::new(Code::Busy, "the supervisor is busy; it will deal with the request when it can")
+                .hint("git axiom status    shows what it does"));
+        }
+        std::thread::sleep(LOOK);
+        context.store.refresh()?;
+    }
+    answer_to(context, &id, asked_at)
+}
+
+/// Makes a request, and waits for nothing.
+///
+/// # Errors
+/// `IO_FAILED`, `DISK_FULL`.
+pub(in crate::ops) fn make(context: &mut Context, request: Request) -> Result<RequestId> {
+    let mut made = None;
+    context.append_with(|state| {
+        let id = RequestId::after(state.seq, &env::fresh_id())?;
+        made = Some(id.clone());
+        Ok(vec![Event::Requested { id, request }])
+    })?;
+    made.ok_or_else(|| Error::new(Code::Internal, "the request was not made"))
+}
+
+fn answer_to(context: &Context, id: &RequestId, after: u64) -> Result<Handled> {
+    let mut answer = Handled { done: true, message: String::new() };
+    log::read_after(context.layout(), after, None, |envelope| {
+        if let Event::RequestHandled { id: handled, done, message } = envelope.event
+            && handled == *id
+        {
+            answer = Handled { done, message };
+        }
+        Ok(())
+    })?;
+    Ok(answer)
+}
+
+/// How agents are to be ended, and what becomes of their tasks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ending {
+    /// By their adapter's signal, grace and SIGKILL, or by SIGKILL at once.
+    pub halt: Halt,
+    /// Whether their tasks wait for a human.
+    pub afterwards: Afterwards,
+}
+
+/// An agent that was ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// Which.
+    pub agent: AgentId,
+    /// What it had completed by then: that stands, done or to be verified.
+    pub completed: Option<CaseId>,
+    /// The gate at which its task waits.
+    pub gate: Option<GateId>,
+}
+
+/// Ends agents (all, where empty) and waits until they are free. Returns those that were busy.
+///
+/// # Errors
+/// `UNKNOWN_AGENT`; `KEEPER_FAILED` where one does not end in time.
+pub fn end_agents(
+    context: &mut Context,
+    agents: &[AgentId],
+    how: Ending,
+    options: Options,
+    watcher: &mut dyn Watcher,
+) -> Result<Vec<Ended>> {
+    for agent in agents {
+        if !context.state().restorable.agents.contains_key(agent) {
+            let error = Error::new(Code::UnknownAgent, format!("there is no agent '{agent}'"));
+            let known = context.state().restorable.agents.keys().map(AgentId::as_str);
+            return Err(nearest::hinted(error, agent.as_str(), known, "see 'git axiom status'"));
+        }
+    }
+    let concerned = |agent: &AgentId| agents.is_empty() || agents.contains(agent);
+    let busy: Vec<AgentId> =
+        context.state().busy_agents().map(|agent| agent.id.clone()).filter(|agent| concerned(agent)).collect();
+    if busy.is_empty() {
+        return Ok(Vec::new());
+    }
+    let task = |agent: &AgentId| Some(context.state().restorable.agents.get(agent)?.work.as_ref()?.task.clone());
+    let tasks: Vec<Option<CaseId>> = busy.iter().map(task).collect();
+    let claims: Vec<_> = busy.iter().map(|agent| (agent.clone(), claim_of(context, agent))).collect();
+    let (agents, named) = (agents.to_vec(), tasks.iter().flatten().cloned().collect());
+    let Ending { halt, afterwards } = how;
+    if context.supervisor_alive()? {
+        let request = match halt {
+            Halt::Stop => Request::Stop { agents, tasks: named, afterwards },
+            Halt::Kill => Request::Kill { agents, tasks: named, afterwards },
+        };
+        ask_supervisor(context, request)?;
+    } else {
+        let wanted = supervise::Wanted { agents, tasks: named, halt, afterwards };
+        supervise::attend(context, &Attend::End(wanted), options, watcher)?;
+    }
+    wait_released(context, &claims)?;
+    let completed = |task: &CaseId| is_completed(context.state(), task);
+    let ended = busy.into_iter().zip(tasks);
+    Ok(ended
+        .map(|(agent, task)| {
+            let gate = task.as_ref().and_then(|task| held_at(context.state(), task));
+            Ended { agent, completed: task.filter(completed), gate }
+        })
+        .collect())
+}
+
+/// The gate that holds a task.
+fn held_at(state: &State, task: &CaseId) -> Option<GateId> {
+    let id = Gate::id_for(GateKind::Claim, task).ok()?;
+    state.restorable.gates.get(&id).filter(|gate| gate.holds()).map(|gate| gate.id.clone())
+}
+
+/// Whether an agent has said that a task is complete, and that stands.
+fn is_completed(state: &State, task: &CaseId) -> bool {
+    let done = state.restorable.cases.get(task).is_some_and(|case| case.status == Status::Done);
+    done || state.record.cases.get(task).is_some_and(|record| record.complete.is_some())
+}
+
+fn claim_of(context: &Context, agent: &AgentId) -> Option<jiff::Timestamp> {
+    Some(context.state().restorable.agents.get(agent)?.work.as_ref()?.claimed_at)
+}
+
+/// Waits until none of these claims stands any more; a new claim of the same agent is no matter of ours.
+fn wait_released(context: &mut Context, claims: &[(AgentId, Option<jiff::Timestamp>)]) -> Result<()> {
+    let patience = Duration::from_secs(context.config.agents.grace_seconds) + PATIENCE;
+    let started = Instant::now();
+    loop {
+        context.store.refresh()?;
+        let still = claims.iter().find(|(agent, claim)| claim.is_some() && claim_of(context, agent) == *claim);
+        let Some((agent, _)) = still else { return Ok(()) };
+        if started.elapsed() > patience {
+            return Err(Error::new(Code::KeeperFailed, format!("{agent} did not end in time"))
+                .hint(format!("git axiom kill {agent}    ends it at once")));
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// Decides alike at gates, at all or none; a unique prefix of the id, or the task's id, will do.
+///
+/// # Errors
+/// `UNKNOWN_GATE`, `AMBIGUOUS_NAME`.
+pub fn decide(context: &mut Context, names: &[String], decision: &Decision) -> Result<Vec<GateId>> {
+    let mut ids = Vec::new();
+    for name in names {
+        let id = find_gate(context, name)?;
+        if !ids.contains(&id) {
+            ids.push(id);
+        }
+    }
+    let decided = |id: &GateId| Event::GateDecided { id: id.clone(), decision: decision.clone() };
+    context.append_with(|_| Ok(ids.iter().map(decided).collect()))?;
+    Ok(ids)
+}
+
+fn find_gate(context: &Context, name: &str) -> Result<GateId> {
+    let gates = &context.state().restorable.gates;
+    if let Some((id, _)) = gates.iter().find(|(id, _)| id.as_str() == name) {
+        return Ok(id.clone());
+    }
+    let fits = |gate: &&crate::domain::work::gate::Gate| {
+        gate.id.as_str().starts_with(name) || gate.task_id.as_ref().is_some_and(|task| task.as_str() == name)
+    };
+    let found: Vec<_> = gates.values().filter(fits).collect();
+    match found.as_slice() {
+        [one] => Ok(one.id.clone()),
+        [] => {
+            let error = Error::new(Code::UnknownGate, format!("there is no open gate '{name}'"));
+            Err(nearest::hinted(error, name, gates.keys().map(GateId::as_str), "see 'git axiom gate list'"))
+        }
+        many => {
+            let names: Vec<&str> = many.iter().map(|gate| gate.id.as_str()).collect();
+            Err(Error::new(Code::AmbiguousName, format!("'{name}' fits several gates: {}", names.join(", ")))
+                .hint("give the whole id"))
+        }
+    }
+}
+
+/// Changes the mode; says whether it was another. Before autopilot begins a checkpoint is made, where configured.
+///
+/// # Errors
+/// What the checkpoint says: then the mode stays as it is.
+pub fn change_mode(context: &mut Context, new: Mode) -> Result<bool> {
+    let begins = new == Mode::Autopilot && context.state().restorable.mode != new;
+    if begins && context.config.checkpoints.before_autopilot {
+        checkpoint::create(context, &Wanted::by(Trigger::BeforeAutopilot))?;
+    }
+    let changed = context.append_with(|state| {
+        let old = state.restorable.mode;
+        Ok((old != new).then(|| Event::ModeChanged { mode: Change::new(old, new) }).into_iter().collect())
+    })?;
+    Ok(!changed.is_empty())
+}

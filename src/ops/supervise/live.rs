@@ -1,0 +1,72 @@
+//! Captures of workspaces in which an agent works: `refs/axiom/live/<task>`, replaced each time. They are made periodically, and when
+//! what is uncommitted is discarded or put aside; [`release`] is the one place where they end.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+
+use crate::domain::base::ids::CaseId;
+use crate::domain::base::names::RefName;
+use crate::domain::checkpoint::retention;
+use crate::env;
+use crate::error::Result;
+use crate::git::{Expected, RefEdit};
+use crate::ops::checkpoint;
+use crate::ops::context::handle::Context;
+
+/// The folder of these refs.
+const LIVE: &str = "refs/axiom/live/";
+
+/// The ref that holds the newest capture of a task's workspace.
+pub fn live_ref(task: &CaseId) -> RefName {
+    RefName::new(format!("{LIVE}{task}"))
+}
+
+/// Captures the workspace of a task while its agent goes on, if its files have changed since the last time; says whether
+/// it did. A crash leaves the old capture or the new one.
+///
+/// # Errors
+/// `BUSY`; those of a capture, for example where a file vanished while it was read: the old capture is then still there.
+pub fn capture(context: &mut Context, task: &CaseId) -> Result<bool> {
+    let Some(workspace) = context.state().restorable.workspaces.get(task).cloned() else { return Ok(false) };
+    context.with_operation_lock(|context| {
+        let Some(entry) = context.repo.worktree_at(Path::new(&workspace.path))? else { return Ok(false) };
+        let capture = context.repo.capture_worktree(&entry.worktree, &checkpoint::capture_options(context))?;
+        let name = live_ref(task);
+        let same_tree = match (context.repo.read_ref(&name)?, capture.head.commit()) {
+            (Some(last), _) => context.repo.read_commit(&last)?.tree == capture.tree,
+            // Nothing is captured that the branch holds already.
+            (None, Some(head)) => context.repo.read_commit(head)?.tree == capture.tree,
+            (None, None) => false,
+        };
+        if same_tree {
+            return Ok(false);
+        }
+        let made = context.repo.commit_capture(&capture, &format!("workspace of {task}, while it was worked on"), &[])?;
+        let edit = RefEdit { name, expected: Expected::Any, new: Some(made.commit) };
+        context.repo.update_refs(&[edit], &format!("git axiom: live capture of {task}"))?;
+        Ok(true)
+    })
+}
+
+/// Ends the captures that have had their time, as [`retention::live_capture_ends`] says; says how many those were. To be called with
+/// the operation lock held and no operation open. A crash leaves some of them, which the next call ends.
+///
+/// # Errors
+/// `GIT_FAILED`, `IO_FAILED`.
+pub fn release(context: &Context) -> Result<usize> {
+    let (rules, now) = (checkpoint::rules(context), env::now());
+    let mut edits = Vec::new();
+    for live in context.repo.refs_below(LIVE)? {
+        let Some(task) = live.name.as_str().strip_prefix(LIVE).and_then(|task| CaseId::new(task).ok()) else { continue };
+        // Of one that is damaged nothing is known; 'recover' names it.
+        let Ok(seconds) = context.repo.commit_seconds(&live.oid) else { continue };
+        let made = Timestamp::from_second(seconds).unwrap_or(now);
+        if retention::live_capture_ends(context.state(), &task, made, &rules, now) {
+            edits.push(RefEdit { name: live.name, expected: Expected::Value(live.oid), new: None });
+        }
+    }
+    env::fault_point("live.before-release");
+    context.repo.update_refs(&edits, "git axiom: no longer kept")?;
+    Ok(edits.len())
+}

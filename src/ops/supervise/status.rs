@@ -1,0 +1,307 @@
+//! What goes on right now, from the state and the supervisor's lock: one call of git, no object is opened.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::domain::base::natural;
+use crate::domain::state::whole::State;
+use crate::domain::work::agent::{Agent, Work};
+use crate::domain::work::gate::GateKind;
+use crate::domain::work::gate_line::GateLine;
+use crate::domain::work::project::{ProjectStatus, SessionNow, current_agent, project_status};
+use crate::domain::work::session::{Request, SessionState};
+use crate::domain::work::view::{TaskCounts, TaskProgress, count_tasks};
+use crate::error::Result;
+use crate::ops::context::handle::{Context, Progress};
+use crate::ops::revert_task::{Settling, settling};
+use crate::process::{KeeperState, keeper_state};
+
+/// The answer of `git axiom status`; its JSON keys are a contract.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Status {
+    /// The session.
+    pub session: SessionView,
+    /// The project, in short.
+    pub project: ProjectView,
+    /// The supervisor.
+    pub supervisor: SupervisorView,
+    /// All agents that ever worked, by id.
+    pub agents: Vec<AgentView>,
+    /// Tasks by stored status.
+    pub tasks: TaskCounts,
+    /// What the counts do not say.
+    pub progress: TaskProgress,
+    /// What waits for a human.
+    pub gates: Vec<GateLine>,
+    /// Conflicts of rollbacks that are being settled by hand.
+    pub settling: Vec<Settling>,
+    /// Whether something has to be recovered.
+    pub recovery: RecoveryView,
+}
+
+/// The session's part of the answer.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SessionView {
+    /// Its id; none where there never was one.
+    pub id: Option<String>,
+    /// What goes on of it.
+    pub state: SessionNow,
+    /// semi-auto or autopilot.
+    pub mode: &'static str,
+    /// What happened last, in words.
+    pub last_action: Option<String>,
+    /// When.
+    pub updated_at: Option<Timestamp>,
+    /// More about it.
+    pub metadata: Metadata,
+}
+
+/// The project in short, for scripts: one task, one agent, one word.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ProjectView {
+    /// The task of which something was heard last, among those that agents work on.
+    pub current_task_id: Option<String>,
+    /// The agent that works on it.
+    pub current_agent_id: Option<String>,
+    /// What happened last, in words.
+    pub last_action: Option<String>,
+    /// How it stands.
+    pub status: ProjectStatus,
+    /// When something happened last.
+    pub updated_at: Option<Timestamp>,
+    /// As the session's.
+    pub metadata: Metadata,
+}
+
+/// More about the session.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Metadata {
+    /// When it started.
+    pub started_at: Option<Timestamp>,
+    /// The branch that work is merged into.
+    pub target: Option<String>,
+    /// How many agents may work at once.
+    pub slots: Option<u32>,
+    /// The checkpoint that a session rollback goes to.
+    pub start_checkpoint: Option<String>,
+    /// How many checkpoints there are.
+    pub checkpoints: usize,
+    /// The number of the last event.
+    pub events: u64,
+}
+
+/// The supervisor's part of the answer.
+#[derive(Debug, Serialize)]
+pub struct SupervisorView {
+    /// Whether it runs, known with certainty from its lock.
+    pub alive: bool,
+    /// Its process id, while it runs.
+    pub pid: Option<u32>,
+}
+
+/// One agent.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AgentView {
+    /// Its id.
+    pub id: String,
+    /// idle, running, waiting, paused, stopping or dead.
+    pub state: &'static str,
+    /// The task it works on.
+    pub task_id: Option<String>,
+    /// The task's title.
+    pub title: Option<String>,
+    /// Iterations of this claim so far.
+    pub iteration: u32,
+    /// The most that the session allows.
+    pub max_iterations: Option<u32>,
+    /// The workspace's path.
+    pub workspace: Option<String>,
+    /// The task's branch.
+    pub branch: Option<String>,
+    /// In percent, as the agent says.
+    pub progress: Option<u8>,
+    /// What the agent says it is doing.
+    pub phase: Option<String>,
+    /// Seconds since the claim, at the last event.
+    pub duration: Option<u64>,
+    /// Tokens used on the task, where the program says.
+    pub tokens_used: Option<u64>,
+    /// Cost of the task in US dollars, where the program says.
+    pub cost_usd: Option<f64>,
+    /// When something was last heard of it.
+    pub last_activity: Option<Timestamp>,
+}
+
+/// Whether something has to be recovered.
+#[derive(Debug, Serialize)]
+pub struct RecoveryView {
+    /// Whether `git axiom recover` has something to do.
+    pub needed: bool,
+    /// Why, in words.
+    pub reasons: Vec<String>,
+}
+
+/// Looks at the state as it was read last. `now` is for durations.
+///
+/// # Errors
+/// `IO_FAILED` where the supervisor's lock cannot be looked at.
+pub fn status(context: &Context, now: Timestamp) -> Result<Status> {
+    let alive = context.supervisor_alive()?;
+    let operation = !matches!(context.open_operation()?, Some((_, Progress::Interrupted)));
+    let mut status =
+        Status { settling: settling(context)?, ..view(context.state(), Alive { supervisor: alive, operation }, now) };
+    for view in &mut status.agents {
+        let Some(agent) = context.state().restorable.agents.get(view.id.as_str()) else { continue };
+        if is_dead(context, agent)? {
+            view.state = "dead";
+        }
+    }
+    Ok(status)
+}
+
+/// Whether the keeper of an agent's iteration has died: nothing works on the task until a supervisor takes it up.
+fn is_dead(context: &Context, agent: &Agent) -> Result<bool> {
+    let Some(token) = agent.token() else { return Ok(false) };
+    Ok(match keeper_state(&context.layout().run_dir(&agent.id, token)) {
+        Ok(KeeperState::Dead(_) | KeeperState::Unproved(_)) => true,
+        Ok(KeeperState::NotStarted | KeeperState::Starting | KeeperState::Alive(_) | KeeperState::Ended(_)) => false,
+        // A look at what goes on does not fail because of a record that nobody can read.
+        Err(_) => true,
+    })
+}
+
+/// Who lives of those that the state tells of.
+#[derive(Debug, Clone, Copy)]
+pub struct Alive {
+    /// The supervisor.
+    pub supervisor: bool,
+    /// Whoever carries the open operation out, where there is one.
+    pub operation: bool,
+}
+
+/// The answer, from the state and from who lives.
+pub fn view(state: &State, who: Alive, now: Timestamp) -> Status {
+    let alive = who.supervisor;
+    let session = state.record.session.as_ref();
+    let (tasks, progress) = count_tasks(state);
+    let metadata = Metadata {
+        started_at: session.map(|session| session.started_at),
+        target: session.map(|session| session.target.to_string()),
+        slots: session.map(|session| session.slots),
+        start_checkpoint: session.and_then(|session| session.start_checkpoint.as_ref()).map(ToString::to_string),
+        checkpoints: state.record.checkpoints.len(),
+        events: state.seq,
+    };
+    let waiting = state.restorable.gates.values().filter(|gate| gate.decision.is_none());
+    let now_is = session_now(state, alive);
+    Status {
+        project: project_view(state, project_status(now_is, &tasks, &progress), metadata.clone()),
+        session: SessionView {
+            id: session.map(|session| session.id.to_string()),
+            state: now_is,
+            mode: state.restorable.mode.as_str(),
+            last_action: state.record.last_action.clone(),
+            updated_at: state.updated_at,
+            metadata,
+        },
+        supervisor: SupervisorView { alive, pid: session.filter(|_| alive).map(|session| session.pid) },
+        agents: state.restorable.agents.values().map(|agent| agent_view(state, agent, now)).collect(),
+        tasks,
+        progress,
+        gates: natural::sorted(waiting, |gate| gate.id.as_str()).into_iter().map(GateLine::from).collect(),
+        settling: Vec::new(),
+        recovery: recovery(state, who),
+    }
+}
+
+fn session_now(state: &State, alive: bool) -> SessionNow {
+    match state.record.session.as_ref().map(|session| session.state) {
+        Some(open) if open.is_open() && !alive => SessionNow::Crashed,
+        Some(SessionState::Running) => SessionNow::Running,
+        Some(SessionState::Pausing) => SessionNow::Pausing,
+        Some(SessionState::Paused) => SessionNow::Paused,
+        Some(SessionState::Ended | SessionState::Interrupted | SessionState::Crashed) | None => SessionNow::Idle,
+    }
+}
+
+fn project_view(state: &State, status: ProjectStatus, metadata: Metadata) -> ProjectView {
+    let agent = current_agent(state);
+    let task = agent.and_then(|agent| agent.work.as_ref()).map(|work| work.task.to_string());
+    ProjectView {
+        current_task_id: task,
+        current_agent_id: agent.map(|agent| agent.id.to_string()),
+        last_action: state.record.last_action.clone(),
+        status,
+        updated_at: state.updated_at,
+        metadata,
+    }
+}
+
+fn recovery(state: &State, who: Alive) -> RecoveryView {
+    let mut reasons = Vec::new();
+    if let Some(open) = &state.record.open
+        && !who.operation
+    {
+        reasons.push(format!("'{}' was interrupted", open.operation.title));
+    }
+    if !who.supervisor {
+        if state.record.session.as_ref().is_some_and(|session| session.state.is_open()) {
+            reasons.push("the last session ended without saying so".to_owned());
+        }
+        let left: Vec<String> = state.busy_agents().map(|agent| agent.id.to_string()).collect();
+        if !left.is_empty() {
+            reasons.push(format!("no supervisor looks after {}", left.join(", ")));
+        }
+    }
+    RecoveryView { needed: !reasons.is_empty(), reasons }
+}
+
+fn agent_view(state: &State, agent: &Agent, now: Timestamp) -> AgentView {
+    let work = agent.work.as_ref();
+    let record = work.and_then(|work| state.record.cases.get(&work.task));
+    let workspace = work.and_then(|work| state.restorable.workspaces.get(&work.task));
+    AgentView {
+        id: agent.id.to_string(),
+        state: work.map_or("idle", |work| agent_state(state, agent, work)),
+        task_id: work.map(|work| work.task.to_string()),
+        title: work.and_then(|work| state.restorable.cases.get(&work.task)).map(|case| case.title.clone()),
+        iteration: work.map_or(0, |work| work.iteration),
+        max_iterations: state.record.session.as_ref().map(|session| session.max_iterations),
+        workspace: workspace.map(|workspace| workspace.path.clone()),
+        branch: workspace.map(|workspace| workspace.branch.to_string()),
+        progress: work.and_then(|work| work.progress),
+        phase: work.and_then(|work| work.phase.clone()),
+        duration: work.map(|work| now.duration_since(work.claimed_at).as_secs().max(0).unsigned_abs()),
+        tokens_used: record.and_then(|record| record.tokens_used),
+        cost_usd: record.and_then(|record| record.cost_usd),
+        last_activity: work.map(|work| work.last_activity),
+    }
+}
+
+fn agent_state(state: &State, agent: &Agent, work: &Work) -> &'static str {
+    let stopping = state.record.requests.values().any(|request| match request {
+        Request::Stop { agents, .. } | Request::Kill { agents, .. } => agents.is_empty() || agents.contains(&agent.id),
+        Request::Quit => true,
+        Request::Pause { .. } | Request::Resume | Request::Merge { .. } => false,
+    });
+    if stopping {
+        return "stopping";
+    }
+    let gate = state.restorable.gates.values().find(|gate| gate.task_id.as_ref() == Some(&work.task));
+    if gate.is_some_and(|gate| gate.kind == GateKind::Question) {
+        return "waiting";
+    }
+    if work.stage.token().is_some() {
+        return "running";
+    }
+    match state.record.session.as_ref().map(|session| session.state) {
+        Some(SessionState::Paused | SessionState::Pausing) => "paused",
+        Some(SessionState::Running) if gate.is_none() => "running",
+        Some(_) | None => "waiting",
+    }
+}
