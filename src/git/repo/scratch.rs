@@ -86,3 +86,8 @@ pub fn try_git_at(folder: &Path, args: &[&str]) -> std::process::Output {
         .output()
         .unwrap()
 }
+
+/// The name of the test `crash_child` of a module, as the test runner knows it: without the crate's name.
+pub fn crash_child_of(module: &str) -> String {
+    format!("{}::crash_child", module.split_once("::").map_or(module, |(_, path)| path))
+}

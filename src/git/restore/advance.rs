@@ -223,7 +223,7 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
-    use crate::git::repo::scratch::{Scratch, try_git_at};
+    use crate::git::repo::scratch::{Scratch, crash_child_of, try_git_at};
 
     /// On `main`, and a commit ahead of it that changes `a.txt`, adds `new/x` and removes `sub/b.txt`.
     fn ahead() -> (Scratch, Oid, Oid) {
@@ -376,7 +376,7 @@ mod tests {
                 scratch.write("other.txt", b"edited\n");
                 let before = scratch.git(&["status", "--porcelain"]);
                 let child = std::process::Command::new(std::env::current_exe().unwrap())
-                    .args(["--exact", "git::advance::tests::crash_child", "-q"])
+                    .args(["--exact", &crash_child_of(module_path!()), "-q"])
                     .env("AXIOM_TEST_ADVANCE", format!("{}|{old}|{new}", scratch.path().display()))
                     .env("AXIOM_TEST_FAULT", format!("{point}:1"))
                     .output()

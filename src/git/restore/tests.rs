@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::Code;
 
-use crate::git::repo::scratch::{Scratch, git_at};
+use crate::git::repo::scratch::{Scratch, crash_child_of, git_at};
 use crate::git::{Attempt, CaptureExtras, CaptureOptions, Repository, Restore, RestoreReport, Worktree};
 
 #[derive(Debug, Clone)]
@@ -282,7 +282,7 @@ fn a_crash_at_every_fault_point_is_finished_or_reversed() {
             let root = scratch.path();
             let arguments = format!("{}|{now}|{wanted}|{}", root.display(), trash.display());
             let child = std::process::Command::new(std::env::current_exe().unwrap())
-                .args(["--exact", "git::restore_tests::crash_child", "-q"])
+                .args(["--exact", &crash_child_of(module_path!()), "-q"])
                 .env("AXIOM_TEST_RESTORE", arguments)
                 .env("AXIOM_TEST_FAULT", point)
                 .output()

@@ -317,7 +317,7 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
-    use crate::git::repo::scratch::{Scratch, git_at};
+    use crate::git::repo::scratch::{Scratch, crash_child_of, git_at};
 
     fn place(scratch: &Scratch) -> (PathBuf, PathBuf) {
         (scratch.path().join(".worktrees/ed-001-t1"), scratch.path().join(".worktrees/trash/x"))
@@ -440,7 +440,7 @@ mod tests {
                 let aside = repo.plan_aside(&made, &trash).unwrap();
                 let json = serde_json::to_string(&aside).unwrap();
                 let child = std::process::Command::new(std::env::current_exe().unwrap())
-                    .args(["--exact", "git::workspaces::tests::crash_child", "-q"])
+                    .args(["--exact", &crash_child_of(module_path!()), "-q"])
                     .env("AXIOM_TEST_ASIDE", format!("{}|{json}", scratch.path().display()))
                     .env("AXIOM_TEST_FAULT", format!("{point}:1"))
                     .output()
