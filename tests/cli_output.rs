@@ -111,7 +111,7 @@ fn no_colour_reaches_a_pipe() {
 #[test]
 fn help_of_every_verb_goes_to_standard_output() {
     let env = TestEnv::empty();
-    for page in git_axiom::cli::pages::pages().unwrap() {
+    for page in git_axiom::commands::grammar::pages::pages().unwrap() {
         let args: Vec<&str> = page.verb.iter().map(String::as_str).chain(["-h"]).collect();
         let run = env.axiom_in(env.root(), &args).success();
         assert!(run.stdout.contains("Usage: git axiom") && run.stderr.is_empty(), "{run}");
@@ -127,7 +127,7 @@ fn help_is_wrapped_by_hand_and_not_again() {
         }
         command.get_subcommands().for_each(check);
     }
-    let mut command = <git_axiom::cli::arguments::Cli as clap::CommandFactory>::command();
+    let mut command = <git_axiom::commands::grammar::arguments::Cli as clap::CommandFactory>::command();
     command.build();
     check(&command);
 }

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use git_axiom::cli::pages;
+use git_axiom::commands::grammar::pages;
 use git_axiom::config::{Config, keys};
 use git_axiom::error::Code;
 

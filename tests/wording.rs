@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use clap::{Command, CommandFactory};
-use git_axiom::cli::arguments::Cli;
+use git_axiom::commands::grammar::arguments::Cli;
 
 /// The sources, without their tests.
 fn sources() -> Vec<(String, String)> {

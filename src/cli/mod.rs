@@ -2,16 +2,10 @@
 //!
 //! What a verb does is in `commands` and `ops`.
 
-pub mod arguments;
-pub mod complete;
 pub mod document;
-pub mod later;
-pub mod pages;
-pub mod progress;
 pub mod prompt;
 pub mod report;
 pub mod screen;
-pub mod spoken;
 pub mod visible;
 pub mod words;
 
@@ -19,9 +13,9 @@ use std::ffi::OsString;
 
 use clap::{CommandFactory, FromArgMatches};
 
+use crate::commands::grammar::arguments::Cli;
 use crate::error::Exit;
 use crate::process::os::{finish_first, limits};
-use arguments::Cli;
 use screen::Screen;
 
 /// Runs one command line and says how it ended; errors have been reported by then.
@@ -30,7 +24,7 @@ pub fn run(arguments: Vec<OsString>) -> Exit {
         console::set_colors_enabled(false);
         console::set_colors_enabled_stderr(false);
     }
-    if let Some(candidates) = complete::answer(&arguments) {
+    if let Some(candidates) = crate::commands::grammar::complete::answer(&arguments) {
         // Where the shell has gone, nobody waits for them.
         let _ = Screen::new(false, None).write(&candidates);
         return Exit::Done;
@@ -39,13 +33,13 @@ pub fn run(arguments: Vec<OsString>) -> Exit {
     let json = arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json");
     let called = called(&arguments);
     let parsed = Cli::command().try_get_matches_from(&arguments).and_then(|mut matches| {
-        let verb = spoken::verb(&matches);
+        let verb = crate::commands::grammar::spoken::verb(&matches);
         let cli = Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut Cli::command()))?;
         Ok((cli, verb))
     });
     let (cli, verb) = match parsed {
         Ok(parsed) => parsed,
-        Err(error) => return report::usage(&error, json, spoken::verb_meant(&arguments)),
+        Err(error) => return report::usage(&error, json, crate::commands::grammar::spoken::verb_meant(&arguments)),
     };
     report::start_tracing();
     limits::say_what_is_too_large();

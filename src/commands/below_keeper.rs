@@ -1,7 +1,7 @@
 //! What an agent may not do: verbs that decide for a human, or that stop, change or verify the work of others.
 
 use super::task::Task;
-use crate::cli::arguments::Verb;
+use crate::commands::grammar::arguments::Verb;
 
 /// The name of a verb that is refused below a keeper, whatever its arguments. Verbs of which a part only looks (gates,
 /// checkpoints, rollbacks, recovery, the mode) refuse the rest themselves, once they know what is asked for.

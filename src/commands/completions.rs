@@ -2,9 +2,9 @@
 
 use clap::{Args, ValueEnum};
 
-use crate::cli::arguments::Global;
-use crate::cli::complete;
 use crate::cli::screen::Screen;
+use crate::commands::grammar::arguments::Global;
+use crate::commands::grammar::complete;
 use crate::error::{Exit, Result};
 
 /// Arguments of `completions`.

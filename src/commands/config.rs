@@ -4,9 +4,9 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use super::open_repository;
-use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
 use crate::cli::words;
+use crate::commands::grammar::arguments::Global;
 use crate::config::keys::KEYS;
 use crate::config::{Loaded, Setting};
 use crate::error::{Exit, Result};

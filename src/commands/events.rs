@@ -7,9 +7,9 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 
 use super::look;
-use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::cli::{visible, words};
+use crate::commands::grammar::arguments::Global;
 use crate::domain::base::ids::TxnId;
 use crate::domain::state::audit::describe;
 use crate::domain::state::event::Envelope;

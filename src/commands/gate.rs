@@ -4,9 +4,9 @@ use clap::Subcommand;
 use serde::Serialize;
 
 use super::open_for;
-use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
 use crate::cli::{visible, words};
+use crate::commands::grammar::arguments::Global;
 use crate::domain::base::ids::GateId;
 use crate::domain::base::natural;
 use crate::domain::work::gate::{Decision, Gate, GateKind, to_settle_first};

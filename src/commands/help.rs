@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 
 use clap::{Args, Command, CommandFactory};
 
-use crate::cli::arguments::{Cli, Global};
-use crate::cli::pages;
 use crate::cli::screen::Screen;
+use crate::commands::grammar::arguments::{Cli, Global};
+use crate::commands::grammar::pages;
 use crate::domain::base::nearest;
 use crate::error::{Code, Error, Exit, Result};
 

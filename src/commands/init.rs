@@ -4,8 +4,8 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{open, working_dir};
-use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
+use crate::commands::grammar::arguments::Global;
 use crate::error::{Exit, Result};
 use crate::ops::context::placement;
 use crate::ops::workspaces;

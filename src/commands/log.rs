@@ -5,9 +5,9 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::look;
-use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
 use crate::cli::words;
+use crate::commands::grammar::arguments::Global;
 use crate::domain::base::ids::{CaseId, TxnId};
 use crate::domain::base::listed::{self, Named};
 use crate::domain::base::text::Change;

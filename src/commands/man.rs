@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{help, working_dir};
-use crate::cli::arguments::Global;
-use crate::cli::pages;
 use crate::cli::screen::Screen;
 use crate::cli::words;
+use crate::commands::grammar::arguments::Global;
+use crate::commands::grammar::pages;
 use crate::error::{Exit, Result};
 use crate::files;
 

@@ -9,9 +9,9 @@ use serde::Serialize;
 
 use super::rollback::words as fate;
 use super::{open_configured_for, purpose};
-use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::cli::{visible, words};
+use crate::commands::grammar::arguments::Global;
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::names::RepoPath;
 use crate::domain::work::verification::Verification;

@@ -1,13 +1,13 @@
 //! The verbs, one a file: arguments and help, one operation, what is printed.
 
 mod below_keeper;
-pub mod candidates;
 pub mod checkpoint;
 pub mod completions;
 pub mod config;
 pub mod demo;
 pub mod events;
 pub mod gate;
+pub mod grammar;
 pub mod help;
 pub mod init;
 pub mod input;
@@ -18,6 +18,7 @@ pub mod merge;
 pub mod mode;
 pub mod output;
 pub mod pause;
+pub mod progress;
 pub mod recover;
 pub mod rollback;
 pub mod run;
@@ -29,8 +30,8 @@ pub mod undo;
 
 use std::path::{Path, PathBuf};
 
-use crate::cli::arguments::{Cli, Global, Verb};
 use crate::cli::screen::Screen;
+use crate::commands::grammar::arguments::{Cli, Global, Verb};
 use crate::domain::work::adapter::{self, AgentProgram, PromptKind};
 use crate::domain::work::outcome::Halt;
 use crate::env;

@@ -4,8 +4,8 @@ use clap::Args;
 use serde::Serialize;
 
 use super::open_configured;
-use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
+use crate::commands::grammar::arguments::Global;
 use crate::domain::work::session::Mode;
 use crate::error::{Exit, Result};
 use crate::ops::context::handle::called_by_human;

@@ -6,9 +6,9 @@ use std::time::Duration;
 use clap::Args;
 
 use super::look;
-use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::cli::visible;
+use crate::commands::grammar::arguments::Global;
 use crate::domain::base::ids::CaseId;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;

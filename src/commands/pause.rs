@@ -4,8 +4,8 @@ use clap::Args;
 use serde::Serialize;
 
 use super::open;
-use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
+use crate::commands::grammar::arguments::Global;
 use crate::domain::work::session::{Request, SessionState};
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::supervise::interventions;

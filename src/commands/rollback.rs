@@ -12,9 +12,9 @@ use serde::Serialize;
 
 use self::words::people;
 use super::{open_configured_for, purpose, working_dir};
-use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::cli::visible;
+use crate::commands::grammar::arguments::Global;
 use crate::domain::base::ids::GateId;
 use crate::domain::work::gate::Afterwards;
 use crate::env;

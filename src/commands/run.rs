@@ -9,10 +9,10 @@ use clap::Args;
 use serde::Serialize;
 
 use super::open_configured;
-use crate::cli::arguments::Global;
-use crate::cli::progress::Progress;
 use crate::cli::screen::Screen;
 use crate::cli::words;
+use crate::commands::grammar::arguments::Global;
+use crate::commands::progress::Progress;
 use crate::domain::work::adapter;
 use crate::domain::work::session::Mode;
 use crate::domain::work::view::next_commands;

@@ -5,10 +5,10 @@ use std::time::Duration;
 use clap::Args;
 
 use super::look;
-use crate::cli::arguments::Global;
 use crate::cli::prompt::watch::{Waited, Watching};
 use crate::cli::screen::{Screen, table};
 use crate::cli::words;
+use crate::commands::grammar::arguments::Global;
 use crate::domain::work::project::SessionNow;
 use crate::env;
 use crate::error::{Code, Error, Exit, Result};

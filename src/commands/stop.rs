@@ -4,9 +4,9 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{configured_program, open_configured};
-use crate::cli::arguments::Global;
-use crate::cli::progress::Progress;
 use crate::cli::screen::Screen;
+use crate::commands::grammar::arguments::Global;
+use crate::commands::progress::Progress;
 use crate::domain::base::ids::{AgentId, CaseId, GateId};
 use crate::domain::work::gate::Afterwards;
 use crate::domain::work::outcome::Halt;

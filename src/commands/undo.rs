@@ -6,9 +6,9 @@ use clap::Args;
 
 use self::told::Answer;
 use super::{open_configured_for, purpose};
-use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::cli::words;
+use crate::commands::grammar::arguments::Global;
 use crate::domain::operation::transaction::Transaction;
 use crate::domain::operation::undo::Asked;
 use crate::domain::state::event::By;

@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use clap::CommandFactory;
 use common::TestEnv;
 use common::documents::{self, Page};
-use git_axiom::cli::arguments::Cli;
+use git_axiom::commands::grammar::arguments::Cli;
 use git_axiom::error::Code;
 use serde_json::{Value, json};
 

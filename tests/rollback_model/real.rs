@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use git_axiom::cli::progress::Progress;
+use git_axiom::commands::progress::Progress;
 use git_axiom::domain::base::ids::{CaseId, CheckpointName};
 use git_axiom::domain::checkpoint::document::Trigger;
 use git_axiom::domain::operation::undo::Asked;

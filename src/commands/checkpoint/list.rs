@@ -6,9 +6,9 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{left_out, only_text, size_text};
-use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
 use crate::cli::words;
+use crate::commands::grammar::arguments::Global;
 use crate::commands::{open_configured, open_configured_for, purpose};
 use crate::domain::base::names::RefName;
 use crate::env;

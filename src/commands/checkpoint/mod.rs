@@ -13,9 +13,9 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{open_configured, working_dir};
-use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::cli::words;
+use crate::commands::grammar::arguments::Global;
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::listed;
 use crate::domain::base::names::{Oid, RefName, RepoPath};

@@ -4,9 +4,9 @@ use clap::Args;
 use jiff::SignedDuration;
 use serde::Serialize;
 
-use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::cli::words;
+use crate::commands::grammar::arguments::Global;
 use crate::commands::open_configured;
 use crate::domain::base::ids::CheckpointName;
 use crate::error::{Code, Error, Exit, Result, some_of};

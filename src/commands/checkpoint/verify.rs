@@ -4,10 +4,10 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{only_text, size_text};
-use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::cli::visible;
 use crate::cli::words;
+use crate::commands::grammar::arguments::Global;
 use crate::commands::{open_configured, open_configured_for, purpose};
 use crate::error::{Code, Error, Exit, Result, some_of};
 use crate::ops::checkpoint::{self, Compacted, Difference, Look, PutRight, Verification, Verified};

@@ -3,9 +3,9 @@
 use serde::Serialize;
 
 use super::super::{open, open_repository};
-use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
 use crate::cli::{prompt, words};
+use crate::commands::grammar::arguments::Global;
 use crate::domain::base::listed::Named;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::checkpoint;

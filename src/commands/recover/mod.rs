@@ -6,9 +6,9 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{configured_program, open_configured_for, purpose};
-use crate::cli::arguments::Global;
-use crate::cli::progress::Progress;
 use crate::cli::screen::Screen;
+use crate::commands::grammar::arguments::Global;
+use crate::commands::progress::Progress;
 use crate::domain::state::wedge::WedgeView;
 use crate::error::{Code, Exit, Result};
 use crate::ops::context::handle::called_by_human;

@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use super::parts::{self, Parts};
 use super::words::{agents, say_who_is_stopped};
-use crate::cli::progress::Progress;
 use crate::cli::screen::Screen;
 use crate::cli::{visible, words};
 use crate::commands::configured_program;
+use crate::commands::progress::Progress;
 use crate::domain::base::ids::{CaseId, GateId};
 use crate::domain::base::listed::WorkspaceFate;
 use crate::domain::work::gate::Afterwards;

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::view::CaseView;
-use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
+use crate::commands::grammar::arguments::Global;
 use crate::commands::{input, open};
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::text::MAX_TEXT;

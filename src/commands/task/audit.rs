@@ -4,9 +4,9 @@ use clap::Args;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
 use crate::cli::words;
+use crate::commands::grammar::arguments::Global;
 use crate::commands::look;
 use crate::domain::base::ids::CaseId;
 use crate::domain::state::audit::AuditEntry;

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use serde::Serialize;
 
-use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
 use crate::cli::visible;
+use crate::commands::grammar::arguments::Global;
 use crate::commands::{input, open};
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::listed;

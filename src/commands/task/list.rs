@@ -4,8 +4,8 @@ use clap::Args;
 use serde::Serialize;
 
 use super::view::{CaseView, joined, status_words};
-use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
+use crate::commands::grammar::arguments::Global;
 use crate::commands::look;
 use crate::domain::base::natural;
 use crate::domain::state::whole::State;

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Subcommand;
 
-use crate::cli::arguments::Global;
 use crate::cli::screen::Screen;
+use crate::commands::grammar::arguments::Global;
 use crate::commands::working_dir;
 use crate::error::{Exit, Result};
 

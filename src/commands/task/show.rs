@@ -4,9 +4,9 @@ use clap::Args;
 use serde::Serialize;
 
 use super::view::{CaseView, joined, status_words};
-use crate::cli::arguments::Global;
 use crate::cli::screen::{Screen, table};
 use crate::cli::{visible, words};
+use crate::commands::grammar::arguments::Global;
 use crate::commands::look;
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::natural;

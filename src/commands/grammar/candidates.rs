@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap_complete::CompletionCandidate;
 
-use crate::cli::pages;
+use super::pages;
 use crate::domain::base::natural;
 use crate::domain::state::whole::State;
 use crate::domain::work::case::Kind;

@@ -73,7 +73,7 @@ fn described(command: Command, augment: fn(Command) -> Command) -> Command {
 mod tests {
     use clap::CommandFactory;
 
-    use crate::cli::arguments::Cli;
+    use crate::commands::grammar::arguments::Cli;
 
     #[test]
     fn verbs_are_built_when_they_are_needed_and_described_as_in_the_list() {

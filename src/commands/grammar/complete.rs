@@ -10,7 +10,7 @@ use clap_complete::ArgValueCandidates;
 use clap_complete::env::Shells;
 
 use super::arguments::Cli;
-use crate::commands::candidates::{self, Of};
+use super::candidates::{self, Of};
 use crate::env;
 
 /// Its value is the shell that asks.

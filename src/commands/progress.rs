@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
-use super::{visible, words};
+use crate::cli::{visible, words};
 use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::work::case::Status;
 use crate::domain::work::gate::{GateKind, to_settle_first};
@@ -49,7 +49,7 @@ impl Progress {
         let line = format!("{} {}", words::clock(env::now()), visible::line(text));
         match &self.live {
             Some(live) => drop(live.println(line)),
-            None => super::screen::Screen::for_people().complain(&line),
+            None => crate::cli::screen::Screen::for_people().complain(&line),
         }
     }
 
