@@ -1,8 +1,8 @@
 //! The binary: parse, make the environment, dispatch, report, exit. No logic.
 
-use git_axiom::{cli, env};
+use git_axiom::{commands, env};
 
 fn main() -> std::process::ExitCode {
-    let exit = cli::run(env::arguments());
+    let exit = commands::line::run(env::arguments());
     std::process::ExitCode::from(exit as u8)
 }

@@ -1,6 +1,6 @@
-//! The terminal: the command line's grammar, output, prompts, error reports.
+//! The terminal: output, prompts, error reports.
 //!
-//! What a verb does is in `commands` and `ops`.
+//! What a verb is called and does is in `commands`.
 
 pub mod document;
 pub mod prompt;
@@ -8,56 +8,3 @@ pub mod report;
 pub mod screen;
 pub mod visible;
 pub mod words;
-
-use std::ffi::OsString;
-
-use clap::{CommandFactory, FromArgMatches};
-
-use crate::commands::grammar::arguments::Cli;
-use crate::error::Exit;
-use crate::process::os::{finish_first, limits};
-use screen::Screen;
-
-/// Runs one command line and says how it ended; errors have been reported by then.
-pub fn run(arguments: Vec<OsString>) -> Exit {
-    if crate::env::var("NO_COLOR").is_some() {
-        console::set_colors_enabled(false);
-        console::set_colors_enabled_stderr(false);
-    }
-    if let Some(candidates) = crate::commands::grammar::complete::answer(&arguments) {
-        // Where the shell has gone, nobody waits for them.
-        let _ = Screen::new(false, None).write(&candidates);
-        return Exit::Done;
-    }
-    // What cannot be parsed is to be reported as JSON too, where that was asked for.
-    let json = arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json");
-    let called = called(&arguments);
-    let parsed = Cli::command().try_get_matches_from(&arguments).and_then(|mut matches| {
-        let verb = crate::commands::grammar::spoken::verb(&matches);
-        let cli = Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut Cli::command()))?;
-        Ok((cli, verb))
-    });
-    let (cli, verb) = match parsed {
-        Ok(parsed) => parsed,
-        Err(error) => return report::usage(&error, json, crate::commands::grammar::spoken::verb_meant(&arguments)),
-    };
-    report::start_tracing();
-    limits::say_what_is_too_large();
-    let mut screen = Screen::new(cli.global.json, verb);
-    match limits::check_memory().and_then(|()| crate::commands::dispatch(cli, &mut screen)) {
-        Ok(exit) => match finish_first::signal_that_waited() {
-            Some(signal) => {
-                screen.complain(&format!("{signal} came meanwhile: what was under way was finished first"));
-                Exit::Interrupted
-            }
-            None => exit,
-        },
-        Err(error) => report::error(&mut screen, &error.not_hinting_at(&called)),
-    }
-}
-
-/// The words of the command that was called, the program and what only says how to answer left out.
-fn called(arguments: &[OsString]) -> String {
-    let words = arguments.iter().skip(1).filter(|word| *word != "--json");
-    words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")
-}

@@ -6,7 +6,6 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::domain::base::times;
-use crate::domain::checkpoint::branch_config::ConfigValue;
 use crate::env;
 
 pub use crate::domain::base::plural::{count, count_of, verb};
@@ -24,15 +23,6 @@ pub fn time_in(zone: &TimeZone, at: Timestamp) -> String {
 /// The heading of a column of times: `word` and the zone.
 pub fn time_heading(word: &str) -> String {
     format!("{word} ({})", times::zone_name(&env::time_zone(), env::file_clock().try_into().unwrap_or(Timestamp::UNIX_EPOCH)))
-}
-
-/// Values of a configuration, one after the other, branches by their short names.
-pub fn said(values: &[ConfigValue]) -> String {
-    let one = |one: &ConfigValue| match &one.value {
-        Some(value) => format!("{} {}", one.key, value.strip_prefix("refs/heads/").unwrap_or(value)),
-        None => one.key.clone(),
-    };
-    values.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 /// The time of day to the second, in the user's own time zone.

@@ -12,6 +12,7 @@ pub mod help;
 pub mod init;
 pub mod input;
 pub mod keeper;
+pub mod line;
 pub mod log;
 pub mod man;
 pub mod merge;

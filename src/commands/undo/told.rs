@@ -8,6 +8,7 @@ use serde::Serialize;
 use crate::cli::{visible, words};
 use crate::domain::base::listed::{FileChange, WorkspaceFate};
 use crate::domain::base::names::RepoPath;
+use crate::domain::checkpoint::branch_config::said;
 use crate::domain::checkpoint::document::CAPTURE_REFS;
 use crate::domain::operation::journaled::{AsideChange, HeadState, RefChange, Way};
 use crate::domain::state::audit::change_text;
@@ -150,8 +151,8 @@ fn changes(preview: &Preview, main: &Path) -> String {
     };
     part("ref changes", "refs change", preview.refs.iter().map(ref_text).collect());
     let configs = preview.branch_configs.iter().map(|change| match change.way {
-        Way::BringBack => format!("{}: {}", change.branch.short(), words::said(&change.values)),
-        Way::PutAside => format!("{}: goes ({})", change.branch.short(), words::said(&change.values)),
+        Way::BringBack => format!("{}: {}", change.branch.short(), said(&change.values)),
+        Way::PutAside => format!("{}: goes ({})", change.branch.short(), said(&change.values)),
     });
     part("branch configured otherwise", "branches configured otherwise", configs.collect());
     let stash = preview.stash.iter().map(|change| match change.way {

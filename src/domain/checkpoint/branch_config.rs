@@ -71,6 +71,15 @@ pub fn coming(refs: &[RefChange], then: &BranchConfigs, now: &BranchConfigs) -> 
     coming
 }
 
+/// The values in words, one after the other, branches by their short names.
+pub fn said(values: &[ConfigValue]) -> String {
+    let one = |one: &ConfigValue| match &one.value {
+        Some(value) => format!("{} {}", one.key, value.strip_prefix("refs/heads/").unwrap_or(value)),
+        None => one.key.clone(),
+    };
+    values.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

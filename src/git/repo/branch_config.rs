@@ -233,7 +233,7 @@ mod tests {
         scratch.git(&["config", "branch.axiom/t.remote", "ours"]);
         let (repo, before) = (scratch.repo(), all(&scratch));
         let held = repo.branch_configs().unwrap().unwrap();
-        let said = |name: &str| crate::cli::words::said(&held[&RefName::branch(name)]);
+        let said = |name: &str| crate::domain::checkpoint::branch_config::said(&held[&RefName::branch(name)]);
         assert_eq!(said("x"), "remote one, merge x, description two");
         assert_eq!((said("bare").as_str(), said("empty").as_str()), ("rebase", "description "));
         assert_eq!(held[&RefName::branch("a \"b\\134")][0].value.as_deref(), Some(" sp;#\"\\\n\te "));
