@@ -515,3 +515,27 @@ fn undo_without_an_id_means_what_was_done_last_whoever_did_it() {
     assert!(said.contains("takes back: add mine: mine"), "{said}");
     assert_eq!((scratch.head(), scratch.case("mine").status.as_str()), (head, "pending"));
 }
+
+/// Else the new attempt would be taken for the rest of what is merged, and put aside by the next `recover` or `run`.
+#[test]
+fn a_merge_comes_not_back_over_another_attempt_at_its_task() {
+    let scratch = Scratch::new();
+    scratch.done_task("t1");
+    scratch.axiom(&["merge", "t1"]);
+    scratch.axiom(&["undo", "--yes"]);
+    scratch.axiom(&["rollback", "task", "t1", "--yes"]);
+    if !scratch.git(&["branch", "--list", "axiom/t1"]).is_empty() {
+        scratch.git(&["branch", "-D", "axiom/t1"]);
+    }
+    scratch.reopen_task("t1");
+    std::fs::write(scratch.workspace("t1").join("again.txt"), "again\n").unwrap();
+    scratch.finish_task("t1");
+    for last in ["--dry-run", "--yes"] {
+        scratch.refused(&["redo", last], "CHANGED_MEANWHILE", 4);
+    }
+    assert!(scratch.workspace("t1").join("again.txt").exists() && scratch.case("t1").merged.is_none());
+    // The way on that it names.
+    scratch.axiom(&["rollback", "task", "t1", "--yes"]);
+    scratch.axiom(&["redo", "--yes"]);
+    assert!(scratch.case("t1").merged.is_some() && scratch.has("t1.txt"));
+}

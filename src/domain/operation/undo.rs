@@ -152,7 +152,27 @@ fn edits(transaction: &Transaction, now: &State) -> Result<Vec<CaseEdit>> {
     }
     let fits = |edit: &&CaseEdit| now.restorable.cases.get(&edit.id).is_some_and(|case| edit_fits(edit, case));
     let changed: Vec<&str> = edits.iter().filter(|edit| !fits(edit)).map(|edit| edit.id.as_str()).collect();
-    if changed.is_empty() { Ok(edits) } else { Err(changed_since_then(&changed)) }
+    if !changed.is_empty() {
+        return Err(changed_since_then(&changed));
+    }
+    let again: Vec<&CaseId> =
+        edits.iter().filter(|edit| is_another_attempt(transaction, edit, now)).map(|edit| &edit.id).collect();
+    if again.is_empty() { Ok(edits) } else { Err(worked_on_again(&again)) }
+}
+
+/// Whether a task would be merged by what was done before, while there is a workspace with what was done since: it would be
+/// taken for the rest of merged work, and put aside.
+fn is_another_attempt(transaction: &Transaction, edit: &CaseEdit, now: &State) -> bool {
+    let merges = edit.changes.iter().any(CaseChange::merges);
+    let its_own = transaction.workspaces.iter().any(|change| change.task == edit.id);
+    merges && !its_own && now.restorable.workspaces.contains_key(&edit.id)
+}
+
+fn worked_on_again(tasks: &[&CaseId]) -> Error {
+    let ids = tasks.iter().take(20).map(|id| format!("'{id}'")).collect::<Vec<_>>().join(", ");
+    let first = tasks.first().map(ToString::to_string).unwrap_or_default();
+    Error::new(Code::ChangedMeanwhile, format!("{ids} was worked on again since; nothing was touched"))
+        .hint(format!("git axiom rollback task {first}    takes back what was done since; then try again"))
 }
 
 fn changed_since_then(tasks: &[&str]) -> Error {
