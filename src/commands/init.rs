@@ -24,8 +24,8 @@ Other verbs make it too where it is missing. 'git axiom demo' shows all of it in
 repository.
 
 Where the repository is bare and you work in linked worktrees, the one in which this is called
-becomes the main one: it is rolled back, and work is merged in it. It stays that when it is moved;
-where it is gone, call this in another.")]
+becomes the main one: it is rolled back, and work is merged in it. It stays that when it is
+moved; where it is gone, call this in another.")]
 pub struct Init {}
 
 #[derive(Serialize)]
