@@ -256,3 +256,41 @@ fn in_a_copy_of_the_main_worktree_nothing_is_done_to_the_original() {
     assert!(!looked.stderr.contains("moved here"), "{looked}");
     env.ok(&["rollback", "checkpoint", "c", "--yes"]);
 }
+
+/// It would be taken for the main one, moved: a rollback went over it, and its undo over the real one.
+#[test]
+fn the_callers_variables_give_it_no_other_main_worktree() {
+    for initialised in [true, false] {
+        let bare = if initialised { Bare::ready(Layout::Beside) } else { Bare::new(Layout::Beside) };
+        bare.env.write("README", "main's work\n");
+        if initialised {
+            bare.env.ok(&["checkpoint", "create", "c"]);
+        }
+        std::fs::write(bare.other.join("README"), "other's work\n").unwrap();
+        for args in [&["init"][..], &["checkpoint", "create", "d"], &["rollback", "checkpoint", "c", "--yes"]] {
+            let mut command = bare.env.axiom_command(&bare.other, args);
+            command.env("GIT_DIR", &bare.git_dir).env("GIT_WORK_TREE", &bare.other);
+            bare.env.run(command, None).fails_with(Code::BareRepository);
+        }
+        assert_eq!(bare.read_other("README"), "other's work\n");
+        assert_eq!(bare.git_dir.join("axiom").exists(), initialised, "nothing is made");
+        let said = bare.env.axiom(&["status"]).success();
+        assert!(!said.to_string().contains("moved"), "{said}");
+    }
+}
+
+/// As people keep the files of their home.
+#[test]
+fn a_bare_repository_without_worktrees_has_the_one_that_the_variables_give() {
+    let env = TestEnv::new();
+    env.git_in(env.root(), &["clone", "-q", "--bare", "repo", "home.git"]);
+    let call = |args: &[&str]| {
+        let mut command = env.axiom_command(&env.repo(), args);
+        command.env("GIT_DIR", env.root().join("home.git")).env("GIT_WORK_TREE", env.repo());
+        env.run(command, None)
+    };
+    call(&["checkpoint", "create", "c"]).success();
+    env.write("README", "changed\n");
+    call(&["rollback", "checkpoint", "c", "--yes"]).success();
+    assert_eq!(std::fs::read_to_string(env.repo().join("README")).unwrap(), "a project\n");
+}

@@ -6,6 +6,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use crate::env;
 use crate::error::{Code, Error, Result};
 
 use super::ownership::folder_of;
@@ -43,6 +44,23 @@ impl Repository {
             Ok(main) => error.hint(format!("cd '{}'    its main worktree", main.path().display())),
             Err(_) => self.with_worktrees(error)?,
         })
+    }
+
+    /// Checks that the caller's GIT_WORK_TREE gives no other main worktree to a bare repository that has linked ones: it would be
+    /// taken for the one that was chosen, moved, and the next call in that one for a move back.
+    ///
+    /// # Errors
+    /// `BARE_REPOSITORY`, with the worktrees that there are.
+    pub(in crate::git) fn keeps_its_own_worktrees(&self) -> Result<()> {
+        if self.git_dir() != self.common_dir() || env::var("GIT_WORK_TREE").is_none() || self.linked()?.is_empty() {
+            return Ok(());
+        }
+        let says = self.git().args(["config", "--type=bool", "--get", "core.bare"]).run()?;
+        if says.stdout.strip_suffix(b"\n") != Some(b"true") {
+            return Ok(());
+        }
+        let what = format!("'{}' is bare and has worktrees of its own", self.common_dir().display());
+        Err(self.with_worktrees(Error::new(Code::BareRepository, what).why("GIT_WORK_TREE names another one for it"))?)
     }
 
     /// The one that was chosen; where none was, the one in which we were called.

@@ -30,6 +30,7 @@ impl Repository {
         if let Some(main) = self.main.get() {
             return Ok(main.clone());
         }
+        self.keeps_its_own_worktrees()?;
         let main = match self.find_main()? {
             Found::At(path) => Worktree::main(path, self.common_dir.clone()),
             Found::Bare => self.main_of_bare()?,
