@@ -240,3 +240,29 @@ fn a_file_of_which_nobody_knows_the_bytes_is_left_alone() {
     scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
     assert_eq!(mine(), dry);
 }
+
+/// What was kept needs no filter: one that cannot write, or that fails by now, keeps nobody from going back.
+#[test]
+fn kept_bytes_come_back_where_the_filter_fails_by_now() {
+    let scratch = Scratch::new();
+    scratch.git(&["config", "filter.s.clean", "sed 's/=.*/=/'"]);
+    scratch.git(&["config", "filter.s.required", "true"]);
+    scratch.write(".gitattributes", "*.env filter=s\n");
+    scratch.git(&["add", "-A"]);
+    scratch.git(&["commit", "-qm", "filter"]);
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    scratch.write("new.env", "SECRET=mine\n");
+    scratch.write("deep/x.env", "SECRET=deep\n");
+    scratch.write("a.txt", "work\n");
+    scratch.axiom(&["checkpoint", "create", "work"]);
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    assert!(!scratch.has("new.env") && !scratch.has("deep/x.env"));
+    scratch.axiom(&["undo", "--dry-run"]);
+    scratch.axiom(&["undo", "--yes"]);
+    assert_eq!((scratch.read("new.env"), scratch.read("deep/x.env")), ("SECRET=mine\n".into(), "SECRET=deep\n".into()));
+    assert_eq!(scratch.read("a.txt"), "work\n");
+    scratch.git(&["config", "filter.s.smudge", "false"]);
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    scratch.axiom(&["rollback", "checkpoint", "work", "--yes", "--", "new.env"]);
+    assert_eq!(scratch.read("new.env"), "SECRET=mine\n");
+}

@@ -1,5 +1,6 @@
 //! Contents made ready beside the worktree, and what the present files are in git's terms.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::domain::base::line_ends::Settings;
@@ -7,7 +8,6 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 use crate::files;
 
-use super::run::executable;
 use crate::git::capture::differing::HeldFiles;
 use crate::git::capture::raw::{RAW_LIMIT, RawFile, wanted_bytes};
 use crate::git::history::questions::TreeChange;
@@ -76,26 +76,18 @@ impl Staged {
             }
         };
         git(&["read-tree", tree.as_str()]).run_ok()?;
-        git(&["checkout-index", "-f", "-q", "-z", "--stdin"]).stdin(nul_list(paths)).run_ok()?;
-        for path in paths {
-            if let Ok(kept) = raw.binary_search_by(|one| one.path.cmp(path)) {
-                staged.replace(r, &raw[kept])?;
-            }
+        // What was kept needs no filter, which may be gone or fail by now.
+        let Sources { kept, others } = Sources::of(paths, raw, git(&["ls-files", "-s", "-z"]))?;
+        if !others.is_empty() {
+            git(&["checkout-index", "-f", "-q", "-z", "--stdin"]).stdin(nul_list(others)).run_ok()?;
+        }
+        for (raw, executes) in kept {
+            let place = staged.place(&raw.path);
+            files::create_dir_all(place.parent().unwrap_or(staged.root()))?;
+            files::write_users_file(&place, &r.read_blob(&raw.oid, RAW_LIMIT)?, executes)?;
         }
         sync_file_system(staged.folder.path())?;
         Ok(staged)
-    }
-
-    /// Puts the bytes of a file in the place of what a checkout made of it.
-    fn replace(&self, repository: &Repository, raw: &RawFile) -> Result<()> {
-        let place = self.place(&raw.path);
-        let executes = match std::fs::symlink_metadata(&place) {
-            Ok(meta) if meta.is_file() => executable(&meta),
-            Ok(_) => return Ok(()),
-            Err(e) => return Err(Error::io("look at", &place, e)),
-        };
-        files::remove_file(&place)?;
-        files::write_users_file(&place, &repository.read_blob(&raw.oid, RAW_LIMIT)?, executes)
     }
 
     /// Nothing staged.
@@ -113,6 +105,44 @@ impl Staged {
     pub(in crate::git) fn root(&self) -> &Path {
         self.folder.path()
     }
+}
+
+/// How the contents of paths are made.
+#[derive(Debug, Default)]
+struct Sources<'a> {
+    /// Regular files of which the bytes were kept, and whether each can be executed.
+    kept: Vec<(&'a RawFile, bool)>,
+    /// What a checkout makes.
+    others: Vec<&'a RepoPath>,
+}
+
+impl<'a> Sources<'a> {
+    /// `listing` is to list an index with modes.
+    fn of(paths: &'a [RepoPath], raw: &'a [RawFile], listing: Git<'_>) -> Result<Self> {
+        let known = |path: &RepoPath| raw.binary_search_by(|one| one.path.cmp(path)).ok().map(|place| &raw[place]);
+        let modes = if paths.iter().any(|path| known(path).is_some()) { modes(listing)? } else { BTreeMap::new() };
+        let mut sources = Self::default();
+        for path in paths {
+            match (known(path), modes.get(path).map(String::as_str)) {
+                (Some(raw), Some("100644")) => sources.kept.push((raw, false)),
+                (Some(raw), Some("100755")) => sources.kept.push((raw, true)),
+                (Some(_) | None, _) => sources.others.push(path),
+            }
+        }
+        Ok(sources)
+    }
+}
+
+/// The modes of everything in an index.
+fn modes(listing: Git<'_>) -> Result<BTreeMap<RepoPath, String>> {
+    let output = listing.run_ok()?;
+    let lines = output.stdout.split(|byte| *byte == 0);
+    let one = |line: &[u8]| {
+        let tab = line.iter().position(|byte| *byte == b'\t')?;
+        let mode = line.split(|byte| *byte == b' ').next()?;
+        Some((RepoPath::new(&line[tab + 1..]), String::from_utf8_lossy(mode).into_owned()))
+    };
+    Ok(lines.filter_map(one).collect())
 }
 
 /// The blobs that regular files of a worktree would be, in the order of `paths`; filters by the attributes of `tree`.
