@@ -294,3 +294,27 @@ fn a_bare_repository_without_worktrees_has_the_one_that_the_variables_give() {
     call(&["rollback", "checkpoint", "c", "--yes"]).success();
     assert_eq!(std::fs::read_to_string(env.repo().join("README")).unwrap(), "a project\n");
 }
+
+#[test]
+fn one_that_became_bare_has_no_main_worktree_until_init_chooses_it() {
+    let env = TestEnv::new();
+    env.git(&["worktree", "add", "-q", "-b", "feature", "../w"]);
+    env.ok(&["init"]);
+    env.write("README", "dirty\n");
+    env.ok(&["checkpoint", "create", "c"]);
+    env.git(&["config", "core.bare", "true"]);
+    let w = env.root().join("w");
+    let read = || std::fs::read_to_string(w.join("README")).unwrap();
+    std::fs::write(w.join("README"), "w's work\n").unwrap();
+    for last in ["--dry-run", "--yes"] {
+        let run = env.axiom_in(&w, &["rollback", "checkpoint", "c", last]).fails_with(Code::BareRepository);
+        assert!(run.stderr.contains("$ROOT/w'") || run.to_string().contains("$ROOT/w'"), "{run}");
+    }
+    assert_eq!((read().as_str(), env.git_in(&w, &["branch", "--show-current"]).as_str()), ("w's work\n", "feature"));
+    // What it names leads on: here is the main one now, and stays it.
+    env.axiom_in(&w, &["init"]).success();
+    env.axiom_in(&w, &["checkpoint", "create", "d"]).success();
+    std::fs::write(w.join("README"), "more\n").unwrap();
+    env.axiom_in(&w, &["rollback", "checkpoint", "d", "--yes"]).success();
+    assert_eq!(read(), "w's work\n");
+}

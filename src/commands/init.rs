@@ -3,11 +3,11 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::{open, working_dir};
+use super::{open_to_choose, working_dir};
 use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::Global;
 use crate::error::{Exit, Result};
-use crate::ops::context::placement;
+use crate::ops::context::placement::{self, Purpose};
 use crate::ops::workspaces;
 
 /// What may come next.
@@ -40,7 +40,7 @@ struct Answer {
 /// # Errors
 /// `BARE_REPOSITORY`, `GIT_TOO_OLD`, `IO_FAILED`.
 pub fn run(_args: &Init, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut context = open(global, screen)?;
+    let mut context = open_to_choose(Purpose::Write, global, screen)?;
     context.repo.require_git_version()?;
     let chosen = placement::choose_here(&mut context, &working_dir(global)?)?;
     let main = context.repo.main_worktree()?;

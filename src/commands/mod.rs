@@ -39,7 +39,7 @@ use crate::env;
 use crate::error::{Error, Exit, Result};
 use crate::git::Repository;
 use crate::ops::context::handle::{Context, called_by_human};
-use crate::ops::context::placement::Purpose;
+use crate::ops::context::placement::{self, Purpose};
 
 /// Runs a verb.
 ///
@@ -123,8 +123,18 @@ pub fn purpose(dry_run: bool) -> Purpose {
 /// The repository and its state, as every verb needs them. What a human should hear of the repository's place is said.
 ///
 /// # Errors
-/// As [`Context::open`]; `BARE_REPOSITORY`: where `init` refuses, so do all.
+/// As [`Context::open`]; `BARE_REPOSITORY`: where `init` refuses, so do all, and where it has to choose first.
 pub fn open_for(purpose: Purpose, global: &Global, screen: &mut Screen) -> Result<Context> {
+    let context = open_to_choose(purpose, global, screen)?;
+    placement::main_is_chosen(&context)?;
+    Ok(context)
+}
+
+/// As [`open_for`], for who chooses the main worktree of a bare repository.
+///
+/// # Errors
+/// As [`Context::open`]; `BARE_REPOSITORY`.
+pub fn open_to_choose(purpose: Purpose, global: &Global, screen: &mut Screen) -> Result<Context> {
     let mut context = Context::open(&working_dir(global)?, purpose)?;
     for what in std::mem::take(&mut context.found.said) {
         screen.note(&format!("note: {what}"));

@@ -30,6 +30,16 @@ impl Repository {
         main.git_dir().file_name().and_then(OsStr::to_str).map(str::to_owned)
     }
 
+    /// That it is written down nowhere which worktree is the main one, with the worktrees that there are.
+    ///
+    /// # Errors
+    /// `IO_FAILED`, `GIT_FAILED`.
+    pub fn none_is_chosen(&self) -> Result<Error> {
+        let what = format!("'{}' became bare after git axiom was set up in it", self.common_dir().display());
+        let error = Error::new(Code::BareRepository, what).why("none of its worktrees is the main one");
+        Ok(self.with_worktrees(error)?.hint("git config core.bare false    where it was not meant to be bare"))
+    }
+
     /// Checks that we were not called in a bare repository itself, where there is no file to work with.
     ///
     /// # Errors

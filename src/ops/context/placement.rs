@@ -94,7 +94,24 @@ pub fn recall_main(repo: &Repository) -> Result<()> {
     Ok(())
 }
 
-/// Makes the worktree in which we were called the main one, where the bare repository's is gone; says `false` where it is not.
+/// Checks that it is written down which worktree of a bare repository is the main one. Of one that became bare since nothing is,
+/// and whichever worktree somebody calls in would be it.
+///
+/// # Errors
+/// `BARE_REPOSITORY`; `IO_FAILED`.
+pub fn main_is_chosen(context: &Context) -> Result<()> {
+    let repo = &context.repo;
+    if repo.git_dir() == repo.common_dir() || repo.main_entry().is_none() {
+        return Ok(());
+    }
+    match identity::read(context.layout())? {
+        Some(identity) if identity.main_entry.is_none() => Err(repo.none_is_chosen()?),
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Makes the worktree in which we were called the main one, where the bare repository's is gone, or was never chosen; says `false`
+/// where it is neither.
 ///
 /// # Errors
 /// As [`Repository::main_worktree`]; `IO_FAILED`, `DISK_FULL`.
@@ -102,7 +119,11 @@ pub fn choose_here(context: &mut Context, cwd: &Path) -> Result<bool> {
     let gone = match context.repo.main_worktree() {
         Err(error) if error.code() == Code::BareRepository => error,
         Err(error) => return Err(error),
-        Ok(_) => return Ok(false),
+        Ok(_) => match main_is_chosen(context) {
+            Err(error) if error.code() == Code::BareRepository => error,
+            Err(error) => return Err(error),
+            Ok(()) => return Ok(false),
+        },
     };
     let repo = Repository::discover(cwd)?;
     let (Ok(main), Some(identity)) = (repo.main_worktree(), identity::read(context.layout())?) else { return Err(gone) };
