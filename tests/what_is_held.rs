@@ -571,7 +571,7 @@ fn bytes_of_a_file_that_was_unchanged_then_survive_a_rollback_and_its_undo() {
 }
 
 #[test]
-fn a_file_that_git_takes_for_unchanged_keeps_its_bytes_through_a_rollback_and_its_undo() {
+fn bytes_of_a_file_that_git_takes_for_unchanged_go_back_too_and_are_named() {
     for (config, attributes, path, then, now) in [
         (&[("core.autocrlf", "input")][..], "", "f", "1\r\n", "1\r\n"),
         (&[("core.autocrlf", "input")], "", "f", "1\r\n", "1\n"),
@@ -583,20 +583,21 @@ fn a_file_that_git_takes_for_unchanged_keeps_its_bytes_through_a_rollback_and_it
         scratch.write(path, now);
         scratch.git(&["add", path]);
         scratch.git(&["commit", "-q", "-m", "now"]);
-        let preview = scratch.axiom(&["rollback", "checkpoint", "c", "--dry-run"]);
-        assert!(!preview.contains("uncommitted content replaced"), "{preview}");
-        there_and_back(&scratch, "c", [Some(now.as_bytes()); 2], path);
+        let dry = scratch.json(&["rollback", "checkpoint", "c", "--dry-run"]);
+        let names_it = dry["files"].as_array().unwrap().iter().any(|file| file["path"] == path);
+        assert_eq!(names_it, then != now, "{dry}");
+        there_and_back(&scratch, "c", [Some(then.as_bytes()), Some(now.as_bytes())], path);
     }
 }
 
 #[test]
-fn a_file_of_which_only_the_line_ends_differ_is_left_as_it_is() {
+fn a_file_of_which_only_the_line_ends_differ_gets_those_that_it_had() {
     for (then, now) in [("l1\r\nl2\n", "l1\nl2\n"), ("l1\nl2\n", "l1\r\nl2\n"), ("l1\r\nl2\n", "l1\r\nl2\r\n")] {
         let scratch = with_conversion(&[("core.autocrlf", "input")], "");
         scratch.write("new.txt", then);
         scratch.axiom(&["checkpoint", "create", "c"]);
         scratch.write("new.txt", now);
-        there_and_back(&scratch, "c", [Some(now.as_bytes()); 2], "new.txt");
+        there_and_back(&scratch, "c", [Some(then.as_bytes()), Some(now.as_bytes())], "new.txt");
     }
 }
 
