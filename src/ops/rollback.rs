@@ -28,6 +28,7 @@ use crate::git::{Attempt, MovedAside, Restore};
 use crate::ops::checkpoint::{self, Captured, Wanted};
 use crate::ops::context::handle::Context;
 use crate::ops::operation;
+use crate::ops::operation::stop_agents::{self, Paused};
 use crate::ops::recover::repair;
 
 pub use crate::ops::operation::stop_agents::AgentLine;
@@ -116,7 +117,7 @@ pub fn preview(ctx: &Context, wish: Wish<'_>) -> Result<Preview> {
     operation::rehearse(ctx, &plan.operation)?;
     let mut preview = plan.preview;
     if wish.stops_agents(ctx) {
-        preview.agents = crate::ops::operation::stop_agents::at_work(ctx)?;
+        preview.agents = stop_agents::at_work(ctx)?;
     }
     preview.changes_nothing = preview.agents.is_empty() && still::changes_nothing(ctx, &plan.operation, &captured)?;
     for change in &plan.operation.worktrees {
@@ -130,7 +131,7 @@ pub fn preview(ctx: &Context, wish: Wish<'_>) -> Result<Preview> {
 /// # Errors
 /// `IO_FAILED`.
 pub fn agents_at_work(ctx: &Context) -> Result<Vec<AgentLine>> {
-    crate::ops::operation::stop_agents::at_work(ctx)
+    stop_agents::at_work(ctx)
 }
 
 /// Makes sure that no agent has to be stopped.
@@ -138,13 +139,12 @@ pub fn agents_at_work(ctx: &Context) -> Result<Vec<AgentLine>> {
 /// # Errors
 /// `BUSY` where one is at work, or where a session runs, which may start one at any moment.
 pub fn nobody_works(ctx: &mut Context) -> Result<()> {
-    crate::ops::operation::stop_agents::nobody_works(ctx).map(drop)
+    stop_agents::nobody_works(ctx).map(drop)
 }
 
 /// What no capture holds and will be moved to the trash.
 fn in_the_way(ctx: &Context, change: &WorktreeChange, captured: &Captured) -> Result<Vec<FileLoss>> {
-    let all = std::iter::once(&captured.main).chain(captured.workspaces.iter().map(|workspace| &workspace.captured));
-    let Some(now) = all.into_iter().find(|one| one.worktree.path() == Path::new(&change.path)) else { return Ok(Vec::new()) };
+    let Some(now) = captured.worktree_at(&change.path) else { return Ok(Vec::new()) };
     let then = operation::extras_of(ctx, change.captures.new.as_ref())?;
     let (from, to, beside) = (&change.files.old, &change.files.new, Some(Change::new(&now.capture.extras, &then)));
     let trash = crate::ops::trash::root(ctx)?;
@@ -163,22 +163,16 @@ fn in_the_way(ctx: &Context, change: &WorktreeChange, captured: &Captured) -> Re
 pub fn to_checkpoint(ctx: &mut Context, wish: Wish<'_>, stop: bool) -> Result<RolledBack> {
     ctx.no_open_operation()?;
     target(ctx, wish.name)?;
-    let (mut agents, mut paused) = (Vec::new(), crate::ops::operation::stop_agents::Paused::Nothing);
+    let (mut agents, mut paused) = (Vec::new(), Paused::Nothing);
     if wish.stops_agents(ctx) {
-        agents = crate::ops::operation::stop_agents::at_work(ctx)?;
-        paused = if stop {
-            crate::ops::operation::stop_agents::stop_agents(ctx)?
-        } else {
-            crate::ops::operation::stop_agents::nobody_works(ctx)?
-        };
+        agents = stop_agents::at_work(ctx)?;
+        paused = if stop { stop_agents::stop_agents(ctx)? } else { stop_agents::nobody_works(ctx)? };
     }
     let stopped = agents.iter().map(|agent| agent.task_id.clone()).collect();
     let outcome = ctx.with_operation_lock(|ctx| locked(ctx, wish, &stopped));
     let resumed = match paused {
-        crate::ops::operation::stop_agents::Paused::BySupervisor => {
-            crate::ops::operation::stop_agents::resume(ctx).map(|()| true)
-        }
-        crate::ops::operation::stop_agents::Paused::Nothing => Ok(false),
+        Paused::BySupervisor => stop_agents::resume(ctx).map(|()| true),
+        Paused::Nothing => Ok(false),
     };
     let mut done = outcome?;
     done.resumed = resumed?;

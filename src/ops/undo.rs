@@ -309,13 +309,11 @@ fn with_hidden(ctx: &Context, worktree: &Worktree, change: &WorktreeChange, now:
 
 type Now<'c> = (&'c Worktree, &'c WorktreeCapture, Option<Oid>);
 
+/// What was captured of the worktree at a path, with the commit of that where one was made.
 fn capture_of<'c>(captured: &'c Captured, path: &str) -> Option<Now<'c>> {
-    if captured.main.worktree.path() == Path::new(path) {
-        return Some((&captured.main.worktree, &captured.main.capture, None));
-    }
-    let workspace = captured.workspaces.iter().find(|workspace| workspace.state.path == path)?;
-    let CapturedWorktree { worktree, capture } = &workspace.captured;
-    Some((worktree, capture, Some(workspace.state.capture.clone())))
+    let CapturedWorktree { worktree, capture } = captured.worktree_at(path)?;
+    let made = captured.workspaces.iter().find(|workspace| workspace.state.path == path);
+    Some((worktree, capture, made.map(|workspace| workspace.state.capture.clone())))
 }
 
 /// The files of a worktree at the moments that an undo knows: those that the transaction left, those before it, those of now.

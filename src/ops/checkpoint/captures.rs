@@ -55,13 +55,14 @@ pub struct Captured {
 }
 
 impl Captured {
-    /// What was captured of the worktree at a path.
-    pub fn at(&self, path: &str) -> Option<&WorktreeCapture> {
-        let of = |one: &CapturedWorktree| one.worktree.path() == Path::new(path);
-        if of(&self.main) {
-            return Some(&self.main.capture);
-        }
-        self.workspaces.iter().find(|workspace| of(&workspace.captured)).map(|workspace| &workspace.captured.capture)
+    /// All worktrees, the main one first.
+    pub fn worktrees(&self) -> impl Iterator<Item = &CapturedWorktree> + Clone {
+        std::iter::once(&self.main).chain(self.workspaces.iter().map(|workspace| &workspace.captured))
+    }
+
+    /// The worktree at a path.
+    pub fn worktree_at(&self, path: &str) -> Option<&CapturedWorktree> {
+        self.worktrees().find(|one| one.worktree.path() == Path::new(path))
     }
 
     /// Where workspaces are that could not be captured: nothing is done to them.

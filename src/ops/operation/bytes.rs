@@ -1,8 +1,6 @@
 //! What only the disk has of files that an operation replaces: bytes that git takes for unchanged and would not give back as
 //! they are, and permissions.
 
-use std::path::Path;
-
 use crate::domain::base::names::Oid;
 use crate::domain::operation::journaled::{Operation, WorktreeChange};
 use crate::error::Result;
@@ -20,8 +18,7 @@ use super::steps::{capture_with, extras_of};
 /// `GIT_FAILED`, `IO_FAILED`, `DISK_FULL`, `IDENTITY_MISSING`.
 pub(in crate::ops) fn keep_bytes_replaced(ctx: &Context, operation: &mut Operation, captured: &Captured) -> Result<()> {
     for change in &mut operation.worktrees {
-        let mut all = std::iter::once(&captured.main).chain(captured.workspaces.iter().map(|workspace| &workspace.captured));
-        let Some(now) = all.find(|one| one.worktree.path() == Path::new(&change.path)) else { continue };
+        let Some(now) = captured.worktree_at(&change.path) else { continue };
         let known = &now.capture.extras.raw;
         let (modes, comes) = (&now.capture.extras.modes, extras_of(ctx, change.captures.new.as_ref())?);
         let (old, new) = (now.capture.extras.beside(&change.files.old), comes.beside(&change.files.new));

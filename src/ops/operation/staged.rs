@@ -2,9 +2,8 @@
 //! has otherwise than the commit that is checked out (a commit that goes out of a branch leaves what it had staged), and what is
 //! only announced there (`git add -N`), which no tree holds.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::extras_of;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::operation::journaled::{HeadState, Operation, WorktreeChange};
 use crate::error::Result;
@@ -38,8 +37,8 @@ enum Side {
     New,
 }
 
-/// What `operation` does to what is staged in one of its worktrees, where a capture made just now says `extras` beside its
-/// trees.
+/// What `operation` does to what is staged in one of its worktrees. `now` and `then` are said beside its trees, where
+/// the operation has a capture to go to.
 ///
 /// # Errors
 /// `GIT_FAILED`.
@@ -47,25 +46,24 @@ pub(in crate::ops) fn changes(
     ctx: &Context,
     operation: &Operation,
     worktree: &WorktreeChange,
-    extras: &CaptureExtras,
+    (now, then): (&CaptureExtras, &CaptureExtras),
 ) -> Result<Staged> {
     let of = |side, head: &HeadState, index: &Oid| staged(ctx, commit_of(ctx, operation, side, head)?, index);
-    let now = of(Side::Old, &worktree.head.old, &worktree.index.old)?;
-    let then = of(Side::New, &worktree.head.new, &worktree.index.new)?;
+    let old = of(Side::Old, &worktree.head.old, &worktree.index.old)?;
+    let new = of(Side::New, &worktree.head.new, &worktree.index.new)?;
     let only_in = |one: &BTreeMap<RepoPath, TreeChange>, other: &BTreeMap<RepoPath, TreeChange>| {
         let differs = |(path, change): &(&RepoPath, &TreeChange)| other.get(*path).map(|other| &other.new) != Some(&change.new);
         one.iter().filter(differs).map(|(path, _)| path.clone()).collect()
     };
-    let in_trees = Staged { lost: only_in(&now, &then), back: only_in(&then, &now) };
-    let Some(capture) = &worktree.captures.new else { return Ok(in_trees) };
-    Ok(in_trees.and(announced(extras, &extras_of(ctx, Some(capture))?)))
+    let in_trees = Staged { lost: only_in(&old, &new), back: only_in(&new, &old) };
+    Ok(if worktree.captures.new.is_some() { in_trees.and(announced(now, then)) } else { in_trees })
 }
 
 /// Paths whose content is still to be added.
 fn announced(now: &CaptureExtras, then: &CaptureExtras) -> Staged {
-    let (now, then) = (&now.index.intent_to_add, &then.index.intent_to_add);
-    let only_in = |one: &[RepoPath], other: &[RepoPath]| one.iter().filter(|path| !other.contains(path)).cloned().collect();
-    Staged { lost: only_in(now, then), back: only_in(then, now) }
+    let [now, then] = [now, then].map(|extras| extras.index.intent_to_add.iter().collect::<BTreeSet<_>>());
+    let only_in = |one: &BTreeSet<&RepoPath>, other| one.difference(other).copied().cloned().collect();
+    Staged { lost: only_in(&now, &then), back: only_in(&then, &now) }
 }
 
 fn staged(ctx: &Context, commit: Option<Oid>, index: &Oid) -> Result<BTreeMap<RepoPath, TreeChange>> {

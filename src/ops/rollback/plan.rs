@@ -9,8 +9,10 @@ use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord};
 use crate::domain::operation::journaled::{HeadState, Operation, OperationKind, Way, WorkspaceChange};
 use crate::domain::operation::rollback;
 use crate::error::{Code, Error, Result};
+use crate::git::CaptureExtras;
 use crate::ops::checkpoint::Captured;
 use crate::ops::context::handle::Context;
+use crate::ops::operation::extras_of;
 use crate::ops::operation::staged::{self, Staged};
 
 use super::left_alone::left_alone;
@@ -34,9 +36,11 @@ impl Plan {
     /// `GIT_FAILED`.
     pub fn of(ctx: &Context, captured: &Captured, operation: Operation, mut preview: Preview) -> Result<Self> {
         preview.refs.clone_from(&operation.refs);
+        let nothing = CaptureExtras::default();
         for worktree in &operation.worktrees {
-            let extras = captured.at(&worktree.path).map(|capture| capture.extras.clone()).unwrap_or_default();
-            let Staged { lost, back } = staged::changes(ctx, &operation, worktree, &extras)?;
+            let now = captured.worktree_at(&worktree.path).map_or(&nothing, |one| &one.capture.extras);
+            let then = extras_of(ctx, worktree.captures.new.as_ref())?;
+            let Staged { lost, back } = staged::changes(ctx, &operation, worktree, (now, &then))?;
             let line = |path| FileLoss { worktree: worktree.path.clone(), path };
             preview.staged.extend(lost.into_iter().map(line));
             preview.staged_back.extend(back.into_iter().map(line));

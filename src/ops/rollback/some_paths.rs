@@ -59,7 +59,7 @@ pub(super) fn are_in_workspaces(ctx: &Context, paths: &[PathBuf]) -> bool {
 }
 
 fn in_one_worktree<'c>(captured: &'c Captured, paths: &[PathBuf]) -> Result<(&'c Worktree, Vec<RepoPath>)> {
-    let all = std::iter::once(&captured.main).chain(captured.workspaces.iter().map(|one| &one.captured));
+    let all = captured.worktrees();
     let worktrees: Vec<Worktree> = all.clone().map(|one| one.worktree.clone()).collect();
     let by_worktree = checkpoint::paths_by_worktree(&worktrees, paths)?;
     let mut named = all.map(|one| &one.worktree).zip(by_worktree).filter(|(_, paths)| !paths.is_empty());

@@ -1,6 +1,5 @@
 //! Whether a rollback would change anything at all.
 
-use std::path::Path;
 
 use crate::domain::operation::journaled::{Operation, WorktreeChange};
 use crate::error::Result;
@@ -58,7 +57,6 @@ fn is_as_then(ctx: &Context, change: &WorktreeChange, captured: &Captured) -> Re
     if files.old != files.new || index.old != index.new || head.old != head.new {
         return Ok(false);
     }
-    let all = std::iter::once(&captured.main).chain(captured.workspaces.iter().map(|workspace| &workspace.captured));
-    let Some(now) = all.into_iter().find(|one| one.worktree.path() == Path::new(path)) else { return Ok(false) };
+    let Some(now) = captured.worktree_at(path) else { return Ok(false) };
     Ok(operation::extras_of(ctx, captures.new.as_ref())? == now.capture.extras)
 }

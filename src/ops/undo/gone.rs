@@ -12,8 +12,6 @@ use crate::ops::checkpoint::Captured;
 use crate::ops::context::handle::Context;
 use crate::ops::operation;
 
-use super::capture_of;
-
 /// Takes out of an undo what would happen in worktrees that are gone; returns their paths. Their branches go back all the
 /// same, with the worktree in which they are checked out by now, if there is one. What was moved aside in them stays in the
 /// trash.
@@ -27,7 +25,7 @@ pub(super) fn leave_out(
     captured: Option<&Captured>,
 ) -> Result<Vec<String>> {
     let stands = |path: &str| match captured {
-        Some(captured) => Ok(capture_of(captured, path).is_some()),
+        Some(captured) => Ok(captured.worktree_at(path).is_some()),
         None => operation::is_there(ctx, path),
     };
     let mut gone = BTreeSet::new();

@@ -22,8 +22,6 @@ use crate::ops::operation::staged::{self, Staged};
 use crate::ops::operation::{self, extras_of};
 use crate::ops::rollback::{FileLoss, WorkspaceLine};
 
-use super::capture_of;
-
 /// What an undo changes; old is what is there now.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -100,19 +98,19 @@ pub(super) fn preview(
     lost: &[AsideChange],
     left_out: Vec<String>,
 ) -> Result<Preview> {
+    let nothing = CaptureExtras::default();
     let (mut files, mut operations) = (Vec::new(), Vec::new());
     let (mut permissions, mut staged, mut staged_back) = (Vec::new(), Vec::new(), Vec::new());
     for change in &operation.worktrees {
-        let now = captured.and_then(|captured| capture_of(captured, &change.path)).map(|(_, now, _)| now.extras.clone());
-        let now = now.unwrap_or_default();
+        let now = captured.and_then(|captured| captured.worktree_at(&change.path)).map_or(&nothing, |one| &one.capture.extras);
         let then = extras_of(ctx, change.captures.new.as_ref())?;
-        operations.extend(in_progress::operations(&change.path, &now, &then));
+        operations.extend(in_progress::operations(&change.path, now, &then));
         let first = files.len();
         add_files(&mut files, &change.path, operation::files_of(ctx, change)?);
         let known: Vec<RepoPath> = files[first..].iter().map(|file: &FileLine| file.path.clone()).collect();
         let line = |path| FileLoss { worktree: change.path.clone(), path };
-        permissions.extend(other_permissions(ctx, change, (&now, &then), &known)?.into_iter().map(line));
-        let Staged { lost, back } = staged::changes(ctx, operation, change, &now)?;
+        permissions.extend(other_permissions(ctx, change, (now, &then), &known)?.into_iter().map(line));
+        let Staged { lost, back } = staged::changes(ctx, operation, change, (now, &then))?;
         staged.extend(lost.into_iter().map(line));
         staged_back.extend(back.into_iter().map(line));
     }
