@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::Code;
-use crate::git::repo::scratch::{Scratch, git_at, try_git_at};
+use crate::git::repo::scratch::{Scratch, git_at};
 
 use crate::git::{CaptureExtras, CaptureOptions, WorktreeCapture};
 
@@ -100,17 +100,7 @@ fn an_unborn_branch_without_index_is_captured() {
 
 #[test]
 fn conflicts_flags_and_a_merge_in_progress_are_kept() {
-    let scratch = Scratch::new(&[]);
-    scratch.git(&["switch", "-q", "-c", "side"]);
-    scratch.write("a.txt", b"side\n");
-    scratch.git(&["commit", "-qam", "side"]);
-    scratch.git(&["switch", "-q", "main"]);
-    scratch.write("a.txt", b"main\n");
-    scratch.write("quiet", b"1");
-    scratch.write("gone", b"1");
-    scratch.git(&["add", "-A"]);
-    scratch.git(&["commit", "-qam", "main"]);
-    assert!(!try_git_at(&scratch.path(), &["merge", "-q", "side"]).status.success());
+    let scratch = Scratch::in_a_merge(&["quiet", "gone"]);
     scratch.git(&["update-index", "--assume-unchanged", "quiet"]);
     scratch.git(&["update-index", "--skip-worktree", "gone"]);
     scratch.write("quiet", b"changed");

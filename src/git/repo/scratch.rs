@@ -25,6 +25,21 @@ impl Scratch {
         scratch
     }
 
+    /// A repository in the middle of a merge that conflicts in `a.txt`; main has these files too.
+    pub fn in_a_merge(files: &[&str]) -> Self {
+        let scratch = Self::new(&[]);
+        scratch.git(&["switch", "-q", "-c", "side"]);
+        scratch.write("a.txt", b"side\n");
+        scratch.git(&["commit", "-qam", "side"]);
+        scratch.git(&["switch", "-q", "main"]);
+        scratch.write("a.txt", b"main\n");
+        files.iter().for_each(|file| scratch.write(file, b"1"));
+        scratch.git(&["add", "-A"]);
+        scratch.git(&["commit", "-qam", "main"]);
+        assert!(!try_git_at(&scratch.path(), &["merge", "-q", "side"]).status.success());
+        scratch
+    }
+
     /// A repository with a first commit of `a.txt` and `sub/b.txt`.
     pub fn new(extra: &[&str]) -> Self {
         let scratch = Self::empty(extra);

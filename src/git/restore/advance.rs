@@ -396,16 +396,7 @@ mod tests {
 
     #[test]
     fn an_index_comes_back_with_conflicts_flags_and_operation() {
-        let scratch = Scratch::new(&[]);
-        scratch.git(&["switch", "-q", "-c", "side"]);
-        scratch.write("a.txt", b"side\n");
-        scratch.git(&["commit", "-qam", "side"]);
-        scratch.git(&["switch", "-q", "main"]);
-        scratch.write("a.txt", b"main\n");
-        scratch.write("quiet", b"1");
-        scratch.git(&["add", "-A"]);
-        scratch.git(&["commit", "-qam", "main"]);
-        assert!(!try_git_at(&scratch.path(), &["merge", "-q", "side"]).status.success());
+        let scratch = Scratch::in_a_merge(&["quiet"]);
         scratch.git(&["update-index", "--assume-unchanged", "quiet"]);
         scratch.write("announced", b"x");
         scratch.git(&["add", "-N", "announced"]);
