@@ -27,7 +27,7 @@ mod workspace;
 pub use checkpoint::limits;
 
 pub use capture::coverage::{Coverage, PathSample};
-pub use capture::differing::{HeldFiles, bytes_by, bytes_of};
+pub use capture::differing::{HeldFiles, bytes_by, bytes_of, change_of};
 pub use capture::extras::{CaptureExtras, OperationFile};
 pub use capture::extras_merge::Moments;
 pub use capture::fast::Earlier;

@@ -19,8 +19,10 @@ use crate::domain::operation::journaled::{AsideChange, Operation, OperationKind,
 use crate::domain::operation::transaction::Transaction;
 use crate::domain::operation::undo::{self, Asked};
 use crate::env;
-use crate::error::{Code, Error, Result};
-use crate::git::{CaptureExtras, HeldFiles, Moments, MovedAside, TreeChange, Worktree, WorktreeCapture, bytes_by, bytes_of};
+use crate::error::{Code, Error, Result, some_of};
+use crate::git::{
+    CaptureExtras, HeldFiles, Moments, MovedAside, TreeChange, Worktree, WorktreeCapture, bytes_by, bytes_of, change_of,
+};
 use crate::ops::checkpoint::{self, Captured, CapturedWorktree, Wanted};
 use crate::ops::context::handle::Context;
 use crate::ops::operation::branches::branches_are_free;
@@ -231,8 +233,7 @@ fn rebased(ctx: &Context, transaction: &Transaction, change: &WorktreeChange, ca
     let changes = ctx.repo.diff_trees(&tree, &files)?;
     let (files, _) = with_own_submodules(ctx, Path::new(&change.path), files, &changes)?;
     // Of what the transaction left alone, the bytes stay as they are now.
-    let is_wanted = |path: &RepoPath| wanted.binary_search_by(|change| change.path.cmp(path)).is_ok();
-    beside.raw = bytes_by(&now.extras.raw, &beside.raw, is_wanted);
+    beside.raw = bytes_by(&now.extras.raw, &beside.raw, |path| change_of(&wanted, path).is_some());
     if !left.has_operation_of(&now.extras) {
         let files = ctx.repo.differing(now.extras.beside(&tree), beside.beside(&files))?;
         let wanted = since::Wanted { worktree, now, files, index: Change::new(&now.index_tree, &index) };
@@ -351,9 +352,9 @@ impl Files<'_> {
     /// file is none of these.
     fn untouched(&self, ctx: &Context, wanted: &[TreeChange], since: &[TreeChange]) -> Result<BTreeSet<RepoPath>> {
         let is_told = |since: &&TreeChange| {
-            let Ok(place) = wanted.binary_search_by(|wanted| wanted.path.cmp(&since.path)) else { return false };
+            let Some(wanted) = change_of(wanted, &since.path) else { return false };
             let [then, now] = [&self.back.raw[..], self.now.raw].map(|raw| bytes_of(raw, &since.path));
-            !(wanted[place].is_of_bytes_alone() && since.is_of_bytes_alone()) || then != now
+            !(wanted.is_of_bytes_alone() && since.is_of_bytes_alone()) || then != now
         };
         let since: Vec<TreeChange> = since.iter().filter(is_told).cloned().collect();
         if since.is_empty() {
@@ -374,7 +375,7 @@ fn onto(
     (now, since): (&Oid, Vec<TreeChange>),
     untouched: &BTreeSet<RepoPath>,
 ) -> Result<Oid> {
-    let is_wanted = |path: &RepoPath| wanted.binary_search_by(|change| change.path.cmp(path)).is_ok();
+    let is_wanted = |path: &RepoPath| change_of(wanted, path).is_some();
     let conflicts = since.into_iter().map(|since| since.path).filter(|path| is_wanted(path) && !untouched.contains(path));
     let conflicts: Vec<String> = conflicts.map(|path| path.to_string()).collect();
     if !conflicts.is_empty() {
@@ -384,9 +385,7 @@ fn onto(
 }
 
 fn changed(what: &[String]) -> Error {
-    let shown = what.iter().take(20).map(String::as_str).collect::<Vec<_>>().join(", ");
-    let more = if what.len() > 20 { format!(" and {} more", what.len() - 20) } else { String::new() };
     Error::new(Code::ChangedMeanwhile, "what the undo would put back was changed since; nothing was touched")
-        .why(format!("{shown}{more}"))
+        .why(some_of(what, 20))
         .hint("git axiom rollback checkpoint NAME    goes back whole")
 }

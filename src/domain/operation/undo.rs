@@ -11,7 +11,10 @@ use crate::domain::state::event::By;
 use crate::domain::state::whole::State;
 use crate::domain::work::case::{CaseChange, CaseEdit, Status};
 use crate::domain::work::session::Mode;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, some_of};
+
+/// So many tasks are named.
+const NAMED: usize = 20;
 
 /// What is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -169,17 +172,16 @@ fn is_another_attempt(transaction: &Transaction, edit: &CaseEdit, now: &State) -
 }
 
 fn worked_on_again(tasks: &[&CaseId]) -> Error {
-    let ids = tasks.iter().take(20).map(|id| format!("'{id}'")).collect::<Vec<_>>().join(", ");
+    let ids: Vec<String> = tasks.iter().map(|id| format!("'{id}'")).collect();
     let first = tasks.first().map(ToString::to_string).unwrap_or_default();
-    Error::new(Code::ChangedMeanwhile, format!("{ids} was worked on again since; nothing was touched"))
+    Error::new(Code::ChangedMeanwhile, format!("{} was worked on again since; nothing was touched", some_of(&ids, NAMED)))
         .hint(format!("git axiom rollback task {first}    takes back what was done since; then try again"))
 }
 
 fn changed_since_then(tasks: &[&str]) -> Error {
-    let (some, rest) = tasks.split_at(tasks.len().min(20));
-    let more = if rest.is_empty() { String::new() } else { format!(" and {} more", rest.len()) };
-    let why = some.iter().map(|id| format!("task {id} was changed")).collect::<Vec<_>>().join(", ");
-    Error::new(Code::ChangedMeanwhile, "what the undo would put back was changed since; nothing was touched").why(why + &more)
+    let why: Vec<String> = tasks.iter().map(|id| format!("task {id} was changed")).collect();
+    Error::new(Code::ChangedMeanwhile, "what the undo would put back was changed since; nothing was touched")
+        .why(some_of(&why, NAMED))
 }
 
 /// The change of the mode that takes a transaction back; none where it is back already.

@@ -56,7 +56,7 @@ impl Repository {
         let (mut of_bytes, mut folders) = (Vec::new(), Folders::default());
         for path in all {
             let (old, new_one) = (bytes_of(old.raw, path), bytes_of(new.raw, path));
-            if old == new_one || changes.binary_search_by(|change| change.path.cmp(path)).is_ok() {
+            if old == new_one || change_of(&changes, path).is_some() {
                 continue;
             }
             let Some(file) = folders.file_at(self, new.tree, path)? else { continue };
@@ -103,6 +103,11 @@ impl Folders {
 /// The bytes that are held of a path.
 pub fn bytes_of<'r>(raw: &'r [RawFile], path: &RepoPath) -> Option<&'r RawFile> {
     raw.binary_search_by(|one| one.path.cmp(path)).ok().map(|place| &raw[place])
+}
+
+/// What changes at a path, where the changes are ordered by path.
+pub fn change_of<'c>(changes: &'c [TreeChange], path: &RepoPath) -> Option<&'c TreeChange> {
+    changes.binary_search_by(|change| change.path.cmp(path)).ok().map(|place| &changes[place])
 }
 
 /// The bytes that are held where some paths are as in one moment (`theirs`), and all others as in another.

@@ -16,7 +16,7 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 
 use super::coverage::Coverage;
-use super::differing::HeldFiles;
+use super::differing::{HeldFiles, bytes_of};
 use crate::git::history::questions::TreeChange;
 use crate::git::index::changed_paths::ChangedPaths;
 use crate::git::index::conversions::Asked;
@@ -103,11 +103,11 @@ impl Repository {
         (old, replaced): (HeldFiles<'_>, &[TreeChange]),
     ) -> Result<Vec<RawFile>> {
         let HeldFiles { tree: from, raw: known } = old;
-        let is_known = |path: &RepoPath| known.binary_search_by(|one| one.path.cmp(path)).is_ok();
         let is_file = |change: &&TreeChange| change.old.as_ref().is_some_and(|old| old.mode & 0o170_000 == 0o100_000);
         let replaced = replaced.iter().filter(|change| !change.is_of_bytes_alone());
         let paths = replaced.filter(is_file).map(|change| change.path.clone());
-        let paths: Vec<RepoPath> = paths.filter(|path| size(worktree, path).is_some() && !is_known(path)).collect();
+        let paths: Vec<RepoPath> =
+            paths.filter(|path| size(worktree, path).is_some() && bytes_of(known, path).is_none()).collect();
         if paths.is_empty() || self.plain(from, paths.iter()).is_some() {
             return Ok(known.to_vec());
         }

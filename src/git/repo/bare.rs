@@ -7,7 +7,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use crate::env;
-use crate::error::{Code, Error, Result};
+use crate::error::{Code, Error, Result, some_of};
 
 use super::ownership::folder_of;
 use super::repository::Repository;
@@ -26,6 +26,10 @@ impl Repository {
 
     /// The entry of the main worktree, where the repository is bare; to be remembered.
     pub fn main_entry(&self) -> Option<String> {
+        // What is found without git is not bare: nothing has to be asked.
+        if self.top.is_some() {
+            return None;
+        }
         let main = self.main_worktree().ok().filter(Worktree::is_registered)?;
         main.git_dir().file_name().and_then(OsStr::to_str).map(str::to_owned)
     }
@@ -119,10 +123,8 @@ impl Repository {
         if places.is_empty() {
             return Ok(error.hint("git worktree add PATH BRANCH    makes a worktree; then call git axiom in it"));
         }
-        let more = if places.len() > NAMED { format!(" and {} more", places.len() - NAMED) } else { String::new() };
-        places.truncate(NAMED);
         Ok(error
-            .hint(format!("call git axiom in one of its worktrees: {}{more}", places.join(", ")))
+            .hint(format!("call git axiom in one of its worktrees: {}", some_of(&places, NAMED)))
             .hint("git axiom init    in one of them makes that the main one"))
     }
 }

@@ -1,6 +1,5 @@
 //! Contents made ready beside the worktree, and what the present files are in git's terms.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::domain::base::line_ends::Settings;
@@ -8,7 +7,7 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 use crate::files;
 
-use crate::git::capture::differing::HeldFiles;
+use crate::git::capture::differing::{Folders, HeldFiles, bytes_of};
 use crate::git::capture::raw::{RAW_LIMIT, RawFile, wanted_bytes};
 use crate::git::history::questions::TreeChange;
 use crate::git::index::changed_paths::ChangedPaths;
@@ -77,7 +76,7 @@ impl Staged {
         };
         git(&["read-tree", tree.as_str()]).run_ok()?;
         // What was kept needs no filter, which may be gone or fail by now.
-        let Sources { kept, others } = Sources::of(paths, raw, git(&["ls-files", "-s", "-z"]))?;
+        let Sources { kept, others } = Sources::of(r, tree, paths, raw)?;
         if !others.is_empty() {
             git(&["checkout-index", "-f", "-q", "-z", "--stdin"]).stdin(nul_list(others)).run_ok()?;
         }
@@ -117,32 +116,21 @@ struct Sources<'a> {
 }
 
 impl<'a> Sources<'a> {
-    /// `listing` is to list an index with modes.
-    fn of(paths: &'a [RepoPath], raw: &'a [RawFile], listing: Git<'_>) -> Result<Self> {
-        let known = |path: &RepoPath| raw.binary_search_by(|one| one.path.cmp(path)).ok().map(|place| &raw[place]);
-        let modes = if paths.iter().any(|path| known(path).is_some()) { modes(listing)? } else { BTreeMap::new() };
-        let mut sources = Self::default();
+    fn of(r: &Repository, tree: &Oid, paths: &'a [RepoPath], raw: &'a [RawFile]) -> Result<Self> {
+        let (mut sources, mut folders) = (Self::default(), Folders::default());
         for path in paths {
-            match (known(path), modes.get(path).map(String::as_str)) {
-                (Some(raw), Some("100644")) => sources.kept.push((raw, false)),
-                (Some(raw), Some("100755")) => sources.kept.push((raw, true)),
-                (Some(_) | None, _) => sources.others.push(path),
+            let Some(kept) = bytes_of(raw, path) else {
+                sources.others.push(path);
+                continue;
+            };
+            match folders.file_at(r, tree, path)?.map(|file| file.mode) {
+                Some(0o100_644) => sources.kept.push((kept, false)),
+                Some(0o100_755) => sources.kept.push((kept, true)),
+                Some(_) | None => sources.others.push(path),
             }
         }
         Ok(sources)
     }
-}
-
-/// The modes of everything in an index.
-fn modes(listing: Git<'_>) -> Result<BTreeMap<RepoPath, String>> {
-    let output = listing.run_ok()?;
-    let lines = output.stdout.split(|byte| *byte == 0);
-    let one = |line: &[u8]| {
-        let tab = line.iter().position(|byte| *byte == b'\t')?;
-        let mode = line.split(|byte| *byte == b' ').next()?;
-        Some((RepoPath::new(&line[tab + 1..]), String::from_utf8_lossy(mode).into_owned()))
-    };
-    Ok(lines.filter_map(one).collect())
 }
 
 /// The blobs that regular files of a worktree would be, in the order of `paths`; filters by the attributes of `tree`.
