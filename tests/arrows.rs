@@ -37,17 +37,6 @@ const DEBTS: [(&str, &str); 13] = [
     ("commands/signal.rs", "process"),
 ];
 
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            sources(&path, found);
-        } else if path.extension().is_some_and(|end| end == "rs") {
-            found.push(path);
-        }
-    }
-}
-
 /// The places that a line of code names: what follows `crate::`, or the library's name in the binary.
 fn named(line: &str) -> Vec<&str> {
     let code = line.split("//").next().unwrap_or_default();
@@ -57,8 +46,10 @@ fn named(line: &str) -> Vec<&str> {
 
 /// The first word, or those of a list in braces.
 fn first_words(rest: &str) -> Vec<&str> {
-    let list = rest.strip_prefix('{').map_or(rest, |list| list.split('}').next().unwrap_or_default());
-    let words = if rest.starts_with('{') { list.split(',').collect() } else { vec![list] };
+    let words = match rest.strip_prefix('{') {
+        Some(list) => list.split('}').next().unwrap_or_default().split(',').collect(),
+        None => vec![rest],
+    };
     let word = |text: &str| text.len() - text.trim_start_matches(|c: char| c.is_ascii_lowercase() || c == '_').len();
     words.into_iter().map(str::trim).map(|text| &text[..word(text)]).filter(|text| !text.is_empty()).collect()
 }
@@ -68,8 +59,8 @@ fn each_place_names_only_what_it_may_know() {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let allowed: BTreeMap<&str, &[&str]> = ARROWS.into_iter().collect();
     let places: BTreeSet<&str> = allowed.keys().copied().collect();
-    let mut files = Vec::new();
-    sources(&src, &mut files);
+    let all = walkdir::WalkDir::new(&src).into_iter().map(|entry| entry.unwrap().into_path());
+    let files: Vec<PathBuf> = all.filter(|path| path.extension().is_some_and(|end| end == "rs")).collect();
     let (mut wrong, mut debts) = (BTreeSet::new(), BTreeSet::new());
     for file in &files {
         let path = file.strip_prefix(&src).unwrap().to_str().unwrap().to_owned();

@@ -24,7 +24,7 @@ pub struct Keeper {
 /// Owns one agent program to its end.
 ///
 /// # Errors
-/// As [`keeper::run`] and [`step_keeper::run`].
+/// As [`owner::run`] and [`step_keeper::run`].
 pub fn run(args: &Keeper) -> Result<Exit> {
     let Some(spec) = &args.spec else { return step_keeper::run().map(|()| Exit::Done) };
     let code = owner::run(spec, &still_wanted)?;

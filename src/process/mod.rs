@@ -3,9 +3,9 @@
 //! What is started, and what its outcome means, is decided in `ops`, `git` and `hook`.
 //!
 //! A keeper is a process of its own between the supervisor and one agent program. The supervisor writes a
-//! [`spec::KeeperSpec`], calls [`launch::start_keeper`], and from then on looks at files ([`state::keeper_state`],
-//! [`state::read_signals`]) and asks through a socket ([`control`]). If it dies, nothing changes for the keeper. If the
-//! keeper dies, [`leftovers::end_leftovers`] ends what it owned.
+//! [`KeeperSpec`], calls [`start_keeper`], and from then on looks at files ([`keeper_state`],
+//! [`read_signals`]) and asks through a socket ([`client::control`]). If it dies, nothing changes for the keeper. If the
+//! keeper dies, [`end_leftovers`] ends what it owned.
 
 pub mod client;
 pub mod keeper;

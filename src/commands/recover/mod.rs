@@ -47,7 +47,7 @@ struct Answer {
 /// Looks, or repairs.
 ///
 /// # Errors
-/// As [`recover::look`] and [`recover::recover`]; `NOT_FOR_AGENTS` where it would repair.
+/// As [`survey::look`] and [`survey::recover`]; `NOT_FOR_AGENTS` where it would repair.
 pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit> {
     if args.yes || args.from.is_some() {
         called_by_human("recover", &super::working_dir(global)?)?;

@@ -57,7 +57,7 @@ pub struct Add {
 /// Adds a case and prints its id.
 ///
 /// # Errors
-/// As [`cases::add`], and for a body that cannot be read.
+/// As [`edit::add`], and for a body that cannot be read.
 pub fn run(args: &Add, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let new = NewCase {
         id: args.id.as_deref().map(CaseId::new).transpose()?,

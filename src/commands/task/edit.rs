@@ -89,7 +89,7 @@ fn asked(args: &Edit, global: &Global) -> Result<edit::Edit> {
 /// Changes fields of a case and says what has changed.
 ///
 /// # Errors
-/// As [`cases::edit`]; `USAGE` where nothing is asked.
+/// As [`edit::edit`]; `USAGE` where nothing is asked.
 pub fn run(args: &Edit, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let id = CaseId::new(args.id.as_str())?;
     let edit = asked(args, global)?;

@@ -79,7 +79,7 @@ fn restate(
 /// Blocks cases.
 ///
 /// # Errors
-/// As [`cases::block`].
+/// As [`edit::block`].
 pub fn block(args: &Block, global: &Global, screen: &mut Screen) -> Result<Exit> {
     restate(&args.ids, global, screen, "blocked", |context, ids| edit::block(context, ids, &args.reason))
 }
@@ -87,7 +87,7 @@ pub fn block(args: &Block, global: &Global, screen: &mut Screen) -> Result<Exit>
 /// Makes blocked or failed cases pending again.
 ///
 /// # Errors
-/// As [`cases::unblock`].
+/// As [`edit::unblock`].
 pub fn unblock(args: &Unblock, global: &Global, screen: &mut Screen) -> Result<Exit> {
     restate(&args.ids, global, screen, "pending", edit::unblock)
 }
@@ -95,7 +95,7 @@ pub fn unblock(args: &Unblock, global: &Global, screen: &mut Screen) -> Result<E
 /// Puts cases out of the way.
 ///
 /// # Errors
-/// As [`cases::archive`].
+/// As [`edit::archive`].
 pub fn archive(args: &Archive, global: &Global, screen: &mut Screen) -> Result<Exit> {
     restate(&args.ids, global, screen, "archived", edit::archive)
 }

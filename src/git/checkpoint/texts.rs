@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::domain::base::names::{Oid, RefName};
 use crate::error::{Code, Error, Result};
 
-use crate::git::objects::database::{NewCommit, TREE, TreeEntry};
+use crate::git::objects::database::{NewCommit, Signature, TREE, TreeEntry};
 use crate::git::refs::edits::{Expected, RefEdit};
 use crate::git::repo::repository::Repository;
 
@@ -36,11 +36,7 @@ impl Repository {
                 return Ok(blobs);
             }
             // A root commit: the history of a set that only grows would keep nothing more.
-            let who = crate::git::objects::database::Signature {
-                name: "git axiom".into(),
-                email: "git-axiom@localhost".into(),
-                seconds: 0,
-            };
+            let who = Signature { name: "git axiom".into(), email: "git-axiom@localhost".into(), seconds: 0 };
             let commit = NewCommit { tree: &tree, parents: Vec::new(), who: &who, message: "long texts" };
             let new = Some(self.write_commit(&commit)?);
             let edit = RefEdit { name: name.clone(), expected: Expected::from_old(old), new };

@@ -213,11 +213,10 @@ impl Listed {
     fn add_file(&mut self, file: &Path, name: String) -> Result<()> {
         // One that was deleted or packed right now is not there any more.
         let Some(content) = files::read_optional(file, REF_LIMIT)? else { return Ok(()) };
-        let text = spelled(&content);
-        let name = RefName::new(name);
+        let (text, name) = (spelled(&content), RefName::new(name));
         let fits = <&gix::refs::FullNameRef>::try_from(name.in_git().as_bytes().as_bstr()).is_ok();
         let text = text.trim_end();
-        match (text.strip_prefix("ref:"), Oid::new(text.trim_end())) {
+        match (text.strip_prefix("ref:"), Oid::new(text)) {
             (Some(target), _) if fits => drop(self.links.insert(name.to_string(), RefName::new(target.trim()))),
             (None, Ok(oid)) if fits => drop(self.refs.insert(name.to_string(), oid)),
             (_, _) => self.unclear.push(name),

@@ -116,14 +116,10 @@ pub fn main_is_chosen(context: &Context) -> Result<()> {
 /// # Errors
 /// As [`Repository::main_worktree`]; `IO_FAILED`, `DISK_FULL`.
 pub fn choose_here(context: &mut Context, cwd: &Path) -> Result<bool> {
-    let gone = match context.repo.main_worktree() {
+    let gone = match context.repo.main_worktree().and_then(|_| main_is_chosen(context)) {
+        Ok(()) => return Ok(false),
         Err(error) if error.code() == Code::BareRepository => error,
         Err(error) => return Err(error),
-        Ok(_) => match main_is_chosen(context) {
-            Err(error) if error.code() == Code::BareRepository => error,
-            Err(error) => return Err(error),
-            Ok(()) => return Ok(false),
-        },
     };
     let repo = Repository::discover(cwd)?;
     let (Ok(main), Some(identity)) = (repo.main_worktree(), identity::read(context.layout())?) else { return Err(gone) };

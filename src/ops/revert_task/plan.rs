@@ -289,7 +289,7 @@ fn refuse_nothing(ctx: &Context, wanted: &Wanted, work: &Work) -> Result<()> {
 /// on is planned as it will be when the agent has been stopped.
 ///
 /// # Errors
-/// As [`journal::rehearse`]; `BRANCH_IN_USE`.
+/// As [`operation::rehearse`]; `BRANCH_IN_USE`.
 pub(super) fn check(ctx: &Context, work: &Work) -> Result<()> {
     let mut operation = work.operation.clone();
     operation.edits.retain(|edit| ctx.state().agent_on(&edit.id).is_none());

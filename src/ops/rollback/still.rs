@@ -1,6 +1,5 @@
 //! Whether a rollback would change anything at all.
 
-
 use crate::domain::operation::journaled::{Operation, WorktreeChange};
 use crate::error::Result;
 use crate::ops::checkpoint::Captured;

@@ -61,7 +61,7 @@ pub(crate) enum Command {
 }
 
 /// Asks the keeper to stop the program: its stop signal, the grace time, then SIGKILL, descendants included. Returns once
-/// the keeper has accepted; the end is seen in [`super::keeper_state`].
+/// the keeper has accepted; the end is seen in [`super::state::keeper_state`].
 ///
 /// # Errors
 /// `KEEPER_FAILED` where it does not answer.

@@ -26,7 +26,7 @@ const UNWANTED: &str = "unwanted";
 ///
 /// # Errors
 /// `KEEPER_FAILED` where no keeper started, with its own reason; also where its spawn intent does not stand any more. After
-/// a timeout one may still come up: [`super::keeper_state`] tells, and the intent's end keeps it from starting the program.
+/// a timeout one may still come up: [`super::state::keeper_state`] tells, and the intent's end keeps it from starting the program.
 pub fn start_keeper(own_program: &Path, spec_path: &Path) -> Result<()> {
     let failed = || Error::new(Code::KeeperFailed, format!("cannot start the keeper of '{}'", spec_path.display()));
     let spec = std::path::absolute(spec_path).map_err(|e| failed().because(e))?;

@@ -1,6 +1,6 @@
 //! Running one command to its end below a keeper of its own: verify steps and the like.
 //!
-//! The keeper ([`super::step_keeper`]) is a child of whoever starts it and ends with it: it inherits every orphan of the
+//! The keeper ([`crate::process::keeper::step_keeper`]) is a child of whoever starts it and ends with it: it inherits every orphan of the
 //! command, so that nothing of it outlives the step, whichever session it moved to and whatever it did to its environment.
 
 use std::ffi::OsString;

@@ -47,7 +47,7 @@ pub(crate) struct Keeper {
 /// still stands, runs the program and records its end. Returns the exit status of this process.
 ///
 /// A crash before `keeper.json` leaves nothing started; later, it leaves no `exit.json`, and processes that
-/// [`super::leftovers::end_leftovers`] ends.
+/// [`crate::process::end_leftovers`] ends.
 ///
 /// # Errors
 /// Whatever kept the keeper from starting, which its starter has been told too; `IO_FAILED` where the end could not be

@@ -28,7 +28,7 @@ pub const EXIT: &str = "exit.json";
 pub const SIGNALS: &str = "signals.jsonl";
 /// The file name of the last bytes of stdout, raw, as far as they were kept ([`TAIL_BYTES`]).
 pub const TAIL: &str = "tail";
-/// The file name, in the runtime folder, of the descendants as last seen: a hint for [`super::leftovers`], not durable.
+/// The file name, in the runtime folder, of the descendants as last seen: a hint for [`crate::process::client::leftovers`], not durable.
 pub const FAMILY: &str = "family.json";
 
 /// How much of the end of stdout is kept for markers and final events.
@@ -330,7 +330,7 @@ pub enum KeeperState {
     Alive(KeeperRecord),
     /// The run has ended.
     Ended(ExitRecord),
-    /// The keeper died without recording an end: something may be left, see [`super::leftovers::end_leftovers`].
+    /// The keeper died without recording an end: something may be left, see [`crate::process::end_leftovers`].
     Dead(KeeperRecord),
     /// The machine stopped before the work was known to be on disk, or the disk did not take it: files may be empty or
     /// missing, whatever was said of the run.

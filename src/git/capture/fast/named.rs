@@ -6,7 +6,6 @@
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, FileType};
 use rustix::io::Errno;
@@ -216,7 +215,7 @@ fn to_look_at(worktree: &Worktree, named: &[RepoPath], staged: Vec<TreeChange>, 
             if folders.contains(&folder) {
                 continue;
             }
-            if !is_folder(&worktree.path().join(folder.to_path()))? {
+            if !files::metadata(&worktree.path().join(folder.to_path()))?.is_some_and(|meta| meta.is_dir()) {
                 place = folder;
                 break;
             }
@@ -225,14 +224,6 @@ fn to_look_at(worktree: &Worktree, named: &[RepoPath], staged: Vec<TreeChange>, 
         paths.push(place);
     }
     Ok(Some(PathSet::new(paths)))
-}
-
-fn is_folder(place: &Path) -> Result<bool> {
-    match std::fs::symlink_metadata(place) {
-        Ok(meta) => Ok(meta.is_dir()),
-        Err(e) if files::says_nothing_is_there(&e) => Ok(false),
-        Err(e) => Err(Error::io("look at", place, e)),
-    }
 }
 
 impl Places {
