@@ -5,6 +5,7 @@
 //! and refs move; workspaces come back; the outcome event. Each step finds out by itself whether it was done already.
 //! The caller holds the operation lock.
 
+mod asides;
 pub(in crate::ops) mod branches;
 mod bytes;
 mod check;
@@ -16,6 +17,7 @@ pub(in crate::ops) mod staged;
 mod steps;
 pub(in crate::ops) mod stop_agents;
 pub(in crate::ops) mod submodules;
+mod workspaces;
 
 use crate::domain::base::ids::{CaseId, TxnId};
 use crate::domain::operation::journaled::{AsideChange, Operation, Settled};
@@ -36,7 +38,8 @@ const NAMED: usize = 10;
 pub(in crate::ops) use bytes::{files_of, keep_bytes_replaced, with_bytes_known};
 pub(in crate::ops) use keep::{Kept, name_of as kept_ref};
 pub use steps::Done;
-pub(in crate::ops) use steps::{capture_with, extras_of, is_made_again, is_there, worktree};
+pub(in crate::ops) use steps::{capture_with, extras_of, is_there, worktree};
+pub(in crate::ops) use workspaces::is_made_again;
 
 /// An operation that was open and is not any more.
 #[derive(Debug)]
@@ -89,7 +92,7 @@ pub fn run(ctx: &mut Context, operation: Operation) -> Result<Done> {
     let txn = ctx.txn().clone();
     match steps::carry_out(ctx, &operation, &txn, Attempt::First, &ready) {
         Ok(done) => {
-            let moved = steps::moved_aside(ctx, &operation, &txn);
+            let moved = asides::moved_aside(ctx, &operation, &txn);
             moved.and_then(|moved| end(ctx, OperationEnd::Done, moved)).map_err(not_written_down)?;
             Ok(done)
         }
@@ -152,7 +155,7 @@ pub fn finish_open(ctx: &mut Context) -> Result<Option<Ended>> {
     }
     in_transaction(ctx, &open.txn, |ctx| {
         steps::carry_out(ctx, &open.operation, &open.txn, Attempt::Again, &steps::Contents::default())?;
-        let moved = steps::moved_aside(ctx, &open.operation, &open.txn)?;
+        let moved = asides::moved_aside(ctx, &open.operation, &open.txn)?;
         end(ctx, OperationEnd::Done, moved)
     })?;
     Ok(Some(Ended { open, left: Vec::new(), not_put_back: Vec::new(), turned_back: None }))
@@ -195,8 +198,8 @@ fn reverse_steps(ctx: &mut Context, open: OpenOperation) -> Result<Ended> {
         let inverse = open.operation.clone().inverse(open.operation.kind.clone(), open.operation.title.clone());
         // The same trash: what the first direction moved there tells the other one how far it got.
         let done = steps::carry_out(ctx, &inverse, &open.txn, Attempt::Back, &steps::Contents::default())?;
-        let aside = steps::moved_aside(ctx, &inverse, &open.txn)?;
-        let stays = steps::put_back(ctx, &aside)?;
+        let aside = asides::moved_aside(ctx, &inverse, &open.txn)?;
+        let stays = asides::put_back(ctx, &aside)?;
         end(ctx, OperationEnd::Aborted, Vec::new())?;
         let stays = stays.iter().map(|moved| format!("the place of '{}', which is in the trash", moved.now_at.display()));
         Ok((done.left.into_iter().chain(stays).collect(), done.not_put_back))

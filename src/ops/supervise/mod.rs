@@ -8,6 +8,7 @@ mod attend;
 mod claim;
 pub mod detach;
 mod finish;
+mod gates;
 pub mod interventions;
 mod iterate;
 pub mod live;
@@ -27,18 +28,17 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use crate::domain::base::ids::{AgentId, CaseId, GateId, Token};
+use crate::domain::base::ids::{AgentId, CaseId, Token};
 use crate::domain::base::names::RefName;
 use crate::domain::state::event::{By, Event};
 use crate::domain::work::adapter::AgentProgram;
 use crate::domain::work::agent::{Outcome, Stage};
-use crate::domain::work::case::{Case, Status};
-use crate::domain::work::gate::{Cause, Decision, Gate, GateKind, Held};
+use crate::domain::work::case::Case;
+use crate::domain::work::gate::{Decision, GateKind, Held};
 use crate::domain::work::outcome::Halt;
 use crate::domain::work::ready;
 use crate::domain::work::session::{Mode, SessionState};
 use crate::domain::work::signal::Signal;
-use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};
 use crate::ops::context::handle::Context;
@@ -366,82 +366,6 @@ impl<'a> Supervisor<'a> {
 
     fn warn(&mut self, text: impl Into<String>) {
         self.watcher.notice(Notice::Warning { text: text.into() });
-    }
-
-    fn gate_id(kind: GateKind, task: &CaseId) -> Result<GateId> {
-        Gate::id_for(kind, task)
-    }
-
-    fn undecided_gate(&self, kind: GateKind, task: &CaseId) -> bool {
-        let mut gates = self.context.state().restorable.gates.values();
-        gates.any(|gate| gate.kind == kind && gate.task_id.as_ref() == Some(task) && gate.decision.is_none())
-    }
-
-    /// The gate of this kind for a task, if it is open.
-    fn gate(&self, kind: GateKind, task: &CaseId) -> Option<&Gate> {
-        self.context.state().restorable.gates.values().find(|gate| gate.kind == kind && gate.task_id.as_ref() == Some(task))
-    }
-
-    fn open_gate(&mut self, kind: GateKind, task: &CaseId, reason: String, details: Vec<String>) -> Result<()> {
-        self.open_gate_about(kind, task, (reason, None), details)
-    }
-
-    fn open_gate_about(
-        &mut self,
-        kind: GateKind,
-        task: &CaseId,
-        (reason, cause): (String, Option<Cause>),
-        details: Vec<String>,
-    ) -> Result<()> {
-        let id = Self::gate_id(kind, task)?;
-        let gate = Gate {
-            id: id.clone(),
-            kind,
-            task_id: Some(task.clone()),
-            reason: reason.clone(),
-            details: details.clone(),
-            cause,
-            opened_at: env::now(),
-            decision: None,
-            held: None,
-        };
-        self.step(Event::GateOpened { gate: Box::new(gate) })?;
-        self.tell(Notice::GateOpened { id: id.to_string(), reason, details });
-        Ok(())
-    }
-
-    fn close_gate(&mut self, kind: GateKind, task: &CaseId, reason: &str) -> Result<()> {
-        match self.gate(kind, task).map(|gate| gate.id.clone()) {
-            Some(id) => self.step(Event::GateClosed { id, reason: reason.to_owned() }),
-            None => Ok(()),
-        }
-    }
-
-    /// Closes one gate whose matter is settled otherwise: by a verb on its task, or by hand. Says whether there was one.
-    fn close_idle_gates(&mut self) -> Result<bool> {
-        let state = self.context.state();
-        let ready = OnceCell::new();
-        let idle = state.restorable.gates.values().find(|gate| {
-            let Some(task) = &gate.task_id else { return false };
-            let case = state.restorable.cases.get(task);
-            match gate.kind {
-                // It may wait for others first, and stays held meanwhile.
-                GateKind::Claim if gate.held.is_some() => case.is_none_or(|case| case.status != Status::Pending),
-                GateKind::Claim => {
-                    let ready: &Vec<&Case> = ready.get_or_init(|| ready::ready_tasks(state));
-                    !ready.iter().any(|case| case.id == *task)
-                }
-                GateKind::Merge | GateKind::HumanReview => {
-                    !case.is_some_and(|case| case.status == Status::Done && case.merged.is_none())
-                }
-                GateKind::Question => state.agent_on(task).is_none(),
-                GateKind::Recovery | GateKind::Planning | GateKind::Budget => false,
-            }
-        });
-        match idle.map(|gate| gate.id.clone()) {
-            Some(id) => self.step(Event::GateClosed { id, reason: "settled otherwise".into() }).map(|()| true),
-            None => Ok(false),
-        }
     }
 
     /// Clears what keepers that died after their report left in the temporary folder.

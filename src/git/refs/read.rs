@@ -1,0 +1,116 @@
+//! Reading refs: some by name, or all below a place. By gix where nothing is out of the ordinary, else by git.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+
+use gix::bstr::ByteSlice;
+
+use crate::domain::base::names::{Oid, RefName, spelled};
+use crate::error::Result;
+
+use super::edits::RefValue;
+use crate::git::repo::repository::{RefFormat, Repository};
+
+impl Repository {
+    /// The value of one ref (`refs/…`); `None` where there is none.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn read_ref(&self, name: &RefName) -> Result<Option<Oid>> {
+        Ok(self.read_refs(std::slice::from_ref(name))?.remove(name))
+    }
+
+    /// The values of those of `names` that exist, in one call of git.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn read_refs(&self, names: &[RefName]) -> Result<BTreeMap<RefName, Oid>> {
+        if names.is_empty() {
+            return Ok(BTreeMap::new());
+        }
+        if let Some(found) = self.read_by_gix(names) {
+            return Ok(found);
+        }
+        if names.iter().any(RefName::is_of_a_linked_worktree) {
+            return self.read_one_by_one(names);
+        }
+        let wanted: BTreeSet<&RefName> = names.iter().collect();
+        // A command line has a limit.
+        let patterns: Vec<_> = if names.len() > 500 { Vec::new() } else { names.iter().map(RefName::in_git).collect() };
+        let found = self.list_refs(&patterns)?;
+        Ok(found.into_iter().filter(|r| wanted.contains(&r.name)).map(|r| (r.name, r.oid)).collect())
+    }
+
+    /// All refs below `prefix`, such as `refs/axiom/captures/` or `refs/heads/axiom/`, ordered by name.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub fn refs_below(&self, prefix: &str) -> Result<Vec<RefValue>> {
+        match self.list_files(prefix).or_else(|| self.list_by_gix(prefix)) {
+            Some(found) => Ok(found),
+            None => self.list_refs(&[prefix]),
+        }
+    }
+
+    /// Refs that git lists for nobody: those of one linked worktree.
+    fn read_one_by_one(&self, names: &[RefName]) -> Result<BTreeMap<RefName, Oid>> {
+        let (linked, others): (Vec<RefName>, Vec<RefName>) = names.iter().cloned().partition(RefName::is_of_a_linked_worktree);
+        let mut found = self.read_refs(&others)?;
+        for name in linked {
+            let output = self.git().args(["rev-parse", "--verify", "-q"]).arg(name.in_git()).run()?;
+            if output.ok() {
+                found.insert(name, Oid::new(output.text()?)?);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether a ref can be where its name says: of a linked worktree only while git knows that worktree.
+    pub fn is_place_of_ref(&self, name: &RefName) -> bool {
+        let Some(rest) = name.as_str().strip_prefix("worktrees/") else { return true };
+        rest.split_once('/').is_some_and(|(worktree, _)| self.common_dir().join("worktrees").join(worktree).is_dir())
+    }
+
+    /// The refs as gix reads them, which starts no process; `None` where git has to be asked: with reftable, and where
+    /// anything is unusual (a symbolic ref, a damaged one).
+    fn read_by_gix(&self, names: &[RefName]) -> Option<BTreeMap<RefName, Oid>> {
+        if self.ref_format() == RefFormat::Reftable {
+            return None;
+        }
+        let gix = self.gix().ok()?;
+        let mut found = BTreeMap::new();
+        for name in names {
+            let in_git = name.in_git();
+            let full: &gix::refs::FullNameRef = in_git.as_bytes().as_bstr().try_into().ok()?;
+            if let Some(reference) = gix.try_find_reference(full).ok()? {
+                found.insert(name.clone(), Oid::new(reference.target().try_id()?.to_string()).ok()?);
+            }
+        }
+        Some(found)
+    }
+
+    fn list_by_gix(&self, prefix: &str) -> Option<Vec<RefValue>> {
+        if self.ref_format() == RefFormat::Reftable {
+            return None;
+        }
+        let gix = self.gix().ok()?;
+        let platform = gix.references().ok()?;
+        let mut found = Vec::new();
+        for reference in platform.prefixed(prefix).ok()? {
+            let reference = reference.ok()?;
+            let name = RefName::of_git(reference.name().as_bstr());
+            found.push(RefValue { name, oid: Oid::new(reference.target().try_id()?.to_string()).ok()? });
+        }
+        found.sort_by(|a, b| a.name.cmp(&b.name));
+        Some(found)
+    }
+
+    pub(in crate::git) fn list_refs<P: AsRef<OsStr>>(&self, patterns: &[P]) -> Result<Vec<RefValue>> {
+        let git = self.git().args(["for-each-ref", "--format=%(objectname) %(refname)"]);
+        let output = git.args(patterns).run_ok()?;
+        let text = spelled(&output.stdout);
+        let lines = text.lines().filter_map(|line| line.split_once(' '));
+        lines.map(|(oid, name)| Ok(RefValue { name: RefName::new(name), oid: Oid::new(oid)? })).collect()
+    }
+}

@@ -1,0 +1,69 @@
+//! What no capture holds and was in the way of an operation: taken to the trash, found there, put back.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use crate::domain::base::ids::TxnId;
+use crate::domain::operation::journaled::{AsideChange, Operation, Way};
+use crate::error::Result;
+use crate::git::{self, InTrash, MovedAside, take_away_again};
+use crate::ops::context::handle::Context;
+use crate::ops::trash;
+
+pub(super) fn take_away(ctx: &Context, change: &AsideChange) -> Result<()> {
+    match ctx.repo.worktree_at(Path::new(&change.worktree))? {
+        Some(entry) => take_away_again(&entry.worktree, &in_trash(change)),
+        None => Ok(()),
+    }
+}
+
+pub(super) fn in_trash(change: &AsideChange) -> InTrash {
+    InTrash { path: change.path.clone(), folder: PathBuf::from(&change.trash) }
+}
+
+/// What was in the way of an operation and is in its trash.
+///
+/// # Errors
+/// `IO_FAILED`, `WORKSPACE_BROKEN`.
+pub(super) fn moved_aside(ctx: &Context, operation: &Operation, txn: &TxnId) -> Result<Vec<AsideChange>> {
+    let worktrees = operation.worktrees.iter().map(|change| &change.path);
+    let paths: BTreeSet<&String> = worktrees.chain(operation.advances.iter().map(|change| &change.path)).collect();
+    let mut all = Vec::new();
+    for path in paths {
+        // One that was removed meanwhile has no place to put anything back to.
+        let Some(entry) = ctx.repo.worktree_at(Path::new(path))? else { continue };
+        let there = entry.worktree;
+        for InTrash { path: inside, folder } in git::in_trash(&trash::of(ctx, &there, txn)?)? {
+            let (worktree, trash) = (path.clone(), folder.display().to_string());
+            all.push(AsideChange { worktree, path: inside, trash, way: Way::PutAside });
+        }
+    }
+    Ok(all)
+}
+
+/// Puts things back from the trash where their places are free; returns those of which something is still there.
+///
+/// # Errors
+/// `IO_FAILED`, `WORKSPACE_BROKEN`.
+pub(super) fn put_back(ctx: &Context, asides: &[AsideChange]) -> Result<Vec<MovedAside>> {
+    let mut stay = Vec::new();
+    for change in asides {
+        let item = in_trash(change);
+        // What stays in the trash is named: nothing that fails here may stop the rest.
+        let back = match ctx.repo.worktree_at(Path::new(&change.worktree))? {
+            Some(entry) if entry.present => match git::put_back(&entry.worktree, &item) {
+                Err(error) if error.passes() => return Err(error),
+                Err(error) => {
+                    tracing::warn!(%error, "something stays in the trash");
+                    false
+                }
+                Ok(back) => back,
+            },
+            Some(_) | None => false,
+        };
+        if !back {
+            stay.push(MovedAside { now_at: item.now_at(), path: item.path });
+        }
+    }
+    Ok(stay)
+}

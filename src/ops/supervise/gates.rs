@@ -1,0 +1,92 @@
+//! The gates of a session: opened, looked up, closed.
+
+use std::cell::OnceCell;
+
+use crate::domain::base::ids::{CaseId, GateId};
+use crate::domain::state::event::Event;
+use crate::domain::work::case::{Case, Status};
+use crate::domain::work::gate::{Cause, Gate, GateKind};
+use crate::domain::work::ready;
+use crate::env;
+use crate::error::Result;
+
+use super::Supervisor;
+use super::notice::Notice;
+
+impl Supervisor<'_> {
+    pub(super) fn gate_id(kind: GateKind, task: &CaseId) -> Result<GateId> {
+        Gate::id_for(kind, task)
+    }
+
+    pub(super) fn undecided_gate(&self, kind: GateKind, task: &CaseId) -> bool {
+        let mut gates = self.context.state().restorable.gates.values();
+        gates.any(|gate| gate.kind == kind && gate.task_id.as_ref() == Some(task) && gate.decision.is_none())
+    }
+
+    /// The gate of this kind for a task, if it is open.
+    pub(super) fn gate(&self, kind: GateKind, task: &CaseId) -> Option<&Gate> {
+        self.context.state().restorable.gates.values().find(|gate| gate.kind == kind && gate.task_id.as_ref() == Some(task))
+    }
+
+    pub(super) fn open_gate(&mut self, kind: GateKind, task: &CaseId, reason: String, details: Vec<String>) -> Result<()> {
+        self.open_gate_about(kind, task, (reason, None), details)
+    }
+
+    pub(super) fn open_gate_about(
+        &mut self,
+        kind: GateKind,
+        task: &CaseId,
+        (reason, cause): (String, Option<Cause>),
+        details: Vec<String>,
+    ) -> Result<()> {
+        let id = Self::gate_id(kind, task)?;
+        let gate = Gate {
+            id: id.clone(),
+            kind,
+            task_id: Some(task.clone()),
+            reason: reason.clone(),
+            details: details.clone(),
+            cause,
+            opened_at: env::now(),
+            decision: None,
+            held: None,
+        };
+        self.step(Event::GateOpened { gate: Box::new(gate) })?;
+        self.tell(Notice::GateOpened { id: id.to_string(), reason, details });
+        Ok(())
+    }
+
+    pub(super) fn close_gate(&mut self, kind: GateKind, task: &CaseId, reason: &str) -> Result<()> {
+        match self.gate(kind, task).map(|gate| gate.id.clone()) {
+            Some(id) => self.step(Event::GateClosed { id, reason: reason.to_owned() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Closes one gate whose matter is settled otherwise: by a verb on its task, or by hand. Says whether there was one.
+    pub(super) fn close_idle_gates(&mut self) -> Result<bool> {
+        let state = self.context.state();
+        let ready = OnceCell::new();
+        let idle = state.restorable.gates.values().find(|gate| {
+            let Some(task) = &gate.task_id else { return false };
+            let case = state.restorable.cases.get(task);
+            match gate.kind {
+                // It may wait for others first, and stays held meanwhile.
+                GateKind::Claim if gate.held.is_some() => case.is_none_or(|case| case.status != Status::Pending),
+                GateKind::Claim => {
+                    let ready: &Vec<&Case> = ready.get_or_init(|| ready::ready_tasks(state));
+                    !ready.iter().any(|case| case.id == *task)
+                }
+                GateKind::Merge | GateKind::HumanReview => {
+                    !case.is_some_and(|case| case.status == Status::Done && case.merged.is_none())
+                }
+                GateKind::Question => state.agent_on(task).is_none(),
+                GateKind::Recovery | GateKind::Planning | GateKind::Budget => false,
+            }
+        });
+        match idle.map(|gate| gate.id.clone()) {
+            Some(id) => self.step(Event::GateClosed { id, reason: "settled otherwise".into() }).map(|()| true),
+            None => Ok(false),
+        }
+    }
+}
