@@ -266,3 +266,32 @@ fn kept_bytes_come_back_where_the_filter_fails_by_now() {
     scratch.axiom(&["rollback", "checkpoint", "work", "--yes", "--", "new.env"]);
     assert_eq!(scratch.read("new.env"), "SECRET=mine\n");
 }
+
+/// What a crash left half done ends as if it had not happened, also where no filter works by then: what is held tells which
+/// files were placed already, and what is not held keeps nothing else from being told.
+#[test]
+fn a_half_done_rollback_ends_where_the_filters_fail_by_then() {
+    for (end, placed) in
+        [("--abort", "git.restore-placed:1"), ("--abort", "git.restore-placed:2"), ("--continue", "git.restore-placed:1")]
+    {
+        let scratch = Scratch::new();
+        scratch.git(&["config", "filter.s.clean", "sed 's/=.*/=/'"]);
+        scratch.git(&["config", "filter.s.required", "true"]);
+        scratch.write(".gitattributes", "*.env filter=s\n");
+        scratch.write("old.env", "OLD=\n");
+        scratch.git(&["add", "-A"]);
+        scratch.git(&["commit", "-qm", "filter"]);
+        scratch.write("a.env", "A=before\n");
+        scratch.write("b.env", "B=before\n");
+        scratch.axiom(&["checkpoint", "create", "safe"]);
+        scratch.write("a.env", "CHANGED=mine\n");
+        scratch.write("b.env", "CHANGED=mine\n");
+        let killed = scratch.axiom_with(&["rollback", "checkpoint", "safe", "--yes"], &[("AXIOM_TEST_FAULT", placed)]);
+        assert_eq!(std::os::unix::process::ExitStatusExt::signal(&killed.status), Some(9), "{placed} was not reached");
+        scratch.git(&["config", "filter.s.smudge", "false"]);
+        scratch.git(&["config", "filter.s.clean", "false"]);
+        let said = scratch.axiom(&["rollback", end]);
+        let wanted = if end == "--abort" { ["CHANGED=mine\n"; 2] } else { ["A=before\n", "B=before\n"] };
+        assert_eq!([scratch.read("a.env"), scratch.read("b.env")], wanted, "{end} {placed}: {said}");
+    }
+}

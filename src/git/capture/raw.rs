@@ -23,7 +23,8 @@ use crate::git::index::conversions::Asked;
 use crate::git::index::file::{in_folder, nul_list};
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
-use crate::git::restore::prepared::{hash_here, quoted_lines};
+use crate::git::restore::prepared::quoted_lines;
+use crate::git::restore::present_files::hash_here;
 
 /// The largest file of which the bytes are kept: a restore holds them in memory.
 pub(in crate::git) const RAW_LIMIT: u64 = 256 * 1024 * 1024;

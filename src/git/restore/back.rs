@@ -8,10 +8,11 @@ use crate::error::{Code, Error, Result};
 
 use super::place::{Found, Stamp, Trash, look};
 use super::plan::{Now, Step, decide_back};
-use super::prepared::{Had, are_as_they_were, hash_files, hash_here};
+use super::prepared::Had;
+use super::present_files::{are_as_they_were, hash_files, hash_here, is_what_is_held};
 use super::run::{Attempt, LINK_LIMIT, Planned, Restore, executable, wanted_folders};
 use crate::git::capture::extras::CaptureExtras;
-use crate::git::capture::raw::{RAW_LIMIT, RawFile, wanted_bytes};
+use crate::git::capture::raw::RawFile;
 use crate::git::history::questions::{FileId, TreeChange};
 use crate::git::objects::database::SYMLINK;
 use crate::git::repo::repository::Repository;
@@ -139,23 +140,13 @@ impl Repository {
             let Some((file, meta)) = change.new.as_ref().zip(metas.get(&change.path)) else { return false };
             !keeps.modes || file.mode == SYMLINK || (file.mode & EXECUTE != 0) == executable(meta)
         });
-        let mut same = Vec::with_capacity(there.len());
-        for change in there {
-            // git may take other bytes for the same.
-            let wanted = wanted_bytes(raw, std::slice::from_ref(&change)).pop();
-            let differs = match wanted {
-                Some(raw) => {
-                    let place = place(&change.path);
-                    let bytes = std::fs::read(&place).map_err(|e| Error::io("read", &place, e))?;
-                    self.read_blob(&raw.oid, RAW_LIMIT)? != bytes
-                }
-                None => false,
-            };
-            if !differs {
-                same.push(change);
-            }
-        }
-        Ok(same)
+        // git may take other bytes for the same.
+        let differs = |change: &TreeChange| {
+            let held = change.new.as_ref().and_then(|file| is_what_is_held(self, worktree, raw, (&change.path, file)));
+            held == Some(false)
+        };
+        there.retain(|change| !differs(change));
+        Ok(there)
     }
 
     fn look_back<'c>(
@@ -245,32 +236,40 @@ impl Repository {
     /// As [`Repository::tell`], by the attributes of the tree that files are compared with. Where only the mode differs,
     /// the execute bit tells.
     fn tell_by_blob(&self, restore: &Restore<'_>, files: &[(&TreeChange, bool)]) -> Result<Vec<Now>> {
-        let paths: Vec<&RepoPath> = files.iter().map(|(change, _)| &change.path).collect();
-        let as_new = hash_files(self, restore.worktree, restore.to, &paths)?;
-        let as_old = hash_files(self, restore.worktree, restore.from, &paths)?;
-        let known = |hashes: Vec<Oid>| hashes.into_iter().map(Some).collect::<Vec<_>>();
-        let mut told = self.told(files, &known(as_new), &known(as_old));
+        let mut told = vec![Now::Other; files.len()];
         let others = |told: &[Now]| (0..told.len()).filter(|place| told[*place] == Now::Other).collect::<Vec<usize>>();
+        let files_at = |left: &[usize]| left.iter().map(|place| files[*place]).collect::<Vec<(&TreeChange, bool)>>();
+        let mut settle = |left: Vec<usize>, as_new: &[Option<Oid>], as_old: &[Option<Oid>]| {
+            let now = self.told(&files_at(&left), as_new, as_old);
+            left.into_iter().zip(now).for_each(|(place, now)| told[place] = now);
+            others(&told)
+        };
+        // What is held needs no filter, which may be gone or fail by now.
+        let held = |raw: &[RawFile], path: &RepoPath, file: &Option<FileId>| {
+            let file = file.as_ref()?;
+            (is_what_is_held(self, restore.worktree, raw, (path, file)) == Some(true)).then(|| file.oid.clone())
+        };
+        let (raw_new, raw_old) = (restore.will_have().raw, restore.had().raw);
+        let as_new: Vec<Option<Oid>> = files.iter().map(|(change, _)| held(raw_new, &change.path, &change.new)).collect();
+        let as_old: Vec<Option<Oid>> = files.iter().map(|(change, _)| held(raw_old, &change.path, &change.old)).collect();
+        let left = settle((0..files.len()).collect(), &as_new, &as_old);
+        let paths_of = |left: &[usize]| left.iter().map(|place| &files[*place].0.path).collect::<Vec<&RepoPath>>();
+        let known = |hashes: Vec<Oid>| hashes.into_iter().map(Some).collect::<Vec<_>>();
+        let as_new = known(hash_files(self, restore.worktree, restore.to, &paths_of(&left))?);
+        let as_old = known(hash_files(self, restore.worktree, restore.from, &paths_of(&left))?);
+        let left = settle(left, &as_new, &as_old);
         // What the captures went by may be in no tree.
-        let left = others(&told);
-        let here = hash_here(self, restore.worktree, &left.iter().map(|place| paths[*place]).collect::<Vec<_>>())?;
-        let again: Vec<(&TreeChange, bool)> = left.iter().map(|place| files[*place]).collect();
-        for (place, now) in left.into_iter().zip(self.told(&again, &here, &here)) {
-            told[place] = now;
-        }
+        let here = hash_here(self, restore.worktree, &paths_of(&left))?;
+        let left = settle(left, &here, &here);
         // Or in no configuration any more.
-        let left = others(&told);
-        let again: Vec<(&TreeChange, bool)> = left.iter().map(|place| files[*place]).collect();
-        let changes: Vec<TreeChange> = again.iter().map(|(change, _)| (*change).clone()).collect();
+        let changes: Vec<TreeChange> = files_at(&left).into_iter().map(|(change, _)| change.clone()).collect();
         let reversed: Vec<TreeChange> = changes.iter().map(|change| change.clone().reversed()).collect();
         let blob = |(same, change): (bool, &TreeChange)| change.new.as_ref().filter(|_| same).map(|file| file.oid.clone());
         let new = are_as_they_were(self, restore.worktree, restore.will_have(), &changes)?;
         let new: Vec<Option<Oid>> = new.into_iter().zip(&changes).map(blob).collect();
         let old = are_as_they_were(self, restore.worktree, restore.had(), &reversed)?;
         let old: Vec<Option<Oid>> = old.into_iter().zip(&reversed).map(blob).collect();
-        for (place, now) in left.into_iter().zip(self.told(&again, &new, &old)) {
-            told[place] = now;
-        }
+        settle(left, &new, &old);
         Ok(told)
     }
 

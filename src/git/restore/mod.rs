@@ -14,6 +14,7 @@ pub(super) mod permissions_preflight;
 pub(super) mod place;
 pub(super) mod plan;
 pub(super) mod prepared;
+pub(super) mod present_files;
 pub(super) mod run;
 #[cfg(test)]
 pub(super) mod tests;

@@ -1,19 +1,16 @@
-//! Contents made ready beside the worktree, and what the present files are in git's terms.
+//! Contents made ready beside the worktree.
 
 use std::path::{Path, PathBuf};
 
 use crate::domain::base::line_ends::Settings;
 use crate::domain::base::names::{Oid, RepoPath};
-use crate::error::{Code, Error, Result};
+use crate::error::Result;
 use crate::files;
 
 use crate::git::capture::differing::{Folders, HeldFiles, bytes_of};
-use crate::git::capture::raw::{RAW_LIMIT, RawFile, wanted_bytes};
-use crate::git::history::questions::TreeChange;
-use crate::git::index::changed_paths::ChangedPaths;
-use crate::git::index::file::{copy_index, in_folder, index_facts, mark, nul_list};
+use crate::git::capture::raw::{RAW_LIMIT, RawFile};
+use crate::git::index::file::{in_folder, nul_list};
 use crate::git::objects::durability::sync_file_system;
-use crate::git::repo::program::Git;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
 
@@ -131,87 +128,6 @@ impl<'a> Sources<'a> {
         }
         Ok(sources)
     }
-}
-
-/// The blobs that regular files of a worktree would be, in the order of `paths`; filters by the attributes of `tree`.
-///
-/// # Errors
-/// `GIT_FAILED` where a file went away or a filter failed.
-pub(in crate::git) fn hash_files(r: &Repository, worktree: &Worktree, tree: &Oid, paths: &[&RepoPath]) -> Result<Vec<Oid>> {
-    if paths.is_empty() {
-        return Ok(Vec::new());
-    }
-    if let Some(hashes) = r.hash_plain(worktree, tree, paths) {
-        return Ok(hashes);
-    }
-    // The files on disk may have other attributes by now, where an earlier try got as far as .gitattributes.
-    hashes(r.git_in(worktree).env("GIT_ATTR_SOURCE", tree.as_str()), paths)
-}
-
-/// As [`hash_files`], by everything that counts in the worktree, as a capture would see it now: attributes that no tree has,
-/// because git ignores their file, and what the index has, which decides over line ends. `None` of what git takes into no
-/// tree, or is gone.
-///
-/// # Errors
-/// `GIT_FAILED` and `FILE_UNREADABLE`, where a filter failed for example; `IO_FAILED`, `DISK_FULL`.
-pub(in crate::git) fn hash_here(r: &Repository, worktree: &Worktree, paths: &[&RepoPath]) -> Result<Vec<Option<Oid>>> {
-    if paths.is_empty() {
-        return Ok(Vec::new());
-    }
-    let scratch = r.scratch_folder()?;
-    let index = in_folder(&scratch, "index");
-    copy_index(&worktree.index_file(), &index)?;
-    let facts = index_facts(r, worktree, &index)?;
-    let these = |marked: Vec<RepoPath>| marked.into_iter().filter(|path| paths.contains(&path)).collect::<Vec<_>>();
-    mark(r, worktree, &index, "--no-assume-unchanged", &these(facts.assume_unchanged))?;
-    mark(r, worktree, &index, "--no-skip-worktree", &these(facts.skip_worktree))?;
-    let paths: Vec<RepoPath> = paths.iter().map(|path| (*path).clone()).collect();
-    ChangedPaths::sort(worktree, paths.clone())?.stage(r, worktree, Some(&index))?;
-    r.blobs(worktree, &index, &paths)
-}
-
-/// Whether regular files of a worktree are, byte for byte, what files of a tree were when it was captured.
-///
-/// # Errors
-/// `DISK_FULL`. What cannot be written for comparing is taken for another.
-pub(in crate::git) fn are_as_they_were(
-    r: &Repository,
-    worktree: &Worktree,
-    had: Had<'_>,
-    changes: &[TreeChange],
-) -> Result<Vec<bool>> {
-    let is_file = |change: &&TreeChange| change.new.as_ref().is_some_and(|new| new.mode & 0o170_000 == 0o100_000);
-    let paths: Vec<RepoPath> = changes.iter().filter(is_file).map(|change| change.path.clone()).collect();
-    if paths.is_empty() {
-        return Ok(vec![false; changes.len()]);
-    }
-    let raw = wanted_bytes(had.raw, changes);
-    let scratch = r.scratch_folder()?;
-    let staged = match Staged::write(r, worktree, Had { raw: &raw, ..had }, &paths, scratch.path()) {
-        Err(error) if !error.passes() => return Ok(vec![false; changes.len()]),
-        staged => staged?,
-    };
-    let same = |change: &TreeChange| {
-        let place = worktree.path().join(change.path.to_path());
-        let are_files = [&place, &staged.place(&change.path)].iter().all(|at| at.symlink_metadata().is_ok_and(|m| m.is_file()));
-        are_files && files::same_bytes(&place, &staged.place(&change.path)).unwrap_or(false)
-    };
-    Ok(changes.iter().map(same).collect())
-}
-
-fn hashes(git: Git<'_>, paths: &[&RepoPath]) -> Result<Vec<Oid>> {
-    let output = git.args(["hash-object", "--stdin-paths"]).stdin(quoted_lines(paths.iter().copied())).run()?;
-    if !output.ok() {
-        let words = output.stderr.as_str();
-        // Somebody removed it since it was looked at.
-        let vanished = words.contains("could not open '") && words.contains("No such file or directory");
-        return Err(if vanished {
-            Error::new(Code::ChangedMeanwhile, "a file was removed meanwhile").why(words.trim().replace('\n', "; "))
-        } else {
-            output.error()
-        });
-    }
-    output.text()?.lines().map(Oid::new).collect()
 }
 
 /// Paths, a line each, as git reads them.

@@ -19,7 +19,8 @@ use super::moves::Work;
 use super::nested_repositories::Foreign;
 use super::place::{Found, Stamp, Trash, look};
 use super::plan::{Now, Step, decide};
-use super::prepared::{Had, Staged, are_as_they_were, hash_files, hash_here};
+use super::prepared::{Had, Staged};
+use super::present_files::{are_as_they_were, hash_files, hash_here, is_what_is_held};
 use crate::git::capture::extras::CaptureExtras;
 use crate::git::capture::permissions::{Known, Permissions};
 use crate::git::capture::raw::wanted_bytes;
@@ -329,15 +330,22 @@ impl Repository {
 
     /// Whether the regular files at the paths of changes are what is old there.
     fn are_old(&self, restore: &Restore<'_>, changes: &[&TreeChange]) -> Result<Vec<bool>> {
-        let paths: Vec<&RepoPath> = changes.iter().map(|change| &change.path).collect();
         let is = |change: &TreeChange, hash: Option<&Oid>| change.old.as_ref().is_some_and(|old| Some(&old.oid) == hash);
-        let hashes = hash_files(self, restore.worktree, restore.from, &paths)?;
-        let mut olds: Vec<bool> = changes.iter().zip(&hashes).map(|(change, hash)| is(change, Some(hash))).collect();
+        let raw = restore.had().raw;
+        let held = |change: &&TreeChange| is_what_is_held(self, restore.worktree, raw, (&change.path, change.old.as_ref()?));
+        // What is held needs no filter, which may be gone or fail by now.
+        let mut olds: Vec<bool> = changes.iter().map(|change| held(change) == Some(true)).collect();
         let others = |olds: &[bool]| (0..olds.len()).filter(|place| !olds[*place]).collect::<Vec<usize>>();
+        let paths_of = |left: &[usize]| left.iter().map(|place| &changes[*place].path).collect::<Vec<&RepoPath>>();
+        let left = others(&olds);
+        let hashes = hash_files(self, restore.worktree, restore.from, &paths_of(&left))?;
+        for (place, hash) in left.into_iter().zip(&hashes) {
+            olds[place] = is(changes[place], Some(hash));
+        }
         // What the capture went by may be in no tree.
         let left = others(&olds);
-        let paths: Vec<&RepoPath> = left.iter().map(|place| paths[*place]).collect();
-        for (place, hash) in left.into_iter().zip(hash_here(self, restore.worktree, &paths)?) {
+        let here = hash_here(self, restore.worktree, &paths_of(&left))?;
+        for (place, hash) in left.into_iter().zip(&here) {
             olds[place] = is(changes[place], hash.as_ref());
         }
         // Or in no configuration any more.

@@ -1,0 +1,133 @@
+//! Whether the files that are on disk are what a moment had: by the bytes held, by git's hash, by what a checkout writes.
+
+use std::fs::Metadata;
+
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::error::{Code, Error, Result};
+use crate::files;
+
+use super::prepared::{Had, Staged, quoted_lines};
+use crate::git::capture::differing::bytes_of;
+use crate::git::capture::raw::{RAW_LIMIT, RawFile};
+use crate::git::history::questions::{FileId, TreeChange};
+use crate::git::index::changed_paths::ChangedPaths;
+use crate::git::index::file::{copy_index, in_folder, index_facts, mark};
+use crate::git::repo::program::Git;
+use crate::git::repo::repository::Repository;
+use crate::git::repo::worktrees::Worktree;
+
+/// The blobs that regular files of a worktree would be, in the order of `paths`; filters by the attributes of `tree`.
+///
+/// # Errors
+/// `GIT_FAILED` where a file went away or a filter failed.
+pub(in crate::git) fn hash_files(r: &Repository, worktree: &Worktree, tree: &Oid, paths: &[&RepoPath]) -> Result<Vec<Oid>> {
+    if paths.is_empty() {
+        return Ok(Vec::new());
+    }
+    if let Some(hashes) = r.hash_plain(worktree, tree, paths) {
+        return Ok(hashes);
+    }
+    // The files on disk may have other attributes by now, where an earlier try got as far as .gitattributes.
+    hashes(r.git_in(worktree).env("GIT_ATTR_SOURCE", tree.as_str()), paths)
+}
+
+/// As [`hash_files`], by everything that counts in the worktree, as a capture would see it now: attributes that no tree has,
+/// because git ignores their file, and what the index has, which decides over line ends. `None` of what git takes into no
+/// tree, or is gone.
+///
+/// # Errors
+/// `GIT_FAILED` and `FILE_UNREADABLE`, where a filter failed for example; `IO_FAILED`, `DISK_FULL`.
+pub(in crate::git) fn hash_here(r: &Repository, worktree: &Worktree, paths: &[&RepoPath]) -> Result<Vec<Option<Oid>>> {
+    if paths.is_empty() {
+        return Ok(Vec::new());
+    }
+    let scratch = r.scratch_folder()?;
+    let index = in_folder(&scratch, "index");
+    copy_index(&worktree.index_file(), &index)?;
+    let facts = index_facts(r, worktree, &index)?;
+    let these = |marked: Vec<RepoPath>| marked.into_iter().filter(|path| paths.contains(&path)).collect::<Vec<_>>();
+    mark(r, worktree, &index, "--no-assume-unchanged", &these(facts.assume_unchanged))?;
+    mark(r, worktree, &index, "--no-skip-worktree", &these(facts.skip_worktree))?;
+    let paths: Vec<RepoPath> = paths.iter().map(|path| (*path).clone()).collect();
+    ChangedPaths::sort(worktree, paths.clone())?.stage(r, worktree, Some(&index))?;
+    r.blobs(worktree, &index, &paths)
+}
+
+/// Whether the file at a path is, byte for byte, what is held of `file`. `None` where nothing is held of it, or where no
+/// regular file is there: then others have to tell. Needs no filter. What cannot be read is taken for another.
+pub(in crate::git) fn is_what_is_held(
+    r: &Repository,
+    worktree: &Worktree,
+    raw: &[RawFile],
+    (path, file): (&RepoPath, &FileId),
+) -> Option<bool> {
+    let held = bytes_of(raw, path).filter(|held| held.held_as == file.oid)?;
+    let place = worktree.path().join(path.to_path());
+    let meta = place.symlink_metadata().ok().filter(Metadata::is_file)?;
+    let same = || Some(meta.len() <= RAW_LIMIT && r.read_blob(&held.oid, RAW_LIMIT).ok()? == std::fs::read(&place).ok()?);
+    Some(same().unwrap_or(false))
+}
+
+/// Whether regular files of a worktree are, byte for byte, what files of a tree were when it was captured. A filter that
+/// fails for one of them says nothing of the others.
+///
+/// # Errors
+/// `DISK_FULL`. What cannot be written for comparing is taken for another.
+pub(in crate::git) fn are_as_they_were(
+    r: &Repository,
+    worktree: &Worktree,
+    had: Had<'_>,
+    changes: &[TreeChange],
+) -> Result<Vec<bool>> {
+    let (mut same, mut unknown) = (vec![false; changes.len()], Vec::new());
+    for (place, change) in changes.iter().enumerate() {
+        let Some(file) = change.new.as_ref().filter(|new| new.mode & 0o170_000 == 0o100_000) else { continue };
+        match is_what_is_held(r, worktree, had.raw, (&change.path, file)) {
+            Some(is_it) => same[place] = is_it,
+            None => unknown.push((place, change.path.clone())),
+        }
+    }
+    let paths: Vec<RepoPath> = unknown.iter().map(|(_, path)| path.clone()).collect();
+    let told = match written_the_same(r, worktree, had, &paths) {
+        Err(error) if !error.passes() && paths.len() > 1 => {
+            let each = paths.iter().map(|path| written_the_same(r, worktree, had, std::slice::from_ref(path)).map(|one| one[0]));
+            each.map(|one| one.or_else(|error| if error.passes() { Err(error) } else { Ok(false) })).collect::<Result<_>>()?
+        }
+        Err(error) if !error.passes() => vec![false; paths.len()],
+        told => told?,
+    };
+    for ((place, _), is_it) in unknown.into_iter().zip(told) {
+        same[place] = is_it;
+    }
+    Ok(same)
+}
+
+/// Whether files are what a checkout of the tree writes.
+fn written_the_same(r: &Repository, worktree: &Worktree, had: Had<'_>, paths: &[RepoPath]) -> Result<Vec<bool>> {
+    if paths.is_empty() {
+        return Ok(Vec::new());
+    }
+    let scratch = r.scratch_folder()?;
+    let staged = Staged::write(r, worktree, Had { raw: &[], ..had }, paths, scratch.path())?;
+    let same = |path: &RepoPath| {
+        let (place, written) = (worktree.path().join(path.to_path()), staged.place(path));
+        let are_files = [&place, &written].iter().all(|at| at.symlink_metadata().is_ok_and(|meta| meta.is_file()));
+        are_files && files::same_bytes(&place, &written).unwrap_or(false)
+    };
+    Ok(paths.iter().map(same).collect())
+}
+
+fn hashes(git: Git<'_>, paths: &[&RepoPath]) -> Result<Vec<Oid>> {
+    let output = git.args(["hash-object", "--stdin-paths"]).stdin(quoted_lines(paths.iter().copied())).run()?;
+    if !output.ok() {
+        let words = output.stderr.as_str();
+        // Somebody removed it since it was looked at.
+        let vanished = words.contains("could not open '") && words.contains("No such file or directory");
+        return Err(if vanished {
+            Error::new(Code::ChangedMeanwhile, "a file was removed meanwhile").why(words.trim().replace('\n', "; "))
+        } else {
+            output.error()
+        });
+    }
+    output.text()?.lines().map(Oid::new).collect()
+}
