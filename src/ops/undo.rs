@@ -178,8 +178,11 @@ fn operation(ctx: &Context, chosen: &Chosen, captured: Option<&Captured>) -> Res
         operation.branch_configs.retain(|change| now.as_ref().is_some_and(|now| change.is_to_do(now)));
     }
     // What somebody took out of the stash, or put back into it, is as it shall be.
-    let there: BTreeSet<Oid> =
-        if operation.stash.is_empty() { BTreeSet::new() } else { ctx.repo.stash()?.into_iter().map(|entry| entry.id).collect() };
+    let there: BTreeSet<Oid> = if operation.stash.is_empty() {
+        BTreeSet::new()
+    } else {
+        ctx.repo.stash_entries()?.into_iter().map(|entry| entry.id).collect()
+    };
     operation.stash.retain(|change| there.contains(&change.entry.id) == (change.way == Way::PutAside));
     let back = undo::state_back(transaction, ctx.state())?;
     (operation.edits, operation.mode) = (back.edits, back.mode);

@@ -54,7 +54,7 @@ impl Repository {
     ///
     /// # Errors
     /// `GIT_FAILED` where the ref cannot be read.
-    pub fn notes(&self) -> Result<Notes> {
+    pub fn load_notes(&self) -> Result<Notes> {
         let Some(commit) = self.read_ref(&RefName::new(NOTES))? else {
             return Ok(Notes { commit: None, tree: None, has_history: false, unreadable: false });
         };
@@ -264,7 +264,7 @@ mod tests {
             let note = repo.write_blob(b"ours\n").unwrap();
             let set = |changes: &[Oid], note: Option<&Oid>| {
                 let changes = changes.iter().map(|object| (object.clone(), note.cloned())).collect();
-                let edit = repo.edit_notes(&repo.notes().unwrap(), &changes).unwrap();
+                let edit = repo.edit_notes(&repo.load_notes().unwrap(), &changes).unwrap();
                 repo.update_refs(&edit, "test").unwrap();
             };
             let count = || scratch.git(&["notes", "--ref=axiom", "list"]).lines().count();
@@ -275,7 +275,7 @@ mod tests {
             // git changes them too, and spreads them its way.
             scratch.git(&["notes", "--ref=axiom", "add", "-f", "-m", "of git", objects[5].as_str()]);
             set(&objects[600..], None);
-            let notes = repo.notes().unwrap();
+            let notes = repo.load_notes().unwrap();
             assert_eq!(repo.note_of(&notes, &objects[0]).unwrap(), Some(note.clone()));
             assert_ne!(repo.note_of(&notes, &objects[5]).unwrap(), Some(note.clone()));
             assert_eq!(repo.note_of(&notes, &objects[600]).unwrap(), None);
@@ -311,7 +311,7 @@ mod tests {
                 let (folder, rest) = gone.as_str().split_at(2);
                 crate::files::remove_file(&scratch.path().join(".git/objects").join(folder).join(rest)).unwrap();
                 let repo = scratch.repo();
-                let notes = repo.notes().unwrap();
+                let notes = repo.load_notes().unwrap();
                 assert_eq!(notes.are_lost(), !has_commit);
                 assert_eq!(repo.note_of(&notes, &commit).unwrap(), None);
                 set(&tree, "second");
@@ -319,7 +319,7 @@ mod tests {
                 assert_eq!(scratch.git(&["rev-list", "--count", "refs/notes/axiom"]), "1");
                 let log = scratch.git(&["reflog", "show", "--format=%H", "refs/notes/axiom"]);
                 assert!(has_commit || kind.len() == 1 || !log.is_empty(), "{log}");
-                assert!(!repo.notes().unwrap().are_lost());
+                assert!(!repo.load_notes().unwrap().are_lost());
             }
         }
     }

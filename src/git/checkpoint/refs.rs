@@ -108,7 +108,7 @@ impl Repository {
         let mut last = None;
         for _ in 0..TRIES {
             let mut edits = vec![capture.clone()];
-            edits.extend(self.edit_notes(&self.notes()?, &note)?);
+            edits.extend(self.edit_notes(&self.load_notes()?, &note)?);
             edits.push(tag.clone());
             match self.update_refs(&edits, &format!("git axiom: checkpoint {name}")) {
                 Ok(()) => return Ok(()),
@@ -156,7 +156,7 @@ impl Repository {
                 env::fault_point("git.checkpoint-tagged");
             }
         }
-        let note = match self.note_of(&self.notes()?, &object)? {
+        let note = match self.note_of(&self.load_notes()?, &object)? {
             Some(there) => self.note_with_ours(&there, json)?,
             None => json.clone(),
         };
@@ -169,7 +169,7 @@ impl Repository {
     ///
     /// # Errors
     /// `GIT_FAILED`.
-    pub fn checkpoints(&self) -> Result<Vec<CheckpointRef>> {
+    pub fn list_checkpoints(&self) -> Result<Vec<CheckpointRef>> {
         let refs = self.refs_below(CAPTURES)?;
         let named = refs.into_iter().filter_map(|found| {
             let name = CheckpointName::new(found.name.as_str().strip_prefix(CAPTURES)?).ok()?;
@@ -220,7 +220,10 @@ mod tests {
             assert_eq!(scratch.git(&["describe", "--always"]), describe);
             let (id, json) = repo.checkpoint_json(&objects.capture).unwrap();
             assert_eq!((id, json.as_slice()), (objects.json.clone(), &b"{\"name\":\"x\"}\n"[..]));
-            assert_eq!(repo.checkpoints().unwrap(), [CheckpointRef { name: name.clone(), capture: objects.capture.clone() }]);
+            assert_eq!(
+                repo.list_checkpoints().unwrap(),
+                [CheckpointRef { name: name.clone(), capture: objects.capture.clone() }]
+            );
             let taken = repo.publish_checkpoint(&name, &objects, &tag).unwrap_err();
             assert_eq!(taken.code(), Code::DuplicateId);
             // Lost by `git fetch --prune --prune-tags`: comes back the same.
@@ -250,7 +253,7 @@ mod tests {
                 });
             }
         });
-        assert_eq!(scratch.repo().checkpoints().unwrap().len(), 9);
+        assert_eq!(scratch.repo().list_checkpoints().unwrap().len(), 9);
         assert_eq!(scratch.git(&["notes", "--ref=axiom", "list"]).lines().count(), 9);
     }
 

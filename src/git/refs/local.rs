@@ -113,7 +113,7 @@ impl Repository {
     ///
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`.
-    pub fn stash(&self) -> Result<Vec<StashEntry>> {
+    pub fn stash_entries(&self) -> Result<Vec<StashEntry>> {
         match self.ref_format() {
             RefFormat::Files => self.stash_in_files(),
             RefFormat::Reftable if self.read_ref(&RefName::new(STASH))?.is_some() => self.stash_by_git(),

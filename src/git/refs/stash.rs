@@ -36,7 +36,7 @@ impl Repository {
     /// The entry on top may stand in no log (`git reflog expire`): the next one would take its place without a trace. It is
     /// stored again, which logs it. A crash between the two leaves it to the checkpoint that was made before.
     fn log_the_top(&self) -> Result<()> {
-        let Some(top) = self.stash()?.into_iter().next().filter(|top| top.message.is_empty()) else { return Ok(()) };
+        let Some(top) = self.stash_entries()?.into_iter().next().filter(|top| top.message.is_empty()) else { return Ok(()) };
         let main = self.main_worktree()?;
         self.git_in(&main).writing().args(["update-ref", "-d", STASH, top.id.as_str()]).run_ok()?;
         self.store(&StashEntry { message: "without a log".to_owned(), ..top })
@@ -48,12 +48,12 @@ impl Repository {
     /// `CHANGED_MEANWHILE` where somebody changed the stash at this very moment, so that another entry went: that one is on top
     /// of it again; `GIT_FAILED`, `GIT_LOCKED`, `DISK_FULL`.
     pub fn take_from_stash(&self, id: &Oid) -> Result<()> {
-        let before = self.stash()?;
+        let before = self.stash_entries()?;
         let Some(place) = before.iter().position(|entry| entry.id == *id) else { return Ok(()) };
         env::fault_point("git.before-stash");
         let main = self.main_worktree()?;
         self.git_in(&main).writing().args(["stash", "drop", "-q", &format!("stash@{{{place}}}")]).run_ok()?;
-        let after = self.stash()?;
+        let after = self.stash_entries()?;
         if after.iter().any(|entry| entry.id == *id) {
             let gone = before.iter().filter(|entry| !after.contains(entry));
             gone.filter(|entry| entry.id != *id).try_for_each(|entry| self.store_in_stash(entry))?;
@@ -64,7 +64,7 @@ impl Repository {
     }
 
     fn place_in_stash(&self, id: &Oid) -> Result<Option<usize>> {
-        Ok(self.stash()?.iter().position(|entry| entry.id == *id))
+        Ok(self.stash_entries()?.iter().position(|entry| entry.id == *id))
     }
 
     fn sync_stash(&self) -> Result<()> {
@@ -93,8 +93,8 @@ mod tests {
                 scratch.git(&["stash", "push", "-q", "-m", text]);
             }
             let repo = scratch.repo();
-            let all = repo.stash().unwrap();
-            let ids = |repo: &Repository| repo.stash().unwrap().into_iter().map(|entry| entry.id).collect::<Vec<_>>();
+            let all = repo.stash_entries().unwrap();
+            let ids = |repo: &Repository| repo.stash_entries().unwrap().into_iter().map(|entry| entry.id).collect::<Vec<_>>();
             repo.take_from_stash(&all[1].id).unwrap();
             scratch.git(&["reflog", "expire", "--expire=now", "--all"]);
             scratch.git(&["pack-refs", "--all"]);
@@ -116,7 +116,7 @@ mod tests {
                 scratch.git(&["stash", "push", "-q", "-m", text]);
             }
             let repo = scratch.repo();
-            let all = repo.stash().unwrap();
+            let all = repo.stash_entries().unwrap();
             let now = || scratch.git(&["stash", "list", "--format=%gs"]);
             assert_eq!(now(), "On main: three\nOn main: two\nOn main: one");
             repo.take_from_stash(&all[1].id).unwrap();
@@ -126,9 +126,9 @@ mod tests {
             repo.store_in_stash(&all[1]).unwrap();
             assert_eq!(now(), "On main: two\nOn main: three\nOn main: one");
             all.iter().for_each(|entry| repo.take_from_stash(&entry.id).unwrap());
-            assert_eq!((now().as_str(), repo.stash().unwrap().len()), ("", 0));
+            assert_eq!((now().as_str(), repo.stash_entries().unwrap().len()), ("", 0));
             repo.store_in_stash(&all[2]).unwrap();
-            assert_eq!(repo.stash().unwrap(), [all[2].clone()]);
+            assert_eq!(repo.stash_entries().unwrap(), [all[2].clone()]);
             scratch.git(&["stash", "pop", "-q"]);
             assert_eq!(scratch.read("a.txt"), "one");
         }

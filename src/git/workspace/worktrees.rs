@@ -201,7 +201,7 @@ impl Repository {
             let now = self.head(&workspace)?;
             // On its branch only if that is still where the workspace was: its index and files belong to that commit.
             let unmoved = self.read_ref(branch)?.as_ref() == now.commit();
-            if now.branch() != Some(branch) && unmoved && !self.worktrees()?.iter().any(elsewhere) {
+            if now.branch() != Some(branch) && unmoved && !self.list_worktrees()?.iter().any(elsewhere) {
                 self.set_head(&workspace, &now, &HeadTarget::Branch(branch.clone()), "git axiom: brought back")?;
             }
         }
@@ -219,7 +219,7 @@ impl Repository {
             aside.head.branch().is_some() && entry.head.as_ref().and_then(Head::branch) == aside.head.branch()
         };
         let is_free = |place: &Path| place.symlink_metadata().is_err();
-        if is_free(&aside.git_dir) && !self.worktrees()?.iter().any(has_branch) {
+        if is_free(&aside.git_dir) && !self.list_worktrees()?.iter().any(has_branch) {
             move_once(&aside.git_dir_moved_to, &aside.git_dir)?;
         }
         env::fault_point("git.back-lost");
@@ -345,7 +345,7 @@ mod tests {
             let aside = repo.plan_aside(&made, &trash).unwrap();
             repo.put_aside(&aside).unwrap();
             repo.put_aside(&aside).unwrap();
-            assert_eq!(repo.worktrees().unwrap().len(), 1);
+            assert_eq!(repo.list_worktrees().unwrap().len(), 1);
             assert_eq!(std::fs::read(trash.join(".env")).unwrap(), b"secret");
             repo.bring_back(&aside).unwrap();
             let back = repo.bring_back(&aside).unwrap();
@@ -379,7 +379,7 @@ mod tests {
         scratch.git(&["config", "filter.broken.smudge", "false"]);
         scratch.git(&["config", "filter.broken.required", "true"]);
         assert_eq!(code(&fresh(&scratch), &other), Code::DiskCheckoutFailed);
-        assert!(!other.exists() && repo.worktrees().unwrap().len() == 1);
+        assert!(!other.exists() && repo.list_worktrees().unwrap().len() == 1);
         assert_eq!(repo.read_ref(&RefName::branch("axiom/t1")).unwrap(), None);
     }
 
@@ -448,7 +448,7 @@ mod tests {
                 assert!(!child.status.success(), "{point} was not reached");
                 if away {
                     repo.put_aside(&aside).unwrap();
-                    assert!(!path.exists() && repo.worktrees().unwrap().len() == 1, "{point}");
+                    assert!(!path.exists() && repo.list_worktrees().unwrap().len() == 1, "{point}");
                     assert_eq!(std::fs::read(trash.join("a.txt")).unwrap(), b"edited\n");
                 }
                 let back = repo.bring_back(&aside).unwrap();

@@ -58,7 +58,7 @@ pub fn compact(ctx: &mut Context) -> Result<Compacted> {
         let before = space(ctx)?;
         ctx.repo.clear_scratch_notes()?;
         env::fault_point("checkpoint.before-cut");
-        let cut = ctx.repo.cut_notes(&ctx.repo.notes()?)?;
+        let cut = ctx.repo.cut_notes(&ctx.repo.load_notes()?)?;
         let edits: Vec<_> = cut.into_iter().collect();
         ctx.repo.update_refs(&edits, "git axiom: compact")?;
         env::fault_point("checkpoint.before-pack");

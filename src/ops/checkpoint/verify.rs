@@ -226,7 +226,7 @@ fn problems(ctx: &Context, record: &CheckpointRecord, whole: bool) -> Result<Vec
         (Ok(_), None) => add(format!("its tag {} is gone", tag_name.short()), true),
         (Ok(expected), Some(tag)) if tag != expected => add(format!("another tag has the name {}", tag_name.short()), false),
         (Ok(expected), Some(_)) => {
-            let note = ctx.repo.notes().and_then(|notes| ctx.repo.note_of(&notes, &expected));
+            let note = ctx.repo.load_notes().and_then(|notes| ctx.repo.note_of(&notes, &expected));
             match note {
                 Ok(Some(note)) => match ctx.repo.note_begins_with(&note, &json) {
                     Ok(true) => {}
