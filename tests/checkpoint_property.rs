@@ -555,26 +555,26 @@ fn one_state(root: &Path, templates: &[(PathBuf, Kind)], seed: u64) {
     let index = || std::fs::read(path.join(".git/index")).ok();
     let index_before = index();
     let repo = Repository::discover(&path).unwrap();
-    let main = repo.main_worktree().unwrap();
+    let main = repo.worktrees().main_worktree().unwrap();
     let options = CaptureOptions { max_file_size: 1 << 20, excluded: Vec::new(), ..CaptureOptions::default() };
-    let saved = repo.capture_worktree(&main, &options).unwrap_or_else(|e| panic!("{kind:?}: {e}"));
+    let saved = repo.captures().capture_worktree(&main, &options).unwrap_or_else(|e| panic!("{kind:?}: {e}"));
     assert_eq!(index(), index_before, "{kind:?}: the user's index was changed");
     assert_eq!(files_of(&path, kind), before.files, "{kind:?}: the capture changed something");
-    let commit = repo.commit_capture(&saved, "test", &[]).unwrap();
+    let commit = repo.captures().commit_capture(&saved, "test", &[]).unwrap();
     let edit = RefEdit {
         name: git_axiom::domain::base::names::RefName::new("refs/axiom/test"),
         expected: Expected::Absent,
         new: Some(commit.commit.clone()),
     };
-    repo.update_refs(&[edit], "test").unwrap();
+    repo.refs().update_refs(&[edit], "test").unwrap();
     shape.wreck();
     if git_broke_the_index(&path) {
         return;
     }
     let repo = Repository::discover(&path).unwrap();
-    let now = repo.capture_worktree(&main, &options).unwrap_or_else(|e| panic!("{kind:?}, wrecked: {e}"));
+    let now = repo.captures().capture_worktree(&main, &options).unwrap_or_else(|e| panic!("{kind:?}, wrecked: {e}"));
     // Only then do they have their names.
-    repo.sync_objects().unwrap();
+    repo.durability().sync_objects().unwrap();
     if repeats(&git(&path, &["ls-tree", "-r", "-z", "--name-only", now.tree.as_str()])) {
         return;
     }
@@ -592,20 +592,20 @@ fn one_state(root: &Path, templates: &[(PathBuf, Kind)], seed: u64) {
 fn restore(repo: &Repository, main: &Worktree, now: &WorktreeCapture, saved: &WorktreeCapture, trash: &Path) {
     let lock = IndexLock::take(main, "test").unwrap();
     let (from, to, beside) = (&now.tree, &saved.tree, Some(Change::new(&now.extras, &saved.extras)));
-    repo.restore_files(&Restore { worktree: main, from, to, trash, attempt: Attempt::First, beside }).unwrap();
-    repo.install_index(main, &saved.index_tree, &saved.extras.index, &lock).unwrap();
-    repo.restore_operation(main, &saved.extras, trash).unwrap();
+    repo.restore().restore_files(&Restore { worktree: main, from, to, trash, attempt: Attempt::First, beside }).unwrap();
+    repo.index().install_index(main, &saved.index_tree, &saved.extras.index, &lock).unwrap();
+    repo.index().restore_operation(main, &saved.extras, trash).unwrap();
     lock.release().unwrap();
     let target = match &saved.head {
         Head::Branch { name, .. } => HeadTarget::Branch(name.clone()),
         Head::Detached { commit } => HeadTarget::Detached(commit.clone()),
     };
     if now.head != saved.head {
-        repo.set_head(main, &now.head, &target, "test").unwrap();
+        repo.refs().set_head(main, &now.head, &target, "test").unwrap();
     }
     if let Head::Branch { name, commit } = &saved.head {
         let edit = RefEdit { name: name.clone(), expected: Expected::Any, new: commit.clone() };
-        repo.update_refs(&[edit], "test").unwrap();
+        repo.refs().update_refs(&[edit], "test").unwrap();
     }
 }
 

@@ -43,14 +43,16 @@ pub fn run(_args: &Init, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut context = open_to_choose(Purpose::Write, global, screen)?;
     context.repo.require_git_version()?;
     let chosen = placement::choose_here(&mut context, &working_dir(global)?)?;
-    let main = context.repo.main_worktree()?;
+    let main = context.repo.worktrees().main_worktree()?;
     let created = !context.layout().exists();
     context.layout().ensure()?;
     placement::write_down(context.layout(), &context.repo)?;
     let path = context.layout().root().display().to_string();
     let answer = Answer { path, created };
     screen.answer(&answer, || format!("{} {}\n", if created { "Initialised" } else { "Already initialised:" }, answer.path))?;
-    if context.repo.main_entry().is_some() && (created || chosen || context.repo.current_worktree()? != main) {
+    if context.repo.worktrees().main_entry().is_some()
+        && (created || chosen || context.repo.worktrees().current_worktree()? != main)
+    {
         screen.note(&format!("note: the repository is bare; its main worktree is '{}'", main.path().display()));
     }
     if let Some(branch) = workspaces::in_the_way_of_all(&context)? {

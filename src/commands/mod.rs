@@ -139,7 +139,7 @@ pub fn open_to_choose(purpose: Purpose, global: &Global, screen: &mut Screen) ->
     for what in std::mem::take(&mut context.found.said) {
         screen.note(&format!("note: {what}"));
     }
-    context.repo.not_in_a_bare_one()?;
+    context.repo.worktrees().not_in_a_bare_one()?;
     Ok(context)
 }
 

@@ -84,7 +84,7 @@ pub fn run(args: &Run, global: &Global, screen: &mut Screen) -> Result<Exit> {
         crate::process::os::detached::begin_session()?;
     }
     let interrupts = Interrupts::install(leave_at_once)?;
-    let mut progress = Progress::new(std::io::stderr().is_terminal()).seen_from(context.repo.main_worktree()?.path());
+    let mut progress = Progress::new(std::io::stderr().is_terminal()).seen_from(context.repo.worktrees().main_worktree()?.path());
     let ending = supervise::run(&mut context, options, &interrupts, &mut progress)?;
     progress.finish();
     let (name, reasons, exit) = match ending {

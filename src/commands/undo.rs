@@ -87,7 +87,7 @@ fn run(asked: &Asked, verb: &str, how: &How, global: &Global, screen: &mut Scree
     }
     if how.dry_run || !how.yes {
         let preview = op::check(&context, &chosen).map_err(|error| explain(&context, error))?;
-        let (answer, main) = (Answer::before(&chosen, &preview), context.repo.main_worktree()?);
+        let (answer, main) = (Answer::before(&chosen, &preview), context.repo.worktrees().main_worktree()?);
         let plan = || answer.plan(&chosen, main.path());
         if how.dry_run {
             screen.answer(&answer, plan)?;

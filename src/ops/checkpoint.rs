@@ -27,7 +27,7 @@ use crate::domain::state::event::Event;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::limits;
-use crate::git::{CaptureOptions, Expected, HeldRefs, RefEdit, Repository, Signature, TagData};
+use crate::git::{CaptureOptions, Expected, HeldRefs, RefEdit, Signature, TagData};
 use crate::ops::context::handle::Context;
 use crate::store::line::MAX_LINE;
 
@@ -133,10 +133,10 @@ pub fn create_locked(ctx: &mut Context, wanted: &Wanted) -> Result<(CheckpointRe
 }
 
 fn intend(ctx: &mut Context, wanted: &Wanted) -> Result<CheckpointName> {
-    let mut taken = ctx.repo.ref_names(CAPTURE_REFS)?;
+    let mut taken = ctx.repo.refs().ref_names(CAPTURE_REFS)?;
     // A tag of the user's with such a name would be in the way of ours.
     let folded: BTreeSet<String> = taken.iter().map(|name| name.to_ascii_lowercase()).collect();
-    let tags = ctx.repo.ref_names("refs/tags/axiom/")?.into_iter();
+    let tags = ctx.repo.refs().ref_names("refs/tags/axiom/")?.into_iter();
     let foreign: Vec<String> = tags.filter(|tag| !folded.contains(&tag.to_ascii_lowercase())).collect();
     taken.extend(foreign.iter().cloned());
     taken.iter_mut().for_each(|name| name.make_ascii_lowercase());
@@ -215,22 +215,22 @@ fn make(ctx: &mut Context, name: &CheckpointName, wanted: &Wanted) -> Result<(Ch
 /// Looks for all that a checkpoint adds, now that refs hold it, and says how much that is. What an earlier checkpoint holds to
 /// this moment is as safe as that one, and counted there.
 fn prove(ctx: &Context, document: &CheckpointDocument, capture: &Oid, refs: &HeldRefs) -> Result<u64> {
-    ctx.repo.packed_tips_are_there(refs)?;
-    let shared = ctx.repo.held_before(refs)?;
+    ctx.repo.checkpoints().packed_tips_are_there(refs)?;
+    let shared = ctx.repo.checkpoints().held_before(refs)?;
     size_of(ctx, document, capture, shared.as_ref())
 }
 
 /// How much a checkpoint adds, for which all that it adds is looked for, but for `shared`.
 fn size_of(ctx: &Context, document: &CheckpointDocument, capture: &Oid, shared: Option<&Oid>) -> Result<u64> {
     let captures = std::iter::once(capture).chain(document.workspaces.iter().map(|workspace| &workspace.capture));
-    captures.map(|capture| ctx.repo.added_by_capture(capture, shared)).sum()
+    captures.map(|capture| ctx.repo.objects().added_by_capture(capture, shared)).sum()
 }
 
 /// Removes the refs of a checkpoint that is not whole and that nobody was told of: the capture ref first, so that after a crash
 /// there is none.
 fn take_back(ctx: &Context, name: &CheckpointName, capture: Oid) -> Result<()> {
-    let edit = RefEdit { name: Repository::capture_ref(name), expected: Expected::Value(capture), new: None };
-    ctx.repo.update_refs(&[edit], "git axiom: checkpoint is not whole")?;
+    let edit = RefEdit { name: crate::git::Checkpoints::capture_ref(name), expected: Expected::Value(capture), new: None };
+    ctx.repo.refs().update_refs(&[edit], "git axiom: checkpoint is not whole")?;
     env::fault_point("checkpoint.taken-back");
     clear_abandoned(ctx, name)
 }
@@ -243,22 +243,22 @@ fn publish(ctx: &mut Context, name: &CheckpointName, wanted: &Wanted) -> Result<
     };
     env::fault_point("checkpoint.captured");
     captures::without_unreadable_index(ctx, &mut captured)?;
-    let refs = ctx.repo.hold_local_refs()?;
+    let refs = ctx.repo.checkpoints().hold_local_refs()?;
     let document = document(ctx, name, wanted, &captured, &refs)?;
     let json = to_json(&document)?;
     let kept: Vec<Oid> =
         captured.workspaces.iter().map(|w| w.state.capture.clone()).chain(captured.refs.values().cloned()).collect();
-    let objects = ctx.repo.checkpoint_objects(name, &captured.main.capture, &json, &kept, &refs)?;
+    let objects = ctx.repo.checkpoints().checkpoint_objects(name, &captured.main.capture, &json, &kept, &refs)?;
     env::fault_point("checkpoint.objects");
-    ctx.repo.publish_checkpoint(name, &objects, &tag_data(&document))?;
-    ctx.repo.remember_packed_refs(&refs, &Repository::capture_ref(name), &objects.capture);
+    ctx.repo.checkpoints().publish_checkpoint(name, &objects, &tag_data(&document))?;
+    ctx.repo.refs().remember_packed_refs(&refs, &crate::git::Checkpoints::capture_ref(name), &objects.capture);
     Ok((document, objects.capture, captured, refs))
 }
 
 /// The outcome event of a checkpoint whose refs are all there.
 fn outcome(ctx: &mut Context, document: &CheckpointDocument, capture: Oid, size: Option<u64>) -> Result<CheckpointRecord> {
-    let tag = Repository::checkpoint_tag(&document.name);
-    let Some(tag) = ctx.repo.read_ref(&tag)? else {
+    let tag = crate::git::Checkpoints::checkpoint_tag(&document.name);
+    let Some(tag) = ctx.repo.refs().read_ref(&tag)? else {
         return Err(
             Error::new(Code::CheckpointDamaged, format!("the tag {} is gone", tag.short())).hint("git axiom recover --yes")
         );
@@ -292,7 +292,7 @@ fn document(
     let agent_states = working
         .map(|(agent, work)| AgentState { id: agent.id.clone(), task_id: Some(work.task.clone()), iteration: work.iteration })
         .collect();
-    let signature = ctx.repo.signature()?;
+    let signature = ctx.repo.objects().signature()?;
     Ok(CheckpointDocument {
         schema: SCHEMA,
         name: name.clone(),
@@ -337,30 +337,30 @@ fn record_of(document: &CheckpointDocument, capture: Oid, tag: Oid, size: Option
 /// `CHECKPOINT_DAMAGED`, `GIT_FAILED`, and those of an append.
 pub fn complete_intent(ctx: &mut Context) -> Result<Option<CheckpointRecord>> {
     let Some(name) = ctx.state().record.checkpoint_intent.clone() else { return Ok(None) };
-    let Some(capture) = ctx.repo.read_ref(&Repository::capture_ref(&name))? else {
+    let Some(capture) = ctx.repo.refs().read_ref(&crate::git::Checkpoints::capture_ref(&name))? else {
         clear_abandoned(ctx, &name)?;
         ctx.append(Event::CheckpointAbandoned { name, reason: "its creator ended before anything was saved".into() })?;
         return Ok(None);
     };
     let (json, document) = look::document_of(ctx, &capture)?;
     env::fault_point("checkpoint.completing");
-    ctx.repo.complete_checkpoint(&name, &capture, &json, &tag_data(&document))?;
+    ctx.repo.checkpoints().complete_checkpoint(&name, &capture, &json, &tag_data(&document))?;
     let size = size_of(ctx, &document, &capture, None).ok();
     outcome(ctx, &document, capture, size).map(Some)
 }
 
 /// Removes tag and note of a checkpoint that has no capture ref: git may have written them first.
 fn clear_abandoned(ctx: &Context, name: &CheckpointName) -> Result<()> {
-    let tag_name = Repository::checkpoint_tag(name);
-    let Some(tag) = ctx.repo.read_ref(&tag_name)? else { return Ok(()) };
+    let tag_name = crate::git::Checkpoints::checkpoint_tag(name);
+    let Some(tag) = ctx.repo.refs().read_ref(&tag_name)? else { return Ok(()) };
     // The name was free when it was intended; a tag whose object is gone holds nothing, and must not stop what comes next.
-    if ctx.repo.has_object(&tag) && !ctx.repo.is_tag_of_ours(name, &tag)? {
+    if ctx.repo.objects().has_object(&tag) && !ctx.repo.checkpoints().is_tag_of_ours(name, &tag)? {
         return Ok(());
     }
-    ctx.repo.set_notes(&std::collections::BTreeMap::from([(tag.clone(), None)]))?;
+    ctx.repo.notes().set_notes(&std::collections::BTreeMap::from([(tag.clone(), None)]))?;
     env::fault_point("checkpoint.abandoned-note-gone");
     let edit = RefEdit { name: tag_name, expected: Expected::Value(tag), new: None };
-    ctx.repo.update_refs(&[edit], "git axiom: checkpoint given up")
+    ctx.repo.refs().update_refs(&[edit], "git axiom: checkpoint given up")
 }
 
 /// The branch that work is merged into: the session's (the last one's, when none runs), the configured one, or the one
@@ -375,7 +375,7 @@ pub fn target_branch(ctx: &Context) -> Result<RefName> {
     if let Some(target) = &ctx.config.merge.target {
         return Ok(RefName::branch(target.strip_prefix("refs/heads/").unwrap_or(target)));
     }
-    match ctx.repo.head(&ctx.repo.main_worktree()?)?.branch() {
+    match ctx.repo.refs().head(&ctx.repo.worktrees().main_worktree()?)?.branch() {
         Some(branch) => Ok(branch.clone()),
         None => Err(Error::new(Code::TargetMissing, "HEAD is on no branch, so there is no branch to merge into")
             .hint("git switch BRANCH, or set merge.target")),

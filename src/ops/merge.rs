@@ -120,7 +120,7 @@ fn attempt(ctx: &mut Context, task: &CaseId, approved: bool) -> Result<MergeOutc
         Planned::HasAll { case, merged } => {
             if case.merged.is_none() {
                 // The agent's objects were written by others: they have to be on disk before anything is claimed of them.
-                ctx.repo.sync_objects()?;
+                ctx.repo.durability().sync_objects()?;
                 ctx.append(Event::CasesChanged { edits: vec![edit(&case, &merged)] })?;
             }
             return Ok(MergeOutcome::NothingToMerge(merged));
@@ -130,7 +130,7 @@ fn attempt(ctx: &mut Context, task: &CaseId, approved: bool) -> Result<MergeOutc
         return Ok(unverified);
     }
     let MergeOf { branch: work, target: old, tree } = of;
-    let commit = ctx.repo.commit_for_branch(&tree, &[old.clone(), work], &message(ctx, &case))?;
+    let commit = ctx.repo.history().commit_for_branch(&tree, &[old.clone(), work], &message(ctx, &case))?;
     let mut operation = plan::operation_of(ctx, &case, (&target, old), commit.clone())?;
     let merged = Merged { commit, target };
     if ctx.config.checkpoints.before_merge {
@@ -149,9 +149,9 @@ fn attempt(ctx: &mut Context, task: &CaseId, approved: bool) -> Result<MergeOutc
 
 /// The merge of a task as its branch and the target are now; `None` where they are in conflict, or gone.
 fn merge_of(ctx: &Context, task: &CaseId) -> Result<Option<MergeOf>> {
-    let (target, branch) = (ctx.repo.read_ref(&target_branch(ctx)?)?, ctx.repo.read_ref(&branch_of(ctx, task))?);
+    let (target, branch) = (ctx.repo.refs().read_ref(&target_branch(ctx)?)?, ctx.repo.refs().read_ref(&branch_of(ctx, task))?);
     let (Some(target), Some(branch)) = (target, branch) else { return Ok(None) };
-    Ok(match ctx.repo.merge_in_memory(&target, &branch)? {
+    Ok(match ctx.repo.history().merge_in_memory(&target, &branch)? {
         MergeResult::Clean(tree) => Some(MergeOf { branch, target, tree }),
         MergeResult::Conflict(_) => None,
     })
@@ -160,7 +160,7 @@ fn merge_of(ctx: &Context, task: &CaseId) -> Result<Option<MergeOf>> {
 /// A commit with what comes of a merge. No ref ever names it.
 fn result_of(ctx: &Context, task: &CaseId, of: &MergeOf) -> Result<Oid> {
     let MergeOf { branch, target, tree } = of;
-    ctx.repo.commit_tree(tree, &[target.clone(), branch.clone()], &format!("Merge task {task}, to be verified"))
+    ctx.repo.history().commit_tree(tree, &[target.clone(), branch.clone()], &format!("Merge task {task}, to be verified"))
 }
 
 /// The branch of a task.
@@ -192,7 +192,7 @@ fn message(ctx: &Context, case: &Case) -> String {
 
 /// The worktree in which a branch is checked out.
 pub(super) fn checked_out(ctx: &Context, branch: &RefName) -> Result<Option<Worktree>> {
-    let entries = ctx.repo.list_worktrees()?.into_iter();
+    let entries = ctx.repo.worktrees().list_worktrees()?.into_iter();
     let mut there = entries.filter(|entry| entry.present && entry.head.as_ref().and_then(Head::branch) == Some(branch));
     Ok(there.next().map(|entry| entry.worktree))
 }
@@ -228,24 +228,24 @@ pub fn close_workspace(ctx: &mut Context, task: &CaseId) -> Result<()> {
     let path = Path::new(&workspace.path);
     let trash = trash_for(ctx, path)?;
     env::fault_point("merge.before-close");
-    let trash = match ctx.repo.worktree_at(path)? {
+    let trash = match ctx.repo.worktrees().worktree_at(path)? {
         Some(entry) if entry.present && entry.locked.is_none() => {
             match keep_uncommitted(ctx, task, &workspace, &entry.worktree) {
                 Ok(()) => {
-                    let aside = ctx.repo.plan_aside(&entry.worktree, &trash)?;
-                    ctx.repo.put_aside(&aside)?;
+                    let aside = ctx.repo.workspaces().plan_aside(&entry.worktree, &trash)?;
+                    ctx.repo.workspaces().put_aside(&aside)?;
                 }
                 // What cannot be captured goes to the trash as it is, all of it.
                 Err(error) if !error.is_everybodys() => {
                     tracing::warn!(%error, %task, "the workspace could not be captured, and is put aside as it is");
-                    ctx.repo.put_unused_aside(path, &trash)?;
+                    ctx.repo.workspaces().put_unused_aside(path, &trash)?;
                 }
                 Err(error) => return Err(error),
             }
             Some(trash.display().to_string())
         }
         Some(_) | None => {
-            ctx.repo.repair_workspace(path, &trash)?;
+            ctx.repo.workspaces().repair_workspace(path, &trash)?;
             None
         }
     };
@@ -261,17 +261,17 @@ fn trash_for(ctx: &Context, path: &Path) -> Result<PathBuf> {
 }
 
 fn keep_uncommitted(ctx: &Context, task: &CaseId, workspace: &Workspace, worktree: &Worktree) -> Result<()> {
-    let capture = ctx.repo.capture_worktree(worktree, &checkpoint::capture_options(ctx))?;
+    let capture = ctx.repo.captures().capture_worktree(worktree, &checkpoint::capture_options(ctx))?;
     let committed = match capture.head.commit() {
-        Some(commit) => ctx.repo.read_commit(commit)?.tree == capture.tree,
+        Some(commit) => ctx.repo.objects().read_commit(commit)?.tree == capture.tree,
         None => false,
     };
     let clean = committed && capture.tree == capture.index_tree && capture.extras.is_empty();
     if clean && capture.head.branch() == Some(&workspace.branch) {
         return Ok(());
     }
-    let commit = ctx.repo.commit_capture(&capture, &format!("workspace of {task}, put aside"), &[])?;
+    let commit = ctx.repo.captures().commit_capture(&capture, &format!("workspace of {task}, put aside"), &[])?;
     let name = live_ref(task);
     let edit = RefEdit { name, expected: Expected::Any, new: Some(commit.commit) };
-    ctx.repo.update_refs(&[edit], &format!("git axiom: workspace of {task} put aside"))
+    ctx.repo.refs().update_refs(&[edit], &format!("git axiom: workspace of {task} put aside"))
 }

@@ -149,7 +149,7 @@ fn in_the_way(ctx: &Context, change: &WorktreeChange, captured: &Captured) -> Re
     let (from, to, beside) = (&change.files.old, &change.files.new, Some(Change::new(&now.capture.extras, &then)));
     let trash = crate::ops::trash::root(ctx)?;
     let restore = Restore { worktree: &now.worktree, from, to, trash: &trash, attempt: Attempt::First, beside };
-    let paths = ctx.repo.in_the_way(&restore)?.into_iter();
+    let paths = ctx.repo.restore().in_the_way(&restore)?.into_iter();
     Ok(paths.map(|path| FileLoss { worktree: change.path.clone(), path }).collect())
 }
 
@@ -203,7 +203,7 @@ fn locked(ctx: &mut Context, wish: Wish<'_>, stopped: &BTreeSet<CaseId>) -> Resu
         plan.operation.gates = rules::gates(now, restored, stopped, wish.afterwards, env::now());
     }
     for worktree in &mut plan.operation.worktrees {
-        let main = ctx.repo.main_worktree()?;
+        let main = ctx.repo.worktrees().main_worktree()?;
         if std::path::Path::new(&worktree.path) == main.path() {
             worktree.captures.old = Some(safety.capture.clone());
         }
@@ -247,10 +247,11 @@ fn is_whole(ctx: &Context, record: &CheckpointRecord, document: &CheckpointDocum
     let Some(base) = &document.git_commit else { return false };
     let captures = std::iter::once(&record.capture).chain(document.workspaces.iter().map(|workspace| &workspace.capture));
     let whole = |capture: &Oid| {
-        let Ok(commit) = ctx.repo.read_commit(capture) else { return false };
-        ctx.repo.has_difference(base, capture) && commit.parents.iter().all(|parent| ctx.repo.has_difference(base, parent))
+        let Ok(commit) = ctx.repo.objects().read_commit(capture) else { return false };
+        ctx.repo.history().has_difference(base, capture)
+            && commit.parents.iter().all(|parent| ctx.repo.history().has_difference(base, parent))
     };
-    captures.into_iter().all(whole) && document.refs.values().all(|commit| ctx.repo.has_difference(base, commit))
+    captures.into_iter().all(whole) && document.refs.values().all(|commit| ctx.repo.history().has_difference(base, commit))
 }
 
 /// Finishes the operation that was interrupted, or takes it back where that cannot be; `None` where none was.

@@ -23,7 +23,7 @@ struct Wanted<'r>(&'r Repository);
 
 impl Drop for Wanted<'_> {
     fn drop(&mut self) {
-        self.0.want_signatures(false);
+        self.0.history().want_signatures(false);
     }
 }
 
@@ -33,11 +33,11 @@ impl Drop for Wanted<'_> {
 /// Whatever `work` says; `SIGNING_FAILED`.
 pub fn with_signatures<T>(ctx: &mut Context, mut work: impl FnMut(&mut Context) -> Result<T>) -> Result<T> {
     let repo = std::sync::Arc::clone(&ctx.repo);
-    repo.want_signatures(true);
+    repo.history().want_signatures(true);
     let _wanted = Wanted(&repo);
     loop {
         let outcome = work(ctx);
-        match (outcome, repo.take_to_sign()) {
+        match (outcome, repo.history().take_to_sign()) {
             (Err(_), Some(to_sign)) => sign(ctx, to_sign)?,
             (outcome, _) => return outcome,
         }
@@ -46,7 +46,7 @@ pub fn with_signatures<T>(ctx: &mut Context, mut work: impl FnMut(&mut Context) 
 
 fn sign(ctx: &Context, to_sign: ToSign) -> Result<()> {
     let folder = OwnFolder::make_in(&ctx.layout().tmp_dir(), "sign-")?;
-    let call = ctx.repo.signing_call(&to_sign, folder.path())?;
+    let call = ctx.repo.history().signing_call(&to_sign, folder.path())?;
     let alone = !matches!(ctx.by(), By::User);
     let limit = if alone { ALONE } else { WITH_A_HUMAN };
     let mut child_env = call.env;
@@ -73,5 +73,5 @@ fn sign(ctx: &Context, to_sign: ToSign) -> Result<()> {
             .hint("unlock the key (gpg-agent, ssh-agent), then try again")
             .hint("git config commit.gpgSign    says where signing is asked for"));
     }
-    ctx.repo.keep_signed(to_sign, folder.path(), &done.output)
+    ctx.repo.history().keep_signed(to_sign, folder.path(), &done.output)
 }

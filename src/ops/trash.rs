@@ -130,7 +130,7 @@ pub(in crate::ops) fn make(ctx: &Context, operation: &Operation, txn: &TxnId) ->
     for worktree in worktrees(ctx, operation)? {
         let trash = of(ctx, &worktree, txn)?;
         if trash.starts_with(worktree.path().join(IN_WORKTREE)) {
-            ctx.repo.exclude_folder(&RepoPath::new(IN_WORKTREE.as_bytes()))?;
+            ctx.repo.workspaces().exclude_folder(&RepoPath::new(IN_WORKTREE.as_bytes()))?;
         }
         files::create_dir_all(&trash).map_err(|error| {
             error
@@ -147,7 +147,7 @@ pub(in crate::ops) fn make(ctx: &Context, operation: &Operation, txn: &TxnId) ->
 /// `GIT_FAILED` where the worktrees cannot be listed. What is wrong with one folder is said of that one.
 pub(in crate::ops) fn all(ctx: &Context) -> Result<Vec<Result<Option<Beneath>>>> {
     let mut all = vec![open_root(ctx), Beneath::open(ctx.repo.common_dir(), Path::new("axiom/trash"))];
-    for entry in ctx.repo.list_worktrees()? {
+    for entry in ctx.repo.worktrees().list_worktrees()? {
         all.push(Beneath::open(entry.worktree.git_dir(), Path::new(IN_GIT_DIR)));
         // What names another repository is that one's, and its trash too.
         if entry.present && entry.worktree.verify().is_ok() {
@@ -163,7 +163,10 @@ fn open_root(ctx: &Context) -> Result<Option<Beneath>> {
     let named = Path::new(&ctx.config.agents.workspace_root);
     let root = if is_within(ctx) {
         let named: PathBuf = named.components().filter(|part| matches!(part, Component::Normal(_))).collect();
-        Beneath::at(ctx.repo.main_worktree()?.path())?.map(|main| main.down_into_mounts(&named)).transpose()?.flatten()
+        Beneath::at(ctx.repo.worktrees().main_worktree()?.path())?
+            .map(|main| main.down_into_mounts(&named))
+            .transpose()?
+            .flatten()
     } else {
         Beneath::at(&workspaces::root(ctx)?)?
     };

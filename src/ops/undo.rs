@@ -139,7 +139,7 @@ fn locked(ctx: &mut Context, id: &TxnId) -> Result<Undone> {
     }
     let (mut operation, left_out) = operation(ctx, &chosen, captured.as_ref())?;
     operation.safety = safety.as_ref().map(|record| record.name.clone());
-    let main = ctx.repo.main_worktree()?;
+    let main = ctx.repo.worktrees().main_worktree()?;
     for worktree in operation.worktrees.iter_mut().filter(|worktree| Path::new(&worktree.path) == main.path()) {
         worktree.captures.old = safety.as_ref().map(|record| record.capture.clone());
     }
@@ -181,7 +181,7 @@ fn operation(ctx: &Context, chosen: &Chosen, captured: Option<&Captured>) -> Res
     let there: BTreeSet<Oid> = if operation.stash.is_empty() {
         BTreeSet::new()
     } else {
-        ctx.repo.stash_entries()?.into_iter().map(|entry| entry.id).collect()
+        ctx.repo.refs().stash_entries()?.into_iter().map(|entry| entry.id).collect()
     };
     operation.stash.retain(|change| there.contains(&change.entry.id) == (change.way == Way::PutAside));
     let back = undo::state_back(transaction, ctx.state())?;
@@ -231,14 +231,15 @@ fn rebased(ctx: &Context, transaction: &Transaction, change: &WorktreeChange, ca
     let untouched = files.untouched(ctx, &wanted, &since)?;
     let files = onto(ctx, (&change.files, &wanted), (&tree, since), &untouched)?;
     let index = &change.index;
-    let (entries, since) = (ctx.repo.diff_trees(&index.old, &index.new)?, ctx.repo.diff_trees(&index.old, &now.index_tree)?);
+    let (entries, since) =
+        (ctx.repo.history().diff_trees(&index.old, &index.new)?, ctx.repo.history().diff_trees(&index.old, &now.index_tree)?);
     let index = onto(ctx, (index, &entries), (&now.index_tree, since), &BTreeSet::new())?;
-    let changes = ctx.repo.diff_trees(&tree, &files)?;
+    let changes = ctx.repo.history().diff_trees(&tree, &files)?;
     let (files, _) = with_own_submodules(ctx, Path::new(&change.path), files, &changes)?;
     // Of what the transaction left alone, the bytes stay as they are now.
     beside.raw = bytes_by(&now.extras.raw, &beside.raw, |path| change_of(&wanted, path).is_some());
     if !left.has_operation_of(&now.extras) {
-        let files = ctx.repo.differing(now.extras.beside(&tree), beside.beside(&files))?;
+        let files = ctx.repo.captures().differing(now.extras.beside(&tree), beside.beside(&files))?;
         let wanted = since::Wanted { worktree, now, files, index: Change::new(&now.index_tree, &index) };
         wanted.leaves_alone(ctx, transaction, &now.extras.in_progress())?;
     }
@@ -268,9 +269,9 @@ fn beside(
     (worktree, now): (&Worktree, &WorktreeCapture),
     left: &CaptureExtras,
 ) -> Result<CaptureExtras> {
-    let back = ctx.repo.for_checkout_of_now(worktree, extras_of(ctx, change.captures.new.as_ref())?)?;
-    let entries = ctx.repo.diff_trees(&change.index.old, &change.index.new)?;
-    let since = ctx.repo.diff_trees(&change.index.old, &now.index_tree)?;
+    let back = ctx.repo.index().for_checkout_of_now(worktree, extras_of(ctx, change.captures.new.as_ref())?)?;
+    let entries = ctx.repo.history().diff_trees(&change.index.old, &change.index.new)?;
+    let since = ctx.repo.history().diff_trees(&change.index.old, &now.index_tree)?;
     let moments = Moments { left, back: &back, now: &now.extras, entries: &entries, since: &since };
     moments.settle().map_err(|what| {
         let error = changed(&what).context(format!("in '{}'", change.path));
@@ -294,7 +295,7 @@ fn stays_untouched(
         return Ok(());
     }
     let gone: BTreeSet<&RepoPath> = gone.difference(&was.index.left_out()).copied().collect();
-    let since = ctx.repo.diff_trees(&change.files.old, now)?;
+    let since = ctx.repo.history().diff_trees(&change.files.old, now)?;
     let edited: Vec<String> =
         since.iter().filter(|since| gone.contains(&since.path)).map(|since| since.path.to_string()).collect();
     if edited.is_empty() { Ok(()) } else { Err(changed(&edited)) }
@@ -306,9 +307,9 @@ fn with_hidden(ctx: &Context, worktree: &Worktree, change: &WorktreeChange, now:
     if change.files.old == *now {
         return Ok(now.clone());
     }
-    let since = ctx.repo.diff_trees(&change.files.old, now)?;
+    let since = ctx.repo.history().diff_trees(&change.files.old, now)?;
     let gone: Vec<TreeChange> = since.into_iter().filter(|since| since.new.is_none()).collect();
-    ctx.repo.graft(now, &ctx.repo.still_there(worktree, (&change.files.old, now), &gone)?)
+    ctx.repo.objects().graft(now, &ctx.repo.restore().still_there(worktree, (&change.files.old, now), &gone)?)
 }
 
 type Now<'c> = (&'c Worktree, &'c WorktreeCapture, Option<Oid>);
@@ -335,12 +336,12 @@ impl Files<'_> {
     /// What the undo changes in the files that the transaction left.
     fn wanted(&self, ctx: &Context) -> Result<Vec<TreeChange>> {
         let Change { old, new } = &self.change.files;
-        ctx.repo.differing(self.left.beside(old), self.back.beside(new))
+        ctx.repo.captures().differing(self.left.beside(old), self.back.beside(new))
     }
 
     /// What changed in these since, or is held otherwise; of what nobody knows the bytes that are `wanted`, it may have.
     fn since(&self, ctx: &Context, wanted: &[TreeChange]) -> Result<Vec<TreeChange>> {
-        let mut since = ctx.repo.differing(self.left.beside(&self.change.files.old), self.now)?;
+        let mut since = ctx.repo.captures().differing(self.left.beside(&self.change.files.old), self.now)?;
         let known: BTreeSet<RepoPath> = since.iter().map(|since| since.path.clone()).collect();
         let may_have = |change: &&TreeChange| {
             let is_decided = || is_decided(self.now.raw, Some(self.coverage), &change.path);
@@ -363,7 +364,7 @@ impl Files<'_> {
         if since.is_empty() {
             return Ok(BTreeSet::new());
         }
-        ctx.repo.as_they_were(self.worktree, (&self.change.files.old, self.left), since)
+        ctx.repo.restore().as_they_were(self.worktree, (&self.change.files.old, self.left), since)
     }
 }
 
@@ -384,7 +385,7 @@ fn onto(
     if !conflicts.is_empty() {
         return Err(changed(&conflicts));
     }
-    if change.old == *now { Ok(change.new.clone()) } else { ctx.repo.graft(now, wanted) }
+    if change.old == *now { Ok(change.new.clone()) } else { ctx.repo.objects().graft(now, wanted) }
 }
 
 fn changed(what: &[String]) -> Error {

@@ -17,7 +17,7 @@ use crate::ops::trash;
 /// # Errors
 /// `BARE_REPOSITORY`.
 pub fn root(context: &Context) -> Result<PathBuf> {
-    Ok(context.repo.main_worktree()?.path().join(&context.config.agents.workspace_root))
+    Ok(context.repo.worktrees().main_worktree()?.path().join(&context.config.agents.workspace_root))
 }
 
 /// The same as a path in the main worktree; `None` where it is elsewhere.
@@ -43,7 +43,7 @@ pub fn place(context: &Context, name: &str) -> Result<PathBuf> {
 /// # Errors
 /// `IO_FAILED`.
 pub fn exclude(context: &Context) -> Result<()> {
-    folder(context).map_or(Ok(()), |folder| context.repo.exclude_folder(&folder).map(drop))
+    folder(context).map_or(Ok(()), |folder| context.repo.workspaces().exclude_folder(&folder).map(drop))
 }
 
 /// Checks that no branch of the user's own has the name of a task's branch, or is in its way.
@@ -55,10 +55,10 @@ pub fn branch_is_not_others(context: &Context, task: &CaseId) -> Result<()> {
     if context.state().made_branch(&branch) {
         return Ok(());
     }
-    let below = || context.repo.refs_below(&format!("{}/", branch.as_str()));
+    let below = || context.repo.refs().refs_below(&format!("{}/", branch.as_str()));
     let others = match in_the_way_of_all(context)? {
         Some(name) => Some(name),
-        None if context.repo.read_ref(&branch)?.is_some() => Some(branch.clone()),
+        None if context.repo.refs().read_ref(&branch)?.is_some() => Some(branch.clone()),
         None => below()?.into_iter().next().map(|found| found.name),
     };
     let Some(name) = others else { return Ok(()) };
@@ -75,7 +75,7 @@ pub fn branch_is_not_others(context: &Context, task: &CaseId) -> Result<()> {
 /// `GIT_FAILED`.
 pub fn in_the_way_of_all(context: &Context) -> Result<Option<RefName>> {
     let name = RefName::branch("axiom");
-    Ok(context.repo.read_ref(&name)?.map(|_| name))
+    Ok(context.repo.refs().read_ref(&name)?.map(|_| name))
 }
 
 /// Sees to it that a workspace announced in the log stands: made where it is missing, repaired where it is half-made, on
@@ -92,14 +92,14 @@ pub fn ensure(context: &mut Context, workspace: &Workspace) -> Result<Option<Str
             exclude(context)?;
             let aside = repaired(context, workspace, &trash)?.1;
             let repo = &context.repo;
-            if repo.worktree_at(&path)?.is_some_and(|entry| entry.present) {
+            if repo.worktrees().worktree_at(&path)?.is_some_and(|entry| entry.present) {
                 return Ok(aside);
             }
-            let branch = match repo.read_ref(&workspace.branch)? {
+            let branch = match repo.refs().read_ref(&workspace.branch)? {
                 Some(_) => WorkspaceBranch::Existing(workspace.branch.clone()),
                 None => WorkspaceBranch::New { name: workspace.branch.clone(), base: workspace.base.clone() },
             };
-            repo.create_workspace(&path, &branch, &trash).map(|_| aside)
+            repo.workspaces().create_workspace(&path, &branch, &trash).map(|_| aside)
         })
         .map_err(|error: Error| error.context(format!("workspace '{}'", workspace.path)))
 }
@@ -107,11 +107,11 @@ pub fn ensure(context: &mut Context, workspace: &Workspace) -> Result<Option<Str
 /// Repairs a workspace, and says where a repository is now that was in its folder. The caller holds the operation lock.
 ///
 /// # Errors
-/// As [`crate::git::Repository::repair_workspace`].
+/// As [`crate::git::Workspaces::repair_workspace`].
 pub fn repaired(context: &Context, workspace: &Workspace, trash: &Path) -> Result<(Repair, Option<String>)> {
     let path = Path::new(&workspace.path);
     let had_one = has_its_own_repository(context, path);
-    let repair = context.repo.repair_workspace(path, trash)?;
+    let repair = context.repo.workspaces().repair_workspace(path, trash)?;
     let places = [trash.join("dot-git"), trash.join("folder/.git")];
     let there = places.iter().find(|place| had_one && place.symlink_metadata().is_ok());
     let words = |place: &PathBuf| {
@@ -122,7 +122,7 @@ pub fn repaired(context: &Context, workspace: &Workspace, trash: &Path) -> Resul
 
 fn has_its_own_repository(context: &Context, path: &Path) -> bool {
     let is_folder = path.join(".git").symlink_metadata().is_ok_and(|meta| meta.is_dir());
-    is_folder && context.repo.has_a_repository_in(path)
+    is_folder && context.repo.worktrees().has_a_repository_in(path)
 }
 
 /// Whether an agent can work in its workspace.
@@ -142,7 +142,7 @@ pub enum Condition {
 /// `IO_FAILED`, `GIT_FAILED`.
 pub fn condition(context: &Context, workspace: &Workspace) -> Result<Condition> {
     let path = Path::new(&workspace.path);
-    if let Whose::Others(other) = context.repo.whose(path)? {
+    if let Whose::Others(other) = context.repo.worktrees().whose(path)? {
         let there = other.git_dir.display();
         return Ok(Condition::ForAHuman(format!("the .git of '{}' names another repository: '{there}'", workspace.path)));
     }
@@ -152,7 +152,7 @@ pub fn condition(context: &Context, workspace: &Workspace) -> Result<Condition> 
             workspace.path, workspace.path
         )));
     }
-    let entry = context.repo.worktree_at(path)?;
+    let entry = context.repo.worktrees().worktree_at(path)?;
     Ok(if entry.is_some_and(|entry| entry.present) { Condition::Sound } else { Condition::Mendable })
 }
 
@@ -163,9 +163,9 @@ pub fn condition(context: &Context, workspace: &Workspace) -> Result<Condition> 
 /// `IO_FAILED`, `GIT_FAILED`.
 pub fn mend_contents(context: &Context, workspace: &Workspace) -> Result<Option<&'static str>> {
     let (path, trash) = (PathBuf::from(&workspace.path), trash::fresh(context, "damaged")?);
-    if let Some(what) = context.repo.mend_registration(&path, &workspace.branch, &trash)? {
+    if let Some(what) = context.repo.workspaces().mend_registration(&path, &workspace.branch, &trash)? {
         return Ok(Some(what));
     }
-    let index = context.repo.mend_index(&path, &trash)?;
+    let index = context.repo.workspaces().mend_index(&path, &trash)?;
     Ok(index.then_some("had a damaged index, which is made again from its commit"))
 }

@@ -22,7 +22,6 @@ use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::checkpoint::document::{CheckpointRecord, CheckpointType, Coverage, PathSample, Trigger};
 use crate::domain::checkpoint::known_paths::OnlyCount;
 use crate::error::{Code, Error, Exit, Result, some_of};
-use crate::git::Repository;
 use crate::ops::checkpoint::{self, Wanted};
 
 /// Verbs on checkpoints.
@@ -94,7 +93,7 @@ struct Made<'a> {
 impl<'a> Made<'a> {
     fn of(record: &'a CheckpointRecord) -> Self {
         let CheckpointRecord { name, kind, trigger, created_at, git_commit, capture, tag: tag_id, .. } = record;
-        let (tag, size, only) = (Repository::checkpoint_tag(name), record.size, record.only.clone());
+        let (tag, size, only) = (crate::git::Checkpoints::checkpoint_tag(name), record.size, record.only.clone());
         let git_commit = git_commit.as_ref();
         Self { name, kind: *kind, trigger: *trigger, created_at: *created_at, git_commit, capture, tag, tag_id, size, only }
     }

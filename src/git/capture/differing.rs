@@ -16,6 +16,7 @@ use super::extras::CaptureExtras;
 use super::raw::RawFile;
 use crate::git::history::questions::{FileId, TreeChange};
 use crate::git::objects::database::TREE;
+use crate::git::repo::handles::Captures;
 use crate::git::repo::repository::Repository;
 
 /// The files of a worktree at one moment.
@@ -41,14 +42,14 @@ impl TreeChange {
     }
 }
 
-impl Repository {
+impl Captures<'_> {
     /// The paths in which the files of two moments differ, ordered. Costs no more than comparing the trees where the same bytes
     /// are held beside both.
     ///
     /// # Errors
     /// `GIT_FAILED` where a tree is missing.
     pub fn differing(&self, old: HeldFiles<'_>, new: HeldFiles<'_>) -> Result<Vec<TreeChange>> {
-        let mut changes = self.diff_trees(old.tree, new.tree)?;
+        let mut changes = self.repo.history().diff_trees(old.tree, new.tree)?;
         if old.raw == new.raw {
             return Ok(changes);
         }
@@ -59,7 +60,7 @@ impl Repository {
             if old == new_one || change_of(&changes, path).is_some() {
                 continue;
             }
-            let Some(file) = folders.file_at(self, new.tree, path)? else { continue };
+            let Some(file) = folders.file_at(self.repo, new.tree, path)? else { continue };
             let held = |one: Option<&RawFile>| one.filter(|one| one.held_as == file.oid).map(|one| one.oid.clone());
             if held(old) != held(new_one) {
                 of_bytes.push(TreeChange { path: path.clone(), old: Some(file.clone()), new: Some(file) });
@@ -89,7 +90,7 @@ impl Folders {
             let folder = match self.0.entry(at.oid) {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(unknown) => {
-                    let entries = repository.read_tree(unknown.key())?.into_iter();
+                    let entries = repository.objects().read_tree(unknown.key())?.into_iter();
                     unknown.insert(entries.map(|one| (one.name, FileId { mode: one.mode, oid: one.oid })).collect())
                 }
             };
@@ -127,19 +128,19 @@ mod tests {
     fn a_path_differs_where_mode_blob_or_held_bytes_do() {
         let scratch = Scratch::new(&[]);
         let repo = scratch.repo();
-        let blob = |text: &str| repo.write_blob(text.as_bytes()).unwrap();
+        let blob = |text: &str| repo.objects().write_blob(text.as_bytes()).unwrap();
         let path = |name: &str| RepoPath::new(name.as_bytes());
         let file = |text: &str| Some(FileId { mode: 0o100_644, oid: blob(text) });
         let tree = |files: &[(&str, &str)]| {
             let change = |(name, text): &(&str, &str)| TreeChange { path: path(name), old: None, new: file(text) };
-            repo.graft(&repo.empty_tree().unwrap(), &files.iter().map(change).collect::<Vec<_>>()).unwrap()
+            repo.objects().graft(&repo.objects().empty_tree().unwrap(), &files.iter().map(change).collect::<Vec<_>>()).unwrap()
         };
         let raw = |name: &str, held_as: &str, text: &str| RawFile { path: path(name), held_as: blob(held_as), oid: blob(text) };
         let one = tree(&[("a", "1"), ("sub/b", "2"), ("c", "3")]);
         let two = tree(&[("a", "1"), ("sub/b", "2"), ("c", "other")]);
         let names = |old: (&Oid, &[RawFile]), new: (&Oid, &[RawFile])| {
             let held = |(tree, raw)| HeldFiles { tree, raw };
-            let changes = repo.differing(held(old), held(new)).unwrap();
+            let changes = repo.captures().differing(held(old), held(new)).unwrap();
             changes.into_iter().map(|one| (one.path.to_string(), one.is_of_bytes_alone())).collect::<Vec<_>>()
         };
         let b = |alone| ("sub/b".to_owned(), alone);

@@ -107,12 +107,12 @@ impl CaptureExtras {
                 }
             }
         }
-        for one in r.operation_refs(worktree)? {
+        for one in r.captures().operation_refs(worktree)? {
             if !operation.iter().any(|file| file.path == one.path) {
                 operation.push(one);
             }
         }
-        Ok(Self { index, operation, line_ends: r.line_end_settings(worktree)?, ..Self::default() })
+        Ok(Self { index, operation, line_ends: r.index().line_end_settings(worktree)?, ..Self::default() })
     }
 
     /// Whether there is nothing to say.
@@ -138,22 +138,22 @@ impl CaptureExtras {
         let sides: Vec<TreeEntry> = sides.map(|(i, stage)| file(format!("{i:06}"), &stage.oid)).collect();
         let operation: Vec<TreeEntry> = operation.collect();
         let raw = self.raw.iter().enumerate().map(|(i, one)| file(format!("{i:06}"), &one.oid)).collect();
-        let named = repository.named_by(&self.operation)?;
+        let named = repository.captures().named_by(&self.operation)?;
         let tree = |(i, oid): (usize, &Oid)| TreeEntry { mode: TREE, oid: oid.clone(), name: format!("{i:06}").into_bytes() };
         let trees = named.trees.iter().enumerate().map(tree).collect();
-        let mut entries = vec![file(String::from_utf8_lossy(LIST).into_owned(), &repository.write_blob(&json)?)];
+        let mut entries = vec![file(String::from_utf8_lossy(LIST).into_owned(), &repository.objects().write_blob(&json)?)];
         let attributes: BTreeSet<&Oid> =
             self.modes.iter().flat_map(|one| &one.attributes).flatten().map(|one| &one.oid).collect();
         let attributes = attributes.into_iter().enumerate().map(|(i, oid)| file(format!("{i:06}"), oid)).collect();
         let parts = [("operation", operation), ("unmerged", sides), ("raw", raw), ("trees", trees), ("attributes", attributes)];
         for (name, part) in parts {
             if !part.is_empty() {
-                entries.push(TreeEntry { mode: TREE, oid: repository.write_tree(&part)?, name: name.into() });
+                entries.push(TreeEntry { mode: TREE, oid: repository.objects().write_tree(&part)?, name: name.into() });
             }
         }
-        let tree = repository.write_tree(&entries)?;
+        let tree = repository.objects().write_tree(&entries)?;
         let message = "flags, conflicts and operation in progress";
-        repository.write_commit(&NewCommit { tree: &tree, parents: named.commits, who, message }).map(Some)
+        repository.objects().write_commit(&NewCommit { tree: &tree, parents: named.commits, who, message }).map(Some)
     }
 
     /// Reads what [`CaptureExtras::commit`] kept, from a capture's commit.
@@ -162,13 +162,13 @@ impl CaptureExtras {
     /// `CHECKPOINT_DAMAGED` where the capture has not the shape of one.
     pub fn of_capture(repository: &Repository, capture: &Oid) -> Result<Self> {
         // Only the first can be it; the others keep refs and captures alive.
-        let further = repository.capture_parts(capture)?.further;
+        let further = repository.captures().capture_parts(capture)?.further;
         let Some(parent) = further.first() else { return Ok(Self::default()) };
-        let tree = repository.read_commit(parent)?.tree;
-        let Some(list) = repository.read_tree(&tree)?.into_iter().find(|entry| entry.name == LIST) else {
+        let tree = repository.objects().read_commit(parent)?.tree;
+        let Some(list) = repository.objects().read_tree(&tree)?.into_iter().find(|entry| entry.name == LIST) else {
             return Ok(Self::default());
         };
-        let json = repository.read_blob(&list.oid, limits::EXTRAS)?;
+        let json = repository.objects().read_blob(&list.oid, limits::EXTRAS)?;
         let damaged = |e| Error::new(Code::CheckpointDamaged, format!("{} is no capture", capture.short())).because(e);
         serde_json::from_slice(&json).map_err(damaged)
     }
@@ -176,7 +176,7 @@ impl CaptureExtras {
 
 fn operation_file(repository: &Repository, worktree: &Worktree, path: &Path) -> Result<OperationFile> {
     use std::os::unix::ffi::OsStrExt;
-    let oid = repository.write_blob(&files::read(path, limits::EXTRAS)?)?;
+    let oid = repository.objects().write_blob(&files::read(path, limits::EXTRAS)?)?;
     let inside = path.strip_prefix(worktree.git_dir()).unwrap_or(path);
     Ok(OperationFile { path: RepoPath::new(inside.as_os_str().as_bytes()), oid })
 }

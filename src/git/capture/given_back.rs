@@ -19,7 +19,7 @@ use super::given_memory::{FileStat, Key, Memory};
 use super::raw::{RAW_LIMIT, RawFile};
 use crate::git::index::conversions::Asked;
 use crate::git::objects::database::gix_id;
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::Captures;
 use crate::git::repo::worktrees::Worktree;
 
 /// So many bytes of files are tried at once, and so many files.
@@ -79,15 +79,15 @@ enum Is {
     NotTried,
 }
 
-impl Repository {
+impl Captures<'_> {
     /// What is known of conversions; `None` where unchanged files need no look.
     ///
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`.
     pub(in crate::git) fn known_conversions(&self, at: &Unchanged<'_>) -> Result<Option<Known>> {
-        let rules = self.conversion_rules(at.worktree, at.attributes)?;
+        let rules = self.repo.index().conversion_rules(at.worktree, at.attributes)?;
         let memory = match at.scope {
-            Scope::Whole => Memory::read(self, at.worktree),
+            Scope::Whole => Memory::read(self.repo, at.worktree),
             Scope::Part => None,
         };
         // What once was converted may still be on disk as it was then.
@@ -142,7 +142,7 @@ impl Repository {
             }
         }
         match at.scope {
-            Scope::Whole => next.write_unless(&memory, self, at.worktree),
+            Scope::Whole => next.write_unless(&memory, self.repo, at.worktree),
             Scope::Part => {}
         }
         Ok(raw)
@@ -150,14 +150,14 @@ impl Repository {
 
     fn decide(&self, at: &Unchanged<'_>, open: Vec<Open>) -> Result<Vec<(Open, Is)>> {
         let paths: Vec<&RepoPath> = open.iter().map(|one| &one.file.path).collect();
-        let asked = self.asked_both_ways(at.worktree, at.index, &paths)?;
-        let gix = self.gix()?;
+        let asked = self.repo.index().asked_both_ways(at.worktree, at.index, &paths)?;
+        let gix = self.repo.gix()?;
         let mut decided = Vec::with_capacity(open.len());
         let (mut tried, mut bytes) = (Vec::new(), 0);
         for (one, asked) in open.into_iter().zip(asked) {
             let length = match asked {
                 (Asked::LineEnds(_), Asked::LineEnds(line_ends)) if line_ends.may_put_in() => {
-                    let blob = Oid::new(one.file.oid.to_string()).and_then(|oid| self.read_blob(&oid, READ)).ok();
+                    let blob = Oid::new(one.file.oid.to_string()).and_then(|oid| self.repo.objects().read_blob(&oid, READ)).ok();
                     blob.map(|blob| line_ends.length_checked_out(&blob) as u64)
                 }
                 (Asked::LineEnds(_), Asked::LineEnds(_)) => gix.find_header(one.file.oid).ok().map(|header| header.size()),
@@ -193,8 +193,8 @@ impl Repository {
 
     /// The blob with the bytes of a file; `None` where they cannot be kept.
     fn bytes_of(&self, worktree: &Worktree, file: &Tracked, known: Option<Oid>) -> Result<Option<Oid>> {
-        if let Some(oid) = known.filter(|oid| self.has_object(oid)) {
-            self.note_written(gix_id(&oid)?);
+        if let Some(oid) = known.filter(|oid| self.repo.objects().has_object(oid)) {
+            self.repo.durability().note_written(gix_id(&oid)?);
             return Ok(Some(oid));
         }
         let place = worktree.path().join(file.path.to_path());
@@ -205,7 +205,7 @@ impl Repository {
         match files::read(&place, RAW_LIMIT) {
             // Whoever edits at this moment: these bytes have to be those that git takes for unchanged.
             Ok(bytes) => {
-                let oid = self.write_blob(&bytes)?;
+                let oid = self.repo.objects().write_blob(&bytes)?;
                 Ok(is_it().then_some(oid))
             }
             Err(_) => Ok(None),
@@ -215,7 +215,7 @@ impl Repository {
     /// The time of this moment, as the file system has it.
     fn now_on_disk(&self) -> Result<i128> {
         use std::os::unix::fs::MetadataExt;
-        let scratch = self.scratch_folder()?;
+        let scratch = self.repo.scratch_folder()?;
         let meta = scratch.path().metadata().map_err(|e| Error::io("look at", scratch.path(), e))?;
         Ok(i128::from(meta.mtime()) * 1_000_000_000 + i128::from(meta.mtime_nsec()))
     }

@@ -11,6 +11,7 @@ use crate::domain::base::names::Oid;
 use crate::error::{Code, Error, Result};
 use crate::files;
 
+use crate::git::repo::handles::Captures;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
 
@@ -161,7 +162,7 @@ impl Memory {
     }
 }
 
-impl Repository {
+impl Captures<'_> {
     /// A digest of what decides which conversions there are.
     ///
     /// # Errors
@@ -169,8 +170,8 @@ impl Repository {
     pub(in crate::git) fn rules_digest(&self, rules: &[u8]) -> Result<String> {
         use std::fmt::Write as _;
         // Another build may make other keys.
-        let probe = Key::of(b"probe", gix::hash::ObjectId::null(self.hash().gix()).as_ref(), &FileStat::default_for_probe());
-        let digest = digest(self, &[&probe.0.to_le_bytes(), rules].concat())?;
+        let probe = Key::of(b"probe", gix::hash::ObjectId::null(self.repo.hash().gix()).as_ref(), &FileStat::default_for_probe());
+        let digest = digest(self.repo, &[&probe.0.to_le_bytes(), rules].concat())?;
         Ok(digest.iter().fold(String::new(), |mut text, byte| {
             let _ = write!(text, "{byte:02x}");
             text

@@ -10,7 +10,7 @@ use crate::files;
 
 use super::worktree::CaptureOptions;
 use crate::git::index::status::{StatusEntry, StatusKind};
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::Captures;
 use crate::git::repo::worktrees::Worktree;
 
 /// So many bytes of ignored files are held of one worktree at most.
@@ -103,7 +103,7 @@ fn sort_one(root: &Path, path: RepoPath, options: &CaptureOptions, sorted: &mut 
     Ok(())
 }
 
-impl Repository {
+impl Captures<'_> {
     /// Takes what is excluded out of what `git status` said, and returns its topmost files and folders: folders in which
     /// nothing is tracked.
     ///
@@ -120,7 +120,7 @@ impl Repository {
         if exclude.is_empty() {
             return Ok(excluded);
         }
-        let output = self.git_in(worktree).index(index).args(["ls-files", "-z"]).run_ok()?;
+        let output = self.repo.git_in(worktree).index(index).args(["ls-files", "-z"]).run_ok()?;
         let mut tracked: Vec<&[u8]> = output.stdout.split(|byte| *byte == 0).collect();
         tracked.sort_unstable();
         let has_tracked = |folder: &RepoPath| {

@@ -7,10 +7,10 @@ use crate::error::Result;
 use crate::files;
 
 use crate::git::index::file::{in_folder, nul_list};
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::Captures;
 use crate::git::repo::worktrees::Worktree;
 
-impl Repository {
+impl Captures<'_> {
     /// Those of `paths` that the `.gitignore` files of a tree ignore, together with the exclude files of now. Nothing in the
     /// worktree is looked at.
     ///
@@ -20,14 +20,14 @@ impl Repository {
         if paths.is_empty() {
             return Ok(BTreeSet::new());
         }
-        let scratch = self.scratch_folder()?;
+        let scratch = self.repo.scratch_folder()?;
         let (index, files) = (in_folder(&scratch, "index"), in_folder(&scratch, "files"));
         files::create_dir_all(&files)?;
         let here = worktree.with_files_in(&files);
-        let git = || self.git_in(&here).index(&index).config("core.sparseCheckout=false");
+        let git = || self.repo.git_in(&here).index(&index).config("core.sparseCheckout=false");
         git().args(["read-tree", tree.as_str()]).run_ok()?;
         let is_one = |path: &RepoPath| path.file_name() == b".gitignore";
-        let all = self.files_of(tree)?;
+        let all = self.repo.index().files_of(tree)?;
         let rules: Vec<&RepoPath> = all.iter().map(|(path, _)| path).filter(|path| is_one(path)).collect();
         if !rules.is_empty() {
             git().args(["checkout-index", "-f", "-q", "-z", "--stdin"]).stdin(nul_list(rules)).run_ok()?;
@@ -62,9 +62,9 @@ mod tests {
         let paths: Vec<RepoPath> =
             ["x.o", "sub/x.o", "sub/kept.o", "built/y", "other", "local"].map(|path| RepoPath::new(path.as_bytes())).into();
         let asked: Vec<&RepoPath> = paths.iter().collect();
-        let ignored = repo.ignored_by(&scratch.main(), &tree, &asked).unwrap();
+        let ignored = repo.captures().ignored_by(&scratch.main(), &tree, &asked).unwrap();
         let names: Vec<String> = ignored.iter().map(ToString::to_string).collect();
         assert_eq!(names, ["built/y", "local", "sub/x.o", "x.o"]);
-        assert!(repo.ignored_by(&scratch.main(), &tree, &[&paths[4]]).unwrap().is_empty());
+        assert!(repo.captures().ignored_by(&scratch.main(), &tree, &[&paths[4]]).unwrap().is_empty());
     }
 }

@@ -8,7 +8,7 @@ use crate::error::Result;
 use super::extras::OperationFile;
 use crate::git::checkpoint::limits;
 use crate::git::objects::database::gix_id;
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::Captures;
 
 /// Objects that are named, and are here.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub(in crate::git) struct Named {
     pub trees: Vec<Oid>,
 }
 
-impl Repository {
+impl Captures<'_> {
     /// The commits and trees that files of an operation in progress name in full, each once, in order of their ids.
     ///
     /// # Errors
@@ -30,9 +30,9 @@ impl Repository {
         }
         let mut ids = BTreeSet::new();
         for file in files {
-            self.add_names(&self.read_blob(&file.oid, limits::EXTRAS)?, &mut ids)?;
+            self.add_names(&self.repo.objects().read_blob(&file.oid, limits::EXTRAS)?, &mut ids)?;
         }
-        let gix = self.gix()?;
+        let gix = self.repo.gix()?;
         let (mut commits, mut trees) = (BTreeSet::new(), Vec::new());
         for id in ids {
             match gix.find_header(gix_id(&id)?).map(|header| header.kind()) {
@@ -42,9 +42,9 @@ impl Repository {
             }
         }
         // At the edge of a shallow history a commit names parents that it does not keep.
-        if commits.len() > 1 && !self.common_dir().join("shallow").exists() {
+        if commits.len() > 1 && !self.repo.common_dir().join("shallow").exists() {
             for commit in commits.clone() {
-                for parent in self.read_commit(&commit)?.parents {
+                for parent in self.repo.objects().read_commit(&commit)?.parents {
                     commits.remove(&parent);
                 }
             }
@@ -53,7 +53,7 @@ impl Repository {
     }
 
     fn add_names(&self, content: &[u8], ids: &mut BTreeSet<Oid>) -> Result<()> {
-        let digits = 2 * self.hash().bytes();
+        let digits = 2 * self.repo.hash().bytes();
         let words = content.split(|byte| !byte.is_ascii_hexdigit()).filter(|word| word.len() == digits);
         for word in words.filter(|word| word.iter().any(|byte| *byte != b'0')) {
             ids.insert(Oid::new(String::from_utf8_lossy(word).to_ascii_lowercase())?);
@@ -83,9 +83,9 @@ mod tests {
             let width = end.as_str().len();
             text.push_str(&format!("{tree}{{x}} {blob} {end}0 {} {}", "0".repeat(width), "1".repeat(width)));
             let repo = scratch.repo();
-            let oid = repo.write_blob(text.as_bytes()).unwrap();
+            let oid = repo.objects().write_blob(text.as_bytes()).unwrap();
             let files = [OperationFile { path: RepoPath::new(&b"MERGE_MSG"[..]), oid }];
-            assert_eq!(repo.named_by(&files).unwrap(), Named { commits: vec![end], trees: vec![tree] });
+            assert_eq!(repo.captures().named_by(&files).unwrap(), Named { commits: vec![end], trees: vec![tree] });
         }
     }
 }

@@ -3,7 +3,7 @@
 use crate::domain::base::names::Oid;
 use crate::error::{Code, Error, Result};
 
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::Captures;
 
 /// A capture, read back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,17 +18,17 @@ pub struct CaptureParts {
     pub further: Vec<Oid>,
 }
 
-impl Repository {
+impl Captures<'_> {
     /// Reads the commits of a capture.
     ///
     /// # Errors
     /// `CHECKPOINT_DAMAGED` where it has not the shape of one; `GIT_FAILED` where one is missing.
     pub fn capture_parts(&self, capture: &Oid) -> Result<CaptureParts> {
-        let commit = self.read_commit(capture)?;
+        let commit = self.repo.objects().read_commit(capture)?;
         let [base, index, ..] = commit.parents.as_slice() else {
             return Err(Error::new(Code::CheckpointDamaged, format!("{} is no capture", capture.short())));
         };
-        let index = self.read_commit(index)?;
+        let index = self.repo.objects().read_commit(index)?;
         let further = index.parents.into_iter().skip(1).collect();
         Ok(CaptureParts { base: base.clone(), files: commit.tree, index: index.tree, further })
     }
@@ -43,6 +43,6 @@ mod tests {
     fn a_plain_commit_is_no_capture() {
         let scratch = Scratch::new(&[]);
         let head = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
-        assert_eq!(scratch.repo().capture_parts(&head).unwrap_err().code(), Code::CheckpointDamaged);
+        assert_eq!(scratch.repo().captures().capture_parts(&head).unwrap_err().code(), Code::CheckpointDamaged);
     }
 }

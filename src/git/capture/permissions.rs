@@ -13,6 +13,7 @@ use crate::error::Result;
 use crate::files::{self, Attributes};
 
 use crate::git::history::questions::TreeChange;
+use crate::git::repo::handles::Captures;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
 
@@ -102,13 +103,13 @@ impl Usual {
         root: &Path,
         paths: impl Iterator<Item = &'p RepoPath>,
     ) -> Result<Vec<Permissions>> {
-        repository.permissions(root, paths, |found, is_folder| {
+        repository.captures().permissions(root, paths, |found, is_folder| {
             found.attributes.iter().any(|attributes| !attributes.is_empty()) || !self.is_usual(found.mode, is_folder)
         })
     }
 }
 
-impl Repository {
+impl Captures<'_> {
     /// The permissions of the paths, and of the folders above them, that `wanted` asks for (it is told which are folders), in
     /// order.
     fn permissions<'p>(
@@ -127,7 +128,8 @@ impl Repository {
             let Some((meta, attributes)) = read(&root.join(path.to_path()))? else { continue };
             let mut recorded = Vec::with_capacity(attributes.len());
             for (name, value) in attributes {
-                recorded.push(Attribute { name: AttributeName(RepoPath::new(name)), oid: self.write_blob(&value)? });
+                recorded
+                    .push(Attribute { name: AttributeName(RepoPath::new(name)), oid: self.repo.objects().write_blob(&value)? });
             }
             let one = Permissions { path, mode: mode_of(&meta), attributes: Some(recorded) };
             if wanted(&one, meta.is_dir()) {
@@ -151,7 +153,7 @@ impl Repository {
     ) -> Result<Vec<Permissions>> {
         let usual = Usual::of(worktree);
         let goes = replaced.iter().filter(|change| change.old.is_some()).map(|change| &change.path);
-        let unusual = usual.unusual_ones(self, worktree.path(), goes)?;
+        let unusual = usual.unusual_ones(self.repo, worktree.path(), goes)?;
         let is_given = |one: &Permissions, _| recorded(comes, &one.path).is_some();
         let given: Vec<RepoPath> =
             comes.iter().filter(|one| recorded(known, &one.path) != Some(one)).map(|one| one.path.clone()).collect();
@@ -190,7 +192,8 @@ impl Repository {
     /// `GIT_FAILED` where a blob is missing.
     pub(in crate::git) fn known(&self, one: &Permissions) -> Result<Known> {
         let read = |attributes: &Vec<Attribute>| -> Result<Attributes> {
-            let value = |one: &Attribute| Ok((one.name.0.as_bytes().to_vec(), self.read_blob(&one.oid, VALUE_LIMIT)?));
+            let value =
+                |one: &Attribute| Ok((one.name.0.as_bytes().to_vec(), self.repo.objects().read_blob(&one.oid, VALUE_LIMIT)?));
             attributes.iter().map(value).collect()
         };
         Ok(Known { mode: one.mode & 0o777, attributes: one.attributes.as_ref().map(read).transpose()? })

@@ -21,7 +21,7 @@ use crate::git::history::questions::TreeChange;
 use crate::git::index::changed_paths::ChangedPaths;
 use crate::git::index::conversions::Asked;
 use crate::git::index::file::{in_folder, nul_list};
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::Captures;
 use crate::git::repo::worktrees::Worktree;
 use crate::git::restore::prepared::quoted_lines;
 use crate::git::restore::present_files::hash_here;
@@ -52,7 +52,7 @@ pub(in crate::git) fn wanted_bytes(raw: &[RawFile], changes: &[TreeChange]) -> V
     raw.iter().filter(|one| new.get(&one.path) == Some(&&one.held_as)).cloned().collect()
 }
 
-impl Repository {
+impl Captures<'_> {
     /// The bytes of those changed files that a checkout of `index`, which has the tree of the files, would not give back. What
     /// cannot be kept is named in the coverage. Runs no filter where none is asked for.
     ///
@@ -76,7 +76,7 @@ impl Repository {
         let ids = self.write_raw(worktree, &kept)?;
         // Whoever edits at this moment: these bytes have to be those that the tree was made of.
         let all: Vec<&RepoPath> = kept.iter().collect();
-        let converted = hash_here(self, worktree, &all).ok();
+        let converted = hash_here(self.repo, worktree, &all).ok();
         let mut raw = Vec::new();
         for ((place, path), held_as) in kept.into_iter().enumerate().zip(wanted) {
             let converted = converted.as_ref().and_then(|hashes| hashes.get(place)?.as_ref());
@@ -109,12 +109,12 @@ impl Repository {
         let paths = replaced.filter(is_file).map(|change| change.path.clone());
         let paths: Vec<RepoPath> =
             paths.filter(|path| size(worktree, path).is_some() && bytes_of(known, path).is_none()).collect();
-        if paths.is_empty() || self.plain(from, paths.iter()).is_some() {
+        if paths.is_empty() || self.repo.index().plain(from, paths.iter()).is_some() {
             return Ok(known.to_vec());
         }
-        let scratch = self.scratch_folder()?;
+        let scratch = self.repo.scratch_folder()?;
         let index = in_folder(&scratch, "index");
-        let git = self.git_in(worktree).index(&index).config("core.sparseCheckout=false").config("core.splitIndex=false");
+        let git = self.repo.git_in(worktree).index(&index).config("core.sparseCheckout=false").config("core.splitIndex=false");
         git.args(["read-tree", from.as_str()]).run_ok()?;
         // What cannot be kept is too large, or somebody edits it at this moment, which the restore finds.
         let changed = ChangedPaths::sort(worktree, paths)?;
@@ -129,7 +129,7 @@ impl Repository {
     /// # Errors
     /// `GIT_FAILED`.
     pub(in crate::git) fn may_add_returns(&self, worktree: &Worktree, paths: &[&RepoPath]) -> Result<bool> {
-        Ok(self.asked(worktree, paths)?.iter().any(|asked| match asked {
+        Ok(self.repo.index().asked(worktree, paths)?.iter().any(|asked| match asked {
             Asked::LineEnds(line_ends) => line_ends.may_put_in(),
             Asked::More => true,
         }))
@@ -142,7 +142,7 @@ impl Repository {
             return Ok(Vec::new());
         }
         let mut tried = Vec::new();
-        for (path, asked) in files.iter().zip(self.asked_both_ways(worktree, index, &files)?) {
+        for (path, asked) in files.iter().zip(self.repo.index().asked_both_ways(worktree, index, &files)?) {
             let try_it = match asked {
                 (Asked::LineEnds(LineEnds::AsIs), Asked::LineEnds(LineEnds::AsIs)) => false,
                 (Asked::LineEnds(_), Asked::LineEnds(written)) => {
@@ -170,11 +170,11 @@ impl Repository {
         if tried.is_empty() {
             return Ok(Vec::new());
         }
-        let scratch = self.scratch_folder()?;
+        let scratch = self.repo.scratch_folder()?;
         let folder = scratch.path().join("given-back");
         files::create_dir_all(&folder)?;
         let there = worktree.with_files_in(&folder);
-        let git = self.git_in(&there).index(index).config("core.sparseCheckout=false");
+        let git = self.repo.git_in(&there).index(index).config("core.sparseCheckout=false");
         // Nothing is fetched to find out: Git LFS then gives what it has, and its pointer where it has nothing.
         let git = git.env("GIT_LFS_SKIP_SMUDGE", "1");
         // Where a filter fails, files are missing, and these are kept.
@@ -196,7 +196,7 @@ impl Repository {
     /// # Errors
     /// `GIT_FAILED`.
     pub(in crate::git) fn blobs(&self, worktree: &Worktree, index: &Path, paths: &[RepoPath]) -> Result<Vec<Option<Oid>>> {
-        let git = self.git_in(worktree).index(index).arg("--literal-pathspecs").args(["ls-files", "-s", "-z", "--"]);
+        let git = self.repo.git_in(worktree).index(index).arg("--literal-pathspecs").args(["ls-files", "-s", "-z", "--"]);
         // More than a few are no arguments: then the whole index is listed.
         let named = if paths.len() <= FEW { paths } else { &[] };
         let output = git.args(named.iter().map(RepoPath::to_path)).run_ok()?;
@@ -214,7 +214,7 @@ impl Repository {
     /// Writes files as they are; nothing where one of them cannot be read any more.
     fn write_raw(&self, worktree: &Worktree, paths: &[RepoPath]) -> Result<Vec<Oid>> {
         let input = quoted_lines(paths);
-        let git = self.git_in(worktree).making_objects();
+        let git = self.repo.git_in(worktree).making_objects();
         let output = git.args(["hash-object", "-w", "--no-filters", "--stdin-paths"]).stdin(input).run()?;
         if !output.ok() {
             let error = output.error();

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::files;
 
 use super::extras::CaptureExtras;
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::Captures;
 use crate::git::repo::worktrees::Worktree;
 
 /// The largest file that names branches.
@@ -88,7 +88,7 @@ impl CaptureExtras {
     }
 }
 
-impl Repository {
+impl Captures<'_> {
     /// What is in progress in a worktree now.
     ///
     /// # Errors
@@ -149,7 +149,7 @@ mod tests {
         let scratch = Scratch::new(&[]);
         let (repo, main) = (scratch.repo(), scratch.main());
         let names = || -> Vec<String> {
-            repo.branches_in_progress(&main).unwrap().iter().map(|(name, _)| name.as_str().to_owned()).collect()
+            repo.captures().branches_in_progress(&main).unwrap().iter().map(|(name, _)| name.as_str().to_owned()).collect()
         };
         assert_eq!(names(), Vec::<String>::new());
         for number in 0..4 {
@@ -157,12 +157,12 @@ mod tests {
         }
         scratch.git(&["bisect", "start", "HEAD", "HEAD~3"]);
         assert_eq!(names(), ["refs/heads/main"]);
-        assert_eq!(repo.in_progress(&main).unwrap(), [InProgress::Bisect]);
+        assert_eq!(repo.captures().in_progress(&main).unwrap(), [InProgress::Bisect]);
         scratch.git(&["bisect", "reset"]);
         scratch.git(&["branch", "below", "HEAD~1"]);
         scratch.git(&["-c", "sequence.editor=sed -i 1ibreak", "rebase", "-q", "-i", "--update-refs", "--root"]);
         assert_eq!(names(), ["refs/heads/main", "refs/heads/below"]);
-        assert_eq!(repo.in_progress(&main).unwrap(), [InProgress::Rebase]);
+        assert_eq!(repo.captures().in_progress(&main).unwrap(), [InProgress::Rebase]);
         for branch in ["main", "below"] {
             let refused = crate::git::repo::scratch::try_git_at(&scratch.path(), &["branch", "-f", branch, "HEAD"]);
             assert!(!refused.status.success(), "git refuses it too");

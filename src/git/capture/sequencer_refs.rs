@@ -8,7 +8,8 @@ use crate::files;
 
 use super::extras::OperationFile;
 use crate::git::refs::edits::{Expected, RefEdit, update_script};
-use crate::git::repo::repository::{RefFormat, Repository};
+use crate::git::repo::handles::Captures;
+use crate::git::repo::repository::RefFormat;
 use crate::git::repo::worktrees::Worktree;
 
 /// Those beside HEAD, which git writes as refs; `MERGE_HEAD` is always a file.
@@ -24,7 +25,7 @@ const LIMIT: u64 = 100;
 /// A ref and what it names.
 type Value = (RefName, Oid);
 
-impl Repository {
+impl Captures<'_> {
     /// The refs of a worktree that say what is in progress, as the files that they would be, ordered by name; nothing
     /// where they are files.
     ///
@@ -32,7 +33,7 @@ impl Repository {
     /// `GIT_FAILED`, `DISK_FULL`.
     pub(in crate::git) fn operation_refs(&self, worktree: &Worktree) -> Result<Vec<OperationFile>> {
         let file = |(name, oid): Value| {
-            let oid = self.write_blob(format!("{oid}\n").as_bytes())?;
+            let oid = self.repo.objects().write_blob(format!("{oid}\n").as_bytes())?;
             Ok(OperationFile { path: RepoPath::new(name.as_str().as_bytes()), oid })
         };
         self.refs_in_progress(worktree)?.into_iter().map(file).collect()
@@ -48,7 +49,7 @@ impl Repository {
         worktree: &Worktree,
         files: &'f [OperationFile],
     ) -> Result<Vec<&'f OperationFile>> {
-        if self.ref_format() == RefFormat::Files {
+        if self.repo.ref_format() == RefFormat::Files {
             return Ok(files.iter().collect());
         }
         let present = self.refs_in_progress(worktree)?;
@@ -69,8 +70,8 @@ impl Repository {
             return Ok(rest);
         }
         env::fault_point("git.before-operation-refs");
-        self.sync_objects()?;
-        let git = self.git_in(worktree).writing().args(["update-ref", "--stdin", "-z"]);
+        self.repo.durability().sync_objects()?;
+        let git = self.repo.git_in(worktree).writing().args(["update-ref", "--stdin", "-z"]);
         git.stdin(update_script(&edits)).run_ok()?;
         env::fault_point("git.after-operation-refs");
         files::sync_dir(&worktree.git_dir().join("reftable"))?;
@@ -83,8 +84,8 @@ impl Repository {
         if !ROOT_REFS.contains(&name) && !BELOW.iter().any(|folder| name.starts_with(folder)) {
             return Ok(None);
         }
-        let content = String::from_utf8_lossy(&self.read_blob(&file.oid, LIMIT)?).into_owned();
-        let oid = Oid::new(content.trim_end()).ok().filter(|oid| self.has_object(oid));
+        let content = String::from_utf8_lossy(&self.repo.objects().read_blob(&file.oid, LIMIT)?).into_owned();
+        let oid = Oid::new(content.trim_end()).ok().filter(|oid| self.repo.objects().has_object(oid));
         Ok(oid.map(|oid| (RefName::new(name), oid)))
     }
 
@@ -93,10 +94,10 @@ impl Repository {
     /// # Errors
     /// `GIT_FAILED`.
     pub(in crate::git) fn refs_in_progress(&self, worktree: &Worktree) -> Result<Vec<Value>> {
-        if self.ref_format() == RefFormat::Files {
+        if self.repo.ref_format() == RefFormat::Files {
             return Ok(Vec::new());
         }
-        let git = self.git_in(worktree).args(["for-each-ref", "--include-root-refs", "--format=%(refname) %(objectname)"]);
+        let git = self.repo.git_in(worktree).args(["for-each-ref", "--include-root-refs", "--format=%(refname) %(objectname)"]);
         let text = git.args(ROOT_REFS).args(BELOW).text()?;
         let unclear = |line: &str| Error::new(crate::error::Code::GitFailed, format!("git says '{line}' of a ref"));
         let value = |line: &str| -> Result<Value> {

@@ -15,7 +15,7 @@ fn options() -> CaptureOptions {
 
 fn capture(scratch: &Scratch) -> WorktreeCapture {
     let before = std::fs::read(scratch.path().join(".git/index")).ok();
-    let capture = scratch.landed(|repo| repo.capture_worktree(&scratch.main(), &options()).unwrap());
+    let capture = scratch.landed(|repo| repo.captures().capture_worktree(&scratch.main(), &options()).unwrap());
     assert_eq!(std::fs::read(scratch.path().join(".git/index")).ok(), before, "the user's index was touched");
     capture
 }
@@ -50,8 +50,8 @@ fn a_capture_holds_staged_unstaged_deleted_and_untracked_apart() {
         assert_eq!(taken.index_tree.as_str(), staged);
         assert_eq!(taken.tree, plain(&scratch));
         assert!(taken.coverage.is_complete() && taken.extras.is_empty());
-        let commit = repo.commit_capture(&taken, "capture", &[]).unwrap();
-        repo.sync_objects().unwrap();
+        let commit = repo.captures().commit_capture(&taken, "capture", &[]).unwrap();
+        repo.durability().sync_objects().unwrap();
         scratch.git(&["update-ref", "refs/axiom/captures/x", commit.commit.as_str()]);
         scratch.git(&["fsck", "--strict"]);
         // The way out with plain git.
@@ -92,10 +92,10 @@ fn an_unborn_branch_without_index_is_captured() {
     scratch.write("new", b"1");
     let repo = scratch.repo();
     let taken = capture(&scratch);
-    assert_eq!(taken.index_tree, repo.empty_tree().unwrap());
-    let commit = repo.commit_capture(&taken, "capture", &[]).unwrap();
-    repo.sync_objects().unwrap();
-    assert_eq!(repo.read_commit(&commit.commit).unwrap().parents[0], repo.root_commit().unwrap());
+    assert_eq!(taken.index_tree, repo.objects().empty_tree().unwrap());
+    let commit = repo.captures().commit_capture(&taken, "capture", &[]).unwrap();
+    repo.durability().sync_objects().unwrap();
+    assert_eq!(repo.objects().read_commit(&commit.commit).unwrap().parents[0], repo.objects().root_commit().unwrap());
 }
 
 #[test]
@@ -124,8 +124,8 @@ fn conflicts_flags_and_a_merge_in_progress_are_kept() {
     let staged = scratch.git(&["show", &format!("{}:a.txt", taken.index_tree)]);
     assert_eq!(staged, "main", "our side of the conflict");
     let repo = scratch.repo();
-    let commit = repo.commit_capture(&taken, "capture", &[]).unwrap();
-    repo.sync_objects().unwrap();
+    let commit = repo.captures().commit_capture(&taken, "capture", &[]).unwrap();
+    repo.durability().sync_objects().unwrap();
     assert_eq!(CaptureExtras::of_capture(&repo, &commit.commit).unwrap(), taken.extras);
 }
 
@@ -153,10 +153,10 @@ fn split_and_sparse_indexes_and_linked_worktrees_are_captured() {
     scratch.git(&["worktree", "add", "-q", linked.to_str().unwrap()]);
     std::fs::write(linked.join("n\u{1}"), b"1").unwrap();
     let repo = scratch.repo();
-    let entry = repo.worktree_at(&linked).unwrap().unwrap();
-    let taken = repo.capture_worktree(&entry.worktree, &options()).unwrap();
+    let entry = repo.worktrees().worktree_at(&linked).unwrap().unwrap();
+    let taken = repo.captures().capture_worktree(&entry.worktree, &options()).unwrap();
     assert_eq!(taken.head.branch().unwrap().as_str(), "refs/heads/w");
-    assert_eq!(repo.diff_trees(&taken.index_tree, &taken.tree).unwrap().len(), 1);
+    assert_eq!(repo.history().diff_trees(&taken.index_tree, &taken.tree).unwrap().len(), 1);
     scratch.write("a.txt", b"a\n");
     scratch.write("sparse/x", b"1");
     scratch.git(&["add", "-A", "sparse"]);
@@ -175,8 +175,8 @@ fn a_workspace_without_its_pointer_is_refused() {
     let linked = scratch.path().join(".worktrees/w");
     scratch.git(&["worktree", "add", "-q", linked.to_str().unwrap()]);
     let repo = scratch.repo();
-    let entry = repo.worktree_at(&linked).unwrap().unwrap();
+    let entry = repo.worktrees().worktree_at(&linked).unwrap().unwrap();
     std::fs::remove_file(linked.join(".git")).unwrap();
-    let error = repo.capture_worktree(&entry.worktree, &options()).unwrap_err();
+    let error = repo.captures().capture_worktree(&entry.worktree, &options()).unwrap_err();
     assert_eq!(error.code(), Code::WorkspaceBroken);
 }

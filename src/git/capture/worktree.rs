@@ -20,8 +20,8 @@ use crate::git::index::file::{IndexInfo, copy_index, in_folder, index_facts, mar
 use crate::git::index::path_patterns::PathPatterns;
 use crate::git::index::status::{StatusEntry, StatusKind};
 use crate::git::objects::database::{NewCommit, gix_id};
+use crate::git::repo::handles::Captures;
 use crate::git::repo::head::Head;
-use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
 
 /// What a capture leaves out.
@@ -79,9 +79,9 @@ struct Content {
     included: Vec<RepoPath>,
 }
 
-impl Repository {
+impl Captures<'_> {
     /// Captures a worktree into objects. Neither its files nor its index are touched; nothing refers to the objects yet, and
-    /// they are on disk only after [`Repository::sync_objects`], which every change of a ref does first.
+    /// they are on disk only after [`Durability::sync_objects`], which every change of a ref does first.
     /// A crash leaves unreferenced objects and a scratch folder.
     ///
     /// # Errors
@@ -98,35 +98,35 @@ impl Repository {
     /// The capture of any worktree, with git's help.
     ///
     /// # Errors
-    /// As [`Repository::capture_worktree`].
+    /// As [`Captures::capture_worktree`].
     pub(in crate::git) fn capture_by_git(&self, worktree: &Worktree, options: &CaptureOptions) -> Result<WorktreeCapture> {
-        let folder = self.scratch_folder()?;
+        let folder = self.repo.scratch_folder()?;
         let staged = in_folder(&folder, "staged");
-        let head = self.head(worktree)?;
+        let head = self.repo.refs().head(worktree)?;
         copy_index(&worktree.index_file(), &staged)?;
-        let facts = index_facts(self, worktree, &staged)?;
+        let facts = index_facts(self.repo, worktree, &staged)?;
         // A file that is there although it is marked as not to be there is content like any other; and where nothing
         // is sparse, one that is not there was deleted like any other.
-        let sparse = !facts.skip_worktree.is_empty() && self.is_sparse(worktree)?;
+        let sparse = !facts.skip_worktree.is_empty() && self.repo.index().is_sparse(worktree)?;
         let there = |path: &&RepoPath| !sparse || std::fs::symlink_metadata(worktree.path().join(path.to_path())).is_ok();
         let present: Vec<RepoPath> = facts.skip_worktree.iter().filter(there).cloned().collect();
         // From the first copy, so that all show the same moment.
         let another = |name: &str| -> Result<PathBuf> {
             let index = in_folder(&folder, name);
             copy_index(&staged, &index)?;
-            mark(self, worktree, &index, "--no-assume-unchanged", &facts.assume_unchanged)?;
-            mark(self, worktree, &index, "--no-skip-worktree", &present)?;
+            mark(self.repo, worktree, &index, "--no-assume-unchanged", &facts.assume_unchanged)?;
+            mark(self.repo, worktree, &index, "--no-skip-worktree", &present)?;
             Ok(index)
         };
         let as_is = facts.assume_unchanged.is_empty() && present.is_empty();
         let looked_at = if as_is { staged.clone() } else { another("index")? };
         let mut coverage = Coverage::default();
-        let (mut entries, unreadable) = self.status_and_unreadable(worktree, Some(&looked_at))?;
+        let (mut entries, unreadable) = self.repo.index().status_and_unreadable(worktree, Some(&looked_at))?;
         if !unreadable.is_empty() && !options.allow_unreadable {
             return Err(unreadable_error(worktree, &unreadable));
         }
         unreadable.into_iter().for_each(|path| coverage.unreadable.add(path));
-        entries.extend(self.hidden_by_case(worktree, &looked_at, &entries)?);
+        entries.extend(self.repo.index().hidden_by_case(worktree, &looked_at, &entries)?);
         // What is tracked there is the user's like anything else.
         entries.retain(|entry| {
             let tracked = match entry.kind {
@@ -159,14 +159,14 @@ impl Repository {
             raw.extend(self.raw_unchanged(&at, known, tracked, &mut coverage)?);
         }
         raw.sort_by(|one, other| one.path.cmp(&other.path));
-        let mut extras = CaptureExtras::read(self, worktree, facts)?;
+        let mut extras = CaptureExtras::read(self.repo, worktree, facts)?;
         extras.raw = raw;
         if sparse {
             (extras.index.sparse, extras.index.present) = (true, present);
         }
         let narrow = self.tracked_ones(worktree, &staged, narrow)?;
-        extras.modes = usual.unusual_ones(self, worktree.path(), changed.there().chain(&narrow))?;
-        let index_tree = match known.filter(|tree| settled && self.has_object(tree)) {
+        extras.modes = usual.unusual_ones(self.repo, worktree.path(), changed.there().chain(&narrow))?;
+        let index_tree = match known.filter(|tree| settled && self.repo.objects().has_object(tree)) {
             Some(tree) => tree,
             None => self.staged_tree(worktree, &staged, &extras)?,
         };
@@ -236,7 +236,7 @@ impl Repository {
     /// The regular files of an index that are not among the changed ones.
     fn unchanged_files(&self, worktree: &Worktree, index: &Path, changed: &ChangedPaths) -> Result<Vec<Tracked>> {
         let is_changed: BTreeSet<&RepoPath> = changed.there().collect();
-        let output = self.git_in(worktree).index(index).args(["ls-files", "-s", "-z"]).run_ok()?;
+        let output = self.repo.git_in(worktree).index(index).args(["ls-files", "-s", "-z"]).run_ok()?;
         let mut files = Vec::new();
         for line in output.stdout.split(|byte| *byte == 0) {
             let Some((meta, path)) = memchr::memchr(b'\t', line).map(|tab| (&line[..tab], RepoPath::new(&line[tab + 1..])))
@@ -259,16 +259,16 @@ impl Repository {
         if paths.is_empty() {
             return Ok(BTreeSet::new());
         }
-        let output = self.git_in(worktree).index(index).args(["ls-files", "-z"]).run_ok()?;
+        let output = self.repo.git_in(worktree).index(index).args(["ls-files", "-z"]).run_ok()?;
         let paths: BTreeSet<RepoPath> = paths.into_iter().collect();
         let tracked = output.stdout.split(|byte| *byte == 0).map(RepoPath::new);
         Ok(tracked.filter(|path| paths.contains(path)).collect())
     }
 
     fn files_tree(&self, worktree: &Worktree, index: &Path, changed: &ChangedPaths, coverage: &mut Coverage) -> Result<Oid> {
-        let refused = changed.stage(self, worktree, Some(index))?;
+        let refused = changed.stage(self.repo, worktree, Some(index))?;
         refused.into_iter().for_each(|path| coverage.refused_names.add(path));
-        let git = self.git_in(worktree).index(index).config("core.splitIndex=false").making_objects();
+        let git = self.repo.git_in(worktree).index(index).config("core.splitIndex=false").making_objects();
         Oid::new(git.arg("write-tree").text()?)
     }
 
@@ -280,8 +280,8 @@ impl Repository {
         for stage in extras.index.unmerged.iter().filter(|stage| stage.stage == 2) {
             info.set(&stage.path, stage.mode, &stage.oid, 0);
         }
-        info.apply(self, worktree, staged)?;
-        let git = self.git_in(worktree).index(staged).config("core.splitIndex=false").making_objects();
+        info.apply(self.repo, worktree, staged)?;
+        let git = self.repo.git_in(worktree).index(staged).config("core.splitIndex=false").making_objects();
         Oid::new(git.arg("write-tree").text()?)
     }
 
@@ -291,22 +291,23 @@ impl Repository {
     /// # Errors
     /// `IDENTITY_MISSING`, `DISK_FULL`, `GIT_FAILED`.
     pub fn commit_capture(&self, capture: &WorktreeCapture, message: &str, further: &[Oid]) -> Result<CaptureCommit> {
-        let who = self.signature()?;
+        let who = self.repo.objects().signature()?;
         // git may have written these, and nothing else may refer to what is checked out.
         for oid in [&capture.tree, &capture.index_tree].into_iter().chain(capture.head.commit()) {
-            self.note_written(gix_id(oid)?);
+            self.repo.durability().note_written(gix_id(oid)?);
         }
         let base = match capture.head.commit() {
             Some(commit) => commit.clone(),
-            None => self.root_commit()?,
+            None => self.repo.objects().root_commit()?,
         };
         let mut parents = vec![base.clone()];
-        parents.extend(capture.extras.commit(self, &who)?);
+        parents.extend(capture.extras.commit(self.repo, &who)?);
         parents.extend(further.iter().cloned());
         let note = format!("index of {message}");
-        let index = self.write_commit(&NewCommit { tree: &capture.index_tree, parents, who: &who, message: &note })?;
+        let index =
+            self.repo.objects().write_commit(&NewCommit { tree: &capture.index_tree, parents, who: &who, message: &note })?;
         let parents = vec![base, index.clone()];
-        let commit = self.write_commit(&NewCommit { tree: &capture.tree, parents, who: &who, message })?;
+        let commit = self.repo.objects().write_commit(&NewCommit { tree: &capture.tree, parents, who: &who, message })?;
         Ok(CaptureCommit { commit, index })
     }
 }

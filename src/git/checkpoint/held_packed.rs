@@ -9,26 +9,26 @@ use super::held_refs::HeldRefs;
 use crate::git::objects::database::gix_id;
 use crate::git::refs::local::{Listed, PackedStat};
 use crate::git::refs::packed_memory::{Remembered, Source};
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::Checkpoints;
 
-impl Repository {
+impl Checkpoints<'_> {
     /// The packed refs, remembered or written; `None` where git has to read them.
     pub(in crate::git) fn packed_group(&self, listed: &Listed) -> Result<Option<(PackedStat, Remembered)>> {
-        let Some(stat) = self.packed_stat() else {
+        let Some(stat) = self.repo.refs().packed_stat() else {
             // No file is no packed ref; what is no file is for git to follow.
-            let nothing = std::fs::symlink_metadata(self.packed_refs_file()).is_err();
+            let nothing = std::fs::symlink_metadata(self.repo.refs().packed_refs_file()).is_err();
             let none = PackedStat { text: String::new(), changed: 0 };
             return Ok(nothing.then(|| (none, Remembered::default())));
         };
-        let hiding = self.digest_of_names(listed)?;
-        if let Some((group, holder)) = self.remembered(&stat, &hiding)? {
+        let hiding = self.repo.refs().digest_of_names(listed)?;
+        if let Some((group, holder)) = self.repo.refs().remembered(&stat, &hiding)? {
             for oid in group.tree.iter().chain(&group.commits) {
-                self.note_written(gix_id(oid)?);
+                self.repo.durability().note_written(gix_id(oid)?);
             }
             return Ok(Some((stat, Remembered { group, hiding, source: Source::Memory(holder) })));
         }
         let now = env::now().as_nanosecond();
-        let Some(packed) = self.packed_refs() else { return Ok(None) };
+        let Some(packed) = self.repo.refs().packed_refs() else { return Ok(None) };
         let Ok(range) = packed.below("refs/") else { return Ok(None) };
         let mut lines = Vec::new();
         for (name, value) in packed.values(range).filter(|(name, _)| is_held(name) && !listed.hides(name)) {
@@ -36,8 +36,8 @@ impl Repository {
         }
         let group = self.write_group(lines)?;
         // Were it another file by now, this stat would be that of something else.
-        let is_same = self.packed_stat().as_ref() == Some(&stat);
-        let source = if is_same && Self::tells_apart(&stat, now) { Source::File } else { Source::NewFile };
+        let is_same = self.repo.refs().packed_stat().as_ref() == Some(&stat);
+        let source = if is_same && crate::git::Refs::tells_apart(&stat, now) { Source::File } else { Source::NewFile };
         Ok(Some((stat, Remembered { group, hiding, source })))
     }
 
@@ -49,14 +49,14 @@ impl Repository {
     /// `BUSY` where something is gone; `GIT_FAILED`.
     pub fn packed_tips_are_there(&self, held: &HeldRefs) -> Result<()> {
         let Some((stat, memory)) = &held.packed else { return Ok(()) };
-        let is_same = self.packed_stat().map_or(stat.text.is_empty(), |now| now == *stat);
+        let is_same = self.repo.refs().packed_stat().map_or(stat.text.is_empty(), |now| now == *stat);
         let Some(tree) = memory.group.tree.as_ref().filter(|_| !is_same) else { return Ok(()) };
-        let mut kept = self.objects_below(tree)?;
+        let mut kept = self.repo.tips().objects_below(tree)?;
         for bucket in &memory.group.commits {
-            kept.extend(self.read_commit(bucket)?.parents);
+            kept.extend(self.repo.objects().read_commit(bucket)?.parents);
         }
         for oid in kept {
-            if !self.is_there_now(&gix_id(&oid)?)? {
+            if !self.repo.durability().is_there_now(&gix_id(&oid)?)? {
                 return Err(Error::new(Code::Busy, format!("{oid}, which a packed ref named, was removed at this moment")));
             }
         }
@@ -69,6 +69,6 @@ impl Repository {
     /// `GIT_FAILED`.
     pub fn held_before(&self, held: &HeldRefs) -> Result<Option<Oid>> {
         let Some((_, Remembered { group, source: Source::Memory(holder), .. })) = &held.packed else { return Ok(None) };
-        Ok(if self.still_holds(holder)? { group.tree.clone() } else { None })
+        Ok(if self.repo.refs().still_holds(holder)? { group.tree.clone() } else { None })
     }
 }

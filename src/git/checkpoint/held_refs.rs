@@ -16,7 +16,7 @@ use crate::git::refs::local::{Listed, PackedStat};
 use crate::git::refs::packed_memory::Remembered;
 use crate::git::refs::tips::Kept;
 use crate::git::repo::branch_config::to_text;
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::Checkpoints;
 
 /// The name of the folder in the tree of the commit with the document.
 pub(in crate::git) const REFS: &[u8] = b"refs";
@@ -51,31 +51,31 @@ pub(in crate::git) struct Group {
     pub missing: Vec<RefName>,
 }
 
-impl Repository {
+impl Checkpoints<'_> {
     /// Writes the local refs of now, and what keeps alive what they name, as objects. Where no packed ref has changed since an
     /// earlier checkpoint, the packed ones are not read.
     ///
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`, `DISK_FULL`.
     pub fn hold_local_refs(&self) -> Result<HeldRefs> {
-        let mut listed = self.listed_refs()?;
+        let mut listed = self.repo.refs().listed_refs()?;
         let mut packed = None;
         if listed.but_packed {
             match self.packed_group(&listed)? {
                 Some(found) => packed = Some(found),
-                None => listed = self.listed_by_git()?,
+                None => listed = self.repo.refs().listed_by_git()?,
             }
         }
         let Listed { refs, links, mut stash, unclear, but_packed: _ } = listed;
-        let gix = self.gix()?;
-        stash.retain(|entry| self.keep_tip(&gix, &entry.id, &mut Kept::default()).unwrap_or(false));
+        let gix = self.repo.gix()?;
+        stash.retain(|entry| self.repo.tips().keep_tip(&gix, &entry.id, &mut Kept::default()).unwrap_or(false));
         let lines = refs.iter().map(|(name, oid)| (oid.clone(), name.as_str()));
         let stashed = stash.iter().map(|entry| (entry.id.clone(), STASH));
         let loose = self.write_group(lines.chain(stashed).collect())?;
         // Since they were listed somebody may have deleted them, and what they named.
         for (oid, _) in refs.values().map(|oid| (oid, ())).chain(stash.iter().map(|entry| (&entry.id, ()))) {
             if !loose.missing.iter().any(|name| refs.get(name.as_str()) == Some(oid)) {
-                self.note_written(gix_id(oid)?);
+                self.repo.durability().note_written(gix_id(oid)?);
             }
         }
         let mut entries = Vec::new();
@@ -91,28 +91,28 @@ impl Repository {
         }
         if !links.is_empty() {
             let text = to_lines(links.iter().map(|(name, target)| (target.as_str(), name.as_str())));
-            add("links", 0o100_644, &self.write_blob(text.as_bytes())?);
+            add("links", 0o100_644, &self.repo.objects().write_blob(text.as_bytes())?);
         }
-        let configs = self.branch_configs()?.unwrap_or_default();
+        let configs = self.repo.branch_configs()?.unwrap_or_default();
         if !configs.is_empty() {
-            add(CONFIG, 0o100_644, &self.write_blob(&to_text(&configs))?);
+            add(CONFIG, 0o100_644, &self.repo.objects().write_blob(&to_text(&configs))?);
         }
         if !stash.is_empty() {
             let text = to_lines(stash.iter().map(|entry| (entry.id.as_str(), entry.message.as_str())));
-            add("stash", 0o100_644, &self.write_blob(text.as_bytes())?);
+            add("stash", 0o100_644, &self.repo.objects().write_blob(text.as_bytes())?);
         }
         let mut commits = packed_group.map_or_else(Vec::new, |group| group.commits.clone());
         commits.extend(loose.commits);
         let missing = packed_group.map_or_else(Vec::new, |group| group.missing.clone());
         let not_held = [unclear, loose.missing, missing].concat();
-        Ok(HeldRefs { tree: self.write_tree(&entries)?, commits, not_held, packed })
+        Ok(HeldRefs { tree: self.repo.objects().write_tree(&entries)?, commits, not_held, packed })
     }
 
     /// Writes refs bucket by bucket, ordered by what they name.
     pub(in crate::git) fn write_group(&self, mut lines: Vec<(Oid, &str)>) -> Result<Group> {
         lines.sort_unstable();
         lines.dedup();
-        let gix = self.gix()?;
+        let gix = self.repo.gix()?;
         let mut group = Group::default();
         let mut tips: Vec<Oid> = lines.iter().map(|(oid, _)| oid.clone()).collect();
         tips.dedup();
@@ -123,7 +123,7 @@ impl Repository {
             let mut kept = Kept::default();
             let mut missing = BTreeSet::new();
             for tip in tips {
-                if !self.keep_tip(&gix, tip, &mut kept)? {
+                if !self.repo.tips().keep_tip(&gix, tip, &mut kept)? {
                     missing.insert(tip);
                 }
             }
@@ -134,14 +134,18 @@ impl Repository {
                 continue;
             }
             let list = to_lines(own.into_iter().map(|(oid, name)| (oid.as_str(), *name)));
-            let mut entries = kept.entries(self)?;
-            let list = self.write_blob(list.as_bytes())?;
+            let mut entries = kept.entries(self.repo)?;
+            let list = self.repo.objects().write_blob(list.as_bytes())?;
             entries.push(TreeEntry { mode: 0o100_644, oid: list, name: LIST.into() });
-            folders.push(TreeEntry { mode: TREE, oid: self.write_tree(&entries)?, name: format!("{number:06}").into_bytes() });
-            group.commits.extend(kept.buckets(self)?);
+            folders.push(TreeEntry {
+                mode: TREE,
+                oid: self.repo.objects().write_tree(&entries)?,
+                name: format!("{number:06}").into_bytes(),
+            });
+            group.commits.extend(kept.buckets(self.repo)?);
         }
         if !folders.is_empty() {
-            group.tree = Some(self.write_tree(&folders)?);
+            group.tree = Some(self.repo.objects().write_tree(&folders)?);
         }
         Ok(group)
     }

@@ -10,9 +10,9 @@ use crate::error::{Code, Error, Result};
 use super::held_refs::{CONFIG, LIMIT, LIST, REFS};
 use crate::git::objects::database::gix_id;
 use crate::git::repo::branch_config::of_text;
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::Checkpoints;
 
-impl Repository {
+impl Checkpoints<'_> {
     /// The local refs that a checkpoint holds; `None` where it is of a time when none were held.
     ///
     /// # Errors
@@ -22,8 +22,9 @@ impl Repository {
         let Some(folder) = entries.into_iter().find(|entry| entry.name == REFS) else { return Ok(None) };
         let unclear = || Error::new(Code::CheckpointDamaged, format!("the refs in {} cannot be read", folder.oid.short()));
         let (mut held, mut loose, mut stash) = (LocalRefs::default(), BTreeMap::new(), String::new());
-        for entry in self.read_tree(&folder.oid)? {
-            let text = || Ok::<_, Error>(String::from_utf8_lossy(&self.read_blob(&entry.oid, LIMIT)?).into_owned());
+        for entry in self.repo.objects().read_tree(&folder.oid)? {
+            let text =
+                || Ok::<_, Error>(String::from_utf8_lossy(&self.repo.objects().read_blob(&entry.oid, LIMIT)?).into_owned());
             match entry.name.as_slice() {
                 b"packed" => held.refs = self.read_group(&entry.oid)?,
                 b"loose" => loose = self.read_group(&entry.oid)?,
@@ -51,18 +52,18 @@ impl Repository {
     pub fn branch_configs_of_checkpoint(&self, capture: &Oid) -> Result<BranchConfigs> {
         let Some((_, entries)) = self.record_of(capture)? else { return Ok(BranchConfigs::new()) };
         let Some(folder) = entries.into_iter().find(|entry| entry.name == REFS) else { return Ok(BranchConfigs::new()) };
-        let config = self.read_tree(&folder.oid)?.into_iter().find(|entry| entry.name == CONFIG.as_bytes());
+        let config = self.repo.objects().read_tree(&folder.oid)?.into_iter().find(|entry| entry.name == CONFIG.as_bytes());
         let Some(config) = config else { return Ok(BranchConfigs::new()) };
         let damaged =
             || Error::new(Code::CheckpointDamaged, format!("the configuration in {} cannot be read", config.oid.short()));
-        of_text(&self.read_blob(&config.oid, LIMIT)?).ok_or_else(damaged)
+        of_text(&self.repo.objects().read_blob(&config.oid, LIMIT)?).ok_or_else(damaged)
     }
 
     fn read_group(&self, tree: &Oid) -> Result<BTreeMap<RefName, Oid>> {
         let mut refs = BTreeMap::new();
-        for folder in self.read_tree(tree)? {
-            for entry in self.read_tree(&folder.oid)?.into_iter().filter(|entry| entry.name == LIST.as_bytes()) {
-                let text = String::from_utf8_lossy(&self.read_blob(&entry.oid, LIMIT)?).into_owned();
+        for folder in self.repo.objects().read_tree(tree)? {
+            for entry in self.repo.objects().read_tree(&folder.oid)?.into_iter().filter(|entry| entry.name == LIST.as_bytes()) {
+                let text = String::from_utf8_lossy(&self.repo.objects().read_blob(&entry.oid, LIMIT)?).into_owned();
                 let damaged = || Error::new(Code::CheckpointDamaged, format!("the refs in {} cannot be read", entry.oid.short()));
                 for (oid, name) in of_lines(&text).ok_or_else(damaged)? {
                     refs.insert(RefName::new(name), Oid::new(oid)?);
@@ -77,12 +78,12 @@ impl Repository {
     /// # Errors
     /// `CHECKPOINT_DAMAGED`, `DISK_FULL`, `GIT_FAILED`.
     pub fn write_tags_of_checkpoint(&self, capture: &Oid, tips: &[Oid]) -> Result<()> {
-        if tips.iter().all(|tip| self.holds(tip)) {
+        if tips.iter().all(|tip| self.repo.objects().holds(tip)) {
             return Ok(());
         }
         let Some((_, entries)) = self.record_of(capture)? else { return Ok(()) };
         let folder = entries.iter().find(|entry| entry.name == REFS);
-        folder.map_or(Ok(()), |folder| self.write_tags_again(&folder.oid, tips))
+        folder.map_or(Ok(()), |folder| self.repo.tips().write_tags_again(&folder.oid, tips))
     }
 
     /// The tags that a checkpoint holds by their content, where one of `tips` is not here any more; else nothing.
@@ -90,12 +91,12 @@ impl Repository {
     /// # Errors
     /// `CHECKPOINT_DAMAGED`, `GIT_FAILED`.
     pub fn tags_of_checkpoint(&self, capture: &Oid, tips: &[Oid]) -> Result<BTreeSet<Oid>> {
-        if tips.iter().all(|tip| self.holds(tip)) {
+        if tips.iter().all(|tip| self.repo.objects().holds(tip)) {
             return Ok(BTreeSet::new());
         }
         let Some((_, entries)) = self.record_of(capture)? else { return Ok(BTreeSet::new()) };
         let Some(folder) = entries.into_iter().find(|entry| entry.name == REFS) else { return Ok(BTreeSet::new()) };
-        Ok(self.tags_below(&folder.oid)?.into_keys().collect())
+        Ok(self.repo.tips().tags_below(&folder.oid)?.into_keys().collect())
     }
 
     /// What is wrong with the refs that a checkpoint holds, in words: a ref of which nothing keeps what it names, a tag whose
@@ -108,11 +109,11 @@ impl Repository {
             return Ok(Vec::new());
         };
         let Some(folder) = entries.into_iter().find(|entry| entry.name == REFS) else { return Ok(Vec::new()) };
-        let mut kept = self.without_buckets(&record.parents)?;
-        kept.append(&mut self.objects_below(&folder.oid)?);
+        let mut kept = self.repo.tips().without_buckets(&record.parents)?;
+        kept.append(&mut self.repo.tips().objects_below(&folder.oid)?);
         let mut wrong = Vec::new();
-        for (oid, content) in self.tags_below(&folder.oid)? {
-            let hash = gix::objs::compute_hash(self.hash().gix(), gix::objs::Kind::Tag, &content).ok();
+        for (oid, content) in self.repo.tips().tags_below(&folder.oid)? {
+            let hash = gix::objs::compute_hash(self.repo.hash().gix(), gix::objs::Kind::Tag, &content).ok();
             if hash == Some(gix_id(&oid)?) {
                 kept.insert(oid);
             } else {

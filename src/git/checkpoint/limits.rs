@@ -49,14 +49,14 @@ mod tests {
         let scratch = Scratch::new(&[]);
         let repo = scratch.repo();
         let options = CaptureOptions { max_file_size: 1000, ..Default::default() };
-        let taken = repo.capture_worktree(&scratch.main(), &options).unwrap();
+        let taken = repo.captures().capture_worktree(&scratch.main(), &options).unwrap();
         let name = CheckpointName::new("x").unwrap();
-        let refs = repo.hold_local_refs().unwrap();
+        let refs = repo.checkpoints().hold_local_refs().unwrap();
         let before = objects(&repo);
-        let document = repo.checkpoint_objects(&name, &taken, &over(DOCUMENT), &[], &refs).unwrap_err();
+        let document = repo.checkpoints().checkpoint_objects(&name, &taken, &over(DOCUMENT), &[], &refs).unwrap_err();
         assert_eq!(document.code(), Code::TooLarge);
         for kind in [ObjectKind::Commit, ObjectKind::Tree] {
-            assert_eq!(repo.write_object(kind, over(STRUCTURE)).unwrap_err().code(), Code::TooLarge, "{kind:?}");
+            assert_eq!(repo.objects().write_object(kind, over(STRUCTURE)).unwrap_err().code(), Code::TooLarge, "{kind:?}");
         }
         assert_eq!(fits("a list", &over(EXTRAS), EXTRAS).unwrap_err().code(), Code::TooLarge);
         assert!(fits("a list", &over(EXTRAS - 1), EXTRAS).is_ok());

@@ -15,7 +15,7 @@ use crate::error::{Code, Error, Result};
 
 use crate::git::objects::database::{NewCommit, TREE, TreeEntry};
 use crate::git::refs::edits::{Expected, RefEdit};
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::NoteStore;
 
 /// The notes.
 pub(in crate::git) const NOTES: &str = "refs/notes/axiom";
@@ -49,16 +49,16 @@ struct Editing {
     damaged: Cell<bool>,
 }
 
-impl Repository {
+impl NoteStore<'_> {
     /// The notes as they are now: none where the commit that the ref names is missing or damaged.
     ///
     /// # Errors
     /// `GIT_FAILED` where the ref cannot be read.
     pub fn load_notes(&self) -> Result<Notes> {
-        let Some(commit) = self.read_ref(&RefName::new(NOTES))? else {
+        let Some(commit) = self.repo.refs().read_ref(&RefName::new(NOTES))? else {
             return Ok(Notes { commit: None, tree: None, has_history: false, unreadable: false });
         };
-        match self.read_commit(&commit) {
+        match self.repo.objects().read_commit(&commit) {
             Ok(data) => {
                 let (tree, has_history) = (Some(data.tree), !data.parents.is_empty());
                 Ok(Notes { commit: Some(commit), tree, has_history, unreadable: false })
@@ -77,7 +77,7 @@ impl Repository {
     pub fn note_of(&self, notes: &Notes, object: &Oid) -> Result<Option<Oid>> {
         let (mut tree, mut rest) = (notes.tree.clone(), object.as_str());
         while let Some(folder) = tree {
-            let entries = match self.read_tree(&folder) {
+            let entries = match self.repo.objects().read_tree(&folder) {
                 Ok(entries) => entries,
                 Err(error) if is_damage(&error) => break,
                 Err(error) => return Err(error),
@@ -103,7 +103,7 @@ impl Repository {
         let mut all = BTreeMap::new();
         let mut folders: Vec<(String, Oid)> = notes.tree.iter().map(|tree| (String::new(), tree.clone())).collect();
         while let Some((above, folder)) = folders.pop() {
-            let entries = match self.read_tree(&folder) {
+            let entries = match self.repo.objects().read_tree(&folder) {
                 Ok(entries) => entries,
                 Err(error) if is_damage(&error) => continue,
                 Err(error) => return Err(error),
@@ -133,9 +133,9 @@ impl Repository {
         let editing = Editing { damaged: Cell::new(notes.unreadable) };
         let tree = match self.edit_folder(&editing, notes.tree.as_ref(), edits)? {
             Some(tree) => tree,
-            None => self.empty_tree()?,
+            None => self.repo.objects().empty_tree()?,
         };
-        let is_empty = notes.tree.is_none() && tree == self.empty_tree()?;
+        let is_empty = notes.tree.is_none() && tree == self.repo.objects().empty_tree()?;
         let begun_anew = editing.damaged.get();
         if is_empty || (notes.tree.as_ref() == Some(&tree) && !begun_anew) {
             return Ok(Vec::new());
@@ -147,9 +147,9 @@ impl Repository {
                 tracing::warn!(%old, "the notes in {NOTES} are damaged, and are begun anew");
             }
         }
-        let who = self.signature()?;
+        let who = self.repo.objects().signature()?;
         let message = if begun_anew { "git axiom: notes, begun anew" } else { "git axiom: notes" };
-        let new = self.write_commit(&NewCommit { tree: &tree, parents, who: &who, message })?;
+        let new = self.repo.objects().write_commit(&NewCommit { tree: &tree, parents, who: &who, message })?;
         let expected = Expected::from_old(notes.commit.clone());
         Ok(vec![RefEdit { name: RefName::new(NOTES), expected, new: Some(new) }])
     }
@@ -161,15 +161,15 @@ impl Repository {
     /// `IDENTITY_MISSING`, `DISK_FULL`.
     pub fn cut_notes(&self, notes: &Notes) -> Result<Option<RefEdit>> {
         let (Some(commit), Some(tree), true) = (&notes.commit, &notes.tree, notes.has_history) else { return Ok(None) };
-        let who = self.signature()?;
+        let who = self.repo.objects().signature()?;
         let new = NewCommit { tree, parents: Vec::new(), who: &who, message: "git axiom: notes, compacted" };
-        let new = Some(self.write_commit(&new)?);
+        let new = Some(self.repo.objects().write_commit(&new)?);
         Ok(Some(RefEdit { name: RefName::new(NOTES), expected: Expected::Value(commit.clone()), new }))
     }
 
     /// The folder with the edits made; `None` where nothing is left in it.
     fn edit_folder(&self, editing: &Editing, tree: Option<&Oid>, edits: Edits<'_>) -> Result<Option<Oid>> {
-        let there = match tree.map(|tree| self.read_tree(tree)).transpose() {
+        let there = match tree.map(|tree| self.repo.objects().read_tree(tree)).transpose() {
             Ok(there) => there.unwrap_or_default(),
             Err(error) if is_damage(&error) => {
                 editing.damaged.set(true);
@@ -205,7 +205,7 @@ impl Repository {
         if entries.is_empty() {
             return Ok(None);
         }
-        self.write_tree(&entries.into_values().collect::<Vec<_>>()).map(Some)
+        self.repo.objects().write_tree(&entries.into_values().collect::<Vec<_>>()).map(Some)
     }
 
     fn edit_below(
@@ -260,12 +260,13 @@ mod tests {
             let repo = scratch.repo();
             scratch.git(&["notes", "--ref=axiom", "add", "-m", "of somebody else", "HEAD"]);
             let head = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
-            let objects: Vec<Oid> = (0..700).map(|n| repo.write_blob(format!("object {n}").as_bytes()).unwrap()).collect();
-            let note = repo.write_blob(b"ours\n").unwrap();
+            let objects: Vec<Oid> =
+                (0..700).map(|n| repo.objects().write_blob(format!("object {n}").as_bytes()).unwrap()).collect();
+            let note = repo.objects().write_blob(b"ours\n").unwrap();
             let set = |changes: &[Oid], note: Option<&Oid>| {
                 let changes = changes.iter().map(|object| (object.clone(), note.cloned())).collect();
-                let edit = repo.edit_notes(&repo.load_notes().unwrap(), &changes).unwrap();
-                repo.update_refs(&edit, "test").unwrap();
+                let edit = repo.notes().edit_notes(&repo.notes().load_notes().unwrap(), &changes).unwrap();
+                repo.refs().update_refs(&edit, "test").unwrap();
             };
             let count = || scratch.git(&["notes", "--ref=axiom", "list"]).lines().count();
             set(&objects[..3], Some(&note));
@@ -275,15 +276,15 @@ mod tests {
             // git changes them too, and spreads them its way.
             scratch.git(&["notes", "--ref=axiom", "add", "-f", "-m", "of git", objects[5].as_str()]);
             set(&objects[600..], None);
-            let notes = repo.load_notes().unwrap();
-            assert_eq!(repo.note_of(&notes, &objects[0]).unwrap(), Some(note.clone()));
-            assert_ne!(repo.note_of(&notes, &objects[5]).unwrap(), Some(note.clone()));
-            assert_eq!(repo.note_of(&notes, &objects[600]).unwrap(), None);
-            let all = repo.all_notes(&notes).unwrap();
-            assert!(objects.iter().all(|object| all.get(object).cloned() == repo.note_of(&notes, object).unwrap()));
+            let notes = repo.notes().load_notes().unwrap();
+            assert_eq!(repo.notes().note_of(&notes, &objects[0]).unwrap(), Some(note.clone()));
+            assert_ne!(repo.notes().note_of(&notes, &objects[5]).unwrap(), Some(note.clone()));
+            assert_eq!(repo.notes().note_of(&notes, &objects[600]).unwrap(), None);
+            let all = repo.notes().all_notes(&notes).unwrap();
+            assert!(objects.iter().all(|object| all.get(object).cloned() == repo.notes().note_of(&notes, object).unwrap()));
             assert_eq!(scratch.git(&["notes", "--ref=axiom", "show", objects[1].as_str()]), "ours");
-            let cut = repo.cut_notes(&notes).unwrap().unwrap();
-            repo.update_refs(&[cut], "test").unwrap();
+            let cut = repo.notes().cut_notes(&notes).unwrap().unwrap();
+            repo.refs().update_refs(&[cut], "test").unwrap();
             assert_eq!(scratch.git(&["rev-list", "--count", "refs/notes/axiom"]), "1");
             set(&objects, None);
             assert_eq!(count(), 1);
@@ -301,8 +302,8 @@ mod tests {
                 let scratch = Scratch::new(kind);
                 let set = |object: &Oid, note: &str| {
                     let repo = scratch.repo();
-                    let note = repo.write_blob(note.as_bytes()).unwrap();
-                    repo.set_notes(&BTreeMap::from([(object.clone(), Some(note))])).unwrap();
+                    let note = repo.objects().write_blob(note.as_bytes()).unwrap();
+                    repo.notes().set_notes(&BTreeMap::from([(object.clone(), Some(note))])).unwrap();
                 };
                 let object = |spec: &str| Oid::new(scratch.git(&["rev-parse", spec])).unwrap();
                 let (commit, tree) = (object("HEAD"), object("HEAD^{tree}"));
@@ -311,15 +312,15 @@ mod tests {
                 let (folder, rest) = gone.as_str().split_at(2);
                 crate::files::remove_file(&scratch.path().join(".git/objects").join(folder).join(rest)).unwrap();
                 let repo = scratch.repo();
-                let notes = repo.load_notes().unwrap();
+                let notes = repo.notes().load_notes().unwrap();
                 assert_eq!(notes.are_lost(), !has_commit);
-                assert_eq!(repo.note_of(&notes, &commit).unwrap(), None);
+                assert_eq!(repo.notes().note_of(&notes, &commit).unwrap(), None);
                 set(&tree, "second");
                 assert_eq!(scratch.git(&["notes", "--ref=axiom", "show", tree.as_str()]), "second");
                 assert_eq!(scratch.git(&["rev-list", "--count", "refs/notes/axiom"]), "1");
                 let log = scratch.git(&["reflog", "show", "--format=%H", "refs/notes/axiom"]);
                 assert!(has_commit || kind.len() == 1 || !log.is_empty(), "{log}");
-                assert!(!repo.load_notes().unwrap().are_lost());
+                assert!(!repo.notes().load_notes().unwrap().are_lost());
             }
         }
     }

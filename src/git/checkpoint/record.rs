@@ -7,21 +7,23 @@ use crate::error::{Code, Error, Result};
 
 use super::limits;
 use crate::git::objects::database::{CommitData, TreeEntry};
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::Checkpoints;
 
 /// The name of the JSON in the tree of the commit that holds it.
 pub(in crate::git) const JSON: &[u8] = b"checkpoint.json";
 
-impl Repository {
+impl Checkpoints<'_> {
     /// The commits that a checkpoint keeps alive beside its own: captures of other worktrees, and refs.
     ///
     /// # Errors
     /// `GIT_FAILED` where a commit is missing.
     pub fn kept_by_checkpoint(&self, capture: &Oid) -> Result<BTreeSet<Oid>> {
-        let Some(index) = self.read_commit(capture)?.parents.into_iter().nth(1) else { return Ok(BTreeSet::new()) };
+        let Some(index) = self.repo.objects().read_commit(capture)?.parents.into_iter().nth(1) else {
+            return Ok(BTreeSet::new());
+        };
         let mut kept = BTreeSet::new();
-        for further in self.read_commit(&index)?.parents.iter().skip(1).take(2) {
-            kept.extend(self.read_commit(further)?.parents);
+        for further in self.repo.objects().read_commit(&index)?.parents.iter().skip(1).take(2) {
+            kept.extend(self.repo.objects().read_commit(further)?.parents);
         }
         Ok(kept)
     }
@@ -32,7 +34,7 @@ impl Repository {
     /// `CHECKPOINT_DAMAGED`.
     pub fn checkpoint_json(&self, capture: &Oid) -> Result<(Oid, Vec<u8>)> {
         let id = self.checkpoint_json_id(capture)?;
-        match self.read_blob(&id, limits::DOCUMENT) {
+        match self.repo.objects().read_blob(&id, limits::DOCUMENT) {
             Ok(bytes) => Ok((id, bytes)),
             Err(e) => Err(no_json(capture).because(e)),
         }
@@ -57,11 +59,11 @@ impl Repository {
     /// # Errors
     /// `GIT_FAILED` where a commit or tree is missing.
     pub(in crate::git) fn record_of(&self, capture: &Oid) -> Result<Option<(CommitData, Vec<TreeEntry>)>> {
-        let Some(index) = self.read_commit(capture)?.parents.into_iter().nth(1) else { return Ok(None) };
+        let Some(index) = self.repo.objects().read_commit(capture)?.parents.into_iter().nth(1) else { return Ok(None) };
         // It is among the first further parents: after the commit, and the extras where there are any.
-        for parent in self.read_commit(&index)?.parents.iter().skip(1).take(2) {
-            let record = self.read_commit(parent)?;
-            let entries = self.read_tree(&record.tree)?;
+        for parent in self.repo.objects().read_commit(&index)?.parents.iter().skip(1).take(2) {
+            let record = self.repo.objects().read_commit(parent)?;
+            let entries = self.repo.objects().read_tree(&record.tree)?;
             if entries.iter().any(|entry| entry.name == JSON) {
                 return Ok(Some((record, entries)));
             }

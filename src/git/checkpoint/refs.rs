@@ -19,7 +19,7 @@ use super::texts::{TRIES, wait_a_little};
 use crate::git::capture::worktree::{CaptureCommit, WorktreeCapture};
 use crate::git::objects::database::{NewCommit, Signature, TREE, TreeEntry, gix_id};
 use crate::git::refs::edits::{Expected, RefEdit};
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::Checkpoints;
 
 /// A checkpoint's objects, made but not yet referenced.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,7 +49,7 @@ pub struct CheckpointRef {
     pub capture: Oid,
 }
 
-impl Repository {
+impl Checkpoints<'_> {
     /// The ref that holds a checkpoint.
     pub fn capture_ref(name: &CheckpointName) -> RefName {
         RefName::new(format!("{CAPTURES}{name}"))
@@ -76,27 +76,28 @@ impl Repository {
     ) -> Result<CheckpointObjects> {
         limits::fits("the document of the checkpoint", json, limits::DOCUMENT)
             .map_err(|error| error.hint("long bodies of tasks make it large; those over 1 KiB are kept beside it"))?;
-        let who = self.signature()?;
-        let blob = self.write_blob(json)?;
+        let who = self.repo.objects().signature()?;
+        let blob = self.repo.objects().write_blob(json)?;
         let document = TreeEntry { mode: 0o100_644, oid: blob.clone(), name: JSON.to_vec() };
-        let tree = self.write_tree(&[document, TreeEntry { mode: TREE, oid: refs.tree.clone(), name: REFS.to_vec() }])?;
+        let tree =
+            self.repo.objects().write_tree(&[document, TreeEntry { mode: TREE, oid: refs.tree.clone(), name: REFS.to_vec() }])?;
         for oid in kept {
-            self.note_written(gix_id(oid)?);
+            self.repo.durability().note_written(gix_id(oid)?);
         }
         let mut seen = BTreeSet::new();
         let parents = kept.iter().chain(&refs.commits).filter(|oid| seen.insert(*oid)).cloned().collect();
         let message = format!("checkpoint {name}: its document, and what it keeps");
-        let record = self.write_commit(&NewCommit { tree: &tree, parents, who: &who, message: &message })?;
-        let CaptureCommit { commit, .. } = self.commit_capture(main, &format!("checkpoint {name}"), &[record])?;
+        let record = self.repo.objects().write_commit(&NewCommit { tree: &tree, parents, who: &who, message: &message })?;
+        let CaptureCommit { commit, .. } = self.repo.captures().commit_capture(main, &format!("checkpoint {name}"), &[record])?;
         env::fault_point("git.checkpoint-objects");
         Ok(CheckpointObjects { capture: commit, json: blob })
     }
 
     /// References a checkpoint: capture ref (from here on it exists), note and tag, together and durably. After a crash
-    /// [`Repository::complete_checkpoint`] makes what is missing.
+    /// [`Checkpoints::complete_checkpoint`] makes what is missing.
     ///
     /// # Errors
-    /// `DUPLICATE_ID` where the name is taken, `IN_THE_WAY` where a tag has it; as [`Repository::update_refs`]. Then
+    /// `DUPLICATE_ID` where the name is taken, `IN_THE_WAY` where a tag has it; as [`Refs::update_refs`]. Then
     /// there is no checkpoint.
     pub fn publish_checkpoint(&self, name: &CheckpointName, objects: &CheckpointObjects, tag: &TagData) -> Result<()> {
         let object = self.write_tag(name, &objects.capture, tag)?;
@@ -108,12 +109,12 @@ impl Repository {
         let mut last = None;
         for _ in 0..TRIES {
             let mut edits = vec![capture.clone()];
-            edits.extend(self.edit_notes(&self.load_notes()?, &note)?);
+            edits.extend(self.repo.notes().edit_notes(&self.repo.notes().load_notes()?, &note)?);
             edits.push(tag.clone());
-            match self.update_refs(&edits, &format!("git axiom: checkpoint {name}")) {
+            match self.repo.refs().update_refs(&edits, &format!("git axiom: checkpoint {name}")) {
                 Ok(()) => return Ok(()),
                 Err(e) if matches!(e.code(), Code::ChangedMeanwhile | Code::GitLocked) => {
-                    let now = self.read_refs(&[capture_name.clone(), tag_name.clone()])?;
+                    let now = self.repo.refs().read_refs(&[capture_name.clone(), tag_name.clone()])?;
                     if now.contains_key(&capture_name) {
                         let taken = format!("there is a checkpoint '{name}' already");
                         return Err(Error::new(Code::DuplicateId, taken).hint("choose another name"));
@@ -130,12 +131,12 @@ impl Repository {
                 Err(e) => return Err(e),
             }
         }
-        Err(self.others_were_first(&RefName::new(NOTES), last))
+        Err(self.repo.notes().others_were_first(&RefName::new(NOTES), last))
     }
 
     /// Whether the lock in the way is the one of the notes, which others take for a moment.
     fn is_locked_by_others(&self, edits: &[RefEdit]) -> bool {
-        let lock = |name: &RefName| self.lock_of_ref(name).exists();
+        let lock = |name: &RefName| self.repo.refs().lock_of_ref(name).exists();
         !edits.iter().any(|edit| edit.name.as_str() != NOTES && lock(&edit.name))
     }
 
@@ -143,26 +144,26 @@ impl Repository {
     /// wrote into the note stays, below our document.
     ///
     /// # Errors
-    /// `IN_THE_WAY` where another object has the tag's name; as [`Repository::update_refs`].
+    /// `IN_THE_WAY` where another object has the tag's name; as [`Refs::update_refs`].
     pub fn complete_checkpoint(&self, name: &CheckpointName, capture: &Oid, json: &Oid, tag: &TagData) -> Result<()> {
         let object = self.write_tag(name, capture, tag)?;
         let tag_name = Self::checkpoint_tag(name);
-        match self.read_ref(&tag_name)? {
+        match self.repo.refs().read_ref(&tag_name)? {
             Some(present) if present == object => {}
             Some(_) => return Err(foreign_tag(&tag_name)),
             None => {
                 let edit = RefEdit { name: tag_name, expected: Expected::Absent, new: Some(object.clone()) };
-                self.update_refs(&[edit], &format!("git axiom: checkpoint {name}"))?;
+                self.repo.refs().update_refs(&[edit], &format!("git axiom: checkpoint {name}"))?;
                 env::fault_point("git.checkpoint-tagged");
             }
         }
-        let note = match self.note_of(&self.load_notes()?, &object)? {
-            Some(there) => self.note_with_ours(&there, json)?,
+        let note = match self.repo.notes().note_of(&self.repo.notes().load_notes()?, &object)? {
+            Some(there) => self.repo.notes().note_with_ours(&there, json)?,
             None => json.clone(),
         };
-        self.set_notes(&BTreeMap::from([(object, Some(note))]))?;
+        self.repo.notes().set_notes(&BTreeMap::from([(object, Some(note))]))?;
         // The tag's object may be all that was missing, or damaged.
-        self.land()
+        self.repo.durability().land()
     }
 
     /// All checkpoints that have a capture ref, ordered by name. A ref whose name is none of a checkpoint is left out.
@@ -170,7 +171,7 @@ impl Repository {
     /// # Errors
     /// `GIT_FAILED`.
     pub fn list_checkpoints(&self) -> Result<Vec<CheckpointRef>> {
-        let refs = self.refs_below(CAPTURES)?;
+        let refs = self.repo.refs().refs_below(CAPTURES)?;
         let named = refs.into_iter().filter_map(|found| {
             let name = CheckpointName::new(found.name.as_str().strip_prefix(CAPTURES)?).ok()?;
             Some(CheckpointRef { name, capture: found.oid })
@@ -187,12 +188,15 @@ mod tests {
 
     fn publish(scratch: &Scratch, repo: &Repository, name: &str, kept: &[Oid]) -> (CheckpointName, CheckpointObjects, TagData) {
         let options = CaptureOptions { max_file_size: 1000, excluded: Vec::new(), ..Default::default() };
-        let taken = repo.capture_worktree(&scratch.main(), &options).unwrap();
+        let taken = repo.captures().capture_worktree(&scratch.main(), &options).unwrap();
         let name = CheckpointName::new(name).unwrap();
         let json = format!("{{\"name\":\"{name}\"}}\n");
-        let objects = repo.checkpoint_objects(&name, &taken, json.as_bytes(), kept, &repo.hold_local_refs().unwrap()).unwrap();
-        let tag = TagData { commit: taken.head.commit().cloned(), tagger: repo.signature().unwrap() };
-        repo.publish_checkpoint(&name, &objects, &tag).unwrap();
+        let objects = repo
+            .checkpoints()
+            .checkpoint_objects(&name, &taken, json.as_bytes(), kept, &repo.checkpoints().hold_local_refs().unwrap())
+            .unwrap();
+        let tag = TagData { commit: taken.head.commit().cloned(), tagger: repo.objects().signature().unwrap() };
+        repo.checkpoints().publish_checkpoint(&name, &objects, &tag).unwrap();
         (name, objects, tag)
     }
 
@@ -204,36 +208,36 @@ mod tests {
             scratch.git(&["notes", "--ref=axiom", "add", "-m", "of somebody else", "HEAD"]);
             let describe = scratch.git(&["describe", "--always"]);
             scratch.write("untracked", b"u");
-            let kept = repo.write_commit(&NewCommit {
-                tree: &repo.empty_tree().unwrap(),
+            let kept = repo.objects().write_commit(&NewCommit {
+                tree: &repo.objects().empty_tree().unwrap(),
                 parents: Vec::new(),
-                who: &repo.signature().unwrap(),
+                who: &repo.objects().signature().unwrap(),
                 message: "kept",
             });
             let kept = kept.unwrap();
             let (name, objects, tag) = publish(&scratch, &repo, "x", std::slice::from_ref(&kept));
             scratch.git(&["gc", "-q", "--prune=now"]);
-            assert!(repo.has_object(&kept));
+            assert!(repo.objects().has_object(&kept));
             assert_eq!(scratch.git(&["rev-parse", "axiom/x^{commit}^"]), scratch.git(&["rev-parse", "HEAD"]));
             assert_eq!(scratch.git(&["diff", "axiom/x^{commit}", "HEAD"]), "");
             assert_eq!(scratch.git(&["notes", "--ref=axiom", "show", "axiom/x"]), "{\"name\":\"x\"}");
             assert_eq!(scratch.git(&["describe", "--always"]), describe);
-            let (id, json) = repo.checkpoint_json(&objects.capture).unwrap();
+            let (id, json) = repo.checkpoints().checkpoint_json(&objects.capture).unwrap();
             assert_eq!((id, json.as_slice()), (objects.json.clone(), &b"{\"name\":\"x\"}\n"[..]));
             assert_eq!(
-                repo.list_checkpoints().unwrap(),
+                repo.checkpoints().list_checkpoints().unwrap(),
                 [CheckpointRef { name: name.clone(), capture: objects.capture.clone() }]
             );
-            let taken = repo.publish_checkpoint(&name, &objects, &tag).unwrap_err();
+            let taken = repo.checkpoints().publish_checkpoint(&name, &objects, &tag).unwrap_err();
             assert_eq!(taken.code(), Code::DuplicateId);
             // Lost by `git fetch --prune --prune-tags`: comes back the same.
             let before = scratch.git(&["rev-parse", "axiom/x"]);
             scratch.git(&["tag", "-d", "axiom/x"]);
-            repo.complete_checkpoint(&name, &objects.capture, &objects.json, &tag).unwrap();
+            repo.checkpoints().complete_checkpoint(&name, &objects.capture, &objects.json, &tag).unwrap();
             assert_eq!(scratch.git(&["rev-parse", "axiom/x"]), before);
             let object = Oid::new(before).unwrap();
-            assert!(repo.is_tag_of_ours(&name, &object).unwrap());
-            repo.set_notes(&BTreeMap::from([(object, None)])).unwrap();
+            assert!(repo.checkpoints().is_tag_of_ours(&name, &object).unwrap());
+            repo.notes().set_notes(&BTreeMap::from([(object, None)])).unwrap();
             assert_eq!(scratch.git(&["notes", "--ref=axiom", "show", "HEAD"]), "of somebody else");
             scratch.git(&["fsck", "--strict"]);
         }
@@ -253,7 +257,7 @@ mod tests {
                 });
             }
         });
-        assert_eq!(scratch.repo().list_checkpoints().unwrap().len(), 9);
+        assert_eq!(scratch.repo().checkpoints().list_checkpoints().unwrap().len(), 9);
         assert_eq!(scratch.git(&["notes", "--ref=axiom", "list"]).lines().count(), 9);
     }
 

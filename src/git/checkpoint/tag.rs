@@ -8,28 +8,28 @@ use crate::error::{Code, Error, Result};
 use super::limits;
 use super::refs::TagData;
 use crate::git::objects::database::{NewCommit, ObjectKind};
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::Checkpoints;
 
-impl Repository {
+impl Checkpoints<'_> {
     /// Writes the annotated tag on an empty commit on top of the one that was checked out.
     pub(in crate::git) fn write_tag(&self, name: &CheckpointName, capture: &Oid, tag: &TagData) -> Result<Oid> {
         let base = match &tag.commit {
             Some(commit) => commit.clone(),
-            None => self.root_commit()?,
+            None => self.repo.objects().root_commit()?,
         };
-        let tree = self.read_commit(&base)?.tree;
+        let tree = self.repo.objects().read_commit(&base)?.tree;
         let message = tag_message(name, capture);
         let commit = NewCommit { tree: &tree, parents: vec![base], who: &tag.tagger, message: &message };
-        let commit = self.write_commit(&commit)?;
+        let commit = self.repo.objects().write_commit(&commit)?;
         let tagger = &tag.tagger;
         let content = format!("object {commit}\ntype commit\ntag axiom/{name}\ntagger {tagger}\n\n{message}");
-        self.write_object(ObjectKind::Tag, content)
+        self.repo.objects().write_object(ObjectKind::Tag, content)
     }
 
     /// The tag that belongs to a checkpoint, whether it is there or not.
     ///
     /// # Errors
-    /// `GIT_FAILED` where the commit that was checked out is missing; as [`Repository::write_object`].
+    /// `GIT_FAILED` where the commit that was checked out is missing; as [`Objects::write_object`].
     pub fn tag_of_checkpoint(&self, name: &CheckpointName, capture: &Oid, tag: &TagData) -> Result<Oid> {
         self.write_tag(name, capture, tag)
     }
@@ -40,10 +40,10 @@ impl Repository {
     /// `GIT_FAILED` where it cannot be read.
     pub fn is_tag_of_ours(&self, name: &CheckpointName, tag: &Oid) -> Result<bool> {
         let begins = format!("checkpoint {name}\n\nThe files are in {CAPTURES}{name} (");
-        match self.read_object("tag", tag, limits::TAG) {
+        match self.repo.objects().read_object("tag", tag, limits::TAG) {
             Ok(raw) => Ok(String::from_utf8_lossy(&raw).split_once("\n\n").is_some_and(|(_, text)| text.starts_with(&begins))),
             // A lightweight tag is not ours.
-            Err(e) if e.code() == Code::GitFailed && self.has_object(tag) => Ok(false),
+            Err(e) if e.code() == Code::GitFailed && self.repo.objects().has_object(tag) => Ok(false),
             Err(e) => Err(e),
         }
     }

@@ -9,20 +9,25 @@ use super::limits;
 use super::notes::NOTES;
 use super::texts::{TRIES, wait_a_little};
 use crate::git::refs::edits::{Expected, RefEdit};
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::NoteStore;
 
 /// Where git makes new notes for us; what a crash leaves there means nothing.
 const SCRATCH_NOTES: &str = "refs/notes/axiom-tmp/";
 /// The largest note: our document, and what others wrote below it.
 const NOTE_LIMIT: u64 = 2 * limits::DOCUMENT;
 
-impl Repository {
+impl NoteStore<'_> {
     /// Whether a note is the document of a checkpoint, perhaps with something of others below it.
     ///
     /// # Errors
     /// `GIT_FAILED` where a blob is missing.
     pub fn note_begins_with(&self, note: &Oid, json: &Oid) -> Result<bool> {
-        Ok(note == json || self.read_blob(note, NOTE_LIMIT)?.starts_with(&self.read_blob(json, limits::DOCUMENT)?))
+        Ok(note == json
+            || self
+                .repo
+                .objects()
+                .read_blob(note, NOTE_LIMIT)?
+                .starts_with(&self.repo.objects().read_blob(json, limits::DOCUMENT)?))
     }
 
     /// The note that has our document first, and below it what others wrote into the note that is there. A note of which
@@ -31,12 +36,12 @@ impl Repository {
         if there == json {
             return Ok(json.clone());
         }
-        let theirs = match self.read_blob(there, NOTE_LIMIT) {
+        let theirs = match self.repo.objects().read_blob(there, NOTE_LIMIT) {
             Ok(theirs) => theirs,
             Err(e) if e.code() == Code::TooLarge => return Ok(there.clone()),
             Err(_) => return Ok(json.clone()),
         };
-        let mut ours = self.read_blob(json, limits::DOCUMENT)?;
+        let mut ours = self.repo.objects().read_blob(json, limits::DOCUMENT)?;
         if theirs.starts_with(&ours) {
             return Ok(there.clone());
         }
@@ -45,18 +50,18 @@ impl Repository {
             ours.push(b'\n');
             ours.extend_from_slice(&theirs);
         }
-        self.write_blob(&ours)
+        self.repo.objects().write_blob(&ours)
     }
 
     /// Sets or removes notes; the notes of others stay.
     ///
     /// # Errors
-    /// `BUSY` where others are always first; as [`Repository::update_refs`].
+    /// `BUSY` where others are always first; as [`Refs::update_refs`].
     pub fn set_notes(&self, notes: &BTreeMap<Oid, Option<Oid>>) -> Result<()> {
         let mut last = None;
         for _ in 0..TRIES {
             let edits = self.edit_notes(&self.load_notes()?, notes)?;
-            match self.update_refs(&edits, "git axiom: notes") {
+            match self.repo.refs().update_refs(&edits, "git axiom: notes") {
                 Ok(()) => return Ok(()),
                 Err(e) if matches!(e.code(), Code::ChangedMeanwhile | Code::GitLocked) => {
                     last = Some(e);
@@ -71,11 +76,11 @@ impl Repository {
     /// Removes what a crash while notes were changed left behind. Call it only while nobody else changes notes.
     ///
     /// # Errors
-    /// As [`Repository::update_refs`].
+    /// As [`Refs::update_refs`].
     pub fn clear_scratch_notes(&self) -> Result<()> {
-        let left = self.refs_below(SCRATCH_NOTES)?.into_iter();
+        let left = self.repo.refs().refs_below(SCRATCH_NOTES)?.into_iter();
         let edits: Vec<RefEdit> =
             left.map(|found| RefEdit { name: found.name, expected: Expected::Value(found.oid), new: None }).collect();
-        self.update_refs(&edits, "git axiom: clear")
+        self.repo.refs().update_refs(&edits, "git axiom: clear")
     }
 }

@@ -7,7 +7,7 @@ use crate::error::{Code, Error, Result};
 
 use crate::git::objects::database::{NewCommit, Signature, TREE, TreeEntry};
 use crate::git::refs::edits::{Expected, RefEdit};
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::NoteStore;
 
 /// The ref that keeps the texts.
 const TEXTS: &str = "refs/axiom/texts";
@@ -18,19 +18,20 @@ pub(in crate::git) const TRIES: u32 = 50;
 /// The largest text.
 pub const TEXT_LIMIT: u64 = 64 * 1024 * 1024;
 
-impl Repository {
+impl NoteStore<'_> {
     /// Stores texts and returns their ids, in order; once this returns they survive a power loss. Others' texts are kept,
     /// however many store at once. A crash leaves the old or the new set.
     ///
     /// # Errors
     /// `BUSY` where others are always first; `DISK_FULL`, `GIT_FAILED`.
     pub fn store_texts(&self, texts: &[&[u8]]) -> Result<Vec<Oid>> {
-        let blobs = texts.iter().map(|text| self.write_blob(text)).collect::<Result<Vec<_>>>()?;
+        let blobs = texts.iter().map(|text| self.repo.objects().write_blob(text)).collect::<Result<Vec<_>>>()?;
         let name = RefName::new(TEXTS);
         let mut last = None;
         for _ in 0..TRIES {
-            let old = self.read_ref(&name)?;
-            let old_tree = old.as_ref().map(|commit| self.read_commit(commit)).transpose()?.map(|commit| commit.tree);
+            let old = self.repo.refs().read_ref(&name)?;
+            let old_tree =
+                old.as_ref().map(|commit| self.repo.objects().read_commit(commit)).transpose()?.map(|commit| commit.tree);
             let tree = self.with_texts(old_tree.as_ref(), &blobs)?;
             if old_tree.as_ref() == Some(&tree) {
                 return Ok(blobs);
@@ -38,9 +39,9 @@ impl Repository {
             // A root commit: the history of a set that only grows would keep nothing more.
             let who = Signature { name: "git axiom".into(), email: "git-axiom@localhost".into(), seconds: 0 };
             let commit = NewCommit { tree: &tree, parents: Vec::new(), who: &who, message: "long texts" };
-            let new = Some(self.write_commit(&commit)?);
+            let new = Some(self.repo.objects().write_commit(&commit)?);
             let edit = RefEdit { name: name.clone(), expected: Expected::from_old(old), new };
-            match self.update_refs(&[edit], "git axiom: texts") {
+            match self.repo.refs().update_refs(&[edit], "git axiom: texts") {
                 Ok(()) => return Ok(blobs),
                 Err(e) if matches!(e.code(), Code::ChangedMeanwhile | Code::GitLocked) => {
                     last = Some(e);
@@ -57,13 +58,13 @@ impl Repository {
     /// # Errors
     /// `GIT_FAILED` where it is missing; `TOO_LARGE`.
     pub fn load_text(&self, id: &Oid) -> Result<Vec<u8>> {
-        self.read_blob(id, TEXT_LIMIT)
+        self.repo.objects().read_blob(id, TEXT_LIMIT)
     }
 
     /// Why one of our refs could not be changed at every try: somebody holds its lock, or a killed git left it; or others
     /// really were first each time.
     pub(in crate::git) fn others_were_first(&self, name: &RefName, last: Option<Error>) -> Error {
-        let lock = self.lock_of_ref(name);
+        let lock = self.repo.refs().lock_of_ref(name);
         match last {
             Some(error) if error.code() == Code::GitLocked || lock.exists() => {
                 let what = format!("'{}' is there, and was not given up while we waited", lock.display());
@@ -87,15 +88,15 @@ impl Repository {
                 let name = blob.as_str().as_bytes()[2..].to_vec();
                 inner.insert(name.clone(), TreeEntry { mode: 0o100_644, oid: blob.clone(), name });
             }
-            let oid = self.write_tree(&inner.into_values().collect::<Vec<_>>())?;
+            let oid = self.repo.objects().write_tree(&inner.into_values().collect::<Vec<_>>())?;
             top.insert(folder.clone(), TreeEntry { mode: TREE, oid, name: folder });
         }
-        self.write_tree(&top.into_values().collect::<Vec<_>>())
+        self.repo.objects().write_tree(&top.into_values().collect::<Vec<_>>())
     }
 
     fn entries(&self, tree: Option<&Oid>) -> Result<BTreeMap<Vec<u8>, TreeEntry>> {
         let Some(tree) = tree else { return Ok(BTreeMap::new()) };
-        Ok(self.read_tree(tree)?.into_iter().map(|entry| (entry.name.clone(), entry)).collect())
+        Ok(self.repo.objects().read_tree(tree)?.into_iter().map(|entry| (entry.name.clone(), entry)).collect())
     }
 }
 
@@ -120,7 +121,7 @@ mod tests {
                     .map(|part| {
                         let repo = scratch.repo();
                         scope.spawn(move || {
-                            part.iter().flat_map(|text| repo.store_texts(&[text.as_bytes()]).unwrap()).collect::<Vec<_>>()
+                            part.iter().flat_map(|text| repo.notes().store_texts(&[text.as_bytes()]).unwrap()).collect::<Vec<_>>()
                         })
                     })
                     .collect();
@@ -129,9 +130,9 @@ mod tests {
             scratch.git(&["gc", "-q", "--prune=now"]);
             let repo = scratch.repo();
             for (id, text) in ids.iter().zip(&texts) {
-                assert_eq!(repo.load_text(id).unwrap(), text.as_bytes());
+                assert_eq!(repo.notes().load_text(id).unwrap(), text.as_bytes());
             }
-            assert_eq!(repo.store_texts(&[b"text 0"]).unwrap(), ids[..1]);
+            assert_eq!(repo.notes().store_texts(&[b"text 0"]).unwrap(), ids[..1]);
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 
 use crate::git::objects::database::NewCommit;
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::History;
 
 /// What a merge comes to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub enum MergeResult {
     Conflict(Vec<RepoPath>),
 }
 
-impl Repository {
+impl History<'_> {
     /// Merges two commits in memory: no worktree, index or ref is touched.
     ///
     /// # Errors
@@ -34,7 +34,7 @@ impl Repository {
     }
 
     fn merge_tree(&self, arguments: &[&str]) -> Result<MergeResult> {
-        let git = self.git().making_objects().args(["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages"]);
+        let git = self.repo.git().making_objects().args(["merge-tree", "--write-tree", "-z", "--name-only", "--no-messages"]);
         let output = git.args(arguments).run()?;
         let mut fields = output.stdout.split(|b| *b == 0).filter(|field| !field.is_empty());
         let tree = fields.next().and_then(|tree| std::str::from_utf8(tree).ok()).map(Oid::new);
@@ -50,15 +50,15 @@ impl Repository {
     /// # Errors
     /// `IDENTITY_MISSING`, `DISK_FULL`, `GIT_FAILED`.
     pub fn commit_tree(&self, tree: &Oid, parents: &[Oid], message: &str) -> Result<Oid> {
-        let who = self.signature()?;
-        let author = self.author(&who)?;
-        self.write_commit_of(&NewCommit { tree, parents: parents.to_vec(), who: &who, message }, &author)
+        let who = self.repo.objects().signature()?;
+        let author = self.repo.author(&who)?;
+        self.repo.objects().write_commit_of(&NewCommit { tree, parents: parents.to_vec(), who: &who, message }, &author)
     }
 
     /// The commit that merges `theirs` into `ours`, as `--no-ff` makes it. Nothing refers to it yet.
     ///
     /// # Errors
-    /// `MERGE_CONFLICT` with the files; as [`Repository::commit_tree`].
+    /// `MERGE_CONFLICT` with the files; as [`History::commit_tree`].
     pub fn merge_commit(&self, ours: &Oid, theirs: &Oid, message: &str) -> Result<Oid> {
         match self.merge_in_memory(ours, theirs)? {
             MergeResult::Clean(tree) => self.commit_tree(&tree, &[ours.clone(), theirs.clone()], message),
@@ -93,15 +93,15 @@ mod tests {
         scratch.write("a.txt", b"main\n");
         scratch.git(&["commit", "-qam", "main"]);
         let main = head();
-        let merged = repo.merge_commit(&main, &side, "merge side").unwrap();
-        assert_eq!(repo.read_commit(&merged).unwrap().parents, [main.clone(), side]);
-        assert_eq!(repo.diff_trees(&main, &merged).unwrap().len(), 1);
-        let conflict = repo.merge_in_memory(&main, &conflicting).unwrap();
+        let merged = repo.history().merge_commit(&main, &side, "merge side").unwrap();
+        assert_eq!(repo.objects().read_commit(&merged).unwrap().parents, [main.clone(), side]);
+        assert_eq!(repo.history().diff_trees(&main, &merged).unwrap().len(), 1);
+        let conflict = repo.history().merge_in_memory(&main, &conflicting).unwrap();
         assert_eq!(conflict, MergeResult::Conflict(vec![RepoPath::new(&b"a.txt"[..])]));
-        let error = repo.merge_commit(&main, &conflicting, "m").unwrap_err();
+        let error = repo.history().merge_commit(&main, &conflicting, "m").unwrap_err();
         assert_eq!(error.code(), Code::MergeConflict);
-        let MergeResult::Clean(tree) = repo.merge_with_base(&main, &merged, &base).unwrap() else { panic!() };
-        let changes = repo.diff_trees(&merged, &repo.commit_tree(&tree, &[], "revert").unwrap()).unwrap();
+        let MergeResult::Clean(tree) = repo.history().merge_with_base(&main, &merged, &base).unwrap() else { panic!() };
+        let changes = repo.history().diff_trees(&merged, &repo.history().commit_tree(&tree, &[], "revert").unwrap()).unwrap();
         assert_eq!(changes.len(), 1);
     }
 }

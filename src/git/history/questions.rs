@@ -9,7 +9,7 @@ use crate::error::{Code, Error, Result};
 
 use crate::git::objects::database::{GITLINK, gix_id};
 use crate::git::objects::tree_diff;
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::History;
 
 /// A file as a tree names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,17 +99,17 @@ pub(in crate::git) fn parse_raw(bytes: &[u8]) -> Result<Vec<TreeChange>> {
     Ok(changes)
 }
 
-impl Repository {
+impl History<'_> {
     /// The paths in which two trees (or commits) differ, ordered; renames are a deletion and an addition.
     ///
     /// # Errors
     /// `GIT_FAILED`.
     pub fn diff_trees(&self, old: &Oid, new: &Oid) -> Result<Vec<TreeChange>> {
-        let known = || self.diffs.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || self.repo.diffs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, changes)) = known().iter().find(|((one, other), _)| one == old && other == new) {
             return Ok(changes.clone());
         }
-        if let Ok(changes) = tree_diff::diff(self, old, new) {
+        if let Ok(changes) = tree_diff::diff(self.repo, old, new) {
             if changes.len() <= DIFF {
                 let mut known = known();
                 known.truncate(DIFFS - 1);
@@ -118,7 +118,7 @@ impl Repository {
             return Ok(changes);
         }
         // In a partial clone git fetches what is missing; and git's words are better than ours.
-        let git = self.git().args(["diff-tree", "-r", "-z", "--raw", "--no-renames", "--ignore-submodules=none"]);
+        let git = self.repo.git().args(["diff-tree", "-r", "-z", "--raw", "--no-renames", "--ignore-submodules=none"]);
         let output = git.args([old.as_str(), new.as_str()]).run_ok()?;
         parse_raw(&output.stdout)
     }
@@ -128,13 +128,13 @@ impl Repository {
     /// # Errors
     /// `GIT_FAILED` where a commit is missing.
     pub fn is_ancestor(&self, ancestor: &Oid, descendant: &Oid) -> Result<bool> {
-        if ancestor == descendant && self.has_object(ancestor) {
+        if ancestor == descendant && self.repo.objects().has_object(ancestor) {
             return Ok(true);
         }
         if let Some(base) = self.common_base(ancestor, descendant) {
             return Ok(base.as_ref() == Some(ancestor));
         }
-        let git = self.git().args(["merge-base", "--is-ancestor", ancestor.as_str(), descendant.as_str()]);
+        let git = self.repo.git().args(["merge-base", "--is-ancestor", ancestor.as_str(), descendant.as_str()]);
         let output = git.run()?;
         match output.code {
             Some(0) => Ok(true),
@@ -146,10 +146,10 @@ impl Repository {
     /// The best common ancestor as gix finds it, which starts no process; `None` where git has to be asked.
     fn common_base(&self, one: &Oid, other: &Oid) -> Option<Option<Oid>> {
         // A shallow clone ends where gix looks for more.
-        if self.common_dir().join("shallow").exists() {
+        if self.repo.common_dir().join("shallow").exists() {
             return None;
         }
-        let gix = self.gix().ok()?;
+        let gix = self.repo.gix().ok()?;
         let base = gix.merge_base(gix_id(one).ok()?, gix_id(other).ok()?).ok()?;
         match base {
             Some(base) => Some(Some(Oid::new(base.to_string()).ok()?)),
@@ -161,7 +161,7 @@ impl Repository {
     /// where git has to be asked.
     pub fn has_difference(&self, from: &Oid, to: &Oid) -> bool {
         use gix::objs::Exists;
-        let (Ok(gix), Ok(changes)) = (self.gix(), tree_diff::diff(self, from, to)) else { return false };
+        let (Ok(gix), Ok(changes)) = (self.repo.gix(), tree_diff::diff(self.repo, from, to)) else { return false };
         let wanted = changes.iter().filter_map(|change| change.new.as_ref()).filter(|file| file.mode != GITLINK);
         let is_there = |file: &FileId| gix_id(&file.oid).is_ok_and(|id| gix.objects.exists(&id));
         wanted.into_iter().all(is_there)
@@ -172,7 +172,7 @@ impl Repository {
     /// # Errors
     /// `GIT_FAILED` where a commit is missing.
     pub fn merge_base(&self, a: &Oid, b: &Oid) -> Result<Option<Oid>> {
-        let output = self.git().args(["merge-base", a.as_str(), b.as_str()]).run()?;
+        let output = self.repo.git().args(["merge-base", a.as_str(), b.as_str()]).run()?;
         match output.code {
             Some(0) => Ok(Some(Oid::new(output.text()?)?)),
             Some(1) => Ok(None),
@@ -185,7 +185,7 @@ impl Repository {
     /// # Errors
     /// `GIT_FAILED` where a commit is missing.
     pub fn count_commits(&self, from: &Oid, to: &Oid) -> Result<u64> {
-        let text = self.git().args(["rev-list", "--count", &format!("{from}..{to}")]).text()?;
+        let text = self.repo.git().args(["rev-list", "--count", &format!("{from}..{to}")]).text()?;
         text.parse().map_err(|e| Error::new(Code::GitFailed, format!("'git rev-list' printed '{text}'")).because(e))
     }
 
@@ -202,7 +202,7 @@ impl Repository {
             return Ok(since);
         }
         let format = format!("--format=%(refname) %(ahead-behind:{now})");
-        let output = self.git().args(["for-each-ref", &format]).args(open.keys()).run()?;
+        let output = self.repo.git().args(["for-each-ref", &format]).args(open.keys()).run()?;
         if output.ok() {
             let text = String::from_utf8_lossy(&output.stdout);
             for line in text.lines() {
@@ -229,7 +229,8 @@ impl Repository {
     /// `GIT_FAILED` where a commit is missing.
     pub fn log(&self, to: &Oid, without: &[Oid], limit: usize) -> Result<Vec<LoggedCommit>> {
         let format = "--format=%H%x00%P%x00%ct%x00%s%x00%(trailers:key=Axiom-Task,valueonly,separator=%x0A)";
-        let git = self.git().args(["log", "-z", "--topo-order", "--no-show-signature", "--no-color", "--encoding=UTF-8", format]);
+        let git =
+            self.repo.git().args(["log", "-z", "--topo-order", "--no-show-signature", "--no-color", "--encoding=UTF-8", format]);
         let git = git.arg(format!("--max-count={limit}")).arg(to.as_str()).args(without.iter().map(|oid| format!("^{oid}")));
         let output = git.arg("--").run_ok()?;
         let text = String::from_utf8_lossy(&output.stdout);
@@ -248,10 +249,10 @@ impl Repository {
         Ok(commits)
     }
 
-    /// As [`Repository::log`] without the tasks, where the commits are one line that begins at one of `without`, which starts
+    /// As [`History::log`] without the tasks, where the commits are one line that begins at one of `without`, which starts
     /// no process; `None` where git has to be asked.
     pub fn line(&self, to: &Oid, without: &[Oid], limit: usize) -> Option<Vec<LoggedCommit>> {
-        let gix = self.gix().ok()?;
+        let gix = self.repo.gix().ok()?;
         let mut commits = Vec::new();
         let mut next = to.clone();
         while !without.contains(&next) && commits.len() < limit {
@@ -272,10 +273,10 @@ impl Repository {
         Some(commits)
     }
 
-    /// The commits of [`Repository::log`] whose trailers name a task.
+    /// The commits of [`History::log`] whose trailers name a task.
     ///
     /// # Errors
-    /// As [`Repository::log`].
+    /// As [`History::log`].
     pub fn task_commits(&self, task: &str, to: &Oid, without: &[Oid], limit: usize) -> Result<Vec<LoggedCommit>> {
         let mut commits = self.log(to, without, limit)?;
         commits.retain(|commit| commit.tasks.iter().any(|named| named == task));
@@ -302,21 +303,21 @@ mod tests {
         scratch.git(&["commit", "-q", "-m", "work #t1\n\nbody\n\nAxiom-Task: t1\nAxiom-Agent: ed-001"]);
         scratch.git(&["commit", "-q", "--allow-empty", "-m", "other"]);
         let last = head();
-        let changes = repo.diff_trees(&first, &last).unwrap();
+        let changes = repo.history().diff_trees(&first, &last).unwrap();
         assert_eq!(changes.len(), 2);
         assert!(changes[0].new.is_none() && changes[1].old.is_none());
         assert_eq!(changes[1].path.as_bytes(), b"new\n\"x");
-        assert_eq!(repo.count_commits(&first, &last).unwrap(), 2);
-        assert!(repo.is_ancestor(&first, &last).unwrap() && !repo.is_ancestor(&last, &first).unwrap());
-        assert_eq!(repo.merge_base(&first, &last).unwrap(), Some(first.clone()));
-        let found = repo.task_commits("t1", &last, &[], 100).unwrap();
+        assert_eq!(repo.history().count_commits(&first, &last).unwrap(), 2);
+        assert!(repo.history().is_ancestor(&first, &last).unwrap() && !repo.history().is_ancestor(&last, &first).unwrap());
+        assert_eq!(repo.history().merge_base(&first, &last).unwrap(), Some(first.clone()));
+        let found = repo.history().task_commits("t1", &last, &[], 100).unwrap();
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].subject.as_str(), &found[0].parents[0]), ("work #t1", &first));
-        let mut log = repo.log(&last, std::slice::from_ref(&first), 100).unwrap();
+        let mut log = repo.history().log(&last, std::slice::from_ref(&first), 100).unwrap();
         assert_eq!(log.len(), 2);
         log.iter_mut().for_each(|commit| commit.tasks.clear());
-        assert_eq!(repo.line(&last, std::slice::from_ref(&first), 100).unwrap(), log);
-        assert_eq!(repo.line(&last, &[first], 1).unwrap(), log[..1]);
-        assert!(repo.line(&last, &[], 100).is_none(), "a root commit ends no line");
+        assert_eq!(repo.history().line(&last, std::slice::from_ref(&first), 100).unwrap(), log);
+        assert_eq!(repo.history().line(&last, &[first], 1).unwrap(), log[..1]);
+        assert!(repo.history().line(&last, &[], 100).is_none(), "a root commit ends no line");
     }
 }

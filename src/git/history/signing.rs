@@ -1,7 +1,7 @@
 //! Commits that are signed, where `commit.gpgSign` asks for it.
 //!
 //! Signing may take long, ask, or fail, so nobody does it while a lock is held: whoever makes such a commit below a lock is told
-//! that it has to be signed first, lets go of the lock, has it signed ([`Repository::take_to_sign`]), and begins again. What was
+//! that it has to be signed first, lets go of the lock, has it signed ([`History::take_to_sign`]), and begins again. What was
 //! signed is kept until then.
 
 use std::collections::HashMap;
@@ -15,7 +15,7 @@ use crate::error::{Code, Error, Result};
 
 use crate::git::objects::database::ObjectKind;
 use crate::git::objects::stage::quoted;
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::History;
 
 /// What a commit says, but for who made it when.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -50,9 +50,9 @@ pub struct SigningCall {
     pub env: Vec<(OsString, OsString)>,
 }
 
-impl Repository {
+impl History<'_> {
     fn with_signatures<T>(&self, change: impl FnOnce(&mut Signatures) -> T) -> T {
-        change(&mut self.signatures.lock().unwrap_or_else(PoisonError::into_inner))
+        change(&mut self.repo.signatures.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// From here on commits for branches are signed where git would sign them, or not any more. What was signed is forgotten.
@@ -64,30 +64,33 @@ impl Repository {
     /// runs. Nothing refers to it yet.
     ///
     /// # Errors
-    /// As [`Repository::commit_tree`]; `SIGNING_FAILED` where it has to be signed first: see [`Repository::take_to_sign`].
+    /// As [`History::commit_tree`]; `SIGNING_FAILED` where it has to be signed first: see [`History::take_to_sign`].
     pub fn commit_for_branch(&self, tree: &Oid, parents: &[Oid], message: &str) -> Result<Oid> {
         if !self.with_signatures(|signatures| signatures.wanted) || !self.signs_commits()? {
             return self.commit_tree(tree, parents, message);
         }
         let said = Said { tree: tree.clone(), parents: parents.to_vec(), message: message.to_owned() };
         if let Some(content) = self.with_signatures(|signatures| signatures.signed.get(&said).cloned()) {
-            return self.write_object(ObjectKind::Commit, content);
+            return self.repo.objects().write_object(ObjectKind::Commit, content);
         }
         // Who commits is asked now, and not only by the git that signs.
-        self.signature()?;
-        let mut objects = vec![(ObjectKind::Tree, self.read_raw_tree(tree)?)];
+        self.repo.objects().signature()?;
+        let mut objects = vec![(ObjectKind::Tree, self.repo.objects().read_raw_tree(tree)?)];
         for parent in parents {
-            objects.push((ObjectKind::Commit, self.read_object("commit", parent, crate::git::checkpoint::limits::STRUCTURE)?));
+            objects.push((
+                ObjectKind::Commit,
+                self.repo.objects().read_object("commit", parent, crate::git::checkpoint::limits::STRUCTURE)?,
+            ));
         }
         self.with_signatures(|signatures| signatures.to_sign = Some(ToSign { said, objects }));
         Err(Error::new(Code::SigningFailed, "a commit has to be signed first"))
     }
 
     fn signs_commits(&self) -> Result<bool> {
-        if self.config_lacks_section("commit") {
+        if self.repo.config_lacks_section("commit") {
             return Ok(false);
         }
-        let output = self.git().args(["config", "--type=bool", "--get", "commit.gpgSign"]).run()?;
+        let output = self.repo.git().args(["config", "--type=bool", "--get", "commit.gpgSign"]).run()?;
         match output.code {
             Some(0) => Ok(output.text()? == "true"),
             Some(1) => Ok(false),
@@ -109,21 +112,21 @@ impl Repository {
         crate::files::create_dir_all(&objects)?;
         crate::files::write_scratch(&message, to_sign.said.message.as_bytes())?;
         for (kind, content) in &to_sign.objects {
-            let git = self.git().env("GIT_OBJECT_DIRECTORY", &objects).env("GIT_ALTERNATE_OBJECT_DIRECTORIES", "");
+            let git = self.repo.git().env("GIT_OBJECT_DIRECTORY", &objects).env("GIT_ALTERNATE_OBJECT_DIRECTORIES", "");
             let git = git.args(["hash-object", "-w", "--stdin", "-t", kind.as_str()]);
             git.stdin(content.clone()).run_ok()?;
         }
         let mut command: Vec<OsString> =
-            vec!["git".into(), crate::git::repo::program::joined("--git-dir=", self.common_dir().as_os_str())];
+            vec!["git".into(), crate::git::repo::program::joined("--git-dir=", self.repo.common_dir().as_os_str())];
         command.extend(["-c", "user.useConfigOnly=true", "commit-tree", "-S", "-F"].map(OsString::from));
         command.push(message.into_os_string());
         for parent in &to_sign.said.parents {
             command.extend(["-p", parent.as_str()].map(OsString::from));
         }
         command.push(to_sign.said.tree.as_str().into());
-        let mut env: Vec<(OsString, OsString)> = self.callers_config().to_vec();
+        let mut env: Vec<(OsString, OsString)> = self.repo.callers_config().to_vec();
         env.push(("GIT_OBJECT_DIRECTORY".into(), objects.into_os_string()));
-        let own = OsString::from_vec(quoted(&self.common_dir().join("objects")));
+        let own = OsString::from_vec(quoted(&self.repo.common_dir().join("objects")));
         env.push(("GIT_ALTERNATE_OBJECT_DIRECTORIES".into(), own));
         env.extend(
             [("LC_ALL", "C"), ("GIT_TERMINAL_PROMPT", "0"), ("GIT_NO_REPLACE_OBJECTS", "1")].map(|(n, v)| (n.into(), v.into())),
@@ -139,7 +142,7 @@ impl Repository {
         let failed = || Error::new(Code::SigningFailed, "git did not sign the commit").why(printed.trim().to_owned());
         let named = printed.lines().rev().find_map(|line| Oid::new(line.trim()).ok()).ok_or_else(failed)?;
         let there = quoted(&folder.join("objects"));
-        let git = self.git().env("GIT_ALTERNATE_OBJECT_DIRECTORIES", OsString::from_vec(there));
+        let git = self.repo.git().env("GIT_ALTERNATE_OBJECT_DIRECTORIES", OsString::from_vec(there));
         let content = git.args(["cat-file", "commit", named.as_str()]).run_ok()?.stdout;
         let mut expected = format!("tree {}\n", to_sign.said.tree);
         to_sign.said.parents.iter().for_each(|parent| expected.push_str(&format!("parent {parent}\n")));

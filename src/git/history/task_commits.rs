@@ -12,7 +12,7 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 
 use crate::git::objects::database::gix_id;
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::History;
 
 /// The version of the memory: another one where marks are read otherwise.
 const VERSION: u32 = 1;
@@ -32,20 +32,20 @@ struct Memory {
     heights: Heights,
 }
 
-impl Repository {
+impl History<'_> {
     /// Whether the history ends before its beginning, as in `git clone --depth`.
     pub fn is_shallow(&self) -> bool {
-        self.common_dir().join("shallow").exists()
+        self.repo.common_dir().join("shallow").exists()
     }
 
-    /// The part of a branch's history that matters for some tasks: as [`Repository::scan_history`], but without what came
+    /// The part of a branch's history that matters for some tasks: as [`History::scan_history`], but without what came
     /// before the first commit that names one of them. What was scanned before is not scanned again.
     ///
     /// # Errors
-    /// As [`Repository::scan_history`].
+    /// As [`History::scan_history`].
     pub fn scan_for(&self, to: &Oid, wanted: &[Wanted]) -> Result<Vec<Logged>> {
         // Where a history ends otherwise than its commits say, numbers from its beginning mean nothing.
-        let odd = ["shallow", "info/grafts"].iter().any(|name| self.common_dir().join(name).exists());
+        let odd = ["shallow", "info/grafts"].iter().any(|name| self.repo.common_dir().join(name).exists());
         if odd {
             return self.scan_history(to);
         }
@@ -62,7 +62,7 @@ impl Repository {
             return self.scan_history(to);
         }
         for commit in recorded {
-            if self.has_object(commit) && self.is_ancestor(commit, &from)? {
+            if self.repo.objects().has_object(commit) && self.is_ancestor(commit, &from)? {
                 return self.scan_history(to);
             }
         }
@@ -75,7 +75,7 @@ impl Repository {
         if tip == *to {
             return Ok(Some(heights));
         }
-        if !self.has_object(&tip) || !self.is_ancestor(&tip, to)? {
+        if !self.repo.objects().has_object(&tip) || !self.is_ancestor(&tip, to)? {
             return Ok(None);
         }
         let new = self.scan(to, Some(&tip))?;
@@ -94,7 +94,7 @@ impl Repository {
         if height == 0 || whole < height || whole - height > FURTHEST {
             return Ok(None);
         }
-        let gix = self.gix()?;
+        let gix = self.repo.gix()?;
         let mut commit = gix_id(to)?;
         for _ in height..whole {
             let parent = gix.find_commit(commit).ok().and_then(|found| found.parent_ids().next().map(gix::Id::detach));
@@ -105,7 +105,7 @@ impl Repository {
     }
 
     fn memory_file(&self) -> PathBuf {
-        self.common_dir().join("axiom/tmp/scanned.json")
+        self.repo.common_dir().join("axiom/tmp/scanned.json")
     }
 
     /// What a damaged file says is not believed: a line with the checksum, then the JSON.
@@ -122,7 +122,7 @@ impl Repository {
         let file = self.memory_file();
         let memory = Memory { version: VERSION, tip: tip.clone(), heights };
         if let Some(folder) = file.parent()
-            && self.common_dir().join("axiom").is_dir()
+            && self.repo.common_dir().join("axiom").is_dir()
             && let Ok(json) = serde_json::to_string(&memory)
         {
             let text = format!("{:08x}\n{json}", crc32c::crc32c(json.as_bytes()));
@@ -157,7 +157,7 @@ impl Repository {
     }
 
     pub(in crate::git) fn scan_in_order(&self, to: &Oid, from: Option<&Oid>, order: Option<&str>) -> Result<Vec<Logged>> {
-        let git = self.git().env("GIT_NO_REPLACE_OBJECTS", "1");
+        let git = self.repo.git().env("GIT_NO_REPLACE_OBJECTS", "1");
         let git = git.args(["log", "-z", "--no-show-signature", "--no-notes", "--no-color", "--no-decorate"]);
         let git = git.args(order).args(["--encoding=UTF-8", "--format=%H %P%n%B", to.as_str()]);
         let unclear = || Error::new(Code::GitFailed, "cannot make sense of what 'git log' printed");
@@ -184,7 +184,7 @@ impl Repository {
     /// # Errors
     /// `GIT_MISSING`.
     pub fn own_line(&self, from: &Oid, to: &Oid) -> Result<Vec<Oid>> {
-        let output = self.git().args(["rev-list", "--first-parent", &format!("{from}..{to}"), "--"]).run()?;
+        let output = self.repo.git().args(["rev-list", "--first-parent", &format!("{from}..{to}"), "--"]).run()?;
         // What a branch no longer holds may have been collected: it is in no history then.
         if output.ok() { output.text()?.lines().map(Oid::new).collect() } else { Ok(Vec::new()) }
     }
@@ -194,7 +194,7 @@ impl Repository {
     /// # Errors
     /// `GIT_FAILED`.
     pub fn commits_on(&self, path: &RepoPath, since: &Oid, to: &Oid, limit: usize) -> Result<Vec<(Oid, String)>> {
-        let git = self.git().env("GIT_LITERAL_PATHSPECS", "1");
+        let git = self.repo.git().env("GIT_LITERAL_PATHSPECS", "1");
         let git = git.args(["log", "-z", "--no-show-signature", "--no-color", "--encoding=UTF-8", "--format=%H %s"]);
         let git = git.arg(format!("--max-count={limit}")).arg(format!("{since}..{to}"));
         let output = git.arg("--").arg(path.to_path()).run_ok()?;
@@ -208,7 +208,7 @@ impl Repository {
     /// # Errors
     /// `GIT_FAILED`.
     pub fn branches_naming(&self, task: &str) -> Result<Vec<String>> {
-        let git = self.git().args(["log", "--branches", "--remotes", "--source", "--no-color", "--no-show-signature"]);
+        let git = self.repo.git().args(["log", "--branches", "--remotes", "--source", "--no-color", "--no-show-signature"]);
         let git = git.args(["-F", "-i", "-z", "--encoding=UTF-8", "--format=%S%n%B", "--max-count=1000"]);
         let output = git.args([format!("--grep=Axiom-Task: {task}"), format!("--grep=#{task} @")]).arg("--").run_ok()?;
         let text = String::from_utf8_lossy(&output.stdout);
@@ -245,15 +245,15 @@ mod tests {
         scratch.git(&["commit", "-q", "-m", "work #t1 @ed-001\n\nbody\n\nAxiom-Task: t1"]);
         let second = head();
         scratch.git(&["revert", "--no-edit", "HEAD"]);
-        let log = repo.scan_history(&head()).unwrap();
+        let log = repo.history().scan_history(&head()).unwrap();
         assert_eq!(log.iter().map(|commit| &commit.oid).collect::<Vec<_>>(), [&head(), &second, &first]);
         assert_eq!((log[0].marks.reverts.as_slice(), log[0].marks.tasks.as_slice()), (&[second.clone()][..], &["t1".into()][..]));
         assert_eq!((log[1].subject.as_str(), log[1].parents.as_slice()), ("work #t1 @ed-001", &[first.clone()][..]));
-        let on = repo.commits_on(&RepoPath::new(&b"new"[..]), &second, &head(), 5).unwrap();
+        let on = repo.history().commits_on(&RepoPath::new(&b"new"[..]), &second, &head(), 5).unwrap();
         assert_eq!(on.len(), 1);
-        assert_eq!(repo.own_line(&first, &second).unwrap(), [second]);
-        assert!(repo.own_line(&Oid::new("1".repeat(40)).unwrap(), &first).unwrap().is_empty());
-        assert_eq!(repo.branches_naming("T1").unwrap(), ["main"]);
-        assert!(repo.branches_naming("t").unwrap().is_empty());
+        assert_eq!(repo.history().own_line(&first, &second).unwrap(), [second]);
+        assert!(repo.history().own_line(&Oid::new("1".repeat(40)).unwrap(), &first).unwrap().is_empty());
+        assert_eq!(repo.history().branches_naming("T1").unwrap(), ["main"]);
+        assert!(repo.history().branches_naming("t").unwrap().is_empty());
     }
 }

@@ -14,7 +14,7 @@ use crate::domain::operation::task_rollback::Logged;
 use crate::domain::work::commit_marks;
 
 use crate::git::objects::database::gix_id;
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::History;
 
 /// So many commits are handed on at once, and so many such parts may wait.
 const PART: usize = 512;
@@ -39,13 +39,13 @@ struct Met {
     place: usize,
 }
 
-impl Repository {
+impl History<'_> {
     /// All commits that `to` reaches, newest first by their dates; `None` where git has to say it.
     pub(in crate::git) fn walk_history(&self, to: &Oid) -> Option<Vec<Logged>> {
-        if ["shallow", "info/grafts"].iter().any(|name| self.common_dir().join(name).exists()) {
+        if ["shallow", "info/grafts"].iter().any(|name| self.repo.common_dir().join(name).exists()) {
             return None;
         }
-        let (gix, start) = (self.gix().ok()?, gix_id(to).ok()?);
+        let (gix, start) = (self.repo.gix().ok()?, gix_id(to).ok()?);
         let (send, receive) = sync_channel(WAITING);
         std::thread::scope(|scope| {
             let reader = std::thread::Builder::new().spawn_scoped(scope, move || read_all(&receive)).ok()?;
@@ -172,9 +172,9 @@ mod tests {
             let scratch = Scratch::new(kind);
             let tip = tangled(&scratch);
             let repo = scratch.repo();
-            let log = repo.walk_history(&tip).unwrap();
+            let log = repo.history().walk_history(&tip).unwrap();
             assert!(log.len() > 200, "{}", log.len());
-            assert_eq!(log, repo.scan_in_order(&tip, None, None).unwrap());
+            assert_eq!(log, repo.history().scan_in_order(&tip, None, None).unwrap());
         }
     }
 
@@ -182,7 +182,7 @@ mod tests {
     fn what_commits_do_not_say_themselves_is_gits_to_say() {
         let scratch = Scratch::new(&[]);
         let head = || Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
-        let walked = || scratch.repo().walk_history(&head());
+        let walked = || scratch.repo().history().walk_history(&head());
         assert_eq!(walked().unwrap().len(), 1);
         scratch.git(&["-c", "i18n.commitEncoding=ISO-8859-1", "commit", "-q", "--allow-empty", "-m", "caf\u{e9}"]);
         assert!(walked().is_none());
@@ -191,8 +191,8 @@ mod tests {
         assert!(walked().is_none());
         std::fs::remove_file(scratch.path().join(".git/info/grafts")).unwrap();
         let gone = Oid::new("1".repeat(40)).unwrap();
-        assert!(scratch.repo().walk_history(&gone).is_none());
+        assert!(scratch.repo().history().walk_history(&gone).is_none());
         let tree = Oid::new(scratch.git(&["rev-parse", "HEAD^{tree}"])).unwrap();
-        assert!(scratch.repo().walk_history(&tree).is_none());
+        assert!(scratch.repo().history().walk_history(&tree).is_none());
     }
 }

@@ -10,7 +10,7 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 
 use super::file::nul_list;
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::Indexes;
 use crate::git::repo::worktrees::Worktree;
 
 /// The attributes that ask for conversions.
@@ -37,7 +37,7 @@ enum From<'a> {
     Index(&'a Path),
 }
 
-impl Repository {
+impl Indexes<'_> {
     /// What git is asked to do to each of the files when it is stored, and when a checkout of `index` writes it elsewhere.
     ///
     /// # Errors
@@ -63,8 +63,8 @@ impl Repository {
 
     fn asked_by(&self, settings: Settings, worktree: &Worktree, from: From<'_>, paths: &[&RepoPath]) -> Result<Vec<Asked>> {
         let git = match from {
-            From::Files => self.git_in(worktree).arg("check-attr"),
-            From::Index(index) => self.git_in(worktree).index(index).args(["check-attr", "--cached"]),
+            From::Files => self.repo.git_in(worktree).arg("check-attr"),
+            From::Index(index) => self.repo.git_in(worktree).index(index).args(["check-attr", "--cached"]),
         };
         let output = git.args(["-z", "--stdin"]).args(ATTRIBUTES).stdin(nul_list(paths.iter().copied())).run_ok()?;
         let mut fields = output.stdout.split(|byte| *byte == 0);
@@ -85,8 +85,8 @@ impl Repository {
     /// # Errors
     /// `GIT_FAILED`.
     pub(in crate::git) fn line_end_settings(&self, worktree: &Worktree) -> Result<Settings> {
-        if !self.caller_configures() {
-            let gix = self.gix()?;
+        if !self.repo.caller_configures() {
+            let gix = self.repo.gix()?;
             let config = gix.config_snapshot();
             if !config.boolean("extensions.worktreeConfig").unwrap_or(false) {
                 let value = |key: &str| {
@@ -97,7 +97,7 @@ impl Repository {
                 return Ok(Settings::of(value("core.autocrlf").as_deref(), value("core.eol").as_deref()));
             }
         }
-        let git = self.git_in(worktree).args(["config", "--null", "--get-regexp", r"^core\.(autocrlf|eol)$"]);
+        let git = self.repo.git_in(worktree).args(["config", "--null", "--get-regexp", r"^core\.(autocrlf|eol)$"]);
         // Exit code 1 says that none is set.
         let text = String::from_utf8_lossy(&git.run()?.stdout).into_owned();
         let (mut autocrlf, mut eol) = (None, None);
@@ -144,7 +144,7 @@ impl Repository {
             return Ok(None);
         }
         let keys = r"^(core\.(autocrlf|eol)|filter\..*)$";
-        rules.extend(self.git_in(worktree).args(["config", "--null", "--get-regexp", keys]).run()?.stdout);
+        rules.extend(self.repo.git_in(worktree).args(["config", "--null", "--get-regexp", keys]).run()?.stdout);
         Ok(Some(rules))
     }
 }

@@ -15,7 +15,8 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::git::history::questions::{FileId, TreeChange};
-use crate::git::repo::repository::{HashKind, Repository};
+use crate::git::repo::handles::Indexes;
+use crate::git::repo::repository::HashKind;
 use crate::git::repo::worktrees::Worktree;
 use crate::git::restore::place::Stamp;
 use crate::git::restore::run::Placed;
@@ -170,7 +171,7 @@ fn oid(bytes: &[u8]) -> Option<Oid> {
     Oid::new(gix::ObjectId::try_from(bytes).ok()?.to_string()).ok()
 }
 
-impl Repository {
+impl Indexes<'_> {
     /// Makes a worktree's index `tree`, where it is a plain tree now; `false` where git has to do it.
     ///
     /// # Errors
@@ -183,16 +184,16 @@ impl Repository {
         placed: &[Placed],
     ) -> Result<bool> {
         let Some((bytes, meta)) = self.index_bytes(worktree) else { return Ok(false) };
-        let Some(now) = tree_of(&bytes, self.hash()) else { return Ok(false) };
-        let changes = self.diff_trees(&now, tree)?;
-        let trees = Trees { repository: self, old: &now, new: tree };
+        let Some(now) = tree_of(&bytes, self.repo.hash()) else { return Ok(false) };
+        let changes = self.repo.history().diff_trees(&now, tree)?;
+        let trees = Trees { repository: self.repo, old: &now, new: tree };
         self.install_edited(worktree, (&bytes, &meta), &changes, &trees, lock, placed)
     }
 
     /// Replaces the entries of a worktree's index that differ between two trees; `false` where git has to do it.
     ///
     /// # Errors
-    /// As [`Repository::edit_whole_index`].
+    /// As [`Indexes::edit_whole_index`].
     pub(in crate::git) fn edit_index(
         &self,
         worktree: &Worktree,
@@ -203,16 +204,16 @@ impl Repository {
     ) -> Result<bool> {
         let Some((bytes, meta)) = self.index_bytes(worktree) else { return Ok(false) };
         // Of a folder with some of its changes only, nothing is known.
-        if self.diff_trees(old, new)? != changes {
+        if self.repo.history().diff_trees(old, new)? != changes {
             return Ok(false);
         }
-        let trees = Trees { repository: self, old, new };
+        let trees = Trees { repository: self.repo, old, new };
         self.install_edited(worktree, (&bytes, &meta), changes, &trees, lock, placed)
     }
 
     fn index_bytes(&self, worktree: &Worktree) -> Option<(Vec<u8>, std::fs::Metadata)> {
         // Whoever shares a repository sets modes that are git's to set.
-        let shared = self.gix().ok()?.config_snapshot().string("core.sharedRepository").is_some();
+        let shared = self.repo.gix().ok()?.config_snapshot().string("core.sharedRepository").is_some();
         // Outside of what is checked out of a sparse checkout, entries are marked.
         let sparse = worktree.git_dir().join("info/sparse-checkout").exists();
         let place = worktree.index_file();
@@ -252,7 +253,7 @@ impl Repository {
             return Ok(true);
         }
         let edits: Vec<Edit<'_>> = edits.into_values().collect();
-        let Some(edited) = edit(bytes, self.hash(), meta.mtime(), &edits, trees) else { return Ok(false) };
+        let Some(edited) = edit(bytes, self.repo.hash(), meta.mtime(), &edits, trees) else { return Ok(false) };
         worktree.verify()?;
         lock.clear_new_index()?;
         let place = lock.new_index();

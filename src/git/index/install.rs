@@ -17,12 +17,12 @@ use crate::git::capture::worktree::is_below;
 use crate::git::checkpoint::limits;
 use crate::git::history::questions::TreeChange;
 use crate::git::objects::database::SYMLINK;
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::Indexes;
 use crate::git::repo::worktrees::Worktree;
 use crate::git::restore::place::Trash;
 use crate::git::restore::run::Placed;
 
-impl Repository {
+impl Indexes<'_> {
     /// Makes a worktree's index hold `tree` and `extras`; entries that stay keep their stat data, so unchanged files are
     /// not read again. Files are not touched. Doing it again changes nothing more.
     ///
@@ -32,11 +32,11 @@ impl Repository {
         self.install(worktree, tree, extras, lock, (UsersEntries::new(), &[]))
     }
 
-    /// As [`Repository::install_index`], after some files were put into place: where the index is a plain tree now, only what
+    /// As [`Indexes::install_index`], after some files were put into place: where the index is a plain tree now, only what
     /// differs is replaced, and no other file is looked at.
     ///
     /// # Errors
-    /// As [`Repository::install_index`].
+    /// As [`Indexes::install_index`].
     pub fn install_index_after(
         &self,
         worktree: &Worktree,
@@ -51,11 +51,11 @@ impl Repository {
         self.install(worktree, tree, extras, lock, (UsersEntries::new(), placed))
     }
 
-    /// As [`Repository::install_index`], where an operation that was to bring the index from `tree` to `given_up` is
+    /// As [`Indexes::install_index`], where an operation that was to bring the index from `tree` to `given_up` is
     /// taken back, after some files were put into place: entries that are neither way are the user's and stay.
     ///
     /// # Errors
-    /// As [`Repository::install_index`].
+    /// As [`Indexes::install_index`].
     pub fn take_index_back(
         &self,
         worktree: &Worktree,
@@ -78,16 +78,16 @@ impl Repository {
     ) -> Result<()> {
         let index = self.start_index(worktree, lock)?;
         // git refuses to replace a marked entry whose file is another one by now, so the marks go first.
-        let now = index_facts(self, worktree, index)?;
-        mark(self, worktree, index, "--no-assume-unchanged", &now.assume_unchanged)?;
-        mark(self, worktree, index, "--no-skip-worktree", &now.skip_worktree)?;
-        let git = self.git_in(worktree).index(index).config("core.splitIndex=false").config("core.sparseCheckout=false");
+        let now = index_facts(self.repo, worktree, index)?;
+        mark(self.repo, worktree, index, "--no-assume-unchanged", &now.assume_unchanged)?;
+        mark(self.repo, worktree, index, "--no-skip-worktree", &now.skip_worktree)?;
+        let git = self.repo.git_in(worktree).index(index).config("core.splitIndex=false").config("core.sparseCheckout=false");
         git.args(["read-tree", "--reset", tree.as_str()]).run_ok()?;
         let mut info = IndexInfo::default();
         // git takes a file of another size for a changed one, and looks no closer; of an entry made anew it knows no size.
         let mut folders = Folders::default();
         for Placed { path, file, .. } in placed {
-            if folders.file_at(self, tree, path)?.as_ref() == Some(file) {
+            if folders.file_at(self.repo, tree, path)?.as_ref() == Some(file) {
                 info.set(path, file.mode, &file.oid, 0);
             }
         }
@@ -103,18 +103,18 @@ impl Repository {
                 None => info.remove(path, tree),
             }
         }
-        info.apply(self, worktree, index)?;
+        info.apply(self.repo, worktree, index)?;
         self.announce(worktree, index, extras)?;
         self.refresh(worktree, index)?;
-        mark(self, worktree, index, "--assume-unchanged", &extras.assume_unchanged)?;
-        mark(self, worktree, index, "--skip-worktree", &extras.skip_worktree)?;
+        mark(self.repo, worktree, index, "--assume-unchanged", &extras.assume_unchanged)?;
+        mark(self.repo, worktree, index, "--skip-worktree", &extras.skip_worktree)?;
         lock.install()
     }
 
     /// Replaces the entries of a worktree's index that differ between two trees, and keeps all others as they are.
     ///
     /// # Errors
-    /// As [`Repository::install_index`].
+    /// As [`Indexes::install_index`].
     pub(in crate::git) fn replace_entries(
         &self,
         worktree: &Worktree,
@@ -127,7 +127,7 @@ impl Repository {
             return Ok(());
         }
         let index = self.start_index(worktree, lock)?;
-        let facts = index_facts(self, worktree, index)?;
+        let facts = index_facts(self.repo, worktree, index)?;
         let mut info = IndexInfo::default();
         for change in changes {
             match (&change.new, &change.old) {
@@ -136,13 +136,13 @@ impl Repository {
                 (None, None) => {}
             }
         }
-        info.apply(self, worktree, index)?;
+        info.apply(self.repo, worktree, index)?;
         self.refresh(worktree, index)?;
         // An entry that is replaced loses what the user marked it with.
         let there: BTreeSet<&RepoPath> = changes.iter().filter(|c| c.new.is_some()).map(|c| &c.path).collect();
         let marked = |paths: Vec<RepoPath>| paths.into_iter().filter(|path| there.contains(path)).collect::<Vec<_>>();
-        mark(self, worktree, index, "--assume-unchanged", &marked(facts.assume_unchanged))?;
-        mark(self, worktree, index, "--skip-worktree", &marked(facts.skip_worktree))?;
+        mark(self.repo, worktree, index, "--assume-unchanged", &marked(facts.assume_unchanged))?;
+        mark(self.repo, worktree, index, "--skip-worktree", &marked(facts.skip_worktree))?;
         lock.install()
     }
 
@@ -159,14 +159,14 @@ impl Repository {
         if paths.is_empty() {
             return Ok(());
         }
-        let scratch = self.scratch_folder()?;
+        let scratch = self.repo.scratch_folder()?;
         let root = scratch.path().join("announced");
         for (place, path) in paths.iter().enumerate() {
             let mode = extras.intent_modes.get(place).copied().unwrap_or(0o100_644);
             files::write_stand_in(&root.join(path.to_path()), mode == SYMLINK, mode & 0o111 != 0)?;
         }
         let stand_ins = worktree.with_files_in(&root);
-        let git = self.git_in(&stand_ins).index(index).config("core.splitIndex=false").config("core.fileMode=true");
+        let git = self.repo.git_in(&stand_ins).index(index).config("core.splitIndex=false").config("core.fileMode=true");
         let git =
             git.config("core.symlinks=true").arg("--literal-pathspecs").args(["add", "--intent-to-add", "--force", "--sparse"]);
         let git = git.args(["--pathspec-from-file=-", "--pathspec-file-nul"]);
@@ -175,7 +175,7 @@ impl Repository {
 
     /// Takes up the stat data of files that are as the index says. Exit code 1 says that some are not.
     fn refresh(&self, worktree: &Worktree, index: &Path) -> Result<()> {
-        let git = self.git_in(worktree).index(index).config("core.splitIndex=false").writing();
+        let git = self.repo.git_in(worktree).index(index).config("core.splitIndex=false").writing();
         let output = git.args(["update-index", "-q", "--unmerged", "--refresh"]).run()?;
         match output.code {
             Some(0 | 1) => Ok(()),
@@ -190,7 +190,7 @@ impl Repository {
     /// # Errors
     /// `IO_FAILED`, `GIT_FAILED`; `INVALID_INPUT` where a path is none that git uses for operations.
     pub fn restore_operation(&self, worktree: &Worktree, extras: &CaptureExtras, trash: &Path) -> Result<()> {
-        let present = CaptureExtras::read(self, worktree, Default::default())?;
+        let present = CaptureExtras::read(self.repo, worktree, Default::default())?;
         if present.operation == extras.operation {
             return Ok(());
         }
@@ -199,7 +199,7 @@ impl Repository {
             env::fault_point("git.before-operation-trash");
             trash.take(worktree.git_dir(), &RepoPath::new(name.as_bytes()))?;
         }
-        for file in self.restore_operation_refs(worktree, &extras.operation)? {
+        for file in self.repo.captures().restore_operation_refs(worktree, &extras.operation)? {
             let climbs = file.path.as_bytes().split(|b| *b == b'/').any(|part| part == b"..");
             if climbs || !OPERATION.iter().any(|name| is_below(&file.path, &RepoPath::new(name.as_bytes()))) {
                 return Err(Error::new(Code::InvalidInput, format!("'{}' is no file of a git operation", file.path)));
@@ -210,7 +210,7 @@ impl Repository {
             }
             env::fault_point("git.before-operation-file");
             // git's own, which others of a group that shares the repository read.
-            files::replace_keeping(&place, &self.read_blob(&file.oid, limits::EXTRAS)?)?;
+            files::replace_keeping(&place, &self.repo.objects().read_blob(&file.oid, limits::EXTRAS)?)?;
         }
         files::sync_dir(worktree.git_dir())
     }

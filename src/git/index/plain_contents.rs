@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::files;
 
 use crate::git::objects::database::TreeEntry;
+use crate::git::repo::handles::Indexes;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
 
@@ -26,14 +27,14 @@ impl Folders<'_> {
         if !self.known.contains_key(folder) {
             let (above, name) = folder.split();
             let tree = self.get(&RepoPath::new(above))?.iter().find(|entry| entry.name == name).map(|entry| entry.oid.clone())?;
-            let entries = self.repository.read_tree(&tree).ok();
+            let entries = self.repository.objects().read_tree(&tree).ok();
             self.known.insert(folder.clone(), entries);
         }
         self.known.get(folder)?.as_deref()
     }
 }
 
-impl Repository {
+impl Indexes<'_> {
     /// Writes `paths` of a tree below `folder`, as a checkout would. `false` where git has to do it; some of the files may
     /// be there then.
     ///
@@ -42,7 +43,7 @@ impl Repository {
     pub(in crate::git) fn write_plain(&self, tree: &Oid, paths: &[RepoPath], folder: &Path) -> Result<bool> {
         let Some(found) = self.plain(tree, paths.iter()) else { return Ok(false) };
         for (path, entry) in paths.iter().zip(found) {
-            let Ok(bytes) = self.read_blob(&entry.oid, LIMIT) else { return Ok(false) };
+            let Ok(bytes) = self.repo.objects().read_blob(&entry.oid, LIMIT) else { return Ok(false) };
             let place = folder.join(path.to_path());
             if let Some(above) = place.parent() {
                 files::create_public_dir(above)?;
@@ -55,7 +56,7 @@ impl Repository {
     /// The blobs that files of a worktree would be by the attributes of a tree; `None` where git has to say it.
     pub(in crate::git) fn hash_plain(&self, worktree: &Worktree, tree: &Oid, paths: &[&RepoPath]) -> Option<Vec<Oid>> {
         self.plain(tree, paths.iter().copied())?;
-        let kind = self.hash().gix();
+        let kind = self.repo.hash().gix();
         let hash = |path: &&RepoPath| {
             let place = worktree.path().join(path.to_path());
             let meta = std::fs::symlink_metadata(&place).ok()?;
@@ -71,9 +72,9 @@ impl Repository {
         if !self.has_no_attributes_of_its_own() {
             return None;
         }
-        let root = self.tree_of(tree).ok()?;
-        let mut folders = Folders { repository: self, known: BTreeMap::new() };
-        folders.known.insert(RepoPath::new(Vec::new()), Some(self.read_tree(&root).ok()?));
+        let root = self.repo.objects().tree_of(tree).ok()?;
+        let mut folders = Folders { repository: self.repo, known: BTreeMap::new() };
+        folders.known.insert(RepoPath::new(Vec::new()), Some(self.repo.objects().read_tree(&root).ok()?));
         let mut found = Vec::new();
         for path in paths {
             if path.is_odd() {
@@ -96,14 +97,14 @@ impl Repository {
 
     /// Whether it is certain that neither configuration nor any file outside the trees asks for a conversion.
     fn has_no_attributes_of_its_own(&self) -> bool {
-        let Ok(gix) = self.gix() else { return false };
+        let Ok(gix) = self.repo.gix() else { return false };
         let config = gix.config_snapshot();
         let converts = config.string("core.autocrlf").is_some_and(|value| !value.eq_ignore_ascii_case(b"false"));
         let configured = ["core.attributesFile", "core.symlinks", "core.worktree"];
         let of_worktrees = config.boolean("extensions.worktreeConfig").unwrap_or(false);
         if converts
             || of_worktrees
-            || !self.callers_config().is_empty()
+            || !self.repo.callers_config().is_empty()
             || configured.iter().any(|key| config.string(*key).is_some())
         {
             return false;
@@ -136,14 +137,14 @@ mod tests {
             let head = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
             let there = tempfile::tempdir().unwrap();
             let paths = [path("run.sh"), path("sub/b.txt")];
-            if !repo.has_no_attributes_of_its_own() {
+            if !repo.index().has_no_attributes_of_its_own() {
                 // This machine has attributes for all repositories.
                 return;
             }
-            assert!(repo.write_plain(&head, &paths, there.path()).unwrap());
+            assert!(repo.index().write_plain(&head, &paths, there.path()).unwrap());
             assert_eq!(std::fs::read(there.path().join("run.sh")).unwrap(), b"#!/bin/sh\r\n");
             let main = scratch.main();
-            let hashes = repo.hash_plain(&main, &head, &[&paths[0]]).unwrap();
+            let hashes = repo.index().hash_plain(&main, &head, &[&paths[0]]).unwrap();
             assert_eq!(hashes[0].as_str(), scratch.git(&["hash-object", "run.sh"]));
         }
     }
@@ -153,10 +154,10 @@ mod tests {
         let scratch = Scratch::new(&[]);
         let repo = || Repository::discover(&scratch.path()).unwrap();
         let head = || Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
-        if !repo().has_no_attributes_of_its_own() {
+        if !repo().index().has_no_attributes_of_its_own() {
             return;
         }
-        let is_plain = |file: &str| repo().plain(&head(), [path(file)].iter()).is_some();
+        let is_plain = |file: &str| repo().index().plain(&head(), [path(file)].iter()).is_some();
         assert!(is_plain("sub/b.txt"));
         for (key, value) in [("core.autocrlf", "input"), ("core.attributesFile", "/x"), ("core.symlinks", "false")] {
             scratch.git(&["config", key, value]);

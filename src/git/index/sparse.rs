@@ -8,7 +8,7 @@ use crate::error::Result;
 use super::file::{IndexExtras, IndexFacts, copy_index, facts_by_gix, in_folder, index_facts};
 use crate::git::capture::extras::CaptureExtras;
 use crate::git::history::questions::{FileId, TreeChange};
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::Indexes;
 use crate::git::repo::worktrees::Worktree;
 use crate::git::restore::run::Restore;
 
@@ -23,13 +23,13 @@ impl IndexExtras {
     }
 }
 
-impl Repository {
+impl Indexes<'_> {
     /// Whether only a part of the files is checked out, by the user's wish.
     ///
     /// # Errors
     /// `GIT_MISSING`, `GIT_FAILED`.
     pub(in crate::git) fn is_sparse(&self, worktree: &Worktree) -> Result<bool> {
-        let output = self.git_in(worktree).args(["config", "--type=bool", "--get", "core.sparseCheckout"]).run()?;
+        let output = self.repo.git_in(worktree).args(["config", "--type=bool", "--get", "core.sparseCheckout"]).run()?;
         Ok(output.ok() && output.text()? == "true")
     }
 
@@ -51,13 +51,13 @@ impl Repository {
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`.
     pub(in crate::git) fn own_index_facts(&self, worktree: &Worktree) -> Result<IndexFacts> {
-        if let Some(facts) = facts_by_gix(self, &worktree.index_file()) {
+        if let Some(facts) = facts_by_gix(self.repo, &worktree.index_file()) {
             return Ok(facts);
         }
-        let folder = self.scratch_folder()?;
+        let folder = self.repo.scratch_folder()?;
         let copy = in_folder(&folder, "facts");
         copy_index(&worktree.index_file(), &copy)?;
-        index_facts(self, worktree, &copy)
+        index_facts(self.repo, worktree, &copy)
     }
 
     /// What a sparse checkout leaves out at this moment; nothing where it is none.
@@ -68,7 +68,7 @@ impl Repository {
         self.left_out_of(worktree, self.own_index_facts(worktree)?)
     }
 
-    /// As [`Repository::left_out_now`], by facts that were read.
+    /// As [`Indexes::left_out_now`], by facts that were read.
     ///
     /// # Errors
     /// `GIT_FAILED`.
@@ -86,7 +86,7 @@ impl Repository {
     /// # Errors
     /// `GIT_FAILED`.
     pub(in crate::git) fn changes_of(&self, restore: &Restore<'_>) -> Result<Vec<TreeChange>> {
-        self.without_left_out(restore, self.differing(restore.had().files(), restore.will_have().files())?)
+        self.without_left_out(restore, self.repo.captures().differing(restore.had().files(), restore.will_have().files())?)
     }
 
     /// The changes in terms of files: what one side leaves out is no file on that side.
@@ -120,7 +120,7 @@ impl Repository {
     /// # Errors
     /// `GIT_FAILED`.
     pub(in crate::git) fn files_of(&self, tree: &Oid) -> Result<Vec<(RepoPath, FileId)>> {
-        let changes = self.diff_trees(&self.empty_tree()?, tree)?.into_iter();
+        let changes = self.repo.history().diff_trees(&self.repo.objects().empty_tree()?, tree)?.into_iter();
         Ok(changes.filter_map(|change| Some((change.path, change.new?))).collect())
     }
 }

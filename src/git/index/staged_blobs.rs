@@ -7,13 +7,13 @@ use crate::error::{Code, Error, Result, some_of};
 use crate::git::capture::worktree::WorktreeCapture;
 use crate::git::history::questions::TreeChange;
 use crate::git::objects::database::{GITLINK, gix_id};
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::Indexes;
 use crate::git::repo::worktrees::Worktree;
 
 /// So many staged files are read whole; of more only the beginning of each is, which tells what a power loss did.
 const WHOLE: usize = 1000;
 
-impl Repository {
+impl Indexes<'_> {
     /// Proves that the staged contents that a capture refers to can be read: loose objects only, for a pack is written whole
     /// or not at all. It costs what is staged beyond the commit that is checked out.
     ///
@@ -21,13 +21,13 @@ impl Repository {
     /// `CHECKPOINT_DAMAGED` naming the paths; `GIT_FAILED`.
     pub fn staged_can_be_read(&self, worktree: &Worktree, capture: &WorktreeCapture) -> Result<()> {
         let base = match capture.head.commit() {
-            Some(commit) => self.read_commit(commit)?.tree,
-            None => self.empty_tree()?,
+            Some(commit) => self.repo.objects().read_commit(commit)?.tree,
+            None => self.repo.objects().empty_tree()?,
         };
         if base == capture.index_tree {
             return Ok(());
         }
-        let staged = self.diff_trees(&base, &capture.index_tree)?;
+        let staged = self.repo.history().diff_trees(&base, &capture.index_tree)?;
         let whole = staged.len() <= WHOLE;
         let damaged: Vec<&RepoPath> = staged.iter().filter(|change| !self.is_readable(change, whole)).map(|c| &c.path).collect();
         if damaged.is_empty() {
@@ -44,7 +44,7 @@ impl Repository {
         let Some(file) = change.new.as_ref().filter(|file| file.mode != GITLINK) else { return true };
         match self.loose(&file.oid) {
             Some(true) if whole => self.is_whole(&file.oid),
-            Some(true) => self.gix().is_ok_and(|gix| gix_id(&file.oid).is_ok_and(|id| gix.find_header(id).is_ok())),
+            Some(true) => self.repo.gix().is_ok_and(|gix| gix_id(&file.oid).is_ok_and(|id| gix.find_header(id).is_ok())),
             Some(false) | None => true,
         }
     }
@@ -52,12 +52,12 @@ impl Repository {
     /// Whether an object is a loose file of this repository; `None` where that cannot be said.
     fn loose(&self, oid: &Oid) -> Option<bool> {
         let (folder, rest) = oid.as_str().split_at_checked(2)?;
-        Some(self.common_dir().join("objects").join(folder).join(rest).symlink_metadata().is_ok())
+        Some(self.repo.common_dir().join("objects").join(folder).join(rest).symlink_metadata().is_ok())
     }
 
     fn is_whole(&self, oid: &Oid) -> bool {
         let read = || -> Option<bool> {
-            let (gix, id) = (self.gix().ok()?, gix_id(oid).ok()?);
+            let (gix, id) = (self.repo.gix().ok()?, gix_id(oid).ok()?);
             let object = gix.find_object(id).ok()?;
             Some(gix::objs::compute_hash(gix.object_hash(), object.kind, &object.data).ok()? == id)
         };
@@ -87,8 +87,8 @@ mod tests {
             scratch.write("a.txt", b"edited since");
             let options = CaptureOptions { max_file_size: 1_000_000, ..Default::default() };
             let prove = || {
-                let taken = repo.capture_worktree(&scratch.main(), &options)?;
-                repo.staged_can_be_read(&scratch.main(), &taken)
+                let taken = repo.captures().capture_worktree(&scratch.main(), &options)?;
+                repo.index().staged_can_be_read(&scratch.main(), &taken)
             };
             prove().unwrap();
             let place = scratch.path().join(".git/objects").join(&staged[..2]).join(&staged[2..]);

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::domain::base::names::RepoPath;
 use crate::error::{Code, Error, Result};
 
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::Indexes;
 use crate::git::repo::worktrees::Worktree;
 
 /// How a path differs.
@@ -41,7 +41,7 @@ pub struct StatusEntry {
     pub kind: StatusKind,
 }
 
-impl Repository {
+impl Indexes<'_> {
     /// What differs in a worktree, every untracked file by itself. Nothing is written, not even the index's stat data.
     ///
     /// `index` replaces the worktree's own index.
@@ -58,7 +58,7 @@ impl Repository {
         }
     }
 
-    /// As [`Repository::status`], naming folders that cannot be read in place of failing.
+    /// As [`Indexes::status`], naming folders that cannot be read in place of failing.
     pub(in crate::git) fn status_and_unreadable(
         &self,
         worktree: &Worktree,
@@ -78,7 +78,7 @@ impl Repository {
         index: &Path,
         known: &[StatusEntry],
     ) -> Result<Vec<StatusEntry>> {
-        if !self.ignores_case() || is_insensitive(worktree) {
+        if !self.repo.ignores_case() || is_insensitive(worktree) {
             return Ok(Vec::new());
         }
         let known: BTreeSet<&RepoPath> = known.iter().map(|entry| &entry.path).collect();
@@ -97,7 +97,7 @@ impl Repository {
         index: Option<&Path>,
         config: &[&str],
     ) -> Result<(Vec<StatusEntry>, Vec<RepoPath>)> {
-        let git = config.iter().fold(self.git_in(worktree), |git, pair| git.config(*pair));
+        let git = config.iter().fold(self.repo.git_in(worktree), |git, pair| git.config(*pair));
         let git = git.config("status.renames=false").args([
             "status",
             "--porcelain=v2",

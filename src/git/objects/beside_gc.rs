@@ -21,7 +21,7 @@ use crate::files;
 
 use super::database::gix_id;
 use crate::git::refs::edits::{Expected, RefEdit};
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::Durability;
 
 /// So long git itself believes the sign of a gc on another machine.
 const ELSEWHERE: Duration = Duration::from_secs(12 * 60 * 60);
@@ -49,10 +49,10 @@ impl Drop for KeptPack {
     }
 }
 
-impl Repository {
+impl Durability<'_> {
     /// Whether a `git gc` is at work in this repository.
     pub(in crate::git) fn gc_lives(&self) -> bool {
-        let file = self.common_dir().join("gc.pid");
+        let file = self.repo.common_dir().join("gc.pid");
         let Ok(Some(sign)) = files::read_optional(&file, SIGN_LIMIT) else { return false };
         let Ok(Some(meta)) = files::metadata(&file) else { return false };
         // A time in the future is no age.
@@ -69,10 +69,10 @@ impl Repository {
         self.pack_apart(edits, &["--not", "--all"])
     }
 
-    /// As [`Repository::pack_before`] when the refs have moved: what only they reach. The pack has its name when this returns.
+    /// As [`Durability::pack_before`] when the refs have moved: what only they reach. The pack has its name when this returns.
     ///
     /// # Errors
-    /// As [`Repository::pack_before`].
+    /// As [`Durability::pack_before`].
     pub(in crate::git) fn pack_after(&self, edits: &[RefEdit]) -> Result<KeptPack> {
         let others: Vec<String> = edits.iter().map(|edit| format!("--exclude={}", edit.name)).collect();
         let mut but = vec!["--not"];
@@ -95,10 +95,10 @@ impl Repository {
             return Ok(KeptPack { mark: None });
         }
         let stage = self.waiting_room()?;
-        let objects = stage.map_or_else(|| self.common_dir().join("objects"), |stage| stage.objects().to_owned());
+        let objects = stage.map_or_else(|| self.repo.common_dir().join("objects"), |stage| stage.objects().to_owned());
         let base = objects.join("pack/pack");
         files::create_dirs_unsynced(&objects.join("pack"))?;
-        let git = self.git().making_objects().args(["pack-objects", "-q"]).arg(&base).stdin(list.join(&b'\n'));
+        let git = self.repo.git().making_objects().args(["pack-objects", "-q"]).arg(&base).stdin(list.join(&b'\n'));
         let output = git.run()?;
         if !output.ok() {
             let error = output.error();
@@ -113,12 +113,12 @@ impl Repository {
             stage.note_git();
         }
         env::fault_point("git.packed-beside-gc");
-        Ok(KeptPack { mark: Some(self.common_dir().join("objects/pack").join(keep)) })
+        Ok(KeptPack { mark: Some(self.repo.common_dir().join("objects/pack").join(keep)) })
     }
 
     /// What these objects reach, a line each, or what git says is missing of it.
     fn listed_below(&self, roots: &[Oid], but: &[&str]) -> Result<std::result::Result<Vec<Vec<u8>>, String>> {
-        let output = self.walk(roots, &[]).args(but).run()?;
+        let output = self.repo.objects().walk(roots, &[]).args(but).run()?;
         if !output.ok() {
             return Ok(Err(output.error().to_string()));
         }
@@ -134,9 +134,9 @@ impl Repository {
             return change(edits);
         }
         let before = self.values_before(edits)?;
-        let was_too_late = self.written.too_late.swap(false, Ordering::AcqRel);
+        let was_too_late = self.repo.written.too_late.swap(false, Ordering::AcqRel);
         if was_too_late || self.gc_lives() {
-            let _kept = self.pack_before(edits).inspect_err(|_| self.written.too_late.store(true, Ordering::Release))?;
+            let _kept = self.pack_before(edits).inspect_err(|_| self.repo.written.too_late.store(true, Ordering::Release))?;
             change(edits)?;
             self.forget_noted();
             return Ok(());
@@ -149,7 +149,7 @@ impl Repository {
         }
         let Err(error) = self.pack_after(edits) else { return Ok(()) };
         tracing::warn!(%error, gone, "what was just published is not whole, and is taken back");
-        self.written.too_late.store(true, Ordering::Release);
+        self.repo.written.too_late.store(true, Ordering::Release);
         let back: Vec<RefEdit> = before.into_iter().rev().collect();
         change(&back).map_err(|second| second.context("refs that name what a git gc has removed could not be taken back"))?;
         Err(error)
@@ -170,7 +170,7 @@ impl Repository {
     /// The edits that take edits back.
     fn values_before(&self, edits: &[RefEdit]) -> Result<Vec<RefEdit>> {
         let any: Vec<_> = edits.iter().filter(|edit| edit.expected == Expected::Any).map(|edit| edit.name.clone()).collect();
-        let mut values = self.read_refs(&any)?;
+        let mut values = self.repo.refs().read_refs(&any)?;
         let back = edits.iter().map(|edit| RefEdit {
             name: edit.name.clone(),
             expected: Expected::from_old(edit.new.clone()),
@@ -188,7 +188,7 @@ impl Repository {
     /// # Errors
     /// `IO_FAILED`.
     pub fn clear_kept_packs(&self) -> Result<()> {
-        for entry in files::list(&self.common_dir().join("objects/pack"))? {
+        for entry in files::list(&self.repo.common_dir().join("objects/pack"))? {
             let path = entry.path();
             if path.extension().is_none_or(|kind| kind != "keep") {
                 continue;
@@ -231,6 +231,7 @@ mod tests {
 
     use super::*;
     use crate::domain::base::names::RefName;
+    use crate::git::repo::repository::Repository;
     use crate::git::repo::scratch::Scratch;
 
     #[test]
@@ -255,12 +256,12 @@ mod tests {
         use crate::git::objects::database::{NewCommit, TreeEntry};
         scratch.write("reused", b"was there, and nothing refers to it");
         let old = Oid::new(scratch.git(&["hash-object", "-w", "reused"])).unwrap();
-        let new = repo.write_blob(b"is new").unwrap();
+        let new = repo.objects().write_blob(b"is new").unwrap();
         let entry = |oid: &Oid, name: &str| TreeEntry { mode: 0o100_644, oid: oid.clone(), name: name.into() };
-        let tree = repo.write_tree(&[entry(&old, "old"), entry(&new, "new")]).unwrap();
-        let who = repo.signature().unwrap();
+        let tree = repo.objects().write_tree(&[entry(&old, "old"), entry(&new, "new")]).unwrap();
+        let who = repo.objects().signature().unwrap();
         let parents = vec![Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap()];
-        repo.write_commit(&NewCommit { tree: &tree, parents, who: &who, message: "m" }).unwrap()
+        repo.objects().write_commit(&NewCommit { tree: &tree, parents, who: &who, message: "m" }).unwrap()
     }
 
     fn publish(commit: &Oid) -> RefEdit {
@@ -280,20 +281,21 @@ mod tests {
             let commit = unreached(&scratch, &repo);
             let sign = format!("{} {}", std::process::id(), env::host_name().unwrap_or_default());
             scratch.write(".git/gc.pid", sign.as_bytes());
-            assert!(repo.gc_lives());
+            assert!(repo.durability().gc_lives());
             let edit = publish(&commit);
             let seen = std::cell::Cell::new(false);
-            repo.beside_gc(std::slice::from_ref(&edit), |edits| {
-                repo.sync_objects()?;
-                // The worst moment: all that is loose and unreachable goes, and all unreachable in packs that are not kept.
-                assert_eq!((packs(&scratch, "pack"), packs(&scratch, "keep")), (1, 1));
-                scratch.git(&["prune", "--expire=now"]);
-                scratch.git(&["repack", "-q", "-a", "-d"]);
-                scratch.git(&["prune", "--expire=now"]);
-                seen.set(true);
-                repo.update_own_refs(edits, "test").map(|done| assert!(done || kind.len() == 1))
-            })
-            .unwrap();
+            repo.durability()
+                .beside_gc(std::slice::from_ref(&edit), |edits| {
+                    repo.durability().sync_objects()?;
+                    // The worst moment: all that is loose and unreachable goes, and all unreachable in packs that are not kept.
+                    assert_eq!((packs(&scratch, "pack"), packs(&scratch, "keep")), (1, 1));
+                    scratch.git(&["prune", "--expire=now"]);
+                    scratch.git(&["repack", "-q", "-a", "-d"]);
+                    scratch.git(&["prune", "--expire=now"]);
+                    seen.set(true);
+                    repo.refs().update_own_refs(edits, "test").map(|done| assert!(done || kind.len() == 1))
+                })
+                .unwrap();
             assert!(seen.get());
             assert_eq!(packs(&scratch, "keep"), 0, "the mark goes when the ref has moved");
             scratch.git(&["cat-file", "-e", &format!("{commit}:old")]);
@@ -309,7 +311,7 @@ mod tests {
         let edit = publish(&commit);
         let change = |edits: &[RefEdit]| {
             if edits[0].new.is_some() {
-                repo.sync_objects().unwrap();
+                repo.durability().sync_objects().unwrap();
                 scratch.git(&["prune", "--expire=now"]);
                 // As if it had not been seen.
                 let value = format!("{commit}\n");
@@ -319,12 +321,12 @@ mod tests {
             std::fs::remove_file(scratch.path().join(".git/refs/axiom/captures/x")).unwrap();
             Ok(())
         };
-        let error = repo.beside_gc(std::slice::from_ref(&edit), change).unwrap_err();
+        let error = repo.durability().beside_gc(std::slice::from_ref(&edit), change).unwrap_err();
         assert_eq!(error.code(), Code::Busy, "{error}");
-        assert!(repo.refs_below("refs/axiom/").unwrap().is_empty());
+        assert!(repo.refs().refs_below("refs/axiom/").unwrap().is_empty());
         scratch.git(&["gc", "-q", "--prune=now"]);
         let commit = unreached(&scratch, &repo);
-        repo.update_refs(&[publish(&commit)], "test").unwrap();
+        repo.refs().update_refs(&[publish(&commit)], "test").unwrap();
         assert_eq!((packs(&scratch, "keep"), scratch.git(&["count-objects"]).starts_with("0 ")), (0, false));
         scratch.git(&["fsck", "--strict"]);
     }

@@ -6,19 +6,19 @@ use crate::domain::base::names::Oid;
 use crate::error::Result;
 
 use super::database::gix_id;
+use crate::git::repo::handles::Objects;
 use crate::git::repo::program::{Git, Output};
-use crate::git::repo::repository::Repository;
 
-impl Repository {
+impl Objects<'_> {
     /// Whether an object is in this repository or one that it borrows from; no process is started, nothing is fetched.
     pub fn holds(&self, oid: &Oid) -> bool {
         use gix::objs::Exists;
-        matches!((self.gix(), gix_id(oid)), (Ok(gix), Ok(id)) if gix.objects.exists(&id))
+        matches!((self.repo.gix(), gix_id(oid)), (Ok(gix), Ok(id)) if gix.objects.exists(&id))
     }
 
     /// Whether a remote owes objects to this repository: it is a partial clone.
     pub fn is_partial(&self) -> bool {
-        let Ok(gix) = self.gix() else { return false };
+        let Ok(gix) = self.repo.gix() else { return false };
         let config = gix.config_snapshot();
         let remotes = config.plumbing().sections_by_name("remote");
         let promises = |value: &[u8]| !matches!(value.to_ascii_lowercase().as_slice(), b"false" | b"no" | b"off" | b"0");
@@ -38,11 +38,11 @@ impl Repository {
         self.missing(roots, &[])
     }
 
-    /// As [`Repository::missing_below`], where what the refs of now reach is taken for complete, unless a ref itself is
+    /// As [`Objects::missing_below`], where what the refs of now reach is taken for complete, unless a ref itself is
     /// damaged: the cost follows what no ref reaches.
     ///
     /// # Errors
-    /// As [`Repository::missing_below`].
+    /// As [`Objects::missing_below`].
     pub fn missing_beyond_refs(&self, roots: &[Oid]) -> Result<Option<String>> {
         match self.missing(roots, &["--not", "--all"])? {
             None => Ok(None),
@@ -50,10 +50,10 @@ impl Repository {
         }
     }
 
-    /// As [`Repository::missing_below`], where what `base` reaches is taken for complete.
+    /// As [`Objects::missing_below`], where what `base` reaches is taken for complete.
     ///
     /// # Errors
-    /// As [`Repository::missing_below`].
+    /// As [`Objects::missing_below`].
     pub fn missing_since(&self, tip: &Oid, base: &Oid) -> Result<Option<String>> {
         self.missing(std::slice::from_ref(tip), &["--not", base.as_str()])
     }
@@ -75,13 +75,13 @@ impl Repository {
         if trees.is_empty() || !self.is_partial() {
             return Ok(0);
         }
-        let git = self.git().env("GIT_NO_LAZY_FETCH", "1");
+        let git = self.repo.git().env("GIT_NO_LAZY_FETCH", "1");
         let output = git.args(["rev-list", "--objects", "--missing=print", "--stdin"]).stdin(lines(trees)).run_ok()?;
         Ok(output.stdout.split(|byte| *byte == b'\n').filter(|line| line.first() == Some(&b'?')).count())
     }
 
     pub(in crate::git) fn walk(&self, roots: &[Oid], how: &[&str]) -> Git<'_> {
-        let git = self.git().env("GIT_NO_LAZY_FETCH", "1").args(["rev-list", "--objects"]).args(how);
+        let git = self.repo.git().env("GIT_NO_LAZY_FETCH", "1").args(["rev-list", "--objects"]).args(how);
         let git = if self.is_partial() { git.arg("--exclude-promisor-objects") } else { git };
         git.arg("--stdin").stdin(lines(roots))
     }

@@ -1,6 +1,6 @@
 //! Reading and writing objects.
 //!
-//! What is written here is on disk, and has its name where git looks, only after [`Repository::sync_objects`]; changing a ref
+//! What is written here is on disk, and has its name where git looks, only after [`Durability::sync_objects`]; changing a ref
 //! does that by itself, and so does every call of git that writes.
 
 use crate::domain::base::names::{Oid, RepoPath};
@@ -9,6 +9,7 @@ use crate::error::{Code, Error, Result};
 
 use super::loose;
 use crate::git::checkpoint::limits;
+use crate::git::repo::handles::Objects;
 use crate::git::repo::repository::{Repository, for_this_thread};
 
 /// Who and when, as it stands in a commit or tag.
@@ -133,13 +134,13 @@ pub const TREE: u32 = 0o040_000;
 /// Mode of a symbolic link's entry.
 pub const SYMLINK: u32 = 0o120_000;
 
-impl Repository {
+impl Objects<'_> {
     /// The user's identity, now.
     ///
     /// # Errors
     /// `IDENTITY_MISSING`.
     pub fn signature(&self) -> Result<Signature> {
-        let who = self.identity()?;
+        let who = self.repo.identity()?;
         Ok(Signature { name: who.name, email: who.email, seconds: env::now().as_second() })
     }
 
@@ -154,18 +155,18 @@ impl Repository {
         if let Some(limit) = kind.limit() {
             limits::fits(&format!("a {}", kind.as_str()), content, limit)?;
         }
-        let Some(stage) = self.waiting_room()? else {
-            let git = self.git().writing().args(["hash-object", "-w", "--stdin", "-t", kind.as_str()]);
+        let Some(stage) = self.repo.durability().waiting_room()? else {
+            let git = self.repo.git().writing().args(["hash-object", "-w", "--stdin", "-t", kind.as_str()]);
             let written = Oid::new(git.stdin(content).text()?)?;
-            self.note_written(gix_id(&written)?);
+            self.repo.durability().note_written(gix_id(&written)?);
             return Ok(written);
         };
         let gix = for_this_thread(&stage.gix);
-        let failed = |e: gix::Error| object_error(self, kind, &e);
+        let failed = |e: gix::Error| object_error(self.repo, kind, &e);
         let id = gix::objs::compute_hash(gix.object_hash(), kind.in_gix(), content).map_err(failed)?;
         // Of the repository gix says that the empty tree is there when it is not. A pack that came this very moment is not
         // looked for: nearly everything that is written is new, and at worst it is there twice.
-        if !(stage.has(&id) || gix.objects.exists_without_refresh(&id) && self.freshen(&id)) {
+        if !(stage.has(&id) || gix.objects.exists_without_refresh(&id) && self.repo.durability().freshen(&id)) {
             let header = format!("{} {}\0", kind.as_str(), content.len());
             if loose::is_small(kind, header.len() + content.len()) {
                 loose::write(stage.objects(), &id.to_string(), &[header.as_bytes(), content].concat())?;
@@ -174,14 +175,14 @@ impl Repository {
             }
             stage.note(id);
         }
-        self.note_written(id);
+        self.repo.durability().note_written(id);
         Oid::new(id.to_string())
     }
 
     /// Writes a blob.
     ///
     /// # Errors
-    /// As [`Repository::write_object`].
+    /// As [`Objects::write_object`].
     pub fn write_blob(&self, content: &[u8]) -> Result<Oid> {
         self.write_object(ObjectKind::Blob, content)
     }
@@ -189,7 +190,7 @@ impl Repository {
     /// Writes a tree; the entries come in any order.
     ///
     /// # Errors
-    /// As [`Repository::write_object`].
+    /// As [`Objects::write_object`].
     pub fn write_tree(&self, entries: &[TreeEntry]) -> Result<Oid> {
         let mut sorted: Vec<&TreeEntry> = entries.iter().collect();
         // git sorts a folder as if its name ended in a slash.
@@ -201,7 +202,7 @@ impl Repository {
             key
         };
         sorted.sort_by_cached_key(|entry| key(entry));
-        let length = self.gix()?.object_hash().len_in_bytes();
+        let length = self.repo.gix()?.object_hash().len_in_bytes();
         let mut content = Vec::new();
         for TreeEntry { mode, oid, name } in sorted {
             let id = gix_id(oid)?;
@@ -220,7 +221,7 @@ impl Repository {
     /// The tree without entries, which is written where it is missing.
     ///
     /// # Errors
-    /// As [`Repository::write_object`].
+    /// As [`Objects::write_object`].
     pub fn empty_tree(&self) -> Result<Oid> {
         self.write_tree(&[])
     }
@@ -228,15 +229,15 @@ impl Repository {
     /// Writes a commit. No hook runs and nothing is signed.
     ///
     /// # Errors
-    /// As [`Repository::write_object`].
+    /// As [`Objects::write_object`].
     pub fn write_commit(&self, commit: &NewCommit<'_>) -> Result<Oid> {
         self.write_commit_of(commit, &commit.who.to_string())
     }
 
-    /// As [`Repository::write_commit`], with an author line of its own.
+    /// As [`Objects::write_commit`], with an author line of its own.
     ///
     /// # Errors
-    /// As [`Repository::write_object`].
+    /// As [`Objects::write_object`].
     pub fn write_commit_of(&self, commit: &NewCommit<'_>, author: &str) -> Result<Oid> {
         let mut content = format!("tree {}\n", commit.tree);
         for parent in &commit.parents {
@@ -250,7 +251,7 @@ impl Repository {
     /// The commit that stands in for a missing parent: empty tree, no parent, always the same id.
     ///
     /// # Errors
-    /// As [`Repository::write_object`].
+    /// As [`Objects::write_object`].
     pub fn root_commit(&self) -> Result<Oid> {
         let who = Signature { name: "git axiom".into(), email: "git-axiom@localhost".into(), seconds: 0 };
         let tree = self.empty_tree()?;
@@ -260,12 +261,12 @@ impl Repository {
     /// Whether an object is there.
     pub fn has_object(&self, oid: &Oid) -> bool {
         use gix::objs::Exists;
-        if let (Ok(gix), Ok(id)) = (self.gix(), gix_id(oid))
+        if let (Ok(gix), Ok(id)) = (self.repo.gix(), gix_id(oid))
             && gix.objects.exists(&id)
         {
             return true;
         }
-        self.git().args(["cat-file", "-e", oid.as_str()]).run().is_ok_and(|output| output.ok())
+        self.repo.git().args(["cat-file", "-e", oid.as_str()]).run().is_ok_and(|output| output.ok())
     }
 
     /// A blob of at most `limit` bytes.
@@ -282,7 +283,7 @@ impl Repository {
     /// `TOO_LARGE`; `GIT_FAILED` where it is missing or of another kind.
     pub fn read_object(&self, kind: &str, oid: &Oid, limit: u64) -> Result<Vec<u8>> {
         let too_large = || Error::new(Code::TooLarge, format!("{kind} {} is larger than {limit} bytes", oid.short()));
-        let gix = self.gix()?;
+        let gix = self.repo.gix()?;
         let id = gix_id(oid)?;
         if let Ok(header) = gix.find_header(id) {
             if header.size() > limit {
@@ -295,17 +296,17 @@ impl Repository {
             }
         }
         // In a partial clone git fetches what is missing; and git's words are better than ours.
-        let size = self.git().args(["cat-file", "-s", oid.as_str()]).text()?;
+        let size = self.repo.git().args(["cat-file", "-s", oid.as_str()]).text()?;
         if size.parse::<u64>().is_ok_and(|size| size > limit) {
             return Err(too_large());
         }
-        Ok(self.git().args(["cat-file", kind, oid.as_str()]).run_ok()?.stdout)
+        Ok(self.repo.git().args(["cat-file", kind, oid.as_str()]).run_ok()?.stdout)
     }
 
     /// A commit.
     ///
     /// # Errors
-    /// As [`Repository::read_object`].
+    /// As [`Objects::read_object`].
     pub fn read_commit(&self, oid: &Oid) -> Result<CommitData> {
         let raw = self.read_object("commit", oid, limits::STRUCTURE)?;
         let text = String::from_utf8_lossy(&raw);
@@ -326,9 +327,9 @@ impl Repository {
     /// The tree of a commit, or the tree itself.
     ///
     /// # Errors
-    /// As [`Repository::read_object`].
+    /// As [`Objects::read_object`].
     pub fn tree_of(&self, oid: &Oid) -> Result<Oid> {
-        match self.gix()?.find_header(gix_id(oid)?) {
+        match self.repo.gix()?.find_header(gix_id(oid)?) {
             Ok(header) if header.kind() == gix::objs::Kind::Tree => Ok(oid.clone()),
             Ok(_) | Err(_) => Ok(self.read_commit(oid)?.tree),
         }
@@ -337,7 +338,7 @@ impl Repository {
     /// When a commit was made, in seconds since 1970.
     ///
     /// # Errors
-    /// As [`Repository::read_object`].
+    /// As [`Objects::read_object`].
     pub fn commit_seconds(&self, oid: &Oid) -> Result<i64> {
         let raw = self.read_object("commit", oid, limits::STRUCTURE)?;
         let text = String::from_utf8_lossy(&raw);
@@ -349,7 +350,7 @@ impl Repository {
     /// One tree as it is stored.
     ///
     /// # Errors
-    /// As [`Repository::read_object`].
+    /// As [`Objects::read_object`].
     pub(in crate::git) fn read_raw_tree(&self, oid: &Oid) -> Result<Vec<u8>> {
         self.read_object("tree", oid, limits::STRUCTURE)
     }
@@ -375,11 +376,11 @@ impl Repository {
     /// The entries of one tree, not recursive.
     ///
     /// # Errors
-    /// As [`Repository::read_object`].
+    /// As [`Objects::read_object`].
     pub fn read_tree(&self, oid: &Oid) -> Result<Vec<TreeEntry>> {
         let raw = self.read_raw_tree(oid)?;
         let damaged = || Error::new(Code::GitFailed, format!("tree {oid} is damaged"));
-        let width = self.hash().bytes();
+        let width = self.repo.hash().bytes();
         let mut rest = raw.as_slice();
         let mut entries = Vec::new();
         while !rest.is_empty() {
@@ -405,21 +406,21 @@ mod tests {
         for kind in [&[][..], &["--object-format=sha256"]] {
             let repo_dir = Scratch::new(kind);
             let repo = repo_dir.repo();
-            let blob = repo.write_blob(b"long text").unwrap();
-            assert_eq!(repo.read_blob(&blob, 9).unwrap(), b"long text");
-            assert_eq!(repo.read_blob(&blob, 8).unwrap_err().code(), Code::TooLarge);
+            let blob = repo.objects().write_blob(b"long text").unwrap();
+            assert_eq!(repo.objects().read_blob(&blob, 9).unwrap(), b"long text");
+            assert_eq!(repo.objects().read_blob(&blob, 8).unwrap_err().code(), Code::TooLarge);
             let entry = TreeEntry { mode: 0o100_644, oid: blob, name: b"x\xff".to_vec() };
-            let tree = repo.write_tree(std::slice::from_ref(&entry)).unwrap();
-            assert_eq!(repo.read_tree(&tree).unwrap(), [entry]);
-            let root = repo.root_commit().unwrap();
-            assert_eq!(repo.root_commit().unwrap(), root);
-            let who = repo.signature().unwrap();
+            let tree = repo.objects().write_tree(std::slice::from_ref(&entry)).unwrap();
+            assert_eq!(repo.objects().read_tree(&tree).unwrap(), [entry]);
+            let root = repo.objects().root_commit().unwrap();
+            assert_eq!(repo.objects().root_commit().unwrap(), root);
+            let who = repo.objects().signature().unwrap();
             let new = NewCommit { tree: &tree, parents: vec![root.clone()], who: &who, message: "hello\n\nbody" };
-            let commit = repo.write_commit(&new).unwrap();
-            let read = repo.read_commit(&commit).unwrap();
+            let commit = repo.objects().write_commit(&new).unwrap();
+            let read = repo.objects().read_commit(&commit).unwrap();
             assert_eq!(read, CommitData { tree, parents: vec![root], message: "hello\n\nbody\n".into() });
-            assert_eq!(repo.read_blob(&commit, 10_000).unwrap_err().code(), Code::GitFailed);
-            assert!(!repo.has_object(&Oid::new("1".repeat(commit.as_str().len())).unwrap()));
+            assert_eq!(repo.objects().read_blob(&commit, 10_000).unwrap_err().code(), Code::GitFailed);
+            assert!(!repo.objects().has_object(&Oid::new("1".repeat(commit.as_str().len())).unwrap()));
             repo_dir.git(&["fsck", "--strict"]);
         }
     }

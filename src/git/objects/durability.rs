@@ -9,12 +9,12 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 pub(in crate::git) use crate::files::sync_file_system;
 
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::Durability;
 
 /// Larger packs are left as they are: joining them is `git gc`'s.
 const SMALL_PACK: u64 = 64 * 1024 * 1024;
 
-impl Repository {
+impl Durability<'_> {
     /// Packs loose objects that something refers to, durably, and removes them where they were loose. No other object is
     /// touched. A crash leaves objects twice at worst.
     ///
@@ -22,10 +22,10 @@ impl Repository {
     /// `DISK_FULL`, `GIT_FAILED`.
     pub fn pack_loose(&self) -> Result<()> {
         // The pack is on disk before the loose objects go; a bitmap would need all objects in one pack.
-        self.git().writing().config("repack.writeBitmaps=false").args(["repack", "-q", "-l"]).run_ok()?;
+        self.repo.git().writing().config("repack.writeBitmaps=false").args(["repack", "-q", "-l"]).run_ok()?;
         self.sync_objects()?;
         env::fault_point("git.packed");
-        self.git().args(["prune-packed", "-q"]).run_ok().map(drop)
+        self.repo.git().args(["prune-packed", "-q"]).run_ok().map(drop)
     }
 
     /// Joins small packs, of which every operation beside a `git gc` leaves one: fifty of them would set off `git gc --auto`.
@@ -36,8 +36,8 @@ impl Repository {
     /// # Errors
     /// `DISK_FULL`, `IO_FAILED`, `GIT_FAILED`.
     pub fn join_small_packs(&self) -> Result<usize> {
-        let folder = self.common_dir().join("objects/pack");
-        if self.gc_lives() || self.is_partial() || folder.join("multi-pack-index").exists() {
+        let folder = self.repo.common_dir().join("objects/pack");
+        if self.gc_lives() || self.repo.objects().is_partial() || folder.join("multi-pack-index").exists() {
             return Ok(0);
         }
         let Some(stage) = self.waiting_room()? else { return Ok(0) };
@@ -53,14 +53,14 @@ impl Repository {
         }
         let mut list = Vec::new();
         for pack in &packs {
-            let index = PackIndex::at(pack.with_extension("idx"), self.hash().gix());
+            let index = PackIndex::at(pack.with_extension("idx"), self.repo.hash().gix());
             let index =
                 index.map_err(|e| Error::new(Code::GitFailed, format!("'{}' has no index", pack.display())).because(e))?;
             index.iter().for_each(|entry| list.extend_from_slice(format!("{}\n", entry.oid).as_bytes()));
         }
         files::create_dirs_unsynced(&stage.objects().join("pack"))?;
         let base = stage.objects().join("pack/pack");
-        let joined = self.git().making_objects().args(["pack-objects", "-q"]).arg(base).stdin(list).text()?;
+        let joined = self.repo.git().making_objects().args(["pack-objects", "-q"]).arg(base).stdin(list).text()?;
         self.sync_objects()?;
         env::fault_point("git.packs-joined");
         for pack in packs.iter().filter(|pack| pack.file_stem().is_some_and(|stem| *stem != *format!("pack-{joined}"))) {
@@ -87,7 +87,7 @@ mod tests {
             scratch.git(&["prune-packed"]);
         };
         for number in 0..3 {
-            scratch.landed(|repo| repo.write_blob(format!("nothing refers to {number}").as_bytes()).unwrap());
+            scratch.landed(|repo| repo.objects().write_blob(format!("nothing refers to {number}").as_bytes()).unwrap());
             pack();
         }
         let count = |what: &str| {
@@ -96,10 +96,10 @@ mod tests {
         };
         assert_eq!(count("packs: "), 3);
         let objects = scratch.git(&["cat-file", "--batch-all-objects", "--batch-check"]);
-        assert_eq!(scratch.repo().join_small_packs().unwrap(), 3);
+        assert_eq!(scratch.repo().durability().join_small_packs().unwrap(), 3);
         assert_eq!((count("packs: "), count("count: ")), (1, 0));
         assert_eq!(scratch.git(&["cat-file", "--batch-all-objects", "--batch-check"]), objects);
-        assert_eq!(scratch.repo().join_small_packs().unwrap(), 0);
+        assert_eq!(scratch.repo().durability().join_small_packs().unwrap(), 0);
         scratch.git(&["fsck", "--strict"]);
     }
 }

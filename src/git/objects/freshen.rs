@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::files;
 
 use super::stage::loose_file;
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::Durability;
 
 /// The packs of a folder of packs, as they were when it was last changed.
 #[derive(Default)]
@@ -52,10 +52,10 @@ impl std::fmt::Debug for Written {
     }
 }
 
-impl Repository {
+impl Durability<'_> {
     /// Forgets what was written.
     pub(in crate::git) fn forget_noted(&self) {
-        self.written.noted.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.repo.written.noted.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     /// How many of the objects that were written, or would have been if they were not there, are gone; forgets them. No
@@ -64,7 +64,7 @@ impl Repository {
     /// # Errors
     /// `IO_FAILED`.
     pub(in crate::git) fn gone_of_noted(&self) -> Result<usize> {
-        let noted = std::mem::take(&mut *self.written.noted.lock().unwrap_or_else(PoisonError::into_inner));
+        let noted = std::mem::take(&mut *self.repo.written.noted.lock().unwrap_or_else(PoisonError::into_inner));
         let mut gone = 0;
         for id in noted {
             gone += usize::from(!self.is_there_now(&id)?);
@@ -74,7 +74,7 @@ impl Repository {
 
     /// Notes an object that is written, or there already and is going to be referred to.
     pub(in crate::git) fn note_written(&self, id: gix::ObjectId) {
-        self.written.noted.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
+        self.repo.written.noted.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
     }
 
     /// Makes an object that is there as new as one that is written now; `false` where it has to be written instead. A loose
@@ -85,7 +85,7 @@ impl Repository {
             let file = loose_file(objects, id);
             file.is_file() && (self.objects_are_proved() || self.is_whole_at(objects, id)) && files::touch(&file)
         };
-        loose(&self.common_dir().join("objects"))
+        loose(&self.repo.common_dir().join("objects"))
             || self.with_packs(|pack| !pack.is_cruft && pack.has(id) && files::touch(&pack.file)).unwrap_or(false)
             || self.alternates().iter().any(|objects| loose(objects))
     }
@@ -97,27 +97,27 @@ impl Repository {
     pub(in crate::git) fn is_there_now(&self, id: &gix::oid) -> Result<bool> {
         let loose = |objects: &Path| loose_file(objects, id).is_file();
         // What is loose may be packed between two looks.
-        let found = self.stage.get().is_some_and(|stage| stage.has(id))
-            || loose(&self.common_dir().join("objects"))
+        let found = self.repo.stage.get().is_some_and(|stage| stage.has(id))
+            || loose(&self.repo.common_dir().join("objects"))
             || self.with_packs(|pack| pack.has(id) && pack.file.is_file())?
             || self.alternates().iter().any(|objects| loose(objects));
         Ok(found || self.with_packs(|pack| pack.has(id) && pack.file.is_file())?)
     }
 
     fn alternates(&self) -> Vec<PathBuf> {
-        self.opened().ok().and_then(|gix| gix.objects.alternate_db_paths().ok()).unwrap_or_default()
+        self.repo.opened().ok().and_then(|gix| gix.objects.alternate_db_paths().ok()).unwrap_or_default()
     }
 
     /// Whether it holds of one of the packs that there are now.
     fn with_packs(&self, mut holds: impl FnMut(&Pack) -> bool) -> Result<bool> {
-        let mut folders = self.written.folders.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut folders = self.repo.written.folders.lock().unwrap_or_else(PoisonError::into_inner);
         if folders.is_empty() {
-            let own = self.common_dir().join("objects");
+            let own = self.repo.common_dir().join("objects");
             let all = std::iter::once(own).chain(self.alternates());
             folders.extend(all.map(|objects| Folder { packs: objects.join("pack"), ..Folder::default() }));
         }
         for folder in folders.iter_mut() {
-            folder.look(self.hash().gix())?;
+            folder.look(self.repo.hash().gix())?;
             if folder.known.iter().any(&mut holds) {
                 return Ok(true);
             }
@@ -184,10 +184,10 @@ mod tests {
     fn what_is_written_again_is_new_again_wherever_it_is() {
         let scratch = Scratch::new(&[]);
         let content = b"the same again".as_slice();
-        let id = scratch.landed(|repo| repo.write_blob(content).unwrap());
+        let id = scratch.landed(|repo| repo.objects().write_blob(content).unwrap());
         let loose = loose_file(&scratch.path().join(".git/objects"), &gix_id(&id).unwrap());
         make_old(&loose);
-        scratch.landed(|repo| repo.write_blob(content).unwrap());
+        scratch.landed(|repo| repo.objects().write_blob(content).unwrap());
         assert!(age(&loose) < Duration::from_secs(600), "the loose file");
         // In a pack: the pack.
         scratch.git(&["update-ref", "refs/test/keep", id.as_str()]);
@@ -195,7 +195,7 @@ mod tests {
         assert!(!loose.exists());
         let pack = packs(&scratch, "pack").remove(0);
         make_old(&pack);
-        scratch.landed(|repo| repo.write_blob(content).unwrap());
+        scratch.landed(|repo| repo.objects().write_blob(content).unwrap());
         assert!(age(&pack) < Duration::from_secs(600), "the pack");
         assert!(!loose.exists(), "it is not there twice");
         // In a cruft pack alone: written.
@@ -203,7 +203,7 @@ mod tests {
         scratch.git(&["repack", "-q", "-a", "-d", "--cruft"]);
         assert_eq!(packs(&scratch, "mtimes").len(), 1);
         assert!(!loose.exists());
-        scratch.landed(|repo| repo.write_blob(content).unwrap());
+        scratch.landed(|repo| repo.objects().write_blob(content).unwrap());
         assert!(loose.exists(), "out of the cruft pack");
     }
 
@@ -211,13 +211,13 @@ mod tests {
     fn what_went_away_after_it_was_written_is_told() {
         let scratch = Scratch::new(&[]);
         let repo = scratch.repo();
-        let written: Vec<Oid> = (0..3).map(|n| repo.write_blob(format!("object {n}").as_bytes()).unwrap()).collect();
-        assert_eq!(repo.gone_of_noted().unwrap(), 0, "they wait for their names");
-        assert_eq!(repo.gone_of_noted().unwrap(), 0, "nothing is noted any more");
-        repo.sync_objects().unwrap();
-        written.iter().enumerate().for_each(|(n, _)| drop(repo.write_blob(format!("object {n}").as_bytes()).unwrap()));
+        let written: Vec<Oid> = (0..3).map(|n| repo.objects().write_blob(format!("object {n}").as_bytes()).unwrap()).collect();
+        assert_eq!(repo.durability().gone_of_noted().unwrap(), 0, "they wait for their names");
+        assert_eq!(repo.durability().gone_of_noted().unwrap(), 0, "nothing is noted any more");
+        repo.durability().sync_objects().unwrap();
+        written.iter().enumerate().for_each(|(n, _)| drop(repo.objects().write_blob(format!("object {n}").as_bytes()).unwrap()));
         scratch.git(&["update-ref", "refs/test/keep", written[0].as_str()]);
         scratch.git(&["gc", "-q", "--prune=now"]);
-        assert_eq!(repo.gone_of_noted().unwrap(), 2, "one is packed");
+        assert_eq!(repo.durability().gone_of_noted().unwrap(), 2, "one is packed");
     }
 }

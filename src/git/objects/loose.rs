@@ -80,10 +80,10 @@ mod tests {
             let repo = scratch.repo();
             for size in [0, 1, 2, 500, SMALL - 10, SMALL - 9, SMALL - 8, SMALL, SMALL + 1, 3 * SMALL] {
                 let content: Vec<u8> = (0..size).map(|place| (place * 7 % 251) as u8 | 0x80).collect();
-                let id = repo.write_object(ObjectKind::Blob, &content).unwrap();
-                assert_eq!(repo.read_blob(&id, 1 << 20).unwrap(), content, "{size}");
-                repo.sync_objects().unwrap();
-                assert_eq!(repo.read_blob(&id, 1 << 20).unwrap(), content, "{size}");
+                let id = repo.objects().write_object(ObjectKind::Blob, &content).unwrap();
+                assert_eq!(repo.objects().read_blob(&id, 1 << 20).unwrap(), content, "{size}");
+                repo.durability().sync_objects().unwrap();
+                assert_eq!(repo.objects().read_blob(&id, 1 << 20).unwrap(), content, "{size}");
                 let file = scratch.path().join("content");
                 files::write_scratch(&file, &content).unwrap();
                 assert_eq!(scratch.git(&["hash-object", file.to_str().unwrap()]), id.as_str());
@@ -108,12 +108,12 @@ mod tests {
     fn trees_and_commits_are_stored_as_long_as_they_take_one_block() {
         let scratch = Scratch::new(&[]);
         let repo = scratch.repo();
-        let blob = repo.write_blob(b"x").unwrap();
+        let blob = repo.objects().write_blob(b"x").unwrap();
         for (count, is_stored) in [(100, true), (200, false)] {
             let entry = |number| TreeEntry { mode: 0o100_644, oid: blob.clone(), name: format!("{number:06}").into_bytes() };
             let entries: Vec<TreeEntry> = (0..count).map(entry).collect();
-            let id = repo.write_tree(&entries).unwrap();
-            repo.sync_objects().unwrap();
+            let id = repo.objects().write_tree(&entries).unwrap();
+            repo.durability().sync_objects().unwrap();
             assert_eq!(scratch.git(&["ls-tree", id.as_str()]).lines().count(), count);
             let (folder, rest) = id.as_str().split_at(2);
             let size = scratch.path().join(".git/objects").join(folder).join(rest).metadata().unwrap().len();

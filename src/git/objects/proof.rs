@@ -20,7 +20,7 @@ use crate::files;
 use super::database::gix_id;
 use super::stage::{loose_file, loose_in};
 use crate::git::index::file::{copy_index, in_folder};
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::Durability;
 use crate::git::repo::worktrees::Worktree;
 
 /// What is written less long before a sync than this may be newer by another clock.
@@ -41,31 +41,31 @@ pub struct Proof {
     pub written_again: Vec<Oid>,
 }
 
-impl Repository {
+impl Durability<'_> {
     /// Names the boot in which loose objects were looked at; its time is that of the last sync.
     fn proof_note(&self) -> PathBuf {
-        self.common_dir().join("axiom/objects-proved")
+        self.repo.common_dir().join("axiom/objects-proved")
     }
 
     fn quarantine(&self) -> PathBuf {
-        self.common_dir().join("axiom/quarantine")
+        self.repo.common_dir().join("axiom/quarantine")
     }
 
     /// Whether the loose objects were looked at since the machine was started; never where the system does not tell that.
     pub fn objects_are_proved(&self) -> bool {
-        if self.written.proved.load(Ordering::Acquire) {
+        if self.repo.written.proved.load(Ordering::Acquire) {
             return true;
         }
         let boot = env::boot_id();
         let noted = files::read_optional(&self.proof_note(), NOTE_LIMIT).ok().flatten();
         let proved = !boot.is_empty() && noted.is_some_and(|noted| noted.trim_ascii() == boot.as_bytes());
-        self.written.proved.store(proved, Ordering::Release);
+        self.repo.written.proved.store(proved, Ordering::Release);
         proved
     }
 
     /// Notes that all that was written before `began` is on disk.
     pub(in crate::git) fn note_sync(&self, began: SystemTime) {
-        if self.written.proved.load(Ordering::Acquire)
+        if self.repo.written.proved.load(Ordering::Acquire)
             && let Err(error) = files::set_modified(&self.proof_note(), began)
         {
             tracing::debug!(%error, "the time of a sync was not noted: more is read after the next start");
@@ -87,7 +87,7 @@ impl Repository {
         let boot = env::boot_id();
         if !boot.is_empty() {
             files::write_atomic(&self.proof_note(), format!("{boot}\n").as_bytes())?;
-            self.written.proved.store(true, Ordering::Release);
+            self.repo.written.proved.store(true, Ordering::Release);
         }
         Ok(proof)
     }
@@ -97,7 +97,7 @@ impl Repository {
     /// # Errors
     /// `IO_FAILED`.
     pub fn doubtful_objects(&self) -> Result<Vec<Oid>> {
-        let objects = self.common_dir().join("objects");
+        let objects = self.repo.common_dir().join("objects");
         let synced = files::metadata(&self.proof_note())?.and_then(|meta| meta.modified().ok());
         let after = synced.and_then(|at| at.checked_sub(MARGIN)).and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
         let after = after.map_or(i64::MIN, |after| i64::try_from(after.as_secs()).unwrap_or(i64::MAX));
@@ -138,7 +138,7 @@ impl Repository {
             let Some(oid) = name.to_str().and_then(|name| name.split('-').next()).and_then(|id| Oid::new(id).ok()) else {
                 continue;
             };
-            if !self.holds(&oid) {
+            if !self.repo.objects().holds(&oid) {
                 lost.insert(oid, entry.path());
             }
         }
@@ -153,7 +153,7 @@ impl Repository {
         if objects.is_empty() {
             return Ok(objects);
         }
-        let git = self.git().env("GIT_NO_LAZY_FETCH", "1");
+        let git = self.repo.git().env("GIT_NO_LAZY_FETCH", "1");
         let output = git.args(["rev-list", "--objects", "--missing=print", "--all", "--indexed-objects"]).run()?;
         if !output.ok() {
             return Ok(objects);
@@ -170,7 +170,7 @@ impl Repository {
         }
         files::create_dir_all(&self.quarantine())?;
         for oid in bad {
-            let from = loose_file(&self.common_dir().join("objects"), &gix_id(oid)?);
+            let from = loose_file(&self.repo.common_dir().join("objects"), &gix_id(oid)?);
             let to = self.quarantine().join(format!("{oid}-{}", env::fresh_id()));
             tracing::warn!(%oid, now_at = %to.display(), "an object is not what its name says, and is put aside");
             files::move_unsynced(&from, &to)?;
@@ -178,9 +178,9 @@ impl Repository {
         }
         files::sync_dir(&self.quarantine())?;
         // What is always the same.
-        self.root_commit()?;
+        self.repo.objects().root_commit()?;
         let wanted: BTreeSet<&Oid> = bad.iter().collect();
-        for entry in self.list_worktrees()?.into_iter().filter(|entry| entry.present) {
+        for entry in self.repo.worktrees().list_worktrees()?.into_iter().filter(|entry| entry.present) {
             // A worktree that cannot help is no reason not to ask the others.
             if let Err(error) = self.write_again(&entry.worktree, &wanted) {
                 tracing::warn!(%error, worktree = %entry.worktree.path().display(), "objects could not be written again from it");
@@ -194,7 +194,7 @@ impl Repository {
     /// Writes those of the wanted objects that a worktree's files and index come to.
     fn write_again(&self, worktree: &Worktree, wanted: &BTreeSet<&Oid>) -> Result<()> {
         let index = worktree.index_file();
-        if let Ok(file) = gix::index::File::at(&index, self.hash().gix(), true, Default::default()) {
+        if let Ok(file) = gix::index::File::at(&index, self.repo.hash().gix(), true, Default::default()) {
             let entries = file.entries().iter().filter(|entry| {
                 Oid::new(entry.id.to_string()).is_ok_and(|oid| wanted.contains(&oid))
                     && entry.mode.bits() & 0o170_000 == 0o100_000
@@ -207,18 +207,18 @@ impl Repository {
                 }
                 // As git would add it.
                 let line = [path.as_bytes(), b"\n"].concat();
-                let would_be = self.git_in(worktree).args(["hash-object", "--stdin-paths"]).stdin(line.clone()).text()?;
+                let would_be = self.repo.git_in(worktree).args(["hash-object", "--stdin-paths"]).stdin(line.clone()).text()?;
                 if wanted.contains(&Oid::new(would_be)?) {
-                    let git = self.git_in(worktree).making_objects();
+                    let git = self.repo.git_in(worktree).making_objects();
                     git.args(["hash-object", "-w", "--stdin-paths"]).stdin(line).run_ok()?;
                 }
             }
         }
         // The index's trees, where all that it names is there; with a copy, since git may note something in it.
-        let folder = self.scratch_folder()?;
+        let folder = self.repo.scratch_folder()?;
         let copy = in_folder(&folder, "index");
         copy_index(&index, &copy)?;
-        let git = self.git_in(worktree).index(&copy).config("core.splitIndex=false").making_objects();
+        let git = self.repo.git_in(worktree).index(&copy).config("core.splitIndex=false").making_objects();
         git.arg("write-tree").run().map(drop)
     }
 }
@@ -247,24 +247,24 @@ mod tests {
             scratch.write("staged", b"in the index and in a file");
             scratch.git(&["add", "staged"]);
             let (blob, tree, staged) = (of("HEAD:sub/b.txt"), Oid::new(scratch.git(&["write-tree"])).unwrap(), of(":staged"));
-            let nowhere = scratch.landed(|repo| repo.write_blob(b"of which nothing is left").unwrap());
-            let whole = scratch.landed(|repo| repo.write_blob(b"whole").unwrap());
+            let nowhere = scratch.landed(|repo| repo.objects().write_blob(b"of which nothing is left").unwrap());
+            let whole = scratch.landed(|repo| repo.objects().write_blob(b"whole").unwrap());
             let mut bad = vec![blob, staged, nowhere.clone(), tree];
             bad.iter().for_each(|oid| empty(&scratch, oid));
             scratch.git(&["rev-parse", "HEAD"]);
             let repo = scratch.repo();
-            let mut doubtful = repo.doubtful_objects().unwrap();
+            let mut doubtful = repo.durability().doubtful_objects().unwrap();
             bad.sort();
             doubtful.sort();
             assert_eq!(doubtful, bad);
-            let proof = repo.prove_objects().unwrap();
+            let proof = repo.durability().prove_objects().unwrap();
             assert_eq!(proof.put_aside.len(), 4);
-            let lost = repo.lost_objects().unwrap();
+            let lost = repo.durability().lost_objects().unwrap();
             assert_eq!(lost.iter().map(|(oid, _)| oid.clone()).filter(|oid| *oid == nowhere).count(), 1);
             assert!(!proof.written_again.contains(&nowhere) && proof.written_again.len() >= 2, "{proof:?}");
             assert!(place(&scratch, &whole).exists() && !place(&scratch, &nowhere).exists());
-            assert!(scratch.repo().objects_are_proved(), "by a note for all others");
-            assert_eq!(scratch.repo().prove_objects().unwrap(), Proof::default());
+            assert!(scratch.repo().durability().objects_are_proved(), "by a note for all others");
+            assert_eq!(scratch.repo().durability().prove_objects().unwrap(), Proof::default());
             scratch.git(&["cat-file", "-e", ":staged"]);
             scratch.git(&["cat-file", "blob", "HEAD:sub/b.txt"]);
             scratch.git(&["fsck", "--strict"]);
@@ -274,21 +274,22 @@ mod tests {
     #[test]
     fn what_was_synced_is_not_read_again_unless_it_is_empty() {
         let scratch = Scratch::new(&[]);
-        let (old, new) = scratch.landed(|repo| (repo.write_blob(b"old").unwrap(), repo.write_blob(b"new").unwrap()));
+        let (old, new) =
+            scratch.landed(|repo| (repo.objects().write_blob(b"old").unwrap(), repo.objects().write_blob(b"new").unwrap()));
         let repo = scratch.repo();
-        repo.prove_objects().unwrap();
-        let note = repo.proof_note();
-        repo.note_sync(SystemTime::now() + Duration::from_secs(100));
+        repo.durability().prove_objects().unwrap();
+        let note = repo.durability().proof_note();
+        repo.durability().note_sync(SystemTime::now() + Duration::from_secs(100));
         for (oid, content) in [(&old, &b"x"[..]), (&new, b"")] {
             std::fs::remove_file(place(&scratch, oid)).unwrap();
             std::fs::write(place(&scratch, oid), content).unwrap();
         }
-        assert_eq!(scratch.repo().doubtful_objects().unwrap(), std::slice::from_ref(&new));
+        assert_eq!(scratch.repo().durability().doubtful_objects().unwrap(), std::slice::from_ref(&new));
         files::set_modified(&note, SystemTime::now()).unwrap();
-        assert_eq!(scratch.repo().doubtful_objects().unwrap().len(), 2);
+        assert_eq!(scratch.repo().durability().doubtful_objects().unwrap().len(), 2);
         // Another boot: the note counts no more.
         std::fs::write(&note, b"another\n").unwrap();
-        assert!(!scratch.repo().objects_are_proved());
-        assert_eq!(scratch.repo().prove_objects().unwrap().put_aside.len(), 2);
+        assert!(!scratch.repo().durability().objects_are_proved());
+        assert_eq!(scratch.repo().durability().prove_objects().unwrap().put_aside.len(), 2);
     }
 }

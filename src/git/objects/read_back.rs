@@ -4,7 +4,7 @@
 use crate::domain::base::names::Oid;
 use crate::error::Result;
 
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::Objects;
 
 /// Larger objects are not read into memory, and said not to have been read.
 const LARGE: u64 = 512 * 1024 * 1024;
@@ -23,7 +23,7 @@ pub struct ReadBack {
     pub too_large: Vec<Oid>,
 }
 
-impl Repository {
+impl Objects<'_> {
     /// What these objects reach, themselves included, as far as it is here. Nothing is read but commits and trees.
     ///
     /// # Errors
@@ -42,7 +42,7 @@ impl Repository {
     /// # Errors
     /// `REPOSITORY_UNSUPPORTED`; damage is a result, no error.
     pub fn read_back(&self, objects: &[Oid]) -> Result<ReadBack> {
-        self.gix()?;
+        self.repo.gix()?;
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let part = objects.len().div_ceil(threads).max(FEW);
         std::thread::scope(|scope| {
@@ -62,7 +62,7 @@ impl Repository {
 
     fn read_some(&self, objects: &[Oid]) -> Result<ReadBack> {
         use gix::objs::Find;
-        let gix = self.gix()?;
+        let gix = self.repo.gix()?;
         let (mut read, mut content) = (ReadBack::default(), Vec::new());
         for oid in objects {
             let id = super::database::gix_id(oid)?;
@@ -88,7 +88,7 @@ impl Repository {
     /// # Errors
     /// Those of starting git.
     pub fn missing_of_all(&self) -> Result<Option<String>> {
-        let git = self.git().env("GIT_NO_LAZY_FETCH", "1").args(["rev-list", "--objects", "--quiet"]);
+        let git = self.repo.git().env("GIT_NO_LAZY_FETCH", "1").args(["rev-list", "--objects", "--quiet"]);
         let git = if self.is_partial() { git.arg("--exclude-promisor-objects") } else { git };
         let output = git.args(["--all", "--indexed-objects"]).run()?;
         Ok((!output.ok()).then(|| super::connectivity::words_of(&output)))
@@ -111,9 +111,9 @@ mod tests {
         scratch.git(&["add", "-A"]);
         scratch.git(&["commit", "-qm", "many"]);
         let head = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
-        let all = scratch.repo().all_below(std::slice::from_ref(&head)).unwrap();
+        let all = scratch.repo().objects().all_below(std::slice::from_ref(&head)).unwrap();
         assert!(all.len() > 600);
-        let read = scratch.repo().read_back(&all).unwrap();
+        let read = scratch.repo().objects().read_back(&all).unwrap();
         assert_eq!(read, ReadBack { whole: all.len(), ..ReadBack::default() });
         let path = |oid: &str| scratch.path().join(".git/objects").join(&oid[..2]).join(&oid[2..]);
         let (empty, other) = (scratch.git(&["rev-parse", "HEAD:f5"]), scratch.git(&["rev-parse", "HEAD:f599"]));
@@ -121,8 +121,8 @@ mod tests {
         std::fs::write(path(&empty), b"").unwrap();
         std::fs::remove_file(path(&other)).unwrap();
         std::fs::copy(path(&scratch.git(&["rev-parse", "HEAD:f7"])), path(&other)).unwrap();
-        assert_eq!(scratch.repo().missing_below(&[head]).unwrap(), None, "git takes them for what they are not");
-        let mut damaged = scratch.repo().read_back(&all).unwrap().damaged;
+        assert_eq!(scratch.repo().objects().missing_below(&[head]).unwrap(), None, "git takes them for what they are not");
+        let mut damaged = scratch.repo().objects().read_back(&all).unwrap().damaged;
         damaged.sort();
         let mut expected = [empty, other].map(|oid| Oid::new(oid).unwrap());
         expected.sort();

@@ -7,9 +7,9 @@ use crate::error::{Code, Error, Result};
 
 use super::database::gix_id;
 use super::stage::loose_file;
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::Objects;
 
-impl Repository {
+impl Objects<'_> {
     /// The bytes on disk of what a capture adds to the commit that was checked out: its own commits and trees, the files
     /// that differ, and what its index commit keeps beside them. What is packed already adds nothing, nor does `shared`, a tree
     /// that an earlier checkpoint holds.
@@ -44,9 +44,9 @@ impl Repository {
         let mut size = self.on_disk(tree)?;
         let old = base.map(|base| self.read_raw_tree(base)).transpose()?.unwrap_or_default();
         let mut before =
-            gix::objs::TreeRefIter::from_bytes(&old, self.hash().gix()).filter_map(std::result::Result::ok).peekable();
+            gix::objs::TreeRefIter::from_bytes(&old, self.repo.hash().gix()).filter_map(std::result::Result::ok).peekable();
         let new = self.read_raw_tree(tree)?;
-        for entry in gix::objs::TreeRefIter::from_bytes(&new, self.hash().gix()).filter_map(std::result::Result::ok) {
+        for entry in gix::objs::TreeRefIter::from_bytes(&new, self.repo.hash().gix()).filter_map(std::result::Result::ok) {
             // Both are in the same order.
             while before.next_if(|old| *old < entry).is_some() {}
             let same_name = before.next_if(|old| old.filename == entry.filename && old.mode.is_tree() == entry.mode.is_tree());
@@ -67,10 +67,10 @@ impl Repository {
     /// The size of a loose object; 0 for one in a pack.
     fn on_disk(&self, oid: &Oid) -> Result<u64> {
         let id = gix_id(oid)?;
-        match loose_file(&self.common_dir().join("objects"), &id).metadata() {
+        match loose_file(&self.repo.common_dir().join("objects"), &id).metadata() {
             Ok(meta) => Ok(meta.len()),
             // A partial clone has not all of its objects.
-            Err(_) if self.is_there_now(&id)? || self.is_partial() => Ok(0),
+            Err(_) if self.repo.durability().is_there_now(&id)? || self.is_partial() => Ok(0),
             Err(_) => Err(Error::new(Code::GitFailed, format!("object {oid} is missing"))),
         }
     }

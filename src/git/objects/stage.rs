@@ -16,6 +16,7 @@ use crate::files::{self, FileLock, LockAttempt};
 
 use super::durability::sync_file_system;
 use crate::git::index::file::ScratchFolder;
+use crate::git::repo::handles::Durability;
 use crate::git::repo::repository::Repository;
 use crate::git::restore::prepared::quote;
 
@@ -84,14 +85,14 @@ impl Stage {
     }
 }
 
-impl Repository {
+impl<'r> Durability<'r> {
     /// Where new objects are written, which is made now if need be; `None` where git has to write them: it gives the files of
     /// a shared repository their modes.
     ///
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`.
-    pub(in crate::git) fn waiting_room(&self) -> Result<Option<&Stage>> {
-        if let Some(stage) = self.stage.get() {
+    pub(in crate::git) fn waiting_room(&self) -> Result<Option<&'r Stage>> {
+        if let Some(stage) = self.repo.stage.get() {
             let mut owned = stage.owned.lock().unwrap_or_else(PoisonError::into_inner);
             // Put away, or tidied away after a day in which nobody touched it.
             if owned.is_none() || !stage.objects().join("info/alternates").is_file() {
@@ -99,12 +100,12 @@ impl Repository {
             }
             return Ok(Some(stage));
         }
-        if self.gix()?.config_snapshot().string("core.sharedRepository").is_some() {
+        if self.repo.gix()?.config_snapshot().string("core.sharedRepository").is_some() {
             return Ok(None);
         }
         let made = self.make_stage()?;
         // Where another thread was first, this one goes at once.
-        Ok(Some(self.stage.get_or_init(|| made)))
+        Ok(Some(self.repo.stage.get_or_init(|| made)))
     }
 
     fn lay_out(&self, stage: &Path) -> Result<FileLock> {
@@ -113,7 +114,7 @@ impl Repository {
             LockAttempt::Taken(lock) => lock,
             LockAttempt::Held => return Err(Error::new(Code::Internal, "a fresh folder is somebody else's")),
         };
-        let objects = self.common_dir().join("objects");
+        let objects = self.repo.common_dir().join("objects");
         let mut line = quoted(&objects);
         line.push(b'\n');
         files::write_scratch(&stage.join("info/alternates"), &line)?;
@@ -122,7 +123,7 @@ impl Repository {
 
     /// Removes the folder in which new objects wait, where none does: to be called when an operation has ended.
     pub fn put_stage_away(&self) {
-        let Some(stage) = self.stage.get().filter(|stage| stage.is_empty()) else { return };
+        let Some(stage) = self.repo.stage.get().filter(|stage| stage.is_empty()) else { return };
         let _one_at_a_time = stage.landing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut owned = stage.owned.lock().unwrap_or_else(PoisonError::into_inner);
         if owned.take().is_some()
@@ -133,11 +134,11 @@ impl Repository {
     }
 
     fn make_stage(&self) -> Result<Stage> {
-        let folder = self.scratch_folder()?;
+        let folder = self.repo.scratch_folder()?;
         let owned = Mutex::new(Some(self.lay_out(folder.path())?));
-        let mut gix = self.opened()?.clone();
+        let mut gix = self.repo.opened()?.clone();
         let options = gix::odb::store::init::Options::default();
-        let hash = self.hash().gix();
+        let hash = self.repo.hash().gix();
         let store = gix::odb::Store::at_opts(folder.path().to_owned(), hash, &mut std::iter::empty(), options);
         gix.objects = store.map_err(|e| Error::io("open the folder", folder.path(), e))?.into();
         let (written, by_git) = (Mutex::default(), AtomicBool::new(false));
@@ -146,15 +147,15 @@ impl Repository {
 
     /// Where objects wait, for a call of git that reads.
     pub(in crate::git) fn staged_for_readers(&self) -> Option<Vec<u8>> {
-        self.stage.get().filter(|stage| !stage.is_empty()).map(|stage| quoted(stage.objects()))
+        self.repo.stage.get().filter(|stage| !stage.is_empty()).map(|stage| quoted(stage.objects()))
     }
 
     /// Gives what waits its names, durably, before something else than a ref of ours names it; nothing where nothing waits.
     ///
     /// # Errors
-    /// As [`Repository::sync_objects`].
+    /// As [`Durability::sync_objects`].
     pub(in crate::git) fn land(&self) -> Result<()> {
-        match self.stage.get() {
+        match self.repo.stage.get() {
             Some(stage) if !stage.is_empty() => self.sync_objects(),
             Some(_) | None => Ok(()),
         }
@@ -165,15 +166,15 @@ impl Repository {
     ///
     /// On Linux a sync is one `syncfs` of the git directory's file system; elsewhere every object file and folder is synced
     /// by itself, which costs time in a repository with many loose objects. A crash leaves some of the objects named, none
-    /// before those that it names itself, and each with its content; [`Repository::finish_landings`] names the others.
+    /// before those that it names itself, and each with its content; [`Durability::finish_landings`] names the others.
     ///
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`; then nothing that was written may be claimed.
     pub fn sync_objects(&self) -> Result<()> {
         env::fault_point("git.before-object-sync");
         let began = env::file_clock();
-        let objects = self.common_dir().join("objects");
-        let synced = match self.stage.get() {
+        let objects = self.repo.common_dir().join("objects");
+        let synced = match self.repo.stage.get() {
             Some(stage) => self.sync_with(stage, &objects),
             None => sync_file_system(&objects),
         };
@@ -188,7 +189,7 @@ impl Repository {
         if !by_git && written.is_empty() {
             return sync_file_system(objects);
         }
-        let landed = land_folder(self, stage.objects(), if by_git { None } else { Some(&written) });
+        let landed = land_folder(self.repo, stage.objects(), if by_git { None } else { Some(&written) });
         if landed.is_err() {
             // Some of it still waits.
             stage.note_git();
@@ -203,7 +204,7 @@ impl Repository {
     /// `IO_FAILED`, `DISK_FULL`.
     pub fn finish_landings(&self) -> Result<usize> {
         let mut finished = 0;
-        for entry in files::list(&self.common_dir().join("axiom/tmp"))? {
+        for entry in files::list(&self.repo.common_dir().join("axiom/tmp"))? {
             let folder = entry.path();
             if !folder.join(OWNED).is_file() || !files::is_trashed_name(entry.file_name().as_encoded_bytes()) {
                 continue;
@@ -219,7 +220,7 @@ impl Repository {
                 if !waiting.is_empty() {
                     tracing::info!(objects = waiting.len(), "what a power loss left without names gets them");
                     let ordered = self.after_what_they_name(&folder, &waiting);
-                    land_folder(self, &folder, Some(&ordered))?;
+                    land_folder(self.repo, &folder, Some(&ordered))?;
                     finished += waiting.len();
                 }
             }
@@ -233,7 +234,7 @@ impl Repository {
 
     /// Has git index a pack anew and name it, where it is whole.
     fn take_in_pack(&self, pack: &Path) -> Result<()> {
-        let output = self.git().writing().args(["index-pack", "--stdin"]).stdin(files::read(pack, PACK_LIMIT)?).run()?;
+        let output = self.repo.git().writing().args(["index-pack", "--stdin"]).stdin(files::read(pack, PACK_LIMIT)?).run()?;
         if !output.ok() {
             tracing::warn!(pack = %pack.display(), why = %output.error(), "a pack that never got its name is not whole");
         }
@@ -247,16 +248,16 @@ impl Repository {
 
     /// Kind and content of a loose object in a folder of objects, where they are what its name says.
     pub(in crate::git) fn read_loose(&self, objects: &Path, id: &gix::oid) -> Option<(gix::objs::Kind, Vec<u8>)> {
-        let store = gix::odb::loose::Store::at(objects, self.hash().gix());
+        let store = gix::odb::loose::Store::at(objects, self.repo.hash().gix());
         let mut content = Vec::new();
         let kind = store.try_find(id, &mut content).ok()??.kind;
-        let is = gix::objs::compute_hash(self.hash().gix(), kind, &content).ok()?;
+        let is = gix::objs::compute_hash(self.repo.hash().gix(), kind, &content).ok()?;
         (*is == *id).then_some((kind, content))
     }
 
     /// Objects of a folder, each after those that it names.
     fn after_what_they_name(&self, folder: &Path, all: &[gix::ObjectId]) -> Vec<gix::ObjectId> {
-        let store = gix::odb::loose::Store::at(folder, self.hash().gix());
+        let store = gix::odb::loose::Store::at(folder, self.repo.hash().gix());
         let waiting: BTreeSet<gix::ObjectId> = all.iter().copied().collect();
         let (mut seen, mut ordered) = (BTreeSet::new(), Vec::new());
         // Each twice: first for what it names, then for itself.
@@ -266,7 +267,7 @@ impl Repository {
                 ordered.push(id);
             } else if seen.insert(id) {
                 open.push((id, true));
-                let named = named_by(&store, &id, self.hash().gix());
+                let named = named_by(&store, &id, self.repo.hash().gix());
                 open.extend(named.into_iter().filter(|one| waiting.contains(one)).map(|one| (one, false)));
             }
         }
@@ -308,7 +309,7 @@ fn land_folder(repository: &Repository, folder: &Path, written: Option<&[gix::Ob
     let objects = repository.common_dir().join("objects");
     let (loose, packs) = match written {
         Some(written) => (written.to_vec(), Vec::new()),
-        None => (repository.after_what_they_name(folder, &loose_in(folder)?), packs_in(folder)?),
+        None => (repository.durability().after_what_they_name(folder, &loose_in(folder)?), packs_in(folder)?),
     };
     if loose.is_empty() && packs.is_empty() {
         return sync_file_system(&objects);
@@ -417,19 +418,19 @@ mod tests {
             let scratch = Scratch::new(kind);
             let (small, large) = (b"small".to_vec(), vec![7_u8; 5000]);
             let repo = scratch.repo();
-            let written = [&small, &large].map(|content| repo.write_blob(content).unwrap());
+            let written = [&small, &large].map(|content| repo.objects().write_blob(content).unwrap());
             for (oid, content) in written.iter().zip([&small, &large]) {
                 assert!(!is_named(&scratch, oid), "nobody else sees it");
-                assert_eq!(repo.read_blob(oid, 10_000).unwrap(), *content);
+                assert_eq!(repo.objects().read_blob(oid, 10_000).unwrap(), *content);
                 assert_eq!(repo.git().args(["cat-file", "-s", oid.as_str()]).text().unwrap(), content.len().to_string());
             }
             let made = repo.git().making_objects().args(["mktree"]).stdin(format!("100644 blob {}\tx\n", written[0]));
             let tree = Oid::new(made.text().unwrap()).unwrap();
             assert!(!is_named(&scratch, &tree));
-            assert_eq!(repo.read_tree(&tree).unwrap().len(), 1);
-            repo.sync_objects().unwrap();
+            assert_eq!(repo.objects().read_tree(&tree).unwrap().len(), 1);
+            repo.durability().sync_objects().unwrap();
             assert!(written.iter().chain([&tree]).all(|oid| is_named(&scratch, oid)));
-            let never = repo.write_blob(b"never named").unwrap();
+            let never = repo.objects().write_blob(b"never named").unwrap();
             drop(repo);
             assert!(!is_named(&scratch, &never));
             assert_eq!(std::fs::read_dir(scratch.path().join(".git/axiom/tmp")).unwrap().count(), 0);
@@ -441,7 +442,7 @@ mod tests {
     fn a_call_that_writes_finds_all_objects_named() {
         let scratch = Scratch::new(&[]);
         let repo = scratch.repo();
-        let blob = repo.write_blob(b"for an index").unwrap();
+        let blob = repo.objects().write_blob(b"for an index").unwrap();
         let info = format!("100644,{blob},staged");
         repo.git_in(&scratch.main()).writing().args(["update-index", "--add", "--cacheinfo", &info]).run_ok().unwrap();
         assert!(is_named(&scratch, &blob));
@@ -460,12 +461,12 @@ mod tests {
     fn what_a_power_loss_left_of_an_object_is_written_again() {
         let scratch = Scratch::new(&[]);
         let content = b"all of it";
-        let blob = scratch.landed(|repo| repo.write_blob(content).unwrap());
+        let blob = scratch.landed(|repo| repo.objects().write_blob(content).unwrap());
         let file = loose_file(&scratch.path().join(".git/objects"), &gix_id(&blob).unwrap());
         for left in [&b""[..], b"x", &std::fs::read(&file).unwrap()[..9]] {
             std::fs::remove_file(&file).unwrap();
             std::fs::write(&file, left).unwrap();
-            scratch.landed(|repo| repo.write_blob(content).unwrap());
+            scratch.landed(|repo| repo.objects().write_blob(content).unwrap());
             assert_eq!(scratch.git(&["cat-file", "blob", blob.as_str()]).as_bytes(), content);
         }
     }
@@ -475,11 +476,12 @@ mod tests {
         let scratch = Scratch::new(&[]);
         let repo = scratch.repo();
         let tree = {
-            let blob = repo.write_blob(b"in a tree").unwrap();
+            let blob = repo.objects().write_blob(b"in a tree").unwrap();
             let entry = crate::git::objects::database::TreeEntry { mode: 0o100_644, oid: blob, name: b"x".to_vec() };
-            repo.write_tree(&[entry]).unwrap()
+            repo.objects().write_tree(&[entry]).unwrap()
         };
-        let (from, tmp) = (repo.waiting_room().unwrap().unwrap().objects().to_owned(), scratch.path().join(".git/axiom/tmp"));
+        let (from, tmp) =
+            (repo.durability().waiting_room().unwrap().unwrap().objects().to_owned(), scratch.path().join(".git/axiom/tmp"));
         let copied = |name: &str| {
             let to = tmp.join(name);
             let done = std::process::Command::new("cp").arg("-a").arg(&from).arg(&to).status().unwrap();
@@ -492,10 +494,10 @@ mod tests {
         let torn = loose_file(&landing, &gix_id(&Oid::new("1".repeat(40)).unwrap()).unwrap());
         std::fs::create_dir_all(torn.parent().unwrap()).unwrap();
         std::fs::write(&torn, b"").unwrap();
-        assert_eq!(repo.finish_landings().unwrap(), 2);
+        assert_eq!(repo.durability().finish_landings().unwrap(), 2);
         assert!(is_named(&scratch, &tree));
         assert!(!dead.exists() && !landing.exists() && from.exists(), "the living keep theirs");
-        assert_eq!(repo.finish_landings().unwrap(), 0);
+        assert_eq!(repo.durability().finish_landings().unwrap(), 0);
         scratch.git(&["fsck", "--strict"]);
     }
 }

@@ -7,12 +7,12 @@ use crate::error::Result;
 
 use super::database::{TREE, TreeEntry};
 use crate::git::history::questions::TreeChange;
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::Objects;
 
 /// What is left of a change's path below the folder that is looked at, and what shall be there.
 type Below<'c> = (&'c [u8], &'c TreeChange);
 
-impl Repository {
+impl Objects<'_> {
     /// The tree `tree` with what each change says is new at its path; what is there is not compared with what it says is
     /// old. A file takes the place of a folder and the other way round, and folders without content vanish. Nothing refers
     /// to the tree yet; a crash leaves objects that nothing names.
@@ -80,13 +80,13 @@ mod tests {
         let scratch = Scratch::new(&[]);
         let repo = scratch.repo();
         let tree = |files: &[(&str, &str)]| {
-            let blob = |text: &str| repo.write_blob(text.as_bytes()).unwrap();
+            let blob = |text: &str| repo.objects().write_blob(text.as_bytes()).unwrap();
             let file = |(path, text): &(&str, &str)| TreeChange {
                 path: RepoPath::new(path.as_bytes()),
                 old: None,
                 new: Some(FileId { mode: 0o100_644, oid: blob(text) }),
             };
-            repo.graft(&repo.empty_tree().unwrap(), &files.iter().map(file).collect::<Vec<_>>()).unwrap()
+            repo.objects().graft(&repo.objects().empty_tree().unwrap(), &files.iter().map(file).collect::<Vec<_>>()).unwrap()
         };
         let trees = [
             tree(&[("a", "1"), ("a.c", "2"), ("d/x", "3"), ("d/deep/y", "4"), ("f", "5")]),
@@ -95,15 +95,15 @@ mod tests {
             tree(&[]),
         ];
         for (old, new) in trees.iter().flat_map(|old| trees.iter().map(move |new| (old, new))) {
-            let mut changes = repo.diff_trees(old, new).unwrap();
-            assert_eq!(repo.graft(old, &changes).unwrap(), *new);
+            let mut changes = repo.history().diff_trees(old, new).unwrap();
+            assert_eq!(repo.objects().graft(old, &changes).unwrap(), *new);
             changes.reverse();
-            assert_eq!(repo.graft(old, &changes).unwrap(), *new, "in any order");
+            assert_eq!(repo.objects().graft(old, &changes).unwrap(), *new, "in any order");
         }
         let rest = [TreeChange { path: RepoPath::new(&b"a/b"[..]), old: None, new: None }];
-        assert_eq!(repo.graft(&trees[0], &rest).unwrap(), trees[0], "nothing is below a file");
+        assert_eq!(repo.objects().graft(&trees[0], &rest).unwrap(), trees[0], "nothing is below a file");
         // As git makes them.
-        repo.sync_objects().unwrap();
+        repo.durability().sync_objects().unwrap();
         assert_eq!(scratch.git(&["rev-parse", &format!("{}:d/deep", trees[0])]).len(), trees[0].as_str().len());
         scratch.git(&["read-tree", trees[0].as_str()]);
         assert_eq!(scratch.git(&["write-tree"]), trees[0].as_str());

@@ -13,9 +13,10 @@ use crate::files;
 
 use super::own::FEW;
 use crate::git::objects::durability::sync_file_system;
+use crate::git::repo::handles::Refs;
 use crate::git::repo::head::{Head, HeadTarget};
 use crate::git::repo::program::Output;
-use crate::git::repo::repository::{RefFormat, Repository};
+use crate::git::repo::repository::RefFormat;
 use crate::git::repo::worktrees::Worktree;
 
 /// What a ref must be for a change to happen.
@@ -64,7 +65,7 @@ pub struct RefValue {
     pub oid: Oid,
 }
 
-impl Repository {
+impl Refs<'_> {
     /// Changes refs, each only if it is what is expected, and returns once the change survives a power loss. New values
     /// are synced first. git's hooks on refs run.
     ///
@@ -78,7 +79,7 @@ impl Repository {
         if edits.is_empty() {
             return Ok(());
         }
-        self.beside_gc(edits, |edits| self.change_refs(edits, reflog))
+        self.repo.durability().beside_gc(edits, |edits| self.change_refs(edits, reflog))
     }
 
     fn change_refs(&self, edits: &[RefEdit], reflog: &str) -> Result<()> {
@@ -90,13 +91,13 @@ impl Repository {
         }
         self.clear_own_locks(edits.iter().map(|edit| &edit.name))?;
         if edits.iter().any(|edit| edit.new.is_some()) {
-            self.sync_objects()?;
+            self.repo.durability().sync_objects()?;
         }
         env::fault_point("git.before-refs");
-        if edits.len() > FEW && self.ref_format() == RefFormat::Files {
+        if edits.len() > FEW && self.repo.ref_format() == RefFormat::Files {
             return self.change_many_refs(edits, reflog);
         }
-        let git = self.git().writing().args(["update-ref", "-m", reflog, "--stdin", "-z"]);
+        let git = self.repo.git().writing().args(["update-ref", "-m", reflog, "--stdin", "-z"]);
         let output = git.stdin(update_script(edits)).run()?;
         if !output.ok() {
             return Err(refused(&output));
@@ -112,22 +113,22 @@ impl Repository {
         let (prepare, commit) = script.split_at(script.len() - COMMIT.len());
         let sync = || {
             env::fault_point("git.refs-prepared");
-            sync_file_system(self.common_dir())
+            sync_file_system(self.repo.common_dir())
         };
-        let git = self.git().writing().config(UNSYNCED).args(["update-ref", "-m", reflog, "--stdin", "-z"]);
+        let git = self.repo.git().writing().config(UNSYNCED).args(["update-ref", "-m", reflog, "--stdin", "-z"]);
         let output = git.run_in_two(prepare, "prepare: ok", sync, commit)?;
         if !output.ok() {
             return Err(refused(&output));
         }
         env::fault_point("git.after-refs");
-        sync_file_system(self.common_dir())
+        sync_file_system(self.repo.common_dir())
     }
 
     /// Finds out whether refs could be changed now: git locks and checks them, its hooks are asked, and all of it is given up
     /// again. Changes nothing.
     ///
     /// # Errors
-    /// As [`Repository::update_refs`]; `GIT_FAILED` where a hook refuses.
+    /// As [`Refs::update_refs`]; `GIT_FAILED` where a hook refuses.
     pub fn try_refs(&self, edits: &[RefEdit]) -> Result<()> {
         let is_ours = |edit: &&RefEdit| {
             let name = edit.name.as_str();
@@ -150,14 +151,14 @@ impl Repository {
         let mut script = update_script(&edits);
         script.truncate(script.len() - COMMIT.len());
         script.extend_from_slice(b"abort\0");
-        let git = self.git().writing().config(UNSYNCED).args(["update-ref", "--stdin", "-z"]);
+        let git = self.repo.git().writing().config(UNSYNCED).args(["update-ref", "--stdin", "-z"]);
         would_do(&git.stdin(script).run()?)
     }
 
-    /// As [`Repository::try_refs`], for pointing HEAD of a worktree elsewhere.
+    /// As [`Refs::try_refs`], for pointing HEAD of a worktree elsewhere.
     ///
     /// # Errors
-    /// As [`Repository::try_refs`].
+    /// As [`Refs::try_refs`].
     pub fn try_head(&self, worktree: &Worktree, now: &Head, target: &HeadTarget) -> Result<()> {
         let line = match target {
             HeadTarget::Branch(name) => [b"symref-update HEAD ", name.in_git().as_bytes()].concat(),
@@ -166,7 +167,7 @@ impl Repository {
             }
         };
         let script = [&b"start\noption no-deref\n"[..], &line, b"\nprepare\nabort\n"].concat();
-        let output = self.git_in(worktree).writing().args(["update-ref", "--stdin"]).stdin(script).run()?;
+        let output = self.repo.git_in(worktree).writing().args(["update-ref", "--stdin"]).stdin(script).run()?;
         // Before git 2.46 nobody was asked about branches that HEAD is to be on.
         if output.stderr.contains("unknown command: symref-update") { Ok(()) } else { would_do(&output) }
     }
@@ -197,7 +198,7 @@ impl Repository {
         Ok(asked)
     }
 
-    /// As [`Repository::update_refs`], where some are refs of linked worktrees: git deletes such a ref only there. Each worktree's
+    /// As [`Refs::update_refs`], where some are refs of linked worktrees: git deletes such a ref only there. Each worktree's
     /// change all or none; those of the repository come last.
     fn update_refs_apart(&self, edits: &[RefEdit], reflog: &str) -> Result<()> {
         let (apart, shared): (Vec<&RefEdit>, Vec<&RefEdit>) = edits.iter().partition(|edit| edit.name.is_of_a_linked_worktree());
@@ -208,17 +209,17 @@ impl Repository {
                 by_worktree.entry(worktree).or_default().push(RefEdit { name: RefName::new(name), ..(*edit).clone() });
             }
         }
-        self.sync_objects()?;
+        self.repo.durability().sync_objects()?;
         for (name, edits) in by_worktree {
             env::fault_point("git.before-refs");
-            let git_dir = self.common_dir().join("worktrees").join(name);
+            let git_dir = self.repo.common_dir().join("worktrees").join(name);
             let worktree = Worktree::linked(git_dir.clone(), git_dir.clone());
-            let git = self.git_in(&worktree).writing().args(["update-ref", "-m", reflog, "--stdin", "-z"]);
+            let git = self.repo.git_in(&worktree).writing().args(["update-ref", "-m", reflog, "--stdin", "-z"]);
             let output = git.stdin(update_script(&edits)).run()?;
             if !output.ok() {
                 return Err(refused(&output));
             }
-            if self.ref_format() == RefFormat::Reftable {
+            if self.repo.ref_format() == RefFormat::Reftable {
                 files::sync_dir(&git_dir.join("reftable"))?;
             }
         }
@@ -231,20 +232,20 @@ impl Repository {
     pub(in crate::git) fn lock_of_ref(&self, name: &RefName) -> PathBuf {
         let mut file = name.in_git().into_owned();
         file.push(".lock");
-        self.common_dir().join(file)
+        self.repo.common_dir().join(file)
     }
 
     /// Syncs the folders that hold these refs.
     pub(in crate::git) fn sync_refs<'a>(&self, names: impl Iterator<Item = &'a RefName>) -> Result<()> {
-        let mut folders = BTreeSet::from([self.common_dir().to_owned()]);
-        match self.ref_format() {
+        let mut folders = BTreeSet::from([self.repo.common_dir().to_owned()]);
+        match self.repo.ref_format() {
             RefFormat::Reftable => {
-                folders.insert(self.common_dir().join("reftable"));
+                folders.insert(self.repo.common_dir().join("reftable"));
             }
             RefFormat::Files => {
                 for name in names {
-                    folders_up(&self.common_dir().join(name.in_git()), self.common_dir(), &mut folders);
-                    folders_up(&self.common_dir().join("logs").join(name.in_git()), self.common_dir(), &mut folders);
+                    folders_up(&self.repo.common_dir().join(name.in_git()), self.repo.common_dir(), &mut folders);
+                    folders_up(&self.repo.common_dir().join("logs").join(name.in_git()), self.repo.common_dir(), &mut folders);
                 }
             }
         }
@@ -335,7 +336,7 @@ mod tests {
             scratch.git(&["commit", "-q", "--allow-empty", "-m", "second"]);
             let second = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
             let x = "refs/axiom/captures/x";
-            let swap = |expected, new| repo.update_refs(&[edit(x, expected, new)], "test");
+            let swap = |expected, new| repo.refs().update_refs(&[edit(x, expected, new)], "test");
             let changed = |outcome: Result<()>| assert_eq!(outcome.unwrap_err().code(), Code::ChangedMeanwhile);
             changed(swap(Expected::Value(first.clone()), Some(&second)));
             changed(swap(Expected::Value(first.clone()), None));
@@ -347,10 +348,10 @@ mod tests {
             changed(swap(Expected::Absent, None));
             changed(swap(Expected::Value(second.clone()), Some(&first)));
             swap(Expected::Value(first.clone()), Some(&second)).unwrap();
-            assert_eq!(repo.read_ref(&RefName::new(x)).unwrap(), Some(second.clone()));
-            assert_eq!(repo.refs_below("refs/axiom/").unwrap().len(), 1);
+            assert_eq!(repo.refs().read_ref(&RefName::new(x)).unwrap(), Some(second.clone()));
+            assert_eq!(repo.refs().refs_below("refs/axiom/").unwrap().len(), 1);
             swap(Expected::Value(second.clone()), None).unwrap();
-            assert_eq!(repo.read_ref(&RefName::new(x)).unwrap(), None);
+            assert_eq!(repo.refs().read_ref(&RefName::new(x)).unwrap(), None);
         }
     }
 
@@ -361,8 +362,8 @@ mod tests {
             let first = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
             let edits =
                 [edit("refs/axiom/a", Expected::Absent, Some(&first)), edit("refs/heads/main", Expected::Absent, Some(&first))];
-            assert_eq!(repo.update_refs(&edits, "test").unwrap_err().code(), Code::ChangedMeanwhile);
-            assert!(repo.refs_below("refs/axiom/").unwrap().is_empty());
+            assert_eq!(repo.refs().update_refs(&edits, "test").unwrap_err().code(), Code::ChangedMeanwhile);
+            assert!(repo.refs().refs_below("refs/axiom/").unwrap().is_empty());
         }
     }
 
@@ -373,19 +374,19 @@ mod tests {
         let first = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
         let new = |name: String| edit(&name, Expected::Absent, Some(&first));
         let many: Vec<RefEdit> = (0..40).map(|n| new(format!("refs/heads/{}/{n}", n % 2))).collect();
-        assert_eq!(repo.one_of_each_folder(many.clone()).unwrap().len(), 2);
-        repo.try_refs(&many).unwrap();
+        assert_eq!(repo.refs().one_of_each_folder(many.clone()).unwrap().len(), 2);
+        repo.refs().try_refs(&many).unwrap();
         let wrong = [&many[..], &[edit("refs/heads/main", Expected::Value(Oid::new("1".repeat(40)).unwrap()), None)]].concat();
-        assert_eq!(repo.try_refs(&wrong).unwrap_err().code(), Code::ChangedMeanwhile, "what is there is asked about");
+        assert_eq!(repo.refs().try_refs(&wrong).unwrap_err().code(), Code::ChangedMeanwhile, "what is there is asked about");
         scratch.write(".git/refs/heads/1/39.lock", b"");
-        assert_eq!(repo.try_refs(&many).unwrap_err().code(), Code::GitLocked);
+        assert_eq!(repo.refs().try_refs(&many).unwrap_err().code(), Code::GitLocked);
         files::remove_file(&scratch.path().join(".git/refs/heads/1/39.lock")).unwrap();
         // All of them move together, or none.
         let half: Vec<RefEdit> = [&many[..], &[new("refs/heads/main".into())]].concat();
-        assert_eq!(repo.update_refs(&half, "test").unwrap_err().code(), Code::ChangedMeanwhile);
-        assert_eq!(repo.refs_below("refs/heads/").unwrap().len(), 1);
-        repo.update_refs(&many, "test").unwrap();
-        assert_eq!(repo.refs_below("refs/heads/").unwrap().len(), 41);
+        assert_eq!(repo.refs().update_refs(&half, "test").unwrap_err().code(), Code::ChangedMeanwhile);
+        assert_eq!(repo.refs().refs_below("refs/heads/").unwrap().len(), 1);
+        repo.refs().update_refs(&many, "test").unwrap();
+        assert_eq!(repo.refs().refs_below("refs/heads/").unwrap().len(), 41);
         assert!(repo.git_locks().unwrap().is_empty());
     }
 
@@ -395,9 +396,9 @@ mod tests {
         let repo = scratch.repo();
         let first = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
         let under = edit("refs/heads/main/x", Expected::Absent, Some(&first));
-        assert_eq!(repo.update_refs(&[under], "test").unwrap_err().code(), Code::InTheWay);
+        assert_eq!(repo.refs().update_refs(&[under], "test").unwrap_err().code(), Code::InTheWay);
         scratch.write(".git/refs/heads/y.lock", b"");
         let locked = edit("refs/heads/y", Expected::Absent, Some(&first));
-        assert_eq!(repo.update_refs(&[locked], "test").unwrap_err().code(), Code::GitLocked);
+        assert_eq!(repo.refs().update_refs(&[locked], "test").unwrap_err().code(), Code::GitLocked);
     }
 }

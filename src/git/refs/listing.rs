@@ -10,7 +10,8 @@ use crate::error::Result;
 use super::edits::RefValue;
 use super::packed::loose_below;
 use super::packed_lines::Packed;
-use crate::git::repo::repository::{RefFormat, Repository};
+use crate::git::repo::handles::Refs;
+use crate::git::repo::repository::RefFormat;
 
 /// The refs below a prefix, ordered by name: packed ones as lines of their file, the others as values.
 #[derive(Debug)]
@@ -51,7 +52,7 @@ impl RefListing {
     }
 }
 
-impl Repository {
+impl Refs<'_> {
     /// The refs below each of some prefixes that end in `/`; the packed ones are read once for all.
     ///
     /// # Errors
@@ -80,8 +81,8 @@ impl Repository {
     /// `GIT_FAILED`.
     pub fn ref_names(&self, prefix: &str) -> Result<Vec<String>> {
         if is_shared(prefix)
-            && self.ref_format() == RefFormat::Files
-            && let Some(mut names) = loose_names(&self.common_dir().join(prefix))
+            && self.repo.ref_format() == RefFormat::Files
+            && let Some(mut names) = loose_names(&self.repo.common_dir().join(prefix))
             && let Some(packed) = self.packed_refs()
             && let Ok(lines) = packed.below(prefix)
         {
@@ -94,11 +95,12 @@ impl Repository {
 
     /// What the files say; `None` where git or gix has to read them.
     pub(in crate::git) fn listings_of_files(&self, prefixes: &[&str]) -> Option<Vec<RefListing>> {
-        if self.ref_format() == RefFormat::Reftable || !prefixes.iter().all(|prefix| is_shared(prefix)) {
+        if self.repo.ref_format() == RefFormat::Reftable || !prefixes.iter().all(|prefix| is_shared(prefix)) {
             return None;
         }
         // Loose ones first: what is packed meanwhile is found among the packed ones, and a loose one is the newer.
-        let loose: Option<Vec<Vec<RefValue>>> = prefixes.iter().map(|prefix| loose_below(self.common_dir(), prefix)).collect();
+        let loose: Option<Vec<Vec<RefValue>>> =
+            prefixes.iter().map(|prefix| loose_below(self.repo.common_dir(), prefix)).collect();
         let packed = Arc::new(self.packed_refs()?);
         let listing = |(prefix, others): (&&str, Vec<RefValue>)| {
             let (prefix, packed) = ((*prefix).to_owned(), Arc::clone(&packed));
@@ -151,14 +153,14 @@ mod tests {
             let repo = scratch.repo();
             let same = |expected: usize| {
                 for prefix in ["refs/tags/axiom/", "refs/tags/", "refs/heads/", "refs/axiom/captures/"] {
-                    let mut names = repo.ref_names(prefix).unwrap();
+                    let mut names = repo.refs().ref_names(prefix).unwrap();
                     names.sort();
                     names.dedup();
-                    let by_git = repo.list_refs(&[prefix]).unwrap();
+                    let by_git = repo.refs().list_refs(&[prefix]).unwrap();
                     let by_git: Vec<&str> = by_git.iter().filter_map(|one| one.name.as_str().strip_prefix(prefix)).collect();
                     assert_eq!(names, by_git, "{prefix}");
                 }
-                assert_eq!(repo.ref_names("refs/tags/").unwrap().len(), expected);
+                assert_eq!(repo.refs().ref_names("refs/tags/").unwrap().len(), expected);
             };
             scratch.git(&["tag", "-a", "-m", "x", "axiom/annotated"]);
             scratch.git(&["tag", "axiom/deep/er"]);
@@ -170,7 +172,7 @@ mod tests {
             scratch.git(&["tag", "-f", "b"]);
             same(if kind.is_empty() { 4 } else { 3 });
             scratch.git(&["symbolic-ref", "refs/tags/axiom/link", "refs/heads/main"]);
-            assert!(repo.ref_names("refs/tags/axiom/").unwrap().contains(&"link".to_owned()));
+            assert!(repo.refs().ref_names("refs/tags/axiom/").unwrap().contains(&"link".to_owned()));
         }
     }
 }

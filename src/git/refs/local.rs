@@ -14,7 +14,8 @@ use crate::files;
 
 use super::own::REF_LIMIT;
 use super::packed_lines::Packed;
-use crate::git::repo::repository::{RefFormat, Repository};
+use crate::git::repo::handles::Refs;
+use crate::git::repo::repository::RefFormat;
 use crate::git::repo::worktrees::Worktree;
 
 /// The largest log of the stash that is read.
@@ -40,7 +41,7 @@ pub(in crate::git) struct PackedStat {
     pub changed: i128,
 }
 
-impl Repository {
+impl Refs<'_> {
     /// All local refs that a checkpoint would hold now.
     ///
     /// # Errors
@@ -56,7 +57,7 @@ impl Repository {
     }
 
     pub(in crate::git) fn packed_refs_file(&self) -> std::path::PathBuf {
-        self.common_dir().join("packed-refs")
+        self.repo.common_dir().join("packed-refs")
     }
 
     /// Loose refs, or all; look at the packed ones later: one that is packed meanwhile is found there.
@@ -64,11 +65,11 @@ impl Repository {
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`.
     pub(in crate::git) fn listed_refs(&self) -> Result<Listed> {
-        if self.ref_format() == RefFormat::Reftable {
+        if self.repo.ref_format() == RefFormat::Reftable {
             return self.listed_by_git();
         }
         let mut listed = Listed { but_packed: true, ..Listed::default() };
-        let is_plain = listed.add_folder(&self.common_dir().join("refs"), "refs/")?;
+        let is_plain = listed.add_folder(&self.repo.common_dir().join("refs"), "refs/")?;
         for (name, git_dir) in self.linked_names()? {
             let prefix = format!("worktrees/{name}/refs/worktree/");
             if !listed.add_folder(&git_dir.join("refs/worktree"), &prefix)? {
@@ -84,7 +85,7 @@ impl Repository {
 
     /// The git directories of the linked worktrees by their names.
     fn linked_names(&self) -> Result<Vec<(String, std::path::PathBuf)>> {
-        let folders = files::list(&self.common_dir().join("worktrees"))?.into_iter();
+        let folders = files::list(&self.repo.common_dir().join("worktrees"))?.into_iter();
         Ok(folders.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path()))).collect())
     }
 
@@ -92,12 +93,12 @@ impl Repository {
     pub(in crate::git) fn listed_by_git(&self) -> Result<Listed> {
         let mut listed = Listed::default();
         let format = "--format=%(objectname) %(refname) %(symref)";
-        let output = self.git().args(["for-each-ref", format]).run_ok()?;
+        let output = self.repo.git().args(["for-each-ref", format]).run_ok()?;
         listed.add_lines(&output.stdout, "")?;
         let stash = String::from_utf8_lossy(&output.stdout).lines().any(|line| line.split(' ').nth(1) == Some(STASH));
         for (name, git_dir) in self.linked_names()? {
             let worktree = Worktree::linked(git_dir.clone(), git_dir);
-            let output = self.git_in(&worktree).args(["for-each-ref", format, "refs/worktree/"]).run()?;
+            let output = self.repo.git_in(&worktree).args(["for-each-ref", format, "refs/worktree/"]).run()?;
             // Half-made ones have none.
             if output.ok() {
                 listed.add_lines(&output.stdout, &format!("worktrees/{name}/"))?;
@@ -114,7 +115,7 @@ impl Repository {
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`.
     pub fn stash_entries(&self) -> Result<Vec<StashEntry>> {
-        match self.ref_format() {
+        match self.repo.ref_format() {
             RefFormat::Files => self.stash_in_files(),
             RefFormat::Reftable if self.read_ref(&RefName::new(STASH))?.is_some() => self.stash_by_git(),
             RefFormat::Reftable => Ok(Vec::new()),
@@ -122,7 +123,7 @@ impl Repository {
     }
 
     fn stash_in_files(&self) -> Result<Vec<StashEntry>> {
-        let log = files::read_optional(&self.common_dir().join("logs").join(STASH), LOG_LIMIT)?.unwrap_or_default();
+        let log = files::read_optional(&self.repo.common_dir().join("logs").join(STASH), LOG_LIMIT)?.unwrap_or_default();
         let lines: Vec<&[u8]> = log.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).collect();
         let entry = |line: &&[u8]| {
             let text = String::from_utf8_lossy(line);
@@ -144,7 +145,7 @@ impl Repository {
     }
 
     fn stash_by_git(&self) -> Result<Vec<StashEntry>> {
-        let output = self.git().args(["log", "-g", "--no-show-signature", "--format=%H %gs", STASH, "--"]).run_ok()?;
+        let output = self.repo.git().args(["log", "-g", "--no-show-signature", "--format=%H %gs", STASH, "--"]).run_ok()?;
         let text = String::from_utf8_lossy(&output.stdout);
         let entry = |line: &str| {
             let (id, message) = line.split_once(' ').unwrap_or((line, ""));

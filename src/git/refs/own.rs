@@ -17,7 +17,8 @@ use super::packed_lines::{Packed, Unclear};
 use crate::git::checkpoint::notes::NOTES;
 use crate::git::index::file::ScratchFolder;
 use crate::git::objects::database::gix_id;
-use crate::git::repo::repository::{RefFormat, Repository};
+use crate::git::repo::handles::Refs;
+use crate::git::repo::repository::RefFormat;
 
 /// So many refs at most; git is better at more.
 pub(in crate::git) const FEW: usize = 16;
@@ -67,11 +68,11 @@ impl Drop for Locks {
     }
 }
 
-impl Repository {
+impl Refs<'_> {
     /// Creates or changes a few refs below `refs/axiom/`, tags and notes of ours; durable once it returns. Says `false`
     /// where git has to do it, or to refuse it: nothing was changed then.
     ///
-    /// A crash leaves some of them changed, in order, and perhaps locks that [`Repository::clear_own_locks`] removes.
+    /// A crash leaves some of them changed, in order, and perhaps locks that [`Refs::clear_own_locks`] removes.
     ///
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`: some of the refs may be changed.
@@ -79,14 +80,14 @@ impl Repository {
         if !self.can_change(edits) {
             return Ok(false);
         }
-        let folder = self.scratch_folder()?;
+        let folder = self.repo.scratch_folder()?;
         let mut moves = Vec::new();
         for (number, edit) in edits.iter().enumerate() {
             let Some(one) = self.prepare(&folder, number, edit)? else { return Ok(false) };
             moves.push(one);
         }
         // The objects, the values of the refs, and the folders that they come to.
-        self.sync_objects()?;
+        self.repo.durability().sync_objects()?;
         env::fault_point("git.before-refs");
         let mut locks = Locks::default();
         for one in &moves {
@@ -104,7 +105,7 @@ impl Repository {
         // Since they were written somebody may have removed what nothing refers to.
         for edit in edits {
             if let Some(new) = &edit.new
-                && !self.is_there_now(&gix_id(new)?)?
+                && !self.repo.durability().is_there_now(&gix_id(new)?)?
             {
                 return Ok(false);
             }
@@ -139,11 +140,11 @@ impl Repository {
         if files::sync_dirs_if_there(&folders)? {
             return Ok(());
         }
-        let packed = self.common_dir().join("packed-refs");
+        let packed = self.repo.common_dir().join("packed-refs");
         if packed.exists() {
             files::sync_file(&packed)?;
         }
-        files::sync_dir(self.common_dir())
+        files::sync_dir(self.repo.common_dir())
     }
 
     /// Whether nobody would miss git: no hook, no ref format, no log but that of the notes, and names of ours.
@@ -161,28 +162,28 @@ impl Repository {
 
     /// Whether changing a ref means no more than changing a file.
     pub(in crate::git) fn refs_are_plain(&self) -> bool {
-        let Ok(gix) = self.gix() else { return false };
+        let Ok(gix) = self.repo.gix() else { return false };
         let config = gix.config_snapshot();
         let unset = |key: &str| config.string(key).is_none();
-        self.ref_format() == RefFormat::Files
+        self.repo.ref_format() == RefFormat::Files
             && cfg!(target_os = "linux")
-            && !self.caller_configures()
+            && !self.repo.caller_configures()
             && unset("core.sharedRepository")
             && unset("core.hooksPath")
             && config.string("core.logAllRefUpdates").is_none_or(|value| !value.eq_ignore_ascii_case(b"always"))
             && config.plumbing().sections_by_name("hook").is_none()
-            && !self.common_dir().join("hooks/reference-transaction").exists()
+            && !self.repo.common_dir().join("hooks/reference-transaction").exists()
     }
 
     fn prepare(&self, folder: &ScratchFolder, number: usize, edit: &RefEdit) -> Result<Option<Move>> {
-        let (file, Some(new)) = (self.common_dir().join(edit.name.in_git()), &edit.new) else { return Ok(None) };
+        let (file, Some(new)) = (self.repo.common_dir().join(edit.name.in_git()), &edit.new) else { return Ok(None) };
         // git refuses to point a ref at what is not there, and says so.
-        if !self.holds(new) {
+        if !self.repo.objects().holds(new) {
             return Ok(None);
         }
         // Folders of others in the way, and logs that are kept although nothing asks for them, are git's.
         let is_notes = edit.name.as_str() == NOTES;
-        if file.is_dir() || (!is_notes && self.common_dir().join("logs").join(edit.name.in_git()).exists()) {
+        if file.is_dir() || (!is_notes && self.repo.common_dir().join("logs").join(edit.name.in_git()).exists()) {
             return Ok(None);
         }
         let above = file.parent().unwrap_or(&file);
@@ -194,9 +195,9 @@ impl Repository {
 
     /// Adds a line to the log of the notes, where git would keep one; says `false` where that fails.
     fn log_notes(&self, edit: &RefEdit, message: &str) -> Result<bool> {
-        let file = self.common_dir().join("logs").join(NOTES);
-        let gix = self.gix()?;
-        let wanted = gix.config_snapshot().boolean("core.logAllRefUpdates").unwrap_or(!self.is_bare());
+        let file = self.repo.common_dir().join("logs").join(NOTES);
+        let gix = self.repo.gix()?;
+        let wanted = gix.config_snapshot().boolean("core.logAllRefUpdates").unwrap_or(!self.repo.is_bare());
         if !wanted && !file.exists() {
             return Ok(true);
         }
@@ -205,7 +206,7 @@ impl Repository {
             Expected::Value(old) => old.to_string(),
             Expected::Absent | Expected::Any => "0".repeat(new.as_str().len()),
         };
-        let line = format!("{old} {new} {}\t{message}\n", self.signature()?);
+        let line = format!("{old} {new} {}\t{message}\n", self.repo.objects().signature()?);
         let folder = file.parent().map_or(Ok(()), files::create_public_dir);
         Ok(folder.and_then(|()| files::append_public(&file, line.as_bytes())).is_ok())
     }
@@ -215,11 +216,11 @@ impl Repository {
     /// # Errors
     /// `IO_FAILED`.
     pub(in crate::git) fn clear_own_locks<'a>(&self, names: impl Iterator<Item = &'a RefName>) -> Result<()> {
-        if self.ref_format() == RefFormat::Reftable {
+        if self.repo.ref_format() == RefFormat::Reftable {
             return Ok(());
         }
         let locks = names.map(|name| self.lock_of_ref(name));
-        let packed = self.common_dir().join("packed-refs.lock");
+        let packed = self.repo.common_dir().join("packed-refs.lock");
         locks.chain([packed]).try_for_each(|lock| break_dead(&lock).map(drop))
     }
 }
@@ -324,7 +325,7 @@ mod tests {
         let scratch = Scratch::new(&[]);
         let repo = scratch.repo();
         let (first, second) = two_commits(&scratch);
-        let own = |edits: &[RefEdit]| repo.update_own_refs(edits, "why").unwrap();
+        let own = |edits: &[RefEdit]| repo.refs().update_own_refs(edits, "why").unwrap();
         let (x, tag) = ("refs/axiom/captures/x", "refs/tags/axiom/x");
         assert!(own(&[
             edit(x, Expected::Absent, &first),
@@ -340,7 +341,7 @@ mod tests {
         // Also where they are packed.
         scratch.git(&["pack-refs", "--all"]);
         assert!(!own(&[edit("refs/axiom/captures/y", Expected::Absent, &first), edit(tag, Expected::Absent, &first)]));
-        assert_eq!(repo.read_ref(&RefName::new("refs/axiom/captures/y")).unwrap(), None);
+        assert_eq!(repo.refs().read_ref(&RefName::new("refs/axiom/captures/y")).unwrap(), None);
         assert!(!own(&[edit(tag, Expected::Value(second.clone()), &first)]));
         assert!(own(&[edit(tag, Expected::Value(first.clone()), &second)]));
         // A ref and a folder of one name.
@@ -353,10 +354,10 @@ mod tests {
         assert!(scratch.path().join(".git/refs/axiom/captures/z.lock").exists());
         let gone = Oid::new("1".repeat(40)).unwrap();
         assert!(!own(&[edit("refs/axiom/captures/v", Expected::Absent, &gone)]), "points at nothing");
-        assert!(repo.update_refs(&[edit("refs/axiom/captures/v", Expected::Absent, &gone)], "why").is_err());
+        assert!(repo.refs().update_refs(&[edit("refs/axiom/captures/v", Expected::Absent, &gone)], "why").is_err());
         scratch.git(&["config", "core.hooksPath", "hooks"]);
         let hooked = edit("refs/axiom/captures/w", Expected::Absent, &first);
-        assert!(!scratch.repo().update_own_refs(&[hooked], "why").unwrap());
+        assert!(!scratch.repo().refs().update_own_refs(&[hooked], "why").unwrap());
         files::remove_file(&scratch.path().join(".git/refs/axiom/captures/z.lock")).unwrap();
         let left = scratch.repo().git_locks().unwrap();
         assert!(left.is_empty(), "{left:?}");
@@ -369,15 +370,15 @@ mod tests {
         let repo = scratch.repo();
         let (first, second) = two_commits(&scratch);
         scratch.git(&["repack", "-q", "-a", "-d"]);
-        assert!(repo.holds(&second), "and the pack is open from now on");
+        assert!(repo.objects().holds(&second), "and the pack is open from now on");
         scratch.git(&["reset", "-q", "--hard", first.as_str()]);
         scratch.git(&["reflog", "expire", "--expire=now", "--expire-unreachable=now", "--all"]);
         scratch.git(&["update-ref", "-d", "ORIG_HEAD"]);
         scratch.git(&["gc", "-q", "--prune=now"]);
         let points_at_nothing = edit("refs/axiom/captures/x", Expected::Absent, &second);
-        assert!(!repo.update_own_refs(std::slice::from_ref(&points_at_nothing), "why").unwrap());
-        assert!(repo.update_refs(&[points_at_nothing], "why").is_err());
-        assert!(repo.refs_below("refs/axiom/captures/").unwrap().is_empty());
+        assert!(!repo.refs().update_own_refs(std::slice::from_ref(&points_at_nothing), "why").unwrap());
+        assert!(repo.refs().update_refs(&[points_at_nothing], "why").is_err());
+        assert!(repo.refs().refs_below("refs/axiom/captures/").unwrap().is_empty());
     }
 
     #[test]
@@ -386,12 +387,12 @@ mod tests {
         let repo = scratch.repo();
         let (first, _) = two_commits(&scratch);
         let name = "refs/axiom/captures/x";
-        assert!(repo.update_own_refs(&[edit(name, Expected::Absent, &first)], "why").unwrap());
+        assert!(repo.refs().update_own_refs(&[edit(name, Expected::Absent, &first)], "why").unwrap());
         scratch.git(&["pack-refs", "--all"]);
         let folder = scratch.path().join(".git/refs/axiom/captures");
         let (gone, there) = (folder.as_path(), repo.common_dir());
         assert!(!gone.exists());
-        repo.sync_ref_folders([gone, there]).unwrap();
+        repo.refs().sync_ref_folders([gone, there]).unwrap();
         assert_eq!(scratch.git(&["rev-parse", name]), first.as_str());
     }
 
@@ -402,16 +403,16 @@ mod tests {
         let (first, _) = two_commits(&scratch);
         let edit = edit("refs/axiom/captures/x", Expected::Absent, &first);
         let folder = repo.scratch_folder().unwrap();
-        let one = repo.prepare(&folder, 0, &edit).unwrap().unwrap();
+        let one = repo.refs().prepare(&folder, 0, &edit).unwrap().unwrap();
         assert!(lock(&one).unwrap());
-        assert!(!repo.update_own_refs(std::slice::from_ref(&edit), "why").unwrap(), "somebody is at it");
+        assert!(!repo.refs().update_own_refs(std::slice::from_ref(&edit), "why").unwrap(), "somebody is at it");
         assert!(one.lock.exists());
         let path = one.lock.clone();
         drop(one);
         // A child that another test starts at this moment has our files open until it is what it shall be.
         let taken = |_| {
             std::thread::sleep(std::time::Duration::from_millis(20));
-            repo.update_own_refs(std::slice::from_ref(&edit), "why").unwrap()
+            repo.refs().update_own_refs(std::slice::from_ref(&edit), "why").unwrap()
         };
         assert!((0..500).any(taken));
         assert!(!path.exists());

@@ -13,12 +13,12 @@ use super::edits::{Expected, RefEdit, RefValue};
 use super::listing::loose_names;
 use super::own::{Locks, Move, PACKED_LIMIT, REF_LIMIT, is_as_expected, lock};
 use super::packed_lines::{Packed, Unclear};
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::Refs;
 
 /// So many loose refs at most: each needs a lock of its own.
 const LOOSE: usize = 16;
 
-impl Repository {
+impl Refs<'_> {
     /// Deletes refs of our own, each only if it is what is expected; durable once it returns. Says `false` where git has
     /// to do it, or to refuse it: nothing was changed then.
     ///
@@ -36,8 +36,8 @@ impl Repository {
             return Ok(false);
         }
         let Some(loose) = self.loose_among(edits)? else { return Ok(false) };
-        let folder = self.scratch_folder()?;
-        let packed_refs = self.common_dir().join("packed-refs");
+        let folder = self.repo.scratch_folder()?;
+        let packed_refs = self.repo.common_dir().join("packed-refs");
         let mut locks = Locks::default();
         let Some(held) = self.take_for_deletion(&folder, &packed_refs, &mut locks, &loose)? else { return Ok(false) };
         let Some(packed) = self.packed_refs() else { return Ok(false) };
@@ -63,7 +63,7 @@ impl Repository {
         drop(locks);
         env::fault_point("git.after-refs");
         let mut folders: BTreeSet<&Path> = held.iter().filter_map(|one| one.file.parent()).collect();
-        folders.insert(self.common_dir());
+        folders.insert(self.repo.common_dir());
         self.sync_ref_folders(folders)?;
         Ok(true)
     }
@@ -81,7 +81,7 @@ impl Repository {
             return Ok(None);
         }
         let mut held = Vec::new();
-        let files = loose.iter().map(|name| (name.clone(), self.common_dir().join(name.in_git())));
+        let files = loose.iter().map(|name| (name.clone(), self.repo.common_dir().join(name.in_git())));
         for (number, (name, file)) in
             std::iter::once((RefName::new("packed-refs"), packed_refs.to_owned())).chain(files).enumerate()
         {
@@ -100,7 +100,7 @@ impl Repository {
         let mut listed: BTreeMap<PathBuf, BTreeSet<std::ffi::OsString>> = BTreeMap::new();
         let mut loose = BTreeSet::new();
         for edit in edits {
-            let file = self.common_dir().join(edit.name.in_git());
+            let file = self.repo.common_dir().join(edit.name.in_git());
             let (Some(above), Some(last)) = (file.parent(), file.file_name()) else { return Ok(None) };
             if !listed.contains_key(above) {
                 listed.insert(above.to_owned(), names_in(above)?);
@@ -114,11 +114,11 @@ impl Repository {
 
     /// Whether refs of ours have logs, which git would delete with them.
     fn has_logs(&self) -> bool {
-        ["logs/refs/axiom", "logs/refs/tags"].iter().any(|folder| self.common_dir().join(folder).exists())
+        ["logs/refs/axiom", "logs/refs/tags"].iter().any(|folder| self.repo.common_dir().join(folder).exists())
     }
 }
 
-impl Repository {
+impl Refs<'_> {
     /// All refs below `prefix` as their files have them, ordered by name; `None` where git or gix has to read them.
     pub(in crate::git) fn list_files(&self, prefix: &str) -> Option<Vec<RefValue>> {
         let listing = self.listings_of_files(&[prefix])?.pop()?;
@@ -221,12 +221,12 @@ mod tests {
         let delete =
             |name: &str, old: &Oid| RefEdit { name: RefName::new(name), expected: Expected::Value(old.clone()), new: None };
         let all: Vec<RefEdit> = (0..29).map(|number| delete(&name(number), &head)).collect();
-        assert!(!repo.delete_own_refs(&all).unwrap(), "many loose ones are git's");
+        assert!(!repo.refs().delete_own_refs(&all).unwrap(), "many loose ones are git's");
         scratch.git(&["pack-refs", "--all"]);
         let wrong = [delete(&name(0), &head), delete(&name(1), &tag)];
-        assert!(!repo.delete_own_refs(&wrong).unwrap(), "not what is expected");
-        assert!(!repo.delete_own_refs(&[delete(&name(99), &head)]).unwrap(), "not there");
-        assert_eq!(repo.refs_below("refs/axiom/").unwrap().len(), 30);
+        assert!(!repo.refs().delete_own_refs(&wrong).unwrap(), "not what is expected");
+        assert!(!repo.refs().delete_own_refs(&[delete(&name(99), &head)]).unwrap(), "not there");
+        assert_eq!(repo.refs().refs_below("refs/axiom/").unwrap().len(), 30);
         // One that is packed and loose, with another value.
         scratch.git(&["update-ref", &name(0), tag.as_str()]);
         scratch.git(&["pack-refs", "--all"]);
@@ -234,7 +234,7 @@ mod tests {
         assert!(scratch.path().join(".git").join(name(0)).exists());
         let mut edits = all;
         edits.push(delete("refs/tags/axiom/annotated", &tag));
-        assert!(repo.delete_own_refs(&edits).unwrap());
+        assert!(repo.refs().delete_own_refs(&edits).unwrap());
         assert_eq!(
             scratch.git(&["for-each-ref", "--format=%(refname)"]),
             format!("refs/axiom/captures/c29\nrefs/heads/main\nrefs/tags/other")
@@ -253,8 +253,8 @@ mod tests {
         }
         let same = || {
             for prefix in ["refs/tags/axiom/", "refs/tags/", "refs/heads/", "refs/axiom/", "refs/heads/none/"] {
-                let by_git = repo.list_refs(&[prefix]).unwrap();
-                assert_eq!(repo.list_files(prefix).unwrap(), by_git, "{prefix}");
+                let by_git = repo.refs().list_refs(&[prefix]).unwrap();
+                assert_eq!(repo.refs().list_files(prefix).unwrap(), by_git, "{prefix}");
             }
         };
         same();
@@ -265,7 +265,7 @@ mod tests {
         scratch.git(&["tag", "axiom/deep/er"]);
         same();
         scratch.git(&["symbolic-ref", "refs/tags/axiom/link", "refs/heads/main"]);
-        assert!(repo.list_files("refs/tags/axiom/").is_none());
+        assert!(repo.refs().list_files("refs/tags/axiom/").is_none());
     }
 
     #[test]
@@ -278,7 +278,7 @@ mod tests {
         scratch.git(&["pack-refs", "--all"]);
         let tag = Oid::new(scratch.git(&["rev-parse", "axiom/a"])).unwrap();
         let name = RefName::new("refs/tags/axiom/a");
-        assert!(repo.delete_own_refs(&[RefEdit { name, expected: Expected::Value(tag), new: None }]).unwrap());
+        assert!(repo.refs().delete_own_refs(&[RefEdit { name, expected: Expected::Value(tag), new: None }]).unwrap());
         let text = scratch.read(".git/packed-refs");
         assert_eq!(text.lines().filter(|line| line.starts_with('^')).count(), 1, "{text}");
         assert_eq!(scratch.git(&["tag"]), "axiom/b");

@@ -6,7 +6,8 @@ use std::ops::Range;
 
 use gix::refs::packed::Buffer;
 
-use crate::git::repo::repository::{HashKind, Repository};
+use crate::git::repo::handles::Refs;
+use crate::git::repo::repository::HashKind;
 
 /// The packed refs of one moment, in order. git replaces their file and never changes it, so they stay what they were.
 #[derive(Debug)]
@@ -27,14 +28,14 @@ enum Text {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::git) struct Unclear;
 
-impl Repository {
+impl Refs<'_> {
     /// The packed refs of now; `None` where git has to read them.
     pub(in crate::git) fn packed_refs(&self) -> Option<Packed> {
-        let digits = match self.hash() {
+        let digits = match self.repo.hash() {
             HashKind::Sha1 => 40,
             HashKind::Sha256 => 64,
         };
-        let text = self.gix().ok()?.refs.open_packed_buffer().ok()?.map(Text::Mapped);
+        let text = self.repo.gix().ok()?.refs.open_packed_buffer().ok()?.map(Text::Mapped);
         Some(Packed { text, digits })
     }
 }

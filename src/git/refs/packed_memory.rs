@@ -11,7 +11,7 @@ use crate::files;
 use super::local::{Listed, PackedStat};
 use super::own::REF_LIMIT;
 use crate::git::checkpoint::held_refs::{Group, HeldRefs};
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::Refs;
 
 /// Where it is, below the common git directory.
 const FILE: &str = "axiom/tmp/packed-refs";
@@ -51,7 +51,7 @@ pub(in crate::git) enum Source {
     NewFile,
 }
 
-impl Repository {
+impl Refs<'_> {
     /// Whether the file was so old when it was read that a later one can not have the same times.
     pub(in crate::git) fn tells_apart(stat: &PackedStat, read_at: i128) -> bool {
         let whole_seconds = stat.changed % 1_000_000_000 == 0;
@@ -68,7 +68,7 @@ impl Repository {
     }
 
     fn digest(&self, bytes: &[u8]) -> Result<String> {
-        let hash = gix::objs::compute_hash(self.hash().gix(), gix::objs::Kind::Blob, bytes);
+        let hash = gix::objs::compute_hash(self.repo.hash().gix(), gix::objs::Kind::Blob, bytes);
         Ok(hash
             .map_err(|e| crate::error::Error::new(crate::error::Code::GitFailed, "cannot make a digest").because(e))?
             .to_string())
@@ -80,7 +80,7 @@ impl Repository {
     /// `GIT_FAILED`.
     pub(in crate::git) fn remembered(&self, stat: &PackedStat, hiding: &str) -> Result<Option<(Group, Holder)>> {
         // A memory that cannot be read is none.
-        let Ok(Some(content)) = files::read_optional(&self.common_dir().join(FILE), LIMIT) else { return Ok(None) };
+        let Ok(Some(content)) = files::read_optional(&self.repo.common_dir().join(FILE), LIMIT) else { return Ok(None) };
         let Ok(text) = String::from_utf8(content) else { return Ok(None) };
         let Some((body, sum)) = text.trim_end().rsplit_once('\n') else { return Ok(None) };
         if self.digest(body.as_bytes())? != sum {
@@ -117,7 +117,7 @@ impl Repository {
 
     /// The value of a ref, from its own file where it has one.
     fn value_now(&self, name: &RefName) -> Result<Option<Oid>> {
-        let content = files::read_optional(&self.common_dir().join(name.in_git()), REF_LIMIT).ok().flatten();
+        let content = files::read_optional(&self.repo.common_dir().join(name.in_git()), REF_LIMIT).ok().flatten();
         match content.and_then(|content| Oid::new(String::from_utf8_lossy(&content).trim_end()).ok()) {
             Some(oid) => Ok(Some(oid)),
             None => self.read_ref(name),
@@ -136,10 +136,10 @@ impl Repository {
         text.extend(tree.chain(commits).chain(missing));
         let written = self.digest(text.trim_end().as_bytes()).and_then(|sum| {
             text.push_str(&sum);
-            let folder = self.scratch_folder()?;
+            let folder = self.repo.scratch_folder()?;
             let new = folder.path().join("packed-refs");
             files::write_scratch(&new, text.as_bytes())?;
-            files::replace_unsynced(&new, &self.common_dir().join(FILE))
+            files::replace_unsynced(&new, &self.repo.common_dir().join(FILE))
         });
         if let Err(error) = written {
             tracing::warn!(%error, "the packed refs are not remembered");

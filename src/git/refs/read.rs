@@ -10,9 +10,10 @@ use crate::domain::base::names::{Oid, RefName, spelled};
 use crate::error::Result;
 
 use super::edits::RefValue;
-use crate::git::repo::repository::{RefFormat, Repository};
+use crate::git::repo::handles::Refs;
+use crate::git::repo::repository::RefFormat;
 
-impl Repository {
+impl Refs<'_> {
     /// The value of one ref (`refs/…`); `None` where there is none.
     ///
     /// # Errors
@@ -58,7 +59,7 @@ impl Repository {
         let (linked, others): (Vec<RefName>, Vec<RefName>) = names.iter().cloned().partition(RefName::is_of_a_linked_worktree);
         let mut found = self.read_refs(&others)?;
         for name in linked {
-            let output = self.git().args(["rev-parse", "--verify", "-q"]).arg(name.in_git()).run()?;
+            let output = self.repo.git().args(["rev-parse", "--verify", "-q"]).arg(name.in_git()).run()?;
             if output.ok() {
                 found.insert(name, Oid::new(output.text()?)?);
             }
@@ -69,16 +70,16 @@ impl Repository {
     /// Whether a ref can be where its name says: of a linked worktree only while git knows that worktree.
     pub fn is_place_of_ref(&self, name: &RefName) -> bool {
         let Some(rest) = name.as_str().strip_prefix("worktrees/") else { return true };
-        rest.split_once('/').is_some_and(|(worktree, _)| self.common_dir().join("worktrees").join(worktree).is_dir())
+        rest.split_once('/').is_some_and(|(worktree, _)| self.repo.common_dir().join("worktrees").join(worktree).is_dir())
     }
 
     /// The refs as gix reads them, which starts no process; `None` where git has to be asked: with reftable, and where
     /// anything is unusual (a symbolic ref, a damaged one).
     fn read_by_gix(&self, names: &[RefName]) -> Option<BTreeMap<RefName, Oid>> {
-        if self.ref_format() == RefFormat::Reftable {
+        if self.repo.ref_format() == RefFormat::Reftable {
             return None;
         }
-        let gix = self.gix().ok()?;
+        let gix = self.repo.gix().ok()?;
         let mut found = BTreeMap::new();
         for name in names {
             let in_git = name.in_git();
@@ -91,10 +92,10 @@ impl Repository {
     }
 
     fn list_by_gix(&self, prefix: &str) -> Option<Vec<RefValue>> {
-        if self.ref_format() == RefFormat::Reftable {
+        if self.repo.ref_format() == RefFormat::Reftable {
             return None;
         }
-        let gix = self.gix().ok()?;
+        let gix = self.repo.gix().ok()?;
         let platform = gix.references().ok()?;
         let mut found = Vec::new();
         for reference in platform.prefixed(prefix).ok()? {
@@ -107,7 +108,7 @@ impl Repository {
     }
 
     pub(in crate::git) fn list_refs<P: AsRef<OsStr>>(&self, patterns: &[P]) -> Result<Vec<RefValue>> {
-        let git = self.git().args(["for-each-ref", "--format=%(objectname) %(refname)"]);
+        let git = self.repo.git().args(["for-each-ref", "--format=%(objectname) %(refname)"]);
         let output = git.args(patterns).run_ok()?;
         let text = spelled(&output.stdout);
         let lines = text.lines().filter_map(|line| line.split_once(' '));

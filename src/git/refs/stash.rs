@@ -8,9 +8,10 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 
-use crate::git::repo::repository::{RefFormat, Repository};
+use crate::git::repo::handles::Stash;
+use crate::git::repo::repository::RefFormat;
 
-impl Repository {
+impl Stash<'_> {
     /// Puts an entry on top of the stash, durably; nothing is done where it is in the stash already.
     ///
     /// # Errors
@@ -19,7 +20,7 @@ impl Repository {
         if self.place_in_stash(&entry.id)?.is_some() {
             return Ok(());
         }
-        self.sync_objects()?;
+        self.repo.durability().sync_objects()?;
         env::fault_point("git.before-stash");
         self.log_the_top()?;
         self.store(entry)?;
@@ -28,17 +29,19 @@ impl Repository {
     }
 
     fn store(&self, entry: &StashEntry) -> Result<()> {
-        let main = self.main_worktree()?;
-        let git = self.git_in(&main).writing().args(["stash", "store", "-q", "-m", entry.message.as_str()]);
+        let main = self.repo.worktrees().main_worktree()?;
+        let git = self.repo.git_in(&main).writing().args(["stash", "store", "-q", "-m", entry.message.as_str()]);
         git.arg(entry.id.as_str()).run_ok().map(drop)
     }
 
     /// The entry on top may stand in no log (`git reflog expire`): the next one would take its place without a trace. It is
     /// stored again, which logs it. A crash between the two leaves it to the checkpoint that was made before.
     fn log_the_top(&self) -> Result<()> {
-        let Some(top) = self.stash_entries()?.into_iter().next().filter(|top| top.message.is_empty()) else { return Ok(()) };
-        let main = self.main_worktree()?;
-        self.git_in(&main).writing().args(["update-ref", "-d", STASH, top.id.as_str()]).run_ok()?;
+        let Some(top) = self.repo.refs().stash_entries()?.into_iter().next().filter(|top| top.message.is_empty()) else {
+            return Ok(());
+        };
+        let main = self.repo.worktrees().main_worktree()?;
+        self.repo.git_in(&main).writing().args(["update-ref", "-d", STASH, top.id.as_str()]).run_ok()?;
         self.store(&StashEntry { message: "without a log".to_owned(), ..top })
     }
 
@@ -48,12 +51,12 @@ impl Repository {
     /// `CHANGED_MEANWHILE` where somebody changed the stash at this very moment, so that another entry went: that one is on top
     /// of it again; `GIT_FAILED`, `GIT_LOCKED`, `DISK_FULL`.
     pub fn take_from_stash(&self, id: &Oid) -> Result<()> {
-        let before = self.stash_entries()?;
+        let before = self.repo.refs().stash_entries()?;
         let Some(place) = before.iter().position(|entry| entry.id == *id) else { return Ok(()) };
         env::fault_point("git.before-stash");
-        let main = self.main_worktree()?;
-        self.git_in(&main).writing().args(["stash", "drop", "-q", &format!("stash@{{{place}}}")]).run_ok()?;
-        let after = self.stash_entries()?;
+        let main = self.repo.worktrees().main_worktree()?;
+        self.repo.git_in(&main).writing().args(["stash", "drop", "-q", &format!("stash@{{{place}}}")]).run_ok()?;
+        let after = self.repo.refs().stash_entries()?;
         if after.iter().any(|entry| entry.id == *id) {
             let gone = before.iter().filter(|entry| !after.contains(entry));
             gone.filter(|entry| entry.id != *id).try_for_each(|entry| self.store_in_stash(entry))?;
@@ -64,24 +67,24 @@ impl Repository {
     }
 
     fn place_in_stash(&self, id: &Oid) -> Result<Option<usize>> {
-        Ok(self.stash_entries()?.iter().position(|entry| entry.id == *id))
+        Ok(self.repo.refs().stash_entries()?.iter().position(|entry| entry.id == *id))
     }
 
     fn sync_stash(&self) -> Result<()> {
         let name = RefName::new(STASH);
-        if self.ref_format() == RefFormat::Files {
-            let all: [PathBuf; 2] = [self.common_dir().join(STASH), self.common_dir().join("logs").join(STASH)];
+        if self.repo.ref_format() == RefFormat::Files {
+            let all: [PathBuf; 2] = [self.repo.common_dir().join(STASH), self.repo.common_dir().join("logs").join(STASH)];
             for file in all.iter().filter(|file| file.is_file()) {
                 files::sync_file(file)?;
             }
         }
-        self.sync_refs(std::iter::once(&name))
+        self.repo.refs().sync_refs(std::iter::once(&name))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::git::repo::repository::Repository;
     use crate::git::repo::scratch::Scratch;
 
     #[test]
@@ -93,15 +96,16 @@ mod tests {
                 scratch.git(&["stash", "push", "-q", "-m", text]);
             }
             let repo = scratch.repo();
-            let all = repo.stash_entries().unwrap();
-            let ids = |repo: &Repository| repo.stash_entries().unwrap().into_iter().map(|entry| entry.id).collect::<Vec<_>>();
-            repo.take_from_stash(&all[1].id).unwrap();
+            let all = repo.refs().stash_entries().unwrap();
+            let ids =
+                |repo: &Repository| repo.refs().stash_entries().unwrap().into_iter().map(|entry| entry.id).collect::<Vec<_>>();
+            repo.stash().take_from_stash(&all[1].id).unwrap();
             scratch.git(&["reflog", "expire", "--expire=now", "--all"]);
             scratch.git(&["pack-refs", "--all"]);
             assert_eq!(ids(&repo), [all[0].id.clone()], "packed, and in no log");
-            repo.store_in_stash(&all[1]).unwrap();
+            repo.stash().store_in_stash(&all[1]).unwrap();
             assert_eq!(ids(&repo), [all[1].id.clone(), all[0].id.clone()]);
-            repo.take_from_stash(&all[1].id).unwrap();
+            repo.stash().take_from_stash(&all[1].id).unwrap();
             assert_eq!(ids(&repo), [all[0].id.clone()]);
             assert_eq!(scratch.git(&["rev-parse", "refs/stash"]), all[0].id.as_str());
         }
@@ -116,19 +120,19 @@ mod tests {
                 scratch.git(&["stash", "push", "-q", "-m", text]);
             }
             let repo = scratch.repo();
-            let all = repo.stash_entries().unwrap();
+            let all = repo.refs().stash_entries().unwrap();
             let now = || scratch.git(&["stash", "list", "--format=%gs"]);
             assert_eq!(now(), "On main: three\nOn main: two\nOn main: one");
-            repo.take_from_stash(&all[1].id).unwrap();
-            repo.take_from_stash(&all[1].id).unwrap();
+            repo.stash().take_from_stash(&all[1].id).unwrap();
+            repo.stash().take_from_stash(&all[1].id).unwrap();
             assert_eq!(now(), "On main: three\nOn main: one");
-            repo.store_in_stash(&all[1]).unwrap();
-            repo.store_in_stash(&all[1]).unwrap();
+            repo.stash().store_in_stash(&all[1]).unwrap();
+            repo.stash().store_in_stash(&all[1]).unwrap();
             assert_eq!(now(), "On main: two\nOn main: three\nOn main: one");
-            all.iter().for_each(|entry| repo.take_from_stash(&entry.id).unwrap());
-            assert_eq!((now().as_str(), repo.stash_entries().unwrap().len()), ("", 0));
-            repo.store_in_stash(&all[2]).unwrap();
-            assert_eq!(repo.stash_entries().unwrap(), [all[2].clone()]);
+            all.iter().for_each(|entry| repo.stash().take_from_stash(&entry.id).unwrap());
+            assert_eq!((now().as_str(), repo.refs().stash_entries().unwrap().len()), ("", 0));
+            repo.stash().store_in_stash(&all[2]).unwrap();
+            assert_eq!(repo.refs().stash_entries().unwrap(), [all[2].clone()]);
             scratch.git(&["stash", "pop", "-q"]);
             assert_eq!(scratch.read("a.txt"), "one");
         }

@@ -13,6 +13,7 @@ use crate::domain::checkpoint::local_refs::{BUCKET, buckets};
 use crate::error::{Code, Error, Result};
 
 use crate::git::objects::database::{NewCommit, ObjectKind, Signature, TREE, TreeEntry, gix_id};
+use crate::git::repo::handles::Tips;
 use crate::git::repo::repository::Repository;
 
 /// The message of a commit that keeps tips; nothing else has it.
@@ -45,12 +46,12 @@ impl Kept {
     pub fn entries(&self, repository: &Repository) -> Result<Vec<TreeEntry>> {
         let mut entries = Vec::new();
         if !self.tags.is_empty() {
-            entries.push(TreeEntry { mode: 0o100_644, oid: repository.write_blob(&self.tags)?, name: TAGS.into() });
+            entries.push(TreeEntry { mode: 0o100_644, oid: repository.objects().write_blob(&self.tags)?, name: TAGS.into() });
         }
         if !self.objects.is_empty() {
             let objects = self.objects.iter();
             let objects = objects.map(|(oid, mode)| TreeEntry { mode: *mode, oid: oid.clone(), name: oid.as_str().into() });
-            let tree = repository.write_tree(&objects.collect::<Vec<_>>())?;
+            let tree = repository.objects().write_tree(&objects.collect::<Vec<_>>())?;
             entries.push(TreeEntry { mode: TREE, oid: tree, name: OBJECTS.into() });
         }
         Ok(entries)
@@ -63,11 +64,11 @@ impl Kept {
     pub fn buckets(&self, repository: &Repository) -> Result<Vec<Oid>> {
         let all: Vec<Oid> = self.commits.iter().cloned().collect();
         let parts = buckets(&all, BUCKET).into_iter().filter_map(|part| all.get(part));
-        parts.map(|part| repository.write_bucket(part)).collect()
+        parts.map(|part| repository.tips().write_bucket(part)).collect()
     }
 }
 
-impl Repository {
+impl Tips<'_> {
     /// Adds what keeps a tip to `kept`; says `false` where the tip, or what it leads to, is not here.
     ///
     /// # Errors
@@ -81,7 +82,7 @@ impl Repository {
                 Kind::Blob => drop(kept.objects.insert(oid, 0o100_644)),
                 Kind::Tree => drop(kept.objects.insert(oid, TREE)),
                 Kind::Tag => {
-                    let content = self.read_object("tag", &oid, LIMIT)?;
+                    let content = self.repo.objects().read_object("tag", &oid, LIMIT)?;
                     tags.extend_from_slice(format!("{oid} {}\n", content.len()).as_bytes());
                     tags.extend_from_slice(&content);
                     let Some(next) = target_of(&content) else { return Ok(false) };
@@ -105,7 +106,7 @@ impl Repository {
         commits: impl IntoIterator<Item = &'o Oid>,
         tips: impl IntoIterator<Item = &'o Oid>,
     ) -> Result<(Vec<Oid>, Vec<TreeEntry>)> {
-        let (gix, mut kept) = (self.gix()?, Kept::default());
+        let (gix, mut kept) = (self.repo.gix()?, Kept::default());
         kept.commits.extend(commits.into_iter().cloned());
         for tip in tips {
             if !self.keep_tip(&gix, tip, &mut kept)? {
@@ -113,14 +114,14 @@ impl Repository {
             }
         }
         let few = kept.commits.len() <= BUCKET;
-        let commits = if few { kept.commits.iter().cloned().collect() } else { kept.buckets(self)? };
-        Ok((commits, kept.entries(self)?))
+        let commits = if few { kept.commits.iter().cloned().collect() } else { kept.buckets(self.repo)? };
+        Ok((commits, kept.entries(self.repo)?))
     }
 
     fn write_bucket(&self, commits: &[Oid]) -> Result<Oid> {
         let who = Signature { name: "git axiom".into(), email: "git-axiom@localhost".into(), seconds: 0 };
-        let tree = self.empty_tree()?;
-        self.write_commit(&NewCommit { tree: &tree, parents: commits.to_vec(), who: &who, message: MESSAGE })
+        let tree = self.repo.objects().empty_tree()?;
+        self.repo.objects().write_commit(&NewCommit { tree: &tree, parents: commits.to_vec(), who: &who, message: MESSAGE })
     }
 
     /// The commits that these keep: of a bucket its parents, and every other itself.
@@ -130,7 +131,7 @@ impl Repository {
     pub fn without_buckets(&self, commits: &[Oid]) -> Result<BTreeSet<Oid>> {
         let mut all = BTreeSet::new();
         for oid in commits {
-            let commit = self.read_commit(oid)?;
+            let commit = self.repo.objects().read_commit(oid)?;
             if commit.message == MESSAGE {
                 all.extend(commit.parents);
             } else {
@@ -146,11 +147,11 @@ impl Repository {
     /// `CHECKPOINT_DAMAGED` where they are not as they were written; `GIT_FAILED`.
     pub(in crate::git) fn tags_below(&self, tree: &Oid) -> Result<BTreeMap<Oid, Vec<u8>>> {
         let mut found = BTreeMap::new();
-        for entry in self.read_tree(tree)? {
+        for entry in self.repo.objects().read_tree(tree)? {
             if entry.mode == TREE && entry.name != OBJECTS.as_bytes() {
                 found.append(&mut self.tags_below(&entry.oid)?);
             } else if entry.name == TAGS.as_bytes() {
-                let text = self.read_blob(&entry.oid, LIMIT)?;
+                let text = self.repo.objects().read_blob(&entry.oid, LIMIT)?;
                 let mut rest = text.as_slice();
                 while !rest.is_empty() {
                     let Some((oid, content, after)) = first_tag(rest) else { return Err(damaged(&entry.oid)) };
@@ -165,7 +166,7 @@ impl Repository {
     /// What a tree keeps beside commits: tags by their content, and blobs and trees.
     ///
     /// # Errors
-    /// As [`Repository::write_tags_again`].
+    /// As [`Tips::write_tags_again`].
     pub fn kept_below(&self, tree: &Oid) -> Result<BTreeSet<Oid>> {
         let mut kept = self.objects_below(tree)?;
         kept.extend(self.tags_below(tree)?.into_keys());
@@ -175,9 +176,9 @@ impl Repository {
     /// Blobs and trees that are kept below a tree.
     pub(in crate::git) fn objects_below(&self, tree: &Oid) -> Result<BTreeSet<Oid>> {
         let mut found = BTreeSet::new();
-        for entry in self.read_tree(tree)?.into_iter().filter(|entry| entry.mode == TREE) {
+        for entry in self.repo.objects().read_tree(tree)?.into_iter().filter(|entry| entry.mode == TREE) {
             if entry.name == OBJECTS.as_bytes() {
-                found.extend(self.read_tree(&entry.oid)?.into_iter().map(|entry| entry.oid));
+                found.extend(self.repo.objects().read_tree(&entry.oid)?.into_iter().map(|entry| entry.oid));
             } else {
                 found.append(&mut self.objects_below(&entry.oid)?);
             }
@@ -190,17 +191,17 @@ impl Repository {
     /// # Errors
     /// `CHECKPOINT_DAMAGED` where a content is not that of its tag; `DISK_FULL`, `GIT_FAILED`.
     pub fn write_tags_again(&self, tree: &Oid, tips: &[Oid]) -> Result<()> {
-        let mut open: Vec<Oid> = tips.iter().filter(|tip| !self.holds(tip)).cloned().collect();
+        let mut open: Vec<Oid> = tips.iter().filter(|tip| !self.repo.objects().holds(tip)).cloned().collect();
         if open.is_empty() {
             return Ok(());
         }
         let tags = self.tags_below(tree)?;
         while let Some(oid) = open.pop() {
             let Some(content) = tags.get(&oid) else { continue };
-            if self.write_object(ObjectKind::Tag, content)? != oid {
+            if self.repo.objects().write_object(ObjectKind::Tag, content)? != oid {
                 return Err(damaged(&oid));
             }
-            open.extend(target_of(content).filter(|next| !self.holds(next)));
+            open.extend(target_of(content).filter(|next| !self.repo.objects().holds(next)));
         }
         Ok(())
     }

@@ -1,8 +1,9 @@
 //! Bare repositories that people work in through linked worktrees: one of these is the main one to us.
 //!
 //! Which one is chosen by who first makes something of ours (`git axiom init`), and known by the name of git's entry for it
-//! (`worktrees/<name>`), which stays when the worktree is moved. Who remembers it says so by [`Repository::choose_main`].
+//! (`worktrees/<name>`), which stays when the worktree is moved. Who remembers it says so by [`Worktrees::choose_main`].
 
+use crate::git::repo::handles::Worktrees;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
@@ -10,24 +11,23 @@ use crate::env;
 use crate::error::{Code, Error, Result, some_of};
 
 use super::ownership::folder_of;
-use super::repository::Repository;
 use super::worktrees::Worktree;
 
 /// So many worktrees are named at most.
 const NAMED: usize = 10;
 
-impl Repository {
+impl Worktrees<'_> {
     /// From now on the main worktree of this bare repository is the one of this entry. Call it before anything asks for the main
     /// worktree.
     pub fn choose_main(&self, entry: &str) {
         // What was chosen first stays: nobody finds two main worktrees.
-        let _ = self.chosen.set(entry.to_owned());
+        let _ = self.repo.chosen.set(entry.to_owned());
     }
 
     /// The entry of the main worktree, where the repository is bare; to be remembered.
     pub fn main_entry(&self) -> Option<String> {
         // What is found without git is not bare: nothing has to be asked.
-        if self.top.is_some() {
+        if self.repo.top.is_some() {
             return None;
         }
         let main = self.main_worktree().ok().filter(Worktree::is_registered)?;
@@ -39,7 +39,7 @@ impl Repository {
     /// # Errors
     /// `IO_FAILED`, `GIT_FAILED`.
     pub fn none_is_chosen(&self) -> Result<Error> {
-        let what = format!("'{}' became bare after git axiom was set up in it", self.common_dir().display());
+        let what = format!("'{}' became bare after git axiom was set up in it", self.repo.common_dir().display());
         let error = Error::new(Code::BareRepository, what).why("none of its worktrees is the main one");
         Ok(self.with_worktrees(error)?.hint("git config core.bare false    where it was not meant to be bare"))
     }
@@ -49,10 +49,10 @@ impl Repository {
     /// # Errors
     /// `BARE_REPOSITORY`, with the worktrees that there are.
     pub fn not_in_a_bare_one(&self) -> Result<()> {
-        if !self.is_bare() {
+        if !self.repo.is_bare() {
             return Ok(());
         }
-        let error = Error::new(Code::BareRepository, format!("'{}' is bare", self.common_dir().display()))
+        let error = Error::new(Code::BareRepository, format!("'{}' is bare", self.repo.common_dir().display()))
             .why("there is no file in it to work with");
         Err(match self.main_worktree() {
             Ok(main) => error.hint(format!("cd '{}'    its main worktree", main.path().display())),
@@ -66,30 +66,30 @@ impl Repository {
     /// # Errors
     /// `BARE_REPOSITORY`, with the worktrees that there are.
     pub(in crate::git) fn keeps_its_own_worktrees(&self) -> Result<()> {
-        if self.git_dir() != self.common_dir() || env::var("GIT_WORK_TREE").is_none() || self.linked()?.is_empty() {
+        if self.repo.git_dir() != self.repo.common_dir() || env::var("GIT_WORK_TREE").is_none() || self.linked()?.is_empty() {
             return Ok(());
         }
-        let says = self.git().args(["config", "--type=bool", "--get", "core.bare"]).run()?;
+        let says = self.repo.git().args(["config", "--type=bool", "--get", "core.bare"]).run()?;
         if says.stdout.strip_suffix(b"\n") != Some(b"true") {
             return Ok(());
         }
-        let what = format!("'{}' is bare and has worktrees of its own", self.common_dir().display());
+        let what = format!("'{}' is bare and has worktrees of its own", self.repo.common_dir().display());
         Err(self.with_worktrees(Error::new(Code::BareRepository, what).why("GIT_WORK_TREE names another one for it"))?)
     }
 
     /// The one that was chosen; where none was, the one in which we were called.
     pub(in crate::git) fn main_of_bare(&self) -> Result<Worktree> {
-        let is_here = self.git_dir() != self.common_dir();
-        let git_dir = match self.chosen.get() {
-            Some(entry) => self.common_dir().join("worktrees").join(entry),
-            None if is_here => self.git_dir().to_owned(),
+        let is_here = self.repo.git_dir() != self.repo.common_dir();
+        let git_dir = match self.repo.chosen.get() {
+            Some(entry) => self.repo.common_dir().join("worktrees").join(entry),
+            None if is_here => self.repo.git_dir().to_owned(),
             None => {
-                let what = format!("'{}' is bare, and none of its worktrees is the main one", self.common_dir().display());
+                let what = format!("'{}' is bare, and none of its worktrees is the main one", self.repo.common_dir().display());
                 return Err(self.with_worktrees(Error::new(Code::BareRepository, what))?);
             }
         };
         // git's entry may still name the place that it was moved from.
-        let folder = if git_dir == self.git_dir() { self.top_level()? } else { place_of(&git_dir)? };
+        let folder = if git_dir == self.repo.git_dir() { self.top_level()? } else { place_of(&git_dir)? };
         let main = folder.clone().map(|folder| Worktree::main_of_bare(folder, git_dir.clone()));
         match main.filter(|main| main.verify().is_ok()) {
             Some(main) => Ok(main),
@@ -99,7 +99,7 @@ impl Repository {
 
     fn main_is_gone(&self, git_dir: &Path, folder: Option<&Path>) -> Result<Error> {
         let name = git_dir.file_name().unwrap_or_default().to_string_lossy();
-        let what = format!("the main worktree '{name}' of the bare '{}' is gone", self.common_dir().display());
+        let what = format!("the main worktree '{name}' of the bare '{}' is gone", self.repo.common_dir().display());
         let error = Error::new(Code::BareRepository, what);
         let error = match folder {
             Some(folder) => error
@@ -114,7 +114,11 @@ impl Repository {
     fn with_worktrees(&self, error: Error) -> Result<Error> {
         let mut places = Vec::new();
         for (git_dir, folder) in self.linked()? {
-            let is_of_a_task = self.branch_in(&git_dir)?.is_some_and(|branch| branch.as_str().starts_with("refs/heads/axiom/"));
+            let is_of_a_task = self
+                .repo
+                .workspaces()
+                .branch_in(&git_dir)?
+                .is_some_and(|branch| branch.as_str().starts_with("refs/heads/axiom/"));
             if !is_of_a_task && Worktree::linked(folder.clone(), git_dir).verify().is_ok() {
                 places.push(format!("'{}'", folder.display()));
             }

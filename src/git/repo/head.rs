@@ -4,8 +4,9 @@ use crate::domain::base::names::{Oid, RefName};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
+use crate::git::repo::handles::Refs;
 
-use super::repository::{RefFormat, Repository};
+use super::repository::RefFormat;
 use super::worktrees::Worktree;
 
 /// The largest HEAD.
@@ -56,7 +57,7 @@ pub enum HeadTarget {
     Detached(Oid),
 }
 
-impl Repository {
+impl Refs<'_> {
     /// Reads HEAD of a worktree.
     ///
     /// # Errors
@@ -65,8 +66,8 @@ impl Repository {
         if let Some(head) = self.head_in_file(worktree)? {
             return Ok(head);
         }
-        let symbolic = self.git_in(worktree).args(["symbolic-ref", "-q", "HEAD"]).run()?;
-        let commit = self.git_in(worktree).args(["rev-parse", "-q", "--verify", "HEAD^{commit}"]).run()?;
+        let symbolic = self.repo.git_in(worktree).args(["symbolic-ref", "-q", "HEAD"]).run()?;
+        let commit = self.repo.git_in(worktree).args(["rev-parse", "-q", "--verify", "HEAD^{commit}"]).run()?;
         let commit = if commit.ok() { Some(Oid::new(commit.text()?)?) } else { None };
         match (symbolic.code, commit) {
             (Some(0), commit) => {
@@ -82,7 +83,7 @@ impl Repository {
     fn head_in_file(&self, worktree: &Worktree) -> Result<Option<Head>> {
         let file = worktree.git_dir().join("HEAD");
         let plain = std::fs::symlink_metadata(&file).is_ok_and(|meta| meta.is_file());
-        if self.ref_format() == RefFormat::Reftable || !plain {
+        if self.repo.ref_format() == RefFormat::Reftable || !plain {
             return Ok(None);
         }
         let content = files::read(&file, HEAD_LIMIT)?;
@@ -114,10 +115,10 @@ impl Repository {
         env::fault_point("git.before-head");
         match target {
             HeadTarget::Branch(name) => {
-                self.git_in(worktree).writing().args(["symbolic-ref", "-m", reflog, "HEAD"]).arg(name.in_git()).run_ok()?;
+                self.repo.git_in(worktree).writing().args(["symbolic-ref", "-m", reflog, "HEAD"]).arg(name.in_git()).run_ok()?;
             }
             HeadTarget::Detached(commit) => {
-                let git = self.git_in(worktree).writing().args(["update-ref", "--no-deref", "-m", reflog, "HEAD"]);
+                let git = self.repo.git_in(worktree).writing().args(["update-ref", "--no-deref", "-m", reflog, "HEAD"]);
                 let git = git.arg(commit.as_str());
                 // An unborn branch has no old value that git could compare.
                 let git = match expected.commit() {
@@ -142,18 +143,18 @@ mod tests {
         for kind in [&[][..], &["--ref-format=reftable"]] {
             let scratch = Scratch::new(kind);
             let (repo, main) = (scratch.repo(), scratch.main());
-            let start = repo.head(&main).unwrap();
+            let start = repo.refs().head(&main).unwrap();
             let commit = start.commit().cloned().unwrap();
-            repo.set_head(&main, &start, &HeadTarget::Detached(commit.clone()), "test").unwrap();
-            let detached = repo.head(&main).unwrap();
+            repo.refs().set_head(&main, &start, &HeadTarget::Detached(commit.clone()), "test").unwrap();
+            let detached = repo.refs().head(&main).unwrap();
             assert_eq!(detached, Head::Detached { commit: commit.clone() });
             assert_eq!(
-                repo.set_head(&main, &start, &HeadTarget::Detached(commit), "t").unwrap_err().code(),
+                repo.refs().set_head(&main, &start, &HeadTarget::Detached(commit), "t").unwrap_err().code(),
                 Code::ChangedMeanwhile
             );
             let unborn = RefName::branch("new");
-            repo.set_head(&main, &detached, &HeadTarget::Branch(unborn.clone()), "test").unwrap();
-            assert_eq!(repo.head(&main).unwrap(), Head::Branch { name: unborn, commit: None });
+            repo.refs().set_head(&main, &detached, &HeadTarget::Branch(unborn.clone()), "test").unwrap();
+            assert_eq!(repo.refs().head(&main).unwrap(), Head::Branch { name: unborn, commit: None });
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Where the main worktree is, and the one in which we were called.
 
+use crate::git::repo::handles::Worktrees;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -9,7 +10,7 @@ use crate::error::{Code, Error, Result};
 use crate::process::os::command::command_with_callers_repository;
 
 use super::program::run_captured;
-use super::repository::{Repository, path_of};
+use super::repository::path_of;
 use super::worktrees::Worktree;
 
 /// Where the main worktree is.
@@ -20,54 +21,54 @@ enum Found {
     Bare,
 }
 
-impl Repository {
+impl Worktrees<'_> {
     /// The main worktree.
     ///
     /// # Errors
     /// `BARE_REPOSITORY` where there is none, see [`super::bare`]; `REPOSITORY_UNSUPPORTED` where git keeps no record of where it is (a
     /// separate git directory seen from a linked worktree).
     pub fn main_worktree(&self) -> Result<Worktree> {
-        if let Some(main) = self.main.get() {
+        if let Some(main) = self.repo.main.get() {
             return Ok(main.clone());
         }
         self.keeps_its_own_worktrees()?;
         let main = match self.find_main()? {
-            Found::At(path) => Worktree::main(path, self.common_dir.clone()),
+            Found::At(path) => Worktree::main(path, self.repo.common_dir.clone()),
             Found::Bare => self.main_of_bare()?,
         };
-        Ok(self.main.get_or_init(|| main).clone())
+        Ok(self.repo.main.get_or_init(|| main).clone())
     }
 
     fn find_main(&self) -> Result<Found> {
-        if self.git_dir == self.common_dir
-            && let Some(top) = &self.top
+        if self.repo.git_dir == self.repo.common_dir
+            && let Some(top) = &self.repo.top
         {
             return Ok(Found::At(top.clone()));
         }
-        if self.git_dir == self.common_dir
-            && !self.bare
-            && self.config.is_empty()
+        if self.repo.git_dir == self.repo.common_dir
+            && !self.repo.bare
+            && self.repo.config.is_empty()
             && env::var("GIT_WORK_TREE").is_none()
-            && self.common_dir.file_name() == Some(OsStr::new(".git"))
-            && let (Ok(gix), Some(above)) = (self.gix(), self.common_dir.parent())
+            && self.repo.common_dir.file_name() == Some(OsStr::new(".git"))
+            && let (Ok(gix), Some(above)) = (self.repo.gix(), self.repo.common_dir.parent())
             && gix.config_snapshot().string("core.worktree").is_none()
             && !gix.config_snapshot().boolean("extensions.worktreeConfig").unwrap_or(false)
         {
             return Ok(Found::At(above.to_owned()));
         }
-        if self.git_dir == self.common_dir
-            && !self.bare
+        if self.repo.git_dir == self.repo.common_dir
+            && !self.repo.bare
             && let Some(path) = self.top_level()?
         {
             return Ok(Found::At(path));
         }
-        let output = self.git().args(["config", "--null", "--get-regexp", r"^core\.(bare|worktree)$"]).run()?;
+        let output = self.repo.git().args(["config", "--null", "--get-regexp", r"^core\.(bare|worktree)$"]).run()?;
         for entry in output.stdout.split(|b| *b == 0) {
             let mut parts = entry.splitn(2, |b| *b == b'\n');
             let value = |part: Option<&[u8]>| part.unwrap_or(b"true").to_owned();
             match parts.next() {
                 Some(b"core.worktree") => {
-                    let path = self.common_dir.join(path_of(&value(parts.next())));
+                    let path = self.repo.common_dir.join(path_of(&value(parts.next())));
                     return path.canonicalize().map(Found::At).map_err(|e| Error::io("find the worktree", &path, e));
                 }
                 Some(b"core.bare") if [&b"true"[..], b"yes", b"on", b"1"].contains(&&value(parts.next())[..]) => {
@@ -76,21 +77,21 @@ impl Repository {
                 Some(_) | None => {}
             }
         }
-        match self.common_dir.parent() {
-            Some(above) if self.common_dir.file_name() == Some(OsStr::new(".git")) => Ok(Found::At(above.to_owned())),
+        match self.repo.common_dir.parent() {
+            Some(above) if self.repo.common_dir.file_name() == Some(OsStr::new(".git")) => Ok(Found::At(above.to_owned())),
             Some(_) | None => {
-                let what = format!("git does not say where the main worktree of '{}' is", self.common_dir.display());
+                let what = format!("git does not say where the main worktree of '{}' is", self.repo.common_dir.display());
                 Err(Error::new(Code::RepositoryUnsupported, what).hint("run the command in the main worktree"))
             }
         }
     }
 
     pub(in crate::git) fn top_level(&self) -> Result<Option<PathBuf>> {
-        if let Some(top) = &self.top {
+        if let Some(top) = &self.repo.top {
             return Ok(Some(top.clone()));
         }
         let mut command = command_with_callers_repository("git");
-        command.current_dir(&self.cwd).env("LC_ALL", "C").stdin(Stdio::null());
+        command.current_dir(&self.repo.cwd).env("LC_ALL", "C").stdin(Stdio::null());
         command.args(["rev-parse", "--path-format=absolute", "--show-toplevel"]);
         let output = run_captured(&mut command, None, "'git rev-parse'".to_owned())?;
         Ok(output.ok().then(|| path_of(output.stdout.strip_suffix(b"\n").unwrap_or(&output.stdout))))
@@ -99,17 +100,17 @@ impl Repository {
     /// The worktree in which we were called; the main one when called from inside the git directory.
     ///
     /// # Errors
-    /// As [`Repository::main_worktree`].
+    /// As [`Worktrees::main_worktree`].
     pub fn current_worktree(&self) -> Result<Worktree> {
-        if self.git_dir == self.common_dir {
+        if self.repo.git_dir == self.repo.common_dir {
             return self.main_worktree();
         }
         match self.top_level()? {
             // What is found without git is not bare.
-            Some(path) if self.top.is_some() => Ok(Worktree::linked(path, self.git_dir.clone())),
+            Some(path) if self.repo.top.is_some() => Ok(Worktree::linked(path, self.repo.git_dir.clone())),
             Some(path) => match self.main_worktree() {
-                Ok(main) if main.git_dir() == self.git_dir => Ok(main),
-                Ok(_) | Err(_) => Ok(Worktree::linked(path, self.git_dir.clone())),
+                Ok(main) if main.git_dir() == self.repo.git_dir => Ok(main),
+                Ok(_) | Err(_) => Ok(Worktree::linked(path, self.repo.git_dir.clone())),
             },
             None => self.main_worktree(),
         }
@@ -119,6 +120,7 @@ impl Repository {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::git::repo::repository::Repository;
     use crate::git::repo::scratch::{Scratch, git_at};
 
     #[test]
@@ -128,12 +130,12 @@ mod tests {
         scratch.git(&["worktree", "add", "-q", linked.to_str().unwrap()]);
         for from in [scratch.path(), scratch.path().join("sub"), scratch.path().join(".git"), linked.clone()] {
             let repo = Repository::discover(&from).unwrap();
-            assert_eq!(repo.main_worktree().unwrap().path(), scratch.path(), "{}", from.display());
+            assert_eq!(repo.worktrees().main_worktree().unwrap().path(), scratch.path(), "{}", from.display());
             assert_eq!(repo.common_dir(), scratch.path().join(".git"));
         }
         let repo = Repository::discover(&linked).unwrap();
-        assert_eq!(repo.current_worktree().unwrap().path(), linked);
-        assert_eq!(repo.list_worktrees().unwrap().len(), 2);
+        assert_eq!(repo.worktrees().current_worktree().unwrap().path(), linked);
+        assert_eq!(repo.worktrees().list_worktrees().unwrap().len(), 2);
     }
 
     #[test]
@@ -144,7 +146,7 @@ mod tests {
         git_at(dir.path(), &["init", "-q", "--bare", "b"]);
         let repo = Repository::discover(&dir.path().join("b")).unwrap().isolated();
         assert!(repo.is_bare());
-        assert_eq!(repo.main_worktree().unwrap_err().code(), Code::BareRepository);
+        assert_eq!(repo.worktrees().main_worktree().unwrap_err().code(), Code::BareRepository);
     }
 
     #[test]
@@ -155,11 +157,11 @@ mod tests {
         scratch.git(&["clone", "-q", "--bare", ".", bare.to_str().unwrap()]);
         git_at(&bare, &["worktree", "add", "-q", "../w", "main"]);
         let repo = Repository::discover(&dir.path().join("w")).unwrap().isolated();
-        let entries = repo.list_worktrees().unwrap();
+        let entries = repo.worktrees().list_worktrees().unwrap();
         assert_eq!(entries.len(), 1);
         assert!(entries[0].present && entries[0].worktree.is_main());
         let in_bare = Repository::discover(&bare).unwrap().isolated();
-        assert_eq!(in_bare.main_worktree().unwrap_err().code(), Code::BareRepository);
-        assert!(!in_bare.list_worktrees().unwrap()[0].worktree.is_main());
+        assert_eq!(in_bare.worktrees().main_worktree().unwrap_err().code(), Code::BareRepository);
+        assert!(!in_bare.worktrees().list_worktrees().unwrap()[0].worktree.is_main());
     }
 }

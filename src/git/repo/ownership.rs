@@ -1,6 +1,7 @@
 //! Whose a folder is. A worktree is ours only while its `.git` and our entry for it name each other; what another repository's
 //! entry is named by is somebody else's, and is neither moved nor written to.
 
+use crate::git::repo::handles::Worktrees;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
@@ -9,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Code, Error, Result};
 use crate::files;
 
-use super::repository::{Repository, path_of};
+use super::repository::path_of;
 use super::worktrees::{POINTER_LIMIT, trimmed};
 
 /// Whose a folder is, by what its `.git` names.
@@ -59,7 +60,7 @@ pub(in crate::git) fn folder_of(git_dir: &Path) -> Result<Option<PathBuf>> {
     Ok(pointer.and_then(|pointer| pointer.parent().map(Path::to_owned)))
 }
 
-impl Repository {
+impl Worktrees<'_> {
     /// Whose the folder at a path is.
     ///
     /// # Errors
@@ -76,7 +77,7 @@ impl Repository {
             Err(e) => return Err(Error::io("look at", &git_dir, e)),
         }
         let above = git_dir.canonicalize().ok().and_then(|path| path.parent().map(Path::to_owned));
-        if above.is_some_and(|above| is_same_place(&above, &self.common_dir().join("worktrees"))) {
+        if above.is_some_and(|above| is_same_place(&above, &self.repo.common_dir().join("worktrees"))) {
             return Ok(Whose::Ours(git_dir));
         }
         let names_back = folder_of(&git_dir)?.is_some_and(|back| is_same_place(&back, folder));
@@ -91,7 +92,7 @@ impl Repository {
     /// The git directory of ours that a folder names.
     ///
     /// # Errors
-    /// As [`Repository::whose`].
+    /// As [`Worktrees::whose`].
     pub fn own_git_dir_of(&self, folder: &Path) -> Result<Option<PathBuf>> {
         match self.whose(folder)? {
             Whose::Ours(git_dir) => Ok(Some(git_dir)),
@@ -116,12 +117,12 @@ impl Repository {
     /// # Errors
     /// `WORKSPACE_NOT_OURS`.
     pub fn not_in_a_copied_worktree(&self) -> Result<()> {
-        if self.git_dir == self.common_dir {
+        if self.repo.git_dir == self.repo.common_dir {
             return Ok(());
         }
         let here = self.current_worktree()?;
-        let Some(original) = folder_of(&self.git_dir)? else { return Ok(()) };
-        let names_back = named_by(&original)?.is_some_and(|named| is_same_place(&named, &self.git_dir));
+        let Some(original) = folder_of(&self.repo.git_dir)? else { return Ok(()) };
+        let names_back = named_by(&original)?.is_some_and(|named| is_same_place(&named, &self.repo.git_dir));
         if !here.is_registered() || !names_back || is_same_place(&original, here.path()) {
             return Ok(());
         }
@@ -154,7 +155,7 @@ impl Repository {
     /// # Errors
     /// `IO_FAILED`.
     pub fn linked(&self) -> Result<Vec<(PathBuf, PathBuf)>> {
-        let entries = files::list(&self.common_dir().join("worktrees"))?;
+        let entries = files::list(&self.repo.common_dir().join("worktrees"))?;
         let named = entries.iter().map(|entry| Ok(folder_of(&entry.path())?.map(|folder| (entry.path(), folder))));
         named.filter_map(Result::transpose).collect()
     }

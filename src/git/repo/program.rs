@@ -191,9 +191,11 @@ impl<'r> Git<'r> {
 
     fn objects(&self) -> Result<Objects<'r>> {
         match self.effect {
-            Effect::Reads => Ok(self.repository.staged_for_readers().map_or(Objects::Repository, Objects::AndThoseOf)),
-            Effect::MakesObjects => Ok(self.repository.waiting_room()?.map_or(Objects::Repository, Objects::In)),
-            Effect::Writes => self.repository.land().map(|()| Objects::Repository),
+            Effect::Reads => {
+                Ok(self.repository.durability().staged_for_readers().map_or(Objects::Repository, Objects::AndThoseOf))
+            }
+            Effect::MakesObjects => Ok(self.repository.durability().waiting_room()?.map_or(Objects::Repository, Objects::In)),
+            Effect::Writes => self.repository.durability().land().map(|()| Objects::Repository),
         }
     }
 

@@ -62,12 +62,12 @@ impl Scratch {
     pub fn landed<T>(&self, make: impl FnOnce(&Repository) -> T) -> T {
         let repo = self.repo();
         let made = make(&repo);
-        repo.sync_objects().unwrap();
+        repo.durability().sync_objects().unwrap();
         made
     }
 
     pub fn main(&self) -> Worktree {
-        self.repo().main_worktree().unwrap()
+        self.repo().worktrees().main_worktree().unwrap()
     }
 
     pub fn git(&self, args: &[&str]) -> String {

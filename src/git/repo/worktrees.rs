@@ -1,5 +1,6 @@
 //! Which worktrees the repository has.
 
+use crate::git::repo::handles::Worktrees;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -9,7 +10,7 @@ use crate::files;
 
 use super::head::Head;
 use super::ownership::is_same_place;
-use super::repository::{Repository, path_of};
+use super::repository::path_of;
 
 /// The longest content of git's small pointer files (`gitdir`, `.git`).
 pub(in crate::git) const POINTER_LIMIT: u64 = 64 * 1024;
@@ -147,19 +148,19 @@ pub(in crate::git) fn trimmed(bytes: &[u8]) -> &[u8] {
     bytes.strip_suffix(b"\n").unwrap_or(bytes)
 }
 
-impl Repository {
+impl Worktrees<'_> {
     /// Checks that what is written down of this repository can name it.
     ///
     /// # Errors
     /// `REPOSITORY_UNSUPPORTED` where its path is not UTF-8.
     pub fn require_plain_place(&self) -> Result<()> {
-        utf8(self.git_dir(), "mv").and_then(|_| utf8(self.common_dir(), "mv")).map(drop)
+        utf8(self.repo.git_dir(), "mv").and_then(|_| utf8(self.repo.common_dir(), "mv")).map(drop)
     }
 
     /// The worktree at a folder, by its path; `None` where git knows none there.
     ///
     /// # Errors
-    /// As [`Repository::worktrees`].
+    /// As [`Worktrees::list_worktrees`].
     pub fn worktree_at(&self, path: &Path) -> Result<Option<WorktreeEntry>> {
         let wanted = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let is_it = |entry: &WorktreeEntry| {
@@ -178,13 +179,13 @@ impl Repository {
         if folders.is_empty()
             && let Ok(main) = self.main_worktree()
         {
-            let head = self.head(&main).ok();
+            let head = self.repo.refs().head(&main).ok();
             return Ok(vec![WorktreeEntry { present: main.verify().is_ok(), head, locked: None, worktree: main }]);
         }
-        if self.is_git_s_list_stopped()? {
-            return self.worktrees_despite_damage();
+        if self.repo.workspaces().is_git_s_list_stopped()? {
+            return self.repo.workspaces().worktrees_despite_damage();
         }
-        let output = self.git().args(["worktree", "list", "--porcelain", "-z"]).run_ok()?;
+        let output = self.repo.git().args(["worktree", "list", "--porcelain", "-z"]).run_ok()?;
         let mut listed = Vec::new();
         let mut fields: Vec<&[u8]> = Vec::new();
         for field in output.stdout.split(|b| *b == 0) {
@@ -222,7 +223,7 @@ impl Repository {
 
     /// The git directories of the linked worktrees, by the folder they name. A folder may be missing.
     pub(in crate::git) fn linked_git_dirs(&self) -> Result<BTreeMap<PathBuf, PathBuf>> {
-        let parent = self.common_dir().join("worktrees");
+        let parent = self.repo.common_dir().join("worktrees");
         let mut found = BTreeMap::new();
         for entry in files::list(&parent)? {
             let git_dir = entry.path();

@@ -14,7 +14,7 @@ use crate::git::history::questions::TreeChange;
 use crate::git::index::lock::IndexLock;
 use crate::git::index::status::StatusKind;
 use crate::git::refs::edits::{Expected, RefEdit};
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::Restores;
 use crate::git::repo::worktrees::Worktree;
 
 /// A branch that is checked out shall go from one commit to another.
@@ -43,26 +43,26 @@ impl Advance<'_> {
     }
 }
 
-impl Repository {
+impl Restores<'_> {
     /// Checks that nothing of the user's is in the way; changes nothing. The caller journals, then calls
-    /// [`Repository::apply_advance`].
+    /// [`Restores::apply_advance`].
     ///
     /// # Errors
     /// `IN_THE_WAY` with the paths that are changed, staged, untracked or ignored where the new commit writes;
     /// `CHANGED_MEANWHILE` where the branch is not at `old` or not checked out there.
     pub fn prepare_advance(&self, advance: &Advance<'_>) -> Result<()> {
         self.check_branch(advance, &[advance.old])?;
-        let changes = self.diff_trees(advance.old, advance.new)?;
+        let changes = self.repo.history().diff_trees(advance.old, advance.new)?;
         self.check_the_way(advance, &changes)?;
         self.check_obstacles_of(advance.worktree.path(), &self.of_files(advance.worktree, &changes)?)
     }
 
-    /// Makes the contents of the files ready, as [`Repository::stage_restore`] does.
+    /// Makes the contents of the files ready, as [`Restores::stage_restore`] does.
     ///
     /// # Errors
-    /// As [`Repository::stage_restore`].
+    /// As [`Restores::stage_restore`].
     pub fn stage_advance(&self, advance: &Advance<'_>) -> Result<Staged> {
-        let changes = self.diff_trees(advance.old, advance.new)?;
+        let changes = self.repo.history().diff_trees(advance.old, advance.new)?;
         self.stage_changes(&advance.restore(Attempt::First), &self.of_files(advance.worktree, &changes)?)
     }
 
@@ -79,16 +79,16 @@ impl Repository {
         self.apply_staged(advance, attempt, None)
     }
 
-    /// As [`Repository::apply_advance`], with what [`Repository::stage_advance`] made ready.
+    /// As [`Restores::apply_advance`], with what [`Restores::stage_advance`] made ready.
     ///
     /// # Errors
-    /// As [`Repository::apply_advance`].
+    /// As [`Restores::apply_advance`].
     pub fn apply_staged(&self, advance: &Advance<'_>, attempt: Attempt, staged: Option<&Staged>) -> Result<RestoreReport> {
         let lock = match attempt {
             Attempt::First => IndexLock::take(advance.worktree, advance.tag)?,
             Attempt::Again | Attempt::Back => IndexLock::take_patiently(advance.worktree, advance.tag)?,
         };
-        let mut changes = self.diff_trees(advance.old, advance.new)?;
+        let mut changes = self.repo.history().diff_trees(advance.old, advance.new)?;
         let mut passed_by = Vec::new();
         match attempt {
             Attempt::First => {
@@ -105,7 +105,7 @@ impl Repository {
         let mut report = self.restore_changes(&restore, &self.of_files(worktree, &changes)?, staged)?;
         report.left.extend(passed_by);
         env::fault_point("git.advance-before-ref");
-        let now = self.read_ref(advance.branch)?;
+        let now = self.repo.refs().read_ref(advance.branch)?;
         let moves = match attempt {
             Attempt::First | Attempt::Again => now.as_ref() != Some(new),
             Attempt::Back => now.as_ref() == Some(old),
@@ -113,14 +113,14 @@ impl Repository {
         if moves {
             let expected = Expected::Value(old.clone());
             let edit = RefEdit { name: advance.branch.clone(), expected, new: Some(new.clone()) };
-            self.update_refs(&[edit], advance.reflog)?;
+            self.repo.refs().update_refs(&[edit], advance.reflog)?;
         }
         env::fault_point("git.advance-before-index");
         if attempt == Attempt::Back {
-            let users = self.users_entries(worktree, &worktree.index_file(), old, new)?;
+            let users = self.repo.index().users_entries(worktree, &worktree.index_file(), old, new)?;
             changes.retain(|change| !users.contains_key(&change.path));
         }
-        self.replace_entries(worktree, &changes, (old, new), &lock, &report.placed)?;
+        self.repo.index().replace_entries(worktree, &changes, (old, new), &lock, &report.placed)?;
         lock.release()?;
         Ok(report)
     }
@@ -131,7 +131,7 @@ impl Repository {
         if !changes.iter().any(|change| change.old.is_some() && gone(&change.path)) {
             return Ok(changes.to_vec());
         }
-        let extras = self.left_out_now(worktree)?;
+        let extras = self.repo.index().left_out_now(worktree)?;
         let left_out = extras.left_out();
         Ok(changes.iter().filter(|change| !left_out.contains(&change.path)).cloned().collect())
     }
@@ -139,10 +139,10 @@ impl Repository {
     /// The changes that are to be taken back, and the paths that are not: where the user went on to another commit
     /// meanwhile, only what that commit has as it shall be.
     fn still_to_take_back(&self, advance: &Advance<'_>, changes: Vec<TreeChange>) -> Result<(Vec<TreeChange>, Vec<RepoPath>)> {
-        let head = self.head(advance.worktree)?;
+        let head = self.repo.refs().head(advance.worktree)?;
         let differing: BTreeSet<RepoPath> = match head.commit() {
             Some(commit) if commit == advance.old || commit == advance.new => return Ok((changes, Vec::new())),
-            Some(commit) => self.diff_trees(commit, advance.new)?.into_iter().map(|change| change.path).collect(),
+            Some(commit) => self.repo.history().diff_trees(commit, advance.new)?.into_iter().map(|change| change.path).collect(),
             None => changes.iter().map(|change| change.path.clone()).collect(),
         };
         let (passed_by, kept): (Vec<_>, Vec<_>) = changes.into_iter().partition(|change| differing.contains(&change.path));
@@ -150,7 +150,7 @@ impl Repository {
     }
 
     fn check_branch(&self, advance: &Advance<'_>, allowed: &[&Oid]) -> Result<()> {
-        let head = self.head(advance.worktree)?;
+        let head = self.repo.refs().head(advance.worktree)?;
         let there = head.commit().is_some_and(|commit| allowed.contains(&commit));
         if head.branch() == Some(advance.branch) && there {
             return Ok(());
@@ -163,12 +163,12 @@ impl Repository {
     /// are not as the old commit has them.
     fn hidden_edits(&self, advance: &Advance<'_>, changes: &[TreeChange]) -> Result<Vec<String>> {
         let worktree = advance.worktree;
-        let facts = self.own_index_facts(worktree)?;
+        let facts = self.repo.index().own_index_facts(worktree)?;
         let hidden: BTreeSet<RepoPath> = facts.skip_worktree.iter().chain(&facts.assume_unchanged).cloned().collect();
         if hidden.is_empty() {
             return Ok(Vec::new());
         }
-        let extras = self.left_out_of(worktree, facts)?;
+        let extras = self.repo.index().left_out_of(worktree, facts)?;
         let left_out = extras.left_out();
         let looked_at = |change: &&TreeChange| hidden.contains(&change.path) && !left_out.contains(&change.path);
         let changes: Vec<TreeChange> = changes.iter().filter(looked_at).cloned().collect();
@@ -181,7 +181,7 @@ impl Repository {
         let mut blocking: Vec<String> = Vec::new();
         let mut sorted: Vec<&RepoPath> = changes.iter().map(|change| &change.path).collect();
         sorted.sort();
-        for entry in self.status(advance.worktree, None)? {
+        for entry in self.repo.index().status(advance.worktree, None)? {
             let matters = match entry.kind {
                 StatusKind::Tracked { index: b'.', worktree: b'.', .. } => false,
                 // A submodule's own changes are not touched.
@@ -223,6 +223,7 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
+    use crate::git::repo::repository::Repository;
     use crate::git::repo::scratch::{Scratch, crash_child_of, try_git_at};
 
     /// On `main`, and a commit ahead of it that changes `a.txt`, adds `new/x` and removes `sub/b.txt`.
@@ -248,8 +249,8 @@ mod tests {
         let trash = scratch.path().join(".git/axiom/trash/t");
         let branch = RefName::branch("main");
         let advance = Advance { worktree: &worktree, branch: &branch, old, new, tag: "t", trash: &trash, reflog: "test" };
-        repo.prepare_advance(&advance)?;
-        repo.apply_advance(&advance, Attempt::First)
+        repo.restore().prepare_advance(&advance)?;
+        repo.restore().apply_advance(&advance, Attempt::First)
     }
 
     #[test]
@@ -313,15 +314,16 @@ mod tests {
             let trash = scratch.path().join(".git/axiom/trash/t");
             std::mem::forget(IndexLock::take(&worktree, "t").unwrap());
             if files {
-                repo.restore_files(&Restore {
-                    worktree: &worktree,
-                    from: &old,
-                    to: &new,
-                    trash: &trash,
-                    attempt: Attempt::First,
-                    beside: None,
-                })
-                .unwrap();
+                repo.restore()
+                    .restore_files(&Restore {
+                        worktree: &worktree,
+                        from: &old,
+                        to: &new,
+                        trash: &trash,
+                        attempt: Attempt::First,
+                        beside: None,
+                    })
+                    .unwrap();
             }
             if branch {
                 scratch.git(&["update-ref", "refs/heads/main", new.as_str()]);
@@ -329,7 +331,7 @@ mod tests {
             let name = RefName::branch("main");
             let advance =
                 Advance { worktree: &worktree, branch: &name, old: &old, new: &new, tag: "t", trash: &trash, reflog: "test" };
-            repo.apply_advance(&advance, Attempt::Again).unwrap();
+            repo.restore().apply_advance(&advance, Attempt::Again).unwrap();
             assert_eq!(scratch.git(&["status", "--porcelain"]), "");
             assert_eq!(scratch.git(&["rev-parse", "HEAD"]), new.as_str());
         }
@@ -346,10 +348,10 @@ mod tests {
     }
 
     fn resume(repo: &Repository, old: &Oid, new: &Oid, attempt: Attempt) -> Result<RestoreReport> {
-        let worktree = repo.main_worktree().unwrap();
+        let worktree = repo.worktrees().main_worktree().unwrap();
         let (trash, branch) = (repo.common_dir().join("axiom/trash/t"), RefName::branch("main"));
         let advance = Advance { worktree: &worktree, branch: &branch, old, new, tag: "t", trash: &trash, reflog: "test" };
-        repo.apply_advance(&advance, attempt)
+        repo.restore().apply_advance(&advance, attempt)
     }
 
     #[test]
@@ -402,30 +404,31 @@ mod tests {
         scratch.git(&["add", "-N", "announced"]);
         let (repo, main) = (scratch.repo(), scratch.main());
         let options = crate::git::CaptureOptions { max_file_size: 1000, excluded: Vec::new(), ..Default::default() };
-        let taken = repo.capture_worktree(&main, &options).unwrap();
+        let taken = repo.captures().capture_worktree(&main, &options).unwrap();
         let before = (scratch.git(&["status", "--porcelain=v2"]), scratch.git(&["ls-files", "-v", "--stage"]));
         scratch.git(&["update-index", "--no-assume-unchanged", "quiet"]);
         scratch.git(&["rm", "-q", "--cached", "announced"]);
         scratch.git(&["merge", "--abort"]);
         let trash = scratch.path().join(".git/axiom/trash/x");
-        let empty = repo.capture_worktree(&main, &options).unwrap();
-        repo.restore_files(&Restore {
-            worktree: &main,
-            from: &empty.tree,
-            to: &taken.tree,
-            trash: &trash,
-            attempt: Attempt::First,
-            beside: None,
-        })
-        .unwrap();
+        let empty = repo.captures().capture_worktree(&main, &options).unwrap();
+        repo.restore()
+            .restore_files(&Restore {
+                worktree: &main,
+                from: &empty.tree,
+                to: &taken.tree,
+                trash: &trash,
+                attempt: Attempt::First,
+                beside: None,
+            })
+            .unwrap();
         for _ in 0..2 {
             let lock = IndexLock::take(&main, "x").unwrap();
-            repo.install_index(&main, &taken.index_tree, &taken.extras.index, &lock).unwrap();
-            repo.restore_operation(&main, &taken.extras, &trash).unwrap();
+            repo.index().install_index(&main, &taken.index_tree, &taken.extras.index, &lock).unwrap();
+            repo.index().restore_operation(&main, &taken.extras, &trash).unwrap();
             lock.release().unwrap();
             let after = (scratch.git(&["status", "--porcelain=v2"]), scratch.git(&["ls-files", "-v", "--stage"]));
             assert_eq!(after, before);
         }
-        assert_eq!(repo.capture_worktree(&main, &options).unwrap(), taken);
+        assert_eq!(repo.captures().capture_worktree(&main, &options).unwrap(), taken);
     }
 }

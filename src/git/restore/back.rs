@@ -15,7 +15,7 @@ use crate::git::capture::extras::CaptureExtras;
 use crate::git::capture::raw::RawFile;
 use crate::git::history::questions::{FileId, TreeChange};
 use crate::git::objects::database::SYMLINK;
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::Restores;
 use crate::git::repo::worktrees::Worktree;
 
 /// The execute bit of a mode.
@@ -38,7 +38,7 @@ enum Telling {
 /// How often the files are looked at again where one vanishes between look and hash.
 const LOOKS: u32 = 5;
 
-impl Repository {
+impl Restores<'_> {
     /// Looks at every path and decides; nothing is changed, nothing is written.
     ///
     /// # Errors
@@ -104,7 +104,7 @@ impl Repository {
         let same_mode = |change: &TreeChange| change.old.as_ref().zip(change.new.as_ref()).is_some_and(|(a, b)| a.mode == b.mode);
         let were: Vec<TreeChange> = since.into_iter().filter(same_mode).map(TreeChange::reversed).collect();
         let had = Had { tree, raw: &extras.raw, line_ends: Some(extras.line_ends) };
-        let same = are_as_they_were(self, worktree, had, &were)?;
+        let same = are_as_they_were(self.repo, worktree, had, &were)?;
         Ok(were.into_iter().zip(same).filter_map(|(change, same)| same.then_some(change.path)).collect())
     }
 
@@ -134,7 +134,7 @@ impl Repository {
         }
         let (reversed, metas): (Vec<TreeChange>, Vec<Metadata>) = seen.into_iter().unzip();
         let metas: BTreeMap<&RepoPath, &Metadata> = reversed.iter().map(|change| &change.path).zip(&metas).collect();
-        let keeps = self.keeps();
+        let keeps = self.repo.keeps();
         let mut there = self.still_there(worktree, (to, from), &reversed)?;
         there.retain(|change| {
             let Some((file, meta)) = change.new.as_ref().zip(metas.get(&change.path)) else { return false };
@@ -142,7 +142,7 @@ impl Repository {
         });
         // git may take other bytes for the same.
         let differs = |change: &TreeChange| {
-            let held = change.new.as_ref().and_then(|file| is_what_is_held(self, worktree, raw, (&change.path, file)));
+            let held = change.new.as_ref().and_then(|file| is_what_is_held(self.repo, worktree, raw, (&change.path, file)));
             held == Some(false)
         };
         there.retain(|change| !differs(change));
@@ -194,7 +194,7 @@ impl Repository {
 
     pub(in crate::git) fn link_is(&self, change: &TreeChange, target: &[u8]) -> Result<Now> {
         let same = |file: &Option<FileId>| match file {
-            Some(file) if file.mode == SYMLINK => Ok(self.read_blob(&file.oid, LINK_LIMIT)? == target),
+            Some(file) if file.mode == SYMLINK => Ok(self.repo.objects().read_blob(&file.oid, LINK_LIMIT)? == target),
             Some(_) | None => Ok::<bool, Error>(false),
         };
         Ok(if same(&change.new)? {
@@ -223,8 +223,8 @@ impl Repository {
 
     fn tell_by_bytes(&self, restore: &Restore<'_>, files: &[(&TreeChange, bool)]) -> Result<Vec<Now>> {
         let changes: Vec<TreeChange> = files.iter().map(|(change, _)| (*change).clone()).collect();
-        let new = are_as_they_were(self, restore.worktree, restore.will_have(), &changes)?;
-        let old = are_as_they_were(self, restore.worktree, restore.had(), &changes)?;
+        let new = are_as_they_were(self.repo, restore.worktree, restore.will_have(), &changes)?;
+        let old = are_as_they_were(self.repo, restore.worktree, restore.had(), &changes)?;
         let told = |(new, old)| match (new, old) {
             (true, _) => Now::New,
             (false, true) => Now::Old,
@@ -233,7 +233,7 @@ impl Repository {
         Ok(new.into_iter().zip(old).map(told).collect())
     }
 
-    /// As [`Repository::tell`], by the attributes of the tree that files are compared with. Where only the mode differs,
+    /// As [`Restores::tell`], by the attributes of the tree that files are compared with. Where only the mode differs,
     /// the execute bit tells.
     fn tell_by_blob(&self, restore: &Restore<'_>, files: &[(&TreeChange, bool)]) -> Result<Vec<Now>> {
         let mut told = vec![Now::Other; files.len()];
@@ -247,7 +247,7 @@ impl Repository {
         // What is held needs no filter, which may be gone or fail by now.
         let held = |raw: &[RawFile], path: &RepoPath, file: &Option<FileId>| {
             let file = file.as_ref()?;
-            (is_what_is_held(self, restore.worktree, raw, (path, file)) == Some(true)).then(|| file.oid.clone())
+            (is_what_is_held(self.repo, restore.worktree, raw, (path, file)) == Some(true)).then(|| file.oid.clone())
         };
         let (raw_new, raw_old) = (restore.will_have().raw, restore.had().raw);
         let as_new: Vec<Option<Oid>> = files.iter().map(|(change, _)| held(raw_new, &change.path, &change.new)).collect();
@@ -255,25 +255,25 @@ impl Repository {
         let left = settle((0..files.len()).collect(), &as_new, &as_old);
         let paths_of = |left: &[usize]| left.iter().map(|place| &files[*place].0.path).collect::<Vec<&RepoPath>>();
         let known = |hashes: Vec<Oid>| hashes.into_iter().map(Some).collect::<Vec<_>>();
-        let as_new = known(hash_files(self, restore.worktree, restore.to, &paths_of(&left))?);
-        let as_old = known(hash_files(self, restore.worktree, restore.from, &paths_of(&left))?);
+        let as_new = known(hash_files(self.repo, restore.worktree, restore.to, &paths_of(&left))?);
+        let as_old = known(hash_files(self.repo, restore.worktree, restore.from, &paths_of(&left))?);
         let left = settle(left, &as_new, &as_old);
         // What the captures went by may be in no tree.
-        let here = hash_here(self, restore.worktree, &paths_of(&left))?;
+        let here = hash_here(self.repo, restore.worktree, &paths_of(&left))?;
         let left = settle(left, &here, &here);
         // Or in no configuration any more.
         let changes: Vec<TreeChange> = files_at(&left).into_iter().map(|(change, _)| change.clone()).collect();
         let reversed: Vec<TreeChange> = changes.iter().map(|change| change.clone().reversed()).collect();
         let blob = |(same, change): (bool, &TreeChange)| change.new.as_ref().filter(|_| same).map(|file| file.oid.clone());
-        let new = are_as_they_were(self, restore.worktree, restore.will_have(), &changes)?;
+        let new = are_as_they_were(self.repo, restore.worktree, restore.will_have(), &changes)?;
         let new: Vec<Option<Oid>> = new.into_iter().zip(&changes).map(blob).collect();
-        let old = are_as_they_were(self, restore.worktree, restore.had(), &reversed)?;
+        let old = are_as_they_were(self.repo, restore.worktree, restore.had(), &reversed)?;
         let old: Vec<Option<Oid>> = old.into_iter().zip(&reversed).map(blob).collect();
         settle(left, &new, &old);
         Ok(told)
     }
 
-    /// As [`Repository::tell`] for one file. What no filter can be asked of (its program is gone) is nobody's but the user's.
+    /// As [`Restores::tell`] for one file. What no filter can be asked of (its program is gone) is nobody's but the user's.
     fn tell_one(&self, restore: &Restore<'_>, file: (&TreeChange, bool)) -> Result<Now> {
         match self.tell(restore, &[file]) {
             Err(error) if may_be_one_file(&error) => Ok(Now::Other),
@@ -282,7 +282,7 @@ impl Repository {
     }
 
     fn told(&self, files: &[(&TreeChange, bool)], as_new: &[Option<Oid>], as_old: &[Option<Oid>]) -> Vec<Now> {
-        let keeps = self.keeps();
+        let keeps = self.repo.keeps();
         let told = files.iter().zip(as_new).zip(as_old).map(|(((change, executes), as_new), as_old)| {
             let regular = |file: &&FileId| file.mode != SYMLINK || !keeps.links;
             let (old, new) = (change.old.as_ref().filter(regular), change.new.as_ref().filter(regular));

@@ -12,8 +12,8 @@ use super::plan::Now;
 use super::run::{Attempt, Restore, executable, without_submodules};
 use super::trash::something_stays;
 use crate::git::history::questions::{FileId, TreeChange};
+use crate::git::repo::handles::Restores;
 use crate::git::repo::nested::is_repository;
-use crate::git::repo::repository::Repository;
 
 /// Repositories within a worktree, of whose content the captures say nothing: they are moved as a whole.
 #[derive(Debug, Default)]
@@ -28,7 +28,7 @@ impl Foreign {
     }
 }
 
-impl Repository {
+impl Restores<'_> {
     /// The repositories in which paths are that only one of the trees has.
     ///
     /// # Errors
@@ -61,14 +61,14 @@ impl Repository {
         }
         let nested = gix::open(folder).ok()?;
         let mut digits = nested.head_id().ok()?.to_string();
-        let length = self.gix().ok()?.object_hash().len_in_hex();
+        let length = self.repo.gix().ok()?.object_hash().len_in_hex();
         digits.truncate(length);
         Oid::new(format!("{digits:0<length$}")).ok()
     }
 
     /// Whether a tree has anything below a folder.
     fn has_below(&self, tree: &Oid, folder: &RepoPath) -> Result<bool> {
-        let git = self.git().args(["ls-tree", "-z", "--full-tree", "--name-only", tree.as_str(), "--"]);
+        let git = self.repo.git().args(["ls-tree", "-z", "--full-tree", "--name-only", tree.as_str(), "--"]);
         let below = RepoPath::new([folder.as_bytes(), b"/"].concat());
         let output = git.arg(below.to_path()).run_ok()?;
         Ok(output.stdout.split(|byte| *byte == 0).any(|name| name.starts_with(below.as_bytes())))
@@ -80,7 +80,7 @@ impl Repository {
     /// `GIT_FAILED`, `IO_FAILED`.
     pub fn in_the_way(&self, restore: &Restore<'_>) -> Result<Vec<RepoPath>> {
         let root = restore.worktree.path();
-        let changes = self.changes_of(restore)?;
+        let changes = self.repo.index().changes_of(restore)?;
         let changes = without_submodules(&changes, &mut Vec::new());
         let foreign = self.foreign(restore, &changes)?;
         let gone: BTreeSet<&RepoPath> = changes.iter().filter(|c| c.new.is_none()).map(|c| &c.path).collect();
@@ -105,7 +105,7 @@ impl Repository {
             }
         }
         let told = self.tell(restore, &files)?;
-        let keeps = self.keeps();
+        let keeps = self.repo.keeps();
         let mode_fits = |file: &Option<FileId>, executes: bool| {
             file.as_ref().is_some_and(|f| !keeps.modes || (f.mode & 0o100 != 0) == executes)
         };

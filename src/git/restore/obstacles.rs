@@ -10,7 +10,7 @@ use crate::files::{self, Standing};
 use super::prepared::Staged;
 use super::run::{Restore, without_submodules};
 use crate::git::history::questions::TreeChange;
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::Restores;
 
 /// So many are named.
 const NAMED: usize = 10;
@@ -63,21 +63,21 @@ fn of_thing(thing: &Standing, folder: &Standing) -> Option<Why> {
     }
 }
 
-impl Repository {
+impl Restores<'_> {
     /// Checks that everything that a restore moves can be moved; changes nothing. It costs a look at each path that changes and
     /// at each folder above them.
     ///
     /// # Errors
     /// `IN_THE_WAY` with each path and why; `IO_FAILED`, `GIT_FAILED`.
     pub fn check_obstacles(&self, restore: &Restore<'_>) -> Result<()> {
-        let changes = self.changes_of(restore)?;
+        let changes = self.repo.index().changes_of(restore)?;
         self.check_obstacles_of(restore.worktree.path(), &changes)
     }
 
-    /// As [`Repository::check_obstacles`], of some changes below `root`.
+    /// As [`Restores::check_obstacles`], of some changes below `root`.
     ///
     /// # Errors
-    /// As [`Repository::check_obstacles`].
+    /// As [`Restores::check_obstacles`].
     pub(in crate::git) fn check_obstacles_of(&self, root: &Path, changes: &[TreeChange]) -> Result<()> {
         let Some(top) = files::standing(root)? else { return Ok(()) };
         let changes = without_submodules(changes, &mut Vec::new());
@@ -115,7 +115,7 @@ impl Repository {
     /// `GIT_FAILED`, `DISK_FULL`, `IO_FAILED`; `REPOSITORY_UNSUPPORTED` where the trash is on another file system;
     /// `PERMISSIONS_LOST`.
     pub fn stage_restore(&self, restore: &Restore<'_>) -> Result<Staged> {
-        let changes = self.changes_of(restore)?;
+        let changes = self.repo.index().changes_of(restore)?;
         self.stage_changes(restore, &changes)
     }
 
@@ -123,14 +123,14 @@ impl Repository {
     /// filter can run this costs nothing.
     ///
     /// # Errors
-    /// As [`Repository::stage_restore`].
+    /// As [`Restores::stage_restore`].
     pub fn check_contents(&self, restore: &Restore<'_>) -> Result<()> {
-        let changes = self.changes_of(restore)?;
+        let changes = self.repo.index().changes_of(restore)?;
         let wanted = changes.iter().filter(|change| change.new.is_some());
-        if self.plain(restore.to, wanted.map(|change| &change.path)).is_some() {
+        if self.repo.index().plain(restore.to, wanted.map(|change| &change.path)).is_some() {
             return Ok(());
         }
-        let scratch = self.scratch_folder()?;
+        let scratch = self.repo.scratch_folder()?;
         self.write_staged(restore, &changes, scratch.path()).map(drop)
     }
 }

@@ -12,13 +12,13 @@ use super::place::{Found, look};
 use super::run::Restore;
 use crate::git::capture::permissions::Usual;
 use crate::git::history::questions::TreeChange;
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::Restores;
 use crate::git::repo::worktrees::Worktree;
 
 /// So many are named.
 const NAMED: usize = 10;
 
-impl Repository {
+impl Restores<'_> {
     /// Checks that the file system has the attributes and ACLs that a restore brings back, and that what stays in its place is
     /// this user's to change, and that no group gets what was another's; sets nothing.
     ///
@@ -28,13 +28,14 @@ impl Repository {
         let Some(beside) = restore.beside else { return Ok(()) };
         let (old, new) = (&beside.old.modes[..], &beside.new.modes[..]);
         let root = restore.worktree.path();
-        let changes = self.changes_of(restore)?;
+        let changes = self.repo.index().changes_of(restore)?;
         let written = |change: &TreeChange| change.new.is_some();
         let written: BTreeSet<RepoPath> = changes.into_iter().filter(written).map(|change| change.path).collect();
-        let stays: Vec<RepoPath> = self.permissions_that_change(restore.worktree, (old, new), |path| written.contains(path))?;
+        let stays: Vec<RepoPath> =
+            self.repo.captures().permissions_that_change(restore.worktree, (old, new), |path| written.contains(path))?;
         let mut lost = self.of_groups_of_others(restore.worktree, &written)?;
         for one in new.iter().filter(|one| written.contains(&one.path) || stays.contains(&one.path)) {
-            let known = self.known(one)?;
+            let known = self.repo.captures().known(one)?;
             let unknown = known.attributes.iter().flat_map(|attributes| attributes.keys());
             if let Some(name) = unknown.into_iter().find(|name| !files::knows_attribute(root, name)) {
                 lost.push(format!("'{}' (the file system has no '{}')", one.path, String::from_utf8_lossy(name)));
@@ -54,7 +55,7 @@ impl Repository {
     }
 }
 
-impl Repository {
+impl Restores<'_> {
     /// Files that are replaced, and whose group this user may not give to what takes their place, where that would open it.
     fn of_groups_of_others(&self, worktree: &Worktree, written: &BTreeSet<RepoPath>) -> Result<Vec<String>> {
         let usual = Usual::of(worktree).mode();

@@ -56,7 +56,7 @@ impl Staged {
             return Ok(staged);
         }
         let as_they_are = line_ends.is_none_or(|line_ends| line_ends.is_default());
-        if raw.is_empty() && as_they_are && r.write_plain(tree, paths, staged.folder.path())? {
+        if raw.is_empty() && as_they_are && r.index().write_plain(tree, paths, staged.folder.path())? {
             sync_file_system(staged.folder.path())?;
             return Ok(staged);
         }
@@ -80,7 +80,7 @@ impl Staged {
         for (raw, executes) in kept {
             let place = staged.place(&raw.path);
             files::create_dir_all(place.parent().unwrap_or(staged.root()))?;
-            files::write_users_file(&place, &r.read_blob(&raw.oid, RAW_LIMIT)?, executes)?;
+            files::write_users_file(&place, &r.objects().read_blob(&raw.oid, RAW_LIMIT)?, executes)?;
         }
         sync_file_system(staged.folder.path())?;
         Ok(staged)

@@ -24,7 +24,7 @@ pub(in crate::git) fn hash_files(r: &Repository, worktree: &Worktree, tree: &Oid
     if paths.is_empty() {
         return Ok(Vec::new());
     }
-    if let Some(hashes) = r.hash_plain(worktree, tree, paths) {
+    if let Some(hashes) = r.index().hash_plain(worktree, tree, paths) {
         return Ok(hashes);
     }
     // The files on disk may have other attributes by now, where an earlier try got as far as .gitattributes.
@@ -50,7 +50,7 @@ pub(in crate::git) fn hash_here(r: &Repository, worktree: &Worktree, paths: &[&R
     mark(r, worktree, &index, "--no-skip-worktree", &these(facts.skip_worktree))?;
     let paths: Vec<RepoPath> = paths.iter().map(|path| (*path).clone()).collect();
     ChangedPaths::sort(worktree, paths.clone())?.stage(r, worktree, Some(&index))?;
-    r.blobs(worktree, &index, &paths)
+    r.captures().blobs(worktree, &index, &paths)
 }
 
 /// Whether the file at a path is, byte for byte, what is held of `file`. `None` where nothing is held of it, or where no
@@ -64,7 +64,8 @@ pub(in crate::git) fn is_what_is_held(
     let held = bytes_of(raw, path).filter(|held| held.held_as == file.oid)?;
     let place = worktree.path().join(path.to_path());
     let meta = place.symlink_metadata().ok().filter(Metadata::is_file)?;
-    let same = || Some(meta.len() <= RAW_LIMIT && r.read_blob(&held.oid, RAW_LIMIT).ok()? == std::fs::read(&place).ok()?);
+    let same =
+        || Some(meta.len() <= RAW_LIMIT && r.objects().read_blob(&held.oid, RAW_LIMIT).ok()? == std::fs::read(&place).ok()?);
     Some(same().unwrap_or(false))
 }
 

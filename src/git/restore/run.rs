@@ -28,7 +28,7 @@ use crate::git::history::questions::{FileId, TreeChange};
 use crate::git::objects::database::{GITLINK, SYMLINK};
 use crate::git::objects::durability::sync_file_system;
 use crate::git::repo::file_system::Keeps;
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::Restores;
 use crate::git::repo::worktrees::Worktree;
 
 /// The largest symbolic link's text that is compared.
@@ -149,7 +149,7 @@ pub(in crate::git) struct Planned<'a> {
     pub new: Option<&'a FileId>,
 }
 
-impl Repository {
+impl Restores<'_> {
     /// Brings the files of a worktree from `from` to `to`; index and HEAD are not touched. When this returns, the files
     /// survive a power loss. After a crash call it again with the same trees, or with the trees swapped.
     ///
@@ -163,19 +163,19 @@ impl Repository {
         self.restore_staged(restore, None)
     }
 
-    /// As [`Repository::restore_files`], with what [`Repository::stage_restore`] made ready for it.
+    /// As [`Restores::restore_files`], with what [`Restores::stage_restore`] made ready for it.
     ///
     /// # Errors
-    /// As [`Repository::restore_files`].
+    /// As [`Restores::restore_files`].
     pub fn restore_staged(&self, restore: &Restore<'_>, staged: Option<&Staged>) -> Result<RestoreReport> {
-        let changes = self.changes_of(restore)?;
+        let changes = self.repo.index().changes_of(restore)?;
         self.restore_changes(restore, &changes, staged)
     }
 
-    /// As [`Repository::restore_files`], for some of the changes between the two trees.
+    /// As [`Restores::restore_files`], for some of the changes between the two trees.
     ///
     /// # Errors
-    /// As [`Repository::restore_files`].
+    /// As [`Restores::restore_files`].
     pub(in crate::git) fn restore_changes(
         &self,
         restore: &Restore<'_>,
@@ -238,7 +238,7 @@ impl Repository {
         };
         report.placed = placed_before(&changes, &plan);
         report.left = plan.iter().filter(|p| p.step == Step::Leave).map(|p| p.path.clone()).collect();
-        let (wanted, keeps) = (self.all_known(new_modes)?, self.keeps());
+        let (wanted, keeps) = (self.all_known(new_modes)?, self.repo.keeps());
         let attempt = restore.attempt;
         let mut work = Work { root, trash, staged, foreign, wanted, keeps, attempt, not_made, report };
         if !has_permissions {
@@ -259,13 +259,13 @@ impl Repository {
     /// The contents of what changes restore, ready in the trash of the restore, with the permissions that they will have.
     ///
     /// # Errors
-    /// As [`Repository::stage_restore`]; `PERMISSIONS_LOST`.
+    /// As [`Restores::stage_restore`]; `PERMISSIONS_LOST`.
     pub(in crate::git) fn stage_changes(&self, restore: &Restore<'_>, changes: &[TreeChange]) -> Result<Staged> {
         let (root, trash) = (restore.worktree.path(), Trash::open(restore.trash, restore.worktree.path())?);
         let changes = without_submodules(changes, &mut Vec::new());
         let staged = self.write_staged(restore, &changes, restore.trash)?;
         let modes = restore.beside.map_or(&[][..], |beside| &beside.new.modes[..]);
-        let (wanted, keeps, report) = (self.all_known(modes)?, self.keeps(), RestoreReport::default());
+        let (wanted, keeps, report) = (self.all_known(modes)?, self.repo.keeps(), RestoreReport::default());
         let foreign = Foreign::default();
         let work =
             Work { root, trash, staged: &staged, foreign, wanted, keeps, attempt: restore.attempt, not_made: None, report };
@@ -281,11 +281,11 @@ impl Repository {
         let changes = without_submodules(changes, &mut Vec::new());
         let raw = wanted_bytes(restore.will_have().raw, &changes);
         let wanted: Vec<RepoPath> = changes.iter().filter(|c| c.new.is_some()).map(|c| c.path.clone()).collect();
-        Staged::write(self, restore.worktree, Had { raw: &raw, ..restore.will_have() }, &wanted, parent)
+        Staged::write(self.repo, restore.worktree, Had { raw: &raw, ..restore.will_have() }, &wanted, parent)
     }
 
     fn all_known(&self, modes: &[Permissions]) -> Result<BTreeMap<RepoPath, Known>> {
-        modes.iter().map(|one| Ok((one.path.clone(), self.known(one)?))).collect()
+        modes.iter().map(|one| Ok((one.path.clone(), self.repo.captures().known(one)?))).collect()
     }
 
     /// Looks at every path and decides; nothing is changed.
@@ -298,7 +298,7 @@ impl Repository {
         foreign: &Foreign,
     ) -> Result<Vec<Planned<'c>>> {
         let root = restore.worktree.path();
-        let keeps = self.keeps();
+        let keeps = self.repo.keeps();
         let mut seen = Vec::with_capacity(changes.len());
         let mut to_hash = Vec::new();
         for change in changes {
@@ -332,26 +332,26 @@ impl Repository {
     fn are_old(&self, restore: &Restore<'_>, changes: &[&TreeChange]) -> Result<Vec<bool>> {
         let is = |change: &TreeChange, hash: Option<&Oid>| change.old.as_ref().is_some_and(|old| Some(&old.oid) == hash);
         let raw = restore.had().raw;
-        let held = |change: &&TreeChange| is_what_is_held(self, restore.worktree, raw, (&change.path, change.old.as_ref()?));
+        let held = |change: &&TreeChange| is_what_is_held(self.repo, restore.worktree, raw, (&change.path, change.old.as_ref()?));
         // What is held needs no filter, which may be gone or fail by now.
         let mut olds: Vec<bool> = changes.iter().map(|change| held(change) == Some(true)).collect();
         let others = |olds: &[bool]| (0..olds.len()).filter(|place| !olds[*place]).collect::<Vec<usize>>();
         let paths_of = |left: &[usize]| left.iter().map(|place| &changes[*place].path).collect::<Vec<&RepoPath>>();
         let left = others(&olds);
-        let hashes = hash_files(self, restore.worktree, restore.from, &paths_of(&left))?;
+        let hashes = hash_files(self.repo, restore.worktree, restore.from, &paths_of(&left))?;
         for (place, hash) in left.into_iter().zip(&hashes) {
             olds[place] = is(changes[place], Some(hash));
         }
         // What the capture went by may be in no tree.
         let left = others(&olds);
-        let here = hash_here(self, restore.worktree, &paths_of(&left))?;
+        let here = hash_here(self.repo, restore.worktree, &paths_of(&left))?;
         for (place, hash) in left.into_iter().zip(&here) {
             olds[place] = is(changes[place], hash.as_ref());
         }
         // Or in no configuration any more.
         let left = others(&olds);
         let reversed: Vec<TreeChange> = left.iter().map(|place| changes[*place].clone().reversed()).collect();
-        for (place, same) in left.into_iter().zip(are_as_they_were(self, restore.worktree, restore.had(), &reversed)?) {
+        for (place, same) in left.into_iter().zip(are_as_they_were(self.repo, restore.worktree, restore.had(), &reversed)?) {
             olds[place] = same;
         }
         Ok(olds)
@@ -383,7 +383,7 @@ impl Repository {
                     return Ok((Now::New, stamp));
                 }
                 match &change.old {
-                    Some(old) if is_link(&change.old) && self.read_blob(&old.oid, LINK_LIMIT)? == *target => {
+                    Some(old) if is_link(&change.old) && self.repo.objects().read_blob(&old.oid, LINK_LIMIT)? == *target => {
                         Ok((Now::Old, stamp))
                     }
                     Some(_) | None => Ok((Now::Other, stamp)),

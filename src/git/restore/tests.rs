@@ -63,14 +63,14 @@ fn put(root: &Path, things: &[(Vec<u8>, Thing)]) {
 fn tree_of(repo: &Repository, worktree: &Worktree) -> Oid {
     let options =
         CaptureOptions { max_file_size: 1 << 20, excluded: vec![RepoPath::new(&b".worktrees"[..])], ..Default::default() };
-    let tree = repo.capture_worktree(worktree, &options).unwrap().tree;
-    repo.sync_objects().unwrap();
+    let tree = repo.captures().capture_worktree(worktree, &options).unwrap().tree;
+    repo.durability().sync_objects().unwrap();
     tree
 }
 
 fn restore(scratch: &Scratch, from: &Oid, to: &Oid, trash: &Path) -> crate::error::Result<RestoreReport> {
     let (repo, worktree) = (scratch.repo(), scratch.main());
-    repo.restore_files(&Restore { worktree: &worktree, from, to, trash, attempt: Attempt::First, beside: None })
+    repo.restore().restore_files(&Restore { worktree: &worktree, from, to, trash, attempt: Attempt::First, beside: None })
 }
 
 proptest! {
@@ -225,20 +225,21 @@ fn a_linked_worktree_is_restored_from_any_folder() {
     let linked = scratch.path().join(".worktrees/w");
     scratch.git(&["worktree", "add", "-q", linked.to_str().unwrap()]);
     let repo = Repository::discover(&linked.join("sub")).unwrap().isolated();
-    let worktree = repo.current_worktree().unwrap();
+    let worktree = repo.worktrees().current_worktree().unwrap();
     let wanted = tree_of(&repo, &worktree);
     std::fs::write(linked.join("a.txt"), b"agent\n").unwrap();
     let now = tree_of(&repo, &worktree);
     let trash = scratch.path().join(".worktrees/trash/t1");
-    repo.restore_files(&Restore {
-        worktree: &worktree,
-        from: &now,
-        to: &wanted,
-        trash: &trash,
-        attempt: Attempt::First,
-        beside: None,
-    })
-    .unwrap();
+    repo.restore()
+        .restore_files(&Restore {
+            worktree: &worktree,
+            from: &now,
+            to: &wanted,
+            trash: &trash,
+            attempt: Attempt::First,
+            beside: None,
+        })
+        .unwrap();
     assert_eq!(std::fs::read(linked.join("a.txt")).unwrap(), b"a\n");
     assert_eq!(git_at(&linked, &["status", "--porcelain"]), "");
 }
@@ -250,17 +251,18 @@ fn crash_child() {
     let parts: Vec<&str> = arguments.split('|').collect();
     let [root, from, to, trash] = parts[..] else { panic!("{arguments}") };
     let repo = Repository::discover(Path::new(root)).unwrap().isolated();
-    let worktree = repo.main_worktree().unwrap();
+    let worktree = repo.worktrees().main_worktree().unwrap();
     let (from, to) = (Oid::new(from).unwrap(), Oid::new(to).unwrap());
-    repo.restore_files(&Restore {
-        worktree: &worktree,
-        from: &from,
-        to: &to,
-        trash: Path::new(trash),
-        attempt: Attempt::First,
-        beside: None,
-    })
-    .unwrap();
+    repo.restore()
+        .restore_files(&Restore {
+            worktree: &worktree,
+            from: &from,
+            to: &to,
+            trash: Path::new(trash),
+            attempt: Attempt::First,
+            beside: None,
+        })
+        .unwrap();
 }
 
 #[test]
@@ -291,8 +293,10 @@ fn a_crash_at_every_fault_point_is_finished_or_reversed() {
             let (from, to) = if forwards { (&now, &wanted) } else { (&wanted, &now) };
             let attempt = if forwards { Attempt::Again } else { Attempt::Back };
             let (repo, worktree) = (scratch.repo(), scratch.main());
-            let report =
-                repo.restore_files(&Restore { worktree: &worktree, from, to, trash: &trash, attempt, beside: None }).unwrap();
+            let report = repo
+                .restore()
+                .restore_files(&Restore { worktree: &worktree, from, to, trash: &trash, attempt, beside: None })
+                .unwrap();
             assert_eq!(report.left, [], "{point}");
             assert_eq!(tree_of(&scratch.repo(), &scratch.main()), *to, "{point}, forwards: {forwards}");
         }
@@ -316,10 +320,10 @@ fn permissions_that_cannot_be_kept_stop_a_restore_before_anything_moves_and_neve
     let (repo, worktree, trash) = (scratch.repo(), scratch.main(), scratch.path().parent().unwrap().join("trash"));
     let beside = Some(crate::domain::base::text::Change::new(&now, &then));
     let restore = Restore { worktree: &worktree, from: &from, to: &to, trash: &trash, attempt: Attempt::First, beside };
-    let error = repo.restore_files(&restore).unwrap_err();
+    let error = repo.restore().restore_files(&restore).unwrap_err();
     assert_eq!((error.code(), scratch.read("a.txt").as_str()), (Code::PermissionsLost, "a\n"), "{error}");
     assert!(error.what().contains("a.txt") && !trash.join("files-0").exists());
-    repo.restore_files(&Restore { attempt: Attempt::Back, ..restore }).unwrap();
+    repo.restore().restore_files(&Restore { attempt: Attempt::Back, ..restore }).unwrap();
     assert_eq!(scratch.read("a.txt"), "then\n");
     assert_eq!(scratch.path().join("a.txt").metadata().unwrap().permissions().mode() & 0o777, 0o600, "its owner's alone");
 }

@@ -11,8 +11,8 @@ use crate::git::index::file::nul_list;
 use crate::git::index::status::StatusKind;
 use crate::git::objects::durability::sync_file_system;
 use crate::git::refs::edits::{Expected, RefEdit};
+use crate::git::repo::handles::Workspaces;
 use crate::git::repo::head::{Head, HeadTarget};
-use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
 
 /// How often is committed what a `git gc` removes at once.
@@ -54,22 +54,22 @@ pub struct CommittedLeftovers {
     pub skipped: Vec<(RepoPath, Skipped)>,
 }
 
-impl Repository {
-    /// Commits everything in a workspace onto its branch, as [`Repository::commit_once`] says. Where a `git gc` beside us removed
+impl Workspaces<'_> {
+    /// Commits everything in a workspace onto its branch, as [`Workspaces::commit_once`] says. Where a `git gc` beside us removed
     /// what was just committed it is taken back and done again: the files are as they were.
     ///
     /// # Errors
-    /// As [`Repository::commit_once`]; `BUSY` where a `git gc` is always faster.
+    /// As [`Workspaces::commit_once`]; `BUSY` where a `git gc` is always faster.
     pub fn commit_leftovers(&self, leftovers: &Leftovers<'_>) -> Result<CommittedLeftovers> {
         let mut tries = 1;
         loop {
-            let before = self.read_ref(leftovers.branch)?;
+            let before = self.repo.refs().read_ref(leftovers.branch)?;
             let outcome = self.commit_once(leftovers)?;
             let (Some(commit), Some(old)) = (&outcome.commit, &before) else { return Ok(outcome) };
             let (name, new) = (leftovers.branch.clone(), Some(commit.clone()));
             let edit = RefEdit { name, expected: Expected::from_old(before.clone()), new };
-            let Err(error) = self.stands_beside_gc(&edit) else { return Ok(outcome) };
-            let git = self.git_in(leftovers.workspace).writing();
+            let Err(error) = self.repo.durability().stands_beside_gc(&edit) else { return Ok(outcome) };
+            let git = self.repo.git_in(leftovers.workspace).writing();
             git.args(["reset", "--quiet", "--mixed", old.as_str()]).run_ok()?;
             if tries >= TRIES {
                 return Err(error);
@@ -88,11 +88,11 @@ impl Repository {
     fn commit_once(&self, leftovers: &Leftovers<'_>) -> Result<CommittedLeftovers> {
         let Leftovers { workspace, branch, message, max_file_size } = *leftovers;
         workspace.verify()?;
-        self.identity()?;
+        self.repo.identity()?;
         self.reattach(workspace, branch)?;
         let mut outcome = CommittedLeftovers::default();
         let (mut stage, mut unstage) = (Vec::new(), Vec::new());
-        for entry in self.status(workspace, None)? {
+        for entry in self.repo.index().status(workspace, None)? {
             let large = is_larger(workspace.path(), &entry.path, max_file_size);
             let (why, staged) = match entry.kind {
                 StatusKind::Ignored => continue,
@@ -118,8 +118,8 @@ impl Repository {
             return Ok(outcome);
         }
         env::fault_point("git.before-stage");
-        let quiet = |args: &[&str]| self.git_in(workspace).writing().config("core.hooksPath=/dev/null").args(args);
-        let refused = ChangedPaths::sort(workspace, stage.clone())?.stage(self, workspace, None)?;
+        let quiet = |args: &[&str]| self.repo.git_in(workspace).writing().config("core.hooksPath=/dev/null").args(args);
+        let refused = ChangedPaths::sort(workspace, stage.clone())?.stage(self.repo, workspace, None)?;
         stage.retain(|path| !refused.contains(path));
         env::fault_point("git.before-commit");
         let git = quiet(&["commit", "--quiet", "--no-verify", "--no-gpg-sign", "--cleanup=verbatim", "--file=-"]);
@@ -130,8 +130,8 @@ impl Repository {
             return if staged.ok() { Ok(outcome) } else { Err(output.error()) };
         }
         env::fault_point("git.after-commit");
-        sync_file_system(self.common_dir())?;
-        let head = self.head(workspace)?;
+        sync_file_system(self.repo.common_dir())?;
+        let head = self.repo.refs().head(workspace)?;
         outcome.commit = head.commit().cloned();
         outcome.files = stage;
         Ok(outcome)
@@ -142,7 +142,7 @@ impl Repository {
         if paths.is_empty() {
             return Ok(());
         }
-        let git = self.git_in(workspace).writing().arg("--literal-pathspecs");
+        let git = self.repo.git_in(workspace).writing().arg("--literal-pathspecs");
         let git = git.args(["reset", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul"]);
         git.stdin(nul_list(paths)).run_ok().map(drop)
     }
@@ -153,21 +153,21 @@ impl Repository {
             let what = format!("'{}' is not on {} but on {where_to}", workspace.path().display(), branch.short());
             Err(Error::new(Code::ChangedMeanwhile, what).hint("its commits are not lost: look at it with git"))
         };
-        let head = self.head(workspace)?;
+        let head = self.repo.refs().head(workspace)?;
         match &head {
             Head::Branch { name, .. } if name == branch => Ok(()),
             Head::Branch { name, .. } => elsewhere(name.short().to_owned()),
             Head::Detached { commit } => {
-                let Some(tip) = self.read_ref(branch)? else { return elsewhere(commit.short().to_owned()) };
-                if !self.is_ancestor(&tip, commit)? {
+                let Some(tip) = self.repo.refs().read_ref(branch)? else { return elsewhere(commit.short().to_owned()) };
+                if !self.repo.history().is_ancestor(&tip, commit)? {
                     return elsewhere(commit.short().to_owned());
                 }
                 if tip != *commit {
                     let edit = RefEdit { name: branch.clone(), expected: Expected::Value(tip), new: Some(commit.clone()) };
-                    self.update_refs(&[edit], "git axiom: take up a detached HEAD")?;
+                    self.repo.refs().update_refs(&[edit], "git axiom: take up a detached HEAD")?;
                 }
                 env::fault_point("git.before-reattach");
-                self.set_head(workspace, &head, &HeadTarget::Branch(branch.clone()), "git axiom: back on the branch")
+                self.repo.refs().set_head(workspace, &head, &HeadTarget::Branch(branch.clone()), "git axiom: back on the branch")
             }
         }
     }
@@ -225,7 +225,7 @@ mod tests {
             message: "WIP #t1 @ed-001\n\nAxiom-Task: t1\n",
             max_file_size: 100,
         };
-        scratch.repo().commit_leftovers(&leftovers)
+        scratch.repo().workspaces().commit_leftovers(&leftovers)
     }
 
     #[test]

@@ -13,7 +13,8 @@ use crate::files;
 
 use super::worktrees::move_once;
 use crate::git::refs::edits::{Expected, RefEdit};
-use crate::git::repo::repository::{Repository, path_of};
+use crate::git::repo::handles::Workspaces;
+use crate::git::repo::repository::path_of;
 use crate::git::repo::worktrees::{Worktree, trimmed};
 
 /// The largest file of a registration or a ref, and the largest log of a ref, that is looked at.
@@ -29,7 +30,7 @@ pub struct MendedBranch {
     pub now: Oid,
 }
 
-impl Repository {
+impl Workspaces<'_> {
     /// Looks at git's files that say what the workspace at `path` is, without git. Where they were never synced, it was
     /// still being made: folder and registration are put aside. Says what was done.
     ///
@@ -44,7 +45,7 @@ impl Repository {
         if is_empty("commondir")? || is_empty("gitdir")? {
             move_once(path, &trash.join("folder"))?;
             env::fault_point("git.mend-folder-moved");
-            move_once(&registration, &self.common_dir().join("axiom/trash").join(env::fresh_id()))?;
+            move_once(&registration, &self.repo.common_dir().join("axiom/trash").join(env::fresh_id()))?;
             return Ok(Some("was half-made when the machine stopped, and is put aside"));
         }
         if is_empty("HEAD")? {
@@ -62,7 +63,7 @@ impl Repository {
         let there = files::read_small(&pointer, SMALL)?.content().unwrap_or_default();
         let named = there.strip_prefix(b"gitdir: ").map(|named| path.join(path_of(trimmed(named))));
         let mut nameless = None;
-        for entry in files::list(&self.common_dir().join("worktrees"))? {
+        for entry in files::list(&self.repo.common_dir().join("worktrees"))? {
             let registration = entry.path();
             let back = files::read_optional(&registration.join("gitdir"), SMALL)?.unwrap_or_default();
             let back = trimmed(&back);
@@ -84,7 +85,7 @@ impl Repository {
     /// `GIT_FAILED`, `CHANGED_MEANWHILE`, `IO_FAILED`.
     pub fn mend_branch(&self, path: &Path, branch: &RefName, base: Option<&Oid>, trash: &Path) -> Result<Option<MendedBranch>> {
         let Some(registration) = self.registration_of(path)? else { return Ok(None) };
-        let file = self.common_dir().join(branch.in_git());
+        let file = self.repo.common_dir().join(branch.in_git());
         let loose = files::read_optional(&file, SMALL)?;
         let damaged = loose.is_some_and(|content| {
             let content = content.trim_ascii();
@@ -93,16 +94,16 @@ impl Repository {
         if damaged {
             move_once(&file, &trash.join("ref"))?;
         }
-        let tip = self.read_ref(branch)?;
+        let tip = self.repo.refs().read_ref(branch)?;
         let missing = |tip: &Oid| match base {
-            Some(base) => self.missing_since(tip, base),
-            None => self.missing_below(std::slice::from_ref(tip)),
+            Some(base) => self.repo.objects().missing_since(tip, base),
+            None => self.repo.objects().missing_below(std::slice::from_ref(tip)),
         };
-        let is_whole = |tip: &Oid| -> Result<bool> { Ok(self.holds(tip) && missing(tip)?.is_none()) };
+        let is_whole = |tip: &Oid| -> Result<bool> { Ok(self.repo.objects().holds(tip) && missing(tip)?.is_none()) };
         if !damaged && tip.as_ref().is_some_and(|tip| is_whole(tip).unwrap_or(true)) {
             return Ok(None);
         }
-        let logs = [self.common_dir().join("logs").join(branch.in_git()), registration.join("logs/HEAD")];
+        let logs = [self.repo.common_dir().join("logs").join(branch.in_git()), registration.join("logs/HEAD")];
         let mut candidates = Vec::new();
         for log in &logs {
             let lines = files::read_optional(log, LOG_LIMIT)?.unwrap_or_default();
@@ -119,7 +120,7 @@ impl Repository {
         let Some(now) = whole.cloned() else { return Ok(None) };
         if tip.as_ref() != Some(&now) {
             let edit = RefEdit { name: branch.clone(), expected: Expected::from_old(tip.clone()), new: Some(now.clone()) };
-            self.update_refs(&[edit], "git axiom: commits were lost with the power")?;
+            self.repo.refs().update_refs(&[edit], "git axiom: commits were lost with the power")?;
         }
         env::fault_point("git.mend-branch-moved");
         for log in &logs {
@@ -131,7 +132,7 @@ impl Repository {
     /// Takes lines that name objects which are gone out of a ref's log: git calls them damage.
     fn forget_lost(&self, log: &Path) -> Result<()> {
         let Some(content) = files::read_optional(log, LOG_LIMIT)? else { return Ok(()) };
-        let is_there = |oid: &Oid| oid.as_str().bytes().all(|byte| byte == b'0') || self.holds(oid);
+        let is_there = |oid: &Oid| oid.as_str().bytes().all(|byte| byte == b'0') || self.repo.objects().holds(oid);
         let lines = content.split_inclusive(|byte| *byte == b'\n');
         let kept = lines.filter(|line| ids(line).is_some_and(|(old, new)| is_there(&old) && is_there(&new)));
         let kept = kept.collect::<Vec<_>>().concat();
@@ -156,16 +157,17 @@ impl Repository {
         }
         move_once(&worktree.index_file(), &trash.join("index"))?;
         env::fault_point("git.mend-index-moved");
-        self.git_in(&worktree).writing().args(["read-tree", "HEAD"]).run_ok()?;
+        self.repo.git_in(&worktree).writing().args(["read-tree", "HEAD"]).run_ok()?;
         files::sync_dir(worktree.git_dir())?;
         Ok(true)
     }
 
     fn is_sound(&self, index: &Path) -> bool {
-        let Ok(file) = gix::index::File::at(index, self.hash().gix(), true, Default::default()) else { return false };
+        let Ok(file) = gix::index::File::at(index, self.repo.hash().gix(), true, Default::default()) else { return false };
         let link = gix::index::entry::Mode::COMMIT;
-        let is_there = |entry: &gix::index::Entry| Oid::new(entry.id.to_string()).is_ok_and(|oid| self.holds(&oid));
-        self.is_partial() || file.entries().iter().filter(|entry| entry.mode != link).all(is_there)
+        let is_there =
+            |entry: &gix::index::Entry| Oid::new(entry.id.to_string()).is_ok_and(|oid| self.repo.objects().holds(&oid));
+        self.repo.objects().is_partial() || file.entries().iter().filter(|entry| entry.mode != link).all(is_there)
     }
 
     /// Whether files of the workspace at `path` are not as its index says; `false` where there is none.
@@ -173,8 +175,8 @@ impl Repository {
     /// # Errors
     /// `GIT_FAILED`.
     pub fn is_workspace_changed(&self, path: &Path) -> Result<bool> {
-        let Some(entry) = self.worktree_at(path)?.filter(|entry| entry.present) else { return Ok(false) };
-        let status = self.git_in(&entry.worktree).args(["status", "--porcelain", "--untracked-files=normal"]);
+        let Some(entry) = self.repo.worktrees().worktree_at(path)?.filter(|entry| entry.present) else { return Ok(false) };
+        let status = self.repo.git_in(&entry.worktree).args(["status", "--porcelain", "--untracked-files=normal"]);
         Ok(!status.run_ok()?.stdout.is_empty())
     }
 
@@ -186,7 +188,7 @@ impl Repository {
         let registration = self.registration_of(path)?;
         move_once(path, &trash.join("folder"))?;
         env::fault_point("git.mend-unused-moved");
-        registration.map_or(Ok(()), |from| move_once(&from, &self.common_dir().join("axiom/trash").join(env::fresh_id())))
+        registration.map_or(Ok(()), |from| move_once(&from, &self.repo.common_dir().join("axiom/trash").join(env::fresh_id())))
     }
 }
 
@@ -226,7 +228,7 @@ mod tests {
         let base = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
         let branch = RefName::branch("axiom/t1");
         let new = WorkspaceBranch::New { name: branch.clone(), base: base.clone() };
-        scratch.repo().create_workspace(&path, &new, &scratch.path().join(".worktrees/trash/x")).unwrap();
+        scratch.repo().workspaces().create_workspace(&path, &new, &scratch.path().join(".worktrees/trash/x")).unwrap();
         std::fs::write(path.join("work"), b"of the agent\n").unwrap();
         Workspace { scratch, path, branch, base }
     }
@@ -249,18 +251,18 @@ mod tests {
     fn what_says_where_a_workspace_belongs_is_mended_without_git() {
         let w = workspace();
         let repo = w.scratch.repo();
-        assert_eq!(repo.mend_registration(&w.path, &w.branch, &w.trash("0")).unwrap(), None);
+        assert_eq!(repo.workspaces().mend_registration(&w.path, &w.branch, &w.trash("0")).unwrap(), None);
         std::fs::write(w.registration().join("HEAD"), b"").unwrap();
-        repo.mend_registration(&w.path, &w.branch, &w.trash("1")).unwrap().unwrap();
+        repo.workspaces().mend_registration(&w.path, &w.branch, &w.trash("1")).unwrap().unwrap();
         assert_eq!(w.git(&["symbolic-ref", "HEAD"]), "refs/heads/axiom/t1");
         for file in ["gitdir", "commondir"] {
             let w = workspace();
             std::fs::write(w.registration().join(file), b"").unwrap();
             std::fs::write(w.path.join(".git"), b"").unwrap();
-            w.scratch.repo().mend_registration(&w.path, &w.branch, &w.trash("2")).unwrap().unwrap();
+            w.scratch.repo().workspaces().mend_registration(&w.path, &w.branch, &w.trash("2")).unwrap().unwrap();
             assert!(!w.path.exists() && !w.registration().exists());
             assert_eq!(std::fs::read(w.trash("2/folder/work")).unwrap(), b"of the agent\n");
-            assert_eq!(w.scratch.repo().list_worktrees().unwrap().len(), 1);
+            assert_eq!(w.scratch.repo().worktrees().list_worktrees().unwrap().len(), 1);
         }
     }
 
@@ -283,16 +285,16 @@ mod tests {
                 std::fs::remove_file(w.scratch.path().join(".git/logs/refs/heads/axiom/t1")).unwrap();
                 std::fs::remove_file(w.registration().join("logs/HEAD")).unwrap();
             }
-            let mended = repo.mend_branch(&w.path, &w.branch, Some(&w.base), &w.trash("1")).unwrap().unwrap();
+            let mended = repo.workspaces().mend_branch(&w.path, &w.branch, Some(&w.base), &w.trash("1")).unwrap().unwrap();
             assert_eq!(mended.now, if with_log { whole } else { w.base.clone() });
             assert_eq!(mended.lost.is_some(), with_log);
             // The index names the lost content too.
-            assert!(repo.mend_index(&w.path, &w.trash("1")).unwrap());
-            assert!(!repo.mend_index(&w.path, &w.trash("1")).unwrap());
+            assert!(repo.workspaces().mend_index(&w.path, &w.trash("1")).unwrap());
+            assert!(!repo.workspaces().mend_index(&w.path, &w.trash("1")).unwrap());
             assert_eq!(std::fs::read(w.path.join("work")).unwrap(), b"more\n");
             let status = w.git(&["status", "--porcelain"]);
             assert_eq!(status, if with_log { " M work" } else { "?? work" });
-            let again = w.scratch.repo().mend_branch(&w.path, &w.branch, Some(&w.base), &w.trash("2")).unwrap();
+            let again = w.scratch.repo().workspaces().mend_branch(&w.path, &w.branch, Some(&w.base), &w.trash("2")).unwrap();
             assert_eq!(again, None);
             // What a file still holds is written again elsewhere; then nothing is wrong.
             w.git(&["hash-object", "-w", "work"]);
@@ -305,11 +307,11 @@ mod tests {
         let w = workspace();
         std::fs::write(w.registration().join("index"), b"").unwrap();
         let repo = w.scratch.repo();
-        assert!(repo.mend_index(&w.path, &w.trash("1")).unwrap());
+        assert!(repo.workspaces().mend_index(&w.path, &w.trash("1")).unwrap());
         assert_eq!(w.git(&["status", "--porcelain"]), "?? work");
-        assert!(repo.is_workspace_changed(&w.path).unwrap());
-        repo.put_unused_aside(&w.path, &w.trash("2")).unwrap();
-        assert!(!repo.is_workspace_changed(&w.path).unwrap() && w.trash("2/folder/work").exists());
-        assert_eq!(repo.list_worktrees().unwrap().len(), 1);
+        assert!(repo.workspaces().is_workspace_changed(&w.path).unwrap());
+        repo.workspaces().put_unused_aside(&w.path, &w.trash("2")).unwrap();
+        assert!(!repo.workspaces().is_workspace_changed(&w.path).unwrap() && w.trash("2/folder/work").exists());
+        assert_eq!(repo.worktrees().list_worktrees().unwrap().len(), 1);
     }
 }

@@ -10,8 +10,9 @@ use crate::error::Result;
 use crate::files;
 
 use super::worktrees::HALF_MADE;
+use crate::git::repo::handles::Workspaces;
 use crate::git::repo::ownership::{folder_of, is_same_place, named_by};
-use crate::git::repo::repository::{RefFormat, Repository};
+use crate::git::repo::repository::RefFormat;
 use crate::git::repo::worktrees::{POINTER_LIMIT, Worktree, WorktreeEntry};
 
 /// git may be about to write what is younger.
@@ -124,14 +125,14 @@ impl DamagedWorktree {
     }
 }
 
-impl Repository {
+impl Workspaces<'_> {
     /// The linked worktrees that git cannot work with, by what their files say. A worktree whose folder is gone is none.
     ///
     /// # Errors
     /// `IO_FAILED`.
     pub fn damaged_worktrees(&self) -> Result<Vec<DamagedWorktree>> {
         let mut damaged = Vec::new();
-        for entry in files::list(&self.common_dir().join("worktrees"))? {
+        for entry in files::list(&self.repo.common_dir().join("worktrees"))? {
             if let Some(one) = self.damage_of(&entry.path())? {
                 damaged.push(one);
             }
@@ -182,7 +183,7 @@ impl Repository {
 
     pub(in crate::git) fn is_sound_file(&self, path: &Path, part: Part) -> Result<bool> {
         // In a reftable HEAD is a placeholder. A link is an old kind of HEAD; what is no file is not for us to judge.
-        if part == Part::Head && self.ref_format() == RefFormat::Reftable {
+        if part == Part::Head && self.repo.ref_format() == RefFormat::Reftable {
             return Ok(true);
         }
         match files::metadata(path)? {
@@ -198,7 +199,7 @@ impl Repository {
 
     /// The branch that the HEAD of a registration names.
     pub(in crate::git) fn branch_in(&self, registration: &Path) -> Result<Option<RefName>> {
-        if self.ref_format() == RefFormat::Reftable {
+        if self.repo.ref_format() == RefFormat::Reftable {
             return Ok(None);
         }
         let head = files::read_start(&registration.join("HEAD"), POINTER_LIMIT)?.unwrap_or_default();
@@ -211,15 +212,16 @@ impl Repository {
     /// # Errors
     /// `IO_FAILED`.
     pub fn is_blank_ref(&self, name: &RefName) -> Result<bool> {
-        let file = self.common_dir().join(name.in_git());
+        let file = self.repo.common_dir().join(name.in_git());
         let is_file = files::metadata(&file)?.is_some_and(|meta| meta.is_file());
         Ok(is_file && !self.is_sound_file(&file, Part::Branch)?)
     }
 
     /// The folder whose `.git` names this registration: beside the worktrees that are known.
     fn folder_that_names(&self, registration: &Path) -> Result<Option<PathBuf>> {
-        let main = self.main_worktree().ok().map(|main| main.path().to_owned());
-        let known = self.linked()?.into_iter().filter(|(git_dir, _)| git_dir != registration).map(|(_, folder)| folder);
+        let main = self.repo.worktrees().main_worktree().ok().map(|main| main.path().to_owned());
+        let known =
+            self.repo.worktrees().linked()?.into_iter().filter(|(git_dir, _)| git_dir != registration).map(|(_, folder)| folder);
         let mut places: Vec<PathBuf> = main.iter().map(|main| main.join(".worktrees")).collect();
         places.extend(main.into_iter().chain(known).filter_map(|folder| folder.parent().map(Path::to_owned)));
         places.sort();
@@ -242,33 +244,38 @@ impl Repository {
         Ok(None)
     }
 
-    /// All worktrees as [`Repository::worktrees`] lists them, without the list that git makes: an empty `commondir` of one
+    /// All worktrees as [`Worktrees::list_worktrees`] lists them, without the list that git makes: an empty `commondir` of one
     /// keeps git from making it.
     pub(in crate::git) fn worktrees_despite_damage(&self) -> Result<Vec<WorktreeEntry>> {
         let mut entries = Vec::new();
-        if let Ok(main) = self.main_worktree() {
+        if let Ok(main) = self.repo.worktrees().main_worktree() {
             entries.push(WorktreeEntry {
                 present: main.verify().is_ok(),
-                head: self.head(&main).ok(),
+                head: self.repo.refs().head(&main).ok(),
                 locked: None,
                 worktree: main,
             });
         }
-        for (folder, git_dir) in self.linked_git_dirs()? {
+        for (folder, git_dir) in self.repo.worktrees().linked_git_dirs()? {
             if entries.iter().any(|entry| entry.worktree.git_dir() == git_dir) {
                 continue;
             }
             let locked = files::read_optional(&git_dir.join("locked"), POINTER_LIMIT)?;
             let locked = locked.map(|reason| String::from_utf8_lossy(&reason).trim().to_owned());
             let worktree = Worktree::linked(folder, git_dir);
-            entries.push(WorktreeEntry { present: worktree.verify().is_ok(), head: self.head(&worktree).ok(), locked, worktree });
+            entries.push(WorktreeEntry {
+                present: worktree.verify().is_ok(),
+                head: self.repo.refs().head(&worktree).ok(),
+                locked,
+                worktree,
+            });
         }
         Ok(entries)
     }
 
     /// Whether a worktree keeps git from listing any.
     pub(in crate::git) fn is_git_s_list_stopped(&self) -> Result<bool> {
-        for entry in files::list(&self.common_dir().join("worktrees"))? {
+        for entry in files::list(&self.repo.common_dir().join("worktrees"))? {
             let content = files::read_optional(&entry.path().join("commondir"), POINTER_LIMIT)?;
             if content.is_some_and(|content| content.trim_ascii().is_empty()) {
                 return Ok(true);

@@ -12,7 +12,7 @@ use crate::files;
 use super::mend::{MendedBranch, symbolic};
 use super::registration::{DamagedWorktree, Part};
 use super::worktrees::move_once;
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::Workspaces;
 
 /// The largest log of a HEAD that is looked at.
 const LOG_LIMIT: u64 = 64 * 1024 * 1024;
@@ -24,8 +24,8 @@ enum WasAt {
     Commit(Oid),
 }
 
-impl Repository {
-    /// Whether [`Repository::mend_worktree`] can mend all of it.
+impl Workspaces<'_> {
+    /// Whether [`Workspaces::mend_worktree`] can mend all of it.
     ///
     /// # Errors
     /// `IO_FAILED`, `GIT_FAILED`.
@@ -57,7 +57,7 @@ impl Repository {
             if parts.contains(&Part::GitDir) {
                 put_aside(Part::GitDir)?;
             }
-            self.connect(folder, registration)?;
+            self.repo.worktrees().connect(folder, registration)?;
             done.push("folder and repository name each other again".to_owned());
         }
         if parts.contains(&Part::Head)
@@ -102,7 +102,7 @@ impl Repository {
             return Ok(false);
         }
         for damaged in self.damaged_worktrees()?.into_iter().filter(|one| one.parts.contains(&Part::CommonDir)) {
-            let trash = self.common_dir().join("axiom/trash").join(env::fresh_id());
+            let trash = self.repo.common_dir().join("axiom/trash").join(env::fresh_id());
             let only = DamagedWorktree { parts: vec![Part::CommonDir], ..damaged };
             self.mend_worktree(&only, &trash)?;
             tracing::warn!(worktree = %only.place().display(), "an empty 'commondir' was mended, which made git fail everywhere");
@@ -116,13 +116,13 @@ impl Repository {
         let log = files::read_optional(&registration.join("logs/HEAD"), LOG_LIMIT)?.unwrap_or_default();
         let log = spelled(&log);
         let Some((last, switched_to)) = last_of(&log) else { return Ok(None) };
-        if !self.holds(&last) {
+        if !self.repo.objects().holds(&last) {
             return Ok(None);
         }
         let name = registration.file_name().map(|name| spelled(name.as_bytes()).into_owned());
         let candidate = switched_to.map(str::to_owned).or(name).map(|name| RefName::branch(&name));
         match candidate {
-            Some(branch) if self.read_ref(&branch)?.as_ref() == Some(&last) => Ok(Some(WasAt::Branch(branch))),
+            Some(branch) if self.repo.refs().read_ref(&branch)?.as_ref() == Some(&last) => Ok(Some(WasAt::Branch(branch))),
             Some(_) | None => Ok(Some(WasAt::Commit(last))),
         }
     }

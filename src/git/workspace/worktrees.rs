@@ -11,10 +11,10 @@ use crate::files;
 
 use crate::git::objects::durability::sync_file_system;
 use crate::git::refs::edits::{Expected, RefEdit};
+use crate::git::repo::handles::Workspaces;
 use crate::git::repo::head::{Head, HeadTarget};
 use crate::git::repo::ownership::Whose;
 use crate::git::repo::program::{Output, joined};
-use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::{Worktree, WorktreeEntry};
 
 /// What git writes as the reason of the lock while it makes a worktree: a killed `worktree add` leaves it.
@@ -70,9 +70,9 @@ pub enum Repair {
     Nothing,
 }
 
-impl Repository {
+impl Workspaces<'_> {
     /// Makes a workspace. The user's post-checkout hook runs. A crash leaves a half-made one that
-    /// [`Repository::repair_workspace`] clears.
+    /// [`Workspaces::repair_workspace`] clears.
     ///
     /// # Errors
     /// `WORKSPACE_IN_THE_WAY` where the folder exists; `BRANCH_IN_USE`; `CHANGED_MEANWHILE` where a new branch exists;
@@ -86,7 +86,8 @@ impl Repository {
         }
         self.mend_what_stops_git()?;
         env::fault_point("git.before-worktree-add");
-        let git = self.git().writing().config("checkout.workers=2").args(["worktree", "add", "--quiet", "--no-guess-remote"]);
+        let git =
+            self.repo.git().writing().config("checkout.workers=2").args(["worktree", "add", "--quiet", "--no-guess-remote"]);
         let git = match branch {
             WorkspaceBranch::New { name, base } => {
                 git.args(["--no-track", "-b", name.short(), "--"]).arg(path).arg(base.as_str())
@@ -97,14 +98,14 @@ impl Repository {
         let output = git.run()?;
         // A post-checkout hook that fails makes git's exit status too, but the worktree stands: git removes one that it
         // could not finish, and unlocks one that it could.
-        let stands = || Ok(self.worktree_at(path)?.is_some_and(|entry| entry.present && entry.locked.is_none()));
+        let stands = || Ok(self.repo.worktrees().worktree_at(path)?.is_some_and(|entry| entry.present && entry.locked.is_none()));
         if !output.ok() && !stands()? {
             return Err(self.not_made(path, branch, trash, &output));
         }
         env::fault_point("git.after-worktree-add");
-        sync_file_system(self.common_dir())?;
+        sync_file_system(self.repo.common_dir())?;
         sync_file_system(path)?;
-        let made = self.worktree_at(path)?.filter(|entry| entry.present);
+        let made = self.repo.worktrees().worktree_at(path)?.filter(|entry| entry.present);
         made.map(|entry| entry.worktree)
             .ok_or_else(|| Error::new(Code::WorkspaceBroken, format!("'{}' was made, but git does not list it", path.display())))
     }
@@ -122,9 +123,9 @@ impl Repository {
             return error;
         }
         let cleaned = self.repair_workspace(path, trash).and_then(|_| match branch {
-            WorkspaceBranch::New { name, base } if self.read_ref(name)?.as_ref() == Some(base) => {
+            WorkspaceBranch::New { name, base } if self.repo.refs().read_ref(name)?.as_ref() == Some(base) => {
                 let edit = RefEdit { name: name.clone(), expected: Expected::Value(base.clone()), new: None };
-                self.update_refs(&[edit], "git axiom: workspace not made")
+                self.repo.refs().update_refs(&[edit], "git axiom: workspace not made")
             }
             WorkspaceBranch::New { .. } | WorkspaceBranch::Existing(_) | WorkspaceBranch::Detached(_) => Ok(()),
         });
@@ -140,11 +141,11 @@ impl Repository {
     /// same file system.
     ///
     /// # Errors
-    /// As [`Repository::head`].
+    /// As [`Refs::head`].
     pub fn plan_aside(&self, workspace: &Worktree, moved_to: &Path) -> Result<Aside> {
-        let head = self.head(workspace)?;
+        let head = self.repo.refs().head(workspace)?;
         let name = moved_to.file_name().unwrap_or_default();
-        let git_dir_moved_to = self.common_dir().join("axiom/trash").join(joined(&format!("{}-", env::fresh_id()), name));
+        let git_dir_moved_to = self.repo.common_dir().join("axiom/trash").join(joined(&format!("{}-", env::fresh_id()), name));
         let (path, git_dir) = (workspace.path().to_owned(), workspace.git_dir().to_owned());
         Ok(Aside { path, moved_to: moved_to.to_owned(), git_dir, git_dir_moved_to, head })
     }
@@ -159,14 +160,14 @@ impl Repository {
         // One that git cannot work with goes as it is.
         let works = || Ok::<_, Error>(self.damage_of(&aside.git_dir)?.is_none());
         if aside.git_dir.is_dir() && workspace.verify().is_ok() && works()? {
-            let now = self.head(&workspace)?;
+            let now = self.repo.refs().head(&workspace)?;
             if let (Head::Branch { .. }, Some(commit)) = (&now, now.commit()) {
-                self.set_head(&workspace, &now, &HeadTarget::Detached(commit.clone()), "git axiom: put aside")?;
+                self.repo.refs().set_head(&workspace, &now, &HeadTarget::Detached(commit.clone()), "git axiom: put aside")?;
             }
         }
         env::fault_point("git.aside-detached");
         // What names another repository's entry is that one's, whatever is recorded of the place.
-        if !matches!(self.whose(&aside.path)?, Whose::Others(_)) {
+        if !matches!(self.repo.worktrees().whose(&aside.path)?, Whose::Others(_)) {
             move_once(&aside.path, &aside.moved_to)?;
         }
         env::fault_point("git.aside-moved");
@@ -191,18 +192,18 @@ impl Repository {
         let workspace = Worktree::linked(aside.path.clone(), aside.git_dir.clone());
         // The repository may have been moved or copied since: the two name the place where they were.
         if workspace.verify().is_err() && aside.path.is_dir() && aside.git_dir.is_dir() {
-            self.connect(&aside.path, &aside.git_dir)?;
+            self.repo.worktrees().connect(&aside.path, &aside.git_dir)?;
         }
         workspace.verify()?;
         if let Some(branch) = aside.head.branch() {
             let elsewhere = |entry: &WorktreeEntry| {
                 entry.worktree.path() != aside.path && entry.head.as_ref().and_then(Head::branch) == Some(branch)
             };
-            let now = self.head(&workspace)?;
+            let now = self.repo.refs().head(&workspace)?;
             // On its branch only if that is still where the workspace was: its index and files belong to that commit.
-            let unmoved = self.read_ref(branch)?.as_ref() == now.commit();
-            if now.branch() != Some(branch) && unmoved && !self.list_worktrees()?.iter().any(elsewhere) {
-                self.set_head(&workspace, &now, &HeadTarget::Branch(branch.clone()), "git axiom: brought back")?;
+            let unmoved = self.repo.refs().read_ref(branch)?.as_ref() == now.commit();
+            if now.branch() != Some(branch) && unmoved && !self.repo.worktrees().list_worktrees()?.iter().any(elsewhere) {
+                self.repo.refs().set_head(&workspace, &now, &HeadTarget::Branch(branch.clone()), "git axiom: brought back")?;
             }
         }
         Ok(workspace)
@@ -219,7 +220,7 @@ impl Repository {
             aside.head.branch().is_some() && entry.head.as_ref().and_then(Head::branch) == aside.head.branch()
         };
         let is_free = |place: &Path| place.symlink_metadata().is_err();
-        if is_free(&aside.git_dir) && !self.list_worktrees()?.iter().any(has_branch) {
+        if is_free(&aside.git_dir) && !self.repo.worktrees().list_worktrees()?.iter().any(has_branch) {
             move_once(&aside.git_dir_moved_to, &aside.git_dir)?;
         }
         env::fault_point("git.back-lost");
@@ -232,9 +233,9 @@ impl Repository {
     /// # Errors
     /// `WORKSPACE_NOT_OURS` where the folder is another repository's; `IO_FAILED`, `GIT_FAILED`.
     pub fn repair_workspace(&self, path: &Path, trash: &Path) -> Result<Repair> {
-        self.not_others(path)?;
+        self.repo.worktrees().not_others(path)?;
         let folder = path.symlink_metadata().is_ok();
-        let registered = self.worktree_at(path)?.filter(|entry| !entry.worktree.is_main());
+        let registered = self.repo.worktrees().worktree_at(path)?.filter(|entry| !entry.worktree.is_main());
         let Some(entry) = registered else {
             if !folder {
                 return Ok(Repair::Nothing);
@@ -253,14 +254,14 @@ impl Repository {
                 // A repository that somebody made there, or a damaged pointer: kept.
                 move_once(&place, &trash.join("dot-git"))?;
             }
-            self.connect(path, entry.worktree.git_dir())?;
+            self.repo.worktrees().connect(path, entry.worktree.git_dir())?;
             return Ok(Repair::Reconnected);
         }
         if folder {
             move_once(path, &trash.join("folder"))?;
             env::fault_point("git.repair-folder-moved");
         }
-        let registration = self.common_dir().join("axiom/trash").join(env::fresh_id());
+        let registration = self.repo.common_dir().join("axiom/trash").join(env::fresh_id());
         move_once(entry.worktree.git_dir(), &registration)?;
         Ok(if folder { Repair::PutAside } else { Repair::Unregistered })
     }
@@ -271,16 +272,16 @@ impl Repository {
     /// # Errors
     /// `IO_FAILED`.
     pub fn exclude_folder(&self, folder: &RepoPath) -> Result<bool> {
-        let file = self.common_dir().join("info/exclude");
+        let file = self.repo.common_dir().join("info/exclude");
         let content = files::read_optional(&file, EXCLUDE_LIMIT)?.unwrap_or_default();
         let line = [b"/", folder.as_bytes(), b"/"].concat();
         if content.split(|b| *b == b'\n').any(|present| present == line) {
             return Ok(false);
         }
-        let info = self.common_dir().join("info");
+        let info = self.repo.common_dir().join("info");
         if !info.is_dir() {
             files::create_public_dir(&info)?;
-            files::sync_dir(self.common_dir())?;
+            files::sync_dir(self.repo.common_dir())?;
         }
         files::append_keeping(&file, &[&line[..], b"\n"].concat())?;
         Ok(true)
@@ -317,6 +318,7 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
+    use crate::git::repo::repository::Repository;
     use crate::git::repo::scratch::{Scratch, crash_child_of, git_at};
 
     fn place(scratch: &Scratch) -> (PathBuf, PathBuf) {
@@ -334,28 +336,28 @@ mod tests {
             let scratch = Scratch::new(kind);
             let repo = scratch.repo();
             let (path, trash) = place(&scratch);
-            assert!(repo.exclude_folder(&RepoPath::new(&b".worktrees"[..])).unwrap());
-            assert!(!repo.exclude_folder(&RepoPath::new(&b".worktrees"[..])).unwrap());
-            let made = repo.create_workspace(&path, &fresh(&scratch), &trash).unwrap();
+            assert!(repo.workspaces().exclude_folder(&RepoPath::new(&b".worktrees"[..])).unwrap());
+            assert!(!repo.workspaces().exclude_folder(&RepoPath::new(&b".worktrees"[..])).unwrap());
+            let made = repo.workspaces().create_workspace(&path, &fresh(&scratch), &trash).unwrap();
             assert_eq!(scratch.git(&["status", "--porcelain", "-uall"]), "");
             std::fs::write(path.join(".env"), b"secret").unwrap();
             std::fs::write(path.join("a.txt"), b"staged\n").unwrap();
             git_at(&path, &["add", "a.txt"]);
             let before = git_at(&path, &["status", "--porcelain"]);
-            let aside = repo.plan_aside(&made, &trash).unwrap();
-            repo.put_aside(&aside).unwrap();
-            repo.put_aside(&aside).unwrap();
-            assert_eq!(repo.list_worktrees().unwrap().len(), 1);
+            let aside = repo.workspaces().plan_aside(&made, &trash).unwrap();
+            repo.workspaces().put_aside(&aside).unwrap();
+            repo.workspaces().put_aside(&aside).unwrap();
+            assert_eq!(repo.worktrees().list_worktrees().unwrap().len(), 1);
             assert_eq!(std::fs::read(trash.join(".env")).unwrap(), b"secret");
-            repo.bring_back(&aside).unwrap();
-            let back = repo.bring_back(&aside).unwrap();
+            repo.workspaces().bring_back(&aside).unwrap();
+            let back = repo.workspaces().bring_back(&aside).unwrap();
             assert_eq!(git_at(&path, &["status", "--porcelain"]), before);
-            assert_eq!(repo.head(&back).unwrap(), aside.head);
+            assert_eq!(repo.refs().head(&back).unwrap(), aside.head);
             // A branch that is in use elsewhere stays there.
-            repo.put_aside(&aside).unwrap();
+            repo.workspaces().put_aside(&aside).unwrap();
             scratch.git(&["switch", "-q", "axiom/t1"]);
-            let back = repo.bring_back(&aside).unwrap();
-            assert!(repo.head(&back).unwrap().branch().is_none());
+            let back = repo.workspaces().bring_back(&aside).unwrap();
+            assert!(repo.refs().head(&back).unwrap().branch().is_none());
         }
     }
 
@@ -365,7 +367,8 @@ mod tests {
         let repo = scratch.repo();
         let (path, trash) = place(&scratch);
         scratch.write(".worktrees/ed-001-t1/file", b"");
-        let code = |branch: &WorkspaceBranch, path: &Path| repo.create_workspace(path, branch, &trash).unwrap_err().code();
+        let code =
+            |branch: &WorkspaceBranch, path: &Path| repo.workspaces().create_workspace(path, branch, &trash).unwrap_err().code();
         assert_eq!(code(&fresh(&scratch), &path), Code::WorkspaceInTheWay);
         let other = scratch.path().join(".worktrees/other");
         assert_eq!(code(&WorkspaceBranch::Existing(RefName::branch("main")), &other), Code::BranchInUse);
@@ -379,8 +382,8 @@ mod tests {
         scratch.git(&["config", "filter.broken.smudge", "false"]);
         scratch.git(&["config", "filter.broken.required", "true"]);
         assert_eq!(code(&fresh(&scratch), &other), Code::DiskCheckoutFailed);
-        assert!(!other.exists() && repo.list_worktrees().unwrap().len() == 1);
-        assert_eq!(repo.read_ref(&RefName::branch("axiom/t1")).unwrap(), None);
+        assert!(!other.exists() && repo.worktrees().list_worktrees().unwrap().len() == 1);
+        assert_eq!(repo.refs().read_ref(&RefName::branch("axiom/t1")).unwrap(), None);
     }
 
     #[test]
@@ -388,8 +391,8 @@ mod tests {
         let scratch = Scratch::new(&[]);
         let repo = scratch.repo();
         let (path, trash) = place(&scratch);
-        let make = |branch| repo.create_workspace(&path, &branch, &trash).unwrap();
-        let repair = |n: u32| repo.repair_workspace(&path, &trash.join(n.to_string())).unwrap();
+        let make = |branch| repo.workspaces().create_workspace(&path, &branch, &trash).unwrap();
+        let repair = |n: u32| repo.workspaces().repair_workspace(&path, &trash.join(n.to_string())).unwrap();
         assert_eq!(repair(0), Repair::Nothing);
         let made = make(fresh(&scratch));
         assert_eq!(repair(1), Repair::Sound);
@@ -417,8 +420,8 @@ mod tests {
         let (root, json) = text.split_once('|').unwrap();
         let repo = Repository::discover(Path::new(root)).unwrap().isolated();
         let aside: Aside = serde_json::from_str(json).unwrap();
-        repo.put_aside(&aside).unwrap();
-        repo.bring_back(&aside).unwrap();
+        repo.workspaces().put_aside(&aside).unwrap();
+        repo.workspaces().bring_back(&aside).unwrap();
     }
 
     #[test]
@@ -435,9 +438,9 @@ mod tests {
                 let scratch = Scratch::new(&[]);
                 let repo = scratch.repo();
                 let (path, trash) = place(&scratch);
-                let made = repo.create_workspace(&path, &fresh(&scratch), &trash).unwrap();
+                let made = repo.workspaces().create_workspace(&path, &fresh(&scratch), &trash).unwrap();
                 std::fs::write(path.join("a.txt"), b"edited\n").unwrap();
-                let aside = repo.plan_aside(&made, &trash).unwrap();
+                let aside = repo.workspaces().plan_aside(&made, &trash).unwrap();
                 let json = serde_json::to_string(&aside).unwrap();
                 let child = std::process::Command::new(std::env::current_exe().unwrap())
                     .args(["--exact", &crash_child_of(module_path!()), "-q"])
@@ -447,12 +450,12 @@ mod tests {
                     .unwrap();
                 assert!(!child.status.success(), "{point} was not reached");
                 if away {
-                    repo.put_aside(&aside).unwrap();
-                    assert!(!path.exists() && repo.list_worktrees().unwrap().len() == 1, "{point}");
+                    repo.workspaces().put_aside(&aside).unwrap();
+                    assert!(!path.exists() && repo.worktrees().list_worktrees().unwrap().len() == 1, "{point}");
                     assert_eq!(std::fs::read(trash.join("a.txt")).unwrap(), b"edited\n");
                 }
-                let back = repo.bring_back(&aside).unwrap();
-                assert_eq!(repo.head(&back).unwrap(), aside.head, "{point}, away: {away}");
+                let back = repo.workspaces().bring_back(&aside).unwrap();
+                assert_eq!(repo.refs().head(&back).unwrap(), aside.head, "{point}, away: {away}");
                 assert_eq!(git_at(&path, &["status", "--porcelain"]), " M a.txt");
             }
         }

@@ -188,7 +188,7 @@ fn settle_done(context: &Context, all: &mut [Numbered]) -> Result<()> {
     let unsettled = |n: &&mut Numbered| n.case.status == Status::Done && n.case.kind == Kind::Task && n.case.merged.is_none();
     let mut unsettled = all.iter_mut().filter(unsettled).peekable();
     let Some(first) = unsettled.peek().map(|n| n.line) else { return Ok(()) };
-    let head = context.repo.head(&context.repo.main_worktree()?)?;
+    let head = context.repo.refs().head(&context.repo.worktrees().main_worktree()?)?;
     let Head::Branch { name, commit: Some(commit) } = head else {
         let what = format!("line {first}: a done task needs a commit that holds its work, and no branch with one is checked out");
         return Err(Error::new(Code::UnbornBranch, what)

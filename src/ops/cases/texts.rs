@@ -9,14 +9,14 @@ use crate::git::Repository;
 /// the state yet: a crash leaves blobs that no event names, which is harmless.
 ///
 /// # Errors
-/// `TOO_LARGE`; as [`Repository::store_texts`].
+/// `TOO_LARGE`; as [`NoteStore::store_texts`].
 pub fn store(repo: &Repository, texts: &[&str]) -> Result<Vec<Text>> {
     if let Some(text) = texts.iter().find(|text| text.len() > MAX_TEXT) {
         let what = format!("a text of {} bytes is over the limit of {MAX_TEXT}", text.len());
         return Err(Error::new(Code::TooLarge, what).hint("put long material into a file of the repository and refer to it"));
     }
     let long: Vec<&[u8]> = texts.iter().filter(|text| text.len() > INLINE_LIMIT).map(|text| text.as_bytes()).collect();
-    let mut blobs = if long.is_empty() { Vec::new() } else { repo.store_texts(&long)? }.into_iter();
+    let mut blobs = if long.is_empty() { Vec::new() } else { repo.notes().store_texts(&long)? }.into_iter();
     env::fault_point("texts.after-store");
     let stored = texts.iter().map(|text| {
         if text.len() <= INLINE_LIMIT {
@@ -31,10 +31,10 @@ pub fn store(repo: &Repository, texts: &[&str]) -> Result<Vec<Text>> {
 /// The text itself.
 ///
 /// # Errors
-/// As [`Repository::load_text`].
+/// As [`NoteStore::load_text`].
 pub fn load(repo: &Repository, text: &Text) -> Result<String> {
     match text {
         Text::Inline(text) => Ok(text.clone()),
-        Text::Stored { blob, .. } => Ok(String::from_utf8_lossy(&repo.load_text(blob)?).into_owned()),
+        Text::Stored { blob, .. } => Ok(String::from_utf8_lossy(&repo.notes().load_text(blob)?).into_owned()),
     }
 }

@@ -136,9 +136,9 @@ pub(super) fn capture_all_with(ctx: &Context, options: &CaptureOptions) -> Resul
 /// # Errors
 /// As that of the user's own worktrees says.
 pub(super) fn without_unreadable_index(ctx: &Context, captured: &mut Captured) -> Result<()> {
-    ctx.repo.staged_can_be_read(&captured.main.worktree, &captured.main.capture)?;
+    ctx.repo.index().staged_can_be_read(&captured.main.worktree, &captured.main.capture)?;
     for one in std::mem::take(&mut captured.workspaces) {
-        match ctx.repo.staged_can_be_read(&one.captured.worktree, &one.captured.capture) {
+        match ctx.repo.index().staged_can_be_read(&one.captured.worktree, &one.captured.capture) {
             Ok(()) => captured.workspaces.push(one),
             Err(error) if one.state.task_id.is_some() && !error.is_everybodys() => {
                 captured.coverage.insert(one.state.path, Coverage::of_nothing(error.to_string()));
@@ -153,15 +153,16 @@ pub(super) fn without_unreadable_index(ctx: &Context, captured: &mut Captured) -
 /// who needs it.
 pub fn write_again(ctx: &mut Context) {
     let options = CaptureOptions { allow_unreadable: true, ..capture_options(ctx) };
-    let worktrees = ctx.repo.list_worktrees().unwrap_or_default();
+    let worktrees = ctx.repo.worktrees().list_worktrees().unwrap_or_default();
     for entry in worktrees.into_iter().filter(|entry| entry.present) {
-        if let Err(error) = ctx.repo.capture_worktree(&entry.worktree, &options) {
+        if let Err(error) = ctx.repo.captures().capture_worktree(&entry.worktree, &options) {
             tracing::warn!(%error, worktree = %entry.worktree.path().display(), "objects could not be written again from it");
         }
     }
-    match ctx.repo.sync_objects() {
+    match ctx.repo.durability().sync_objects() {
         Ok(()) => {
-            ctx.found.proof.written_again = ctx.found.proof.put_aside.iter().filter(|oid| ctx.repo.holds(oid)).cloned().collect()
+            ctx.found.proof.written_again =
+                ctx.found.proof.put_aside.iter().filter(|oid| ctx.repo.objects().holds(oid)).cloned().collect()
         }
         Err(error) => tracing::warn!(%error, "objects could not be written again"),
     }
@@ -172,18 +173,20 @@ pub fn write_again(ctx: &mut Context) {
 /// # Errors
 /// `WORKSPACE_BROKEN`, `FILE_UNREADABLE`, `GIT_FAILED`.
 pub(super) fn there(ctx: &Context) -> Result<There> {
-    let main = ctx.repo.main_worktree()?;
+    let main = ctx.repo.worktrees().main_worktree()?;
     let mut worktrees = vec![main];
     let mut coverage = BTreeMap::new();
     let mut known = Vec::new();
-    let damaged = ctx.repo.damaged_worktrees()?;
+    let damaged = ctx.repo.workspaces().damaged_worktrees()?;
     for one in &damaged {
         known.extend(one.folder().map(Path::to_owned));
         coverage.insert(one.place().display().to_string(), Coverage::of_nothing(one.why()));
     }
     let scratch = merge::scratch::places(ctx)?;
     let is_damaged = |entry: &WorktreeEntry| damaged.iter().any(|one| one.is_at(entry.worktree.git_dir()));
-    for entry in ctx.repo.list_worktrees()?.into_iter().filter(|entry| !entry.worktree.is_main() && !is_damaged(entry)) {
+    for entry in
+        ctx.repo.worktrees().list_worktrees()?.into_iter().filter(|entry| !entry.worktree.is_main() && !is_damaged(entry))
+    {
         let path = entry.worktree.path();
         known.push(path.to_owned());
         if scratch.iter().any(|place| place == path) {
@@ -244,13 +247,15 @@ fn in_the_place_of(ctx: &Context, worktree: &Worktree) -> Result<Option<Coverage
         return Ok(Some(Coverage { missing: true, ..Coverage::default() }));
     }
     // Of a copied repository, for example: the folder is the original's worktree, and held there.
-    if let Whose::Others(other) = ctx.repo.whose(path)? {
+    if let Whose::Others(other) = ctx.repo.worktrees().whose(path)? {
         return Ok(Some(Coverage::of_nothing(format!("its .git names '{}'", other.git_dir.display()))));
     }
     match worktree.verify() {
         Ok(()) => Ok(None),
         Err(error) if owner(ctx.state(), path).is_some() => Ok(Some(Coverage::of_nothing(error.to_string()))),
-        Err(_) if ctx.repo.has_a_repository_in(path) => Ok(Some(Coverage::of_nothing("a repository of its own is in its place"))),
+        Err(_) if ctx.repo.worktrees().has_a_repository_in(path) => {
+            Ok(Some(Coverage::of_nothing("a repository of its own is in its place")))
+        }
         Err(error) => Err(error),
     }
 }
@@ -269,7 +274,7 @@ fn with_commit(ctx: &Context, captured: CapturedWorktree, commit: Option<Oid>) -
     let head = &captured.capture.head;
     let capture = match commit {
         Some(commit) => commit,
-        None => ctx.repo.commit_capture(&captured.capture, &format!("capture of {path}"), &[])?.commit,
+        None => ctx.repo.captures().commit_capture(&captured.capture, &format!("capture of {path}"), &[])?.commit,
     };
     let state = WorkspaceState {
         agent_id: owner.as_ref().map(|(_, workspace)| workspace.agent.clone()),
@@ -305,7 +310,7 @@ fn capture_in_parallel(
     let worker = || {
         let mut done = Vec::new();
         while let Some((number, worktree)) = Some(take()).and_then(|number| Some((number, worktrees.get(number)?))) {
-            done.push((number, repo.capture_worktree(worktree, options)));
+            done.push((number, repo.captures().capture_worktree(worktree, options)));
         }
         done
     };
@@ -329,9 +334,9 @@ fn capture_in_parallel(
 /// Target and task branches, and the branch that is checked out in the main worktree.
 fn refs(ctx: &Context) -> Result<BTreeMap<RefName, Oid>> {
     let mut refs: BTreeMap<RefName, Oid> =
-        ctx.repo.refs_below("refs/heads/axiom/")?.into_iter().map(|value| (value.name, value.oid)).collect();
+        ctx.repo.refs().refs_below("refs/heads/axiom/")?.into_iter().map(|value| (value.name, value.oid)).collect();
     let mut more: Vec<RefName> = target_branch(ctx).into_iter().collect();
-    more.extend(ctx.repo.head(&ctx.repo.main_worktree()?)?.branch().cloned());
-    refs.extend(ctx.repo.read_refs(&more)?);
+    more.extend(ctx.repo.refs().head(&ctx.repo.worktrees().main_worktree()?)?.branch().cloned());
+    refs.extend(ctx.repo.refs().read_refs(&more)?);
     Ok(refs)
 }

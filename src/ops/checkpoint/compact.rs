@@ -56,20 +56,20 @@ pub fn compact(ctx: &mut Context) -> Result<Compacted> {
     ctx.with_operation_lock(|ctx| {
         heal::heal(ctx, true)?;
         let before = space(ctx)?;
-        ctx.repo.clear_scratch_notes()?;
+        ctx.repo.notes().clear_scratch_notes()?;
         env::fault_point("checkpoint.before-cut");
-        let cut = ctx.repo.cut_notes(&ctx.repo.load_notes()?)?;
+        let cut = ctx.repo.notes().cut_notes(&ctx.repo.notes().load_notes()?)?;
         let edits: Vec<_> = cut.into_iter().collect();
-        ctx.repo.update_refs(&edits, "git axiom: compact")?;
+        ctx.repo.refs().update_refs(&edits, "git axiom: compact")?;
         env::fault_point("checkpoint.before-pack");
-        let damaged = ctx.repo.damaged_worktrees()?.into_iter().next();
+        let damaged = ctx.repo.workspaces().damaged_worktrees()?.into_iter().next();
         let not_packed = damaged.map(|one| format!("the worktree '{}' is damaged: {}", one.place().display(), one.why()));
         if not_packed.is_none() {
-            ctx.repo.pack_loose()?;
+            ctx.repo.durability().pack_loose()?;
         }
         env::fault_point("checkpoint.packed");
-        ctx.repo.clear_kept_packs()?;
-        ctx.repo.join_small_packs()?;
+        ctx.repo.durability().clear_kept_packs()?;
+        ctx.repo.durability().join_small_packs()?;
         Ok(Compacted { before, after: space(ctx)?, notes_cut: !edits.is_empty(), not_packed })
     })
 }

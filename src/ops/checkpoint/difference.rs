@@ -49,7 +49,7 @@ pub struct Difference {
 pub fn difference(ctx: &Context, from: &str, to: Option<&str>) -> Result<Difference> {
     let from = find(ctx, from)?;
     let to = to.map(|to| find(ctx, to)).transpose()?;
-    let worktree = ctx.repo.current_worktree()?;
+    let worktree = ctx.repo.worktrees().current_worktree()?;
     let old = held(ctx, &from, &worktree)?;
     let (new, changes) = match &to {
         Some(to) => {
@@ -58,7 +58,7 @@ pub fn difference(ctx: &Context, from: &str, to: Option<&str>) -> Result<Differe
             (new.tree, changes)
         }
         None => {
-            let now = ctx.repo.capture_worktree(&worktree, &capture_options(ctx))?;
+            let now = ctx.repo.captures().capture_worktree(&worktree, &capture_options(ctx))?;
             let back = differences(ctx, (&worktree, &now), old.files(), None)?;
             (now.tree, back.into_iter().map(TreeChange::reversed).collect())
         }
@@ -92,7 +92,7 @@ fn held(ctx: &Context, record: &CheckpointRecord, worktree: &Worktree) -> Result
         (capture_of(record, document, worktree)?, coverage)
     };
     let extras = CaptureExtras::of_capture(&ctx.repo, &capture)?;
-    Ok(Held { tree: ctx.repo.read_commit(&capture)?.tree, extras, coverage })
+    Ok(Held { tree: ctx.repo.objects().read_commit(&capture)?.tree, extras, coverage })
 }
 
 /// The capture of a worktree beside the main one.

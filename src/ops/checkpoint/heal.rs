@@ -11,7 +11,7 @@ use crate::domain::checkpoint::document::{CAPTURE_REFS as CAPTURES, CheckpointRe
 use crate::domain::state::event::{By, Event};
 use crate::env;
 use crate::error::{Code, Result};
-use crate::git::{Expected, RefEdit, Repository};
+use crate::git::{Expected, RefEdit};
 use crate::ops::context::handle::Context;
 
 /// So many notes are compared before another thread is worth its start.
@@ -45,13 +45,13 @@ impl Lost {
 /// `GIT_FAILED`.
 pub fn look(ctx: &Context, thorough: bool) -> Result<Lost> {
     let record = &ctx.state().record;
-    let [captures, tags] = ctx.repo.ref_listings([CAPTURES, TAGS])?;
-    let notes = ctx.repo.load_notes()?;
+    let [captures, tags] = ctx.repo.refs().ref_listings([CAPTURES, TAGS])?;
+    let notes = ctx.repo.notes().load_notes()?;
     let by_age = |one: &&CheckpointRecord| one.seq;
     let ends = [record.checkpoints.values().max_by_key(by_age), record.checkpoints.values().min_by_key(by_age)];
     let mut thorough = thorough;
     for end in ends.into_iter().flatten() {
-        thorough = thorough || ctx.repo.note_of(&notes, &end.tag)?.is_none();
+        thorough = thorough || ctx.repo.notes().note_of(&notes, &end.tag)?.is_none();
     }
     let mut lost = Lost::default();
     // All three are ordered by name, and there may be many: they are gone through side by side.
@@ -65,7 +65,7 @@ pub fn look(ctx: &Context, thorough: bool) -> Result<Lost> {
         };
         while tagged.next_if(|(tag, _)| *tag < name).is_some() {}
         let is_tagged = tagged.peek().is_some_and(|(tag, _)| *tag == name);
-        if !is_tagged || (thorough && ctx.repo.note_of(&notes, &one.tag)?.is_none()) {
+        if !is_tagged || (thorough && ctx.repo.notes().note_of(&notes, &one.tag)?.is_none()) {
             lost.incomplete.push(one.name.clone());
         }
     }
@@ -155,16 +155,16 @@ pub fn complete_all(ctx: &mut Context, names: &[CheckpointName]) -> Result<()> {
 pub(super) fn complete(ctx: &Context, record: &CheckpointRecord) -> Result<()> {
     let (json, document) = document_of(ctx, &record.capture)?;
     env::fault_point("checkpoint.healing");
-    ctx.repo.complete_checkpoint(&record.name, &record.capture, &json, &tag_data(&document))
+    ctx.repo.checkpoints().complete_checkpoint(&record.name, &record.capture, &json, &tag_data(&document))
 }
 
 fn take_up(ctx: &mut Context, name: &CheckpointName) -> Result<()> {
-    let Some(capture) = ctx.repo.read_ref(&Repository::capture_ref(name))? else { return Ok(()) };
+    let Some(capture) = ctx.repo.refs().read_ref(&crate::git::Checkpoints::capture_ref(name))? else { return Ok(()) };
     let (json, document) = document_of(ctx, &capture)?;
     let data = tag_data(&document);
-    ctx.repo.complete_checkpoint(name, &capture, &json, &data)?;
+    ctx.repo.checkpoints().complete_checkpoint(name, &capture, &json, &data)?;
     env::fault_point("checkpoint.before-take-up");
-    let tag = ctx.repo.tag_of_checkpoint(name, &capture, &data)?;
+    let tag = ctx.repo.checkpoints().tag_of_checkpoint(name, &capture, &data)?;
     let size = size_of(ctx, &document, &capture, None).ok();
     let record = record_of(&document, capture, tag, size);
     ctx.append(Event::CheckpointCreated { checkpoint: record }).map(drop)
@@ -175,8 +175,9 @@ fn take_up(ctx: &mut Context, name: &CheckpointName) -> Result<()> {
 /// be told.
 fn not_written_in<'r>(ctx: &Context, noted: &[(&'r CheckpointRecord, &Oid)]) -> Vec<&'r CheckpointRecord> {
     let repo = &ctx.repo;
-    let is_ours =
-        |(gone, note): &&(&CheckpointRecord, &Oid)| repo.checkpoint_json_id(&gone.capture).is_ok_and(|json| json == **note);
+    let is_ours = |(gone, note): &&(&CheckpointRecord, &Oid)| {
+        repo.checkpoints().checkpoint_json_id(&gone.capture).is_ok_and(|json| json == **note)
+    };
     let ours = |part: &[(&'r CheckpointRecord, &Oid)]| part.iter().filter(is_ours).map(|(gone, _)| *gone).collect::<Vec<_>>();
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let part = noted.len().div_ceil(threads).max(MANY);
@@ -200,12 +201,12 @@ pub(super) fn clear_deleted(ctx: &Context) -> Result<()> {
     if record.deleted_checkpoints.is_empty() {
         return Ok(());
     }
-    let tags: BTreeMap<RefName, Oid> = ctx.repo.refs_below(TAGS)?.into_iter().map(|tag| (tag.name, tag.oid)).collect();
+    let tags: BTreeMap<RefName, Oid> = ctx.repo.refs().refs_below(TAGS)?.into_iter().map(|tag| (tag.name, tag.oid)).collect();
     let kept: BTreeSet<&Oid> = record.checkpoints.values().map(|one| &one.tag).collect();
     let gone = record.deleted_checkpoints.values().map(|gone| &gone.record).filter(|gone| !kept.contains(&gone.tag));
     let mut edits = Vec::new();
     for gone in gone.clone() {
-        let name = Repository::checkpoint_tag(&gone.name);
+        let name = crate::git::Checkpoints::checkpoint_tag(&gone.name);
         if tags.get(&name) == Some(&gone.tag) {
             edits.push(RefEdit { name, expected: Expected::Value(gone.tag.clone()), new: None });
         }
@@ -213,11 +214,11 @@ pub(super) fn clear_deleted(ctx: &Context) -> Result<()> {
     if edits.is_empty() {
         return Ok(());
     }
-    let there = ctx.repo.all_notes(&ctx.repo.load_notes()?)?;
+    let there = ctx.repo.notes().all_notes(&ctx.repo.notes().load_notes()?)?;
     let noted: Vec<_> = gone.filter_map(|gone| Some((gone, there.get(&gone.tag)?))).collect();
     let notes: BTreeMap<_, _> = not_written_in(ctx, &noted).into_iter().map(|gone| (gone.tag.clone(), None)).collect();
     // Notes first: a tag that is left tells the next look that there is something to do.
-    ctx.repo.set_notes(&notes)?;
+    ctx.repo.notes().set_notes(&notes)?;
     env::fault_point("checkpoint.notes-gone");
-    ctx.repo.update_refs(&edits, "git axiom: delete checkpoint")
+    ctx.repo.refs().update_refs(&edits, "git axiom: delete checkpoint")
 }

@@ -12,7 +12,7 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::checkpoint::document::{CheckpointDocument, Coverage};
 use crate::domain::checkpoint::known_paths;
 use crate::error::{Code, Error, Result};
-use crate::git::{CaptureOptions, Earlier, Repository, Worktree};
+use crate::git::{CaptureOptions, Earlier, Worktree};
 use crate::ops::context::handle::Context;
 
 /// The complete checkpoint that the rest is taken from.
@@ -72,15 +72,15 @@ fn of_all(
         let earlier = Earlier { checkpoint: &complete.name, main: &complete.capture, capture, coverage };
         let mut paths = complete.since.get(&worktree.path_text()?).cloned().unwrap_or_default();
         paths.extend(named);
-        let head = ctx.repo.head(&worktree)?;
+        let head = ctx.repo.refs().head(&worktree)?;
         if !worktree.is_main() && paths.is_empty() && complete.had(&worktree, &head) {
             worktree.verify()?;
             let capture_then = capture.clone();
-            let capture = ctx.repo.capture_again(head, earlier)?;
+            let capture = ctx.repo.captures().capture_again(head, earlier)?;
             all.push((CapturedWorktree { worktree, capture }, Some(capture_then)));
             continue;
         }
-        match ctx.repo.capture_named(&worktree, options, earlier, &paths)? {
+        match ctx.repo.captures().capture_named(&worktree, options, earlier, &paths)? {
             Some(capture) => all.push((CapturedWorktree { worktree, capture }, None)),
             None => return Ok(Err(format!("git has to look at '{}' as a whole", worktree.path().display()))),
         }
@@ -95,11 +95,11 @@ fn nowhere(ctx: &Context, complete: &Complete, captured: &Commits, asked: &[Vec<
     for ((CapturedWorktree { worktree, capture }, _), paths) in captured.iter().zip(asked) {
         for path in paths {
             let place = worktree.path().join(path.to_path());
-            if place.symlink_metadata().is_ok() || ctx.repo.is_in_tree(&capture.index_tree, path)? {
+            if place.symlink_metadata().is_ok() || ctx.repo.objects().is_in_tree(&capture.index_tree, path)? {
                 continue;
             }
-            let then = complete.of(worktree).map(|(then, _)| ctx.repo.read_commit(then)).transpose()?;
-            if !then.is_some_and(|then| ctx.repo.is_in_tree(&then.tree, path).unwrap_or(true)) {
+            let then = complete.of(worktree).map(|(then, _)| ctx.repo.objects().read_commit(then)).transpose()?;
+            if !then.is_some_and(|then| ctx.repo.objects().is_in_tree(&then.tree, path).unwrap_or(true)) {
                 nowhere.push(place);
             }
         }
@@ -112,7 +112,7 @@ fn complete(ctx: &Context) -> std::result::Result<Complete, String> {
     let base = known_paths::base(ctx.state())?;
     let record = base.complete;
     let unreadable = |error: Error| format!("checkpoint {} cannot be read: {error}", record.name);
-    let capture = ctx.repo.read_ref(&Repository::capture_ref(&record.name)).map_err(unreadable)?;
+    let capture = ctx.repo.refs().read_ref(&crate::git::Checkpoints::capture_ref(&record.name)).map_err(unreadable)?;
     if capture.as_ref() != Some(&record.capture) {
         return Err(format!("the files of the newest complete checkpoint, {}, are gone", record.name));
     }

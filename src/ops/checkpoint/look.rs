@@ -16,7 +16,6 @@ use crate::domain::checkpoint::known_paths::OnlyCount;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::git::Repository;
 use crate::ops::checkpoint::{SCHEMA, target_branch};
 use crate::ops::context::handle::Context;
 
@@ -96,7 +95,7 @@ pub fn list(ctx: &Context, newest: Option<usize>) -> Result<Vec<Listed>> {
 /// (a shallow clone, a pruned one) leaves the count unknown.
 fn commits_since(ctx: &Context, records: &[&CheckpointRecord]) -> Result<BTreeMap<Oid, u64>> {
     let target = match target_branch(ctx) {
-        Ok(branch) => ctx.repo.read_ref(&branch)?,
+        Ok(branch) => ctx.repo.refs().read_ref(&branch)?,
         Err(_) => None,
     };
     let Some(target) = target else { return Ok(BTreeMap::new()) };
@@ -104,10 +103,10 @@ fn commits_since(ctx: &Context, records: &[&CheckpointRecord]) -> Result<BTreeMa
     let mut by_commit: BTreeMap<Oid, RefName> = BTreeMap::new();
     for record in newest {
         if let Some(commit) = &record.git_commit {
-            by_commit.insert(commit.clone(), Repository::checkpoint_tag(&record.name));
+            by_commit.insert(commit.clone(), crate::git::Checkpoints::checkpoint_tag(&record.name));
         }
     }
-    ctx.repo.commits_since(&by_commit, &target)
+    ctx.repo.history().commits_since(&by_commit, &target)
 }
 
 fn listed(ctx: &Context, number: usize, record: &CheckpointRecord, since: &BTreeMap<Oid, u64>) -> Listed {
@@ -119,7 +118,7 @@ fn listed(ctx: &Context, number: usize, record: &CheckpointRecord, since: &BTree
         created_at: record.created_at,
         git_commit: record.git_commit.clone(),
         capture: record.capture.clone(),
-        tag: Repository::checkpoint_tag(&record.name),
+        tag: crate::git::Checkpoints::checkpoint_tag(&record.name),
         tag_id: record.tag.clone(),
         tasks_since: ctx.state().record.tasks_completed.saturating_sub(record.tasks_completed),
         commits_since: record.git_commit.as_ref().and_then(|commit| since.get(commit)).copied(),
@@ -209,7 +208,7 @@ pub fn read_document(ctx: &Context, record: &CheckpointRecord) -> Result<Checkpo
 
 /// The document that hangs on a capture, and its blob.
 pub(super) fn document_of(ctx: &Context, capture: &Oid) -> Result<(Oid, CheckpointDocument)> {
-    let (blob, json) = ctx.repo.checkpoint_json(capture)?;
+    let (blob, json) = ctx.repo.checkpoints().checkpoint_json(capture)?;
     let damaged = |why: String| {
         Error::new(Code::CheckpointDamaged, format!("the document of capture {} is damaged", capture.short())).why(why)
     };

@@ -16,7 +16,7 @@ use crate::domain::operation::journaled::{Operation, OperationKind, RefChange};
 use crate::domain::state::event::By;
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::git::{Expected, RefEdit, Repository};
+use crate::git::{Expected, RefEdit};
 use crate::ops::checkpoint::{self, Wanted};
 use crate::ops::context::handle::Context;
 use crate::ops::operation;
@@ -128,12 +128,15 @@ fn delete_locked(ctx: &mut Context, names: &[CheckpointName]) -> Result<Deleted>
         many => format!("delete {}", count(many.len(), "checkpoint")),
     };
     let mut operation = Operation::new(kind, title);
-    let values: BTreeMap<CheckpointName, Oid> = ctx.repo.list_checkpoints()?.into_iter().map(|c| (c.name, c.capture)).collect();
+    let values: BTreeMap<CheckpointName, Oid> =
+        ctx.repo.checkpoints().list_checkpoints()?.into_iter().map(|c| (c.name, c.capture)).collect();
     for record in &there {
         let old = values.get(&record.name).cloned();
         // A commit that is missing cannot be kept; what it was is gone already.
-        operation.kept.extend(old.clone().filter(|capture| ctx.repo.has_object(capture)));
-        operation.refs.push(RefChange { name: Repository::capture_ref(&record.name), value: Change::new(old, None) });
+        operation.kept.extend(old.clone().filter(|capture| ctx.repo.objects().has_object(capture)));
+        operation
+            .refs
+            .push(RefChange { name: crate::git::Checkpoints::capture_ref(&record.name), value: Change::new(old, None) });
     }
     operation::run(ctx, operation)?;
     env::fault_point("checkpoint.captures-gone");
@@ -174,12 +177,12 @@ fn release_kept(ctx: &Context) -> Result<()> {
     let limit = SignedDuration::from_hours(24 * i64::from(ctx.config.checkpoints.keep_deleted_days));
     let open = ctx.state().record.open.as_ref().map(|open| RefName::new(format!("{KEPT}{}", open.txn)));
     let mut edits = Vec::new();
-    for kept in ctx.repo.refs_below(KEPT)? {
-        let made = Timestamp::from_second(ctx.repo.commit_seconds(&kept.oid)?).unwrap_or(now);
+    for kept in ctx.repo.refs().refs_below(KEPT)? {
+        let made = Timestamp::from_second(ctx.repo.objects().commit_seconds(&kept.oid)?).unwrap_or(now);
         if now.duration_since(made) > limit && Some(&kept.name) != open.as_ref() {
             edits.push(RefEdit { name: kept.name, expected: Expected::Value(kept.oid), new: None });
         }
     }
     env::fault_point("checkpoint.before-release");
-    ctx.repo.update_refs(&edits, "git axiom: no longer kept")
+    ctx.repo.refs().update_refs(&edits, "git axiom: no longer kept")
 }

@@ -12,7 +12,7 @@ use crate::domain::base::names::Oid;
 use crate::domain::base::plural::count;
 use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord};
 use crate::error::{Result, some_of};
-use crate::git::{Expected, ReadBack, RefEdit, Repository};
+use crate::git::{Expected, ReadBack, RefEdit};
 use crate::ops::checkpoint::find;
 use crate::ops::context::handle::Context;
 
@@ -85,7 +85,7 @@ pub fn verify(ctx: &Context, name: Option<&str>, look: Look) -> Result<Verificat
     records.sort_by(|a, b| (a.seq, &a.name).cmp(&(b.seq, &b.name)));
     // One walk for all: only where it fails is each walked alone, to tell which it is.
     let all: Vec<Oid> = records.iter().map(|record| record.capture.clone()).collect();
-    let whole = ctx.repo.missing_below(&all)?.is_none();
+    let whole = ctx.repo.objects().missing_below(&all)?.is_none();
     let read = if look == Look::Whole { read(ctx, &records, whole)? } else { ReadBack::default() };
     let verified = |record: &CheckpointRecord| {
         let mut problems = problems(ctx, record, whole)?;
@@ -95,7 +95,7 @@ pub fn verify(ctx: &Context, name: Option<&str>, look: Look) -> Result<Verificat
     };
     let checkpoints = records.iter().map(verified).collect::<Result<Vec<_>>>()?;
     let damaged = checkpoints.iter().any(|one| !one.problems.is_empty());
-    let beside = if name.is_none() && !damaged { ctx.repo.missing_of_all()? } else { None };
+    let beside = if name.is_none() && !damaged { ctx.repo.objects().missing_of_all()? } else { None };
     let not_read = match (look, read.too_large.len()) {
         (Look::Quick, _) => Some("the contents of files: of them it was only asked whether they are there".to_owned()),
         (Look::Whole, 0) => None,
@@ -108,17 +108,17 @@ pub fn verify(ctx: &Context, name: Option<&str>, look: Look) -> Result<Verificat
 fn read(ctx: &Context, records: &[CheckpointRecord], whole: bool) -> Result<ReadBack> {
     let captures: Vec<Oid> = records.iter().map(|record| record.capture.clone()).collect();
     let mut objects = if whole {
-        ctx.repo.all_below(&captures)?
+        ctx.repo.objects().all_below(&captures)?
     } else {
         // What can be walked.
-        let each = captures.iter().filter_map(|capture| ctx.repo.all_below(std::slice::from_ref(capture)).ok());
+        let each = captures.iter().filter_map(|capture| ctx.repo.objects().all_below(std::slice::from_ref(capture)).ok());
         each.flatten().collect()
     };
-    let tags = records.iter().map(|record| record.tag.clone()).filter(|tag| ctx.repo.holds(tag));
+    let tags = records.iter().map(|record| record.tag.clone()).filter(|tag| ctx.repo.objects().holds(tag));
     objects.extend(tags);
     objects.sort_unstable();
     objects.dedup();
-    ctx.repo.read_back(&objects)
+    ctx.repo.objects().read_back(&objects)
 }
 
 /// What of a checkpoint could not be read back.
@@ -126,7 +126,7 @@ fn unreadable(ctx: &Context, record: &CheckpointRecord, damaged: &[Oid]) -> Opti
     if damaged.is_empty() {
         return None;
     }
-    let held: BTreeSet<Oid> = ctx.repo.all_below(std::slice::from_ref(&record.capture)).ok()?.into_iter().collect();
+    let held: BTreeSet<Oid> = ctx.repo.objects().all_below(std::slice::from_ref(&record.capture)).ok()?.into_iter().collect();
     let of_it: Vec<&Oid> = damaged.iter().filter(|oid| held.contains(*oid) || **oid == record.tag).collect();
     if of_it.is_empty() {
         return None;
@@ -138,20 +138,20 @@ fn unreadable(ctx: &Context, record: &CheckpointRecord, damaged: &[Oid]) -> Opti
 
 /// How many objects of its trees are not here, in a partial clone.
 fn owed(ctx: &Context, record: &CheckpointRecord) -> Result<usize> {
-    if !ctx.repo.is_partial() {
+    if !ctx.repo.objects().is_partial() {
         return Ok(0);
     }
     let (_, document) = document_of(ctx, &record.capture)?;
     let captures = std::iter::once(&record.capture).chain(document.workspaces.iter().map(|workspace| &workspace.capture));
     let mut trees = Vec::new();
     for capture in captures {
-        let commit = ctx.repo.read_commit(capture)?;
+        let commit = ctx.repo.objects().read_commit(capture)?;
         if let Some(index) = commit.parents.get(1) {
-            trees.push(ctx.repo.read_commit(index)?.tree);
+            trees.push(ctx.repo.objects().read_commit(index)?.tree);
         }
         trees.push(commit.tree);
     }
-    ctx.repo.owed_below(&trees)
+    ctx.repo.objects().owed_below(&trees)
 }
 
 /// Rebuilds what [`verify`] says can be rebuilt, then looks again; says too what was put right. What others wrote into a
@@ -165,10 +165,10 @@ pub fn repair(ctx: &mut Context, name: Option<&str>, look: Look) -> Result<(Veri
         let before = verify(ctx, name, look)?.checkpoints;
         for found in before.iter().filter(|found| found.problems.iter().any(|problem| problem.repairable)) {
             let Some(record) = ctx.state().record.checkpoints.get(&found.name).cloned() else { continue };
-            let capture = Repository::capture_ref(&record.name);
-            if ctx.repo.read_ref(&capture)?.is_none() {
+            let capture = crate::git::Checkpoints::capture_ref(&record.name);
+            if ctx.repo.refs().read_ref(&capture)?.is_none() {
                 let edit = RefEdit { name: capture, expected: Expected::Absent, new: Some(record.capture.clone()) };
-                ctx.repo.update_refs(&[edit], "git axiom: repaired")?;
+                ctx.repo.refs().update_refs(&[edit], "git axiom: repaired")?;
             }
             if let Err(error) = heal::complete(ctx, &record) {
                 tracing::warn!(name = %record.name, %error, "not repaired");
@@ -199,13 +199,13 @@ fn put_right(before: Vec<Verified>, after: &[Verified], healed: Vec<CheckpointNa
 fn problems(ctx: &Context, record: &CheckpointRecord, whole: bool) -> Result<Vec<Problem>> {
     let mut problems = Vec::new();
     let mut add = |what: String, repairable: bool| problems.push(Problem { what, repairable });
-    let present = whole || ctx.repo.missing_below(std::slice::from_ref(&record.capture))?.is_none();
-    match ctx.repo.read_ref(&Repository::capture_ref(&record.name))? {
+    let present = whole || ctx.repo.objects().missing_below(std::slice::from_ref(&record.capture))?.is_none();
+    match ctx.repo.refs().read_ref(&crate::git::Checkpoints::capture_ref(&record.name))? {
         Some(capture) if capture == record.capture => {}
         Some(other) => add(format!("its capture ref names {} in place of {}", other.short(), record.capture.short()), false),
         None => add("its capture ref is gone".into(), present),
     }
-    if let Some(words) = if present { None } else { ctx.repo.missing_below(std::slice::from_ref(&record.capture))? } {
+    if let Some(words) = if present { None } else { ctx.repo.objects().missing_below(std::slice::from_ref(&record.capture))? } {
         add(format!("objects are missing or damaged: {words}"), false);
     }
     let (json, document) = match document_of(ctx, &record.capture) {
@@ -215,20 +215,23 @@ fn problems(ctx: &Context, record: &CheckpointRecord, whole: bool) -> Result<Vec
             return Ok(problems);
         }
     };
-    match ctx.repo.refs_not_kept(&record.capture) {
+    match ctx.repo.checkpoints().refs_not_kept(&record.capture) {
         Ok(wrong) => wrong.into_iter().for_each(|what| add(what, false)),
         Err(error) => add(format!("its refs cannot be read: {error}"), false),
     }
     disagreements(ctx, record, &document).into_iter().for_each(|what| add(what, false));
-    let tag_name = Repository::checkpoint_tag(&record.name);
-    match (ctx.repo.tag_of_checkpoint(&record.name, &record.capture, &tag_data(&document)), ctx.repo.read_ref(&tag_name)?) {
+    let tag_name = crate::git::Checkpoints::checkpoint_tag(&record.name);
+    match (
+        ctx.repo.checkpoints().tag_of_checkpoint(&record.name, &record.capture, &tag_data(&document)),
+        ctx.repo.refs().read_ref(&tag_name)?,
+    ) {
         (Err(error), _) => add(format!("its tag cannot be made: {error}"), false),
         (Ok(_), None) => add(format!("its tag {} is gone", tag_name.short()), true),
         (Ok(expected), Some(tag)) if tag != expected => add(format!("another tag has the name {}", tag_name.short()), false),
         (Ok(expected), Some(_)) => {
-            let note = ctx.repo.load_notes().and_then(|notes| ctx.repo.note_of(&notes, &expected));
+            let note = ctx.repo.notes().load_notes().and_then(|notes| ctx.repo.notes().note_of(&notes, &expected));
             match note {
-                Ok(Some(note)) => match ctx.repo.note_begins_with(&note, &json) {
+                Ok(Some(note)) => match ctx.repo.notes().note_begins_with(&note, &json) {
                     Ok(true) => {}
                     Ok(false) => add("its note is not its document (what others wrote into it stays)".into(), true),
                     Err(error) => add(format!("its note cannot be read: {error}"), true),
@@ -253,11 +256,11 @@ fn disagreements(ctx: &Context, record: &CheckpointRecord, document: &Checkpoint
     if document.only() != record.only {
         found.push("document and state disagree on what was looked at".into());
     }
-    let base = ctx.repo.read_commit(&record.capture).ok().and_then(|commit| commit.parents.into_iter().next());
+    let base = ctx.repo.objects().read_commit(&record.capture).ok().and_then(|commit| commit.parents.into_iter().next());
     if document.git_commit.is_some() && base != document.git_commit {
         found.push("the capture is not on top of the commit that the document names".into());
     }
-    let kept = ctx.repo.kept_by_checkpoint(&record.capture).unwrap_or_default();
+    let kept = ctx.repo.checkpoints().kept_by_checkpoint(&record.capture).unwrap_or_default();
     let named = document.workspaces.iter().map(|workspace| &workspace.capture).chain(document.refs.values());
     for oid in named.filter(|oid| !kept.contains(oid)) {
         found.push(format!("{} is named and not kept", oid.short()));

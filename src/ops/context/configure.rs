@@ -84,7 +84,7 @@ fn unapproved_verify(repo: &Repository, loaded: &Loaded) -> Result<Option<PathBu
     let is_ours = loaded.settings.iter().any(|(name, setting)| {
         name == "merge.verify" && matches!(setting.source, config::Source::Git(_) | config::Source::CommandLine)
     });
-    let path = repo.main_worktree()?.path().join(".axiom/config.toml");
+    let path = repo.worktrees().main_worktree()?.path().join(".axiom/config.toml");
     if is_ours {
         return Ok(None);
     }
@@ -99,9 +99,9 @@ fn unapproved_verify(repo: &Repository, loaded: &Loaded) -> Result<Option<PathBu
 /// A note where the repository has a configuration of its own: nothing of a clone is used unasked.
 ///
 /// # Errors
-/// As [`Repository::main_worktree`].
+/// As [`Worktrees::main_worktree`].
 pub fn repository_file_note(repo: &Repository) -> Result<Vec<String>> {
-    let path = repo.main_worktree()?.path().join(".axiom/config.toml");
+    let path = repo.worktrees().main_worktree()?.path().join(".axiom/config.toml");
     if !path.is_file() {
         return Ok(Vec::new());
     }

@@ -124,7 +124,7 @@ impl Context {
     /// `NOT_A_REPOSITORY` and what else the repository says, `REPOSITORY_UNSUPPORTED` where its path is not UTF-8; the codes of a damaged log.
     pub fn open(cwd: &Path, purpose: Purpose) -> Result<Self> {
         let repo = Repository::discover(cwd)?;
-        repo.require_plain_place()?;
+        repo.worktrees().require_plain_place()?;
         let store = log_recovery::load(&repo)?;
         let by = calling_agent().or_else(|| kept_agent(repo.common_dir())).map_or(By::User, By::Agent);
         let author = Author { txn: fresh_txn()?, by };
@@ -245,16 +245,16 @@ impl Context {
         let repo = Arc::clone(&self.repo);
         let _held = repo.hold_lock_in_children(lock)?;
         self.store.refresh()?;
-        if !repo.objects_are_proved() {
+        if !repo.durability().objects_are_proved() {
             // A damaged registration makes every git command fail.
             self.found.mended = crate::ops::recover::mend::registrations(self)?;
-            self.found.proof = repo.prove_objects()?;
+            self.found.proof = repo.durability().prove_objects()?;
             if !self.found.proof.put_aside.is_empty() {
                 crate::ops::checkpoint::write_again(self);
             }
         }
         let outcome = work(self);
-        repo.put_stage_away();
+        repo.durability().put_stage_away();
         outcome
     }
 

@@ -57,7 +57,7 @@ pub fn settle(context: &mut Context, purpose: Purpose) -> Result<Vec<String>> {
     let found = if context.layout().exists() { look(context)? } else { Found::Settled };
     if purpose == Purpose::Write {
         ownership::root_is_the_owner(&context.repo)?;
-        context.repo.not_in_a_copied_worktree()?;
+        context.repo.worktrees().not_in_a_copied_worktree()?;
     }
     match (purpose, found) {
         (_, Found::Settled) | (Purpose::Look, Found::Unknown) => Ok(Vec::new()),
@@ -80,7 +80,7 @@ pub fn write_down(layout: &Layout, repo: &Repository) -> Result<()> {
         return Ok(());
     }
     env::fault_point("placement.before-identity");
-    identity::write(layout, &Identity::fresh(here(repo), repo.main_entry())?)
+    identity::write(layout, &Identity::fresh(here(repo), repo.worktrees().main_entry())?)
 }
 
 /// Which worktree of a bare repository is the main one, for whoever looks without a [`Context`].
@@ -89,7 +89,7 @@ pub fn write_down(layout: &Layout, repo: &Repository) -> Result<()> {
 /// `IO_FAILED`; `EVENT_LOG_TOO_NEW`.
 pub fn recall_main(repo: &Repository) -> Result<()> {
     if let Some(entry) = identity::read(&Layout::new(repo.common_dir()))?.and_then(|identity| identity.main_entry) {
-        repo.choose_main(&entry);
+        repo.worktrees().choose_main(&entry);
     }
     Ok(())
 }
@@ -101,11 +101,11 @@ pub fn recall_main(repo: &Repository) -> Result<()> {
 /// `BARE_REPOSITORY`; `IO_FAILED`.
 pub fn main_is_chosen(context: &Context) -> Result<()> {
     let repo = &context.repo;
-    if repo.git_dir() == repo.common_dir() || repo.main_entry().is_none() {
+    if repo.git_dir() == repo.common_dir() || repo.worktrees().main_entry().is_none() {
         return Ok(());
     }
     match identity::read(context.layout())? {
-        Some(identity) if identity.main_entry.is_none() => Err(repo.none_is_chosen()?),
+        Some(identity) if identity.main_entry.is_none() => Err(repo.worktrees().none_is_chosen()?),
         Some(_) | None => Ok(()),
     }
 }
@@ -114,20 +114,24 @@ pub fn main_is_chosen(context: &Context) -> Result<()> {
 /// where it is neither.
 ///
 /// # Errors
-/// As [`Repository::main_worktree`]; `IO_FAILED`, `DISK_FULL`.
+/// As [`Worktrees::main_worktree`]; `IO_FAILED`, `DISK_FULL`.
 pub fn choose_here(context: &mut Context, cwd: &Path) -> Result<bool> {
-    let gone = match context.repo.main_worktree().and_then(|_| main_is_chosen(context)) {
+    let gone = match context.repo.worktrees().main_worktree().and_then(|_| main_is_chosen(context)) {
         Ok(()) => return Ok(false),
         Err(error) if error.code() == Code::BareRepository => error,
         Err(error) => return Err(error),
     };
     let repo = Repository::discover(cwd)?;
-    let (Ok(main), Some(identity)) = (repo.main_worktree(), identity::read(context.layout())?) else { return Err(gone) };
+    let (Ok(main), Some(identity)) = (repo.worktrees().main_worktree(), identity::read(context.layout())?) else {
+        return Err(gone);
+    };
     // The workspace of a task is nobody's own.
-    if context.by() != &By::User || repo.head(&main)?.branch().is_some_and(|branch| task_branches::task_of(branch).is_some()) {
+    if context.by() != &By::User
+        || repo.refs().head(&main)?.branch().is_some_and(|branch| task_branches::task_of(branch).is_some())
+    {
         return Err(gone);
     }
-    let chosen = Identity { main_entry: repo.main_entry(), ..identity };
+    let chosen = Identity { main_entry: repo.worktrees().main_entry(), ..identity };
     identity::write(context.layout(), &chosen.at(here(&repo))?)?;
     context.repo = repo.into();
     Ok(true)
@@ -135,7 +139,7 @@ pub fn choose_here(context: &mut Context, cwd: &Path) -> Result<bool> {
 
 fn here(repo: &Repository) -> Place {
     let text = |path: &Path| path.to_string_lossy().into_owned();
-    let worktree = repo.main_worktree().ok().map(|main| text(main.path()));
+    let worktree = repo.worktrees().main_worktree().ok().map(|main| text(main.path()));
     Place { common_dir: text(repo.common_dir()), worktree }
 }
 
@@ -144,7 +148,7 @@ fn look(context: &Context) -> Result<Found> {
         return Ok(original_by_workspaces(context)?.map_or(Found::Unknown, |placing| Found::Placed(placing, None)));
     };
     if let Some(entry) = &identity.main_entry {
-        context.repo.choose_main(entry);
+        context.repo.worktrees().choose_main(entry);
     }
     let (recorded, inode) = identity.compare(context.repo.common_dir())?;
     let how = match (place::find(recorded, inode), recorded) {
@@ -167,14 +171,14 @@ fn look(context: &Context) -> Result<Found> {
 /// repository.
 fn main_has_moved(context: &Context, identity: &Identity) -> bool {
     let now = identity.main_entry.as_ref().and_then(|_| here(&context.repo).worktree);
-    now.is_some() && now != identity.place.worktree && context.repo.not_in_a_copied_worktree().is_ok()
+    now.is_some() && now != identity.place.worktree && context.repo.worktrees().not_in_a_copied_worktree().is_ok()
 }
 
 /// Of a repository of an older version, which wrote nothing down: it is a copy where one of its workspaces is another
 /// repository's, and that one says so too.
 fn original_by_workspaces(context: &Context) -> Result<Option<Placing>> {
     for workspace in context.state().restorable.workspaces.values() {
-        let Whose::Others(other) = context.repo.whose(Path::new(&workspace.path))? else { continue };
+        let Whose::Others(other) = context.repo.worktrees().whose(Path::new(&workspace.path))? else { continue };
         let common = other.git_dir.ancestors().nth(2).filter(|_| other.names_back);
         let Some(common) = common else { continue };
         let worktree = common.parent().filter(|_| common.ends_with(".git")).map(|path| path.to_string_lossy().into_owned());
@@ -215,9 +219,9 @@ fn locked(context: &mut Context) -> Result<Vec<String>> {
                 (How::Moved | How::Restored, Some(identity)) => identity.at(placing.to)?,
                 (How::Copied, identity) => {
                     let chosen = identity.and_then(|identity| identity.main_entry);
-                    Identity::fresh(placing.to, chosen.or_else(|| context.repo.main_entry()))?
+                    Identity::fresh(placing.to, chosen.or_else(|| context.repo.worktrees().main_entry()))?
                 }
-                (How::Moved | How::Restored, None) => Identity::fresh(placing.to, context.repo.main_entry())?,
+                (How::Moved | How::Restored, None) => Identity::fresh(placing.to, context.repo.worktrees().main_entry())?,
             };
             identity::write(context.layout(), &identity)?;
             Ok(said)

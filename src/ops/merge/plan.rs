@@ -58,21 +58,21 @@ pub(super) fn plan(ctx: &Context, task: &CaseId, approved: bool) -> Result<Plann
         files::holds_no_mount(Path::new(&workspace.path))?;
     }
     let target = target_branch(ctx)?;
-    let Some(old) = ctx.repo.read_ref(&target)? else { return Ok(Planned::Ends(MergeOutcome::TargetMissing { target })) };
+    let Some(old) = ctx.repo.refs().read_ref(&target)? else { return Ok(Planned::Ends(MergeOutcome::TargetMissing { target })) };
     let branch = branch_of(ctx, task);
     workspaces::branch_is_not_others(ctx, task)?;
-    let Some(work) = ctx.repo.read_ref(&branch)? else {
+    let Some(work) = ctx.repo.refs().read_ref(&branch)? else {
         return Err(Error::new(Code::InvalidTransition, format!("the branch {} of '{task}' is gone", branch.short()))
             .hint(format!("git axiom rollback task {task}    starts it afresh")));
     };
-    if ctx.repo.is_ancestor(&work, &old)? {
+    if ctx.repo.history().is_ancestor(&work, &old)? {
         return Ok(Planned::HasAll { case, merged: Merged { commit: old, target } });
     }
-    let tree = match ctx.repo.merge_in_memory(&old, &work)? {
+    let tree = match ctx.repo.history().merge_in_memory(&old, &work)? {
         MergeResult::Clean(tree) => tree,
         MergeResult::Conflict(files) => return Ok(Planned::Ends(MergeOutcome::Conflict { files, target: old })),
     };
-    let changes = ctx.repo.diff_trees(&old, &tree)?.into_iter();
+    let changes = ctx.repo.history().diff_trees(&old, &tree)?.into_iter();
     let ours: Vec<RepoPath> = changes.map(|change| change.path).filter(is_axioms).collect();
     if !ours.is_empty() && !approved {
         return Ok(Planned::Ends(MergeOutcome::TouchesAxiom { files: ours }));

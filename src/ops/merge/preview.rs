@@ -70,7 +70,7 @@ fn look(ctx: &Context, task: &CaseId, approved: bool) -> Result<Foreseen> {
         Some(outcome) => return Ok(Foreseen::Refused(Box::new(outcome))),
     }
     let worktree = checked_out(ctx, &target)?.map(|worktree| worktree.path_text()).transpose()?;
-    for file in ctx.repo.diff_trees(&ctx.repo.read_commit(&of.target)?.tree, &of.tree)? {
+    for file in ctx.repo.history().diff_trees(&ctx.repo.objects().read_commit(&of.target)?.tree, &of.tree)? {
         preview.files.push(FileLine::of(worktree.clone(), file, false));
     }
     // No ref ever names it.

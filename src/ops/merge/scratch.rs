@@ -81,7 +81,7 @@ pub(super) fn set_up(ctx: &Context, task: &CaseId, commit: &Oid, lock: FileLock)
     env::fault_point("verify.noted");
     drop(clear(ctx, &path)?);
     let half_made = trash::fresh(ctx, "half-made")?;
-    ctx.repo.create_workspace(&path, &WorkspaceBranch::Detached(commit.clone()), &half_made)?;
+    ctx.repo.workspaces().create_workspace(&path, &WorkspaceBranch::Detached(commit.clone()), &half_made)?;
     env::fault_point("verify.made");
     Ok(Scratch { task: task.clone(), path, _lock: lock })
 }
@@ -104,17 +104,17 @@ impl Scratch {
 /// Takes away what is at `path`.
 fn clear(ctx: &Context, path: &Path) -> Result<Option<JoinHandle<()>>> {
     let trash = super::trash_for(ctx, path)?;
-    match ctx.repo.worktree_at(path)? {
+    match ctx.repo.worktrees().worktree_at(path)? {
         Some(entry) if entry.present && entry.locked.is_none() => {
             files::holds_no_mount(path)?;
-            let aside = ctx.repo.plan_aside(&entry.worktree, &trash)?;
-            ctx.repo.put_aside(&aside)?;
+            let aside = ctx.repo.workspaces().plan_aside(&entry.worktree, &trash)?;
+            ctx.repo.workspaces().put_aside(&aside)?;
             let both = [aside.moved_to, aside.git_dir_moved_to];
             // What stays there the trash's own time ends.
             let work = move || both.iter().for_each(|place| drop(files::remove_trashed(place)));
             Ok(std::thread::Builder::new().spawn(work).ok())
         }
-        Some(_) | None => ctx.repo.repair_workspace(path, &trash).map(|_| None),
+        Some(_) | None => ctx.repo.workspaces().repair_workspace(path, &trash).map(|_| None),
     }
 }
 

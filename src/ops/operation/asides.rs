@@ -11,7 +11,7 @@ use crate::ops::context::handle::Context;
 use crate::ops::trash;
 
 pub(super) fn take_away(ctx: &Context, change: &AsideChange) -> Result<()> {
-    match ctx.repo.worktree_at(Path::new(&change.worktree))? {
+    match ctx.repo.worktrees().worktree_at(Path::new(&change.worktree))? {
         Some(entry) => take_away_again(&entry.worktree, &in_trash(change)),
         None => Ok(()),
     }
@@ -31,7 +31,7 @@ pub(super) fn moved_aside(ctx: &Context, operation: &Operation, txn: &TxnId) -> 
     let mut all = Vec::new();
     for path in paths {
         // One that was removed meanwhile has no place to put anything back to.
-        let Some(entry) = ctx.repo.worktree_at(Path::new(path))? else { continue };
+        let Some(entry) = ctx.repo.worktrees().worktree_at(Path::new(path))? else { continue };
         let there = entry.worktree;
         for InTrash { path: inside, folder } in git::in_trash(&trash::of(ctx, &there, txn)?)? {
             let (worktree, trash) = (path.clone(), folder.display().to_string());
@@ -50,7 +50,7 @@ pub(super) fn put_back(ctx: &Context, asides: &[AsideChange]) -> Result<Vec<Move
     for change in asides {
         let item = in_trash(change);
         // What stays in the trash is named: nothing that fails here may stop the rest.
-        let back = match ctx.repo.worktree_at(Path::new(&change.worktree))? {
+        let back = match ctx.repo.worktrees().worktree_at(Path::new(&change.worktree))? {
             Some(entry) if entry.present => match git::put_back(&entry.worktree, &item) {
                 Err(error) if error.passes() => return Err(error),
                 Err(error) => {

@@ -55,9 +55,9 @@ fn lost_commits(ctx: &Context, refs: &[RefChange], document: &CheckpointDocument
     let (tasks, others): (Vec<&RefChange>, Vec<&RefChange>) = moved.partition(of_a_task);
     for change in others.into_iter().chain(tasks) {
         let Some(old) = &change.value.old else { continue };
-        let log = match ctx.repo.line(old, &without, COMMITS) {
+        let log = match ctx.repo.history().line(old, &without, COMMITS) {
             Some(line) => line,
-            None => ctx.repo.log(old, &without, COMMITS)?,
+            None => ctx.repo.history().log(old, &without, COMMITS)?,
         };
         let fresh = log.into_iter().filter(|commit| seen.insert(commit.oid.clone()));
         commits.extend(fresh.map(|commit| (commit, &change.name)));
@@ -81,12 +81,12 @@ pub(in crate::ops) fn add_detached(ctx: &Context, operation: &Operation, preview
         let mut stay: BTreeSet<Oid> =
             operation.refs.iter().flat_map(|change| [&change.value.old, &change.value.new]).flatten().cloned().collect();
         for prefix in ["refs/heads/", "refs/remotes/"] {
-            stay.extend(ctx.repo.refs_below(prefix)?.into_iter().map(|one| one.oid));
+            stay.extend(ctx.repo.refs().refs_below(prefix)?.into_iter().map(|one| one.oid));
         }
         if let HeadState::Detached(then) = &change.head.new {
             stay.insert(then.clone());
         }
-        let log = ctx.repo.log(commit, &Vec::from_iter(stay), COMMITS)?;
+        let log = ctx.repo.history().log(commit, &Vec::from_iter(stay), COMMITS)?;
         preview.commits.extend(log.into_iter().map(|commit| line(commit, None)));
     }
     Ok(())
@@ -102,10 +102,10 @@ struct Reverting {
 /// The commit that reverts a branch instead of resetting it, where an upstream has some of what would be taken out.
 fn reverting(ctx: &Context, change: &RefChange, name: &CheckpointName) -> Result<Option<Reverting>> {
     let (Some(old), Some(new)) = (&change.value.old, &change.value.new) else { return Ok(None) };
-    if change.name.as_str().starts_with("refs/heads/axiom/") || ctx.repo.is_ancestor(old, new)? {
+    if change.name.as_str().starts_with("refs/heads/axiom/") || ctx.repo.history().is_ancestor(old, new)? {
         return Ok(None);
     }
-    let upstream = ctx.repo.refs_below("refs/remotes/")?;
+    let upstream = ctx.repo.refs().refs_below("refs/remotes/")?;
     if upstream.is_empty() {
         return Ok(None);
     }
@@ -116,11 +116,11 @@ fn reverting(ctx: &Context, change: &RefChange, name: &CheckpointName) -> Result
     }
     let number = |text: &str| text.trim().parse::<usize>().unwrap_or_default();
     let on_upstream = number(&all).saturating_sub(number(&own));
-    let commits = ctx.repo.log(old, std::slice::from_ref(new), COMMITS)?;
-    let tree = ctx.repo.read_commit(new)?.tree;
+    let commits = ctx.repo.history().log(old, std::slice::from_ref(new), COMMITS)?;
+    let tree = ctx.repo.objects().read_commit(new)?.tree;
     let message =
         format!("Roll back to checkpoint {name}\n\nThe commits since are on an upstream, so they are reverted, not removed.\n");
-    let commit = ctx.repo.commit_tree(&tree, std::slice::from_ref(old), &message)?;
+    let commit = ctx.repo.history().commit_tree(&tree, std::slice::from_ref(old), &message)?;
     Ok(Some(Reverting { commit, commits, on_upstream }))
 }
 
@@ -147,7 +147,7 @@ pub(crate) fn branches_are_free(ctx: &Context, operation: &Operation) -> Result<
             HeadState::Detached(_) => None,
         })
         .collect();
-    for entry in ctx.repo.list_worktrees()?.into_iter().filter(|entry| !part.contains(entry.worktree.path())) {
+    for entry in ctx.repo.worktrees().list_worktrees()?.into_iter().filter(|entry| !part.contains(entry.worktree.path())) {
         let path = entry.worktree.path();
         let place = path.display();
         let is_meant = |branch: &RefName| moving.contains(branch) || heads.contains(branch);
@@ -166,7 +166,7 @@ pub(crate) fn branches_are_free(ctx: &Context, operation: &Operation) -> Result<
             }
         }
         // HEAD is on no branch meanwhile, and the end of it would find another commit there than it left.
-        let waiting = ctx.repo.branches_in_progress(&entry.worktree)?;
+        let waiting = ctx.repo.captures().branches_in_progress(&entry.worktree)?;
         if let Some((branch, kind)) = waiting.iter().find(|(branch, _)| is_meant(branch)) {
             return Err(Error::new(Code::BranchInUse, format!("{} is part of {} in '{place}'", branch.short(), kind.words()))
                 .hint(format!("end it there first: {}", kind.ways_out())));

@@ -22,9 +22,9 @@ pub(in crate::ops) fn keep_bytes_replaced(ctx: &Context, operation: &mut Operati
         let known = &now.capture.extras.raw;
         let (modes, comes) = (&now.capture.extras.modes, extras_of(ctx, change.captures.new.as_ref())?);
         let (old, new) = (now.capture.extras.beside(&change.files.old), comes.beside(&change.files.new));
-        let replaced = ctx.repo.differing(old, new)?;
-        let raw = ctx.repo.with_bytes_replaced(&now.worktree, (old, &replaced))?;
-        let kept = ctx.repo.with_permissions_replaced(&now.worktree, &replaced, modes, &comes.modes)?;
+        let replaced = ctx.repo.captures().differing(old, new)?;
+        let raw = ctx.repo.captures().with_bytes_replaced(&now.worktree, (old, &replaced))?;
+        let kept = ctx.repo.captures().with_permissions_replaced(&now.worktree, &replaced, modes, &comes.modes)?;
         if raw != *known || kept != *modes {
             let mut extras = now.capture.extras.clone();
             (extras.raw, extras.modes) = (raw, kept);
@@ -41,7 +41,7 @@ pub(in crate::ops) fn keep_bytes_replaced(ctx: &Context, operation: &mut Operati
 /// `GIT_FAILED`, `CHECKPOINT_DAMAGED`.
 pub(in crate::ops) fn files_of(ctx: &Context, change: &WorktreeChange) -> Result<Vec<TreeChange>> {
     let (old, new) = (extras_of(ctx, change.captures.old.as_ref())?, extras_of(ctx, change.captures.new.as_ref())?);
-    ctx.repo.differing(old.beside(&change.files.old), new.beside(&change.files.new))
+    ctx.repo.captures().differing(old.beside(&change.files.old), new.beside(&change.files.new))
 }
 
 /// The capture of a worktree as it is. Where none was made yet and bytes are held beside its tree, it is made: what an operation

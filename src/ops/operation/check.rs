@@ -21,7 +21,7 @@ use super::steps::{advance, is_at, is_there, restore, worktree};
 pub(super) fn expectations(ctx: &Context, operation: &Operation) -> Result<()> {
     let mut changed = Vec::new();
     let names: Vec<RefName> = operation.refs.iter().map(|change| change.name.clone()).collect();
-    let now = ctx.repo.read_refs(&names)?;
+    let now = ctx.repo.refs().read_refs(&names)?;
     let moved = operation.refs.iter().filter(|change| now.get(&change.name) != change.value.old.as_ref());
     changed.extend(moved.map(|change| format!("{} moved", change.name.short())));
     for edit in &operation.edits {
@@ -33,7 +33,7 @@ pub(super) fn expectations(ctx: &Context, operation: &Operation) -> Result<()> {
         let there = worktree(ctx, &change.path)?;
         there.verify()?;
         IndexLock::check_free(&there)?;
-        if !is_at(&ctx.repo.head(&there)?, &change.head.old) {
+        if !is_at(&ctx.repo.refs().head(&there)?, &change.head.old) {
             changed.push(format!("HEAD of '{}' moved", change.path));
         }
     }
@@ -43,19 +43,19 @@ pub(super) fn expectations(ctx: &Context, operation: &Operation) -> Result<()> {
     for change in &operation.advances {
         advance(ctx, change, ctx.txn(), |_, advance| {
             IndexLock::check_free(advance.worktree)?;
-            ctx.repo.prepare_advance(advance)
+            ctx.repo.restore().prepare_advance(advance)
         })?;
     }
     for change in &operation.worktrees {
         restore(ctx, change, ctx.txn(), Attempt::First, |ctx, restore| {
-            ctx.repo.check_obstacles(restore)?;
-            ctx.repo.check_permissions(restore)
+            ctx.repo.restore().check_obstacles(restore)?;
+            ctx.repo.restore().check_permissions(restore)
         })?;
     }
     trash::are_folders(ctx, operation)?;
     let refs = operation.refs.iter().map(RefEdit::from);
     let advances = operation.advances.iter().map(|change| RefEdit::from(&change.ref_change()));
-    ctx.repo.try_refs(&refs.chain(advances).collect::<Vec<_>>())?;
+    ctx.repo.refs().try_refs(&refs.chain(advances).collect::<Vec<_>>())?;
     heads_may_move(ctx, operation)?;
     if !operation.branch_configs.is_empty() {
         ctx.repo.config_is_free()?;
@@ -81,7 +81,7 @@ fn heads_may_move(ctx: &Context, operation: &Operation) -> Result<()> {
             HeadState::Detached(commit) => HeadTarget::Detached(commit.clone()),
         };
         let there = worktree(ctx, &change.path)?;
-        ctx.repo.try_head(&there, &ctx.repo.head(&there)?, &target)?;
+        ctx.repo.refs().try_head(&there, &ctx.repo.refs().head(&there)?, &target)?;
     }
     // One that is put aside is on no branch any more.
     for change in operation.workspaces.iter().filter(|change| change.way == Way::PutAside && !change.lost) {
@@ -90,7 +90,7 @@ fn heads_may_move(ctx: &Context, operation: &Operation) -> Result<()> {
             && is_there(ctx, &change.workspace.path)?
         {
             let there = worktree(ctx, &change.workspace.path)?;
-            ctx.repo.try_head(&there, &ctx.repo.head(&there)?, &HeadTarget::Detached(commit.clone()))?;
+            ctx.repo.refs().try_head(&there, &ctx.repo.refs().head(&there)?, &HeadTarget::Detached(commit.clone()))?;
         }
     }
     Ok(())
@@ -100,13 +100,13 @@ fn heads_may_move(ctx: &Context, operation: &Operation) -> Result<()> {
 /// change.
 ///
 /// # Errors
-/// As [`crate::git::Repository::stage_restore`].
+/// As [`crate::git::Restores::stage_restore`].
 pub(super) fn contents(ctx: &Context, operation: &Operation) -> Result<()> {
     for change in &operation.worktrees {
-        restore(ctx, change, ctx.txn(), Attempt::First, |ctx, restore| ctx.repo.check_contents(restore))?;
+        restore(ctx, change, ctx.txn(), Attempt::First, |ctx, restore| ctx.repo.restore().check_contents(restore))?;
     }
     for change in &operation.advances {
-        advance(ctx, change, ctx.txn(), |ctx, advance| ctx.repo.check_contents(&advance.restore(Attempt::First)))?;
+        advance(ctx, change, ctx.txn(), |ctx, advance| ctx.repo.restore().check_contents(&advance.restore(Attempt::First)))?;
     }
     Ok(())
 }

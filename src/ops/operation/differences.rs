@@ -38,7 +38,7 @@ pub(in crate::ops) fn differences(
     changes.retain(|change| only.is_none_or(|only| only.covers(&change.path)));
     let of_bytes: Vec<TreeChange> = changes.iter().filter(|change| change.is_of_bytes_alone()).cloned().collect();
     if !of_bytes.is_empty() {
-        let same: BTreeSet<RepoPath> = ctx.repo.as_they_were(worktree, (tree, extras), of_bytes)?;
+        let same: BTreeSet<RepoPath> = ctx.repo.restore().as_they_were(worktree, (tree, extras), of_bytes)?;
         changes.retain(|change| !same.contains(&change.path));
     }
     Ok(changes)
@@ -49,7 +49,7 @@ pub(in crate::ops) fn differences(
 /// # Errors
 /// `GIT_FAILED`.
 pub(in crate::ops) fn differences_of_two(ctx: &Context, old: Then<'_>, new: Then<'_>) -> Result<Vec<TreeChange>> {
-    let mut changes = ctx.repo.differing(old.extras.beside(old.tree), new.extras.beside(new.tree))?;
+    let mut changes = ctx.repo.captures().differing(old.extras.beside(old.tree), new.extras.beside(new.tree))?;
     let knows = |one: Then<'_>, path: &RepoPath| is_decided(&one.extras.raw, one.coverage, path);
     changes.retain(|change| !change.is_of_bytes_alone() || knows(old, &change.path) && knows(new, &change.path));
     Ok(changes)

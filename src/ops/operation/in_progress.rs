@@ -52,7 +52,7 @@ impl OperationLine {
 /// # Errors
 /// `GIT_FAILED`.
 pub(in crate::ops) fn holds_branch(ctx: &Context, worktree: &Worktree) -> Result<Option<InProgress>> {
-    Ok(ctx.repo.in_progress(worktree)?.into_iter().find(|kind| *kind != InProgress::Bisect))
+    Ok(ctx.repo.captures().in_progress(worktree)?.into_iter().find(|kind| *kind != InProgress::Bisect))
 }
 
 /// What becomes of the operations that are in progress now, and those that were then.

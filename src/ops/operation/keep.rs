@@ -30,9 +30,11 @@ impl Kept {
     /// # Errors
     /// `GIT_FAILED` where refs cannot be read.
     pub fn by(ctx: &Context, txn: &TxnId) -> Result<Option<Self>> {
-        let Some(kept) = ctx.repo.read_ref(&name_of(txn))?.filter(|kept| ctx.repo.holds(kept)) else { return Ok(None) };
-        let Ok(commit) = ctx.repo.read_commit(&kept) else { return Ok(None) };
-        let Ok(entries) = ctx.repo.read_tree(&commit.tree) else { return Ok(None) };
+        let Some(kept) = ctx.repo.refs().read_ref(&name_of(txn))?.filter(|kept| ctx.repo.objects().holds(kept)) else {
+            return Ok(None);
+        };
+        let Ok(commit) = ctx.repo.objects().read_commit(&kept) else { return Ok(None) };
+        let Ok(entries) = ctx.repo.objects().read_tree(&commit.tree) else { return Ok(None) };
         let (tips, trees): (Vec<TreeEntry>, Vec<TreeEntry>) =
             entries.into_iter().partition(|entry| entry.name == TIPS.as_bytes());
         let tips = tips.into_iter().next().map(|entry| entry.oid);
@@ -44,7 +46,7 @@ impl Kept {
     /// # Errors
     /// `CHECKPOINT_DAMAGED`, `DISK_FULL`, `GIT_FAILED`.
     pub fn write_tags_again(&self, ctx: &Context, tips: &[Oid]) -> Result<()> {
-        self.tips.as_ref().map_or(Ok(()), |tree| ctx.repo.write_tags_again(tree, tips))
+        self.tips.as_ref().map_or(Ok(()), |tree| ctx.repo.tips().write_tags_again(tree, tips))
     }
 }
 
@@ -77,20 +79,20 @@ pub(super) fn keep(ctx: &Context, operation: &Operation, txn: &TxnId) -> Result<
         return Ok(());
     }
     let name = name_of(txn);
-    if ctx.repo.read_ref(&name)?.is_some() {
+    if ctx.repo.refs().read_ref(&name)?.is_some() {
         return Ok(());
     }
     let entry = |oid: &Oid| TreeEntry { mode: TREE, oid: oid.clone(), name: oid.as_str().into() };
-    let (commits, beside) = ctx.repo.keep_tips(commits, tips)?;
+    let (commits, beside) = ctx.repo.tips().keep_tips(commits, tips)?;
     let mut entries: Vec<TreeEntry> = trees.into_iter().map(entry).collect();
     if !beside.is_empty() {
-        entries.push(TreeEntry { mode: TREE, oid: ctx.repo.write_tree(&beside)?, name: TIPS.into() });
+        entries.push(TreeEntry { mode: TREE, oid: ctx.repo.objects().write_tree(&beside)?, name: TIPS.into() });
     }
-    let tree = ctx.repo.write_tree(&entries)?;
-    let (who, message) = (ctx.repo.signature()?, format!("kept for undo: {}", operation.title));
-    let commit = ctx.repo.write_commit(&NewCommit { tree: &tree, parents: commits, who: &who, message: &message })?;
+    let tree = ctx.repo.objects().write_tree(&entries)?;
+    let (who, message) = (ctx.repo.objects().signature()?, format!("kept for undo: {}", operation.title));
+    let commit = ctx.repo.objects().write_commit(&NewCommit { tree: &tree, parents: commits, who: &who, message: &message })?;
     let edit = RefEdit { name, expected: Expected::Absent, new: Some(commit) };
-    ctx.repo.update_refs(&[edit], &format!("git axiom: {}", operation.title))?;
+    ctx.repo.refs().update_refs(&[edit], &format!("git axiom: {}", operation.title))?;
     env::fault_point("journal.kept");
     Ok(())
 }

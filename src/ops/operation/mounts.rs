@@ -40,7 +40,7 @@ pub(super) fn are_left_alone(ctx: &Context, operation: &Operation) -> Result<()>
     for change in &operation.advances {
         let mounts = Mounts::within(&change.path)?;
         if !mounts.inside.is_empty() {
-            mounts.stand_against_changes(&ctx.repo.diff_trees(&change.commit.old, &change.commit.new)?)?;
+            mounts.stand_against_changes(&ctx.repo.history().diff_trees(&change.commit.old, &change.commit.new)?)?;
         }
     }
     Ok(())
@@ -53,7 +53,7 @@ fn moves(ctx: &Context, change: &WorktreeChange) -> Result<Vec<RepoPath>> {
     let (from, to, beside) = (&change.files.old, &change.files.new, Some(Change::new(&before, &after)));
     // Only looked at: there is no trash.
     let trash = there.git_dir().join("axiom-no-trash");
-    ctx.repo.in_the_way(&Restore { worktree: &there, from, to, trash: &trash, attempt: Attempt::First, beside })
+    ctx.repo.restore().in_the_way(&Restore { worktree: &there, from, to, trash: &trash, attempt: Attempt::First, beside })
 }
 
 /// What is mounted within one worktree.

@@ -68,10 +68,10 @@ fn announced(now: &CaptureExtras, then: &CaptureExtras) -> Staged {
 
 fn staged(ctx: &Context, commit: Option<Oid>, index: &Oid) -> Result<BTreeMap<RepoPath, TreeChange>> {
     let committed = match commit {
-        Some(commit) => ctx.repo.read_commit(&commit)?.tree,
-        None => ctx.repo.empty_tree()?,
+        Some(commit) => ctx.repo.objects().read_commit(&commit)?.tree,
+        None => ctx.repo.objects().empty_tree()?,
     };
-    let changes = ctx.repo.diff_trees(&committed, index)?;
+    let changes = ctx.repo.history().diff_trees(&committed, index)?;
     Ok(changes.into_iter().map(|change| (change.path.clone(), change)).collect())
 }
 
@@ -87,7 +87,7 @@ fn commit_of(ctx: &Context, operation: &Operation, side: Side, head: &HeadState)
     match (moved, side) {
         (Some(change), Side::Old) => Ok(change.value.old),
         (Some(change), Side::New) => Ok(change.value.new),
-        (None, Side::Old | Side::New) => ctx.repo.read_ref(branch),
+        (None, Side::Old | Side::New) => ctx.repo.refs().read_ref(branch),
     }
 }
 

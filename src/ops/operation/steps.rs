@@ -81,7 +81,7 @@ pub(super) fn carry_out(ctx: &Context, operation: &Operation, txn: &TxnId, attem
     }
     for change in operation.workspaces.iter().filter(|change| change.way == Way::PutAside) {
         env::fault_point("journal.before-aside");
-        let outcome = aside(ctx, change).and_then(|aside| ctx.repo.put_aside(&aside));
+        let outcome = aside(ctx, change).and_then(|aside| ctx.repo.workspaces().put_aside(&aside));
         done.or_named(attempt, &format!("the workspace '{}'", change.workspace.path), outcome)?;
     }
     for change in &operation.worktrees {
@@ -104,8 +104,8 @@ pub(super) fn carry_out(ctx: &Context, operation: &Operation, txn: &TxnId, attem
     }
     for StashChange { entry, way } in &operation.stash {
         let outcome = match way {
-            Way::BringBack => ctx.repo.store_in_stash(entry),
-            Way::PutAside => ctx.repo.take_from_stash(&entry.id),
+            Way::BringBack => ctx.repo.stash().store_in_stash(entry),
+            Way::PutAside => ctx.repo.stash().take_from_stash(&entry.id),
         };
         done.or_named(attempt, &format!("stash entry {}", entry.id.short()), outcome)?;
     }
@@ -137,8 +137,8 @@ fn carry_advance(
         return move_refs(ctx, &[change.ref_change()], "taken back", txn, attempt, done);
     }
     advance(ctx, change, txn, |ctx, advance| {
-        done.add(advance.worktree, ctx.repo.apply_staged(advance, attempt, ready.advances.get(&change.path))?);
-        if ctx.repo.read_ref(advance.branch)?.as_ref() != Some(advance.new) {
+        done.add(advance.worktree, ctx.repo.restore().apply_staged(advance, attempt, ready.advances.get(&change.path))?);
+        if ctx.repo.refs().read_ref(advance.branch)?.as_ref() != Some(advance.new) {
             done.left.push(advance.branch.short().to_owned());
         }
         Ok(())
@@ -150,7 +150,7 @@ fn carry_advance(
 /// # Errors
 /// `GIT_FAILED`.
 pub(in crate::ops) fn is_there(ctx: &Context, path: &str) -> Result<bool> {
-    let entry = ctx.repo.worktree_at(Path::new(path))?;
+    let entry = ctx.repo.worktrees().worktree_at(Path::new(path))?;
     Ok(entry.is_some_and(|entry| entry.present && entry.worktree.verify().is_ok()))
 }
 
@@ -174,15 +174,15 @@ impl Contents {
     /// Makes everything that can fail by itself before anything is changed.
     ///
     /// # Errors
-    /// As [`crate::git::Repository::stage_restore`].
+    /// As [`crate::git::Restores::stage_restore`].
     pub fn stage(ctx: &Context, operation: &Operation, txn: &TxnId) -> Result<Self> {
         let mut all = Self::default();
         for change in &operation.worktrees {
-            let staged = restore(ctx, change, txn, Attempt::First, |ctx, restore| ctx.repo.stage_restore(restore))?;
+            let staged = restore(ctx, change, txn, Attempt::First, |ctx, restore| ctx.repo.restore().stage_restore(restore))?;
             all.worktrees.insert(change.path.clone(), staged);
         }
         for change in &operation.advances {
-            let staged = advance(ctx, change, txn, |ctx, advance| ctx.repo.stage_advance(advance))?;
+            let staged = advance(ctx, change, txn, |ctx, advance| ctx.repo.restore().stage_advance(advance))?;
             all.advances.insert(change.path.clone(), staged);
         }
         Ok(all)
@@ -226,7 +226,7 @@ fn restore_worktree(
     let restore = Restore { worktree: &worktree, from, to, trash: &trash, attempt, beside };
     let of = |what: &str| format!("{what} of '{}'", change.path);
     let mut placed = Vec::new();
-    let outcome = ctx.repo.restore_staged(&restore, ready.worktrees.get(&change.path)).map(|report| {
+    let outcome = ctx.repo.restore().restore_staged(&restore, ready.worktrees.get(&change.path)).map(|report| {
         placed.clone_from(&report.placed);
         done.add(&worktree, report);
     });
@@ -239,13 +239,15 @@ fn restore_worktree(
     let index_stays = known && index.old == index.new && before.index == extras.index && !before.operation.is_empty();
     let outcome = match attempt {
         Attempt::First | Attempt::Again | Attempt::Back if index_stays => Ok(()),
-        Attempt::First | Attempt::Again => ctx.repo.install_index_after(&worktree, &index.new, &extras.index, &lock, &placed),
-        Attempt::Back => ctx.repo.take_index_back(&worktree, (&index.old, &index.new), &extras.index, &lock, &placed),
+        Attempt::First | Attempt::Again => {
+            ctx.repo.index().install_index_after(&worktree, &index.new, &extras.index, &lock, &placed)
+        }
+        Attempt::Back => ctx.repo.index().take_index_back(&worktree, (&index.old, &index.new), &extras.index, &lock, &placed),
     };
     done.or_named(attempt, &of("the index"), outcome)?;
     env::fault_point("journal.index-installed");
     if !known || before.operation != extras.operation {
-        let outcome = ctx.repo.restore_operation(&worktree, &extras, &trash::of_git_dir(ctx, &worktree, txn)?);
+        let outcome = ctx.repo.index().restore_operation(&worktree, &extras, &trash::of_git_dir(ctx, &worktree, txn)?);
         done.or_named(attempt, &of("the operation in progress"), outcome)?;
     }
     done.or_named(attempt, &of("the lock of the index"), lock.release())?;
@@ -271,11 +273,11 @@ pub(in crate::ops) fn capture_with(
     extras: CaptureExtras,
 ) -> Result<Oid> {
     let capture = WorktreeCapture { tree: files.clone(), index_tree: index.clone(), extras, ..now.clone() };
-    Ok(ctx.repo.commit_capture(&capture, "what comes back, around what was done since", &[])?.commit)
+    Ok(ctx.repo.captures().commit_capture(&capture, "what comes back, around what was done since", &[])?.commit)
 }
 
 fn set_head(ctx: &Context, worktree: &Worktree, change: &WorktreeChange, attempt: Attempt, done: &mut Done) -> Result<()> {
-    let now = ctx.repo.head(worktree)?;
+    let now = ctx.repo.refs().head(worktree)?;
     if attempt == Attempt::Back && !is_at(&now, &change.head.old) && !is_at(&now, &change.head.new) {
         done.left.push(format!("HEAD of '{}'", change.path));
         return Ok(());
@@ -286,7 +288,7 @@ fn set_head(ctx: &Context, worktree: &Worktree, change: &WorktreeChange, attempt
         (HeadState::Branch(wanted), _) => HeadTarget::Branch(wanted.clone()),
         (HeadState::Detached(wanted), _) => HeadTarget::Detached(wanted.clone()),
     };
-    ctx.repo.set_head(worktree, &now, &target, "git axiom: restored")
+    ctx.repo.refs().set_head(worktree, &now, &target, "git axiom: restored")
 }
 
 /// Whether HEAD is what an operation says.
@@ -301,7 +303,7 @@ pub(super) fn is_at(head: &Head, state: &HeadState) -> bool {
 /// Moves the refs that have not moved yet, each from what it is expected to be.
 fn move_refs(ctx: &Context, refs: &[RefChange], title: &str, txn: &TxnId, attempt: Attempt, done: &mut Done) -> Result<()> {
     let names: Vec<RefName> = refs.iter().map(|change| change.name.clone()).collect();
-    let now = ctx.repo.read_refs(&names)?;
+    let now = ctx.repo.refs().read_refs(&names)?;
     let open = refs.iter().filter(|change| now.get(&change.name) != change.value.new.as_ref());
     let (open, moved): (Vec<&RefChange>, Vec<&RefChange>) = match attempt {
         Attempt::First | Attempt::Again => (open.collect(), Vec::new()),
@@ -309,13 +311,14 @@ fn move_refs(ctx: &Context, refs: &[RefChange], title: &str, txn: &TxnId, attemp
     };
     done.left.extend(moved.iter().map(|change| change.name.short().to_owned()));
     let edits: Vec<RefEdit> = open.into_iter().map(RefEdit::from).collect();
-    let coming: Vec<Oid> = edits.iter().filter_map(|edit| edit.new.clone()).filter(|oid| !ctx.repo.holds(oid)).collect();
+    let coming: Vec<Oid> =
+        edits.iter().filter_map(|edit| edit.new.clone()).filter(|oid| !ctx.repo.objects().holds(oid)).collect();
     if !coming.is_empty()
         && let Some(kept) = super::keep::Kept::by(ctx, txn)?
     {
         kept.write_tags_again(ctx, &coming)?;
     }
-    ctx.repo.update_refs(&edits, &format!("git axiom: {title}"))
+    ctx.repo.refs().update_refs(&edits, &format!("git axiom: {title}"))
 }
 
 /// Calls `work` with the advance that a change means.
@@ -344,7 +347,7 @@ pub(super) fn advance<T>(
 /// # Errors
 /// `WORKSPACE_BROKEN` where git knows none there.
 pub(in crate::ops) fn worktree(ctx: &Context, path: &str) -> Result<Worktree> {
-    match ctx.repo.worktree_at(Path::new(path))? {
+    match ctx.repo.worktrees().worktree_at(Path::new(path))? {
         Some(entry) => Ok(entry.worktree),
         None => Err(Error::new(Code::WorkspaceBroken, format!("'{path}' is no longer a worktree of this repository"))
             .hint("git axiom recover --yes    repairs it")),

@@ -23,12 +23,12 @@ pub(in crate::ops) fn with_own_submodules(
     let mut own = Vec::new();
     for change in changes {
         let Some(wanted) = change.new.as_ref().filter(is_submodule) else { continue };
-        let Some(commit) = ctx.repo.head_of_nested(&root.join(change.path.to_path())) else { continue };
+        let Some(commit) = ctx.repo.restore().head_of_nested(&root.join(change.path.to_path())) else { continue };
         if commit != wanted.oid {
             let own_one = Some(FileId { mode: SUBMODULE, oid: commit });
             own.push(TreeChange { path: change.path.clone(), old: change.new.clone(), new: own_one });
         }
     }
-    let tree = ctx.repo.graft(&then, &own)?;
+    let tree = ctx.repo.objects().graft(&then, &own)?;
     Ok((tree, own.into_iter().map(|change| change.path).collect()))
 }

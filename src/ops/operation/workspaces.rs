@@ -21,12 +21,12 @@ pub(super) fn bring_back(ctx: &Context, change: &WorkspaceChange, txn: &TxnId) -
     files::turn_back(&half.git_dir, &half.git_dir_moved_to)?;
     files::turn_back(&half.path, &half.moved_to)?;
     if change.lost {
-        return ctx.repo.bring_back_lost(&aside(ctx, change)?);
+        return ctx.repo.workspaces().bring_back_lost(&aside(ctx, change)?);
     }
     // As a crash leaves it between the two moves, it names where it is registered.
-    let is_registered = || Ok::<_, Error>(ctx.repo.own_git_dir_of(Path::new(&change.trash))?.is_some());
+    let is_registered = || Ok::<_, Error>(ctx.repo.worktrees().own_git_dir_of(Path::new(&change.trash))?.is_some());
     if there(&change.trash) && (there(&change.git_dir_trash) || is_registered()?) {
-        return ctx.repo.bring_back(&aside(ctx, change)?).map(drop);
+        return ctx.repo.workspaces().bring_back(&aside(ctx, change)?).map(drop);
     }
     // What is left of it stays in the trash, where nothing will be in its way when it goes there again.
     for half in [&change.trash, &change.git_dir_trash] {
@@ -35,14 +35,14 @@ pub(super) fn bring_back(ctx: &Context, change: &WorkspaceChange, txn: &TxnId) -
             return Err(Error::new(Code::WorkspaceInTheWay, format!("'{}' exists already", apart.display())));
         }
     }
-    let worktree = match ctx.repo.worktree_at(path)?.filter(|entry| entry.present && entry.locked.is_none()) {
+    let worktree = match ctx.repo.worktrees().worktree_at(path)?.filter(|entry| entry.present && entry.locked.is_none()) {
         // An earlier try got that far, or it was never moved away: perhaps only its HEAD is still detached.
-        Some(_) => ctx.repo.bring_back(&aside(ctx, change)?)?,
+        Some(_) => ctx.repo.workspaces().bring_back(&aside(ctx, change)?)?,
         None => {
             let trash = trash::of_workspaces(ctx, txn)?.join(format!("half-made-{}", env::fresh_id()));
             // What a crash left half-made here is cleared first.
-            ctx.repo.repair_workspace(path, &trash)?;
-            ctx.repo.create_workspace(path, &WorkspaceBranch::Existing(change.workspace.branch.clone()), &trash)?
+            ctx.repo.workspaces().repair_workspace(path, &trash)?;
+            ctx.repo.workspaces().create_workspace(path, &WorkspaceBranch::Existing(change.workspace.branch.clone()), &trash)?
         }
     };
     // Where it came back from the trash in an earlier try, this finds everything done.
@@ -50,19 +50,19 @@ pub(super) fn bring_back(ctx: &Context, change: &WorkspaceChange, txn: &TxnId) -
 }
 
 pub(super) fn make_again(ctx: &Context, change: &WorkspaceChange, worktree: &Worktree, txn: &TxnId) -> Result<()> {
-    let CaptureParts { base, files, index, further: _ } = ctx.repo.capture_parts(&change.capture)?;
-    let base = ctx.repo.read_commit(&base)?.tree;
+    let CaptureParts { base, files, index, further: _ } = ctx.repo.captures().capture_parts(&change.capture)?;
+    let base = ctx.repo.objects().read_commit(&base)?.tree;
     let trash = trash::of(ctx, worktree, txn)?;
     let lock = IndexLock::take(worktree, txn.as_str())?;
     let attempt = Attempt::Again;
     let extras = CaptureExtras::of_capture(&ctx.repo, &change.capture)?;
     // A worktree made from a sparse one is sparse too.
-    let now = CaptureExtras { index: ctx.repo.left_out_now(worktree)?, ..CaptureExtras::default() };
+    let now = CaptureExtras { index: ctx.repo.index().left_out_now(worktree)?, ..CaptureExtras::default() };
     let beside = Some(Change::new(&now, &extras));
     let restore = Restore { worktree, from: &base, to: &files, trash: &trash, attempt, beside };
-    let placed = ctx.repo.restore_files(&restore)?.placed;
-    ctx.repo.install_index_after(worktree, &index, &extras.index, &lock, &placed)?;
-    ctx.repo.restore_operation(worktree, &extras, &trash::of_git_dir(ctx, worktree, txn)?)?;
+    let placed = ctx.repo.restore().restore_files(&restore)?.placed;
+    ctx.repo.index().install_index_after(worktree, &index, &extras.index, &lock, &placed)?;
+    ctx.repo.index().restore_operation(worktree, &extras, &trash::of_git_dir(ctx, worktree, txn)?)?;
     lock.release()
 }
 
@@ -75,9 +75,9 @@ pub(super) fn aside(ctx: &Context, change: &WorkspaceChange) -> Result<Aside> {
     let registered = match change.lost {
         // What such a folder names, if anything, is not where it is registered.
         true => None,
-        false => match ctx.repo.own_git_dir_of(Path::new(&change.workspace.path))? {
+        false => match ctx.repo.worktrees().own_git_dir_of(Path::new(&change.workspace.path))? {
             Some(git_dir) => Some(git_dir),
-            None => ctx.repo.own_git_dir_of(Path::new(&change.trash))?,
+            None => ctx.repo.worktrees().own_git_dir_of(Path::new(&change.trash))?,
         },
     };
     Ok(Aside {

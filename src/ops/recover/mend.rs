@@ -18,7 +18,7 @@ pub fn registrations(context: &Context) -> Result<Vec<String>> {
     let mut done = Vec::new();
     for (_, workspace) in known(context) {
         let (path, trash) = (PathBuf::from(&workspace.path), trash::fresh(context, "damaged")?);
-        if let Some(what) = context.repo.mend_registration(&path, &workspace.branch, &trash)? {
+        if let Some(what) = context.repo.workspaces().mend_registration(&path, &workspace.branch, &trash)? {
             done.push(format!("workspace '{}' {what}", workspace.path));
         }
     }
@@ -28,16 +28,16 @@ pub fn registrations(context: &Context) -> Result<Vec<String>> {
 /// Mends linked worktrees of the user's own that git cannot work with, where it is certain what was there.
 pub fn linked_worktrees(context: &Context, report: &mut Repaired) -> Result<()> {
     let repo = &context.repo;
-    for damaged in repo.damaged_worktrees()? {
+    for damaged in repo.workspaces().damaged_worktrees()? {
         let place = damaged.place().display();
         let trash = repo.common_dir().join("axiom/trash").join(crate::env::fresh_id());
-        match repo.mend_worktree(&damaged, &trash) {
+        match repo.workspaces().mend_worktree(&damaged, &trash) {
             Ok(done) if done.is_empty() => {}
             Ok(done) => report.done.push(format!("the worktree '{place}' was damaged ({}): {}", damaged.why(), done.join(", "))),
             Err(error) => report.left.push(format!("the worktree '{place}' was not mended: {error}")),
         }
     }
-    for damaged in repo.damaged_worktrees()? {
+    for damaged in repo.workspaces().damaged_worktrees()? {
         let (place, why, by_hand) = (damaged.place().display(), damaged.why(), damaged.by_hand());
         report.left.push(format!("the worktree '{place}' cannot be worked with: {why}; to mend it: {by_hand}"));
     }
@@ -60,7 +60,7 @@ pub fn contents(context: &Context, report: &mut Repaired) -> Result<()> {
 
 fn content(context: &Context, task: &CaseId, workspace: &Workspace, report: &mut Repaired) -> Result<()> {
     let (path, trash, repo) = (PathBuf::from(&workspace.path), trash::fresh(context, "damaged")?, &context.repo);
-    if let Some(mended) = repo.mend_branch(&path, &workspace.branch, Some(&workspace.base), &trash)? {
+    if let Some(mended) = repo.workspaces().mend_branch(&path, &workspace.branch, Some(&workspace.base), &trash)? {
         let lost = mended.lost.map_or("its last commits".to_owned(), |lost| format!("commit {lost}"));
         report.left.push(format!(
             "{lost} of {} did not come to disk: it is at {} again, and the files of '{}' are as they were left",
@@ -69,14 +69,14 @@ fn content(context: &Context, task: &CaseId, workspace: &Workspace, report: &mut
             workspace.path
         ));
     }
-    if repo.mend_index(&path, &trash)? {
+    if repo.workspaces().mend_index(&path, &trash)? {
         report.done.push(format!("the index of '{}' was damaged, and is made again from its commit", workspace.path));
     }
     if is_unused(context, task)
-        && repo.read_ref(&workspace.branch)?.as_ref() == Some(&workspace.base)
-        && repo.is_workspace_changed(&path)?
+        && repo.refs().read_ref(&workspace.branch)?.as_ref() == Some(&workspace.base)
+        && repo.workspaces().is_workspace_changed(&path)?
     {
-        repo.put_unused_aside(&path, &trash)?;
+        repo.workspaces().put_unused_aside(&path, &trash)?;
         let place = trash.display();
         report
             .done

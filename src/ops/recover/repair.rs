@@ -45,7 +45,7 @@ pub enum HumansOperation {
 pub fn repair(context: &mut Context, humans: HumansOperation) -> Result<Repaired> {
     let mut report = Repaired::default();
     context.layout().ensure()?;
-    let other_boot = !context.repo.objects_are_proved();
+    let other_boot = !context.repo.durability().objects_are_proved();
     context.with_operation_lock(|context| {
         let open = context.state().record.open.as_ref();
         let waits = open.is_some_and(|open| !open.operation.kind.is_finished_unasked());
@@ -58,7 +58,7 @@ pub fn repair(context: &mut Context, humans: HumansOperation) -> Result<Repaired
         report.done.extend(mend::registrations(context)?);
         wait_for_new_locks(context)?;
         clear_locks(context, &mut report)?;
-        let damaged = !context.repo.damaged_worktrees()?.is_empty();
+        let damaged = !context.repo.workspaces().damaged_worktrees()?.is_empty();
         if damaged || other_boot || context.state().record.session.as_ref().is_some_and(|session| session.state.is_open()) {
             mend::contents(context, &mut report)?;
         }
@@ -174,12 +174,12 @@ fn clear_verifications(context: &Context, report: &mut Repaired) {
 /// Rebuilds tags and notes that are missing, and takes up checkpoints that the state does not know, as after beginning anew.
 /// What fails is no reason not to go on.
 fn heal_checkpoints(context: &mut Context, report: &mut Repaired) {
-    let lost = context.repo.load_notes().is_ok_and(|notes| notes.are_lost());
+    let lost = context.repo.notes().load_notes().is_ok_and(|notes| notes.are_lost());
     match checkpoint::heal(context, true) {
         Ok(healed) => report.done.extend(healed.iter().map(|name| format!("checkpoint {name} was taken up or completed"))),
         Err(error) => report.left.push(format!("checkpoints were not looked after: {error}")),
     }
-    if lost && context.repo.load_notes().is_ok_and(|notes| !notes.are_lost()) {
+    if lost && context.repo.notes().load_notes().is_ok_and(|notes| !notes.are_lost()) {
         report
             .done
             .push("the notes in refs/notes/axiom were damaged, and are begun anew (the ref's log has the old ones)".into());
@@ -188,12 +188,12 @@ fn heal_checkpoints(context: &mut Context, report: &mut Repaired) {
 
 /// Objects that the operation lock has put aside, what is lost of them, and tags that can be made again.
 fn objects(context: &mut Context, report: &mut Repaired) -> Result<()> {
-    context.repo.finish_landings()?;
-    context.repo.clear_kept_packs()?;
+    context.repo.durability().finish_landings()?;
+    context.repo.durability().clear_kept_packs()?;
     let proof = std::mem::take(&mut context.found.proof);
     if !proof.put_aside.is_empty() {
         let damaged: Vec<_> =
-            context.state().record.checkpoints.values().filter(|one| !context.repo.holds(&one.tag)).cloned().collect();
+            context.state().record.checkpoints.values().filter(|one| !context.repo.objects().holds(&one.tag)).cloned().collect();
         for record in damaged {
             match checkpoint::complete_all(context, std::slice::from_ref(&record.name)) {
                 Ok(()) => report.done.push(format!("the tag of checkpoint {} was made again", record.name)),
@@ -213,7 +213,7 @@ fn objects(context: &mut Context, report: &mut Repaired) -> Result<()> {
 /// # Errors
 /// `IO_FAILED`; those of starting git.
 pub fn lost_objects(context: &Context) -> Result<Vec<String>> {
-    let lost = context.repo.needed_of(context.repo.lost_objects()?)?;
+    let lost = context.repo.durability().needed_of(context.repo.durability().lost_objects()?)?;
     let words = lost.iter().map(|(oid, place)| {
         format!("object {oid} is lost: what is left of it is '{}'; 'git fsck' says what needs it", place.display())
     });

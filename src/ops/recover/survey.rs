@@ -84,8 +84,8 @@ pub fn look(context: &mut Context) -> Result<View> {
     view.checkpoint = state.record.checkpoint_intent.as_ref().map(ToString::to_string);
     view.locks = context.repo.git_locks()?.iter().map(|lock| lock.path.display().to_string()).collect();
     view.forgotten_checkpoints = checkpoint::look_for_lost(context, true)?.unknown.iter().map(ToString::to_string).collect();
-    if !context.repo.objects_are_proved() {
-        view.damaged_objects = context.repo.doubtful_objects()?.iter().map(ToString::to_string).collect();
+    if !context.repo.durability().objects_are_proved() {
+        view.damaged_objects = context.repo.durability().doubtful_objects()?.iter().map(ToString::to_string).collect();
     }
     view.lost_objects = repair::lost_objects(context)?;
     for agent in state.busy_agents() {

@@ -60,7 +60,7 @@ fn checkpoints_gone(context: &Context) -> Result<Option<Wedge>> {
     if known.is_empty() {
         return Ok(None);
     }
-    let there = context.repo.ref_names(CAPTURE_REFS)?;
+    let there = context.repo.refs().ref_names(CAPTURE_REFS)?;
     let names: Vec<String> = known.keys().map(ToString::to_string).filter(|name| !there.contains(name)).collect();
     let all = names.len() == known.len();
     Ok((!names.is_empty()).then_some(Wedge::CheckpointsGone { names, all }))
@@ -70,15 +70,15 @@ fn checkpoints_gone(context: &Context) -> Result<Option<Wedge>> {
 fn worktrees(context: &Context) -> Result<Vec<Wedge>> {
     let mut found = Vec::new();
     let workspaces: Vec<&Path> = context.state().restorable.workspaces.values().map(|one| Path::new(&one.path)).collect();
-    let damaged = context.repo.damaged_worktrees()?;
+    let damaged = context.repo.workspaces().damaged_worktrees()?;
     for one in &damaged {
         let (path, what) = (one.place().display().to_string(), one.why());
-        let recovers = workspaces.contains(&one.place()) || context.repo.can_mend_worktree(one)?;
+        let recovers = workspaces.contains(&one.place()) || context.repo.workspaces().can_mend_worktree(one)?;
         let by_hand = (!recovers).then(|| one.by_hand());
         found.push(Wedge::DamagedWorktree { path, what, by_hand });
     }
     let is_damaged = |git_dir: &Path| damaged.iter().any(|one| one.is_at(git_dir));
-    let linked = context.repo.linked()?;
+    let linked = context.repo.worktrees().linked()?;
     let is_damaged_at = |path: &Path| damaged.iter().any(|one| one.place() == path);
     let is_listed = |path: &Path| linked.iter().any(|(_, folder)| folder == path) || is_damaged_at(path);
     for path in workspaces.iter().filter(|path| !is_listed(path) && path.symlink_metadata().is_ok()) {
@@ -88,7 +88,7 @@ fn worktrees(context: &Context) -> Result<Vec<Wedge>> {
     for (git_dir, folder) in linked.into_iter().filter(|(git_dir, _)| !is_damaged(git_dir)) {
         let path = folder.display().to_string();
         let workspace = workspaces.contains(&folder.as_path());
-        let what = match context.repo.whose(&folder)? {
+        let what = match context.repo.worktrees().whose(&folder)? {
             Whose::Ours(_) => continue,
             // The agent's workspace is made again when its task is claimed.
             Whose::Nobody if workspace => continue,
@@ -97,7 +97,9 @@ fn worktrees(context: &Context) -> Result<Vec<Wedge>> {
                 continue;
             }
             Whose::Others(other) => format!("its .git names '{}'", other.git_dir.display()),
-            Whose::Unclaimed if context.repo.has_a_repository_in(&folder) => "a repository of its own is there".to_owned(),
+            Whose::Unclaimed if context.repo.worktrees().has_a_repository_in(&folder) => {
+                "a repository of its own is there".to_owned()
+            }
             Whose::Unclaimed => "what is there has no .git that leads to this repository".to_owned(),
         };
         found.push(Wedge::NotTheWorktree { path, what, workspace });
@@ -118,7 +120,7 @@ fn left_over(context: &Context) -> Result<Vec<Wedge>> {
     let settling: Vec<String> = revert_task::noted(context)?.into_iter().map(|(_, note)| note.path).collect();
     let mut found = Vec::new();
     let mut checked_out: Vec<RefName> = Vec::new();
-    for entry in context.repo.list_worktrees()?.into_iter().filter(|entry| !entry.worktree.is_main()) {
+    for entry in context.repo.worktrees().list_worktrees()?.into_iter().filter(|entry| !entry.worktree.is_main()) {
         let path = entry.worktree.path().display().to_string();
         let Some(branch) = entry.head.as_ref().and_then(Head::branch).cloned() else { continue };
         let is_known = state.restorable.workspaces.values().any(|one| one.path == path) || settling.contains(&path);
@@ -127,7 +129,7 @@ fn left_over(context: &Context) -> Result<Vec<Wedge>> {
             checked_out.push(branch);
         }
     }
-    for value in context.repo.refs_below("refs/heads/axiom/")? {
+    for value in context.repo.refs().refs_below("refs/heads/axiom/")? {
         let is_tasks = task_branches::task_of(&value.name).is_some_and(|task| state.restorable.cases.contains_key(&task));
         if is_tasks && !state.made_branch(&value.name) && !checked_out.contains(&value.name) {
             found.push(Wedge::LeftBranch { branch: value.name.short().to_owned() });
@@ -162,7 +164,7 @@ fn not_captured(context: &Context) -> Vec<Wedge> {
 /// The captures that a checkpoint would make, in a repository of their own: nothing names them, so what they wrote goes with
 /// it, and never waits for its name beside what the repairs write.
 fn captured_apart(context: &Context) -> Result<Captured> {
-    let mut apart = Context::open(context.repo.main_worktree()?.path(), Purpose::Look)?;
+    let mut apart = Context::open(context.repo.worktrees().main_worktree()?.path(), Purpose::Look)?;
     apart.config = context.config.clone();
     checkpoint::capture_all(&apart)
 }

@@ -60,7 +60,7 @@ pub(super) fn target(ctx: &Context, wanted: &Wanted, tasks: &[CaseId]) -> Result
         (None, Some(target)) => (*target).clone(),
         (None, None) => default_target(ctx)?,
     };
-    match ctx.repo.read_ref(&name)? {
+    match ctx.repo.refs().read_ref(&name)? {
         Some(commit) => Ok((name, commit)),
         None => {
             Err(Error::new(Code::TargetMissing, format!("the branch {} does not exist", name.short()))
@@ -71,7 +71,8 @@ pub(super) fn target(ctx: &Context, wanted: &Wanted, tasks: &[CaseId]) -> Result
 
 fn default_target(ctx: &Context) -> Result<RefName> {
     let found = target_branch(ctx);
-    let detached = || Ok::<_, Error>(matches!(ctx.repo.head(&ctx.repo.main_worktree()?)?, Head::Detached { .. }));
+    let detached =
+        || Ok::<_, Error>(matches!(ctx.repo.refs().head(&ctx.repo.worktrees().main_worktree()?)?, Head::Detached { .. }));
     match found {
         Err(error) if error.code() == Code::TargetMissing && detached()? => {
             Err(Error::new(Code::DetachedHead, "HEAD is on no branch, so it is not clear where to take the task back")
@@ -95,7 +96,7 @@ pub(super) fn with_recorded(ctx: &Context, tasks: &[CaseId]) -> Result<Vec<Task>
     for task in tasks {
         let mut recorded = BTreeSet::new();
         for (from, to) in ranges.get(task).map_or(&[][..], Vec::as_slice) {
-            recorded.extend(ctx.repo.own_line(from, to)?);
+            recorded.extend(ctx.repo.history().own_line(from, to)?);
         }
         found.push(Task { task: task.clone(), recorded });
     }

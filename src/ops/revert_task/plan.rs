@@ -141,7 +141,7 @@ pub(super) fn work(ctx: &Context, wanted: &Wanted) -> Result<Work> {
     let tasks = find::tasks(ctx, wanted)?;
     let (target, old) = find::target(ctx, wanted, &tasks)?;
     let with_recorded = find::with_recorded(ctx, &tasks)?;
-    let plan_of = |tip: &Oid| Ok(task_rollback::plan(&ctx.repo.scan_for(tip, &with_recorded)?, &with_recorded));
+    let plan_of = |tip: &Oid| Ok(task_rollback::plan(&ctx.repo.history().scan_for(tip, &with_recorded)?, &with_recorded));
     let plan = plan_of(&old)?;
     let settled = if wanted.resolve { resolve::worktree(ctx, &wanted.task)? } else { None };
     let reverted = match &settled {
@@ -160,7 +160,7 @@ pub(super) fn work(ctx: &Context, wanted: &Wanted) -> Result<Work> {
         return Ok(Work { tasks, preview, operation, plan, reverted, settled });
     }
     if reverted.tip != old {
-        let changes = ctx.repo.diff_trees(&old, &reverted.tip)?;
+        let changes = ctx.repo.history().diff_trees(&old, &reverted.tip)?;
         preview.files = changes.into_iter().map(|change| FileLine::of(worktree.clone(), change, false)).collect();
         match (worktree, checked_out) {
             (Some(path), Some(place)) => {
@@ -177,7 +177,7 @@ pub(super) fn work(ctx: &Context, wanted: &Wanted) -> Result<Work> {
         let branch = branch_of(ctx, task);
         if branch != target
             && ctx.state().made_branch(&branch)
-            && let Some(commit) = ctx.repo.read_ref(&branch)?
+            && let Some(commit) = ctx.repo.refs().read_ref(&branch)?
         {
             operation.refs.push(RefChange { name: branch.clone(), value: Change::new(Some(commit), None) });
             preview.branches.push(branch);
@@ -244,7 +244,7 @@ fn task_line(ctx: &Context, edit: &CaseEdit) -> Option<TaskChange> {
 fn conflicts(ctx: &Context, unit: &Unit, files: &[RepoPath], tip: &Oid) -> Result<Vec<ConflictLine>> {
     let mut lines = Vec::new();
     for path in files {
-        let behind = ctx.repo.commits_on(path, &unit.oid, tip, BEHIND)?;
+        let behind = ctx.repo.history().commits_on(path, &unit.oid, tip, BEHIND)?;
         let behind = behind.into_iter().map(|(id, subject)| CommitRef { id, subject }).collect();
         lines.push(ConflictLine { path: path.clone(), commit: unit.oid.clone(), behind });
     }
@@ -269,13 +269,13 @@ fn refuse_nothing(ctx: &Context, wanted: &Wanted, work: &Work) -> Result<()> {
             skipped.why
         )));
     }
-    let elsewhere = ctx.repo.branches_naming(task.as_str())?;
+    let elsewhere = ctx.repo.history().branches_naming(task.as_str())?;
     if let Some(branch) = elsewhere.first() {
         return Err(Error::new(Code::NoTaskCommits, format!("{target} has no commit of '{task}'"))
             .why(format!("they are on {}", elsewhere.join(", ")))
             .hint(format!("git axiom rollback task {task} --target {branch}")));
     }
-    if !ctx.state().restorable.cases.contains_key(task) && ctx.repo.is_shallow() {
+    if !ctx.state().restorable.cases.contains_key(task) && ctx.repo.history().is_shallow() {
         return Err(Error::new(Code::HistoryMissing, format!("no commit of {target} that this clone has names '{task}'"))
             .why("the clone is shallow, and there is no case of that id")
             .hint("git fetch --unshallow"));
@@ -304,7 +304,7 @@ pub(super) fn check(ctx: &Context, work: &Work) -> Result<()> {
 pub(super) fn put_workspaces_aside(ctx: &Context, work: &mut Work, captured: Option<&Captured>) -> Result<()> {
     for task in &work.tasks {
         let Some(workspace) = ctx.state().restorable.workspaces.get(task).cloned() else { continue };
-        let entry = ctx.repo.worktree_at(Path::new(&workspace.path))?;
+        let entry = ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))?;
         let Some(entry) = entry.as_ref().filter(|entry| entry.present) else {
             let path = workspace.path.clone();
             work.operation.workspaces.push(lost(ctx, task, &workspace, entry.as_ref())?);
@@ -312,7 +312,7 @@ pub(super) fn put_workspaces_aside(ctx: &Context, work: &mut Work, captured: Opt
             continue;
         };
         not_locked(&workspace, entry.locked.as_deref())?;
-        let head = ctx.repo.head(&entry.worktree)?;
+        let head = ctx.repo.refs().head(&entry.worktree)?;
         let capture = match captured {
             Some(captured) => {
                 captured.workspaces.iter().find(|one| one.state.path == workspace.path).map(|one| &one.state.capture)

@@ -83,7 +83,7 @@ fn place(ctx: &Context, task: &CaseId) -> Result<PathBuf> {
 /// # Errors
 /// `IO_FAILED`, `GIT_FAILED`.
 pub(super) fn worktree(ctx: &Context, task: &CaseId) -> Result<Option<Worktree>> {
-    let entry = ctx.repo.worktree_at(&place(ctx, task)?)?.filter(|entry| entry.present && entry.locked.is_none());
+    let entry = ctx.repo.worktrees().worktree_at(&place(ctx, task)?)?.filter(|entry| entry.present && entry.locked.is_none());
     let Some(worktree) = entry.map(|entry| entry.worktree) else { return Ok(None) };
     let note = read(worktree.git_dir())?.filter(|note| note.task_id == *task);
     Ok(note.map(|_| worktree))
@@ -100,7 +100,7 @@ pub(super) fn set_up(ctx: &Context, task: &CaseId, target: &RefName, plan: &Plan
     clear(ctx, &path)?;
     let trash = trash::fresh(ctx, "half-made")?;
     env::fault_point("resolve.before-worktree");
-    let made = ctx.repo.create_workspace(&path, &WorkspaceBranch::Detached(reverted.tip.clone()), &trash)?;
+    let made = ctx.repo.workspaces().create_workspace(&path, &WorkspaceBranch::Detached(reverted.tip.clone()), &trash)?;
     env::fault_point("resolve.worktree-made");
     let done: Vec<&Oid> = reverted.made.iter().map(|(unit, _)| &unit.oid).collect();
     let open: Vec<&Unit> = plan.units.iter().filter(|unit| !done.contains(&&unit.oid)).collect();
@@ -108,7 +108,7 @@ pub(super) fn set_up(ctx: &Context, task: &CaseId, target: &RefName, plan: &Plan
     let git = ctx.repo.git_in(&made).writing().config("commit.gpgSign=false").env("GIT_EDITOR", "true");
     let git = git.args(["revert", "--no-edit", "--mainline", "1"]).args(open.iter().map(|unit| unit.oid.as_str()));
     let output = git.run()?;
-    if !output.ok() && !ctx.repo.in_progress(&made)?.contains(&InProgress::Revert) {
+    if !output.ok() && !ctx.repo.captures().in_progress(&made)?.contains(&InProgress::Revert) {
         return Err(output.error().hint(format!("git worktree remove --force '{}'", path.display())));
     }
     env::fault_point("resolve.reverting");
@@ -123,9 +123,9 @@ pub(super) fn set_up(ctx: &Context, task: &CaseId, target: &RefName, plan: &Plan
 /// Clears what an earlier try left, where it is none of somebody's work: a worktree without our note.
 fn clear(ctx: &Context, path: &Path) -> Result<()> {
     let trash = trash::fresh(ctx, "half-made")?;
-    match ctx.repo.worktree_at(path)? {
+    match ctx.repo.worktrees().worktree_at(path)? {
         Some(entry) if entry.present && entry.locked.is_none() => put_aside(ctx, &entry.worktree),
-        Some(_) => ctx.repo.repair_workspace(path, &trash).map(drop),
+        Some(_) => ctx.repo.workspaces().repair_workspace(path, &trash).map(drop),
         None => Ok(()),
     }
 }
@@ -137,8 +137,8 @@ fn clear(ctx: &Context, path: &Path) -> Result<()> {
 pub(super) fn put_aside(ctx: &Context, worktree: &Worktree) -> Result<()> {
     let name = worktree.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     env::fault_point("resolve.before-aside");
-    let aside = ctx.repo.plan_aside(worktree, &trash::fresh(ctx, &name)?)?;
-    ctx.repo.put_aside(&aside)
+    let aside = ctx.repo.workspaces().plan_aside(worktree, &trash::fresh(ctx, &name)?)?;
+    ctx.repo.workspaces().put_aside(&aside)
 }
 
 /// Puts worktrees aside in which nothing is left to do: a crash came between the rollback and that. Says which.
@@ -149,9 +149,9 @@ pub(in crate::ops) fn put_finished_aside(ctx: &Context) -> Result<Vec<String>> {
     let mut done = Vec::new();
     for note in settling(ctx)? {
         let Some(worktree) = worktree(ctx, &note.task_id)? else { continue };
-        let (head, target) = (ctx.repo.head(&worktree)?, ctx.repo.read_ref(&note.target)?);
+        let (head, target) = (ctx.repo.refs().head(&worktree)?, ctx.repo.refs().read_ref(&note.target)?);
         let (Some(commit), Some(target)) = (head.commit(), target) else { continue };
-        let in_target = ctx.repo.is_ancestor(commit, &target)?;
+        let in_target = ctx.repo.history().is_ancestor(commit, &target)?;
         if in_target && !in_progress(ctx, &worktree) && uncommitted(ctx, &worktree)?.is_empty() && is_all(ctx, &note, commit)? {
             put_aside(ctx, &worktree)?;
             done.push(note.path);
@@ -162,7 +162,7 @@ pub(in crate::ops) fn put_finished_aside(ctx: &Context) -> Result<Vec<String>> {
 
 fn is_all(ctx: &Context, note: &Settling, commit: &Oid) -> Result<bool> {
     let wanted = find::with_recorded(ctx, std::slice::from_ref(&note.task_id))?;
-    Ok(task_rollback::plan(&ctx.repo.scan_history(commit)?, &wanted).units.is_empty())
+    Ok(task_rollback::plan(&ctx.repo.history().scan_history(commit)?, &wanted).units.is_empty())
 }
 
 /// Whether git is in the middle of something there.
@@ -171,7 +171,7 @@ fn in_progress(ctx: &Context, worktree: &Worktree) -> bool {
 }
 
 fn uncommitted(ctx: &Context, worktree: &Worktree) -> Result<Vec<String>> {
-    let entries = ctx.repo.status(worktree, None)?.into_iter();
+    let entries = ctx.repo.index().status(worktree, None)?.into_iter();
     let matters = |kind: &StatusKind| match kind {
         StatusKind::Ignored => false,
         StatusKind::Tracked { .. } | StatusKind::Unmerged | StatusKind::Untracked | StatusKind::NestedRepository => true,
@@ -200,9 +200,9 @@ pub(super) fn settled(
         let shown = left.iter().take(10).map(String::as_str).collect::<Vec<_>>().join(", ");
         return Err(open(format!("not committed: {shown}")).hint(format!("commit it in '{place}', or remove it")));
     }
-    let head = ctx.repo.head(worktree)?;
+    let head = ctx.repo.refs().head(worktree)?;
     let Some(commit) = head.commit() else { return Err(open("there is no commit".into())) };
-    if !ctx.repo.is_ancestor(tip, commit)? {
+    if !ctx.repo.history().is_ancestor(tip, commit)? {
         return Err(Error::new(Code::ChangedMeanwhile, format!("{} went on since '{place}' was set up", target.short()))
             .hint(format!("git -C '{place}' rebase {}    then try again", target.short_in_shell())));
     }

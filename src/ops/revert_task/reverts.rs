@@ -31,17 +31,17 @@ impl Reverted {
 /// `HISTORY_MISSING` in a shallow clone; `GIT_FAILED`, `IDENTITY_MISSING`, `DISK_FULL`.
 pub(super) fn compute(ctx: &Context, plan: &Plan, from: &Oid) -> Result<Reverted> {
     let mut reverted = Reverted { tip: from.clone(), made: Vec::new(), conflict: None };
-    let mut tree = ctx.repo.read_commit(from)?.tree;
+    let mut tree = ctx.repo.objects().read_commit(from)?.tree;
     // The commit whose content this is: what is reverted from the end, one after the other, needs no merge.
     let mut content_of = Some(from.clone());
     for unit in &plan.units {
         let parent = parent(ctx, unit)?;
         let next = if content_of.as_ref() == Some(&unit.oid) {
             content_of.clone_from(&unit.parent);
-            ctx.repo.read_commit(&parent)?.tree
+            ctx.repo.objects().read_commit(&parent)?.tree
         } else {
             content_of = None;
-            match ctx.repo.merge_with_base(&unit.oid, &reverted.tip, &parent)? {
+            match ctx.repo.history().merge_with_base(&unit.oid, &reverted.tip, &parent)? {
                 MergeResult::Clean(next) => next,
                 MergeResult::Conflict(files) => {
                     reverted.conflict = Some((unit.clone(), files));
@@ -53,7 +53,7 @@ pub(super) fn compute(ctx: &Context, plan: &Plan, from: &Oid) -> Result<Reverted
             reverted.made.push((unit.clone(), None));
             continue;
         }
-        let commit = ctx.repo.commit_for_branch(&next, std::slice::from_ref(&reverted.tip), &message(unit))?;
+        let commit = ctx.repo.history().commit_for_branch(&next, std::slice::from_ref(&reverted.tip), &message(unit))?;
         reverted.made.push((unit.clone(), Some(commit.clone())));
         (reverted.tip, tree) = (commit, next);
     }
@@ -65,12 +65,12 @@ fn parent(ctx: &Context, unit: &Unit) -> Result<Oid> {
     match &unit.parent {
         Some(parent) => Ok(parent.clone()),
         // At the edge of a shallow clone the history says "no parent", but the commit itself knows better.
-        None if !ctx.repo.read_commit(&unit.oid)?.parents.is_empty() => {
+        None if !ctx.repo.objects().read_commit(&unit.oid)?.parents.is_empty() => {
             Err(Error::new(Code::HistoryMissing, format!("the parent of {} is not in this clone", unit.oid.short()))
                 .why("the clone is shallow")
                 .hint("git fetch --unshallow"))
         }
-        None => ctx.repo.root_commit(),
+        None => ctx.repo.objects().root_commit(),
     }
 }
 

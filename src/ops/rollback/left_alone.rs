@@ -51,7 +51,7 @@ pub(super) fn made_by(ctx: &Context, then: &WorkspaceState, operation: Option<&O
     let path = &then.path;
     let will_be_there = |branch: &RefName| {
         let moved = operation.and_then(|operation| operation.refs.iter().rfind(|change| change.name == *branch));
-        moved.map_or_else(|| Ok(ctx.repo.read_ref(branch)?.is_some()), |change| Ok(change.value.new.is_some()))
+        moved.map_or_else(|| Ok(ctx.repo.refs().read_ref(branch)?.is_some()), |change| Ok(change.value.new.is_some()))
     };
     let add = match (&then.branch, &then.head) {
         (Some(branch), _) if will_be_there(branch)? => format!("git worktree add '{path}' {}", branch.short_in_shell()),
@@ -60,7 +60,7 @@ pub(super) fn made_by(ctx: &Context, then: &WorkspaceState, operation: Option<&O
         (None, Some(commit)) => format!("git worktree add --detach '{path}' {}", commit.short()),
         (None, None) => format!("git worktree add --detach '{path}'"),
     };
-    Ok(match ctx.repo.worktree_at(Path::new(path))? {
+    Ok(match ctx.repo.worktrees().worktree_at(Path::new(path))? {
         Some(entry) if entry.locked.is_some() => format!("git worktree unlock '{path}'; git worktree prune; {add}"),
         Some(_) => format!("git worktree prune; {add}"),
         None => add,
@@ -112,7 +112,7 @@ fn is_same(ctx: &Context, (then, coverage): (&WorkspaceState, Option<&Coverage>)
     if then.head.as_ref() != head.commit() || then.branch.as_ref() != head.branch() {
         return Ok(false);
     }
-    let CaptureParts { files, index, .. } = ctx.repo.capture_parts(&then.capture)?;
+    let CaptureParts { files, index, .. } = ctx.repo.captures().capture_parts(&then.capture)?;
     if index != *index_tree {
         return Ok(false);
     }

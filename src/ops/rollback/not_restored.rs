@@ -22,7 +22,9 @@ pub(super) fn excluded_now(ctx: &Context, now: &WorktreeCapture, index: &Oid, ch
     let comes = |change: &&TreeChange| change.old.is_none() && exclude.covers(&change.path, false);
     let mut excluded = Vec::new();
     for change in changes.iter().filter(comes) {
-        if !ctx.repo.is_in_tree(index, &change.path)? && !ctx.repo.is_in_tree(&now.index_tree, &change.path)? {
+        if !ctx.repo.objects().is_in_tree(index, &change.path)?
+            && !ctx.repo.objects().is_in_tree(&now.index_tree, &change.path)?
+        {
             excluded.push(change.clone());
         }
     }

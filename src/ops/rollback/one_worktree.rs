@@ -64,7 +64,7 @@ pub(super) fn make(
     let mut preview = Preview::of(ctx.state(), record);
     preview.worktree = Some(text.clone());
     if let Some(branch) = &both.branch {
-        let value = Change::new(ctx.repo.read_ref(branch)?, both.commit.clone());
+        let value = Change::new(ctx.repo.refs().read_ref(branch)?, both.commit.clone());
         if value.old != value.new {
             operation.refs.push(RefChange { name: branch.clone(), value });
         }

@@ -71,7 +71,7 @@ pub(super) fn make(
     preview.tasks = rollback::tasks(now, &restored);
     let mut refs_now = captured.refs.clone();
     let more: Vec<RefName> = document.refs.keys().chain(&document.branch).cloned().collect();
-    refs_now.extend(ctx.repo.read_refs(&more)?);
+    refs_now.extend(ctx.repo.refs().read_refs(&more)?);
     operation.refs = rollback::refs(document, &refs_now, ctx.state());
     // What cannot be captured stays as it is, and so does the branch that it is on.
     for (task, workspace) in now.workspaces.iter().filter(|(_, workspace)| left.contains(&workspace.path)) {
@@ -113,7 +113,8 @@ pub(crate) fn kept(ctx: &Context, operation: &Operation) -> Result<Vec<Oid>> {
     for change in &operation.refs {
         match (&change.value.old, &change.value.new) {
             // Of other refs what is left behind may be a tag.
-            (Some(old), Some(new)) if change.name.as_str().starts_with("refs/heads/") && ctx.repo.is_ancestor(old, new)? => {}
+            (Some(old), Some(new))
+                if change.name.as_str().starts_with("refs/heads/") && ctx.repo.history().is_ancestor(old, new)? => {}
             (Some(old), _) => drop(kept.insert(old.clone(), ())),
             (None, _) => {}
         }
@@ -121,14 +122,14 @@ pub(crate) fn kept(ctx: &Context, operation: &Operation) -> Result<Vec<Oid>> {
     let going = operation.stash.iter().filter(|change| change.way == Way::PutAside);
     kept.extend(going.map(|change| (change.entry.id.clone(), ())));
     for change in &operation.advances {
-        if !ctx.repo.is_ancestor(&change.commit.old, &change.commit.new)? {
+        if !ctx.repo.history().is_ancestor(&change.commit.old, &change.commit.new)? {
             kept.insert(change.commit.old.clone(), ());
         }
     }
     for oid in operation.worktrees.iter().flat_map(|w| [&w.captures.old, &w.captures.new]).flatten() {
         kept.insert(oid.clone(), ());
     }
-    let is_there = |change: &&WorkspaceChange| !change.lost || ctx.repo.has_object(&change.capture);
+    let is_there = |change: &&WorkspaceChange| !change.lost || ctx.repo.objects().has_object(&change.capture);
     kept.extend(operation.workspaces.iter().filter(is_there).map(|change| (change.capture.clone(), ())));
     Ok(kept.into_keys().collect())
 }

@@ -77,11 +77,11 @@ pub(super) fn since(
     if wish == LocalRefs::Stay {
         return Ok(Since::default());
     }
-    let Some(then) = ctx.repo.refs_of_checkpoint(capture)? else {
+    let Some(then) = ctx.repo.checkpoints().refs_of_checkpoint(capture)? else {
         preview.refs_held = false;
         return Ok(Since::default());
     };
-    let mut since = then.since(&ctx.repo.local_refs()?);
+    let mut since = then.since(&ctx.repo.refs().local_refs()?);
     let own: BTreeSet<&RefName> = document.refs.keys().chain(&document.branch).collect();
     since.gone.retain(|(name, _)| !own.contains(name));
     since.moved.retain(|(name, ..)| !own.contains(name));
@@ -123,13 +123,13 @@ pub(super) fn add_local_refs(
     let by_hand = |(name, target): (RefName, RefName)| RefLeft { why: format!("git symbolic-ref {name} {target}"), name };
     preview.refs_left.extend(links.into_iter().map(by_hand));
     let tips: Vec<Oid> = gone.iter().map(|(_, oid)| oid.clone()).collect();
-    let tags = ctx.repo.tags_of_checkpoint(capture, &tips)?;
+    let tags = ctx.repo.checkpoints().tags_of_checkpoint(capture, &tips)?;
     for (name, oid) in gone {
-        let why = if !ctx.repo.is_place_of_ref(&name) {
+        let why = if !ctx.repo.refs().is_place_of_ref(&name) {
             Some("its worktree is gone")
-        } else if ctx.repo.is_blank_ref(&name)? {
+        } else if ctx.repo.workspaces().is_blank_ref(&name)? {
             Some("its file is there and has no content; 'git axiom recover' says how to mend it")
-        } else if !tags.contains(&oid) && !ctx.repo.holds(&oid) {
+        } else if !tags.contains(&oid) && !ctx.repo.objects().holds(&oid) {
             Some("what it named is gone")
         } else {
             None
@@ -144,8 +144,9 @@ pub(super) fn add_local_refs(
     }
     // Whether a ref can come back is asked of git, in a dry run too: a tag has to be there for that.
     let coming: Vec<Oid> = operation.refs.iter().filter_map(|change| change.value.new.clone()).collect();
-    ctx.repo.write_tags_of_checkpoint(capture, &coming)?;
-    let (here, lost): (Vec<StashEntry>, Vec<StashEntry>) = stash.into_iter().partition(|entry| ctx.repo.holds(&entry.id));
+    ctx.repo.checkpoints().write_tags_of_checkpoint(capture, &coming)?;
+    let (here, lost): (Vec<StashEntry>, Vec<StashEntry>) =
+        stash.into_iter().partition(|entry| ctx.repo.objects().holds(&entry.id));
     let name = || RefName::new(crate::domain::checkpoint::local_refs::STASH);
     preview.refs_left.extend(lost.into_iter().map(|entry| RefLeft { name: name(), why: format!("{} is gone", entry.id) }));
     // Oldest first: the newest ends on top.
@@ -164,7 +165,7 @@ pub(super) fn add_branch_configs(ctx: &Context, capture: &Oid, operation: &mut O
         return Ok(());
     }
     let Some(now) = ctx.repo.branch_configs()? else { return Ok(()) };
-    let Coming { back, left } = coming(&operation.refs, &ctx.repo.branch_configs_of_checkpoint(capture)?, &now);
+    let Coming { back, left } = coming(&operation.refs, &ctx.repo.checkpoints().branch_configs_of_checkpoint(capture)?, &now);
     preview.configs_back.extend(back.iter().cloned());
     preview.configs_left.extend(left);
     operation.branch_configs.extend(back);

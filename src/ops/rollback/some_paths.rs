@@ -76,10 +76,10 @@ fn in_one_worktree<'c>(captured: &'c Captured, paths: &[PathBuf]) -> Result<(&'c
 
 /// A name that fits nothing was mistyped.
 fn name_something(ctx: &Context, record: &CheckpointRecord, both: &Both<'_>, named: &[RepoPath]) -> Result<()> {
-    let then = ctx.repo.capture_parts(&both.capture)?.files;
+    let then = ctx.repo.captures().capture_parts(&both.capture)?.files;
     for path in named.iter().filter(|path| !path.as_bytes().is_empty()) {
         let is_there = both.now.worktree.path().join(path.to_path()).symlink_metadata().is_ok();
-        if !ctx.repo.is_in_tree(&then, path)? && !ctx.repo.is_in_tree(&both.now.capture.tree, path)? {
+        if !ctx.repo.objects().is_in_tree(&then, path)? && !ctx.repo.objects().is_in_tree(&both.now.capture.tree, path)? {
             let error = if is_there {
                 Error::new(Code::InvalidInput, format!("checkpoint '{}' does not hold '{path}'", record.name))
                     .why("it is ignored or excluded, in a repository of its own, or behind a link")

@@ -24,7 +24,7 @@ pub fn may_change_nothing(ctx: &Context, wish: Wish<'_>) -> Result<bool> {
         return Ok(false);
     }
     let (_, document) = super::find(ctx, wish.name)?;
-    let head = ctx.repo.head(&ctx.repo.main_worktree()?)?;
+    let head = ctx.repo.refs().head(&ctx.repo.worktrees().main_worktree()?)?;
     Ok(!whole || head.commit() == document.git_commit.as_ref() && head.branch() == document.branch.as_ref())
 }
 

@@ -117,7 +117,7 @@ fn put_aside(ctx: &Context, task: &CaseId, workspace: &Workspace, present: &Capt
 /// # Errors
 /// `IN_THE_WAY` where it is locked.
 fn forget(ctx: &Context, task: &CaseId, workspace: &Workspace) -> Result<Option<WorkspaceChange>> {
-    let entry = ctx.repo.worktree_at(Path::new(&workspace.path))?;
+    let entry = ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))?;
     match entry.as_ref().is_some_and(|entry| entry.present) {
         true => Ok(None),
         false => lost(ctx, task, workspace, entry.as_ref()).map(Some),

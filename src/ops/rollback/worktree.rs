@@ -54,24 +54,26 @@ pub(super) fn worktree_change(
     let Then { capture: then, head, coverage, only } = then;
     let files = with_spared(ctx, (worktree, now), &changes, held.clone(), coverage)?;
     let excluded = excluded_now(ctx, now, &index, &changes)?;
-    let files = ctx.repo.graft(&files, &excluded.iter().cloned().map(TreeChange::reversed).collect::<Vec<_>>())?;
+    let files = ctx.repo.objects().graft(&files, &excluded.iter().cloned().map(TreeChange::reversed).collect::<Vec<_>>())?;
     let excluded: Vec<RepoPath> = excluded.into_iter().map(|change| change.path).collect();
     let lost = not_restored(&path, coverage, &excluded);
     preview.not_restored.extend(lost.into_iter().filter(|lost| only.is_none_or(|only| only.covers(&lost.path))));
     let (files, kept) = with_own_submodules(ctx, Path::new(&path), files, &changes)?;
     preview.submodules.extend(kept.into_iter().map(|inside| FileLoss { worktree: path.clone(), path: inside }));
     // What git ignores and is there just as the checkpoint has it stays, and stays when this is taken back.
-    let there = ctx.repo.there_already(worktree, (&now.tree, &held), &changes, &extras.raw)?;
-    let was = ctx.repo.graft(&now.tree, &there)?;
+    let there = ctx.repo.restore().there_already(worktree, (&now.tree, &held), &changes, &extras.raw)?;
+    let was = ctx.repo.objects().graft(&now.tree, &there)?;
     preview.operations.extend(operations(&path, &now.extras, &extras));
-    let mut fitting = ctx.repo.for_checkout_of_now(worktree, extras.clone())?;
+    let mut fitting = ctx.repo.index().for_checkout_of_now(worktree, extras.clone())?;
     fitting.modes.retain(|one| !excluded.contains(&one.path));
-    let mut differing = paths(ctx.repo.diff_trees(&was, &files)?);
+    let mut differing = paths(ctx.repo.history().diff_trees(&was, &files)?);
     differing.extend(changes.iter().filter(|change| change.is_of_bytes_alone()).map(|change| change.path.clone()));
     // Of what stays, the bytes stay too.
     fitting.raw = bytes_by(&now.extras.raw, &extras.raw, |path| differing.contains(path));
-    let permissions =
-        ctx.repo.permissions_that_change(worktree, (&now.extras.modes, &fitting.modes), |path| differing.contains(path))?;
+    let permissions = ctx
+        .repo
+        .captures()
+        .permissions_that_change(worktree, (&now.extras.modes, &fitting.modes), |path| differing.contains(path))?;
     preview.permissions.extend(permissions.into_iter().map(|inside| FileLoss { worktree: path.clone(), path: inside }));
     let whole = only.is_none() && fitting == extras;
     let then = if whole { then.clone() } else { capture_with(ctx, now, (&files, &index), fitting)? };
@@ -93,12 +95,12 @@ struct Wanted {
 }
 
 fn wanted(ctx: &Context, (worktree, now): (&Worktree, &WorktreeCapture), then: &Then<'_>) -> Result<Wanted> {
-    let CaptureParts { files: held, index, .. } = ctx.repo.capture_parts(then.capture)?;
+    let CaptureParts { files: held, index, .. } = ctx.repo.captures().capture_parts(then.capture)?;
     let extras = extras_of(ctx, Some(then.capture))?;
     let files = differences::Then { tree: &held, extras: &extras, coverage: then.coverage };
     let changes = differences(ctx, (worktree, now), files, then.only)?;
     let Some(only) = then.only else { return Ok(Wanted { held, index, changes, extras }) };
-    let held = ctx.repo.graft(&now.tree, &changes)?;
+    let held = ctx.repo.objects().graft(&now.tree, &changes)?;
     let modes = extras.modes.into_iter().filter(|modes| only.covers(&modes.path)).collect();
     let extras = CaptureExtras {
         raw: extras.raw,
@@ -126,7 +128,7 @@ fn with_spared(
     }
     let gone: Vec<&TreeChange> = changes.iter().filter(|change| change.new.is_none()).collect();
     let ignored = if coverage.is_some_and(Coverage::lists_not_all_ignored) {
-        ctx.repo.ignored_by(worktree, &then, &gone.iter().map(|change| &change.path).collect::<Vec<_>>())?
+        ctx.repo.captures().ignored_by(worktree, &then, &gone.iter().map(|change| &change.path).collect::<Vec<_>>())?
     } else {
         BTreeSet::new()
     };
@@ -142,7 +144,7 @@ fn with_spared(
         .filter(|change| says_nothing(&change.path) && !appears(&change.path))
         .map(|change| change.clone().reversed())
         .collect();
-    ctx.repo.graft(&then, &spared)
+    ctx.repo.objects().graft(&then, &spared)
 }
 
 /// Adds a worktree, and names what changes in it.
@@ -154,10 +156,10 @@ pub(super) fn add_worktree(
     preview: &mut Preview,
 ) -> Result<()> {
     let committed = match now.head.commit() {
-        Some(commit) => ctx.repo.read_commit(commit)?.tree,
-        None => ctx.repo.empty_tree()?,
+        Some(commit) => ctx.repo.objects().read_commit(commit)?.tree,
+        None => ctx.repo.objects().empty_tree()?,
     };
-    let dirty = paths(ctx.repo.diff_trees(&committed, &now.tree)?);
+    let dirty = paths(ctx.repo.history().diff_trees(&committed, &now.tree)?);
     // No commit has what only conversions hide.
     let is_dirty = |file: &TreeChange| {
         dirty.contains(&file.path) || file.is_of_bytes_alone() && bytes_of(&now.extras.raw, &file.path).is_some()

@@ -107,7 +107,7 @@ impl Supervisor<'_> {
         let state = self.context.state();
         let complete = state.record.cases.get(&case.id).and_then(|record| record.complete.as_ref());
         let (Some(complete), Some(workspace)) = (complete, state.restorable.workspaces.get(&case.id)) else { return false };
-        self.context.repo.read_ref(&workspace.branch).is_ok_and(|tip| tip.as_ref() == Some(complete))
+        self.context.repo.refs().read_ref(&workspace.branch).is_ok_and(|tip| tip.as_ref() == Some(complete))
     }
 
     /// Makes the workspace, then takes the task. What cannot be made blocks the task, with the reason.
@@ -180,7 +180,7 @@ impl Supervisor<'_> {
                 .hint("or set axiom.agents.workspaceRoot to another folder"));
         }
         let target = self.target()?;
-        let Some(base) = self.context.repo.read_ref(target)? else {
+        let Some(base) = self.context.repo.refs().read_ref(target)? else {
             return Err(Error::new(Code::TargetMissing, format!("the target branch '{}' is gone", target.short()))
                 .hint("bring it back: git branch, or git reflog"));
         };

@@ -63,7 +63,7 @@ impl Supervisor<'_> {
             (End::Exited(status), Outcome::Unfinished { .. }) if self.said_nothing(agent) => {
                 let since = exit.map_or(Timestamp::UNIX_EPOCH, |exit| exit.started_at);
                 let lines = last_lines(&self.context.layout().agent_log(agent, &case.id), since);
-                Some(SilentEnd { exit: *status, tree: self.context.repo.tree_of(&kept.to)?, lines })
+                Some(SilentEnd { exit: *status, tree: self.context.repo.objects().tree_of(&kept.to)?, lines })
             }
             (_, _) => None,
         };
@@ -247,15 +247,15 @@ fn keep_in(
     limit: u64,
 ) -> Result<Kept> {
     let path = Path::new(&workspace.path);
-    let Some(entry) = context.repo.worktree_at(path)? else {
+    let Some(entry) = context.repo.worktrees().worktree_at(path)? else {
         return Err(Error::new(Code::WorkspaceBroken, format!("'{}' is no workspace any more", workspace.path)));
     };
     let leftovers = Leftovers { workspace: &entry.worktree, branch: &workspace.branch, message, max_file_size: limit };
-    let leftovers = context.repo.commit_leftovers(&leftovers)?;
-    let Some(to) = context.repo.read_ref(&workspace.branch)? else {
+    let leftovers = context.repo.workspaces().commit_leftovers(&leftovers)?;
+    let Some(to) = context.repo.refs().read_ref(&workspace.branch)? else {
         return Err(Error::new(Code::TargetMissing, format!("the branch '{}' is gone", workspace.branch.short())));
     };
-    let changes = context.repo.diff_trees(from, &to)?;
+    let changes = context.repo.history().diff_trees(from, &to)?;
     Ok(Kept {
         to,
         files: changes.iter().take(MOST_FILES).map(|change| change.path.to_string()).collect(),

@@ -56,7 +56,7 @@ impl Supervisor<'_> {
         let Some(workspace) = self.context.state().restorable.workspaces.get(&work.task).cloned() else {
             return Err(Error::new(Code::Internal, format!("'{}' is active without a workspace", work.task)));
         };
-        let Some(from) = self.context.repo.read_ref(&workspace.branch)? else {
+        let Some(from) = self.context.repo.refs().read_ref(&workspace.branch)? else {
             return self.hold_back(agent, &format!("the branch '{}' is gone", workspace.branch.short()));
         };
         match workspaces::condition(self.context, &workspace)? {
@@ -121,7 +121,7 @@ impl Supervisor<'_> {
     /// Whether a lock of git's is left in the workspace, with which every git command of the next iteration would fail. One
     /// of a dead process is removed; for any other the agent waits.
     fn is_locked_by_git(&mut self, agent: &AgentId, workspace: &Workspace) -> Result<bool> {
-        let Some(entry) = self.context.repo.worktree_at(Path::new(&workspace.path))? else { return Ok(false) };
+        let Some(entry) = self.context.repo.worktrees().worktree_at(Path::new(&workspace.path))? else { return Ok(false) };
         let locks = ["index.lock", "HEAD.lock"].map(|name| entry.worktree.git_dir().join(name));
         let held = || locks.iter().find(|lock| lock.symlink_metadata().is_ok());
         if held().is_none() {
@@ -232,8 +232,8 @@ impl Supervisor<'_> {
         if record.retry_count == 0 || !self.context.config.recovery.inject_audit_log {
             return Ok(History { notes, ..History::default() });
         }
-        let workspace_has_changes = match self.context.repo.worktree_at(Path::new(&workspace.path))? {
-            Some(entry) => has_changes(&self.context.repo.status(&entry.worktree, None)?),
+        let workspace_has_changes = match self.context.repo.worktrees().worktree_at(Path::new(&workspace.path))? {
+            Some(entry) => has_changes(&self.context.repo.index().status(&entry.worktree, None)?),
             None => false,
         };
         let audit = history::newest(self.context, &case.id, AUDIT_ENTRIES)?;

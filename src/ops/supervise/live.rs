@@ -30,21 +30,22 @@ pub fn live_ref(task: &CaseId) -> RefName {
 pub fn capture(context: &mut Context, task: &CaseId) -> Result<bool> {
     let Some(workspace) = context.state().restorable.workspaces.get(task).cloned() else { return Ok(false) };
     context.with_operation_lock(|context| {
-        let Some(entry) = context.repo.worktree_at(Path::new(&workspace.path))? else { return Ok(false) };
-        let capture = context.repo.capture_worktree(&entry.worktree, &checkpoint::capture_options(context))?;
+        let Some(entry) = context.repo.worktrees().worktree_at(Path::new(&workspace.path))? else { return Ok(false) };
+        let capture = context.repo.captures().capture_worktree(&entry.worktree, &checkpoint::capture_options(context))?;
         let name = live_ref(task);
-        let same_tree = match (context.repo.read_ref(&name)?, capture.head.commit()) {
-            (Some(last), _) => context.repo.read_commit(&last)?.tree == capture.tree,
+        let same_tree = match (context.repo.refs().read_ref(&name)?, capture.head.commit()) {
+            (Some(last), _) => context.repo.objects().read_commit(&last)?.tree == capture.tree,
             // Nothing is captured that the branch holds already.
-            (None, Some(head)) => context.repo.read_commit(head)?.tree == capture.tree,
+            (None, Some(head)) => context.repo.objects().read_commit(head)?.tree == capture.tree,
             (None, None) => false,
         };
         if same_tree {
             return Ok(false);
         }
-        let made = context.repo.commit_capture(&capture, &format!("workspace of {task}, while it was worked on"), &[])?;
+        let made =
+            context.repo.captures().commit_capture(&capture, &format!("workspace of {task}, while it was worked on"), &[])?;
         let edit = RefEdit { name, expected: Expected::Any, new: Some(made.commit) };
-        context.repo.update_refs(&[edit], &format!("git axiom: live capture of {task}"))?;
+        context.repo.refs().update_refs(&[edit], &format!("git axiom: live capture of {task}"))?;
         Ok(true)
     })
 }
@@ -57,16 +58,16 @@ pub fn capture(context: &mut Context, task: &CaseId) -> Result<bool> {
 pub fn release(context: &Context) -> Result<usize> {
     let (rules, now) = (checkpoint::rules(context), env::now());
     let mut edits = Vec::new();
-    for live in context.repo.refs_below(LIVE)? {
+    for live in context.repo.refs().refs_below(LIVE)? {
         let Some(task) = live.name.as_str().strip_prefix(LIVE).and_then(|task| CaseId::new(task).ok()) else { continue };
         // Of one that is damaged nothing is known; 'recover' names it.
-        let Ok(seconds) = context.repo.commit_seconds(&live.oid) else { continue };
+        let Ok(seconds) = context.repo.objects().commit_seconds(&live.oid) else { continue };
         let made = Timestamp::from_second(seconds).unwrap_or(now);
         if retention::live_capture_ends(context.state(), &task, made, &rules, now) {
             edits.push(RefEdit { name: live.name, expected: Expected::Value(live.oid), new: None });
         }
     }
     env::fault_point("live.before-release");
-    context.repo.update_refs(&edits, "git axiom: no longer kept")?;
+    context.repo.refs().update_refs(&edits, "git axiom: no longer kept")?;
     Ok(edits.len())
 }

@@ -164,7 +164,7 @@ struct Supervisor<'a> {
 /// # Errors
 /// `SUPERVISOR_RUNNING`; what keeps a session from starting (identity, target, program …); a state that cannot be written.
 pub fn run(context: &mut Context, options: Options, interrupts: &Interrupts, watcher: &mut dyn Watcher) -> Result<Ending> {
-    let main = context.repo.main_worktree()?;
+    let main = context.repo.worktrees().main_worktree()?;
     let target = session::check(context, &main, &options)?;
     context.layout().ensure()?;
     let lock = match FileLock::take(&context.layout().supervisor_lock(), LOCK_PATIENCE)? {

@@ -27,7 +27,7 @@ pub(super) fn check(context: &Context, main: &Worktree, options: &Options) -> Re
     context.repo.require_git_version()?;
     context.repo.identity()?;
     find_program(&options.program.command)?;
-    let head = context.repo.head(main)?;
+    let head = context.repo.refs().head(main)?;
     let target = match (&context.config.merge.target, &head) {
         (Some(target), _) => RefName::branch(target.strip_prefix("refs/heads/").unwrap_or(target)),
         (None, Head::Branch { name, .. }) => name.clone(),
@@ -37,7 +37,7 @@ pub(super) fn check(context: &Context, main: &Worktree, options: &Options) -> Re
                 .hint("or name it: git config axiom.merge.target BRANCH"));
         }
     };
-    match (context.repo.read_ref(&target)?, head.branch() == Some(&target)) {
+    match (context.repo.refs().read_ref(&target)?, head.branch() == Some(&target)) {
         (Some(_), _) => Ok(target),
         (None, true) => Err(Error::new(Code::UnbornBranch, format!("the branch '{}' has no commit yet", target.short()))
             .hint("make a first commit: git commit --allow-empty -m 'Begin'")),

@@ -136,7 +136,7 @@ impl Supervisor<'_> {
         let left = after_halt(halt, last, &self.context.state().case(&work.task)?.verify);
         let branch = self.context.state().restorable.workspaces.get(&work.task).map(|workspace| workspace.branch.clone());
         let complete = match branch.filter(|_| left.complete) {
-            Some(branch) => self.context.repo.read_ref(&branch)?,
+            Some(branch) => self.context.repo.refs().read_ref(&branch)?,
             None => None,
         };
         self.release_with(agent, left.status, &left.reason, Counts { retry: false, complete, held })

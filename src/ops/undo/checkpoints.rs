@@ -8,7 +8,6 @@ use crate::domain::checkpoint::document::{CAPTURE_REFS, CheckpointRecord};
 use crate::domain::operation::journaled::Operation;
 use crate::domain::state::event::Event;
 use crate::error::{Code, Error, Result};
-use crate::git::Repository;
 use crate::ops::context::handle::Context;
 use crate::ops::{checkpoint, history};
 
@@ -30,11 +29,11 @@ pub(super) fn names_are_free(ctx: &Context, operation: &Operation) -> Result<()>
             let why = format!("a task is called '{case}' by now, and tasks and checkpoints share their names, archived ones too");
             return Err(taken(&name, why));
         }
-        let tag = Repository::checkpoint_tag(&name);
+        let tag = crate::git::Checkpoints::checkpoint_tag(&name);
         let own = state.record.deleted_checkpoints.get(&capture).map(|gone| &gone.record.tag);
-        if let Some(there) = ctx.repo.read_ref(&tag)?
+        if let Some(there) = ctx.repo.refs().read_ref(&tag)?
             && Some(&there) != own
-            && !ctx.repo.is_tag_of_ours(&name, &there)?
+            && !ctx.repo.checkpoints().is_tag_of_ours(&name, &there)?
         {
             let free = format!("rename it: git tag new-name {0} && git tag -d {0}", tag.short());
             return Err(taken(&name, format!("another tag has the name {}", tag.short())).hint(free));

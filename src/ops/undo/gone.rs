@@ -51,7 +51,7 @@ pub(super) fn leave_out(
             gone.insert(change.workspace.path.clone());
             change.lost = true;
             // Its name may be another worktree's by now.
-            let registered = ctx.repo.worktree_at(Path::new(&change.workspace.path))?;
+            let registered = ctx.repo.worktrees().worktree_at(Path::new(&change.workspace.path))?;
             change.git_dir = match registered {
                 Some(entry) => entry.worktree.git_dir().display().to_string(),
                 None => change.git_dir_trash.clone(),
@@ -68,7 +68,7 @@ pub(super) fn leave_out(
 }
 
 fn add_branch(ctx: &Context, change: BranchAdvance, operation: &mut Operation) -> Result<()> {
-    let worktrees = ctx.repo.list_worktrees()?;
+    let worktrees = ctx.repo.worktrees().list_worktrees()?;
     let is_on = |head: &Head| head.branch() == Some(&change.branch);
     let elsewhere = worktrees.iter().find(|entry| entry.present && entry.head.as_ref().is_some_and(is_on));
     match elsewhere {

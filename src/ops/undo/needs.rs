@@ -29,7 +29,7 @@ pub(super) fn are_there(ctx: &Context, transaction: &Transaction) -> Result<()> 
         return Ok(());
     }
     let all: Vec<Oid> = needs.commits.iter().chain(&needs.trees).map(|oid| (*oid).clone()).collect();
-    let Some(words) = ctx.repo.missing_beyond_refs(&all)? else { return Ok(()) };
+    let Some(words) = ctx.repo.objects().missing_beyond_refs(&all)? else { return Ok(()) };
     Err(Error::new(Code::NotUndoable, format!("'{}' cannot be undone any more: what it needs is gone", transaction.id))
         .why(words)
         .hint(format!("{}; then git may forget it", kept_until(ctx, transaction)))
@@ -42,18 +42,18 @@ pub(super) fn are_there(ctx: &Context, transaction: &Transaction) -> Result<()> 
 /// # Errors
 /// `GIT_FAILED` where refs cannot be read.
 pub(super) fn lost<'t>(ctx: &Context, all: impl Iterator<Item = &'t Transaction>) -> Result<Vec<(&'t TxnId, String)>> {
-    let kept: BTreeSet<RefName> = ctx.repo.refs_below(KEPT)?.into_iter().map(|kept| kept.name).collect();
+    let kept: BTreeSet<RefName> = ctx.repo.refs().refs_below(KEPT)?.into_iter().map(|kept| kept.name).collect();
     let is_lost = |one: &&Transaction| {
         let needs = Needs::of(one);
         let trees = if kept.contains(&kept_ref(&one.id)) { None } else { Some(&needs.trees) };
-        let gone = |oid: &Oid| !ctx.repo.holds(oid);
+        let gone = |oid: &Oid| !ctx.repo.objects().holds(oid);
         one.undoable()
             && (needs.commits.iter().filter(|oid| gone(oid)).any(|oid| !is_kept_beside(ctx, one, oid))
                 || trees.into_iter().flatten().any(|oid| gone(oid)))
     };
     let lost: Vec<&Transaction> = all.filter(is_lost).collect();
     // Of a partial clone only git knows what is owed.
-    if lost.is_empty() || ctx.repo.is_partial() {
+    if lost.is_empty() || ctx.repo.objects().is_partial() {
         return Ok(Vec::new());
     }
     Ok(lost.into_iter().map(|one| (&one.id, format!("what it needs is gone: {}", kept_until(ctx, one)))).collect())
@@ -69,7 +69,7 @@ fn kept_until(ctx: &Context, transaction: &Transaction) -> String {
 /// Whether what a transaction keeps has an object that no commit can keep: a tag by its content.
 fn is_kept_beside(ctx: &Context, transaction: &Transaction, oid: &Oid) -> bool {
     let tips = Kept::by(ctx, &transaction.id).ok().flatten().and_then(|kept| kept.tips);
-    tips.is_some_and(|tree| ctx.repo.kept_below(&tree).is_ok_and(|all| all.contains(oid)))
+    tips.is_some_and(|tree| ctx.repo.tips().kept_below(&tree).is_ok_and(|all| all.contains(oid)))
 }
 
 /// Objects by name.
@@ -104,7 +104,7 @@ impl<'t> Needs<'t> {
 
     /// Writes tags again that are kept by their contents and not here any more.
     fn write_tags_again(&self, ctx: &Context, transaction: &Transaction) -> Result<()> {
-        let gone: Vec<Oid> = self.commits.iter().filter(|oid| !ctx.repo.holds(oid)).map(|oid| (*oid).clone()).collect();
+        let gone: Vec<Oid> = self.commits.iter().filter(|oid| !ctx.repo.objects().holds(oid)).map(|oid| (*oid).clone()).collect();
         if gone.is_empty() {
             return Ok(());
         }
@@ -114,22 +114,25 @@ impl<'t> Needs<'t> {
     /// Whether the commit that was made to keep them has all of them, but for what a branch that only went on has anyway:
     /// then git has forgotten nothing that they reach.
     fn are_kept(&self, ctx: &Context, transaction: &Transaction) -> Result<bool> {
-        if !self.commits.iter().chain(&self.trees).all(|oid| ctx.repo.holds(oid)) {
+        if !self.commits.iter().chain(&self.trees).all(|oid| ctx.repo.objects().holds(oid)) {
             return Ok(false);
         }
         let Kept { parents, trees, tips } = Kept::by(ctx, &transaction.id)?.unwrap_or_default();
         let mut commits: BTreeSet<Oid> = parents.iter().cloned().collect();
         if let Some(tips) = tips {
-            commits.append(&mut ctx.repo.kept_below(&tips)?);
+            commits.append(&mut ctx.repo.tips().kept_below(&tips)?);
         }
         if self.commits.iter().any(|oid| !commits.contains(*oid)) {
-            commits.append(&mut ctx.repo.without_buckets(&parents)?);
+            commits.append(&mut ctx.repo.tips().without_buckets(&parents)?);
         }
         // Were the branch elsewhere by now, there would be no undo.
         let advances = transaction.advances.iter().map(|change| (&change.commit.old, &change.commit.new));
         let refs = transaction.refs.iter().filter_map(|change| change.value.old.as_ref().zip(change.value.new.as_ref()));
         for (old, new) in advances.chain(refs) {
-            if !commits.contains(old) && ctx.repo.holds(new) && ctx.repo.is_ancestor(old, new).unwrap_or(false) {
+            if !commits.contains(old)
+                && ctx.repo.objects().holds(new)
+                && ctx.repo.history().is_ancestor(old, new).unwrap_or(false)
+            {
                 commits.insert(old.clone());
             }
         }

@@ -115,7 +115,7 @@ pub(super) fn preview(
         staged_back.extend(back.into_iter().map(line));
     }
     for change in &operation.advances {
-        add_files(&mut files, &change.path, ctx.repo.diff_trees(&change.commit.old, &change.commit.new)?);
+        add_files(&mut files, &change.path, ctx.repo.history().diff_trees(&change.commit.old, &change.commit.new)?);
     }
     let advanced = operation.advances.iter().map(|advance| RefChange {
         name: advance.branch.clone(),
@@ -150,9 +150,9 @@ fn other_permissions(
     (now, then): (&CaptureExtras, &CaptureExtras),
     known: &[RepoPath],
 ) -> Result<Vec<RepoPath>> {
-    let Some(there) = ctx.repo.worktree_at(Path::new(&change.path))? else { return Ok(Vec::new()) };
+    let Some(there) = ctx.repo.worktrees().worktree_at(Path::new(&change.path))? else { return Ok(Vec::new()) };
     let modes = (&now.modes[..], &then.modes[..]);
-    ctx.repo.permissions_that_change(&there.worktree, modes, |path| known.binary_search(path).is_ok())
+    ctx.repo.captures().permissions_that_change(&there.worktree, modes, |path| known.binary_search(path).is_ok())
 }
 
 /// Made again is what is no longer whole in the trash: as it was captured, without ignored files.

@@ -34,14 +34,14 @@ impl Wanted<'_> {
     /// `CHANGED_MEANWHILE` naming the operation, what stands against it, and the ways out.
     pub fn leaves_alone(&self, ctx: &Context, transaction: &Transaction, kinds: &[InProgress]) -> Result<()> {
         let Some(kind) = kinds.first().copied() else { return Ok(()) };
-        let claimed = ctx.repo.branches_in_progress(self.worktree)?.into_iter().map(|(name, _)| name);
+        let claimed = ctx.repo.captures().branches_in_progress(self.worktree)?.into_iter().map(|(name, _)| name);
         let mut on: BTreeSet<RefName> = claimed.collect();
         on.extend(self.now.head.branch().cloned());
         let moved = moved(transaction).find(|name| on.contains(*name));
         if let Some(name) = moved {
             return Err(self.stands_against(kind, &[format!("it is on {}, which the undo would move", name.short())]));
         }
-        let staged = ctx.repo.diff_trees(self.index.old, self.index.new)?;
+        let staged = ctx.repo.history().diff_trees(self.index.old, self.index.new)?;
         if !staged.is_empty() {
             let what = staged.iter().map(|change| format!("'{}' would be staged in the middle of it", change.path));
             return Err(self.stands_against(kind, &what.collect::<Vec<_>>()));
@@ -56,21 +56,21 @@ impl Wanted<'_> {
     /// tracks, all of that: as it is now, and as it will be then.
     fn concerned(&self, ctx: &Context, kinds: &[InProgress]) -> Result<BTreeSet<RepoPath>> {
         let committed = match self.now.head.commit() {
-            Some(commit) => ctx.repo.read_commit(commit)?.tree,
-            None => ctx.repo.empty_tree()?,
+            Some(commit) => ctx.repo.objects().read_commit(commit)?.tree,
+            None => ctx.repo.objects().empty_tree()?,
         };
         let mut paths: BTreeSet<RepoPath> = self.now.extras.index.unmerged.iter().map(|stage| stage.path.clone()).collect();
-        paths.extend(ctx.repo.diff_trees(&committed, self.index.old)?.into_iter().map(|change| change.path));
+        paths.extend(ctx.repo.history().diff_trees(&committed, self.index.old)?.into_iter().map(|change| change.path));
         if kinds.contains(&InProgress::Rebase) {
             let mut trees = vec![self.index.old.clone()];
-            for (name, _) in ctx.repo.branches_in_progress(self.worktree)? {
-                if let Some(commit) = ctx.repo.read_ref(&name)? {
-                    trees.push(ctx.repo.read_commit(&commit)?.tree);
+            for (name, _) in ctx.repo.captures().branches_in_progress(self.worktree)? {
+                if let Some(commit) = ctx.repo.refs().read_ref(&name)? {
+                    trees.push(ctx.repo.objects().read_commit(&commit)?.tree);
                 }
             }
-            let nothing = ctx.repo.empty_tree()?;
+            let nothing = ctx.repo.objects().empty_tree()?;
             for tree in trees {
-                paths.extend(ctx.repo.diff_trees(&nothing, &tree)?.into_iter().map(|change| change.path));
+                paths.extend(ctx.repo.history().diff_trees(&nothing, &tree)?.into_iter().map(|change| change.path));
             }
         }
         Ok(paths)
@@ -109,7 +109,7 @@ pub(super) fn head(transaction: &Transaction, change: &WorktreeChange, now: &Hea
 /// `CHANGED_MEANWHILE` as above.
 pub(super) fn advances_are_clear(ctx: &Context, transaction: &Transaction) -> Result<()> {
     for advance in &transaction.advances {
-        let Some(entry) = ctx.repo.worktree_at(Path::new(&advance.path))? else { continue };
+        let Some(entry) = ctx.repo.worktrees().worktree_at(Path::new(&advance.path))? else { continue };
         if let Some(kind) = holds_branch(ctx, &entry.worktree)? {
             let what = format!("{} is in progress in '{}', on {}", kind.words(), advance.path, advance.branch.short());
             return Err(changed(&[what]).hint(format!("end it first ({}), then try again", kind.ways_out())));

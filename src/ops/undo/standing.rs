@@ -68,7 +68,7 @@ impl<'a> Standing<'a> {
             let now = match known {
                 Some(now) => now,
                 None => {
-                    let now = self.ctx.repo.read_ref(name)?;
+                    let now = self.ctx.repo.refs().read_ref(name)?;
                     self.refs.borrow_mut().insert(name.clone(), now.clone());
                     now
                 }

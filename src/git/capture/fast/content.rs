@@ -84,7 +84,7 @@ impl Reading<'_> {
                 Content::Gone => edits.push(Edit { path, new: None }),
                 Content::Present { mode: SYMLINK, .. } if path.is_odd() => return Ok(None),
                 Content::Present { mode, bytes } => {
-                    let blob = gix_id(&self.repository.write_blob(&bytes)?)?;
+                    let blob = gix_id(&self.repository.objects().write_blob(&bytes)?)?;
                     if mode != self.index.mode(entry) || *self.index.id(entry) != *blob {
                         doubtful.extend(doubts(mode, &bytes).then(|| path.clone()));
                         edits.push(Edit { path, new: Some((mode, blob)) });
@@ -101,7 +101,7 @@ impl Reading<'_> {
                 Content::Gone => {}
                 Content::TooLarge => coverage.too_large.add(path),
                 Content::Present { mode, bytes } => {
-                    let blob = gix_id(&self.repository.write_blob(&bytes)?)?;
+                    let blob = gix_id(&self.repository.objects().write_blob(&bytes)?)?;
                     doubtful.extend(doubts(mode, &bytes).then(|| path.clone()));
                     edits.push(Edit { path, new: Some((mode, blob)) });
                 }
@@ -109,7 +109,7 @@ impl Reading<'_> {
             }
         }
         let doubtful: Vec<&RepoPath> = doubtful.iter().collect();
-        if !doubtful.is_empty() && self.repository.may_add_returns(self.worktree, &doubtful)? {
+        if !doubtful.is_empty() && self.repository.captures().may_add_returns(self.worktree, &doubtful)? {
             return Ok(None);
         }
         edits.sort_by(|a, b| a.path.cmp(&b.path));
@@ -153,9 +153,9 @@ impl Reading<'_> {
     fn conversion(&self, attributes: &[RepoPath]) -> Result<Option<Conversion>> {
         let gix = self.repository.gix()?;
         let config = gix.config_snapshot();
-        let Some(mut files) = self.repository.attribute_files() else { return Ok(None) };
+        let Some(mut files) = self.repository.index().attribute_files() else { return Ok(None) };
         files.extend(attributes.iter().map(|path| self.worktree.path().join(path.to_path())));
-        let settings = self.repository.line_end_settings(self.worktree)?;
+        let settings = self.repository.index().line_end_settings(self.worktree)?;
         let configured = LineEnds::of((Text::Unspecified, Text::Unspecified, Eol::Unspecified), settings);
         let mut adds = configured.may_put_in() || settings.eol_is_crlf;
         let mut conversion = if configured == LineEnds::AsIs { Conversion::None } else { Conversion::Inwards };

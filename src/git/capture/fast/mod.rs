@@ -37,7 +37,7 @@ use super::raw::RawFile;
 use super::worktree::{CaptureOptions, WorktreeCapture};
 use crate::git::index::file::IndexFacts;
 use crate::git::objects::database::SYMLINK;
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::Captures;
 use crate::git::repo::worktrees::Worktree;
 
 pub use named::Earlier;
@@ -65,17 +65,17 @@ struct Looked {
     included: Vec<RepoPath>,
 }
 
-impl Repository {
+impl Captures<'_> {
     /// The capture of a worktree; `None` where git has to make it. A crash leaves unreferenced objects.
     ///
     /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`, `GIT_FAILED`, as [`Repository::capture_worktree`].
+    /// `IO_FAILED`, `DISK_FULL`, `GIT_FAILED`, as [`Captures::capture_worktree`].
     pub(in crate::git) fn quick_capture(&self, worktree: &Worktree, options: &CaptureOptions) -> Result<Option<WorktreeCapture>> {
         if options.allow_unreadable || !self.is_plain() {
             return Ok(None);
         }
-        let head = self.head(worktree)?;
-        let Some(index) = LiveIndex::read(self, worktree) else { return Ok(None) };
+        let head = self.repo.refs().head(worktree)?;
+        let Some(index) = LiveIndex::read(self.repo, worktree) else { return Ok(None) };
         let usual = Usual::of(worktree);
         let Some(mut seen) = Walk::new(worktree.path(), &index, &options.excluded, usual).run() else { return Ok(None) };
         let unknown = std::mem::take(&mut seen.unknown);
@@ -90,13 +90,13 @@ impl Repository {
             return Ok(None);
         };
         env::fault_point("git.capture-before-objects");
-        let Some(index_tree) = index.tree(self, &[])? else { return Ok(None) };
-        let tree = if edits.is_empty() { Some(index_tree.clone()) } else { index.tree(self, &edits)? };
+        let Some(index_tree) = index.tree(self.repo, &[])? else { return Ok(None) };
+        let tree = if edits.is_empty() { Some(index_tree.clone()) } else { index.tree(self.repo, &edits)? };
         let Some(tree) = tree else { return Ok(None) };
-        let mut extras = CaptureExtras::read(self, worktree, IndexFacts::default())?;
+        let mut extras = CaptureExtras::read(self.repo, worktree, IndexFacts::default())?;
         extras.raw = raw;
         let there = edits.iter().filter(|edit| edit.new.is_some()).map(|edit| &edit.path).chain(&narrow);
-        extras.modes = usual.unusual_ones(self, worktree.path(), there)?;
+        extras.modes = usual.unusual_ones(self.repo, worktree.path(), there)?;
         Ok(Some(WorktreeCapture { head, tree, index_tree, extras, coverage, included }))
     }
 
@@ -139,7 +139,7 @@ impl Repository {
         let mut coverage = Coverage::default();
         let attributes: Vec<RepoPath> = seen.attributes.into_iter().chain(unknown.attributes).collect();
         let sorted = Sorted { unsure: seen.unsure, gone: seen.gone, untracked: unknown.untracked };
-        let reading = Reading { repository: self, worktree, index, limit: options.max_file_size };
+        let reading = Reading { repository: self.repo, worktree, index, limit: options.max_file_size };
         let Some(edits) = reading.read(sorted, &attributes, &mut coverage)? else { return Ok(None) };
         unknown.ignored.into_iter().for_each(|path| coverage.ignored.add(path));
         unknown.excluded.into_iter().for_each(|path| coverage.excluded.add(path));
@@ -156,10 +156,10 @@ impl Repository {
 
     /// Whether nothing in the configuration changes what the files of a worktree mean, as far as this module knows.
     fn is_plain(&self) -> bool {
-        if self.caller_configures() {
+        if self.repo.caller_configures() {
             return false;
         }
-        let Ok(gix) = self.gix() else { return false };
+        let Ok(gix) = self.repo.gix() else { return false };
         let config = gix.config_snapshot();
         let is = |key: &str, usual: bool| config.boolean(key).is_none_or(|value| value == usual);
         is("core.fileMode", true)

@@ -23,7 +23,7 @@ use crate::git::capture::permissions::{Permissions, Usual};
 use crate::git::capture::worktree::{CaptureOptions, WorktreeCapture, is_below};
 use crate::git::history::questions::TreeChange;
 use crate::git::objects::database::{GITLINK, gix_id};
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::Captures;
 use crate::git::repo::worktrees::Worktree;
 
 use super::live_index::LiveIndex;
@@ -63,13 +63,13 @@ struct Places {
     folders: Vec<(RepoPath, Range<usize>)>,
 }
 
-impl Repository {
+impl Captures<'_> {
     /// The capture of a worktree in which only `paths` are looked at, with everything below them, and what is staged
     /// otherwise than in an earlier capture; HEAD, the index and an operation in progress are always those of now. The
     /// coverage says what was looked at. `None` where everything has to be looked at.
     ///
     /// # Errors
-    /// As [`Repository::capture_worktree`].
+    /// As [`Captures::capture_worktree`].
     pub fn capture_named(
         &self,
         worktree: &Worktree,
@@ -81,15 +81,14 @@ impl Repository {
         if options.allow_unreadable || !self.is_plain() {
             return Ok(None);
         }
-        let head = self.head(worktree)?;
-        let Some(index) = LiveIndex::read(self, worktree) else { return Ok(None) };
-        let Some(index_tree) = index.tree(self, &[])? else { return Ok(None) };
+        let head = self.repo.refs().head(worktree)?;
+        let Some(index) = LiveIndex::read(self.repo, worktree) else { return Ok(None) };
+        let Some(index_tree) = index.tree(self.repo, &[])? else { return Ok(None) };
         // What cannot be read of the earlier capture is a reason to look at everything.
         let Ok(then) = self.then(earlier) else { return Ok(None) };
-        let (Ok(staged), Ok(dirty)) = (self.diff_trees(&then.index_tree, &index_tree), self.diff_trees(&index_tree, &then.tree))
-        else {
-            return Ok(None);
-        };
+        let changes = |old, new| self.repo.history().diff_trees(old, new);
+        let Ok(staged) = changes(&then.index_tree, &index_tree) else { return Ok(None) };
+        let Ok(dirty) = changes(&index_tree, &then.tree) else { return Ok(None) };
         let Some(paths) = to_look_at(worktree, paths, staged, &then)? else { return Ok(None) };
         let usual = Usual::of(worktree);
         let Some(mut places) = Places::look(worktree, &index, paths, options, usual)? else { return Ok(None) };
@@ -129,14 +128,14 @@ impl Repository {
             return Ok(None);
         }
         crate::env::fault_point("git.capture-before-objects");
-        let tree = if edits.is_empty() { Some(index_tree.clone()) } else { index.tree(self, &edits)? };
+        let tree = if edits.is_empty() { Some(index_tree.clone()) } else { index.tree(self.repo, &edits)? };
         let Some(tree) = tree else { return Ok(None) };
-        let mut extras = CaptureExtras::read(self, worktree, Default::default())?;
+        let mut extras = CaptureExtras::read(self.repo, worktree, Default::default())?;
         if extras.line_ends != then.extras.line_ends {
             return Ok(None);
         }
         extras.raw = together(then.extras.raw, &looked_at, raw, |raw| &raw.path);
-        let fresh = usual.unusual_ones(self, worktree.path(), there.iter().chain(&narrow))?;
+        let fresh = usual.unusual_ones(self.repo, worktree.path(), there.iter().chain(&narrow))?;
         let differing = edits.iter().filter(|edit| edit.new.is_some()).map(|edit| &edit.path);
         extras.modes = modes(&then.extras.modes, fresh, &looked_at, differing, &index);
         let is_there = |path: &RepoPath| match std::fs::symlink_metadata(worktree.path().join(path.to_path())) {
@@ -165,9 +164,9 @@ impl Repository {
     }
 
     fn then(&self, earlier: Earlier<'_>) -> Result<Then> {
-        let commit = self.read_commit(earlier.capture)?;
-        let extras = CaptureExtras::of_capture(self, earlier.capture)?;
-        let index = commit.parents.get(1).map(|index| self.read_commit(index)).transpose()?;
+        let commit = self.repo.objects().read_commit(earlier.capture)?;
+        let extras = CaptureExtras::of_capture(self.repo, earlier.capture)?;
+        let index = commit.parents.get(1).map(|index| self.repo.objects().read_commit(index)).transpose()?;
         let no_capture =
             || Error::new(crate::error::Code::CheckpointDamaged, format!("{} is no capture", earlier.capture.short()));
         Ok(Then { tree: commit.tree, index_tree: index.ok_or_else(no_capture)?.tree, extras })

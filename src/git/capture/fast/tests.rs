@@ -27,8 +27,8 @@ fn configured() -> CaptureOptions {
 /// Whether the quick way was taken; what it says is what git says.
 fn same(scratch: &Scratch, options: &CaptureOptions, what: &str) -> bool {
     let (repo, main) = (scratch.repo(), scratch.main());
-    let by_git = repo.capture_by_git(&main, options).unwrap();
-    match repo.quick_capture(&main, options).unwrap() {
+    let by_git = repo.captures().capture_by_git(&main, options).unwrap();
+    match repo.captures().quick_capture(&main, options).unwrap() {
         Some(mut quick) => {
             // git leaves out an ignored folder that has the place of a tracked file.
             let tracked = scratch.git(&["ls-files", "-z"]);
@@ -36,7 +36,7 @@ fn same(scratch: &Scratch, options: &CaptureOptions, what: &str) -> bool {
             let before = ignored.paths.len();
             ignored.paths.retain(|path| !tracked.split('\0').any(|file| file == path.to_string()));
             ignored.count -= (before - ignored.paths.len()) as u64;
-            repo.sync_objects().unwrap();
+            repo.durability().sync_objects().unwrap();
             let differs = scratch.git(&["diff", "--stat", by_git.tree.as_str(), quick.tree.as_str()]);
             assert_eq!(quick, by_git, "{what}: {differs}\n{}", scratch.git(&["status", "--ignored", "-uall", "--short"]));
             true
@@ -198,11 +198,11 @@ fn named_with(
     paths: &[RepoPath],
 ) -> Option<WorktreeCapture> {
     let (repo, main) = (scratch.repo(), scratch.main());
-    let commit = repo.commit_capture(then, "then", &[]).unwrap().commit;
+    let commit = repo.captures().commit_capture(then, "then", &[]).unwrap().commit;
     let checkpoint = CheckpointName::new("then").unwrap();
     let earlier = Earlier { checkpoint: &checkpoint, main: &commit, capture: &commit, coverage: &then.coverage };
-    let taken = repo.capture_named(&main, options, earlier, paths).unwrap();
-    repo.sync_objects().unwrap();
+    let taken = repo.captures().capture_named(&main, options, earlier, paths).unwrap();
+    repo.durability().sync_objects().unwrap();
     taken
 }
 
@@ -216,7 +216,7 @@ fn to_look_at_what_changed_is_to_look_at_everything() {
         let scratch = Scratch::new(kind);
         (0..dice.roll(12)).for_each(|_| change(&scratch, &mut dice));
         let options = if seed % 3 == 1 { configured() } else { options() };
-        let mut then = scratch.landed(|repo| repo.capture_worktree(&scratch.main(), &options).unwrap());
+        let mut then = scratch.landed(|repo| repo.captures().capture_worktree(&scratch.main(), &options).unwrap());
         let mut before = everything(&scratch.path());
         for step in 0..8 {
             (0..dice.roll(5)).for_each(|_| change(&scratch, &mut dice));
@@ -239,7 +239,7 @@ fn to_look_at_what_changed_is_to_look_at_everything() {
                     *path = RepoPath::new(&path.as_bytes()[..end]);
                 }
             }
-            let mut full = scratch.landed(|repo| repo.capture_worktree(&scratch.main(), &options).unwrap());
+            let mut full = scratch.landed(|repo| repo.captures().capture_worktree(&scratch.main(), &options).unwrap());
             full.included.clear();
             states += 1;
             if let Some(mut taken) = named_with(&scratch, &options, &then, &paths) {
@@ -266,7 +266,7 @@ fn what_nobody_named_is_as_it_was_unless_it_was_staged() {
     for name in ["dirty", "a.txt", "gone/x", "new/y"] {
         scratch.write(name, b"then\n");
     }
-    let then = scratch.landed(|repo| repo.capture_worktree(&scratch.main(), &options()).unwrap());
+    let then = scratch.landed(|repo| repo.captures().capture_worktree(&scratch.main(), &options()).unwrap());
     for name in ["dirty", "a.txt", "sub/b.txt", "new/y", "unheard-of"] {
         scratch.write(name, b"now\n");
     }
@@ -323,7 +323,7 @@ fn where_paths_are_not_enough_everything_is_looked_at() {
         std::fs::create_dir_all(scratch.path().join(".git/info")).unwrap();
         std::fs::write(scratch.path().join(".git/info/exclude"), "hidden/\n").unwrap();
         scratch.write("hidden/y", b"");
-        let then = scratch.landed(|repo| repo.capture_worktree(&scratch.main(), &options()).unwrap());
+        let then = scratch.landed(|repo| repo.captures().capture_worktree(&scratch.main(), &options()).unwrap());
         assert!(named(&scratch, &then, &[RepoPath::new(&b"a.txt"[..])]).is_some());
         make(&scratch);
         assert!(named(&scratch, &then, &[RepoPath::new(path.as_bytes())]).is_none(), "{path}");
@@ -368,7 +368,7 @@ fn what_only_git_decides_right_is_left_to_git() {
         if *what != "an odd name" {
             assert!(!same(&scratch, &options(), what), "{what}");
         } else {
-            assert!(scratch.repo().quick_capture(&scratch.main(), &options()).unwrap().is_none());
+            assert!(scratch.repo().captures().quick_capture(&scratch.main(), &options()).unwrap().is_none());
         }
     }
     // Attributes that change nothing here, and are not changed themselves.
@@ -391,7 +391,7 @@ fn an_edit_that_leaves_size_and_time_is_seen() {
         let time = std::fs::metadata(&place).unwrap().modified().unwrap();
         scratch.write("a.txt", &[b'A' + round, b'\n']);
         std::fs::File::options().write(true).open(&place).unwrap().set_modified(time).unwrap();
-        let taken = scratch.landed(|repo| repo.quick_capture(&scratch.main(), &options()).unwrap().unwrap());
+        let taken = scratch.landed(|repo| repo.captures().quick_capture(&scratch.main(), &options()).unwrap().unwrap());
         assert_eq!(scratch.git(&["show", &format!("{}:a.txt", taken.tree)]).as_bytes(), [b'A' + round]);
     }
 }

@@ -52,13 +52,13 @@ impl LiveIndex {
     /// it yet.
     ///
     /// # Errors
-    /// As [`Repository::write_object`].
+    /// As [`Objects::write_object`].
     pub fn tree(&self, repository: &Repository, edits: &[Edit]) -> Result<Option<Oid>> {
         let builder = Builder { repository, gix: repository.gix()?, index: self, edits };
         let all = Span { depth: 0, entries: 0..self.len(), edits: 0..edits.len() };
         match builder.tree(&all, self.cached_trees())? {
             Made::Tree(id) => oid(&id).map(Some),
-            Made::Empty => repository.empty_tree().map(Some),
+            Made::Empty => repository.objects().empty_tree().map(Some),
             Made::Odd => Ok(None),
         }
     }
@@ -110,7 +110,7 @@ impl<'a> Builder<'a> {
         if content.is_empty() {
             return Ok(Made::Empty);
         }
-        let written = self.repository.write_object(ObjectKind::Tree, &content)?;
+        let written = self.repository.objects().write_object(ObjectKind::Tree, &content)?;
         gix_id(&written).map(Made::Tree)
     }
 

@@ -10,7 +10,7 @@ use crate::domain::base::names::RepoPath;
 use crate::error::Result;
 use crate::git::capture::ignored_held::{SortedIgnored, sort_ignored};
 use crate::git::capture::worktree::CaptureOptions;
-use crate::git::repo::repository::Repository;
+use crate::git::repo::handles::Captures;
 use crate::git::repo::worktrees::Worktree;
 
 use super::walk::Unknown;
@@ -81,7 +81,7 @@ impl From<Unknown> for Node {
     }
 }
 
-impl Repository {
+impl Captures<'_> {
     /// Sorts what is not tracked; `None` where git has to look at the worktree itself. The folders that options leave out are
     /// not looked at.
     ///
@@ -96,11 +96,11 @@ impl Repository {
         self.sort_nodes(worktree, unknown.into_iter().map(Node::from).collect(), options)
     }
 
-    /// As [`Repository::sort_unknown`], with paths of which the folders above them may not be tracked either:
+    /// As [`Captures::sort_unknown`], with paths of which the folders above them may not be tracked either:
     /// `is_tracked` says which folders are. Of those folders nothing but the path is looked at.
     ///
     /// # Errors
-    /// As [`Repository::sort_unknown`].
+    /// As [`Captures::sort_unknown`].
     pub(super) fn sort_named(
         &self,
         worktree: &Worktree,
@@ -162,7 +162,7 @@ impl Repository {
             input.extend_from_slice(node.path.as_bytes());
             input.push(0);
         }
-        let git = self.git_in(worktree).args(["check-ignore", "--no-index", "-z", "--stdin", "-v", "-n"]);
+        let git = self.repo.git_in(worktree).args(["check-ignore", "--no-index", "-z", "--stdin", "-v", "-n"]);
         let output = git.stdin(input).run()?;
         if !matches!(output.code, Some(0 | 1)) || !output.stderr.is_empty() {
             return Ok(None);

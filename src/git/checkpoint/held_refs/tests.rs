@@ -3,13 +3,14 @@
 use super::*;
 use crate::git::objects::database::NewCommit;
 use crate::git::refs::packed_memory::Source;
+use crate::git::repo::repository::Repository;
 use crate::git::repo::scratch::{Scratch, git_at};
 
 /// Names what was held as a checkpoint does it.
 fn publish(repo: &Repository, held: &HeldRefs) -> Oid {
-    let (who, tree, parents) = (repo.signature().unwrap(), &held.tree, held.commits.clone());
-    let record = repo.write_commit(&NewCommit { tree, parents, who: &who, message: "record" }).unwrap();
-    repo.sync_objects().unwrap();
+    let (who, tree, parents) = (repo.objects().signature().unwrap(), &held.tree, held.commits.clone());
+    let record = repo.objects().write_commit(&NewCommit { tree, parents, who: &who, message: "record" }).unwrap();
+    repo.durability().sync_objects().unwrap();
     record
 }
 
@@ -40,7 +41,7 @@ fn refs_of_every_kind_are_held_and_read_back_in_every_format() {
         let scratch = Scratch::new(kind);
         make_refs(&scratch);
         let repo = scratch.repo();
-        let now = repo.local_refs().unwrap();
+        let now = repo.refs().local_refs().unwrap();
         let names: Vec<&str> = now.refs.keys().map(RefName::as_str).filter(|name| !name.contains("replace")).collect();
         let expected = "refs/custom/x refs/heads/linked refs/heads/main refs/heads/side refs/notes/theirs refs/tags/blob \
                         refs/tags/nested refs/tags/tree refs/tags/v1 refs/worktree/own worktrees/linked/refs/worktree/there";
@@ -48,16 +49,16 @@ fn refs_of_every_kind_are_held_and_read_back_in_every_format() {
         assert_eq!(now.refs.len(), names.len() + 1);
         let messages: Vec<&str> = now.stash.iter().map(|entry| entry.message.as_str()).collect();
         assert_eq!(messages, ["On main: two", "On main: one"]);
-        let held = repo.hold_local_refs().unwrap();
+        let held = repo.checkpoints().hold_local_refs().unwrap();
         assert_eq!(held.not_held, []);
         let record = publish(&repo, &held);
         scratch.git(&["update-ref", "refs/axiom/captures/x", record.as_str()]);
-        assert_eq!(repo.hold_local_refs().unwrap().tree, held.tree, "equal refs, equal objects");
+        assert_eq!(repo.checkpoints().hold_local_refs().unwrap().tree, held.tree, "equal refs, equal objects");
         if kind != ["--ref-format=reftable"] {
             scratch.git(&["pack-refs", "--all"]);
-            assert_eq!(repo.local_refs().unwrap(), now);
+            assert_eq!(repo.refs().local_refs().unwrap(), now);
             scratch.git(&["update-ref", "refs/heads/side", "HEAD"]);
-            assert_eq!(repo.hold_local_refs().unwrap().not_held, []);
+            assert_eq!(repo.checkpoints().hold_local_refs().unwrap().not_held, []);
             scratch.git(&["update-ref", "refs/heads/side", "HEAD~"]);
         }
         // All of it goes, and what it named with it.
@@ -71,9 +72,9 @@ fn refs_of_every_kind_are_held_and_read_back_in_every_format() {
         scratch.git(&["fsck", "--strict"]);
         let repo = scratch.repo();
         let tips: Vec<Oid> = now.refs.values().chain(now.stash.iter().map(|entry| &entry.id)).cloned().collect();
-        assert!(tips.iter().any(|tip| !repo.holds(tip)), "tags went");
-        repo.write_tags_again(&held.tree, &tips).unwrap();
-        repo.sync_objects().unwrap();
+        assert!(tips.iter().any(|tip| !repo.objects().holds(tip)), "tags went");
+        repo.tips().write_tags_again(&held.tree, &tips).unwrap();
+        repo.durability().sync_objects().unwrap();
         for tip in &tips {
             scratch.git(&["rev-list", "--objects", "--quiet", tip.as_str()]);
         }
@@ -91,12 +92,12 @@ fn a_ref_of_which_something_is_missing_is_named_and_in_no_ones_way() {
     let tag = scratch.git(&["hash-object", "-t", "tag", "-w", "--literally", "tag"]);
     scratch.write(".git/refs/tags/hollow", format!("{tag}\n").as_bytes());
     let repo = scratch.repo();
-    let mut held = repo.hold_local_refs().unwrap();
+    let mut held = repo.checkpoints().hold_local_refs().unwrap();
     held.not_held.sort();
     let names: Vec<&str> = held.not_held.iter().map(RefName::as_str).collect();
     assert_eq!(names, ["refs/heads/broken", "refs/heads/empty", "refs/tags/hollow"]);
     let record = publish(&repo, &held);
-    assert_eq!(repo.missing_below(&[record]).unwrap(), None);
+    assert_eq!(repo.objects().missing_below(&[record]).unwrap(), None);
 }
 
 #[test]
@@ -109,35 +110,35 @@ fn packed_refs_are_remembered_as_long_as_nothing_about_them_changes() {
     let repo = scratch.repo();
     let capture = RefName::new("refs/axiom/captures/x");
     std::thread::sleep(std::time::Duration::from_millis(150));
-    let first = repo.hold_local_refs().unwrap();
+    let first = repo.checkpoints().hold_local_refs().unwrap();
     let remembered = |held: &HeldRefs| held.packed.as_ref().is_some_and(|(_, memory)| matches!(memory.source, Source::Memory(_)));
     assert!(!remembered(&first));
     let record = publish(&repo, &first);
     scratch.git(&["update-ref", capture.as_str(), record.as_str()]);
-    repo.remember_packed_refs(&first, &capture, &record);
-    let again = repo.hold_local_refs().unwrap();
+    repo.refs().remember_packed_refs(&first, &capture, &record);
+    let again = repo.checkpoints().hold_local_refs().unwrap();
     assert!(remembered(&again));
     assert_eq!((&again.tree, &again.commits), (&first.tree, &first.commits));
     // A loose ref may hide a packed one.
     scratch.git(&["commit", "-q", "--allow-empty", "-m", "second"]);
-    assert!(remembered(&repo.hold_local_refs().unwrap()), "the same names");
+    assert!(remembered(&repo.checkpoints().hold_local_refs().unwrap()), "the same names");
     scratch.git(&["tag", "-f", "t00007"]);
-    let hidden = repo.hold_local_refs().unwrap();
+    let hidden = repo.checkpoints().hold_local_refs().unwrap();
     assert!(!remembered(&hidden) && hidden.tree != first.tree);
     scratch.git(&["tag", "-d", "t00007"]);
-    assert!(!remembered(&repo.hold_local_refs().unwrap()), "packed-refs was written again");
+    assert!(!remembered(&repo.checkpoints().hold_local_refs().unwrap()), "packed-refs was written again");
     // Without what holds them, nothing says that they are still there.
     scratch.write(".git/packed-refs", text.as_bytes());
     std::thread::sleep(std::time::Duration::from_millis(150));
-    let held = repo.hold_local_refs().unwrap();
-    repo.remember_packed_refs(&held, &capture, &record);
-    assert!(remembered(&repo.hold_local_refs().unwrap()));
+    let held = repo.checkpoints().hold_local_refs().unwrap();
+    repo.refs().remember_packed_refs(&held, &capture, &record);
+    assert!(remembered(&repo.checkpoints().hold_local_refs().unwrap()));
     let memory = scratch.read(".git/axiom/tmp/packed-refs");
     scratch.write(".git/axiom/tmp/packed-refs", &memory.as_bytes()[..memory.len() - 1]);
-    assert!(!remembered(&repo.hold_local_refs().unwrap()), "torn");
+    assert!(!remembered(&repo.checkpoints().hold_local_refs().unwrap()), "torn");
     scratch.write(".git/axiom/tmp/packed-refs", memory.as_bytes());
     scratch.git(&["update-ref", "-d", capture.as_str()]);
-    assert!(!remembered(&repo.hold_local_refs().unwrap()), "its holder is gone");
+    assert!(!remembered(&repo.checkpoints().hold_local_refs().unwrap()), "its holder is gone");
 }
 
 #[test]
@@ -145,24 +146,24 @@ fn a_record_that_does_not_keep_what_it_names_is_found() {
     let scratch = Scratch::new(&[]);
     make_refs(&scratch);
     let repo = scratch.repo();
-    let held = repo.hold_local_refs().unwrap();
-    let who = repo.signature().unwrap();
+    let held = repo.checkpoints().hold_local_refs().unwrap();
+    let who = repo.objects().signature().unwrap();
     let commit = |tree: &Oid, parents: &[&Oid]| {
         let parents = parents.iter().map(|oid| (*oid).clone()).collect();
-        repo.write_commit(&NewCommit { tree, parents, who: &who, message: "x" }).unwrap()
+        repo.objects().write_commit(&NewCommit { tree, parents, who: &who, message: "x" }).unwrap()
     };
-    let json = repo.write_blob(b"{}").unwrap();
+    let json = repo.objects().write_blob(b"{}").unwrap();
     let entries = [
         TreeEntry { mode: 0o100_644, oid: json, name: b"checkpoint.json".to_vec() },
         TreeEntry { mode: TREE, oid: held.tree.clone(), name: REFS.to_vec() },
     ];
-    let (tree, nothing) = (repo.write_tree(&entries).unwrap(), repo.empty_tree().unwrap());
+    let (tree, nothing) = (repo.objects().write_tree(&entries).unwrap(), repo.objects().empty_tree().unwrap());
     let capture = |kept: &[Oid]| {
-        let (base, record) = (repo.root_commit().unwrap(), commit(&tree, &kept.iter().collect::<Vec<_>>()));
+        let (base, record) = (repo.objects().root_commit().unwrap(), commit(&tree, &kept.iter().collect::<Vec<_>>()));
         commit(&nothing, &[&base, &commit(&nothing, &[&base, &record])])
     };
-    assert_eq!(repo.refs_not_kept(&capture(&held.commits)).unwrap(), Vec::<String>::new());
-    let wrong = repo.refs_not_kept(&capture(&[])).unwrap();
+    assert_eq!(repo.checkpoints().refs_not_kept(&capture(&held.commits)).unwrap(), Vec::<String>::new());
+    let wrong = repo.checkpoints().refs_not_kept(&capture(&[])).unwrap();
     assert!(wrong.iter().any(|line| line.starts_with("refs/heads/side at ")), "{wrong:?}");
     assert!(wrong.iter().any(|line| line.starts_with("stash entry ")), "{wrong:?}");
     assert!(!wrong.iter().any(|line| line.contains("refs/tags/")), "their content is kept: {wrong:?}");

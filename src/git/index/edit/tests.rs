@@ -34,10 +34,10 @@ fn go(scratch: &Scratch, from: &Oid, to: &Oid) {
     let (repo, worktree) = (scratch.repo(), scratch.main());
     let trash = scratch.path().join(format!(".git/axiom/trash/{}", env_id()));
     let restore = Restore { worktree: &worktree, from, to, trash: &trash, attempt: Attempt::First, beside: None };
-    let placed = repo.restore_files(&restore).unwrap().placed;
-    let tree = repo.read_commit(to).unwrap().tree;
+    let placed = repo.restore().restore_files(&restore).unwrap().placed;
+    let tree = repo.objects().read_commit(to).unwrap().tree;
     let lock = IndexLock::take(&worktree, "t").unwrap();
-    assert!(repo.edit_whole_index(&worktree, &tree, &lock, &placed).unwrap());
+    assert!(repo.index().edit_whole_index(&worktree, &tree, &lock, &placed).unwrap());
     lock.release().unwrap();
 }
 
@@ -55,7 +55,7 @@ fn an_edited_index_is_the_one_that_git_would_make_and_knows_its_trees() {
             assert_eq!(scratch.git(&["diff", "--cached", "--name-only", to.as_str()]), "");
             assert_eq!(scratch.git(&["diff-files", "--name-only"]), "");
             let bytes = std::fs::read(scratch.path().join(".git/index")).unwrap();
-            assert_eq!(tree_of(&bytes, scratch.repo().hash()).unwrap(), scratch.repo().read_commit(to).unwrap().tree);
+            assert_eq!(tree_of(&bytes, scratch.repo().hash()).unwrap(), scratch.repo().objects().read_commit(to).unwrap().tree);
             // git finds checksum, order and trees in order, and comes to the same tree when it makes it anew.
             scratch.git(&["fsck", "--strict"]);
             let tree = format!("{to}^{{tree}}");
@@ -77,9 +77,9 @@ fn what_the_user_staged_elsewhere_stays() {
     scratch.git(&["add", "-A"]);
     let before = scratch.git(&["diff", "--cached", two.as_str()]);
     let (repo, worktree) = (scratch.repo(), scratch.main());
-    let changes = repo.diff_trees(&two, &one).unwrap();
+    let changes = repo.history().diff_trees(&two, &one).unwrap();
     let lock = IndexLock::take(&worktree, "t").unwrap();
-    assert!(repo.edit_index(&worktree, &changes, (&two, &one), &lock, &[]).unwrap());
+    assert!(repo.index().edit_index(&worktree, &changes, (&two, &one), &lock, &[]).unwrap());
     lock.release().unwrap();
     assert_eq!(scratch.git(&["diff", "--cached", one.as_str()]), before);
     let tree = scratch.git(&["write-tree"]);
@@ -124,10 +124,10 @@ fn an_edit_of_the_very_second_is_still_seen() {
 #[test]
 fn an_index_that_is_unusual_is_left_to_git() {
     let (scratch, one, _) = two(&[]);
-    let tree = scratch.repo().read_commit(&one).unwrap().tree;
+    let tree = scratch.repo().objects().read_commit(&one).unwrap().tree;
     let takes = |scratch: &Scratch| {
         let lock = IndexLock::take(&scratch.main(), "t").unwrap();
-        let took = scratch.repo().edit_whole_index(&scratch.main(), &tree, &lock, &[]).unwrap();
+        let took = scratch.repo().index().edit_whole_index(&scratch.main(), &tree, &lock, &[]).unwrap();
         lock.release().unwrap();
         took
     };

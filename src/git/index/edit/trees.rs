@@ -29,7 +29,8 @@ impl Trees<'_> {
         let mut root = read(&mut rest, width, 0)?;
         let paths: Vec<Path<'_>> = edits.iter().filter_map(Path::of).collect();
         if !paths.is_empty() {
-            let (old, new) = (self.repository.tree_of(self.old).ok()?, self.repository.tree_of(self.new).ok()?);
+            let (old, new) =
+                (self.repository.objects().tree_of(self.old).ok()?, self.repository.objects().tree_of(self.new).ok()?);
             self.bring(&mut root, Some(&old), Some(&new), &paths)?;
         }
         let mut out = Vec::with_capacity(data.len() + 64);
@@ -67,7 +68,7 @@ impl Trees<'_> {
 
     fn folders(&self, tree: Option<&Oid>) -> Option<Vec<(Vec<u8>, Oid)>> {
         let Some(tree) = tree else { return Some(Vec::new()) };
-        let entries = self.repository.read_tree(tree).ok()?.into_iter();
+        let entries = self.repository.objects().read_tree(tree).ok()?.into_iter();
         Some(entries.filter(|entry| entry.mode == TREE).map(|entry| (entry.name, entry.oid)).collect())
     }
 }

@@ -72,7 +72,7 @@ fn workspaces(context: &Context) -> Result<BTreeSet<String>> {
 
 /// Takes git's record of a workspace out of this copy: it names the original's folder.
 fn unregister(context: &Context, recorded: &str, here: &Path) -> Result<()> {
-    for (git_dir, folder) in context.repo.linked()? {
+    for (git_dir, folder) in context.repo.worktrees().linked()? {
         if folder == Path::new(recorded) || folder == here {
             let name = git_dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
             let aside = context.repo.common_dir().join("axiom/trash").join(format!("copied-{name}-{}", env::fresh_id()));
@@ -84,8 +84,8 @@ fn unregister(context: &Context, recorded: &str, here: &Path) -> Result<()> {
 
 /// Puts the copy of a workspace's folder aside, where there is one: its `.git` names the original. Returns where it is.
 fn put_copy_aside(context: &Context, here: &Path) -> Result<Option<PathBuf>> {
-    let below = context.repo.main_worktree().is_ok_and(|main| here.starts_with(main.path()));
-    let copied = match context.repo.whose(here)? {
+    let below = context.repo.worktrees().main_worktree().is_ok_and(|main| here.starts_with(main.path()));
+    let copied = match context.repo.worktrees().whose(here)? {
         Whose::Nobody => false,
         Whose::Unclaimed | Whose::Ours(_) => true,
         Whose::Others(other) => !other.names_back,
