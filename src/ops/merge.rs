@@ -192,7 +192,7 @@ fn message(ctx: &Context, case: &Case) -> String {
 
 /// The worktree in which a branch is checked out.
 pub(super) fn checked_out(ctx: &Context, branch: &RefName) -> Result<Option<Worktree>> {
-    let entries = ctx.repo.worktrees().list_worktrees()?.into_iter();
+    let entries = ctx.repo.worktrees().list()?.into_iter();
     let mut there = entries.filter(|entry| entry.present && entry.head.as_ref().and_then(Head::branch) == Some(branch));
     Ok(there.next().map(|entry| entry.worktree))
 }

@@ -147,7 +147,7 @@ pub(in crate::ops) fn make(ctx: &Context, operation: &Operation, txn: &TxnId) ->
 /// `GIT_FAILED` where the worktrees cannot be listed. What is wrong with one folder is said of that one.
 pub(in crate::ops) fn all(ctx: &Context) -> Result<Vec<Result<Option<Beneath>>>> {
     let mut all = vec![open_root(ctx), Beneath::open(ctx.repo.common_dir(), Path::new("axiom/trash"))];
-    for entry in ctx.repo.worktrees().list_worktrees()? {
+    for entry in ctx.repo.worktrees().list()? {
         all.push(Beneath::open(entry.worktree.git_dir(), Path::new(IN_GIT_DIR)));
         // What names another repository is that one's, and its trash too.
         if entry.present && entry.worktree.verify().is_ok() {

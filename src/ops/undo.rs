@@ -181,7 +181,7 @@ fn operation(ctx: &Context, chosen: &Chosen, captured: Option<&Captured>) -> Res
     let there: BTreeSet<Oid> = if operation.stash.is_empty() {
         BTreeSet::new()
     } else {
-        ctx.repo.refs().stash_entries()?.into_iter().map(|entry| entry.id).collect()
+        ctx.repo.stash().entries()?.into_iter().map(|entry| entry.id).collect()
     };
     operation.stash.retain(|change| there.contains(&change.entry.id) == (change.way == Way::PutAside));
     let back = undo::state_back(transaction, ctx.state())?;

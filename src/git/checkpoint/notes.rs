@@ -54,7 +54,7 @@ impl NoteStore<'_> {
     ///
     /// # Errors
     /// `GIT_FAILED` where the ref cannot be read.
-    pub fn load_notes(&self) -> Result<Notes> {
+    pub fn load(&self) -> Result<Notes> {
         let Some(commit) = self.repo.refs().read_ref(&RefName::new(NOTES))? else {
             return Ok(Notes { commit: None, tree: None, has_history: false, unreadable: false });
         };
@@ -265,7 +265,7 @@ mod tests {
             let note = repo.objects().write_blob(b"ours\n").unwrap();
             let set = |changes: &[Oid], note: Option<&Oid>| {
                 let changes = changes.iter().map(|object| (object.clone(), note.cloned())).collect();
-                let edit = repo.notes().edit_notes(&repo.notes().load_notes().unwrap(), &changes).unwrap();
+                let edit = repo.notes().edit_notes(&repo.notes().load().unwrap(), &changes).unwrap();
                 repo.refs().update_refs(&edit, "test").unwrap();
             };
             let count = || scratch.git(&["notes", "--ref=axiom", "list"]).lines().count();
@@ -276,7 +276,7 @@ mod tests {
             // git changes them too, and spreads them its way.
             scratch.git(&["notes", "--ref=axiom", "add", "-f", "-m", "of git", objects[5].as_str()]);
             set(&objects[600..], None);
-            let notes = repo.notes().load_notes().unwrap();
+            let notes = repo.notes().load().unwrap();
             assert_eq!(repo.notes().note_of(&notes, &objects[0]).unwrap(), Some(note.clone()));
             assert_ne!(repo.notes().note_of(&notes, &objects[5]).unwrap(), Some(note.clone()));
             assert_eq!(repo.notes().note_of(&notes, &objects[600]).unwrap(), None);
@@ -312,7 +312,7 @@ mod tests {
                 let (folder, rest) = gone.as_str().split_at(2);
                 crate::files::remove_file(&scratch.path().join(".git/objects").join(folder).join(rest)).unwrap();
                 let repo = scratch.repo();
-                let notes = repo.notes().load_notes().unwrap();
+                let notes = repo.notes().load().unwrap();
                 assert_eq!(notes.are_lost(), !has_commit);
                 assert_eq!(repo.notes().note_of(&notes, &commit).unwrap(), None);
                 set(&tree, "second");
@@ -320,7 +320,7 @@ mod tests {
                 assert_eq!(scratch.git(&["rev-list", "--count", "refs/notes/axiom"]), "1");
                 let log = scratch.git(&["reflog", "show", "--format=%H", "refs/notes/axiom"]);
                 assert!(has_commit || kind.len() == 1 || !log.is_empty(), "{log}");
-                assert!(!repo.notes().load_notes().unwrap().are_lost());
+                assert!(!repo.notes().load().unwrap().are_lost());
             }
         }
     }

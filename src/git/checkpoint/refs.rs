@@ -109,7 +109,7 @@ impl Checkpoints<'_> {
         let mut last = None;
         for _ in 0..TRIES {
             let mut edits = vec![capture.clone()];
-            edits.extend(self.repo.notes().edit_notes(&self.repo.notes().load_notes()?, &note)?);
+            edits.extend(self.repo.notes().edit_notes(&self.repo.notes().load()?, &note)?);
             edits.push(tag.clone());
             match self.repo.refs().update_refs(&edits, &format!("git axiom: checkpoint {name}")) {
                 Ok(()) => return Ok(()),
@@ -157,7 +157,7 @@ impl Checkpoints<'_> {
                 env::fault_point("git.checkpoint-tagged");
             }
         }
-        let note = match self.repo.notes().note_of(&self.repo.notes().load_notes()?, &object)? {
+        let note = match self.repo.notes().note_of(&self.repo.notes().load()?, &object)? {
             Some(there) => self.repo.notes().note_with_ours(&there, json)?,
             None => json.clone(),
         };
@@ -170,7 +170,7 @@ impl Checkpoints<'_> {
     ///
     /// # Errors
     /// `GIT_FAILED`.
-    pub fn list_checkpoints(&self) -> Result<Vec<CheckpointRef>> {
+    pub fn list(&self) -> Result<Vec<CheckpointRef>> {
         let refs = self.repo.refs().refs_below(CAPTURES)?;
         let named = refs.into_iter().filter_map(|found| {
             let name = CheckpointName::new(found.name.as_str().strip_prefix(CAPTURES)?).ok()?;
@@ -225,7 +225,7 @@ mod tests {
             let (id, json) = repo.checkpoints().checkpoint_json(&objects.capture).unwrap();
             assert_eq!((id, json.as_slice()), (objects.json.clone(), &b"{\"name\":\"x\"}\n"[..]));
             assert_eq!(
-                repo.checkpoints().list_checkpoints().unwrap(),
+                repo.checkpoints().list().unwrap(),
                 [CheckpointRef { name: name.clone(), capture: objects.capture.clone() }]
             );
             let taken = repo.checkpoints().publish_checkpoint(&name, &objects, &tag).unwrap_err();
@@ -257,7 +257,7 @@ mod tests {
                 });
             }
         });
-        assert_eq!(scratch.repo().checkpoints().list_checkpoints().unwrap().len(), 9);
+        assert_eq!(scratch.repo().checkpoints().list().unwrap().len(), 9);
         assert_eq!(scratch.git(&["notes", "--ref=axiom", "list"]).lines().count(), 9);
     }
 

@@ -60,7 +60,7 @@ impl NoteStore<'_> {
     pub fn set_notes(&self, notes: &BTreeMap<Oid, Option<Oid>>) -> Result<()> {
         let mut last = None;
         for _ in 0..TRIES {
-            let edits = self.edit_notes(&self.load_notes()?, notes)?;
+            let edits = self.edit_notes(&self.load()?, notes)?;
             match self.repo.refs().update_refs(&edits, "git axiom: notes") {
                 Ok(()) => return Ok(()),
                 Err(e) if matches!(e.code(), Code::ChangedMeanwhile | Code::GitLocked) => {

@@ -180,7 +180,7 @@ impl Durability<'_> {
         // What is always the same.
         self.repo.objects().root_commit()?;
         let wanted: BTreeSet<&Oid> = bad.iter().collect();
-        for entry in self.repo.worktrees().list_worktrees()?.into_iter().filter(|entry| entry.present) {
+        for entry in self.repo.worktrees().list()?.into_iter().filter(|entry| entry.present) {
             // A worktree that cannot help is no reason not to ask the others.
             if let Err(error) = self.write_again(&entry.worktree, &wanted) {
                 tracing::warn!(%error, worktree = %entry.worktree.path().display(), "objects could not be written again from it");

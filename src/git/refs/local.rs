@@ -18,9 +18,6 @@ use crate::git::repo::handles::Refs;
 use crate::git::repo::repository::RefFormat;
 use crate::git::repo::worktrees::Worktree;
 
-/// The largest log of the stash that is read.
-const LOG_LIMIT: u64 = 256 * 1024 * 1024;
-
 /// Refs that are files of their own, or all where git listed them, by their names.
 #[derive(Debug, Default)]
 pub(in crate::git) struct Listed {
@@ -79,7 +76,7 @@ impl Refs<'_> {
         if !is_plain {
             return self.listed_by_git();
         }
-        listed.stash = self.stash_in_files()?;
+        listed.stash = self.repo.stash().in_files()?;
         Ok(listed)
     }
 
@@ -105,53 +102,9 @@ impl Refs<'_> {
             }
         }
         if stash {
-            listed.stash = self.stash_by_git()?;
+            listed.stash = self.repo.stash().by_git()?;
         }
         Ok(listed)
-    }
-
-    /// The entries of the stash, newest first.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `IO_FAILED`.
-    pub fn stash_entries(&self) -> Result<Vec<StashEntry>> {
-        match self.repo.ref_format() {
-            RefFormat::Files => self.stash_in_files(),
-            RefFormat::Reftable if self.read_ref(&RefName::new(STASH))?.is_some() => self.stash_by_git(),
-            RefFormat::Reftable => Ok(Vec::new()),
-        }
-    }
-
-    fn stash_in_files(&self) -> Result<Vec<StashEntry>> {
-        let log = files::read_optional(&self.repo.common_dir().join("logs").join(STASH), LOG_LIMIT)?.unwrap_or_default();
-        let lines: Vec<&[u8]> = log.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).collect();
-        let entry = |line: &&[u8]| {
-            let text = String::from_utf8_lossy(line);
-            let (head, message) = text.split_once('\t').unwrap_or((&text, ""));
-            let id = Oid::new(head.split(' ').nth(1)?).ok()?;
-            Some(StashEntry { id, message: message.to_owned() })
-        };
-        self.with_top(lines.iter().rev().filter_map(entry).collect())
-    }
-
-    /// With the entry that the ref names, on top, where its log does not: that was made without one, or lost it
-    /// (`git reflog expire`). It may be packed.
-    fn with_top(&self, mut entries: Vec<StashEntry>) -> Result<Vec<StashEntry>> {
-        let top = self.read_ref(&RefName::new(STASH))?.filter(|top| entries.iter().all(|entry| entry.id != *top));
-        if let Some(id) = top {
-            entries.insert(0, StashEntry { id, message: String::new() });
-        }
-        Ok(entries)
-    }
-
-    fn stash_by_git(&self) -> Result<Vec<StashEntry>> {
-        let output = self.repo.git().args(["log", "-g", "--no-show-signature", "--format=%H %gs", STASH, "--"]).run_ok()?;
-        let text = String::from_utf8_lossy(&output.stdout);
-        let entry = |line: &str| {
-            let (id, message) = line.split_once(' ').unwrap_or((line, ""));
-            Ok(StashEntry { id: Oid::new(id)?, message: message.to_owned() })
-        };
-        self.with_top(text.lines().map(entry).collect::<Result<_>>()?)
     }
 
     /// How the packed refs are told apart from what they were; `None` where there is no plain file.

@@ -11,12 +11,59 @@ use crate::files;
 use crate::git::repo::handles::Stash;
 use crate::git::repo::repository::RefFormat;
 
+/// The largest log of the stash that is read.
+const LOG_LIMIT: u64 = 256 * 1024 * 1024;
+
 impl Stash<'_> {
+    /// The entries of the stash, newest first.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`, `IO_FAILED`.
+    pub fn entries(&self) -> Result<Vec<StashEntry>> {
+        match self.repo.ref_format() {
+            RefFormat::Files => self.in_files(),
+            RefFormat::Reftable if self.repo.refs().read_ref(&RefName::new(STASH))?.is_some() => self.by_git(),
+            RefFormat::Reftable => Ok(Vec::new()),
+        }
+    }
+
+    pub(in crate::git) fn in_files(&self) -> Result<Vec<StashEntry>> {
+        let log = files::read_optional(&self.repo.common_dir().join("logs").join(STASH), LOG_LIMIT)?.unwrap_or_default();
+        let lines: Vec<&[u8]> = log.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).collect();
+        let entry = |line: &&[u8]| {
+            let text = String::from_utf8_lossy(line);
+            let (head, message) = text.split_once('\t').unwrap_or((&text, ""));
+            let id = Oid::new(head.split(' ').nth(1)?).ok()?;
+            Some(StashEntry { id, message: message.to_owned() })
+        };
+        self.with_top(lines.iter().rev().filter_map(entry).collect())
+    }
+
+    /// With the entry that the ref names, on top, where its log does not: that was made without one, or lost it
+    /// (`git reflog expire`). It may be packed.
+    fn with_top(&self, mut entries: Vec<StashEntry>) -> Result<Vec<StashEntry>> {
+        let top = self.repo.refs().read_ref(&RefName::new(STASH))?.filter(|top| entries.iter().all(|entry| entry.id != *top));
+        if let Some(id) = top {
+            entries.insert(0, StashEntry { id, message: String::new() });
+        }
+        Ok(entries)
+    }
+
+    pub(in crate::git) fn by_git(&self) -> Result<Vec<StashEntry>> {
+        let output = self.repo.git().args(["log", "-g", "--no-show-signature", "--format=%H %gs", STASH, "--"]).run_ok()?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let entry = |line: &str| {
+            let (id, message) = line.split_once(' ').unwrap_or((line, ""));
+            Ok(StashEntry { id: Oid::new(id)?, message: message.to_owned() })
+        };
+        self.with_top(text.lines().map(entry).collect::<Result<_>>()?)
+    }
+
     /// Puts an entry on top of the stash, durably; nothing is done where it is in the stash already.
     ///
     /// # Errors
     /// `GIT_FAILED`, `GIT_LOCKED`, `DISK_FULL`.
-    pub fn store_in_stash(&self, entry: &StashEntry) -> Result<()> {
+    pub fn put_on_top(&self, entry: &StashEntry) -> Result<()> {
         if self.place_in_stash(&entry.id)?.is_some() {
             return Ok(());
         }
@@ -37,7 +84,7 @@ impl Stash<'_> {
     /// The entry on top may stand in no log (`git reflog expire`): the next one would take its place without a trace. It is
     /// stored again, which logs it. A crash between the two leaves it to the checkpoint that was made before.
     fn log_the_top(&self) -> Result<()> {
-        let Some(top) = self.repo.refs().stash_entries()?.into_iter().next().filter(|top| top.message.is_empty()) else {
+        let Some(top) = self.entries()?.into_iter().next().filter(|top| top.message.is_empty()) else {
             return Ok(());
         };
         let main = self.repo.worktrees().main_worktree()?;
@@ -50,16 +97,16 @@ impl Stash<'_> {
     /// # Errors
     /// `CHANGED_MEANWHILE` where somebody changed the stash at this very moment, so that another entry went: that one is on top
     /// of it again; `GIT_FAILED`, `GIT_LOCKED`, `DISK_FULL`.
-    pub fn take_from_stash(&self, id: &Oid) -> Result<()> {
-        let before = self.repo.refs().stash_entries()?;
+    pub fn take_out(&self, id: &Oid) -> Result<()> {
+        let before = self.entries()?;
         let Some(place) = before.iter().position(|entry| entry.id == *id) else { return Ok(()) };
         env::fault_point("git.before-stash");
         let main = self.repo.worktrees().main_worktree()?;
         self.repo.git_in(&main).writing().args(["stash", "drop", "-q", &format!("stash@{{{place}}}")]).run_ok()?;
-        let after = self.repo.refs().stash_entries()?;
+        let after = self.entries()?;
         if after.iter().any(|entry| entry.id == *id) {
             let gone = before.iter().filter(|entry| !after.contains(entry));
-            gone.filter(|entry| entry.id != *id).try_for_each(|entry| self.store_in_stash(entry))?;
+            gone.filter(|entry| entry.id != *id).try_for_each(|entry| self.put_on_top(entry))?;
             return Err(Error::new(Code::ChangedMeanwhile, "the stash was changed at this very moment").hint("try again"));
         }
         env::fault_point("git.after-stash");
@@ -67,7 +114,7 @@ impl Stash<'_> {
     }
 
     fn place_in_stash(&self, id: &Oid) -> Result<Option<usize>> {
-        Ok(self.repo.refs().stash_entries()?.iter().position(|entry| entry.id == *id))
+        Ok(self.entries()?.iter().position(|entry| entry.id == *id))
     }
 
     fn sync_stash(&self) -> Result<()> {
@@ -96,16 +143,15 @@ mod tests {
                 scratch.git(&["stash", "push", "-q", "-m", text]);
             }
             let repo = scratch.repo();
-            let all = repo.refs().stash_entries().unwrap();
-            let ids =
-                |repo: &Repository| repo.refs().stash_entries().unwrap().into_iter().map(|entry| entry.id).collect::<Vec<_>>();
-            repo.stash().take_from_stash(&all[1].id).unwrap();
+            let all = repo.stash().entries().unwrap();
+            let ids = |repo: &Repository| repo.stash().entries().unwrap().into_iter().map(|entry| entry.id).collect::<Vec<_>>();
+            repo.stash().take_out(&all[1].id).unwrap();
             scratch.git(&["reflog", "expire", "--expire=now", "--all"]);
             scratch.git(&["pack-refs", "--all"]);
             assert_eq!(ids(&repo), [all[0].id.clone()], "packed, and in no log");
-            repo.stash().store_in_stash(&all[1]).unwrap();
+            repo.stash().put_on_top(&all[1]).unwrap();
             assert_eq!(ids(&repo), [all[1].id.clone(), all[0].id.clone()]);
-            repo.stash().take_from_stash(&all[1].id).unwrap();
+            repo.stash().take_out(&all[1].id).unwrap();
             assert_eq!(ids(&repo), [all[0].id.clone()]);
             assert_eq!(scratch.git(&["rev-parse", "refs/stash"]), all[0].id.as_str());
         }
@@ -120,19 +166,19 @@ mod tests {
                 scratch.git(&["stash", "push", "-q", "-m", text]);
             }
             let repo = scratch.repo();
-            let all = repo.refs().stash_entries().unwrap();
+            let all = repo.stash().entries().unwrap();
             let now = || scratch.git(&["stash", "list", "--format=%gs"]);
             assert_eq!(now(), "On main: three\nOn main: two\nOn main: one");
-            repo.stash().take_from_stash(&all[1].id).unwrap();
-            repo.stash().take_from_stash(&all[1].id).unwrap();
+            repo.stash().take_out(&all[1].id).unwrap();
+            repo.stash().take_out(&all[1].id).unwrap();
             assert_eq!(now(), "On main: three\nOn main: one");
-            repo.stash().store_in_stash(&all[1]).unwrap();
-            repo.stash().store_in_stash(&all[1]).unwrap();
+            repo.stash().put_on_top(&all[1]).unwrap();
+            repo.stash().put_on_top(&all[1]).unwrap();
             assert_eq!(now(), "On main: two\nOn main: three\nOn main: one");
-            all.iter().for_each(|entry| repo.stash().take_from_stash(&entry.id).unwrap());
-            assert_eq!((now().as_str(), repo.refs().stash_entries().unwrap().len()), ("", 0));
-            repo.stash().store_in_stash(&all[2]).unwrap();
-            assert_eq!(repo.refs().stash_entries().unwrap(), [all[2].clone()]);
+            all.iter().for_each(|entry| repo.stash().take_out(&entry.id).unwrap());
+            assert_eq!((now().as_str(), repo.stash().entries().unwrap().len()), ("", 0));
+            repo.stash().put_on_top(&all[2]).unwrap();
+            assert_eq!(repo.stash().entries().unwrap(), [all[2].clone()]);
             scratch.git(&["stash", "pop", "-q"]);
             assert_eq!(scratch.read("a.txt"), "one");
         }

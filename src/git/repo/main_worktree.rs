@@ -135,7 +135,7 @@ mod tests {
         }
         let repo = Repository::discover(&linked).unwrap();
         assert_eq!(repo.worktrees().current_worktree().unwrap().path(), linked);
-        assert_eq!(repo.worktrees().list_worktrees().unwrap().len(), 2);
+        assert_eq!(repo.worktrees().list().unwrap().len(), 2);
     }
 
     #[test]
@@ -157,11 +157,11 @@ mod tests {
         scratch.git(&["clone", "-q", "--bare", ".", bare.to_str().unwrap()]);
         git_at(&bare, &["worktree", "add", "-q", "../w", "main"]);
         let repo = Repository::discover(&dir.path().join("w")).unwrap().isolated();
-        let entries = repo.worktrees().list_worktrees().unwrap();
+        let entries = repo.worktrees().list().unwrap();
         assert_eq!(entries.len(), 1);
         assert!(entries[0].present && entries[0].worktree.is_main());
         let in_bare = Repository::discover(&bare).unwrap().isolated();
         assert_eq!(in_bare.worktrees().main_worktree().unwrap_err().code(), Code::BareRepository);
-        assert!(!in_bare.worktrees().list_worktrees().unwrap()[0].worktree.is_main());
+        assert!(!in_bare.worktrees().list().unwrap()[0].worktree.is_main());
     }
 }

@@ -80,7 +80,7 @@ impl Repository {
         }
         let mut places = vec![self.common_dir().to_owned()];
         let only_waits = |words: &[Vec<u8>]| self.only_waits_for_us(words);
-        places.extend(self.worktrees().list_worktrees()?.into_iter().map(|entry| entry.worktree.path().to_owned()));
+        places.extend(self.worktrees().list()?.into_iter().map(|entry| entry.worktree.path().to_owned()));
         let places: Vec<PathBuf> = places.iter().map(|place| place.canonicalize().unwrap_or_else(|_| place.clone())).collect();
         for _ in 1..LOOKS {
             let owner = find_owner(Path::new("/proc"), &lock.path, &places, &only_waits)?;

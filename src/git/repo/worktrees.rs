@@ -167,14 +167,14 @@ impl Worktrees<'_> {
             let here = entry.worktree.path();
             here == path || here.canonicalize().is_ok_and(|here| here == wanted)
         };
-        Ok(self.list_worktrees()?.into_iter().find(is_it))
+        Ok(self.list()?.into_iter().find(is_it))
     }
 
     /// All worktrees with their HEADs, the main one first (none where a bare repository has lost its own), half-made ones included.
     ///
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`.
-    pub fn list_worktrees(&self) -> Result<Vec<WorktreeEntry>> {
+    pub fn list(&self) -> Result<Vec<WorktreeEntry>> {
         let folders = self.linked_git_dirs()?;
         if folders.is_empty()
             && let Ok(main) = self.main_worktree()

@@ -262,7 +262,7 @@ mod tests {
             w.scratch.repo().workspaces().mend_registration(&w.path, &w.branch, &w.trash("2")).unwrap().unwrap();
             assert!(!w.path.exists() && !w.registration().exists());
             assert_eq!(std::fs::read(w.trash("2/folder/work")).unwrap(), b"of the agent\n");
-            assert_eq!(w.scratch.repo().worktrees().list_worktrees().unwrap().len(), 1);
+            assert_eq!(w.scratch.repo().worktrees().list().unwrap().len(), 1);
         }
     }
 
@@ -312,6 +312,6 @@ mod tests {
         assert!(repo.workspaces().is_workspace_changed(&w.path).unwrap());
         repo.workspaces().put_unused_aside(&w.path, &w.trash("2")).unwrap();
         assert!(!repo.workspaces().is_workspace_changed(&w.path).unwrap() && w.trash("2/folder/work").exists());
-        assert_eq!(repo.worktrees().list_worktrees().unwrap().len(), 1);
+        assert_eq!(repo.worktrees().list().unwrap().len(), 1);
     }
 }

@@ -202,7 +202,7 @@ impl Workspaces<'_> {
             let now = self.repo.refs().head(&workspace)?;
             // On its branch only if that is still where the workspace was: its index and files belong to that commit.
             let unmoved = self.repo.refs().read_ref(branch)?.as_ref() == now.commit();
-            if now.branch() != Some(branch) && unmoved && !self.repo.worktrees().list_worktrees()?.iter().any(elsewhere) {
+            if now.branch() != Some(branch) && unmoved && !self.repo.worktrees().list()?.iter().any(elsewhere) {
                 self.repo.refs().set_head(&workspace, &now, &HeadTarget::Branch(branch.clone()), "git axiom: brought back")?;
             }
         }
@@ -220,7 +220,7 @@ impl Workspaces<'_> {
             aside.head.branch().is_some() && entry.head.as_ref().and_then(Head::branch) == aside.head.branch()
         };
         let is_free = |place: &Path| place.symlink_metadata().is_err();
-        if is_free(&aside.git_dir) && !self.repo.worktrees().list_worktrees()?.iter().any(has_branch) {
+        if is_free(&aside.git_dir) && !self.repo.worktrees().list()?.iter().any(has_branch) {
             move_once(&aside.git_dir_moved_to, &aside.git_dir)?;
         }
         env::fault_point("git.back-lost");
@@ -347,7 +347,7 @@ mod tests {
             let aside = repo.workspaces().plan_aside(&made, &trash).unwrap();
             repo.workspaces().put_aside(&aside).unwrap();
             repo.workspaces().put_aside(&aside).unwrap();
-            assert_eq!(repo.worktrees().list_worktrees().unwrap().len(), 1);
+            assert_eq!(repo.worktrees().list().unwrap().len(), 1);
             assert_eq!(std::fs::read(trash.join(".env")).unwrap(), b"secret");
             repo.workspaces().bring_back(&aside).unwrap();
             let back = repo.workspaces().bring_back(&aside).unwrap();
@@ -382,7 +382,7 @@ mod tests {
         scratch.git(&["config", "filter.broken.smudge", "false"]);
         scratch.git(&["config", "filter.broken.required", "true"]);
         assert_eq!(code(&fresh(&scratch), &other), Code::DiskCheckoutFailed);
-        assert!(!other.exists() && repo.worktrees().list_worktrees().unwrap().len() == 1);
+        assert!(!other.exists() && repo.worktrees().list().unwrap().len() == 1);
         assert_eq!(repo.refs().read_ref(&RefName::branch("axiom/t1")).unwrap(), None);
     }
 
@@ -451,7 +451,7 @@ mod tests {
                 assert!(!child.status.success(), "{point} was not reached");
                 if away {
                     repo.workspaces().put_aside(&aside).unwrap();
-                    assert!(!path.exists() && repo.worktrees().list_worktrees().unwrap().len() == 1, "{point}");
+                    assert!(!path.exists() && repo.worktrees().list().unwrap().len() == 1, "{point}");
                     assert_eq!(std::fs::read(trash.join("a.txt")).unwrap(), b"edited\n");
                 }
                 let back = repo.workspaces().bring_back(&aside).unwrap();

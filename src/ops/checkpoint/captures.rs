@@ -153,7 +153,7 @@ pub(super) fn without_unreadable_index(ctx: &Context, captured: &mut Captured) -
 /// who needs it.
 pub fn write_again(ctx: &mut Context) {
     let options = CaptureOptions { allow_unreadable: true, ..capture_options(ctx) };
-    let worktrees = ctx.repo.worktrees().list_worktrees().unwrap_or_default();
+    let worktrees = ctx.repo.worktrees().list().unwrap_or_default();
     for entry in worktrees.into_iter().filter(|entry| entry.present) {
         if let Err(error) = ctx.repo.captures().capture_worktree(&entry.worktree, &options) {
             tracing::warn!(%error, worktree = %entry.worktree.path().display(), "objects could not be written again from it");
@@ -184,9 +184,7 @@ pub(super) fn there(ctx: &Context) -> Result<There> {
     }
     let scratch = merge::scratch::places(ctx)?;
     let is_damaged = |entry: &WorktreeEntry| damaged.iter().any(|one| one.is_at(entry.worktree.git_dir()));
-    for entry in
-        ctx.repo.worktrees().list_worktrees()?.into_iter().filter(|entry| !entry.worktree.is_main() && !is_damaged(entry))
-    {
+    for entry in ctx.repo.worktrees().list()?.into_iter().filter(|entry| !entry.worktree.is_main() && !is_damaged(entry)) {
         let path = entry.worktree.path();
         known.push(path.to_owned());
         if scratch.iter().any(|place| place == path) {

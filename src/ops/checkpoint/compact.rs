@@ -58,7 +58,7 @@ pub fn compact(ctx: &mut Context) -> Result<Compacted> {
         let before = space(ctx)?;
         ctx.repo.notes().clear_scratch_notes()?;
         env::fault_point("checkpoint.before-cut");
-        let cut = ctx.repo.notes().cut_notes(&ctx.repo.notes().load_notes()?)?;
+        let cut = ctx.repo.notes().cut_notes(&ctx.repo.notes().load()?)?;
         let edits: Vec<_> = cut.into_iter().collect();
         ctx.repo.refs().update_refs(&edits, "git axiom: compact")?;
         env::fault_point("checkpoint.before-pack");

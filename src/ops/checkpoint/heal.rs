@@ -46,7 +46,7 @@ impl Lost {
 pub fn look(ctx: &Context, thorough: bool) -> Result<Lost> {
     let record = &ctx.state().record;
     let [captures, tags] = ctx.repo.refs().ref_listings([CAPTURES, TAGS])?;
-    let notes = ctx.repo.notes().load_notes()?;
+    let notes = ctx.repo.notes().load()?;
     let by_age = |one: &&CheckpointRecord| one.seq;
     let ends = [record.checkpoints.values().max_by_key(by_age), record.checkpoints.values().min_by_key(by_age)];
     let mut thorough = thorough;
@@ -214,7 +214,7 @@ pub(super) fn clear_deleted(ctx: &Context) -> Result<()> {
     if edits.is_empty() {
         return Ok(());
     }
-    let there = ctx.repo.notes().all_notes(&ctx.repo.notes().load_notes()?)?;
+    let there = ctx.repo.notes().all_notes(&ctx.repo.notes().load()?)?;
     let noted: Vec<_> = gone.filter_map(|gone| Some((gone, there.get(&gone.tag)?))).collect();
     let notes: BTreeMap<_, _> = not_written_in(ctx, &noted).into_iter().map(|gone| (gone.tag.clone(), None)).collect();
     // Notes first: a tag that is left tells the next look that there is something to do.

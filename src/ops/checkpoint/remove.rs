@@ -128,8 +128,7 @@ fn delete_locked(ctx: &mut Context, names: &[CheckpointName]) -> Result<Deleted>
         many => format!("delete {}", count(many.len(), "checkpoint")),
     };
     let mut operation = Operation::new(kind, title);
-    let values: BTreeMap<CheckpointName, Oid> =
-        ctx.repo.checkpoints().list_checkpoints()?.into_iter().map(|c| (c.name, c.capture)).collect();
+    let values: BTreeMap<CheckpointName, Oid> = ctx.repo.checkpoints().list()?.into_iter().map(|c| (c.name, c.capture)).collect();
     for record in &there {
         let old = values.get(&record.name).cloned();
         // A commit that is missing cannot be kept; what it was is gone already.

@@ -229,7 +229,7 @@ fn problems(ctx: &Context, record: &CheckpointRecord, whole: bool) -> Result<Vec
         (Ok(_), None) => add(format!("its tag {} is gone", tag_name.short()), true),
         (Ok(expected), Some(tag)) if tag != expected => add(format!("another tag has the name {}", tag_name.short()), false),
         (Ok(expected), Some(_)) => {
-            let note = ctx.repo.notes().load_notes().and_then(|notes| ctx.repo.notes().note_of(&notes, &expected));
+            let note = ctx.repo.notes().load().and_then(|notes| ctx.repo.notes().note_of(&notes, &expected));
             match note {
                 Ok(Some(note)) => match ctx.repo.notes().note_begins_with(&note, &json) {
                     Ok(true) => {}

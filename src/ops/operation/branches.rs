@@ -147,7 +147,7 @@ pub(crate) fn branches_are_free(ctx: &Context, operation: &Operation) -> Result<
             HeadState::Detached(_) => None,
         })
         .collect();
-    for entry in ctx.repo.worktrees().list_worktrees()?.into_iter().filter(|entry| !part.contains(entry.worktree.path())) {
+    for entry in ctx.repo.worktrees().list()?.into_iter().filter(|entry| !part.contains(entry.worktree.path())) {
         let path = entry.worktree.path();
         let place = path.display();
         let is_meant = |branch: &RefName| moving.contains(branch) || heads.contains(branch);

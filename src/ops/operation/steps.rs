@@ -104,8 +104,8 @@ pub(super) fn carry_out(ctx: &Context, operation: &Operation, txn: &TxnId, attem
     }
     for StashChange { entry, way } in &operation.stash {
         let outcome = match way {
-            Way::BringBack => ctx.repo.stash().store_in_stash(entry),
-            Way::PutAside => ctx.repo.stash().take_from_stash(&entry.id),
+            Way::BringBack => ctx.repo.stash().put_on_top(entry),
+            Way::PutAside => ctx.repo.stash().take_out(&entry.id),
         };
         done.or_named(attempt, &format!("stash entry {}", entry.id.short()), outcome)?;
     }

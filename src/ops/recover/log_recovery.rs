@@ -54,7 +54,7 @@ pub struct Recovered {
 pub fn load(repo: &Repository) -> Result<Store> {
     let layout = Layout::new(repo.common_dir());
     let store = Store::load(layout.clone())?;
-    if store.state().seq > 0 || repo.checkpoints().list_checkpoints()?.is_empty() {
+    if store.state().seq > 0 || repo.checkpoints().list()?.is_empty() {
         return Ok(store);
     }
     // The first one may have been made since the log was read.
@@ -165,7 +165,7 @@ fn take(lock: PathBuf, what: &str) -> Result<FileLock> {
 /// The documents of all checkpoints that can be read.
 fn documents(repo: &Repository) -> Result<Vec<CheckpointDocument>> {
     let read = |(_, json): (Oid, Vec<u8>)| serde_json::from_slice(&json).ok();
-    let all = repo.checkpoints().list_checkpoints()?.into_iter();
+    let all = repo.checkpoints().list()?.into_iter();
     Ok(all.filter_map(|one| repo.checkpoints().checkpoint_json(&one.capture).ok().and_then(read)).collect())
 }
 

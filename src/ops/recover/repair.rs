@@ -174,12 +174,12 @@ fn clear_verifications(context: &Context, report: &mut Repaired) {
 /// Rebuilds tags and notes that are missing, and takes up checkpoints that the state does not know, as after beginning anew.
 /// What fails is no reason not to go on.
 fn heal_checkpoints(context: &mut Context, report: &mut Repaired) {
-    let lost = context.repo.notes().load_notes().is_ok_and(|notes| notes.are_lost());
+    let lost = context.repo.notes().load().is_ok_and(|notes| notes.are_lost());
     match checkpoint::heal(context, true) {
         Ok(healed) => report.done.extend(healed.iter().map(|name| format!("checkpoint {name} was taken up or completed"))),
         Err(error) => report.left.push(format!("checkpoints were not looked after: {error}")),
     }
-    if lost && context.repo.notes().load_notes().is_ok_and(|notes| !notes.are_lost()) {
+    if lost && context.repo.notes().load().is_ok_and(|notes| !notes.are_lost()) {
         report
             .done
             .push("the notes in refs/notes/axiom were damaged, and are begun anew (the ref's log has the old ones)".into());

@@ -120,7 +120,7 @@ fn left_over(context: &Context) -> Result<Vec<Wedge>> {
     let settling: Vec<String> = revert_task::noted(context)?.into_iter().map(|(_, note)| note.path).collect();
     let mut found = Vec::new();
     let mut checked_out: Vec<RefName> = Vec::new();
-    for entry in context.repo.worktrees().list_worktrees()?.into_iter().filter(|entry| !entry.worktree.is_main()) {
+    for entry in context.repo.worktrees().list()?.into_iter().filter(|entry| !entry.worktree.is_main()) {
         let path = entry.worktree.path().display().to_string();
         let Some(branch) = entry.head.as_ref().and_then(Head::branch).cloned() else { continue };
         let is_known = state.restorable.workspaces.values().any(|one| one.path == path) || settling.contains(&path);

@@ -68,7 +68,7 @@ pub(super) fn leave_out(
 }
 
 fn add_branch(ctx: &Context, change: BranchAdvance, operation: &mut Operation) -> Result<()> {
-    let worktrees = ctx.repo.worktrees().list_worktrees()?;
+    let worktrees = ctx.repo.worktrees().list()?;
     let is_on = |head: &Head| head.branch() == Some(&change.branch);
     let elsewhere = worktrees.iter().find(|entry| entry.present && entry.head.as_ref().is_some_and(is_on));
     match elsewhere {
