@@ -593,8 +593,8 @@ fn restore(repo: &Repository, main: &Worktree, now: &WorktreeCapture, saved: &Wo
     let lock = IndexLock::take(main, "test").unwrap();
     let (from, to, beside) = (&now.tree, &saved.tree, Some(Change::new(&now.extras, &saved.extras)));
     repo.restore().restore_files(&Restore { worktree: main, from, to, trash, attempt: Attempt::First, beside }).unwrap();
-    repo.index().install_index(main, &saved.index_tree, &saved.extras.index, &lock).unwrap();
-    repo.index().restore_operation(main, &saved.extras, trash).unwrap();
+    repo.index(main).install_index(&saved.index_tree, &saved.extras.index, &lock).unwrap();
+    repo.index(main).restore_operation(&saved.extras, trash).unwrap();
     lock.release().unwrap();
     let target = match &saved.head {
         Head::Branch { name, .. } => HeadTarget::Branch(name.clone()),

@@ -53,7 +53,8 @@ pub use objects::read_back::ReadBack;
 pub use refs::edits::{Expected, RefEdit, RefValue};
 pub use refs::listing::RefListing;
 pub use repo::handles::{
-    Captures, Checkpoints, Durability, History, Indexes, NoteStore, Objects, Refs, Restores, Stash, Tips, Workspaces, Worktrees,
+    Captures, Checkpoints, Conversions, Durability, History, Index, NoteStore, Objects, Refs, Restores, Stash, Tips, Workspaces,
+    Worktrees,
 };
 pub use repo::head::{Head, HeadTarget};
 pub use repo::identity::Identity;

@@ -269,7 +269,7 @@ fn beside(
     (worktree, now): (&Worktree, &WorktreeCapture),
     left: &CaptureExtras,
 ) -> Result<CaptureExtras> {
-    let back = ctx.repo.index().for_checkout_of_now(worktree, extras_of(ctx, change.captures.new.as_ref())?)?;
+    let back = ctx.repo.index(worktree).for_checkout_of_now(extras_of(ctx, change.captures.new.as_ref())?)?;
     let entries = ctx.repo.history().diff_trees(&change.index.old, &change.index.new)?;
     let since = ctx.repo.history().diff_trees(&change.index.old, &now.index_tree)?;
     let moments = Moments { left, back: &back, now: &now.extras, entries: &entries, since: &since };

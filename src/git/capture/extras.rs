@@ -112,7 +112,7 @@ impl CaptureExtras {
                 operation.push(one);
             }
         }
-        Ok(Self { index, operation, line_ends: r.index().line_end_settings(worktree)?, ..Self::default() })
+        Ok(Self { index, operation, line_ends: r.conversions().line_end_settings(worktree)?, ..Self::default() })
     }
 
     /// Whether there is nothing to say.

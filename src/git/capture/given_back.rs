@@ -85,7 +85,7 @@ impl Captures<'_> {
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`.
     pub(in crate::git) fn known_conversions(&self, at: &Unchanged<'_>) -> Result<Option<Known>> {
-        let rules = self.repo.index().conversion_rules(at.worktree, at.attributes)?;
+        let rules = self.repo.conversions().conversion_rules(at.worktree, at.attributes)?;
         let memory = match at.scope {
             Scope::Whole => Memory::read(self.repo, at.worktree),
             Scope::Part => None,
@@ -150,7 +150,7 @@ impl Captures<'_> {
 
     fn decide(&self, at: &Unchanged<'_>, open: Vec<Open>) -> Result<Vec<(Open, Is)>> {
         let paths: Vec<&RepoPath> = open.iter().map(|one| &one.file.path).collect();
-        let asked = self.repo.index().asked_both_ways(at.worktree, at.index, &paths)?;
+        let asked = self.repo.conversions().asked_both_ways(at.worktree, at.index, &paths)?;
         let gix = self.repo.gix()?;
         let mut decided = Vec::with_capacity(open.len());
         let (mut tried, mut bytes) = (Vec::new(), 0);

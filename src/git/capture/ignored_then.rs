@@ -27,7 +27,7 @@ impl Captures<'_> {
         let git = || self.repo.git_in(&here).index(&index).config("core.sparseCheckout=false");
         git().args(["read-tree", tree.as_str()]).run_ok()?;
         let is_one = |path: &RepoPath| path.file_name() == b".gitignore";
-        let all = self.repo.index().files_of(tree)?;
+        let all = self.repo.history().files_of(tree)?;
         let rules: Vec<&RepoPath> = all.iter().map(|(path, _)| path).filter(|path| is_one(path)).collect();
         if !rules.is_empty() {
             git().args(["checkout-index", "-f", "-q", "-z", "--stdin"]).stdin(nul_list(rules)).run_ok()?;

@@ -109,7 +109,7 @@ impl Captures<'_> {
         let paths = replaced.filter(is_file).map(|change| change.path.clone());
         let paths: Vec<RepoPath> =
             paths.filter(|path| size(worktree, path).is_some() && bytes_of(known, path).is_none()).collect();
-        if paths.is_empty() || self.repo.index().plain(from, paths.iter()).is_some() {
+        if paths.is_empty() || self.repo.conversions().plain(from, paths.iter()).is_some() {
             return Ok(known.to_vec());
         }
         let scratch = self.repo.scratch_folder()?;
@@ -129,7 +129,7 @@ impl Captures<'_> {
     /// # Errors
     /// `GIT_FAILED`.
     pub(in crate::git) fn may_add_returns(&self, worktree: &Worktree, paths: &[&RepoPath]) -> Result<bool> {
-        Ok(self.repo.index().asked(worktree, paths)?.iter().any(|asked| match asked {
+        Ok(self.repo.conversions().asked(worktree, paths)?.iter().any(|asked| match asked {
             Asked::LineEnds(line_ends) => line_ends.may_put_in(),
             Asked::More => true,
         }))
@@ -142,7 +142,7 @@ impl Captures<'_> {
             return Ok(Vec::new());
         }
         let mut tried = Vec::new();
-        for (path, asked) in files.iter().zip(self.repo.index().asked_both_ways(worktree, index, &files)?) {
+        for (path, asked) in files.iter().zip(self.repo.conversions().asked_both_ways(worktree, index, &files)?) {
             let try_it = match asked {
                 (Asked::LineEnds(LineEnds::AsIs), Asked::LineEnds(LineEnds::AsIs)) => false,
                 (Asked::LineEnds(_), Asked::LineEnds(written)) => {

@@ -107,7 +107,7 @@ impl Captures<'_> {
         let facts = index_facts(self.repo, worktree, &staged)?;
         // A file that is there although it is marked as not to be there is content like any other; and where nothing
         // is sparse, one that is not there was deleted like any other.
-        let sparse = !facts.skip_worktree.is_empty() && self.repo.index().is_sparse(worktree)?;
+        let sparse = !facts.skip_worktree.is_empty() && self.repo.index(worktree).is_sparse()?;
         let there = |path: &&RepoPath| !sparse || std::fs::symlink_metadata(worktree.path().join(path.to_path())).is_ok();
         let present: Vec<RepoPath> = facts.skip_worktree.iter().filter(there).cloned().collect();
         // From the first copy, so that all show the same moment.
@@ -121,12 +121,12 @@ impl Captures<'_> {
         let as_is = facts.assume_unchanged.is_empty() && present.is_empty();
         let looked_at = if as_is { staged.clone() } else { another("index")? };
         let mut coverage = Coverage::default();
-        let (mut entries, unreadable) = self.repo.index().status_and_unreadable(worktree, Some(&looked_at))?;
+        let (mut entries, unreadable) = self.repo.index(worktree).status_and_unreadable(Some(&looked_at))?;
         if !unreadable.is_empty() && !options.allow_unreadable {
             return Err(unreadable_error(worktree, &unreadable));
         }
         unreadable.into_iter().for_each(|path| coverage.unreadable.add(path));
-        entries.extend(self.repo.index().hidden_by_case(worktree, &looked_at, &entries)?);
+        entries.extend(self.repo.index(worktree).hidden_by_case(&looked_at, &entries)?);
         // What is tracked there is the user's like anything else.
         entries.retain(|entry| {
             let tracked = match entry.kind {

@@ -123,6 +123,15 @@ impl History<'_> {
         parse_raw(&output.stdout)
     }
 
+    /// All files of a tree.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub(in crate::git) fn files_of(&self, tree: &Oid) -> Result<Vec<(RepoPath, FileId)>> {
+        let changes = self.diff_trees(&self.repo.objects().empty_tree()?, tree)?.into_iter();
+        Ok(changes.filter_map(|change| Some((change.path, change.new?))).collect())
+    }
+
     /// Whether `ancestor` is `descendant` or in its history.
     ///
     /// # Errors

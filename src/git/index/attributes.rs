@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use crate::env;
 
-use crate::git::repo::handles::Indexes;
+use crate::git::repo::handles::Conversions;
 
 /// Where the machine's attributes may be, by how git was installed.
 const MACHINE: [&str; 4] =
     ["/etc/gitattributes", "/usr/local/etc/gitattributes", "/opt/homebrew/etc/gitattributes", "/opt/local/etc/gitattributes"];
 
-impl Indexes<'_> {
+impl Conversions<'_> {
     /// Every place outside of the trees where attributes may be, whether there is a file or not; rather one too many.
     /// `None` where it cannot be told.
     pub(in crate::git) fn attribute_files(&self) -> Option<Vec<PathBuf>> {

@@ -10,7 +10,7 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 
 use super::file::nul_list;
-use crate::git::repo::handles::Indexes;
+use crate::git::repo::handles::Conversions;
 use crate::git::repo::worktrees::Worktree;
 
 /// The attributes that ask for conversions.
@@ -37,7 +37,7 @@ enum From<'a> {
     Index(&'a Path),
 }
 
-impl Indexes<'_> {
+impl Conversions<'_> {
     /// What git is asked to do to each of the files when it is stored, and when a checkout of `index` writes it elsewhere.
     ///
     /// # Errors

@@ -15,9 +15,8 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::git::history::questions::{FileId, TreeChange};
-use crate::git::repo::handles::Indexes;
+use crate::git::repo::handles::Index;
 use crate::git::repo::repository::HashKind;
-use crate::git::repo::worktrees::Worktree;
 use crate::git::restore::place::Stamp;
 use crate::git::restore::run::Placed;
 
@@ -171,59 +170,51 @@ fn oid(bytes: &[u8]) -> Option<Oid> {
     Oid::new(gix::ObjectId::try_from(bytes).ok()?.to_string()).ok()
 }
 
-impl Indexes<'_> {
+impl Index<'_> {
     /// Makes a worktree's index `tree`, where it is a plain tree now; `false` where git has to do it.
     ///
     /// # Errors
     /// `DISK_FULL`, `IO_FAILED`; the old index is then still there.
-    pub(in crate::git) fn edit_whole_index(
-        &self,
-        worktree: &Worktree,
-        tree: &Oid,
-        lock: &IndexLock,
-        placed: &[Placed],
-    ) -> Result<bool> {
-        let Some((bytes, meta)) = self.index_bytes(worktree) else { return Ok(false) };
+    pub(in crate::git) fn edit_whole_index(&self, tree: &Oid, lock: &IndexLock, placed: &[Placed]) -> Result<bool> {
+        let Some((bytes, meta)) = self.index_bytes() else { return Ok(false) };
         let Some(now) = tree_of(&bytes, self.repo.hash()) else { return Ok(false) };
         let changes = self.repo.history().diff_trees(&now, tree)?;
         let trees = Trees { repository: self.repo, old: &now, new: tree };
-        self.install_edited(worktree, (&bytes, &meta), &changes, &trees, lock, placed)
+        self.install_edited((&bytes, &meta), &changes, &trees, lock, placed)
     }
 
     /// Replaces the entries of a worktree's index that differ between two trees; `false` where git has to do it.
     ///
     /// # Errors
-    /// As [`Indexes::edit_whole_index`].
+    /// As [`Index::edit_whole_index`].
     pub(in crate::git) fn edit_index(
         &self,
-        worktree: &Worktree,
         changes: &[TreeChange],
         (old, new): (&Oid, &Oid),
         lock: &IndexLock,
         placed: &[Placed],
     ) -> Result<bool> {
-        let Some((bytes, meta)) = self.index_bytes(worktree) else { return Ok(false) };
+        let Some((bytes, meta)) = self.index_bytes() else { return Ok(false) };
         // Of a folder with some of its changes only, nothing is known.
         if self.repo.history().diff_trees(old, new)? != changes {
             return Ok(false);
         }
         let trees = Trees { repository: self.repo, old, new };
-        self.install_edited(worktree, (&bytes, &meta), changes, &trees, lock, placed)
+        self.install_edited((&bytes, &meta), changes, &trees, lock, placed)
     }
 
-    fn index_bytes(&self, worktree: &Worktree) -> Option<(Vec<u8>, std::fs::Metadata)> {
+    fn index_bytes(&self) -> Option<(Vec<u8>, std::fs::Metadata)> {
         // Whoever shares a repository sets modes that are git's to set.
         let shared = self.repo.gix().ok()?.config_snapshot().string("core.sharedRepository").is_some();
         // Outside of what is checked out of a sparse checkout, entries are marked.
-        let sparse = worktree.git_dir().join("info/sparse-checkout").exists();
-        let place = worktree.index_file();
+        let sparse = self.worktree.git_dir().join("info/sparse-checkout").exists();
+        let place = self.worktree.index_file();
         let meta = std::fs::symlink_metadata(&place).ok().filter(|meta| meta.is_file() && !shared && !sparse)?;
         Some((std::fs::read(&place).ok()?, meta))
     }
 
     fn install_edited(
         &self,
-        worktree: &Worktree,
         (bytes, meta): (&[u8], &std::fs::Metadata),
         changes: &[TreeChange],
         trees: &Trees<'_>,
@@ -231,7 +222,7 @@ impl Indexes<'_> {
         placed: &[Placed],
     ) -> Result<bool> {
         let is = |placed: &&Placed| -> Option<std::fs::Metadata> {
-            let meta = std::fs::symlink_metadata(worktree.path().join(placed.path.to_path())).ok()?;
+            let meta = std::fs::symlink_metadata(self.worktree.path().join(placed.path.to_path())).ok()?;
             (Stamp::of(&meta) == placed.stamp).then_some(meta)
         };
         let mut edits: BTreeMap<&RepoPath, Edit<'_>> = BTreeMap::new();
@@ -254,7 +245,7 @@ impl Indexes<'_> {
         }
         let edits: Vec<Edit<'_>> = edits.into_values().collect();
         let Some(edited) = edit(bytes, self.repo.hash(), meta.mtime(), &edits, trees) else { return Ok(false) };
-        worktree.verify()?;
+        self.worktree.verify()?;
         lock.clear_new_index()?;
         let place = lock.new_index();
         files::write_scratch(place, &edited.bytes)?;

@@ -17,71 +17,62 @@ use crate::git::capture::worktree::is_below;
 use crate::git::checkpoint::limits;
 use crate::git::history::questions::TreeChange;
 use crate::git::objects::database::SYMLINK;
-use crate::git::repo::handles::Indexes;
-use crate::git::repo::worktrees::Worktree;
+use crate::git::repo::handles::Index;
 use crate::git::restore::place::Trash;
 use crate::git::restore::run::Placed;
 
-impl Indexes<'_> {
+impl Index<'_> {
     /// Makes a worktree's index hold `tree` and `extras`; entries that stay keep their stat data, so unchanged files are
     /// not read again. Files are not touched. Doing it again changes nothing more.
     ///
     /// # Errors
     /// `GIT_FAILED`, `DISK_FULL`, `IO_FAILED`; the old index is then still there.
-    pub fn install_index(&self, worktree: &Worktree, tree: &Oid, extras: &IndexExtras, lock: &IndexLock) -> Result<()> {
-        self.install(worktree, tree, extras, lock, (UsersEntries::new(), &[]))
+    pub fn install_index(&self, tree: &Oid, extras: &IndexExtras, lock: &IndexLock) -> Result<()> {
+        self.install(tree, extras, lock, (UsersEntries::new(), &[]))
     }
 
-    /// As [`Indexes::install_index`], after some files were put into place: where the index is a plain tree now, only what
+    /// As [`Index::install_index`], after some files were put into place: where the index is a plain tree now, only what
     /// differs is replaced, and no other file is looked at.
     ///
     /// # Errors
-    /// As [`Indexes::install_index`].
-    pub fn install_index_after(
-        &self,
-        worktree: &Worktree,
-        tree: &Oid,
-        extras: &IndexExtras,
-        lock: &IndexLock,
-        placed: &[Placed],
-    ) -> Result<()> {
-        if *extras == IndexExtras::default() && self.edit_whole_index(worktree, tree, lock, placed)? {
+    /// As [`Index::install_index`].
+    pub fn install_index_after(&self, tree: &Oid, extras: &IndexExtras, lock: &IndexLock, placed: &[Placed]) -> Result<()> {
+        if *extras == IndexExtras::default() && self.edit_whole_index(tree, lock, placed)? {
             return Ok(());
         }
-        self.install(worktree, tree, extras, lock, (UsersEntries::new(), placed))
+        self.install(tree, extras, lock, (UsersEntries::new(), placed))
     }
 
-    /// As [`Indexes::install_index`], where an operation that was to bring the index from `tree` to `given_up` is
+    /// As [`Index::install_index`], where an operation that was to bring the index from `tree` to `given_up` is
     /// taken back, after some files were put into place: entries that are neither way are the user's and stay.
     ///
     /// # Errors
-    /// As [`Indexes::install_index`].
+    /// As [`Index::install_index`].
     pub fn take_index_back(
         &self,
-        worktree: &Worktree,
         (given_up, tree): (&Oid, &Oid),
         extras: &IndexExtras,
         lock: &IndexLock,
         placed: &[Placed],
     ) -> Result<()> {
-        let users = self.users_entries(worktree, &worktree.index_file(), given_up, tree)?;
-        self.install(worktree, tree, extras, lock, (users, placed))
+        let users = self.users_entries(&self.worktree.index_file(), given_up, tree)?;
+        self.install(tree, extras, lock, (users, placed))
     }
 
     fn install(
         &self,
-        worktree: &Worktree,
         tree: &Oid,
         extras: &IndexExtras,
         lock: &IndexLock,
         (users, placed): (UsersEntries, &[Placed]),
     ) -> Result<()> {
-        let index = self.start_index(worktree, lock)?;
+        let index = self.start_index(lock)?;
         // git refuses to replace a marked entry whose file is another one by now, so the marks go first.
-        let now = index_facts(self.repo, worktree, index)?;
-        mark(self.repo, worktree, index, "--no-assume-unchanged", &now.assume_unchanged)?;
-        mark(self.repo, worktree, index, "--no-skip-worktree", &now.skip_worktree)?;
-        let git = self.repo.git_in(worktree).index(index).config("core.splitIndex=false").config("core.sparseCheckout=false");
+        let now = index_facts(self.repo, self.worktree, index)?;
+        mark(self.repo, self.worktree, index, "--no-assume-unchanged", &now.assume_unchanged)?;
+        mark(self.repo, self.worktree, index, "--no-skip-worktree", &now.skip_worktree)?;
+        let git =
+            self.repo.git_in(self.worktree).index(index).config("core.splitIndex=false").config("core.sparseCheckout=false");
         git.args(["read-tree", "--reset", tree.as_str()]).run_ok()?;
         let mut info = IndexInfo::default();
         // git takes a file of another size for a changed one, and looks no closer; of an entry made anew it knows no size.
@@ -103,31 +94,30 @@ impl Indexes<'_> {
                 None => info.remove(path, tree),
             }
         }
-        info.apply(self.repo, worktree, index)?;
-        self.announce(worktree, index, extras)?;
-        self.refresh(worktree, index)?;
-        mark(self.repo, worktree, index, "--assume-unchanged", &extras.assume_unchanged)?;
-        mark(self.repo, worktree, index, "--skip-worktree", &extras.skip_worktree)?;
+        info.apply(self.repo, self.worktree, index)?;
+        self.announce(index, extras)?;
+        self.refresh(index)?;
+        mark(self.repo, self.worktree, index, "--assume-unchanged", &extras.assume_unchanged)?;
+        mark(self.repo, self.worktree, index, "--skip-worktree", &extras.skip_worktree)?;
         lock.install()
     }
 
     /// Replaces the entries of a worktree's index that differ between two trees, and keeps all others as they are.
     ///
     /// # Errors
-    /// As [`Indexes::install_index`].
+    /// As [`Index::install_index`].
     pub(in crate::git) fn replace_entries(
         &self,
-        worktree: &Worktree,
         changes: &[TreeChange],
         trees: (&Oid, &Oid),
         lock: &IndexLock,
         placed: &[Placed],
     ) -> Result<()> {
-        if self.edit_index(worktree, changes, trees, lock, placed)? {
+        if self.edit_index(changes, trees, lock, placed)? {
             return Ok(());
         }
-        let index = self.start_index(worktree, lock)?;
-        let facts = index_facts(self.repo, worktree, index)?;
+        let index = self.start_index(lock)?;
+        let facts = index_facts(self.repo, self.worktree, index)?;
         let mut info = IndexInfo::default();
         for change in changes {
             match (&change.new, &change.old) {
@@ -136,25 +126,25 @@ impl Indexes<'_> {
                 (None, None) => {}
             }
         }
-        info.apply(self.repo, worktree, index)?;
-        self.refresh(worktree, index)?;
+        info.apply(self.repo, self.worktree, index)?;
+        self.refresh(index)?;
         // An entry that is replaced loses what the user marked it with.
         let there: BTreeSet<&RepoPath> = changes.iter().filter(|c| c.new.is_some()).map(|c| &c.path).collect();
         let marked = |paths: Vec<RepoPath>| paths.into_iter().filter(|path| there.contains(path)).collect::<Vec<_>>();
-        mark(self.repo, worktree, index, "--assume-unchanged", &marked(facts.assume_unchanged))?;
-        mark(self.repo, worktree, index, "--skip-worktree", &marked(facts.skip_worktree))?;
+        mark(self.repo, self.worktree, index, "--assume-unchanged", &marked(facts.assume_unchanged))?;
+        mark(self.repo, self.worktree, index, "--skip-worktree", &marked(facts.skip_worktree))?;
         lock.install()
     }
 
-    fn start_index<'l>(&self, worktree: &Worktree, lock: &'l IndexLock) -> Result<&'l Path> {
-        worktree.verify()?;
+    fn start_index<'l>(&self, lock: &'l IndexLock) -> Result<&'l Path> {
+        self.worktree.verify()?;
         lock.clear_new_index()?;
-        copy_index(&worktree.index_file(), lock.new_index())?;
+        copy_index(&self.worktree.index_file(), lock.new_index())?;
         Ok(lock.new_index())
     }
 
     /// `git add -N`, also for paths that are not there or are something else by now: git looks at stand-ins.
-    fn announce(&self, worktree: &Worktree, index: &Path, extras: &IndexExtras) -> Result<()> {
+    fn announce(&self, index: &Path, extras: &IndexExtras) -> Result<()> {
         let paths = &extras.intent_to_add;
         if paths.is_empty() {
             return Ok(());
@@ -165,7 +155,7 @@ impl Indexes<'_> {
             let mode = extras.intent_modes.get(place).copied().unwrap_or(0o100_644);
             files::write_stand_in(&root.join(path.to_path()), mode == SYMLINK, mode & 0o111 != 0)?;
         }
-        let stand_ins = worktree.with_files_in(&root);
+        let stand_ins = self.worktree.with_files_in(&root);
         let git = self.repo.git_in(&stand_ins).index(index).config("core.splitIndex=false").config("core.fileMode=true");
         let git =
             git.config("core.symlinks=true").arg("--literal-pathspecs").args(["add", "--intent-to-add", "--force", "--sparse"]);
@@ -174,8 +164,8 @@ impl Indexes<'_> {
     }
 
     /// Takes up the stat data of files that are as the index says. Exit code 1 says that some are not.
-    fn refresh(&self, worktree: &Worktree, index: &Path) -> Result<()> {
-        let git = self.repo.git_in(worktree).index(index).config("core.splitIndex=false").writing();
+    fn refresh(&self, index: &Path) -> Result<()> {
+        let git = self.repo.git_in(self.worktree).index(index).config("core.splitIndex=false").writing();
         let output = git.args(["update-index", "-q", "--unmerged", "--refresh"]).run()?;
         match output.code {
             Some(0 | 1) => Ok(()),
@@ -189,22 +179,22 @@ impl Indexes<'_> {
     ///
     /// # Errors
     /// `IO_FAILED`, `GIT_FAILED`; `INVALID_INPUT` where a path is none that git uses for operations.
-    pub fn restore_operation(&self, worktree: &Worktree, extras: &CaptureExtras, trash: &Path) -> Result<()> {
-        let present = CaptureExtras::read(self.repo, worktree, Default::default())?;
+    pub fn restore_operation(&self, extras: &CaptureExtras, trash: &Path) -> Result<()> {
+        let present = CaptureExtras::read(self.repo, self.worktree, Default::default())?;
         if present.operation == extras.operation {
             return Ok(());
         }
-        let trash = Trash::open(trash, worktree.git_dir())?;
+        let trash = Trash::open(trash, self.worktree.git_dir())?;
         for name in OPERATION {
             env::fault_point("git.before-operation-trash");
-            trash.take(worktree.git_dir(), &RepoPath::new(name.as_bytes()))?;
+            trash.take(self.worktree.git_dir(), &RepoPath::new(name.as_bytes()))?;
         }
-        for file in self.repo.captures().restore_operation_refs(worktree, &extras.operation)? {
+        for file in self.repo.captures().restore_operation_refs(self.worktree, &extras.operation)? {
             let climbs = file.path.as_bytes().split(|b| *b == b'/').any(|part| part == b"..");
             if climbs || !OPERATION.iter().any(|name| is_below(&file.path, &RepoPath::new(name.as_bytes()))) {
                 return Err(Error::new(Code::InvalidInput, format!("'{}' is no file of a git operation", file.path)));
             }
-            let place = worktree.git_dir().join(file.path.to_path());
+            let place = self.worktree.git_dir().join(file.path.to_path());
             if let Some(folder) = place.parent() {
                 files::create_public_dir(folder)?;
             }
@@ -212,6 +202,6 @@ impl Indexes<'_> {
             // git's own, which others of a group that shares the repository read.
             files::replace_keeping(&place, &self.repo.objects().read_blob(&file.oid, limits::EXTRAS)?)?;
         }
-        files::sync_dir(worktree.git_dir())
+        files::sync_dir(self.worktree.git_dir())
     }
 }

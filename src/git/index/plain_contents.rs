@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::files;
 
 use crate::git::objects::database::TreeEntry;
-use crate::git::repo::handles::Indexes;
+use crate::git::repo::handles::Conversions;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
 
@@ -34,7 +34,7 @@ impl Folders<'_> {
     }
 }
 
-impl Indexes<'_> {
+impl Conversions<'_> {
     /// Writes `paths` of a tree below `folder`, as a checkout would. `false` where git has to do it; some of the files may
     /// be there then.
     ///
@@ -137,14 +137,14 @@ mod tests {
             let head = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
             let there = tempfile::tempdir().unwrap();
             let paths = [path("run.sh"), path("sub/b.txt")];
-            if !repo.index().has_no_attributes_of_its_own() {
+            if !repo.conversions().has_no_attributes_of_its_own() {
                 // This machine has attributes for all repositories.
                 return;
             }
-            assert!(repo.index().write_plain(&head, &paths, there.path()).unwrap());
+            assert!(repo.conversions().write_plain(&head, &paths, there.path()).unwrap());
             assert_eq!(std::fs::read(there.path().join("run.sh")).unwrap(), b"#!/bin/sh\r\n");
             let main = scratch.main();
-            let hashes = repo.index().hash_plain(&main, &head, &[&paths[0]]).unwrap();
+            let hashes = repo.conversions().hash_plain(&main, &head, &[&paths[0]]).unwrap();
             assert_eq!(hashes[0].as_str(), scratch.git(&["hash-object", "run.sh"]));
         }
     }
@@ -154,10 +154,10 @@ mod tests {
         let scratch = Scratch::new(&[]);
         let repo = || Repository::discover(&scratch.path()).unwrap();
         let head = || Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
-        if !repo().index().has_no_attributes_of_its_own() {
+        if !repo().conversions().has_no_attributes_of_its_own() {
             return;
         }
-        let is_plain = |file: &str| repo().index().plain(&head(), [path(file)].iter()).is_some();
+        let is_plain = |file: &str| repo().conversions().plain(&head(), [path(file)].iter()).is_some();
         assert!(is_plain("sub/b.txt"));
         for (key, value) in [("core.autocrlf", "input"), ("core.attributesFile", "/x"), ("core.symlinks", "false")] {
             scratch.git(&["config", key, value]);

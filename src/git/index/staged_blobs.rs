@@ -7,19 +7,18 @@ use crate::error::{Code, Error, Result, some_of};
 use crate::git::capture::worktree::WorktreeCapture;
 use crate::git::history::questions::TreeChange;
 use crate::git::objects::database::{GITLINK, gix_id};
-use crate::git::repo::handles::Indexes;
-use crate::git::repo::worktrees::Worktree;
+use crate::git::repo::handles::Index;
 
 /// So many staged files are read whole; of more only the beginning of each is, which tells what a power loss did.
 const WHOLE: usize = 1000;
 
-impl Indexes<'_> {
+impl Index<'_> {
     /// Proves that the staged contents that a capture refers to can be read: loose objects only, for a pack is written whole
     /// or not at all. It costs what is staged beyond the commit that is checked out.
     ///
     /// # Errors
     /// `CHECKPOINT_DAMAGED` naming the paths; `GIT_FAILED`.
-    pub fn staged_can_be_read(&self, worktree: &Worktree, capture: &WorktreeCapture) -> Result<()> {
+    pub fn staged_can_be_read(&self, capture: &WorktreeCapture) -> Result<()> {
         let base = match capture.head.commit() {
             Some(commit) => self.repo.objects().read_commit(commit)?.tree,
             None => self.repo.objects().empty_tree()?,
@@ -33,7 +32,8 @@ impl Indexes<'_> {
         if damaged.is_empty() {
             return Ok(());
         }
-        let what = format!("staged content in '{}' cannot be read, so it could not be brought back", worktree.path().display());
+        let what =
+            format!("staged content in '{}' cannot be read, so it could not be brought back", self.worktree.path().display());
         Err(Error::new(Code::CheckpointDamaged, what)
             .why(some_of(&damaged, 10))
             .hint("git restore --staged PATH    takes it out of the index; the file stays as it is")
@@ -88,7 +88,7 @@ mod tests {
             let options = CaptureOptions { max_file_size: 1_000_000, ..Default::default() };
             let prove = || {
                 let taken = repo.captures().capture_worktree(&scratch.main(), &options)?;
-                repo.index().staged_can_be_read(&scratch.main(), &taken)
+                repo.index(&scratch.main()).staged_can_be_read(&taken)
             };
             prove().unwrap();
             let place = scratch.path().join(".git/objects").join(&staged[..2]).join(&staged[2..]);

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::domain::base::names::RepoPath;
 use crate::error::{Code, Error, Result};
 
-use crate::git::repo::handles::Indexes;
+use crate::git::repo::handles::Index;
 use crate::git::repo::worktrees::Worktree;
 
 /// How a path differs.
@@ -41,30 +41,26 @@ pub struct StatusEntry {
     pub kind: StatusKind,
 }
 
-impl Indexes<'_> {
+impl Index<'_> {
     /// What differs in a worktree, every untracked file by itself. Nothing is written, not even the index's stat data.
     ///
     /// `index` replaces the worktree's own index.
     ///
     /// # Errors
     /// `FILE_UNREADABLE` where a folder cannot be read; `GIT_FAILED`.
-    pub fn status(&self, worktree: &Worktree, index: Option<&Path>) -> Result<Vec<StatusEntry>> {
-        let (entries, unreadable) = self.status_and_unreadable(worktree, index)?;
+    pub fn status(&self, index: Option<&Path>) -> Result<Vec<StatusEntry>> {
+        let (entries, unreadable) = self.status_and_unreadable(index)?;
         match unreadable.first() {
             Some(path) => Err(Error::new(Code::FileUnreadable, "a folder or file of the worktree cannot be read")
-                .why(worktree.path().join(path.to_path()).display().to_string())
+                .why(self.worktree.path().join(path.to_path()).display().to_string())
                 .hint("make it readable, or add it to .gitignore")),
             None => Ok(entries),
         }
     }
 
-    /// As [`Indexes::status`], naming folders that cannot be read in place of failing.
-    pub(in crate::git) fn status_and_unreadable(
-        &self,
-        worktree: &Worktree,
-        index: Option<&Path>,
-    ) -> Result<(Vec<StatusEntry>, Vec<RepoPath>)> {
-        self.status_with(worktree, index, &[])
+    /// As [`Index::status`], naming folders that cannot be read in place of failing.
+    pub(in crate::git) fn status_and_unreadable(&self, index: Option<&Path>) -> Result<(Vec<StatusEntry>, Vec<RepoPath>)> {
+        self.status_with(index, &[])
     }
 
     /// Untracked files that git says nothing of, because it takes their names for those of tracked ones: it ignores case, and
@@ -72,18 +68,13 @@ impl Indexes<'_> {
     ///
     /// # Errors
     /// `GIT_FAILED`.
-    pub(in crate::git) fn hidden_by_case(
-        &self,
-        worktree: &Worktree,
-        index: &Path,
-        known: &[StatusEntry],
-    ) -> Result<Vec<StatusEntry>> {
-        if !self.repo.ignores_case() || is_insensitive(worktree) {
+    pub(in crate::git) fn hidden_by_case(&self, index: &Path, known: &[StatusEntry]) -> Result<Vec<StatusEntry>> {
+        if !self.repo.ignores_case() || is_insensitive(self.worktree) {
             return Ok(Vec::new());
         }
         let known: BTreeSet<&RepoPath> = known.iter().map(|entry| &entry.path).collect();
         let is_said = |path: &RepoPath| known.contains(path) || path.folders_above().any(|folder| known.contains(&folder));
-        let (entries, _) = self.status_with(worktree, Some(index), &["core.ignoreCase=false"])?;
+        let (entries, _) = self.status_with(Some(index), &["core.ignoreCase=false"])?;
         let hidden = entries.into_iter().filter(|entry| {
             let untracked = matches!(entry.kind, StatusKind::Untracked | StatusKind::NestedRepository);
             untracked && !is_said(&entry.path)
@@ -91,13 +82,8 @@ impl Indexes<'_> {
         Ok(hidden.collect())
     }
 
-    fn status_with(
-        &self,
-        worktree: &Worktree,
-        index: Option<&Path>,
-        config: &[&str],
-    ) -> Result<(Vec<StatusEntry>, Vec<RepoPath>)> {
-        let git = config.iter().fold(self.repo.git_in(worktree), |git, pair| git.config(*pair));
+    fn status_with(&self, index: Option<&Path>, config: &[&str]) -> Result<(Vec<StatusEntry>, Vec<RepoPath>)> {
+        let git = config.iter().fold(self.repo.git_in(self.worktree), |git, pair| git.config(*pair));
         let git = git.config("status.renames=false").args([
             "status",
             "--porcelain=v2",

@@ -7,21 +7,20 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::Result;
 
 use crate::git::history::questions::{FileId, TreeChange, parse_raw};
-use crate::git::repo::handles::Indexes;
-use crate::git::repo::worktrees::Worktree;
+use crate::git::repo::handles::Index;
 
 /// Entries that stay; `None` where the user removed one.
 pub(in crate::git) type UsersEntries = BTreeMap<RepoPath, Option<FileId>>;
 
-impl Indexes<'_> {
+impl Index<'_> {
     /// The entries of an index file that are neither as `one` nor as `two` says. Conflicts and `git add -N` are not among
     /// them. Writes nothing.
     ///
     /// # Errors
     /// `GIT_FAILED`.
-    pub(in crate::git) fn users_entries(&self, worktree: &Worktree, index: &Path, one: &Oid, two: &Oid) -> Result<UsersEntries> {
+    pub(in crate::git) fn users_entries(&self, index: &Path, one: &Oid, two: &Oid) -> Result<UsersEntries> {
         let differing = |tree: &Oid| -> Result<Vec<TreeChange>> {
-            let git = self.repo.git_in(worktree).index(index);
+            let git = self.repo.git_in(self.worktree).index(index);
             let git = git.args(["diff-index", "--cached", "--raw", "-z", "--no-renames", "--ignore-submodules=none"]);
             // `U` is a conflict.
             let git = git.args(["--ita-invisible-in-index", "--diff-filter=u", tree.as_str()]);

@@ -2,6 +2,7 @@
 //! part can do is written in its room.
 
 use super::repository::Repository;
+use super::worktrees::Worktree;
 
 /// Declares handles, and how each is had from a repository.
 macro_rules! handles {
@@ -41,8 +42,8 @@ handles! {
     Stash by stash;
     /// Commits and what follows from them: walks, differences, marks of tasks, merges in memory, signatures.
     History by history;
-    /// Indexes of worktrees, and what decides about contents: attributes, conversions, sparse parts.
-    Indexes by index;
+    /// What decides between files and blobs: attributes, line ends, filters.
+    Conversions by conversions;
     /// Captures: the files, index and HEAD of a worktree as commits.
     Captures by captures;
     /// Restores: the files of a worktree from one captured tree to another.
@@ -53,4 +54,20 @@ handles! {
     Checkpoints by checkpoints;
     /// What is written in git notes beside checkpoints.
     NoteStore by notes;
+}
+
+/// The index of a worktree, and what is left out of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Index<'r> {
+    /// The repository.
+    pub(in crate::git) repo: &'r Repository,
+    /// Whose index it is.
+    pub(in crate::git) worktree: &'r Worktree,
+}
+
+impl Repository {
+    /// The index of a worktree, and what is left out of it.
+    pub fn index<'r>(&'r self, worktree: &'r Worktree) -> Index<'r> {
+        Index { repo: self, worktree }
+    }
 }

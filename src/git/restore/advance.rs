@@ -117,10 +117,10 @@ impl Restores<'_> {
         }
         env::fault_point("git.advance-before-index");
         if attempt == Attempt::Back {
-            let users = self.repo.index().users_entries(worktree, &worktree.index_file(), old, new)?;
+            let users = self.repo.index(worktree).users_entries(&worktree.index_file(), old, new)?;
             changes.retain(|change| !users.contains_key(&change.path));
         }
-        self.repo.index().replace_entries(worktree, &changes, (old, new), &lock, &report.placed)?;
+        self.repo.index(worktree).replace_entries(&changes, (old, new), &lock, &report.placed)?;
         lock.release()?;
         Ok(report)
     }
@@ -131,7 +131,7 @@ impl Restores<'_> {
         if !changes.iter().any(|change| change.old.is_some() && gone(&change.path)) {
             return Ok(changes.to_vec());
         }
-        let extras = self.repo.index().left_out_now(worktree)?;
+        let extras = self.repo.index(worktree).left_out_now()?;
         let left_out = extras.left_out();
         Ok(changes.iter().filter(|change| !left_out.contains(&change.path)).cloned().collect())
     }
@@ -163,12 +163,12 @@ impl Restores<'_> {
     /// are not as the old commit has them.
     fn hidden_edits(&self, advance: &Advance<'_>, changes: &[TreeChange]) -> Result<Vec<String>> {
         let worktree = advance.worktree;
-        let facts = self.repo.index().own_index_facts(worktree)?;
+        let facts = self.repo.index(worktree).own_index_facts()?;
         let hidden: BTreeSet<RepoPath> = facts.skip_worktree.iter().chain(&facts.assume_unchanged).cloned().collect();
         if hidden.is_empty() {
             return Ok(Vec::new());
         }
-        let extras = self.repo.index().left_out_of(worktree, facts)?;
+        let extras = self.repo.index(worktree).left_out_of(facts)?;
         let left_out = extras.left_out();
         let looked_at = |change: &&TreeChange| hidden.contains(&change.path) && !left_out.contains(&change.path);
         let changes: Vec<TreeChange> = changes.iter().filter(looked_at).cloned().collect();
@@ -181,7 +181,7 @@ impl Restores<'_> {
         let mut blocking: Vec<String> = Vec::new();
         let mut sorted: Vec<&RepoPath> = changes.iter().map(|change| &change.path).collect();
         sorted.sort();
-        for entry in self.repo.index().status(advance.worktree, None)? {
+        for entry in self.repo.index(advance.worktree).status(None)? {
             let matters = match entry.kind {
                 StatusKind::Tracked { index: b'.', worktree: b'.', .. } => false,
                 // A submodule's own changes are not touched.
@@ -423,8 +423,8 @@ mod tests {
             .unwrap();
         for _ in 0..2 {
             let lock = IndexLock::take(&main, "x").unwrap();
-            repo.index().install_index(&main, &taken.index_tree, &taken.extras.index, &lock).unwrap();
-            repo.index().restore_operation(&main, &taken.extras, &trash).unwrap();
+            repo.index(&main).install_index(&taken.index_tree, &taken.extras.index, &lock).unwrap();
+            repo.index(&main).restore_operation(&taken.extras, &trash).unwrap();
             lock.release().unwrap();
             let after = (scratch.git(&["status", "--porcelain=v2"]), scratch.git(&["ls-files", "-v", "--stage"]));
             assert_eq!(after, before);

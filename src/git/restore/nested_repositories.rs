@@ -80,7 +80,7 @@ impl Restores<'_> {
     /// `GIT_FAILED`, `IO_FAILED`.
     pub fn in_the_way(&self, restore: &Restore<'_>) -> Result<Vec<RepoPath>> {
         let root = restore.worktree.path();
-        let changes = self.repo.index().changes_of(restore)?;
+        let changes = self.repo.restore().changes_of(restore)?;
         let changes = without_submodules(&changes, &mut Vec::new());
         let foreign = self.foreign(restore, &changes)?;
         let gone: BTreeSet<&RepoPath> = changes.iter().filter(|c| c.new.is_none()).map(|c| &c.path).collect();

@@ -70,7 +70,7 @@ impl Restores<'_> {
     /// # Errors
     /// `IN_THE_WAY` with each path and why; `IO_FAILED`, `GIT_FAILED`.
     pub fn check_obstacles(&self, restore: &Restore<'_>) -> Result<()> {
-        let changes = self.repo.index().changes_of(restore)?;
+        let changes = self.repo.restore().changes_of(restore)?;
         self.check_obstacles_of(restore.worktree.path(), &changes)
     }
 
@@ -115,7 +115,7 @@ impl Restores<'_> {
     /// `GIT_FAILED`, `DISK_FULL`, `IO_FAILED`; `REPOSITORY_UNSUPPORTED` where the trash is on another file system;
     /// `PERMISSIONS_LOST`.
     pub fn stage_restore(&self, restore: &Restore<'_>) -> Result<Staged> {
-        let changes = self.repo.index().changes_of(restore)?;
+        let changes = self.repo.restore().changes_of(restore)?;
         self.stage_changes(restore, &changes)
     }
 
@@ -125,9 +125,9 @@ impl Restores<'_> {
     /// # Errors
     /// As [`Restores::stage_restore`].
     pub fn check_contents(&self, restore: &Restore<'_>) -> Result<()> {
-        let changes = self.repo.index().changes_of(restore)?;
+        let changes = self.repo.restore().changes_of(restore)?;
         let wanted = changes.iter().filter(|change| change.new.is_some());
-        if self.repo.index().plain(restore.to, wanted.map(|change| &change.path)).is_some() {
+        if self.repo.conversions().plain(restore.to, wanted.map(|change| &change.path)).is_some() {
             return Ok(());
         }
         let scratch = self.repo.scratch_folder()?;

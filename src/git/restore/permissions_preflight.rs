@@ -28,7 +28,7 @@ impl Restores<'_> {
         let Some(beside) = restore.beside else { return Ok(()) };
         let (old, new) = (&beside.old.modes[..], &beside.new.modes[..]);
         let root = restore.worktree.path();
-        let changes = self.repo.index().changes_of(restore)?;
+        let changes = self.repo.restore().changes_of(restore)?;
         let written = |change: &TreeChange| change.new.is_some();
         let written: BTreeSet<RepoPath> = changes.into_iter().filter(written).map(|change| change.path).collect();
         let stays: Vec<RepoPath> =

@@ -56,7 +56,7 @@ impl Staged {
             return Ok(staged);
         }
         let as_they_are = line_ends.is_none_or(|line_ends| line_ends.is_default());
-        if raw.is_empty() && as_they_are && r.index().write_plain(tree, paths, staged.folder.path())? {
+        if raw.is_empty() && as_they_are && r.conversions().write_plain(tree, paths, staged.folder.path())? {
             sync_file_system(staged.folder.path())?;
             return Ok(staged);
         }

@@ -24,7 +24,7 @@ pub(in crate::git) fn hash_files(r: &Repository, worktree: &Worktree, tree: &Oid
     if paths.is_empty() {
         return Ok(Vec::new());
     }
-    if let Some(hashes) = r.index().hash_plain(worktree, tree, paths) {
+    if let Some(hashes) = r.conversions().hash_plain(worktree, tree, paths) {
         return Ok(hashes);
     }
     // The files on disk may have other attributes by now, where an earlier try got as far as .gitattributes.

@@ -168,7 +168,7 @@ impl Restores<'_> {
     /// # Errors
     /// As [`Restores::restore_files`].
     pub fn restore_staged(&self, restore: &Restore<'_>, staged: Option<&Staged>) -> Result<RestoreReport> {
-        let changes = self.repo.index().changes_of(restore)?;
+        let changes = self.repo.restore().changes_of(restore)?;
         self.restore_changes(restore, &changes, staged)
     }
 

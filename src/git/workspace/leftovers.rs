@@ -92,7 +92,7 @@ impl Workspaces<'_> {
         self.reattach(workspace, branch)?;
         let mut outcome = CommittedLeftovers::default();
         let (mut stage, mut unstage) = (Vec::new(), Vec::new());
-        for entry in self.repo.index().status(workspace, None)? {
+        for entry in self.repo.index(workspace).status(None)? {
             let large = is_larger(workspace.path(), &entry.path, max_file_size);
             let (why, staged) = match entry.kind {
                 StatusKind::Ignored => continue,

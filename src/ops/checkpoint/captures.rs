@@ -136,9 +136,9 @@ pub(super) fn capture_all_with(ctx: &Context, options: &CaptureOptions) -> Resul
 /// # Errors
 /// As that of the user's own worktrees says.
 pub(super) fn without_unreadable_index(ctx: &Context, captured: &mut Captured) -> Result<()> {
-    ctx.repo.index().staged_can_be_read(&captured.main.worktree, &captured.main.capture)?;
+    ctx.repo.index(&captured.main.worktree).staged_can_be_read(&captured.main.capture)?;
     for one in std::mem::take(&mut captured.workspaces) {
-        match ctx.repo.index().staged_can_be_read(&one.captured.worktree, &one.captured.capture) {
+        match ctx.repo.index(&one.captured.worktree).staged_can_be_read(&one.captured.capture) {
             Ok(()) => captured.workspaces.push(one),
             Err(error) if one.state.task_id.is_some() && !error.is_everybodys() => {
                 captured.coverage.insert(one.state.path, Coverage::of_nothing(error.to_string()));

@@ -240,14 +240,14 @@ fn restore_worktree(
     let outcome = match attempt {
         Attempt::First | Attempt::Again | Attempt::Back if index_stays => Ok(()),
         Attempt::First | Attempt::Again => {
-            ctx.repo.index().install_index_after(&worktree, &index.new, &extras.index, &lock, &placed)
+            ctx.repo.index(&worktree).install_index_after(&index.new, &extras.index, &lock, &placed)
         }
-        Attempt::Back => ctx.repo.index().take_index_back(&worktree, (&index.old, &index.new), &extras.index, &lock, &placed),
+        Attempt::Back => ctx.repo.index(&worktree).take_index_back((&index.old, &index.new), &extras.index, &lock, &placed),
     };
     done.or_named(attempt, &of("the index"), outcome)?;
     env::fault_point("journal.index-installed");
     if !known || before.operation != extras.operation {
-        let outcome = ctx.repo.index().restore_operation(&worktree, &extras, &trash::of_git_dir(ctx, &worktree, txn)?);
+        let outcome = ctx.repo.index(&worktree).restore_operation(&extras, &trash::of_git_dir(ctx, &worktree, txn)?);
         done.or_named(attempt, &of("the operation in progress"), outcome)?;
     }
     done.or_named(attempt, &of("the lock of the index"), lock.release())?;

@@ -57,12 +57,12 @@ pub(super) fn make_again(ctx: &Context, change: &WorkspaceChange, worktree: &Wor
     let attempt = Attempt::Again;
     let extras = CaptureExtras::of_capture(&ctx.repo, &change.capture)?;
     // A worktree made from a sparse one is sparse too.
-    let now = CaptureExtras { index: ctx.repo.index().left_out_now(worktree)?, ..CaptureExtras::default() };
+    let now = CaptureExtras { index: ctx.repo.index(worktree).left_out_now()?, ..CaptureExtras::default() };
     let beside = Some(Change::new(&now, &extras));
     let restore = Restore { worktree, from: &base, to: &files, trash: &trash, attempt, beside };
     let placed = ctx.repo.restore().restore_files(&restore)?.placed;
-    ctx.repo.index().install_index_after(worktree, &index, &extras.index, &lock, &placed)?;
-    ctx.repo.index().restore_operation(worktree, &extras, &trash::of_git_dir(ctx, worktree, txn)?)?;
+    ctx.repo.index(worktree).install_index_after(&index, &extras.index, &lock, &placed)?;
+    ctx.repo.index(worktree).restore_operation(&extras, &trash::of_git_dir(ctx, worktree, txn)?)?;
     lock.release()
 }
 

@@ -171,7 +171,7 @@ fn in_progress(ctx: &Context, worktree: &Worktree) -> bool {
 }
 
 fn uncommitted(ctx: &Context, worktree: &Worktree) -> Result<Vec<String>> {
-    let entries = ctx.repo.index().status(worktree, None)?.into_iter();
+    let entries = ctx.repo.index(worktree).status(None)?.into_iter();
     let matters = |kind: &StatusKind| match kind {
         StatusKind::Ignored => false,
         StatusKind::Tracked { .. } | StatusKind::Unmerged | StatusKind::Untracked | StatusKind::NestedRepository => true,

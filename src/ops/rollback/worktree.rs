@@ -64,7 +64,7 @@ pub(super) fn worktree_change(
     let there = ctx.repo.restore().there_already(worktree, (&now.tree, &held), &changes, &extras.raw)?;
     let was = ctx.repo.objects().graft(&now.tree, &there)?;
     preview.operations.extend(operations(&path, &now.extras, &extras));
-    let mut fitting = ctx.repo.index().for_checkout_of_now(worktree, extras.clone())?;
+    let mut fitting = ctx.repo.index(worktree).for_checkout_of_now(extras.clone())?;
     fitting.modes.retain(|one| !excluded.contains(&one.path));
     let mut differing = paths(ctx.repo.history().diff_trees(&was, &files)?);
     differing.extend(changes.iter().filter(|change| change.is_of_bytes_alone()).map(|change| change.path.clone()));

@@ -233,7 +233,7 @@ impl Supervisor<'_> {
             return Ok(History { notes, ..History::default() });
         }
         let workspace_has_changes = match self.context.repo.worktrees().worktree_at(Path::new(&workspace.path))? {
-            Some(entry) => has_changes(&self.context.repo.index().status(&entry.worktree, None)?),
+            Some(entry) => has_changes(&self.context.repo.index(&entry.worktree).status(None)?),
             None => false,
         };
         let audit = history::newest(self.context, &case.id, AUDIT_ENTRIES)?;

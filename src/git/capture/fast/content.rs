@@ -153,9 +153,9 @@ impl Reading<'_> {
     fn conversion(&self, attributes: &[RepoPath]) -> Result<Option<Conversion>> {
         let gix = self.repository.gix()?;
         let config = gix.config_snapshot();
-        let Some(mut files) = self.repository.index().attribute_files() else { return Ok(None) };
+        let Some(mut files) = self.repository.conversions().attribute_files() else { return Ok(None) };
         files.extend(attributes.iter().map(|path| self.worktree.path().join(path.to_path())));
-        let settings = self.repository.index().line_end_settings(self.worktree)?;
+        let settings = self.repository.conversions().line_end_settings(self.worktree)?;
         let configured = LineEnds::of((Text::Unspecified, Text::Unspecified, Eol::Unspecified), settings);
         let mut adds = configured.may_put_in() || settings.eol_is_crlf;
         let mut conversion = if configured == LineEnds::AsIs { Conversion::None } else { Conversion::Inwards };
