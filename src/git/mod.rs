@@ -65,7 +65,7 @@ pub use repo::stale_locks::{GitLock, Owner};
 pub use repo::worktrees::{Worktree, WorktreeEntry};
 pub use restore::advance::Advance;
 pub use restore::prepared::Staged;
-pub use restore::run::{Attempt, MovedAside, NotPutBack, Placed, Restore, RestoreReport};
+pub use restore::types::{Attempt, MovedAside, NotPutBack, Placed, Restore, RestoreReport};
 pub use restore::trash::{InTrash, in_trash, put_back, take_away_again};
 pub use workspace::leftovers::{CommittedLeftovers, Leftovers, Skipped, looks_secret};
 pub use workspace::mend::MendedBranch;

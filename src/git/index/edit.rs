@@ -18,7 +18,7 @@ use crate::git::history::questions::{FileId, TreeChange};
 use crate::git::repo::handles::Index;
 use crate::git::repo::repository::HashKind;
 use crate::git::restore::place::Stamp;
-use crate::git::restore::run::Placed;
+use crate::git::restore::types::Placed;
 
 use entries::{ASSUME_VALID, EXTENDED, Entry, HEADER, STAGE, Writer, number, opened};
 pub(in crate::git) use trees::Trees;

@@ -19,7 +19,7 @@ use crate::git::history::questions::TreeChange;
 use crate::git::objects::database::SYMLINK;
 use crate::git::repo::handles::Index;
 use crate::git::restore::place::Trash;
-use crate::git::restore::run::Placed;
+use crate::git::restore::types::Placed;
 
 impl Index<'_> {
     /// Makes a worktree's index hold `tree` and `extras`; entries that stay keep their stat data, so unchanged files are

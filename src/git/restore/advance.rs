@@ -8,7 +8,7 @@ use crate::env;
 use crate::error::{Code, Error, Result, some_of};
 
 use super::prepared::Staged;
-use super::run::{Attempt, Restore, RestoreReport};
+use super::types::{Attempt, Restore, RestoreReport};
 use crate::git::capture::worktree::is_below;
 use crate::git::history::questions::TreeChange;
 use crate::git::index::lock::IndexLock;

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::domain::base::names::RepoPath;
 use crate::error::Result;
 
-use super::run::Restore;
+use super::types::Restore;
 use crate::git::history::questions::TreeChange;
 use crate::git::repo::handles::Restores;
 

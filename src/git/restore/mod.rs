@@ -20,3 +20,4 @@ pub(super) mod run;
 #[cfg(test)]
 pub(super) mod tests;
 pub(super) mod trash;
+pub(super) mod types;

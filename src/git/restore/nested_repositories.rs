@@ -9,7 +9,8 @@ use crate::error::Result;
 
 use super::place::{Found, look};
 use super::plan::Now;
-use super::run::{Attempt, Restore, executable, without_submodules};
+use super::run::{executable, without_submodules};
+use super::types::{Attempt, Restore};
 use super::trash::something_stays;
 use crate::git::history::questions::{FileId, TreeChange};
 use crate::git::repo::handles::Restores;

@@ -8,7 +8,8 @@ use crate::error::{Code, Error, Result, some_of};
 use crate::files::{self, Standing};
 
 use super::prepared::Staged;
-use super::run::{Restore, without_submodules};
+use super::run::without_submodules;
+use super::types::Restore;
 use crate::git::history::questions::TreeChange;
 use crate::git::repo::handles::Restores;
 

@@ -16,7 +16,7 @@ use crate::files::{self, Attributes};
 use super::moves::Work;
 use super::place::{Found, look};
 use super::plan::Step;
-use super::run::{Attempt, Planned};
+use super::types::{Attempt, Planned};
 use crate::git::capture::permissions::{Known, Permissions, recorded};
 
 /// Of a folder: what is made in it is its group's.

@@ -9,7 +9,7 @@ use crate::error::{Code, Error, Result, some_of};
 use crate::files;
 
 use super::place::{Found, look};
-use super::run::Restore;
+use super::types::Restore;
 use crate::git::capture::permissions::Usual;
 use crate::git::history::questions::TreeChange;
 use crate::git::repo::handles::Restores;

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::git::repo::scratch::Scratch;
-use crate::git::restore::run::{Attempt, Restore};
+use crate::git::restore::types::{Attempt, Restore};
 
 fn oid_of(scratch: &Scratch, what: &str) -> Oid {
     Oid::new(scratch.git(&["rev-parse", what])).unwrap()
