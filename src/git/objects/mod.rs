@@ -9,6 +9,7 @@ pub(super) mod connectivity;
 pub(super) mod database;
 pub(super) mod durability;
 pub(super) mod freshen;
+pub(super) mod landing;
 pub(super) mod loose;
 pub(super) mod proof;
 pub(super) mod read_back;

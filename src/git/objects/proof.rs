@@ -18,7 +18,8 @@ use crate::error::Result;
 use crate::files;
 
 use super::database::gix_id;
-use super::stage::{loose_file, loose_in};
+use super::landing::loose_in;
+use super::stage::loose_file;
 use crate::git::index::file::{copy_index, in_folder};
 use crate::git::repo::handles::Durability;
 use crate::git::repo::worktrees::Worktree;

@@ -5,7 +5,7 @@
 //! git looks: an object that has its name has its content too, whatever a power loss leaves. (git's `receive-pack` does the
 //! same with what it is sent.) What is never named goes away with the folder.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -15,16 +15,13 @@ use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};
 
 use super::durability::sync_file_system;
+use super::landing::{LANDING, land_folder, loose_in, packs_in};
 use crate::git::index::file::ScratchFolder;
 use crate::git::repo::handles::Durability;
-use crate::git::repo::repository::Repository;
 use crate::git::restore::prepared::quote;
 
 /// The file that shows, by its lock, that the folder has an owner.
 const OWNED: &str = "owned";
-
-/// The file that says that all that is in the folder may get its name.
-const LANDING: &str = "landing";
 
 /// The largest pack that is taken in after a power loss: those of ours hold what one operation made.
 const PACK_LIMIT: u64 = 2 * 1024 * 1024 * 1024;
@@ -256,7 +253,7 @@ impl<'r> Durability<'r> {
     }
 
     /// Objects of a folder, each after those that it names.
-    fn after_what_they_name(&self, folder: &Path, all: &[gix::ObjectId]) -> Vec<gix::ObjectId> {
+    pub(super) fn after_what_they_name(&self, folder: &Path, all: &[gix::ObjectId]) -> Vec<gix::ObjectId> {
         let store = gix::odb::loose::Store::at(folder, self.repo.hash().gix());
         let waiting: BTreeSet<gix::ObjectId> = all.iter().copied().collect();
         let (mut seen, mut ordered) = (BTreeSet::new(), Vec::new());
@@ -302,82 +299,6 @@ fn named_by(store: &gix::odb::loose::Store, id: &gix::oid, hash: gix::hash::Kind
             ids.collect()
         }
     }
-}
-
-/// Syncs what is in a folder, names it, and syncs the names. With `written`, only these loose objects, in this order.
-fn land_folder(repository: &Repository, folder: &Path, written: Option<&[gix::ObjectId]>) -> Result<()> {
-    let objects = repository.common_dir().join("objects");
-    let (loose, packs) = match written {
-        Some(written) => (written.to_vec(), Vec::new()),
-        None => (repository.durability().after_what_they_name(folder, &loose_in(folder)?), packs_in(folder)?),
-    };
-    if loose.is_empty() && packs.is_empty() {
-        return sync_file_system(&objects);
-    }
-    files::write_scratch(&folder.join(LANDING), b"")?;
-    sync_both(folder, &objects)?;
-    env::fault_point("git.objects-synced");
-    for pack in packs {
-        files::create_public_dir(&objects.join("pack"))?;
-        place(&folder.join("pack").join(&pack), &objects.join("pack").join(&pack))?;
-    }
-    let mut seen = BTreeSet::new();
-    for id in loose.iter().filter(|id| seen.insert(**id)) {
-        place(&loose_file(folder, id), &loose_file(&objects, id))?;
-    }
-    env::fault_point("git.objects-named");
-    sync_file_system(&objects)?;
-    files::remove_file(&folder.join(LANDING))
-}
-
-/// Brings to disk what lies in both folders, which are on one file system nearly always.
-fn sync_both(folder: &Path, objects: &Path) -> Result<()> {
-    use std::os::unix::fs::MetadataExt;
-    let device = |path: &Path| files::metadata(path).map(|meta| meta.map(|meta| meta.dev()));
-    if !cfg!(target_os = "linux") || device(folder)? != device(objects)? {
-        sync_file_system(folder)?;
-    }
-    sync_file_system(objects)
-}
-
-/// Moves a file to its final name. What is there already is replaced: it is the same, or it is damaged.
-fn place(from: &Path, to: &Path) -> Result<()> {
-    let make = || to.parent().map_or(Ok(()), files::create_public_dir);
-    if !to.parent().is_some_and(Path::is_dir) {
-        make()?;
-    }
-    // `git gc` removes folders that it has emptied.
-    files::move_unsynced(from, to).or_else(|_| make().and_then(|()| files::move_unsynced(from, to)))
-}
-
-/// The loose objects in a folder of objects.
-pub(in crate::git) fn loose_in(objects: &Path) -> Result<Vec<gix::ObjectId>> {
-    let mut found = Vec::new();
-    for folder in files::list(objects)? {
-        let name = folder.file_name();
-        let Some(first) = name.to_str().filter(|name| name.len() == 2 && is_hex(name)) else { continue };
-        for entry in files::list(&folder.path())? {
-            let name = entry.file_name();
-            let id = name.to_str().filter(|rest| is_hex(rest)).map(|rest| format!("{first}{rest}"));
-            found.extend(id.and_then(|id| gix::ObjectId::from_hex(id.as_bytes()).ok()));
-        }
-    }
-    Ok(found)
-}
-
-/// The files of packs in a folder of objects, a pack's index after all else of it: whoever sees the index sees the pack.
-fn packs_in(objects: &Path) -> Result<Vec<String>> {
-    let mut by_turn = BTreeMap::new();
-    for entry in files::list(&objects.join("pack"))? {
-        let name = entry.file_name();
-        let Some(name) = name.to_str().filter(|name| name.starts_with("pack-")) else { continue };
-        by_turn.insert((name.ends_with(".idx"), !name.ends_with(".keep"), name.to_owned()), ());
-    }
-    Ok(by_turn.into_keys().map(|(_, _, name)| name).collect())
-}
-
-fn is_hex(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte))
 }
 
 /// Where a loose object is, or would be.

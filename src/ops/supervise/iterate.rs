@@ -1,36 +1,26 @@
 //! One iteration: intent, prompt, keeper; then watching it until its end.
 
-use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::notice::Notice;
+use super::start_keeper::Next;
 use super::{Supervisor, Watch};
 use crate::domain::base::ids::{AgentId, CaseId, Token};
 use crate::domain::base::plural::count_of;
 use crate::domain::state::event::{By, Event};
-use crate::domain::work::adapter::PromptKind;
 use crate::domain::work::agent::{Outcome, Stage, Work, Workspace};
-use crate::domain::work::case::Case;
 use crate::domain::work::outcome::End;
-use crate::domain::work::prompt::{self, History};
 use crate::domain::work::signal::Signal;
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files::{self, FileLock, LockAttempt};
-use crate::ops::cases::texts;
-use crate::ops::history;
+use crate::files::{FileLock, LockAttempt};
 use crate::ops::recover::repair;
 use crate::ops::supervise::live;
 use crate::ops::workspaces::{self, Condition};
-use crate::process::client::{launch, leftovers};
-use crate::process::keeper::spec::{
-    DEFAULT_OUTPUT_CAP, ExitRecord, KEEPER, KEEPER_LOCK, KeeperSpec, KeeperState, StateCheck, StopSignal, VERSION,
-};
+use crate::process::client::leftovers;
+use crate::process::keeper::spec::{ExitRecord, KEEPER, KEEPER_LOCK, KeeperState};
 use crate::process::{keeper_state, read_signals};
-
-/// How many entries of the audit log a prompt holds at most.
-const AUDIT_ENTRIES: usize = 20;
 
 /// What the next prompt says after the machine stopped.
 const UNPROVED: &str = "## The machine stopped\n\nIt stopped while an earlier attempt worked here. Files that were written \
@@ -81,7 +71,7 @@ impl Supervisor<'_> {
             exit_completes: self.options.program.exit_completes,
         })?;
         env::fault_point("iterate.intended");
-        let started = self.start_keeper(agent, &case, &workspace, iteration, &token);
+        let started = self.start_keeper(&Next { agent, case: &case, workspace: &workspace, iteration, token: &token });
         env::fault_point("iterate.keeper-started");
         match started {
             Ok(()) => {
@@ -136,108 +126,6 @@ impl Supervisor<'_> {
         self.warn(format!("{agent} has to wait: '{}' may belong to a git command that runs", lock.display()));
         self.back_off(agent.as_str());
         Ok(true)
-    }
-
-    fn start_keeper(&mut self, agent: &AgentId, case: &Case, workspace: &Workspace, iteration: u32, token: &Token) -> Result<()> {
-        let dir = self.context.layout().run_dir(agent, token);
-        files::create_dir_all(&dir)?;
-        let prompt_file = dir.join("prompt");
-        let prompt = self.prompt(case, workspace, iteration, token)?;
-        files::write_atomic(&prompt_file, prompt.as_bytes())?;
-        let log = self.context.layout().agent_log(agent, &case.id);
-        if let Some(folder) = log.parent() {
-            files::create_dir_all(folder)?;
-        }
-        let spec = self.spec(agent, case, workspace, iteration, token, Files { dir, prompt_file, log })?;
-        let path = spec.write()?;
-        env::fault_point("iterate.spec-written");
-        launch::start_keeper(&env::own_image()?, &path)
-    }
-
-    fn spec(
-        &self,
-        agent: &AgentId,
-        case: &Case,
-        workspace: &Workspace,
-        iteration: u32,
-        token: &Token,
-        files: Files,
-    ) -> Result<KeeperSpec> {
-        let program = &self.options.program;
-        let config = &self.context.config.agents;
-        let variables: [(&str, OsString); 7] = [
-            ("AXIOM_TASK_ID", case.id.to_string().into()),
-            ("AXIOM_AGENT", agent.to_string().into()),
-            ("AXIOM_ITERATION", iteration.to_string().into()),
-            ("AXIOM_MAX_ITERATIONS", self.options.max_iterations.to_string().into()),
-            ("AXIOM_WORKTREE", workspace.path.clone().into()),
-            ("AXIOM_BRANCH", workspace.branch.short_in_git().into_owned()),
-            ("AXIOM_TARGET", self.target()?.short_in_git().into_owned()),
-        ];
-        let mut words = program.command.iter().map(OsString::from);
-        Ok(KeeperSpec {
-            v: VERSION,
-            agent: agent.clone(),
-            task: case.id.clone(),
-            iteration: u64::from(iteration),
-            token: token.clone(),
-            dir: files.dir,
-            program: words.next().unwrap_or_default(),
-            args: words.collect(),
-            prompt_file: files.prompt_file,
-            workspace: PathBuf::from(&workspace.path),
-            log: files.log,
-            workspace_lock: self.context.layout().workspace_lock(&case.id),
-            state_check: StateCheck { common_dir: self.context.repo.common_dir().to_owned(), intent_seq: None },
-            grace_seconds: config.grace_seconds,
-            time_limit_seconds: config.time_limit,
-            silence_limit_seconds: config.silence_limit,
-            stop_signal: stop_signal(&program.stop_signal),
-            output_cap: DEFAULT_OUTPUT_CAP,
-            env: variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
-        })
-    }
-
-    fn prompt(&mut self, case: &Case, workspace: &Workspace, iteration: u32, token: &Token) -> Result<String> {
-        let body = match &case.body {
-            Some(text) => texts::load(&self.context.repo, text)?,
-            None => String::new(),
-        };
-        match self.options.program.prompt {
-            PromptKind::Script if body.trim().is_empty() => Err(Error::new(
-                Code::InvalidInput,
-                format!("'{}' has no body, and the preset 'shell' runs the body as a script", case.id),
-            )),
-            PromptKind::Script => Ok(body),
-            PromptKind::Prompt => {
-                let history = self.history(case, workspace)?;
-                Ok(prompt::prompt(prompt::Parts {
-                    case,
-                    body: &body,
-                    token,
-                    iteration,
-                    max_iterations: self.options.max_iterations,
-                    branch: workspace.branch.short(),
-                    target: self.target()?.short(),
-                    history: &history,
-                }))
-            }
-        }
-    }
-
-    /// What the next prompt says of earlier attempts: looked up now, so that no half truth is told.
-    fn history(&mut self, case: &Case, workspace: &Workspace) -> Result<History> {
-        let record = self.context.state().record.cases.get(&case.id).cloned().unwrap_or_default();
-        let notes = self.notes.remove(&case.id).unwrap_or_default();
-        if record.retry_count == 0 || !self.context.config.recovery.inject_audit_log {
-            return Ok(History { notes, ..History::default() });
-        }
-        let workspace_has_changes = match self.context.repo.worktrees().worktree_at(Path::new(&workspace.path))? {
-            Some(entry) => has_changes(&self.context.repo.index(&entry.worktree).status(None)?),
-            None => false,
-        };
-        let audit = history::newest(self.context, &case.id, AUDIT_ENTRIES)?;
-        Ok(History { previous_attempts: record.retry_count, workspace_has_changes, audit, notes })
     }
 
     /// Watches the iteration that is under way; says whether anything was done.
@@ -384,21 +272,6 @@ impl Supervisor<'_> {
     }
 }
 
-struct Files {
-    dir: PathBuf,
-    prompt_file: PathBuf,
-    log: PathBuf,
-}
-
-fn stop_signal(name: &str) -> StopSignal {
-    match name {
-        "INT" => StopSignal::Int,
-        "HUP" => StopSignal::Hup,
-        "QUIT" => StopSignal::Quit,
-        _ => StopSignal::Term,
-    }
-}
-
 fn end_of(exit: &ExitRecord) -> End {
     use crate::process::keeper::spec::EndCause;
     match &exit.cause {
@@ -413,9 +286,4 @@ fn end_of(exit: &ExitRecord) -> End {
         EndCause::SpawnFailed { why } => End::CannotStart(why.clone()),
         EndCause::LostWorkspace => End::NotStarted("the workspace is no worktree any more".into()),
     }
-}
-
-/// Whether anything but ignored files is not as HEAD has it.
-fn has_changes(entries: &[crate::git::StatusEntry]) -> bool {
-    entries.iter().any(|entry| entry.kind != crate::git::StatusKind::Ignored)
 }

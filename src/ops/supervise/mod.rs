@@ -19,6 +19,7 @@ pub mod output;
 mod requests;
 mod session;
 mod settle;
+mod start_keeper;
 pub mod status;
 mod stopping;
 mod take_over;

@@ -230,6 +230,17 @@ struct Writer {
     written: Written,
 }
 
+/// How a piece of output ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    /// With the end of its line.
+    Whole,
+    /// The line is too long for one piece.
+    GoesOn,
+    /// The stream ended within the line.
+    Missing,
+}
+
 impl Writer {
     fn open(path: &Path, iteration: u64, cap: u64) -> Self {
         let (mut log, mut error) = match AppendFile::open(path) {
@@ -283,12 +294,12 @@ impl Writer {
             pending.extend_from_slice(piece);
             if pending.ends_with(b"\n") {
                 let line = &pending[..pending.len() - 1];
-                self.line(at, stream, line, false, false, pending.len());
+                self.line(at, stream, line, Ending::Whole, pending.len());
                 pending.clear();
             }
             while pending.len() >= MAX_PIECE {
                 let cut = boundary(&pending, MAX_PIECE);
-                self.line(at, stream, &pending[..cut], true, false, cut);
+                self.line(at, stream, &pending[..cut], Ending::GoesOn, cut);
                 pending.drain(..cut);
             }
         }
@@ -300,12 +311,12 @@ impl Writer {
         for (slot, stream) in [(0, Stream::Stdout), (1, Stream::Stderr)] {
             let rest = std::mem::take(&mut self.pending[slot]);
             if !rest.is_empty() {
-                self.line(env::now(), stream, &rest, false, true, rest.len());
+                self.line(env::now(), stream, &rest, Ending::Missing, rest.len());
             }
         }
     }
 
-    fn line(&mut self, at: Timestamp, stream: Stream, bytes: &[u8], cont: bool, no_eol: bool, raw: usize) {
+    fn line(&mut self, at: Timestamp, stream: Stream, bytes: &[u8], ending: Ending, raw: usize) {
         if self.full || self.log.is_none() {
             return;
         }
@@ -313,6 +324,7 @@ impl Writer {
             Ok(text) => (Some(text.to_owned()), None),
             Err(_) => (None, Some(wire::to_hex(bytes))),
         };
+        let (cont, no_eol) = (ending == Ending::GoesOn, ending == Ending::Missing);
         let line = LogLine { at, iteration: self.iteration, stream, text, hex, cont, no_eol };
         let Ok(mut json) = serde_json::to_vec(&line) else { return };
         json.push(b'\n');
