@@ -1,4 +1,5 @@
-//! Who may know whom: the arrows of docs/ARCHITECTURE.md, held against the paths that the source names.
+//! Who may know whom: the arrows of docs/ARCHITECTURE.md, held against the paths that the source names. And names of ours, which
+//! are spelled out in one place.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -54,22 +55,58 @@ fn first_words(rest: &str) -> Vec<&str> {
     words.into_iter().map(str::trim).map(|text| &text[..word(text)]).filter(|text| !text.is_empty()).collect()
 }
 
-#[test]
-fn each_place_names_only_what_it_may_know() {
+/// The files of the source, by their paths below it.
+fn sources() -> Vec<(String, String)> {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let allowed: BTreeMap<&str, &[&str]> = ARROWS.into_iter().collect();
-    let places: BTreeSet<&str> = allowed.keys().copied().collect();
     let all = walkdir::WalkDir::new(&src).into_iter().map(|entry| entry.unwrap().into_path());
     let files: Vec<PathBuf> = all.filter(|path| path.extension().is_some_and(|end| end == "rs")).collect();
+    let named = |file: &PathBuf| file.strip_prefix(&src).unwrap().to_str().unwrap().to_owned();
+    files.iter().map(|file| (named(file), std::fs::read_to_string(file).unwrap())).collect()
+}
+
+/// The names in a line of code that are ours, and that only one file may spell out.
+fn names_of_ours(line: &str) -> Vec<&'static str> {
+    let code = line.split("//").next().unwrap_or_default();
+    let texts: Vec<&str> = code.split('"').skip(1).step_by(2).collect();
+    let names = ["refs/axiom", "refs/tags/axiom", "refs/heads/axiom", "refs/notes/axiom", "axiom/tmp", "worktrees/"];
+    names.into_iter().filter(|name| texts.iter().any(|text| text.contains(name))).collect()
+}
+
+#[test]
+fn names_of_ours_are_spelled_out_in_one_place() {
+    let mut wrong = Vec::new();
+    for (path, text) in sources() {
+        let of_tests = path.ends_with("/tests.rs") || path.contains("/tests/") || path.ends_with("/scratch.rs");
+        if of_tests || path == "domain/base/own_names.rs" {
+            continue;
+        }
+        let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
+        for line in code.lines().filter(|line| !names_of_ours(line).is_empty()) {
+            wrong.push(format!("{path}: {}", line.trim()));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn names_of_ours_are_found_in_texts_and_not_in_comments() {
+    assert_eq!(names_of_ours(r#"let x = format!("refs/axiom/kept/{txn}"); // "axiom/tmp""#), ["refs/axiom"]);
+    assert_eq!(names_of_ours(r#"name.starts_with("worktrees/")"#), ["worktrees/"]);
+    assert!(names_of_ours("/// as refs/axiom/captures").is_empty());
+}
+
+#[test]
+fn each_place_names_only_what_it_may_know() {
+    let allowed: BTreeMap<&str, &[&str]> = ARROWS.into_iter().collect();
+    let places: BTreeSet<&str> = allowed.keys().copied().collect();
     let (mut wrong, mut debts) = (BTreeSet::new(), BTreeSet::new());
-    for file in &files {
-        let path = file.strip_prefix(&src).unwrap().to_str().unwrap().to_owned();
+    for (path, text) in sources() {
         let place = path.split(['/', '.']).next().unwrap();
         let Some(may) = allowed.get(place) else {
             assert_eq!(place, "lib", "{path} is in no place that the arrows know");
             continue;
         };
-        for line in std::fs::read_to_string(file).unwrap().lines() {
+        for line in text.lines() {
             for name in named(line).into_iter().filter(|name| places.contains(name) && *name != place && !may.contains(name)) {
                 match DEBTS.iter().find(|debt| **debt == (path.as_str(), name)) {
                     Some(debt) => drop(debts.insert(*debt)),

@@ -20,9 +20,9 @@ use jiff::Timestamp;
 
 use crate::domain::base::ids::{CaseId, CheckpointName};
 use crate::domain::base::names::{Oid, RefName};
-use crate::domain::checkpoint::document::{
-    AgentState, CAPTURE_REFS, CheckpointDocument, CheckpointRecord, CheckpointType, Tagger, Trigger,
-};
+use crate::domain::base::own_names::CAPTURES;
+use crate::domain::base::own_names::TAGS;
+use crate::domain::checkpoint::document::{AgentState, CheckpointDocument, CheckpointRecord, CheckpointType, Tagger, Trigger};
 use crate::domain::state::event::Event;
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -133,10 +133,10 @@ pub fn create_locked(ctx: &mut Context, wanted: &Wanted) -> Result<(CheckpointRe
 }
 
 fn intend(ctx: &mut Context, wanted: &Wanted) -> Result<CheckpointName> {
-    let mut taken = ctx.repo.refs().ref_names(CAPTURE_REFS)?;
+    let mut taken = ctx.repo.refs().ref_names(CAPTURES)?;
     // A tag of the user's with such a name would be in the way of ours.
     let folded: BTreeSet<String> = taken.iter().map(|name| name.to_ascii_lowercase()).collect();
-    let tags = ctx.repo.refs().ref_names("refs/tags/axiom/")?.into_iter();
+    let tags = ctx.repo.refs().ref_names(TAGS)?.into_iter();
     let foreign: Vec<String> = tags.filter(|tag| !folded.contains(&tag.to_ascii_lowercase())).collect();
     taken.extend(foreign.iter().cloned());
     taken.iter_mut().for_each(|name| name.make_ascii_lowercase());

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
 
+use crate::domain::base::own_names::SCRATCH;
 use crate::domain::work::agent::Agent;
 use crate::env;
 use crate::error::{Error, Result};
@@ -16,7 +17,7 @@ use crate::ops::trash;
 use crate::process::client::leftovers;
 
 /// Temporary files that nobody touched for this long belong to nobody.
-const SCRATCH: SignedDuration = SignedDuration::from_hours(24);
+const SCRATCH_LASTS: SignedDuration = SignedDuration::from_hours(24);
 
 /// What emptying the trash did.
 #[derive(Debug, Default)]
@@ -40,7 +41,7 @@ pub fn tidy(ctx: &Context) -> Result<Tidied> {
         done.gone += done.remove_old(trash, days);
     }
     let common = ctx.repo.common_dir();
-    done.remove_old(Beneath::open(common, Path::new("axiom/tmp")), SCRATCH);
+    done.remove_old(Beneath::open(common, Path::new(SCRATCH)), SCRATCH_LASTS);
     done.remove_old_runs(ctx, days)?;
     Ok(done)
 }

@@ -11,6 +11,7 @@ use crate::cli::words;
 use crate::commands::grammar::arguments::Global;
 use crate::commands::{open_configured, open_configured_for, purpose};
 use crate::domain::base::names::RefName;
+use crate::domain::base::own_names::CAPTURES;
 use crate::env;
 use crate::error::{Exit, Result};
 use crate::ops::checkpoint::{self, Listed, Shown};
@@ -113,7 +114,7 @@ fn people(shown: &Shown) -> String {
         vec!["made".to_owned(), format!("{made}, {} ({})", document.kind.as_str(), document.trigger.as_str())],
         vec!["commit".to_owned(), document.git_commit.as_ref().map_or_else(none, ToString::to_string)],
         vec!["branch".to_owned(), document.branch.as_ref().map_or_else(none, |branch| branch.short().to_owned())],
-        vec!["files".to_owned(), format!("refs/axiom/captures/{}", document.name)],
+        vec!["files".to_owned(), format!("{CAPTURES}{}", document.name)],
         vec!["tag".to_owned(), shown.listed.tag.short().to_owned()],
     ];
     for workspace in &document.workspaces {

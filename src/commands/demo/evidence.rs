@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::stage::Stage;
 use super::tasks::{LOG, TASKS};
+use crate::domain::base::own_names::CAPTURES;
 use crate::error::{Code, Error, Result};
 use crate::files;
 
@@ -166,7 +167,7 @@ pub(super) fn idea_held(stage: &Stage) -> Result<Option<String>> {
     let list = axiom_json(stage, &["checkpoint", "list"])?;
     let safety = list["checkpoints"].as_array().into_iter().flatten().rfind(|one| one["trigger"] == "before-rollback");
     let Some(name) = safety.and_then(|one| one["name"].as_str()) else { return Ok(None) };
-    let ended = stage.git(&["show", &format!("refs/axiom/captures/{name}:{IDEA}")])?;
+    let ended = stage.git(&["show", &format!("{CAPTURES}{name}:{IDEA}")])?;
     Ok(ended.status.success().then_some(ended.stdout))
 }
 

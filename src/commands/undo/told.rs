@@ -8,8 +8,8 @@ use serde::Serialize;
 use crate::cli::{visible, words};
 use crate::domain::base::listed::{FileChange, WorkspaceFate};
 use crate::domain::base::names::RepoPath;
+use crate::domain::base::own_names::CAPTURES;
 use crate::domain::checkpoint::branch_config::said;
-use crate::domain::checkpoint::document::CAPTURE_REFS;
 use crate::domain::operation::journaled::{AsideChange, HeadState, RefChange, Way};
 use crate::domain::state::audit::change_text;
 use crate::ops::operation::in_progress::OperationLine;
@@ -212,7 +212,7 @@ fn file_lines(preview: &Preview, main: &Path) -> Vec<String> {
 }
 
 fn ref_text(change: &RefChange) -> String {
-    let name = match change.name.as_str().strip_prefix(CAPTURE_REFS) {
+    let name = match change.name.as_str().strip_prefix(CAPTURES) {
         Some(checkpoint) => format!("checkpoint {checkpoint}"),
         None => change.name.short().to_owned(),
     };

@@ -10,6 +10,7 @@ pub mod listed;
 pub mod names;
 pub mod natural;
 pub mod nearest;
+pub mod own_names;
 pub mod path_set;
 pub mod plural;
 pub mod text;

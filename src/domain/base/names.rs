@@ -136,7 +136,7 @@ impl RefName {
 
     /// Whether it is a ref of one linked worktree alone, as git calls it elsewhere: `worktrees/<name>/refs/…`.
     pub fn is_of_a_linked_worktree(&self) -> bool {
-        self.0.starts_with("worktrees/")
+        self.0.starts_with(super::own_names::LINKED)
     }
 
     /// The name as people write it: without `refs/heads/` or `refs/tags/`.

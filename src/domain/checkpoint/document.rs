@@ -11,9 +11,6 @@ use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::state::whole::Restorable;
 use crate::domain::work::case::Status;
 
-/// Where the captures of checkpoints are: a checkpoint is there as long as its ref is.
-pub const CAPTURE_REFS: &str = "refs/axiom/captures/";
-
 /// Who wanted it: retention treats them apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -7,6 +7,7 @@ use std::ops::{Bound, Range};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::base::names::{Oid, RefName};
+use crate::domain::base::own_names;
 
 /// So many tips at most are kept alive by one commit.
 pub const BUCKET: usize = 500;
@@ -16,10 +17,10 @@ pub const STASH: &str = "refs/stash";
 
 /// Folders of refs that no checkpoint holds: ours, what remotes have, and what an operation in progress is held with.
 pub const LEFT_OUT: &[&str] = &[
-    "refs/axiom/",
-    "refs/tags/axiom/",
-    "refs/heads/axiom/",
-    "refs/notes/axiom-tmp/",
+    own_names::REFS,
+    own_names::TAGS,
+    own_names::BRANCHES,
+    own_names::SCRATCH_NOTES,
     "refs/remotes/",
     "refs/prefetch/",
     "refs/bisect/",
@@ -29,7 +30,7 @@ pub const LEFT_OUT: &[&str] = &[
 /// Whether a ref, or what is below a folder of refs that ends in `/`, is held by every checkpoint. Not the stash: its entries
 /// are.
 pub fn is_held(name: &str) -> bool {
-    name != "refs/notes/axiom" && name != STASH && !LEFT_OUT.iter().any(|folder| name.starts_with(folder))
+    name != own_names::NOTES && name != STASH && !LEFT_OUT.iter().any(|folder| name.starts_with(folder))
 }
 
 /// An entry of the stash.

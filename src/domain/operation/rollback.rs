@@ -8,6 +8,7 @@ use serde::Serialize;
 use super::journaled::{GateChange, RefChange, Way};
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::names::{Oid, RefName};
+use crate::domain::base::own_names::BRANCHES;
 use crate::domain::base::text::Change;
 use crate::domain::checkpoint::document::{CheckpointDocument, WorkspaceState};
 use crate::domain::state::whole::{Restorable, State};
@@ -95,7 +96,7 @@ pub fn refs(document: &CheckpointDocument, now: &BTreeMap<RefName, Oid>, state: 
         wanted.insert(branch.clone(), document.git_commit.clone());
     }
     // A branch below axiom/ that we did not make is the user's, whatever task has its name.
-    let is_below = |name: &RefName| name.as_str().starts_with("refs/heads/axiom/");
+    let is_below = |name: &RefName| name.as_str().starts_with(BRANCHES);
     wanted.retain(|name, _| !is_below(name) || !now.contains_key(name) || state.made_branch(name));
     let of_a_task = |name: &RefName| task_of(name).is_some_and(|id| state.restorable.cases.contains_key(&id));
     for name in now.keys().filter(|name| of_a_task(name) && state.made_branch(name)) {

@@ -6,11 +6,9 @@ use std::collections::BTreeSet;
 use super::case::Kind;
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::names::RefName;
+use crate::domain::base::own_names::BRANCHES;
 use crate::domain::operation::journaled::RefChange;
 use crate::domain::state::whole::State;
-
-/// Below this are the branches of tasks.
-const BRANCHES: &str = "refs/heads/axiom/";
 
 /// The name of a task's branch.
 pub fn branch_of(task: &CaseId) -> RefName {

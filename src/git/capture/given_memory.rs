@@ -194,11 +194,7 @@ fn digest(repository: &Repository, bytes: &[u8]) -> Result<Vec<u8>> {
 
 /// One for each worktree, which goes with it.
 fn place(repository: &Repository, worktree: &Worktree) -> PathBuf {
-    if worktree.is_main() {
-        repository.common_dir().join("axiom/tmp/given-back")
-    } else {
-        worktree.git_dir().join("axiom-given-back")
-    }
+    if worktree.is_main() { repository.own_scratch().join("given-back") } else { worktree.git_dir().join("axiom-given-back") }
 }
 
 #[cfg(test)]

@@ -11,14 +11,12 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use crate::domain::base::names::{Oid, RefName};
+use crate::domain::base::own_names::NOTES;
 use crate::error::{Code, Error, Result};
 
 use crate::git::objects::database::{NewCommit, TREE, TreeEntry};
 use crate::git::refs::edits::{Expected, RefEdit};
 use crate::git::repo::handles::NoteStore;
-
-/// The notes.
-pub(in crate::git) const NOTES: &str = "refs/notes/axiom";
 
 /// How many notes lie in one folder before it is split.
 const FOLDER: usize = 256;

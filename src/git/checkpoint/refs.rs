@@ -6,13 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::{Oid, RefName};
-use crate::domain::checkpoint::document::CAPTURE_REFS as CAPTURES;
+use crate::domain::base::own_names::CAPTURES;
+use crate::domain::base::own_names::{NOTES, TAGS};
 use crate::env;
 use crate::error::{Code, Error, Result};
 
 use super::held_refs::{HeldRefs, REFS};
 use super::limits;
-use super::notes::NOTES;
 use super::record::JSON;
 use super::tag::foreign_tag;
 use super::texts::{TRIES, wait_a_little};
@@ -57,7 +57,7 @@ impl Checkpoints<'_> {
 
     /// The tag of a checkpoint.
     pub fn checkpoint_tag(name: &CheckpointName) -> RefName {
-        RefName::new(format!("refs/tags/axiom/{name}"))
+        RefName::new(format!("{TAGS}{name}"))
     }
 
     /// Makes the objects of a checkpoint: `main` is the main worktree's capture, `json` the document, `kept` every commit

@@ -2,7 +2,7 @@
 
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::{Oid, RefName};
-use crate::domain::checkpoint::document::CAPTURE_REFS as CAPTURES;
+use crate::domain::base::own_names::CAPTURES;
 use crate::error::{Code, Error, Result};
 
 use super::limits;

@@ -3,16 +3,15 @@
 use std::collections::BTreeMap;
 
 use crate::domain::base::names::{Oid, RefName};
+use crate::domain::base::own_names::{NOTES, SCRATCH_NOTES};
 use crate::error::{Code, Result};
 
 use super::limits;
-use super::notes::NOTES;
 use super::texts::{TRIES, wait_a_little};
 use crate::git::refs::edits::{Expected, RefEdit};
 use crate::git::repo::handles::NoteStore;
 
 /// Where git makes new notes for us; what a crash leaves there means nothing.
-const SCRATCH_NOTES: &str = "refs/notes/axiom-tmp/";
 /// The largest note: our document, and what others wrote below it.
 const NOTE_LIMIT: u64 = 2 * limits::DOCUMENT;
 

@@ -3,14 +3,12 @@
 use std::collections::BTreeMap;
 
 use crate::domain::base::names::{Oid, RefName};
+use crate::domain::base::own_names::TEXTS;
 use crate::error::{Code, Error, Result};
 
 use crate::git::objects::database::{NewCommit, Signature, TREE, TreeEntry};
 use crate::git::refs::edits::{Expected, RefEdit};
 use crate::git::repo::handles::NoteStore;
-
-/// The ref that keeps the texts.
-const TEXTS: &str = "refs/axiom/texts";
 
 /// How often a compare-and-swap is tried again when somebody else was first.
 pub(in crate::git) const TRIES: u32 = 50;

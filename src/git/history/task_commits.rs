@@ -105,7 +105,7 @@ impl History<'_> {
     }
 
     fn memory_file(&self) -> PathBuf {
-        self.repo.common_dir().join("axiom/tmp/scanned.json")
+        self.repo.own_scratch().join("scanned.json")
     }
 
     /// What a damaged file says is not believed: a line with the checksum, then the JSON.

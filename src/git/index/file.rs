@@ -68,7 +68,7 @@ impl Repository {
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`.
     pub fn scratch_folder(&self) -> Result<ScratchFolder> {
-        let parent = self.common_dir().join("axiom/tmp");
+        let parent = self.own_scratch();
         files::create_dir_all(&parent)?;
         Ok(ScratchFolder { folder: files::OwnFolder::make_in(&parent, "git-")? })
     }

@@ -201,7 +201,7 @@ impl<'r> Durability<'r> {
     /// `IO_FAILED`, `DISK_FULL`.
     pub fn finish_landings(&self) -> Result<usize> {
         let mut finished = 0;
-        for entry in files::list(&self.repo.common_dir().join("axiom/tmp"))? {
+        for entry in files::list(&self.repo.own_scratch())? {
             let folder = entry.path();
             if !folder.join(OWNED).is_file() || !files::is_trashed_name(entry.file_name().as_encoded_bytes()) {
                 continue;

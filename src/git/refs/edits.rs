@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::domain::base::names::{Oid, RefName};
+use crate::domain::base::own_names::{LINKED, is_own_ref};
 use crate::domain::base::text::Change;
 use crate::domain::operation::journaled::RefChange;
 use crate::env;
@@ -130,10 +131,7 @@ impl Refs<'_> {
     /// # Errors
     /// As [`Refs::update_refs`]; `GIT_FAILED` where a hook refuses.
     pub fn try_refs(&self, edits: &[RefEdit]) -> Result<()> {
-        let is_ours = |edit: &&RefEdit| {
-            let name = edit.name.as_str();
-            name.starts_with("refs/axiom/") || name.starts_with("refs/tags/axiom/")
-        };
+        let is_ours = |edit: &&RefEdit| is_own_ref(edit.name.as_str());
         // Nobody is asked about refs of ours, and there may be thousands.
         let plain = self.refs_are_plain();
         let edits: Vec<RefEdit> = edits
@@ -204,7 +202,7 @@ impl Refs<'_> {
         let (apart, shared): (Vec<&RefEdit>, Vec<&RefEdit>) = edits.iter().partition(|edit| edit.name.is_of_a_linked_worktree());
         let mut by_worktree: BTreeMap<&str, Vec<RefEdit>> = BTreeMap::new();
         for edit in &apart {
-            let inside = edit.name.as_str().strip_prefix("worktrees/").and_then(|rest| rest.split_once('/'));
+            let inside = edit.name.as_str().strip_prefix(LINKED).and_then(|rest| rest.split_once('/'));
             if let Some((worktree, name)) = inside {
                 by_worktree.entry(worktree).or_default().push(RefEdit { name: RefName::new(name), ..(*edit).clone() });
             }

@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::domain::base::own_names::REFS;
 use crate::error::Result;
 
 use super::edits::RefValue;
@@ -112,7 +113,7 @@ impl Refs<'_> {
 
 /// Whether what is below a prefix is one for all worktrees, and in files where refs are.
 fn is_shared(prefix: &str) -> bool {
-    ["refs/axiom/", "refs/tags/", "refs/heads/"].iter().any(|known| prefix.starts_with(known)) && prefix.ends_with('/')
+    [REFS, "refs/tags/", "refs/heads/"].iter().any(|known| prefix.starts_with(known)) && prefix.ends_with('/')
 }
 
 /// The names of the loose refs below a folder, in no order; `None` where something else is among them.

@@ -8,6 +8,7 @@ use std::path::Path;
 use gix::bstr::ByteSlice;
 
 use crate::domain::base::names::{Oid, RefName, spelled};
+use crate::domain::base::own_names::LINKED;
 use crate::domain::checkpoint::local_refs::{LEFT_OUT, LocalRefs, STASH, StashEntry, is_held};
 use crate::error::{Error, Result};
 use crate::files;
@@ -68,7 +69,7 @@ impl Refs<'_> {
         let mut listed = Listed { but_packed: true, ..Listed::default() };
         let is_plain = listed.add_folder(&self.repo.common_dir().join("refs"), "refs/")?;
         for (name, git_dir) in self.linked_names()? {
-            let prefix = format!("worktrees/{name}/refs/worktree/");
+            let prefix = format!("{LINKED}{name}/refs/worktree/");
             if !listed.add_folder(&git_dir.join("refs/worktree"), &prefix)? {
                 return self.listed_by_git();
             }
@@ -98,7 +99,7 @@ impl Refs<'_> {
             let output = self.repo.git_in(&worktree).args(["for-each-ref", format, "refs/worktree/"]).run()?;
             // Half-made ones have none.
             if output.ok() {
-                listed.add_lines(&output.stdout, &format!("worktrees/{name}/"))?;
+                listed.add_lines(&output.stdout, &format!("{LINKED}{name}/"))?;
             }
         }
         if stash {

@@ -8,13 +8,13 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::domain::base::names::RefName;
+use crate::domain::base::own_names::{NOTES, is_own_ref};
 use crate::env;
 use crate::error::Result;
 use crate::files::{self, FileLock, LockAttempt};
 
 use super::edits::{Expected, RefEdit};
 use super::packed_lines::{Packed, Unclear};
-use crate::git::checkpoint::notes::NOTES;
 use crate::git::index::file::ScratchFolder;
 use crate::git::objects::database::gix_id;
 use crate::git::repo::handles::Refs;
@@ -151,7 +151,7 @@ impl Refs<'_> {
     fn can_change(&self, edits: &[RefEdit]) -> bool {
         let is_plain = |edit: &RefEdit| {
             let name = edit.name.as_str();
-            let ours = name == NOTES || name.starts_with("refs/axiom/") || name.starts_with("refs/tags/axiom/");
+            let ours = name == NOTES || is_own_ref(name);
             ours && edit.new.is_some() && edit.expected != Expected::Any
         };
         if edits.len() > FEW || !edits.iter().all(is_plain) {

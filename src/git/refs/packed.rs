@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::domain::base::names::{Oid, RefName};
+use crate::domain::base::own_names::{REFS, is_own_ref};
 use crate::env;
 use crate::error::Result;
 use crate::files;
@@ -29,7 +30,7 @@ impl Refs<'_> {
     pub(in crate::git) fn delete_own_refs(&self, edits: &[RefEdit]) -> Result<bool> {
         let is_plain = |edit: &RefEdit| {
             let name = edit.name.as_str();
-            let ours = name.starts_with("refs/axiom/") || name.starts_with("refs/tags/axiom/");
+            let ours = is_own_ref(name);
             ours && edit.new.is_none() && matches!(edit.expected, Expected::Value(_))
         };
         if !edits.iter().all(is_plain) || !self.refs_are_plain() || self.has_logs() {
@@ -114,7 +115,8 @@ impl Refs<'_> {
 
     /// Whether refs of ours have logs, which git would delete with them.
     fn has_logs(&self) -> bool {
-        ["logs/refs/axiom", "logs/refs/tags"].iter().any(|folder| self.repo.common_dir().join(folder).exists())
+        let logs = self.repo.common_dir().join("logs");
+        [REFS, "refs/tags/"].iter().any(|folder| logs.join(folder).exists())
     }
 }
 

@@ -14,7 +14,7 @@ use crate::git::checkpoint::held_refs::{Group, HeldRefs};
 use crate::git::repo::handles::Refs;
 
 /// Where it is, below the common git directory.
-const FILE: &str = "axiom/tmp/packed-refs";
+const FILE: &str = "packed-refs";
 /// The first line.
 const HEADER: &str = "git axiom: packed refs 1";
 /// The largest of its kind.
@@ -80,7 +80,7 @@ impl Refs<'_> {
     /// `GIT_FAILED`.
     pub(in crate::git) fn remembered(&self, stat: &PackedStat, hiding: &str) -> Result<Option<(Group, Holder)>> {
         // A memory that cannot be read is none.
-        let Ok(Some(content)) = files::read_optional(&self.repo.common_dir().join(FILE), LIMIT) else { return Ok(None) };
+        let Ok(Some(content)) = files::read_optional(&self.repo.own_scratch().join(FILE), LIMIT) else { return Ok(None) };
         let Ok(text) = String::from_utf8(content) else { return Ok(None) };
         let Some((body, sum)) = text.trim_end().rsplit_once('\n') else { return Ok(None) };
         if self.digest(body.as_bytes())? != sum {
@@ -139,7 +139,7 @@ impl Refs<'_> {
             let folder = self.repo.scratch_folder()?;
             let new = folder.path().join("packed-refs");
             files::write_scratch(&new, text.as_bytes())?;
-            files::replace_unsynced(&new, &self.repo.common_dir().join(FILE))
+            files::replace_unsynced(&new, &self.repo.own_scratch().join(FILE))
         });
         if let Err(error) = written {
             tracing::warn!(%error, "the packed refs are not remembered");

@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use gix::bstr::ByteSlice;
 
 use crate::domain::base::names::{Oid, RefName, spelled};
+use crate::domain::base::own_names::LINKED;
 use crate::error::Result;
 
 use super::edits::RefValue;
@@ -69,7 +70,7 @@ impl Refs<'_> {
 
     /// Whether a ref can be where its name says: of a linked worktree only while git knows that worktree.
     pub fn is_place_of_ref(&self, name: &RefName) -> bool {
-        let Some(rest) = name.as_str().strip_prefix("worktrees/") else { return true };
+        let Some(rest) = name.as_str().strip_prefix(LINKED) else { return true };
         rest.split_once('/').is_some_and(|(worktree, _)| self.repo.common_dir().join("worktrees").join(worktree).is_dir())
     }
 

@@ -3,6 +3,7 @@
 //! Which one is chosen by who first makes something of ours (`git axiom init`), and known by the name of git's entry for it
 //! (`worktrees/<name>`), which stays when the worktree is moved. Who remembers it says so by [`Worktrees::choose_main`].
 
+use crate::domain::base::own_names::BRANCHES;
 use crate::git::repo::handles::Worktrees;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -114,11 +115,8 @@ impl Worktrees<'_> {
     fn with_worktrees(&self, error: Error) -> Result<Error> {
         let mut places = Vec::new();
         for (git_dir, folder) in self.linked()? {
-            let is_of_a_task = self
-                .repo
-                .workspaces()
-                .branch_in(&git_dir)?
-                .is_some_and(|branch| branch.as_str().starts_with("refs/heads/axiom/"));
+            let is_of_a_task =
+                self.repo.workspaces().branch_in(&git_dir)?.is_some_and(|branch| branch.as_str().starts_with(BRANCHES));
             if !is_of_a_task && Worktree::linked(folder.clone(), git_dir).verify().is_ok() {
                 places.push(format!("'{}'", folder.display()));
             }

@@ -9,6 +9,7 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use command_fds::{CommandFdExt, FdMapping};
 
+use crate::domain::base::own_names::SCRATCH;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::FileLock;
@@ -195,6 +196,11 @@ impl Repository {
     /// The git directory of the worktree in which we were called.
     pub fn git_dir(&self) -> &Path {
         &self.git_dir
+    }
+
+    /// The folder for what may be thrown away.
+    pub(in crate::git) fn own_scratch(&self) -> PathBuf {
+        self.common_dir.join(SCRATCH)
     }
 
     /// The git directory that all worktrees share.

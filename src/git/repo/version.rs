@@ -26,7 +26,7 @@ impl Repository {
         if self.knows_ref_formats() {
             return Ok(());
         }
-        let (note, program) = (self.common_dir().join("axiom/tmp/git-program"), program());
+        let (note, program) = (self.own_scratch().join("git-program"), program());
         let noted = files::read_optional(&note, LIMIT).ok().flatten();
         if noted.is_some() && noted == program {
             return Ok(());

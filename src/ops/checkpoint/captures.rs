@@ -7,6 +7,7 @@ use std::sync::Mutex;
 use super::excluded;
 use super::still::Still;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::domain::base::own_names::BRANCHES;
 use crate::domain::checkpoint::document::{Coverage, WorkspaceState};
 use crate::domain::state::whole::State;
 use crate::error::{Code, Error, Result};
@@ -332,7 +333,7 @@ fn capture_in_parallel(
 /// Target and task branches, and the branch that is checked out in the main worktree.
 fn refs(ctx: &Context) -> Result<BTreeMap<RefName, Oid>> {
     let mut refs: BTreeMap<RefName, Oid> =
-        ctx.repo.refs().refs_below("refs/heads/axiom/")?.into_iter().map(|value| (value.name, value.oid)).collect();
+        ctx.repo.refs().refs_below(BRANCHES)?.into_iter().map(|value| (value.name, value.oid)).collect();
     let mut more: Vec<RefName> = target_branch(ctx).into_iter().collect();
     more.extend(ctx.repo.refs().head(&ctx.repo.worktrees().main_worktree()?)?.branch().cloned());
     refs.extend(ctx.repo.refs().read_refs(&more)?);

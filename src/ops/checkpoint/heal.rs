@@ -7,7 +7,9 @@ use super::look::document_of;
 use super::{record_of, size_of, tag_data};
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::{Oid, RefName};
-use crate::domain::checkpoint::document::{CAPTURE_REFS as CAPTURES, CheckpointRecord};
+use crate::domain::base::own_names::CAPTURES;
+use crate::domain::base::own_names::TAGS;
+use crate::domain::checkpoint::document::CheckpointRecord;
 use crate::domain::state::event::{By, Event};
 use crate::env;
 use crate::error::{Code, Result};
@@ -16,9 +18,6 @@ use crate::ops::context::handle::Context;
 
 /// So many notes are compared before another thread is worth its start.
 const MANY: usize = 256;
-
-/// The tags of checkpoints.
-const TAGS: &str = "refs/tags/axiom/";
 
 /// What is not as the capture refs say.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -8,6 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::heal;
 use crate::domain::base::ids::{CheckpointName, TxnId};
 use crate::domain::base::names::{Oid, RefName};
+use crate::domain::base::own_names::KEPT;
 use crate::domain::base::plural::count;
 use crate::domain::base::text::Change;
 use crate::domain::checkpoint::document::{CheckpointRecord, Trigger};
@@ -21,9 +22,6 @@ use crate::ops::checkpoint::{self, Wanted};
 use crate::ops::context::handle::Context;
 use crate::ops::operation;
 use crate::ops::supervise::live;
-
-/// Where what transactions removed is kept for undo.
-const KEPT: &str = "refs/axiom/kept/";
 
 /// The rules that the configuration makes.
 pub fn rules(ctx: &Context) -> Rules {

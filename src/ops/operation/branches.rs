@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::{Oid, RefName};
+use crate::domain::base::own_names::BRANCHES;
 use crate::domain::checkpoint::document::CheckpointDocument;
 use crate::domain::operation::journaled::{HeadState, Operation, RefChange};
 use crate::error::{Code, Error, Result};
@@ -50,7 +51,7 @@ fn lost_commits(ctx: &Context, refs: &[RefChange], document: &CheckpointDocument
     let mut seen = BTreeSet::new();
     let mut commits = Vec::new();
     // The target branch before the tasks' branches: where times are equal, merges then come before what they took in.
-    let of_a_task = |change: &&RefChange| change.name.as_str().starts_with("refs/heads/axiom/");
+    let of_a_task = |change: &&RefChange| change.name.as_str().starts_with(BRANCHES);
     let moved = refs.iter().filter(|change| !preview.reverted.contains(&change.name));
     let (tasks, others): (Vec<&RefChange>, Vec<&RefChange>) = moved.partition(of_a_task);
     for change in others.into_iter().chain(tasks) {
@@ -102,7 +103,7 @@ struct Reverting {
 /// The commit that reverts a branch instead of resetting it, where an upstream has some of what would be taken out.
 fn reverting(ctx: &Context, change: &RefChange, name: &CheckpointName) -> Result<Option<Reverting>> {
     let (Some(old), Some(new)) = (&change.value.old, &change.value.new) else { return Ok(None) };
-    if change.name.as_str().starts_with("refs/heads/axiom/") || ctx.repo.history().is_ancestor(old, new)? {
+    if change.name.as_str().starts_with(BRANCHES) || ctx.repo.history().is_ancestor(old, new)? {
         return Ok(None);
     }
     let upstream = ctx.repo.refs().refs_below("refs/remotes/")?;

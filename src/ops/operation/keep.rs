@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::domain::base::ids::TxnId;
 use crate::domain::base::names::{Oid, RefName};
+use crate::domain::base::own_names::{KEPT, REFS};
 use crate::domain::operation::journaled::{Operation, RefChange};
 use crate::env;
 use crate::error::Result;
@@ -52,12 +53,12 @@ impl Kept {
 
 /// Whether what a ref names is a commit, always.
 fn names_a_commit(change: &RefChange) -> bool {
-    ["refs/heads/", "refs/axiom/"].iter().any(|folder| change.name.as_str().starts_with(folder))
+    ["refs/heads/", REFS].iter().any(|folder| change.name.as_str().starts_with(folder))
 }
 
 /// The ref that keeps what a transaction needs.
 pub(in crate::ops) fn name_of(txn: &TxnId) -> RefName {
-    RefName::new(format!("refs/axiom/kept/{txn}"))
+    RefName::new(format!("{KEPT}{txn}"))
 }
 
 /// `refs/axiom/kept/<transaction>`: one commit whose parents are what would be lost and the captures of its worktrees, and

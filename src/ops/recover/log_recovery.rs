@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use crate::domain::base::ids::TxnId;
 use crate::domain::base::names::Oid;
+use crate::domain::base::own_names::CAPTURES;
 use crate::domain::checkpoint::document::CheckpointDocument;
 use crate::domain::state::whole::State;
 use crate::error::{Code, Error, Result};
@@ -59,7 +60,11 @@ pub fn load(repo: &Repository) -> Result<Store> {
     }
     // The first one may have been made since the log was read.
     let again = Store::load(layout.clone())?;
-    if again.state().seq > 0 { Ok(again) } else { Err(log::emptied(&layout, "there are checkpoints (refs/axiom/captures)")) }
+    if again.state().seq > 0 {
+        Ok(again)
+    } else {
+        Err(log::emptied(&layout, &format!("there are checkpoints ({})", CAPTURES.trim_end_matches('/'))))
+    }
 }
 
 /// Looks at the stored files and at the checkpoints, and changes nothing.

@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use super::mend;
+use crate::domain::base::own_names::NOTES;
 use crate::domain::base::plural::{count, count_of};
 use crate::error::{Code, Result};
 use crate::ops::context::handle::Context;
@@ -180,9 +181,7 @@ fn heal_checkpoints(context: &mut Context, report: &mut Repaired) {
         Err(error) => report.left.push(format!("checkpoints were not looked after: {error}")),
     }
     if lost && context.repo.notes().load().is_ok_and(|notes| !notes.are_lost()) {
-        report
-            .done
-            .push("the notes in refs/notes/axiom were damaged, and are begun anew (the ref's log has the old ones)".into());
+        report.done.push(format!("the notes in {NOTES} were damaged, and are begun anew (the ref's log has the old ones)"));
     }
 }
 

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use super::log_recovery;
 use super::repair::LOCK_AGE;
 use crate::domain::base::names::RefName;
-use crate::domain::checkpoint::document::CAPTURE_REFS;
+use crate::domain::base::own_names::BRANCHES;
+use crate::domain::base::own_names::CAPTURES;
 use crate::domain::state::wedge::Wedge;
 use crate::domain::work::task_branches;
 use crate::error::{Error, Result};
@@ -60,7 +61,7 @@ fn checkpoints_gone(context: &Context) -> Result<Option<Wedge>> {
     if known.is_empty() {
         return Ok(None);
     }
-    let there = context.repo.refs().ref_names(CAPTURE_REFS)?;
+    let there = context.repo.refs().ref_names(CAPTURES)?;
     let names: Vec<String> = known.keys().map(ToString::to_string).filter(|name| !there.contains(name)).collect();
     let all = names.len() == known.len();
     Ok((!names.is_empty()).then_some(Wedge::CheckpointsGone { names, all }))
@@ -129,7 +130,7 @@ fn left_over(context: &Context) -> Result<Vec<Wedge>> {
             checked_out.push(branch);
         }
     }
-    for value in context.repo.refs().refs_below("refs/heads/axiom/")? {
+    for value in context.repo.refs().refs_below(BRANCHES)? {
         let is_tasks = task_branches::task_of(&value.name).is_some_and(|task| state.restorable.cases.contains_key(&task));
         if is_tasks && !state.made_branch(&value.name) && !checked_out.contains(&value.name) {
             found.push(Wedge::LeftBranch { branch: value.name.short().to_owned() });

@@ -7,15 +7,13 @@ use jiff::Timestamp;
 
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::names::RefName;
+use crate::domain::base::own_names::LIVE;
 use crate::domain::checkpoint::retention;
 use crate::env;
 use crate::error::Result;
 use crate::git::{Expected, RefEdit};
 use crate::ops::checkpoint;
 use crate::ops::context::handle::Context;
-
-/// The folder of these refs.
-const LIVE: &str = "refs/axiom/live/";
 
 /// The ref that holds the newest capture of a task's workspace.
 pub fn live_ref(task: &CaseId) -> RefName {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::domain::base::ids::{CaseId, CheckpointName};
 use crate::domain::base::names::Oid;
-use crate::domain::checkpoint::document::{CAPTURE_REFS, CheckpointRecord};
+use crate::domain::base::own_names::CAPTURES;
+use crate::domain::checkpoint::document::CheckpointRecord;
 use crate::domain::operation::journaled::Operation;
 use crate::domain::state::event::Event;
 use crate::error::{Code, Error, Result};
@@ -50,7 +51,7 @@ fn taken(name: &CheckpointName, why: String) -> Error {
 fn coming(operation: &Operation) -> Vec<(CheckpointName, Oid)> {
     let back = operation.refs.iter().filter_map(|change| match (&change.value.old, &change.value.new) {
         (None, Some(capture)) => {
-            let name = CheckpointName::new(change.name.as_str().strip_prefix(CAPTURE_REFS)?).ok()?;
+            let name = CheckpointName::new(change.name.as_str().strip_prefix(CAPTURES)?).ok()?;
             Some((name, capture.clone()))
         }
         (Some(_), Some(_) | None) | (None, None) => None,
@@ -65,7 +66,7 @@ fn coming(operation: &Operation) -> Vec<(CheckpointName, Oid)> {
 /// `GIT_FAILED`, `DISK_FULL`, naming what is missing; the undo itself is done.
 pub(super) fn follow(ctx: &mut Context, operation: &Operation) -> Result<()> {
     let back = coming(operation);
-    if back.is_empty() && !operation.refs.iter().any(|change| change.name.as_str().starts_with(CAPTURE_REFS)) {
+    if back.is_empty() && !operation.refs.iter().any(|change| change.name.as_str().starts_with(CAPTURES)) {
         return Ok(());
     }
     let forgotten: Vec<&(CheckpointName, Oid)> =

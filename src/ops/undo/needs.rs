@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::base::ids::TxnId;
 use crate::domain::base::names::{Oid, RefName};
+use crate::domain::base::own_names::KEPT;
 use crate::domain::base::plural::count;
 use crate::domain::base::times;
 use crate::domain::operation::journaled::{HeadState, Way};
@@ -14,9 +15,6 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::operation::{Kept, kept_ref};
-
-/// Where what undos need is kept.
-const KEPT: &str = "refs/axiom/kept/";
 
 /// Proves that everything that an undo and its redo need is there, with all that it reaches.
 ///

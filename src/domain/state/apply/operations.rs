@@ -5,7 +5,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::base::ids::{CheckpointName, TxnId};
 use crate::domain::base::names::Oid;
-use crate::domain::checkpoint::document::{CAPTURE_REFS, CheckpointRecord, DeletedCheckpoint, Trigger};
+use crate::domain::base::own_names::CAPTURES;
+use crate::domain::checkpoint::document::{CheckpointRecord, DeletedCheckpoint, Trigger};
 use crate::domain::operation::journaled::{GateChange, Operation, OperationKind, Settled, Way, WorkspaceChange};
 use crate::domain::state::event::OperationEnd;
 use crate::domain::state::whole::{OpenOperation, State};
@@ -18,7 +19,7 @@ const BRING_BACK: SignedDuration = SignedDuration::from_hours(7 * 24);
 fn moved_captures(operation: &Operation) -> Vec<(CheckpointName, Option<Oid>)> {
     let changes = operation.refs.iter();
     let named = changes.filter_map(|change| {
-        let name = change.name.as_str().strip_prefix(CAPTURE_REFS)?;
+        let name = change.name.as_str().strip_prefix(CAPTURES)?;
         Some((CheckpointName::new(name).ok()?, change.value.new.clone()))
     });
     named.collect()
