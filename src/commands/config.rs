@@ -35,7 +35,7 @@ pub struct Show {
 }
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct ConfigAnswer<'a> {
     settings: Vec<View<'a>>,
 }
 
@@ -88,7 +88,7 @@ fn show(args: &Show, loaded: &Loaded, screen: &mut Screen) -> Result<()> {
     }
     let shown: Vec<_> = loaded.settings.iter().filter(|(key, setting)| fits(key, setting)).collect();
     let views = shown.iter().map(|(key, setting)| View { key, value: &setting.value, source: setting.source.to_string() });
-    let answer = Answer { settings: views.collect() };
+    let answer = ConfigAnswer { settings: views.collect() };
     screen.answer(&answer, || {
         let value = |value: &serde_json::Value| if value.is_null() { "(not set)".to_owned() } else { value.to_string() };
         let rows = answer.settings.iter().map(|view| vec![view.key.to_owned(), value(view.value), view.source.clone()]);

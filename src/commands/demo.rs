@@ -34,7 +34,7 @@ pub struct Demo {}
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Answer {
+struct DemoAnswer {
     passed: bool,
     duration: f64,
     repository: String,
@@ -63,7 +63,7 @@ pub fn run(_args: &Demo, screen: &mut Screen) -> Result<Exit> {
         error.hint(format!("what it left is in {}", stage.folder.display())).hint(format!("to remove it: {remove}"))
     })?;
     let checks = checks::checks(&evidence);
-    let answer = Answer {
+    let answer = DemoAnswer {
         passed: checks.iter().all(|check| check.ok),
         duration: begun.elapsed().as_secs_f64(),
         repository: stage.repo().display().to_string(),
@@ -80,7 +80,7 @@ pub fn run(_args: &Demo, screen: &mut Screen) -> Result<Exit> {
     Err(error)
 }
 
-fn people(answer: &Answer) -> String {
+fn people(answer: &DemoAnswer) -> String {
     let mut text = String::from("\nWhat was claimed, checked against git, the files and the process table:\n\n");
     for check in &answer.checks {
         let sign = if check.ok {

@@ -37,7 +37,7 @@ pub struct Events {
 }
 
 #[derive(Serialize)]
-struct Answer {
+struct EventsAnswer {
     events: Vec<View>,
 }
 
@@ -95,7 +95,7 @@ pub fn run(args: &Events, global: &Global, screen: &mut Screen) -> Result<Exit> 
     if !args.follow {
         let text = if screen.wants_json() { String::new() } else { found.iter().map(in_words).collect() };
         let events = if screen.wants_json() { found.iter().map(View::of).collect::<Result<_>>()? } else { Vec::new() };
-        let answer = Answer { events };
+        let answer = EventsAnswer { events };
         screen.answer(&answer, || text)?;
         return Ok(Exit::Done);
     }

@@ -30,7 +30,7 @@ pub struct Init {}
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Answer {
+struct InitAnswer {
     path: String,
     created: bool,
 }
@@ -48,7 +48,7 @@ pub fn run(_args: &Init, global: &Global, screen: &mut Screen) -> Result<Exit> {
     context.layout().ensure()?;
     placement::write_down(context.layout(), &context.repo)?;
     let path = context.layout().root().display().to_string();
-    let answer = Answer { path, created };
+    let answer = InitAnswer { path, created };
     screen.answer(&answer, || format!("{} {}\n", if created { "Initialised" } else { "Already initialised:" }, answer.path))?;
     if context.repo.worktrees().main_entry().is_some()
         && (created || chosen || context.repo.worktrees().current_worktree()? != main)

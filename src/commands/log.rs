@@ -43,7 +43,7 @@ pub struct Log {
 }
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct LogAnswer<'a> {
     transactions: Vec<View<'a>>,
 }
 
@@ -125,7 +125,7 @@ pub fn run(args: &Log, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let looked_at = candidates.map(|transaction| Shown { transaction, obstacle: standing.obstacle(transaction) });
     let listed = looked_at.filter(|one| !args.undoable || one.obstacle.is_none());
     let shown: Vec<Shown<'_>> = listed.take(args.count.unwrap_or(usize::MAX)).collect();
-    let answer = Answer { transactions: shown.iter().map(view).collect() };
+    let answer = LogAnswer { transactions: shown.iter().map(view).collect() };
     screen.answer(&answer, || if shown.is_empty() { String::new() } else { in_words(&shown, &standing) })?;
     let steps = all.iter().filter(|one| !one.matters()).count();
     if all.is_empty() {

@@ -49,7 +49,7 @@ pub struct Merge {
 /// What is in all answers; what a dry run says beside it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Answer<'a> {
+struct MergeAnswer<'a> {
     task_id: &'a CaseId,
     commit: Option<&'a str>,
     target: &'a str,
@@ -91,7 +91,7 @@ pub fn run(args: &Merge, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let undo = (!was_merged_before).then(|| format!("git axiom undo {}", context.txn()));
     let (commit, target) = (Some(merged.commit.as_str()), merged.target.short());
     let (name, dry_run) = (merged.target.as_str(), false);
-    let answer = Answer { task_id: task, commit, target: name, was_merged_before, dry_run, undo, foreseen: None };
+    let answer = MergeAnswer { task_id: task, commit, target: name, was_merged_before, dry_run, undo, foreseen: None };
     screen.answer(&answer, || {
         if was_merged_before {
             return format!("{target} has all of '{task}' already ({})\n", merged.commit.short());
@@ -109,7 +109,7 @@ fn foresee(args: &Merge, context: &Context, screen: &mut Screen) -> Result<Exit>
         Foreseen::Refused(outcome) => return Err(refused(&args.task, *outcome)),
     };
     let Preview { task_id, target, commit, was_merged_before, files, workspaces, verify } = &*preview;
-    let answer = Answer {
+    let answer = MergeAnswer {
         task_id,
         commit: was_merged_before.then_some(commit.as_str()),
         target: target.as_str(),

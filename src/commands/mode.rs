@@ -26,7 +26,7 @@ pub struct ModeArgs {
 }
 
 #[derive(Serialize)]
-struct Answer {
+struct ModeAnswer {
     mode: Mode,
 }
 
@@ -44,6 +44,6 @@ pub fn run(args: &ModeArgs, global: &Global, screen: &mut Screen) -> Result<Exit
     if mode != old {
         interventions::change_mode(&mut context, mode)?;
     }
-    screen.answer(&Answer { mode }, || format!("{}\n", mode.as_str()))?;
+    screen.answer(&ModeAnswer { mode }, || format!("{}\n", mode.as_str()))?;
     Ok(Exit::Done)
 }

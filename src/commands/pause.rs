@@ -31,7 +31,7 @@ pub struct Pause {
 pub struct NoArguments {}
 
 #[derive(Serialize)]
-struct Answer {
+struct PauseAnswer {
     message: String,
 }
 
@@ -49,7 +49,7 @@ fn ask(request: Request, global: &Global, screen: &mut Screen, wait_paused: bool
     if !handled.done {
         return Err(Error::new(Code::InvalidTransition, handled.message).hint("see 'git axiom status'"));
     }
-    let answer = Answer { message: handled.message };
+    let answer = PauseAnswer { message: handled.message };
     screen.answer(&answer, || format!("{}\n", answer.message))?;
     Ok(Exit::Done)
 }

@@ -21,7 +21,7 @@ use crate::env;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::checkpoint as op;
 use crate::ops::context::handle::Context;
-use crate::ops::operation::{Ended as Closed, put_back};
+use crate::ops::operation::{EndedOperation as Closed, put_back};
 use crate::ops::rollback::{self, FileLoss, LocalRefs, Part, Preview, Wish};
 
 /// Arguments of `rollback`.
@@ -122,7 +122,7 @@ impl How {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Answer<'a> {
+struct RollbackAnswer<'a> {
     #[serde(flatten)]
     preview: &'a Preview,
     dry_run: bool,
@@ -134,7 +134,7 @@ struct Answer<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Ended {
+struct RollbackEnded {
     operation: Option<String>,
     outcome: &'static str,
     left: Vec<String>,
@@ -223,7 +223,7 @@ fn to_named(to: &Checkpoint, context: &mut Context, global: &Global, screen: &mu
 
 fn ended(screen: &mut Screen, ended: Option<Closed>, outcome: &'static str) -> Result<Exit> {
     let Some(mut closed) = ended else {
-        let none = Ended { operation: None, outcome: "none", left: Vec::new(), not_put_back: Vec::new() };
+        let none = RollbackEnded { operation: None, outcome: "none", left: Vec::new(), not_put_back: Vec::new() };
         screen.answer(&none, || "No operation is open.\n".to_owned())?;
         return Ok(Exit::Done);
     };
@@ -233,7 +233,7 @@ fn ended(screen: &mut Screen, ended: Option<Closed>, outcome: &'static str) -> R
     let Closed { open, left, not_put_back, .. } = closed;
     // A reversal that had begun is not turned round again by --continue.
     let outcome = if open.reversing { "reversed" } else { outcome };
-    let answer = Ended { operation: Some(open.operation.title.clone()), outcome, left, not_put_back };
+    let answer = RollbackEnded { operation: Some(open.operation.title.clone()), outcome, left, not_put_back };
     screen.answer(&answer, || {
         let was = if outcome == "done" { "finished" } else { outcome };
         let mut text = format!("'{}' was {was}.\n", open.operation.title);
@@ -256,13 +256,13 @@ fn checkpoint(context: &mut Context, screen: &mut Screen, wish: Wish<'_>, how: &
         let preview = rollback::preview(context, wish)?;
         if preview.changes_nothing {
             let (moved_aside, gate_ids) = (Vec::new(), Vec::new());
-            let answer = Answer { preview: &preview, dry_run: how.dry_run, safety: None, undo: None, moved_aside, gate_ids };
+            let answer = RollbackAnswer { preview: &preview, dry_run: how.dry_run, safety: None, undo: None, moved_aside, gate_ids };
             screen.answer(&answer, || words::nothing_changes(&preview))?;
             return Ok(Exit::Done);
         }
         if how.dry_run {
             let moved_aside = preview.moves_aside.iter().map(FileLoss::place).collect();
-            let answer = Answer { preview: &preview, dry_run: true, safety: None, undo: None, moved_aside, gate_ids: Vec::new() };
+            let answer = RollbackAnswer { preview: &preview, dry_run: true, safety: None, undo: None, moved_aside, gate_ids: Vec::new() };
             screen.answer(&answer, || people(&preview, "Would go"))?;
             return Ok(Exit::Done);
         }
@@ -277,7 +277,7 @@ fn checkpoint(context: &mut Context, screen: &mut Screen, wish: Wish<'_>, how: &
     let done = rollback::to_checkpoint(context, wish, !how.no_stop)?;
     let undo = format!("git axiom undo {}", done.txn);
     let moved_aside = done.moved_aside.iter().map(|moved| moved.now_at.display().to_string()).collect();
-    let answer = Answer {
+    let answer = RollbackAnswer {
         preview: &done.preview,
         dry_run: false,
         safety: Some(done.safety.to_string()),

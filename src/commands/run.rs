@@ -63,7 +63,7 @@ pub struct Run {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Answer {
+struct RunAnswer {
     ending: &'static str,
     reasons: Vec<String>,
 }
@@ -93,7 +93,7 @@ pub fn run(args: &Run, global: &Global, screen: &mut Screen) -> Result<Exit> {
         Ending::Quit => ("quit", Vec::new(), Exit::Done),
         Ending::Interrupted => ("interrupted", Vec::new(), Exit::Interrupted),
     };
-    let answer = Answer { ending: name, reasons };
+    let answer = RunAnswer { ending: name, reasons };
     let people = || answer.reasons.iter().map(|reason| format!("{reason}\n")).collect();
     if exit == Exit::Failed {
         let what = format!("nothing more can be done, and {}", not_merged(answer.reasons.len()));

@@ -130,7 +130,7 @@ pub struct ToolArgs {
 }
 
 #[derive(Serialize)]
-struct Answer {
+struct SignalAnswer {
     recorded: bool,
 }
 
@@ -146,7 +146,7 @@ pub fn run(verb: SignalVerb, screen: &mut Screen) -> Result<Exit> {
     let folder = env::var("AXIOM_SPOOL").map(PathBuf::from).ok_or_else(not_an_agent)?;
     let token = env::var("AXIOM_TOKEN").and_then(|text| text.into_string().ok()).ok_or_else(not_an_agent)?;
     spool::submit(&folder, &Token::new(token)?, signal(verb), spool::PATIENCE)?;
-    screen.answer(&Answer { recorded: true }, String::new)?;
+    screen.answer(&SignalAnswer { recorded: true }, String::new)?;
     Ok(Exit::Done)
 }
 

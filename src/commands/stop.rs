@@ -12,7 +12,7 @@ use crate::domain::work::gate::Afterwards;
 use crate::domain::work::outcome::Halt;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::supervise::Options;
-use crate::ops::supervise::interventions::{self, Ended, Ending};
+use crate::ops::supervise::interventions::{self, EndedAgent, Ending};
 
 /// Arguments of `stop` and `kill`.
 #[derive(Debug, Args)]
@@ -39,7 +39,7 @@ pub struct Stop {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Answer {
+struct StopAnswer {
     stopped: Vec<AgentId>,
     completed: Vec<CaseId>,
     gate_ids: Vec<GateId>,
@@ -70,7 +70,7 @@ pub fn run(args: &Stop, halt: Halt, global: &Global, screen: &mut Screen) -> Res
     }
     let completed = ended.iter().filter_map(|ended| ended.completed.clone()).collect();
     let gate_ids = ended.iter().filter_map(|ended| ended.gate.clone()).collect();
-    let answer = Answer { stopped: ended.iter().map(|ended| ended.agent.clone()).collect(), completed, gate_ids };
+    let answer = StopAnswer { stopped: ended.iter().map(|ended| ended.agent.clone()).collect(), completed, gate_ids };
     screen.answer(&answer, || match ended.as_slice() {
         [] => "No agent was running.\n".to_owned(),
         many => many.iter().map(in_words).collect(),
@@ -78,8 +78,8 @@ pub fn run(args: &Stop, halt: Halt, global: &Global, screen: &mut Screen) -> Res
     Ok(Exit::Done)
 }
 
-fn in_words(ended: &Ended) -> String {
-    let Ended { agent, completed, gate } = ended;
+fn in_words(ended: &EndedAgent) -> String {
+    let EndedAgent { agent, completed, gate } = ended;
     let stands = completed.as_ref().map(|task| format!(" It had completed {task}, and that stands."));
     let waits = gate.as_ref().map(|gate| format!(" To let its task go on: git axiom gate approve {gate}"));
     format!("Stopped {agent}.{}{}\n", stands.unwrap_or_default(), waits.unwrap_or_default())

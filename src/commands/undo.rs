@@ -4,7 +4,7 @@ mod told;
 
 use clap::Args;
 
-use self::told::Answer;
+use self::told::UndoToldAnswer;
 use super::{open_configured_for, purpose};
 use crate::cli::screen::Screen;
 use crate::cli::words;
@@ -87,7 +87,7 @@ fn run(asked: &Asked, verb: &str, how: &How, global: &Global, screen: &mut Scree
     }
     if how.dry_run || !how.yes {
         let preview = op::check(&context, &chosen).map_err(|error| explain(&context, error))?;
-        let (answer, main) = (Answer::before(&chosen, &preview), context.repo.worktrees().main_worktree()?);
+        let (answer, main) = (UndoToldAnswer::before(&chosen, &preview), context.repo.worktrees().main_worktree()?);
         let plan = || answer.plan(&chosen, main.path());
         if how.dry_run {
             screen.answer(&answer, plan)?;
@@ -99,7 +99,7 @@ fn run(asked: &Asked, verb: &str, how: &How, global: &Global, screen: &mut Scree
         if others && error.code() == Code::NeedsConfirmation { not_yours(&chosen.transaction) } else { error }
     })?;
     let done = op::undo(&mut context, &chosen).map_err(|error| explain(&context, error))?;
-    let answer = Answer::after(&chosen, &done);
+    let answer = UndoToldAnswer::after(&chosen, &done);
     screen.answer(&answer, || answer.outcome(&chosen))?;
     Ok(Exit::Done)
 }

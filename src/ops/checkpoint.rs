@@ -52,7 +52,7 @@ const TRIES: usize = 3;
 
 /// What kind of checkpoint is wanted.
 #[derive(Debug, Clone)]
-pub struct Wanted {
+pub struct CheckpointRequest {
     /// Its name; made up where none is given.
     pub name: Option<CheckpointName>,
     /// What makes it.
@@ -65,7 +65,7 @@ pub struct Wanted {
     pub only: Option<Vec<PathBuf>>,
 }
 
-impl Wanted {
+impl CheckpointRequest {
     /// An automatic checkpoint.
     pub fn by(trigger: Trigger) -> Self {
         Self { name: None, trigger, about: None, allow_unreadable: false, only: None }
@@ -78,7 +78,7 @@ impl Wanted {
 /// # Errors
 /// `FILE_UNREADABLE`, `WORKSPACE_BROKEN`, `IDENTITY_MISSING`, `DUPLICATE_ID`, `DISK_FULL`, `BUSY`, `OPERATION_OPEN`: then
 /// there is no checkpoint. `INVALID_INPUT` where a path that shall be looked at is in no worktree.
-pub fn create(ctx: &mut Context, wanted: &Wanted) -> Result<CheckpointRecord> {
+pub fn create(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<CheckpointRecord> {
     create_and_tell(ctx, wanted).map(|(record, _)| record)
 }
 
@@ -95,7 +95,7 @@ pub struct Told {
 ///
 /// # Errors
 /// As [`create`].
-pub fn create_and_tell(ctx: &mut Context, wanted: &Wanted) -> Result<(CheckpointRecord, Told)> {
+pub fn create_and_tell(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<(CheckpointRecord, Told)> {
     ctx.with_operation_lock(|ctx| {
         let (record, Captured { looked_at_all, nowhere, .. }) = create_locked(ctx, wanted)?;
         Ok((record, Told { looked_at_all, nowhere }))
@@ -106,7 +106,7 @@ pub fn create_and_tell(ctx: &mut Context, wanted: &Wanted) -> Result<(Checkpoint
 ///
 /// # Errors
 /// As [`create`].
-pub fn create_locked(ctx: &mut Context, wanted: &Wanted) -> Result<(CheckpointRecord, Captured)> {
+pub fn create_locked(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<(CheckpointRecord, Captured)> {
     ctx.no_open_operation()?;
     // Fails before anything is promised.
     ctx.repo.identity()?;
@@ -132,7 +132,7 @@ pub fn create_locked(ctx: &mut Context, wanted: &Wanted) -> Result<(CheckpointRe
     }
 }
 
-fn intend(ctx: &mut Context, wanted: &Wanted) -> Result<CheckpointName> {
+fn intend(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<CheckpointName> {
     let mut taken = ctx.repo.refs().ref_names(CAPTURES)?;
     // A tag of the user's with such a name would be in the way of ours.
     let folded: BTreeSet<String> = taken.iter().map(|name| name.to_ascii_lowercase()).collect();
@@ -168,7 +168,7 @@ fn intend(ctx: &mut Context, wanted: &Wanted) -> Result<CheckpointName> {
 }
 
 /// `<trigger>-<time>`, with a suffix where two fall in one second.
-fn automatic_name(wanted: &Wanted, now: Timestamp, is_taken: impl Fn(&str) -> bool) -> Result<CheckpointName> {
+fn automatic_name(wanted: &CheckpointRequest, now: Timestamp, is_taken: impl Fn(&str) -> bool) -> Result<CheckpointName> {
     // As every list shows it: what is called 10-00-00 was made at 10:00:00.
     let time = env::time_zone().to_datetime(now).strftime("%Y-%m-%dT%H-%M-%S");
     let lead = match (wanted.trigger, &wanted.about) {
@@ -185,7 +185,7 @@ fn automatic_name(wanted: &Wanted, now: Timestamp, is_taken: impl Fn(&str) -> bo
 
 /// Captures, and proves that all of it is there once a ref holds it: `git gc --prune=now` beside us removes what was unreferenced
 /// a moment ago. Then all is captured again.
-fn make(ctx: &mut Context, name: &CheckpointName, wanted: &Wanted) -> Result<(CheckpointRecord, Captured)> {
+fn make(ctx: &mut Context, name: &CheckpointName, wanted: &CheckpointRequest) -> Result<(CheckpointRecord, Captured)> {
     for attempt in 1.. {
         let error = match publish(ctx, name, wanted) {
             Ok((document, capture, captured, refs)) => {
@@ -235,7 +235,7 @@ fn take_back(ctx: &Context, name: &CheckpointName, capture: Oid) -> Result<()> {
     clear_abandoned(ctx, name)
 }
 
-fn publish(ctx: &mut Context, name: &CheckpointName, wanted: &Wanted) -> Result<(CheckpointDocument, Oid, Captured, HeldRefs)> {
+fn publish(ctx: &mut Context, name: &CheckpointName, wanted: &CheckpointRequest) -> Result<(CheckpointDocument, Oid, Captured, HeldRefs)> {
     let options = CaptureOptions { allow_unreadable: wanted.allow_unreadable, ..capture_options(ctx) };
     let mut captured = match &wanted.only {
         Some(paths) => known::capture(ctx, &options, paths)?,
@@ -282,7 +282,7 @@ fn tag_data(document: &CheckpointDocument) -> TagData {
 fn document(
     ctx: &Context,
     name: &CheckpointName,
-    wanted: &Wanted,
+    wanted: &CheckpointRequest,
     captured: &Captured,
     refs: &HeldRefs,
 ) -> Result<CheckpointDocument> {

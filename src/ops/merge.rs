@@ -23,7 +23,7 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::git::{Expected, Head, MergeResult, RefEdit, Worktree};
-use crate::ops::checkpoint::{self, Wanted, target_branch};
+use crate::ops::checkpoint::{self, CheckpointRequest, target_branch};
 use crate::ops::context::handle::Context;
 use crate::ops::operation;
 use crate::ops::operation::in_progress::holds_branch;
@@ -134,12 +134,12 @@ fn attempt(ctx: &mut Context, task: &CaseId, approved: bool) -> Result<MergeOutc
     let mut operation = plan::operation_of(ctx, &case, (&target, old), commit.clone())?;
     let merged = Merged { commit, target };
     if ctx.config.checkpoints.before_merge {
-        let (record, _) = checkpoint::create_locked(ctx, &Wanted::by(Trigger::BeforeMerge))?;
+        let (record, _) = checkpoint::create_locked(ctx, &CheckpointRequest::by(Trigger::BeforeMerge))?;
         operation.safety = Some(record.name);
     }
     env::fault_point("merge.before-journal");
     operation::run(ctx, operation)?;
-    let wanted = Wanted { about: Some(task.clone()), ..Wanted::by(Trigger::AfterMerge) };
+    let wanted = CheckpointRequest { about: Some(task.clone()), ..CheckpointRequest::by(Trigger::AfterMerge) };
     // The merge is done and stands, whether or not this can be saved too.
     if let Err(error) = checkpoint::create_locked(ctx, &wanted) {
         tracing::warn!(%error, "no checkpoint was made after the merge");

@@ -43,7 +43,7 @@ pub(in crate::ops) use workspaces::is_made_again;
 
 /// An operation that was open and is not any more.
 #[derive(Debug)]
-pub struct Ended {
+pub struct EndedOperation {
     /// The operation as it was open.
     pub open: OpenOperation,
     /// What somebody changed meanwhile and was left alone, where it was taken back.
@@ -108,8 +108,8 @@ pub fn run(ctx: &mut Context, operation: Operation) -> Result<Done> {
 }
 
 /// What failed, and what became of everything that was changed before it failed.
-pub fn put_back(error: Error, ended: Option<&Ended>) -> Error {
-    let Some(Ended { open, left, not_put_back, .. }) = ended else { return error };
+pub fn put_back(error: Error, ended: Option<&EndedOperation>) -> Error {
+    let Some(EndedOperation { open, left, not_put_back, .. }) = ended else { return error };
     if left.is_empty() && not_put_back.is_empty() {
         return error.hint("everything was put back");
     }
@@ -147,7 +147,7 @@ fn left_open(error: Error, second: &Error) -> Error {
 ///
 /// # Errors
 /// As the steps say; the operation stays open.
-pub fn finish_open(ctx: &mut Context) -> Result<Option<Ended>> {
+pub fn finish_open(ctx: &mut Context) -> Result<Option<EndedOperation>> {
     let Some(open) = ctx.state().record.open.clone() else { return Ok(None) };
     let _finish_first = finish_first();
     if open.reversing {
@@ -158,7 +158,7 @@ pub fn finish_open(ctx: &mut Context) -> Result<Option<Ended>> {
         let moved = asides::moved_aside(ctx, &open.operation, &open.txn)?;
         end(ctx, OperationEnd::Done, moved)
     })?;
-    Ok(Some(Ended { open, left: Vec::new(), not_put_back: Vec::new(), turned_back: None }))
+    Ok(Some(EndedOperation { open, left: Vec::new(), not_put_back: Vec::new(), turned_back: None }))
 }
 
 /// As [`finish_open`]; what cannot be finished is taken back, so that the operation ends either way.
@@ -166,11 +166,11 @@ pub fn finish_open(ctx: &mut Context) -> Result<Option<Ended>> {
 /// # Errors
 /// Only what passes by itself (`GIT_LOCKED`, `DISK_FULL`), and an outcome that cannot be written down; the operation stays
 /// open.
-pub fn end_open(ctx: &mut Context) -> Result<Option<Ended>> {
+pub fn end_open(ctx: &mut Context) -> Result<Option<EndedOperation>> {
     match finish_open(ctx) {
         Err(error) if !error.passes() => {
             let ended = reverse_open(ctx, &error.to_string())?;
-            Ok(ended.map(|ended| Ended { turned_back: Some(error), ..ended }))
+            Ok(ended.map(|ended| EndedOperation { turned_back: Some(error), ..ended }))
         }
         outcome => outcome,
     }
@@ -182,7 +182,7 @@ pub fn end_open(ctx: &mut Context) -> Result<Option<Ended>> {
 /// # Errors
 /// Only what passes by itself (`GIT_LOCKED`, `DISK_FULL`), and an outcome that cannot be written down; the operation stays
 /// open, reversing.
-pub fn reverse_open(ctx: &mut Context, reason: &str) -> Result<Option<Ended>> {
+pub fn reverse_open(ctx: &mut Context, reason: &str) -> Result<Option<EndedOperation>> {
     let Some(mut open) = ctx.state().record.open.clone() else { return Ok(None) };
     let _finish_first = finish_first();
     if !open.reversing {
@@ -193,7 +193,7 @@ pub fn reverse_open(ctx: &mut Context, reason: &str) -> Result<Option<Ended>> {
     reverse_steps(ctx, open).map(Some)
 }
 
-fn reverse_steps(ctx: &mut Context, open: OpenOperation) -> Result<Ended> {
+fn reverse_steps(ctx: &mut Context, open: OpenOperation) -> Result<EndedOperation> {
     let (left, not_put_back) = in_transaction(ctx, &open.txn, |ctx| {
         let inverse = open.operation.clone().inverse(open.operation.kind.clone(), open.operation.title.clone());
         // The same trash: what the first direction moved there tells the other one how far it got.
@@ -204,7 +204,7 @@ fn reverse_steps(ctx: &mut Context, open: OpenOperation) -> Result<Ended> {
         let stays = stays.iter().map(|moved| format!("the place of '{}', which is in the trash", moved.now_at.display()));
         Ok((done.left.into_iter().chain(stays).collect(), done.not_put_back))
     })?;
-    Ok(Ended { open, left, not_put_back, turned_back: None })
+    Ok(EndedOperation { open, left, not_put_back, turned_back: None })
 }
 
 /// The outcome event. What it does to the state is decided under the state lock, by what the state is by then.

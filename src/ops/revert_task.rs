@@ -18,7 +18,7 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::git::MovedAside;
-use crate::ops::checkpoint::{self, Wanted as Checkpoint};
+use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
 use crate::ops::operation;
 use crate::ops::operation::branches::branches_are_free;
@@ -36,7 +36,7 @@ pub use plan::{ConflictLine, MergeLine, Preview, RevertLine, SkippedLine};
 
 /// What is asked for.
 #[derive(Debug, Clone)]
-pub struct Wanted {
+pub struct TaskRollbackRequest {
     /// The task; git axiom need not know it where commits name it.
     pub task: CaseId,
     /// Whether tasks that were begun on top of it are taken back too.
@@ -80,7 +80,7 @@ pub enum Outcome {
 /// # Errors
 /// `UNKNOWN_TASK`, `NO_TASK_COMMITS`, `HAS_DEPENDENTS`, `INVALID_TRANSITION` for a group, `TARGET_MISSING`, `DETACHED_HEAD`,
 /// `HISTORY_MISSING`, `IN_THE_WAY`, `BRANCH_IN_USE`, `OPERATION_OPEN`.
-pub fn preview(ctx: &Context, wanted: &Wanted) -> Result<Preview> {
+pub fn preview(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<Preview> {
     ctx.no_open_operation()?;
     let mut work = plan::work(ctx, wanted)?;
     if work.preview.conflicts.is_empty() {
@@ -95,7 +95,7 @@ pub fn preview(ctx: &Context, wanted: &Wanted) -> Result<Preview> {
 ///
 /// # Errors
 /// As [`run`] says of the tasks; `IO_FAILED`.
-pub fn to_stop(ctx: &Context, wanted: &Wanted) -> Result<Vec<AgentLine>> {
+pub fn to_stop(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<Vec<AgentLine>> {
     stopped_for(ctx, &find::tasks(ctx, wanted)?)
 }
 
@@ -114,7 +114,7 @@ fn stopped_for(ctx: &Context, tasks: &[CaseId]) -> Result<Vec<AgentLine>> {
 ///
 /// # Errors
 /// As [`preview`]; `BUSY` where agents do not stop; `CHANGED_MEANWHILE`; those of the safety checkpoint.
-pub fn run(ctx: &mut Context, wanted: &Wanted, stop: Option<Options>, watcher: &mut dyn Watcher) -> Result<Outcome> {
+pub fn run(ctx: &mut Context, wanted: &TaskRollbackRequest, stop: Option<Options>, watcher: &mut dyn Watcher) -> Result<Outcome> {
     ctx.no_open_operation()?;
     let tasks = find::tasks(ctx, wanted)?;
     let mut paused = Paused::Nothing;
@@ -155,7 +155,7 @@ fn may_be_worked_on(ctx: &Context, tasks: &[CaseId]) -> Result<bool> {
 ///
 /// # Errors
 /// `BUSY` where one works on the tasks, or may begin to; as [`run`] says of the tasks.
-pub fn nobody_works(ctx: &Context, wanted: &Wanted) -> Result<()> {
+pub fn nobody_works(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<()> {
     let tasks = find::tasks(ctx, wanted)?;
     if may_be_worked_on(ctx, &tasks)? { Err(at_work(&busy_on(ctx, &tasks))) } else { Ok(()) }
 }
@@ -192,14 +192,14 @@ fn stop_agents(ctx: &mut Context, tasks: &[CaseId], stop: Option<Options>, watch
 }
 
 /// Nothing is changed, unless a worktree is asked for to settle the conflict in.
-fn conflict(ctx: &mut Context, wanted: &Wanted) -> Result<Outcome> {
+fn conflict(ctx: &mut Context, wanted: &TaskRollbackRequest) -> Result<Outcome> {
     ctx.with_operation_lock(|ctx| {
         let work = plan::work(ctx, wanted)?;
         settle_or_say(ctx, wanted, work)
     })
 }
 
-fn settle_or_say(ctx: &Context, wanted: &Wanted, work: plan::Work) -> Result<Outcome> {
+fn settle_or_say(ctx: &Context, wanted: &TaskRollbackRequest, work: plan::Work) -> Result<Outcome> {
     let preview = Box::new(work.preview);
     if !wanted.resolve {
         return Ok(Outcome::Conflict(preview));
@@ -208,7 +208,7 @@ fn settle_or_say(ctx: &Context, wanted: &Wanted, work: plan::Work) -> Result<Out
     Ok(Outcome::ToSettle(preview, path))
 }
 
-fn locked(ctx: &mut Context, wanted: &Wanted) -> Result<Outcome> {
+fn locked(ctx: &mut Context, wanted: &TaskRollbackRequest) -> Result<Outcome> {
     ctx.no_open_operation()?;
     let mut work = plan::work(ctx, wanted)?;
     if !work.preview.conflicts.is_empty() {
@@ -220,7 +220,7 @@ fn locked(ctx: &mut Context, wanted: &Wanted) -> Result<Outcome> {
         }
     }
     operation::check(ctx, &work.operation)?;
-    let (safety, captured) = checkpoint::create_locked(ctx, &Checkpoint::by(Trigger::BeforeRollback))?;
+    let (safety, captured) = checkpoint::create_locked(ctx, &CheckpointRequest::by(Trigger::BeforeRollback))?;
     env::fault_point("rollback-task.safe");
     plan::put_workspaces_aside(ctx, &mut work, Some(&captured))?;
     work.operation.safety = Some(safety.name.clone());

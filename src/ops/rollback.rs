@@ -25,7 +25,7 @@ use crate::domain::work::gate::Afterwards;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::{Attempt, MovedAside, Restore};
-use crate::ops::checkpoint::{self, Captured, Wanted};
+use crate::ops::checkpoint::{self, Captured, CheckpointRequest};
 use crate::ops::context::handle::Context;
 use crate::ops::operation;
 use crate::ops::operation::stop_agents::{self, Paused};
@@ -194,7 +194,7 @@ pub fn to_checkpoint(ctx: &mut Context, wish: Wish<'_>, stop: bool) -> Result<Ro
 fn locked(ctx: &mut Context, wish: Wish<'_>, stopped: &BTreeSet<CaseId>) -> Result<RolledBack> {
     ctx.no_open_operation()?;
     let (record, document) = find(ctx, wish.name)?;
-    let (safety, captured) = checkpoint::create_locked(ctx, &Wanted::by(Trigger::BeforeRollback))?;
+    let (safety, captured) = checkpoint::create_locked(ctx, &CheckpointRequest::by(Trigger::BeforeRollback))?;
     env::fault_point("rollback.safe");
     let mut plan = wish.plan(ctx, (&record, &document), &captured)?;
     plan.operation.safety = Some(safety.name.clone());
@@ -258,7 +258,7 @@ fn is_whole(ctx: &Context, record: &CheckpointRecord, document: &CheckpointDocum
 ///
 /// # Errors
 /// What passes by itself (`GIT_LOCKED`, `DISK_FULL`); the operation stays open.
-pub fn go_on(ctx: &mut Context) -> Result<Option<operation::Ended>> {
+pub fn go_on(ctx: &mut Context) -> Result<Option<operation::EndedOperation>> {
     ctx.with_operation_lock(operation::end_open)
 }
 
@@ -267,7 +267,7 @@ pub fn go_on(ctx: &mut Context) -> Result<Option<operation::Ended>> {
 ///
 /// # Errors
 /// What passes by itself (`GIT_LOCKED`, `DISK_FULL`); the operation stays open.
-pub fn abort(ctx: &mut Context) -> Result<Option<operation::Ended>> {
+pub fn abort(ctx: &mut Context) -> Result<Option<operation::EndedOperation>> {
     let reverse = |ctx: &mut Context| operation::reverse_open(ctx, "asked for");
     match ctx.with_operation_lock(reverse) {
         Err(error) if error.code() == Code::GitLocked => {

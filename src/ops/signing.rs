@@ -19,9 +19,9 @@ const ALONE: Duration = Duration::from_secs(15);
 /// By these a program finds somebody to ask.
 const ASKS_BY: [&str; 4] = ["GPG_TTY", "DISPLAY", "WAYLAND_DISPLAY", "SSH_ASKPASS"];
 
-struct Wanted<'r>(&'r Repository);
+struct SignaturesWanted<'r>(&'r Repository);
 
-impl Drop for Wanted<'_> {
+impl Drop for SignaturesWanted<'_> {
     fn drop(&mut self) {
         self.0.history().want_signatures(false);
     }
@@ -34,7 +34,7 @@ impl Drop for Wanted<'_> {
 pub fn with_signatures<T>(ctx: &mut Context, mut work: impl FnMut(&mut Context) -> Result<T>) -> Result<T> {
     let repo = std::sync::Arc::clone(&ctx.repo);
     repo.history().want_signatures(true);
-    let _wanted = Wanted(&repo);
+    let _wanted = SignaturesWanted(&repo);
     loop {
         let outcome = work(ctx);
         match (outcome, repo.history().take_to_sign()) {

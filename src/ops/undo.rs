@@ -23,7 +23,7 @@ use crate::error::{Code, Error, Result, some_of};
 use crate::git::{
     CaptureExtras, HeldFiles, Moments, MovedAside, TreeChange, Worktree, WorktreeCapture, bytes_by, bytes_of, change_of,
 };
-use crate::ops::checkpoint::{self, Captured, CapturedWorktree, Wanted};
+use crate::ops::checkpoint::{self, Captured, CapturedWorktree, CheckpointRequest};
 use crate::ops::context::handle::Context;
 use crate::ops::operation::branches::branches_are_free;
 use crate::ops::operation::differences::is_decided;
@@ -133,7 +133,7 @@ fn locked(ctx: &mut Context, id: &TxnId) -> Result<Undone> {
     let mut safety = None;
     let mut captured = None;
     if chosen.transaction.moves() {
-        let (record, taken) = checkpoint::create_locked(ctx, &Wanted::by(Trigger::BeforeUndo))?;
+        let (record, taken) = checkpoint::create_locked(ctx, &CheckpointRequest::by(Trigger::BeforeUndo))?;
         (safety, captured) = (Some(record), Some(taken));
         env::fault_point("undo.safe");
     }
@@ -240,7 +240,7 @@ fn rebased(ctx: &Context, transaction: &Transaction, change: &WorktreeChange, ca
     beside.raw = bytes_by(&now.extras.raw, &beside.raw, |path| change_of(&wanted, path).is_some());
     if !left.has_operation_of(&now.extras) {
         let files = ctx.repo.captures().differing(now.extras.beside(&tree), beside.beside(&files))?;
-        let wanted = since::Wanted { worktree, now, files, index: Change::new(&now.index_tree, &index) };
+        let wanted = since::Undoing { worktree, now, files, index: Change::new(&now.index_tree, &index) };
         wanted.leaves_alone(ctx, transaction, &now.extras.in_progress())?;
     }
     let commit = operation::with_bytes_known(ctx, now, commit)?;

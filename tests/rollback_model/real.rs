@@ -12,7 +12,7 @@ use git_axiom::domain::state::event::By;
 use git_axiom::domain::work::adapter;
 use git_axiom::domain::work::gate::Afterwards;
 use git_axiom::error::{Code, Error, Result};
-use git_axiom::ops::checkpoint::{self, Wanted};
+use git_axiom::ops::checkpoint::{self, CheckpointRequest};
 use git_axiom::ops::context::handle::Context;
 use git_axiom::ops::merge::{MergeOutcome, merge_task};
 use git_axiom::ops::revert_task::{self, Outcome};
@@ -158,7 +158,7 @@ impl Real {
 
     pub fn checkpoint(&self, name: &str) {
         let name = Some(CheckpointName::new(name).unwrap());
-        let wanted = Wanted { name, ..Wanted::by(Trigger::Manual) };
+        let wanted = CheckpointRequest { name, ..CheckpointRequest::by(Trigger::Manual) };
         self.doing(true, |context| checkpoint::create(context, &wanted)).unwrap();
     }
 
@@ -190,7 +190,7 @@ impl Real {
     }
 
     pub fn rollback_task(&self, task: &str) -> Result<()> {
-        let wanted = revert_task::Wanted {
+        let wanted = revert_task::TaskRollbackRequest {
             task: CaseId::new(task).unwrap(),
             cascade: false,
             target: None,

@@ -37,7 +37,7 @@ pub struct List {
 }
 
 #[derive(Serialize)]
-struct Answer {
+struct CheckpointListAnswer {
     checkpoints: Vec<Listed>,
 }
 
@@ -55,7 +55,7 @@ pub(super) fn list(args: &List, global: &Global, screen: &mut Screen) -> Result<
     for name in checkpoint::heal_at_once(&mut context) {
         screen.note(&format!("tag or note of checkpoint {name} was missing and is there again"));
     }
-    let answer = Answer { checkpoints: checkpoint::list(&context, args.max_count)? };
+    let answer = CheckpointListAnswer { checkpoints: checkpoint::list(&context, args.max_count)? };
     screen.answer(&answer, || {
         if context.state().record.checkpoints.is_empty() {
             return "There is no checkpoint yet.\n".to_owned();

@@ -22,7 +22,7 @@ use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::checkpoint::document::{CheckpointRecord, CheckpointType, Coverage, PathSample, Trigger};
 use crate::domain::checkpoint::known_paths::OnlyCount;
 use crate::error::{Code, Error, Exit, Result, some_of};
-use crate::ops::checkpoint::{self, Wanted};
+use crate::ops::checkpoint::{self, CheckpointRequest};
 
 /// Verbs on checkpoints.
 #[derive(Debug, Subcommand)]
@@ -138,7 +138,7 @@ fn create(args: &Create, global: &Global, screen: &mut Screen) -> Result<Exit> {
     context.repo.require_git_version()?;
     let only = only(args, global)?;
     let allow_unreadable = args.allow_unreadable;
-    let wanted = Wanted { name: args.name.clone(), allow_unreadable, only, ..Wanted::by(Trigger::Manual) };
+    let wanted = CheckpointRequest { name: args.name.clone(), allow_unreadable, only, ..CheckpointRequest::by(Trigger::Manual) };
     let made = checkpoint::create_and_tell(&mut context, &wanted);
     let (record, checkpoint::Told { looked_at_all, nowhere }) = made.map_err(|error| {
         let help =

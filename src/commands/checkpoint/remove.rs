@@ -63,7 +63,7 @@ pub struct Cleanup {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Answer<'a> {
+struct CheckpointRemoveAnswer<'a> {
     deleted: &'a [CheckpointName],
     dry_run: bool,
     undo: Option<String>,
@@ -127,7 +127,7 @@ fn go_ahead(
     delete: fn(&mut Context, &[CheckpointName]) -> Result<Deleted>,
 ) -> Result<Exit> {
     if names.is_empty() || how.dry_run {
-        let answer = Answer { deleted: names, dry_run: how.dry_run, undo: None };
+        let answer = CheckpointRemoveAnswer { deleted: names, dry_run: how.dry_run, undo: None };
         screen.answer(&answer, || match names {
             [] => "There is nothing to delete.\n".to_owned(),
             names => format!("Would delete {}\n", listed(names)),
@@ -146,7 +146,7 @@ fn go_ahead(
 /// Prints what was deleted, and how to undo it.
 pub(super) fn tell(screen: &mut Screen, deleted: &Deleted) -> Result<()> {
     let undo = deleted.txn.as_ref().map(|txn| format!("git axiom undo {txn}"));
-    let answer = Answer { deleted: &deleted.names, dry_run: false, undo };
+    let answer = CheckpointRemoveAnswer { deleted: &deleted.names, dry_run: false, undo };
     screen.answer(&answer, || {
         let undo = answer.undo.as_deref().map(|undo| format!("To take it back: {undo}\n")).unwrap_or_default();
         match deleted.names.as_slice() {

@@ -45,7 +45,7 @@ pub struct Diff {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Answer {
+struct CheckpointVerifyAnswer {
     #[serde(flatten)]
     found: Verification,
     repaired: Vec<PutRight>,
@@ -96,7 +96,7 @@ pub(super) fn verify(args: &Verify, global: &Global, screen: &mut Screen) -> Res
         lines.push_str(&format!("Beside the checkpoints something is missing, and 'git gc' fails on it: {beside}\n"));
     }
     let whole = bad == 0 && verification.beside.is_none();
-    let answer = Answer { whole, repaired, found: verification };
+    let answer = CheckpointVerifyAnswer { whole, repaired, found: verification };
     if whole {
         screen.answer(&answer, || lines)?;
         return Ok(Exit::Done);

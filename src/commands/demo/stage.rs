@@ -36,7 +36,7 @@ pub(super) struct Stage {
 
 /// What a program printed and how it ended.
 #[derive(Debug)]
-pub(super) struct Ended {
+pub(super) struct Ran {
     pub status: ExitStatus,
     pub stdout: String,
     pub stderr: String,
@@ -85,7 +85,7 @@ impl Stage {
     ///
     /// # Errors
     /// As [`Stage::finish`].
-    pub fn git<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<Ended> {
+    pub fn git<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<Ran> {
         self.finish(self.start(Path::new("git"), arguments)?)
     }
 
@@ -93,7 +93,7 @@ impl Stage {
     ///
     /// # Errors
     /// As [`Stage::finish`].
-    pub fn axiom<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<Ended> {
+    pub fn axiom<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<Ran> {
         self.finish(self.start_axiom(arguments)?)
     }
 
@@ -145,7 +145,7 @@ impl Stage {
     ///
     /// # Errors
     /// `INTERRUPTED` and `DEMO_FAILED` (it takes too long), after it was killed; `IO_FAILED`.
-    pub fn finish(&self, mut running: Running) -> Result<Ended> {
+    pub fn finish(&self, mut running: Running) -> Result<Ran> {
         let begun = Instant::now();
         loop {
             if let Some(status) = running.ended()? {
@@ -154,7 +154,7 @@ impl Stage {
                     files::remove_file(path)?;
                     Ok(String::from_utf8_lossy(&bytes).into_owned())
                 };
-                return Ok(Ended { status, stdout: read(&running.stdout)?, stderr: read(&running.stderr)? });
+                return Ok(Ran { status, stdout: read(&running.stdout)?, stderr: read(&running.stderr)? });
             }
             if let Err(error) = self.may_go_on(begun) {
                 running.kill()?;

@@ -38,7 +38,7 @@ pub struct Recover {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Answer {
+struct RecoverAnswer {
     recovered: bool,
     #[serde(flatten)]
     view: View,
@@ -69,7 +69,7 @@ pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit>
         let left = survey::look(&mut context)?.wedges;
         view.wedges = recovered.filter(|one| !left.contains(one)).chain(left.clone()).collect();
     }
-    let answer = Answer { recovered: args.yes, view };
+    let answer = RecoverAnswer { recovered: args.yes, view };
     screen.answer(&answer, || in_words(&answer))?;
     Ok(Exit::Done)
 }
@@ -78,7 +78,7 @@ fn is_damage(code: Code) -> bool {
     matches!(code, Code::EventLogCorrupted | Code::EventLogTruncated | Code::EventSchemaInvalid)
 }
 
-fn in_words(answer: &Answer) -> String {
+fn in_words(answer: &RecoverAnswer) -> String {
     let view = &answer.view;
     if !view.needed && view.wedges.is_empty() && view.locks.is_empty() && view.lost_objects.is_empty() {
         return "Nothing has to be recovered.\n".to_owned();

@@ -11,7 +11,7 @@ use crate::domain::base::ids::CheckpointName;
 use crate::domain::checkpoint::document::Trigger;
 use crate::domain::work::case::{Kind, Status};
 use crate::error::{Code, Error, Exit, Result};
-use crate::ops::checkpoint::{self as op, Listed, Wanted};
+use crate::ops::checkpoint::{self as op, Listed, CheckpointRequest};
 use crate::ops::context::handle::Context;
 use crate::ops::rollback;
 
@@ -98,7 +98,7 @@ fn create(context: &mut Context, screen: &mut Screen) -> Result<()> {
     };
     let made = name.transpose().and_then(|name| {
         context.act_as(context.by().clone())?;
-        op::create(context, &Wanted { name, ..Wanted::by(Trigger::Manual) })
+        op::create(context, &CheckpointRequest { name, ..CheckpointRequest::by(Trigger::Manual) })
     });
     match made {
         Ok(record) => screen.note(&format!("Made checkpoint {}", record.name)),

@@ -16,7 +16,7 @@ use crate::domain::base::listed::WorkspaceFate;
 use crate::domain::work::gate::Afterwards;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
-use crate::ops::revert_task::{self as op, Outcome, Preview, Wanted};
+use crate::ops::revert_task::{self as op, Outcome, Preview, TaskRollbackRequest};
 use crate::ops::supervise::Options;
 
 /// Arguments of `rollback task`.
@@ -67,7 +67,7 @@ impl Task {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Answer<'a> {
+struct RollbackTaskAnswer<'a> {
     #[serde(flatten)]
     preview: &'a Preview,
     dry_run: bool,
@@ -78,7 +78,7 @@ struct Answer<'a> {
     resolve_in: Option<String>,
 }
 
-impl<'a> Answer<'a> {
+impl<'a> RollbackTaskAnswer<'a> {
     fn of(preview: &'a Preview, dry_run: bool) -> Self {
         Self { preview, dry_run, safety: None, undo: None, moved_aside: Vec::new(), gate_ids: Vec::new(), resolve_in: None }
     }
@@ -91,7 +91,7 @@ impl<'a> Answer<'a> {
 pub(super) fn run(args: &Task, context: &mut Context, screen: &mut Screen) -> Result<Exit> {
     let Task { task, cascade, target, resolve, .. } = args;
     let afterwards = Afterwards::with_retry(args.retry);
-    let wanted = Wanted { task: task.clone(), cascade: *cascade, target: target.clone(), resolve: *resolve, afterwards };
+    let wanted = TaskRollbackRequest { task: task.clone(), cascade: *cascade, target: target.clone(), resolve: *resolve, afterwards };
     if args.no_stop {
         op::nobody_works(context, &wanted)?;
     }
@@ -103,7 +103,7 @@ pub(super) fn run(args: &Task, context: &mut Context, screen: &mut Screen) -> Re
             return conflict(screen, &preview, args.dry_run);
         }
         if args.dry_run {
-            screen.answer(&Answer::of(&preview, true), || people(&preview, "Would take"))?;
+            screen.answer(&RollbackTaskAnswer::of(&preview, true), || people(&preview, "Would take"))?;
             return Ok(Exit::Done);
         }
         if !is_conflict {
@@ -127,12 +127,12 @@ pub(super) fn run(args: &Task, context: &mut Context, screen: &mut Screen) -> Re
         Outcome::Done(done) => done,
     };
     let undo = format!("git axiom undo {}", done.txn);
-    let answer = Answer {
+    let answer = RollbackTaskAnswer {
         safety: Some(done.safety.to_string()),
         undo: Some(undo.clone()),
         moved_aside: done.moved_aside.iter().map(|moved| moved.now_at.display().to_string()).collect(),
         gate_ids: done.gates.clone(),
-        ..Answer::of(&done.preview, false)
+        ..RollbackTaskAnswer::of(&done.preview, false)
     };
     screen.answer(&answer, || {
         people(&done.preview, "Took") + &parts::ending(&answer.moved_aside, &answer.gate_ids, done.safety.as_str(), &undo)
@@ -142,7 +142,7 @@ pub(super) fn run(args: &Task, context: &mut Context, screen: &mut Screen) -> Re
 
 fn to_settle(screen: &mut Screen, preview: &Preview, path: &Path) -> Result<Exit> {
     let place = path.display().to_string();
-    let answer = Answer { resolve_in: Some(place.clone()), ..Answer::of(preview, false) };
+    let answer = RollbackTaskAnswer { resolve_in: Some(place.clone()), ..RollbackTaskAnswer::of(preview, false) };
     let error =
         Error::new(Code::MergeConflict, format!("'{}' is not taken back before its conflict is settled", preview.task_id))
             .why(format!("git waits for that in {place}"))
@@ -176,7 +176,7 @@ fn conflict(screen: &mut Screen, preview: &Preview, dry_run: bool) -> Result<Exi
             .why(lines.join(", "))
             .hint("take back what was built on it first")
             .hint(format!("git axiom rollback task {} --resolve    sets up a worktree to settle it in", preview.task_id));
-    screen.answer_with(&Answer::of(preview, dry_run), &error, String::new)?;
+    screen.answer_with(&RollbackTaskAnswer::of(preview, dry_run), &error, String::new)?;
     Err(error)
 }
 

@@ -24,7 +24,7 @@ pub struct Audit {
 }
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct TaskAuditAnswer<'a> {
     id: &'a CaseId,
     entries: Vec<Entry<'a>>,
 }
@@ -53,7 +53,7 @@ pub fn run(args: &Audit, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let context = look(global, screen)?;
     let history = history::audit(&context, &id)?;
     let entry = |entry: &AuditEntry| vec![words::time(entry.at), entry.by.to_string(), entry.text.clone()];
-    let answer = Answer { id: &id, entries: history.iter().map(as_json).collect() };
+    let answer = TaskAuditAnswer { id: &id, entries: history.iter().map(as_json).collect() };
     screen.answer(&answer, || table(&history.iter().map(entry).collect::<Vec<_>>()))?;
     Ok(Exit::Done)
 }

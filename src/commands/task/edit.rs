@@ -50,7 +50,7 @@ pub struct Edit {
 }
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct TaskEditAnswer<'a> {
     id: &'a CaseId,
     #[serde(serialize_with = "listed::fields")]
     changes: &'a [CaseChange],
@@ -60,13 +60,13 @@ fn unless_empty<T>(text: &str, make: impl FnOnce(&str) -> Result<T>) -> Result<O
     if text.is_empty() { Ok(None) } else { make(text).map(Some) }
 }
 
-fn asked(args: &Edit, global: &Global) -> Result<edit::Edit> {
+fn asked(args: &Edit, global: &Global) -> Result<edit::NewFields> {
     let body = match (&args.body, &args.body_file) {
         (Some(text), _) => Some(text.clone()),
         (None, Some(path)) => Some(input::text_of(&super::resolve(path, global)?, MAX_TEXT as u64)?),
         (None, None) => None,
     };
-    let edit = edit::Edit {
+    let edit = edit::NewFields {
         title: args.title.clone(),
         body: body.map(|text| Some(text).filter(|text| !text.is_empty())),
         parent: args.parent.as_deref().map(|text| unless_empty(text, |text| CaseId::new(text))).transpose()?,
@@ -95,7 +95,7 @@ pub fn run(args: &Edit, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let edit = asked(args, global)?;
     let mut context = open(global, screen)?;
     let changes = edit::edit(&mut context, &id, edit)?;
-    screen.answer(&Answer { id: &id, changes: &changes }, || {
+    screen.answer(&TaskEditAnswer { id: &id, changes: &changes }, || {
         if changes.is_empty() {
             return format!("{id}: nothing to change, all is so already\n");
         }

@@ -33,7 +33,7 @@ pub struct Import {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Answer<'a> {
+struct TaskImportAnswer<'a> {
     task_ids: &'a [CaseId],
 }
 
@@ -45,7 +45,7 @@ pub fn run(args: &Import, global: &Global, screen: &mut Screen) -> Result<Exit> 
     let text = input::text_of(&super::resolve(&args.file, global)?, MAX_FILE)?;
     let mut context = open(global, screen)?;
     let imported = import::import(&mut context, &text)?;
-    let answer = Answer { task_ids: &imported.ids };
+    let answer = TaskImportAnswer { task_ids: &imported.ids };
     screen.answer(&answer, || imported.ids.iter().map(|id| format!("{id}\n")).collect())?;
     screen.note(&format!("{} imported.", words::count(imported.ids.len(), "case")));
     if imported.were_active > 0 {

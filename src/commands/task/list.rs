@@ -29,21 +29,21 @@ pub struct List {
 }
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct TaskListAnswer<'a> {
     tasks: Vec<CaseView<'a>>,
 }
 
 /// What `--status` asks for.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wanted {
+enum StatusFilter {
     Stored(Status),
     Derived(Shown),
 }
 
-fn wanted(word: &str) -> Result<Wanted> {
+fn wanted(word: &str) -> Result<StatusFilter> {
     match [Shown::Waiting, Shown::Interrupted].into_iter().find(|shown| shown.as_str() == word) {
-        Some(shown) => Ok(Wanted::Derived(shown)),
-        None => word.parse().map(Wanted::Stored),
+        Some(shown) => Ok(StatusFilter::Derived(shown)),
+        None => word.parse().map(StatusFilter::Stored),
     }
 }
 
@@ -58,16 +58,16 @@ pub fn run(args: &List, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let state = context.state();
     let every = args.all || screen.wants_json();
     let fits = |case: &&Case| {
-        let asked = |wanted: &Wanted| match wanted {
-            Wanted::Stored(status) => case.status == *status,
-            Wanted::Derived(shown) => Shown::of(state, case) == *shown,
+        let asked = |wanted: &StatusFilter| match wanted {
+            StatusFilter::Stored(status) => case.status == *status,
+            StatusFilter::Derived(shown) => Shown::of(state, case) == *shown,
         };
         if wanted.is_empty() { every || case.status != Status::Archived } else { wanted.iter().any(asked) }
     };
     let cases: Vec<&Case> = natural::sorted(state.restorable.cases.values().filter(fits), |case| case.id.as_str());
     let hidden = state.restorable.cases.len() - cases.len();
     let json = screen.wants_json();
-    let answer = Answer { tasks: if json { cases.iter().map(|case| CaseView::of(state, case)).collect() } else { Vec::new() } };
+    let answer = TaskListAnswer { tasks: if json { cases.iter().map(|case| CaseView::of(state, case)).collect() } else { Vec::new() } };
     screen.answer(&answer, || if cases.is_empty() { String::new() } else { rows(state, &cases) })?;
     if cases.is_empty() && hidden == 0 {
         screen.note("There is no case yet: add one with 'git axiom task add TITLE'.");

@@ -48,14 +48,14 @@ pub struct Archive {
 }
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct TaskRestateAnswer<'a> {
     changed: &'a [CaseId],
     unchanged: Vec<&'a CaseId>,
 }
 
 fn report(screen: &mut Screen, asked: &[CaseId], changed: &[CaseId], done: &str) -> Result<Exit> {
     let unchanged: Vec<&CaseId> = asked.iter().filter(|id| !changed.contains(id)).collect();
-    let answer = Answer { changed, unchanged };
+    let answer = TaskRestateAnswer { changed, unchanged };
     screen.answer(&answer, || {
         let made = changed.iter().map(|id| format!("{id}: {done}\n"));
         made.chain(answer.unchanged.iter().map(|id| format!("{id}: was {done} already\n"))).collect()

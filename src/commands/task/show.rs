@@ -27,7 +27,7 @@ pub struct Show {
 }
 
 #[derive(Serialize)]
-struct Answer<'a> {
+struct TaskShowAnswer<'a> {
     #[serde(flatten)]
     case: CaseView<'a>,
     body: Option<&'a str>,
@@ -46,7 +46,7 @@ pub fn run(args: &Show, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let case = state.case(&id)?;
     let body = case.body.as_ref().map(|text| texts::load(&context.repo, text)).transpose()?;
     let workspace = state.restorable.workspaces.get(&id);
-    let answer = Answer {
+    let answer = TaskShowAnswer {
         case: CaseView::of(state, case),
         body: body.as_deref(),
         branch: workspace.map(|workspace| workspace.branch.as_str()),

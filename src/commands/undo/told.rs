@@ -21,7 +21,7 @@ const SHOWN: usize = 20;
 /// The answer as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Answer<'a> {
+pub(super) struct UndoToldAnswer<'a> {
     undo_of: &'a str,
     what: &'a str,
     redo: bool,
@@ -35,7 +35,7 @@ pub(super) struct Answer<'a> {
     still_aside: Vec<String>,
 }
 
-impl<'a> Answer<'a> {
+impl<'a> UndoToldAnswer<'a> {
     /// What would happen.
     pub fn before(chosen: &'a Chosen, preview: &'a Preview) -> Self {
         // Where they come back to, if nothing else is there by then.
@@ -108,7 +108,7 @@ impl<'a> Answer<'a> {
     }
 }
 
-impl Answer<'_> {
+impl UndoToldAnswer<'_> {
     /// Worktrees that were removed since.
     fn left_out(&self, what: &str) -> String {
         let paths = self.preview.left_out.iter();

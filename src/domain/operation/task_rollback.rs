@@ -33,7 +33,7 @@ pub struct Logged {
 
 /// A task that is to be taken back.
 #[derive(Debug, Clone)]
-pub struct Wanted {
+pub struct TakenBack {
     /// The task.
     pub task: CaseId,
     /// The commits that its iterations are recorded to have made.
@@ -87,7 +87,7 @@ pub struct Plan {
 }
 
 /// Plans the rollback of tasks, given the whole history of the branch, newest first, every commit before its parents.
-pub fn plan(log: &[Logged], wanted: &[Wanted]) -> Plan {
+pub fn plan(log: &[Logged], wanted: &[TakenBack]) -> Plan {
     let history = History::new(log);
     let owners: Vec<Option<usize>> = log.iter().map(|commit| owner_by_mark(commit, wanted)).collect();
     let candidates = candidates(&history, &owners);
@@ -143,8 +143,8 @@ fn unit(history: &History<'_>, candidate: &Candidate, task: &CaseId) -> Unit {
     }
 }
 
-fn owner_by_mark(commit: &Logged, wanted: &[Wanted]) -> Option<usize> {
-    let named = |wanted: &Wanted| commit.marks.tasks.iter().any(|task| task.eq_ignore_ascii_case(wanted.task.as_str()));
+fn owner_by_mark(commit: &Logged, wanted: &[TakenBack]) -> Option<usize> {
+    let named = |wanted: &TakenBack| commit.marks.tasks.iter().any(|task| task.eq_ignore_ascii_case(wanted.task.as_str()));
     wanted.iter().position(|one| named(one) || one.recorded.contains(&commit.oid))
 }
 

@@ -2,7 +2,7 @@
 
 use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::state::event::Event;
-use crate::domain::state::place::How;
+use crate::domain::state::place::Arrival;
 use crate::domain::state::whole::State;
 use crate::domain::work::case::Status;
 
@@ -34,7 +34,7 @@ fn touched(event: &Event) -> Touched<'_> {
             }
         }
         Event::StateAdopted { state: new, .. } => Touched::TheseAndAll(new.restorable.cases.keys().collect()),
-        Event::RepositoryPlaced { placing } if placing.how == How::Copied => Touched::Active,
+        Event::RepositoryPlaced { placing } if placing.how == Arrival::Copied => Touched::Active,
         Event::RepositoryPlaced { .. }
         | Event::Audited { .. }
         | Event::MergeVerified { .. }

@@ -64,10 +64,10 @@ pub fn find(recorded: Recorded, inode: Inode) -> Finding {
     }
 }
 
-/// How a repository came to its place.
+/// Arrival a repository came to its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum How {
+pub enum Arrival {
     /// It was moved within a file system.
     Moved,
     /// It was put there from elsewhere, and what was there before is gone.
@@ -80,8 +80,8 @@ pub enum How {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Placing {
-    /// How.
-    pub how: How,
+    /// Arrival.
+    pub how: Arrival,
     /// Where what is recorded before this says that it is.
     pub from: Place,
     /// Where it is.
@@ -116,7 +116,7 @@ impl Placing {
     /// original's, and a copy has nothing there: it is read as a place of the copy's own, where nothing is.
     fn trash_path(&self, path: &str) -> String {
         let there = self.path(path);
-        let is_shared = self.how == How::Copied && there == path;
+        let is_shared = self.how == Arrival::Copied && there == path;
         if is_shared { format!("{}/axiom/trash/not-here{path}", self.to.common_dir) } else { there }
     }
 
@@ -128,9 +128,9 @@ impl Placing {
     pub fn words(&self) -> String {
         let from = self.from.worktree.as_deref().unwrap_or(&self.from.common_dir);
         match self.how {
-            How::Moved => format!("the repository was moved here from {from}"),
-            How::Restored => format!("the repository was restored here; it was at {from}"),
-            How::Copied => format!("the repository is a copy of {from}, and its own from here on"),
+            Arrival::Moved => format!("the repository was moved here from {from}"),
+            Arrival::Restored => format!("the repository was restored here; it was at {from}"),
+            Arrival::Copied => format!("the repository is a copy of {from}, and its own from here on"),
         }
     }
 
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_recorded_path_is_read_where_the_repository_is() {
-        let placing = Placing { how: How::Moved, from: place("/a/repo"), to: place("/b/x") };
+        let placing = Placing { how: Arrival::Moved, from: place("/a/repo"), to: place("/b/x") };
         let table = [
             ("/a/repo", "/b/x"),
             ("/a/repo/.worktrees/ed-001-t", "/b/x/.worktrees/ed-001-t"),
@@ -235,7 +235,7 @@ mod tests {
             assert_eq!(placing.path(recorded), here);
         }
         // What was put aside outside is the original's, and a copy finds nothing of it.
-        let copied = Placing { how: How::Copied, ..placing.clone() };
+        let copied = Placing { how: Arrival::Copied, ..placing.clone() };
         for (recorded, here) in [
             ("/a/repo/.worktrees/trash/x", "/b/x/.worktrees/trash/x"),
             ("/w/trash/x", "/b/x/.git/axiom/trash/not-here/w/trash/x"),
@@ -247,7 +247,7 @@ mod tests {
         let placing = Placing { from, ..placing };
         assert_eq!((placing.path("/g/worktrees/x"), placing.path("/w/f")), ("/b/x/.git/worktrees/x".into(), "/b/x/f".into()));
         // Into a folder below the old place: the longest name is the one that is meant.
-        let down = Placing { how: How::Moved, from: place("/a"), to: place("/a/b") };
+        let down = Placing { how: Arrival::Moved, from: place("/a"), to: place("/a/b") };
         assert_eq!(down.path("/a/.git/x"), "/a/b/.git/x");
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::base::names::{Oid, RepoPath};
-use crate::domain::operation::task_rollback::{self, Heights, Logged, Wanted};
+use crate::domain::operation::task_rollback::{self, Heights, Logged, TakenBack};
 use crate::domain::work::commit_marks;
 use crate::error::{Code, Error, Result};
 use crate::files;
@@ -43,7 +43,7 @@ impl History<'_> {
     ///
     /// # Errors
     /// As [`History::scan_history`].
-    pub fn scan_for(&self, to: &Oid, wanted: &[Wanted]) -> Result<Vec<Logged>> {
+    pub fn scan_for(&self, to: &Oid, wanted: &[TakenBack]) -> Result<Vec<Logged>> {
         // Where a history ends otherwise than its commits say, numbers from its beginning mean nothing.
         let odd = ["shallow", "info/grafts"].iter().any(|name| self.repo.common_dir().join(name).exists());
         if odd {

@@ -25,7 +25,7 @@ pub(in crate::git) use trees::Trees;
 
 /// What an entry becomes.
 #[derive(Debug, Clone)]
-pub(in crate::git) struct Edit<'a> {
+pub(in crate::git) struct EntryEdit<'a> {
     pub path: &'a RepoPath,
     pub kind: EditKind<'a>,
     /// Whether the first tree lacks it.
@@ -54,7 +54,7 @@ pub(in crate::git) struct Edited {
 
 /// The bytes of an index file with some entries replaced; `None` where git has to do it. `edits` are sorted by path, each
 /// path once. `modified` is when the index file was written, in seconds.
-pub(in crate::git) fn edit(bytes: &[u8], hash: HashKind, modified: i64, edits: &[Edit<'_>], trees: &Trees<'_>) -> Option<Edited> {
+pub(in crate::git) fn edit(bytes: &[u8], hash: HashKind, modified: i64, edits: &[EntryEdit<'_>], trees: &Trees<'_>) -> Option<Edited> {
     let width = hash.bytes();
     let (body, count) = opened(bytes, width)?;
     let mut writer =
@@ -116,8 +116,8 @@ pub(in crate::git) fn tree_of(bytes: &[u8], hash: HashKind) -> Option<Oid> {
 }
 
 /// Whether no path is a file and a folder at once.
-fn fits(out: &[u8], count: u32, width: usize, edits: &[Edit<'_>]) -> Option<bool> {
-    let is_added = |edit: &&Edit<'_>| edit.is_new && matches!(edit.kind, EditKind::Set(..));
+fn fits(out: &[u8], count: u32, width: usize, edits: &[EntryEdit<'_>]) -> Option<bool> {
+    let is_added = |edit: &&EntryEdit<'_>| edit.is_new && matches!(edit.kind, EditKind::Set(..));
     let set: Vec<&RepoPath> = edits.iter().filter(is_added).map(|edit| edit.path).collect();
     if set.is_empty() {
         return Some(true);
@@ -139,7 +139,7 @@ fn fits(out: &[u8], count: u32, width: usize, edits: &[Edit<'_>]) -> Option<bool
 }
 
 /// Copies what stays true, brings the known trees up to date, and leaves out what only says where things are in the file.
-fn extensions(mut rest: &[u8], width: usize, edits: &[Edit<'_>], trees: &Trees<'_>, out: &mut Vec<u8>) -> Option<()> {
+fn extensions(mut rest: &[u8], width: usize, edits: &[EntryEdit<'_>], trees: &Trees<'_>, out: &mut Vec<u8>) -> Option<()> {
     while !rest.is_empty() {
         let (name, size) = (rest.get(..4)?, number(rest, 4)? as usize);
         let data = rest.get(8..8 + size)?;
@@ -225,10 +225,10 @@ impl Index<'_> {
             let meta = std::fs::symlink_metadata(self.worktree.path().join(placed.path.to_path())).ok()?;
             (Stamp::of(&meta) == placed.stamp).then_some(meta)
         };
-        let mut edits: BTreeMap<&RepoPath, Edit<'_>> = BTreeMap::new();
+        let mut edits: BTreeMap<&RepoPath, EntryEdit<'_>> = BTreeMap::new();
         for one in placed {
             if let Some(meta) = is(&one) {
-                edits.insert(&one.path, Edit { path: &one.path, kind: EditKind::Look(&one.file, meta), is_new: false });
+                edits.insert(&one.path, EntryEdit { path: &one.path, kind: EditKind::Look(&one.file, meta), is_new: false });
             }
         }
         for change in changes {
@@ -238,12 +238,12 @@ impl Index<'_> {
                 (Some(new), _) => EditKind::Set(new, None),
                 (None, _) => EditKind::Remove,
             };
-            edits.insert(path, Edit { path, kind, is_new: change.old.is_none() });
+            edits.insert(path, EntryEdit { path, kind, is_new: change.old.is_none() });
         }
         if edits.is_empty() {
             return Ok(true);
         }
-        let edits: Vec<Edit<'_>> = edits.into_values().collect();
+        let edits: Vec<EntryEdit<'_>> = edits.into_values().collect();
         let Some(edited) = edit(bytes, self.repo.hash(), meta.mtime(), &edits, trees) else { return Ok(false) };
         self.worktree.verify()?;
         lock.clear_new_index()?;

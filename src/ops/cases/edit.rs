@@ -53,7 +53,7 @@ pub struct NewCase {
 
 /// What is to become of a case's fields; `None` leaves one as it is.
 #[derive(Debug, Clone, Default)]
-pub struct Edit {
+pub struct NewFields {
     /// The new title.
     pub title: Option<String>,
     /// The new body, or none.
@@ -206,7 +206,7 @@ fn check_length(what: &str, length: usize) -> Result<()> {
 ///
 /// # Errors
 /// `UNKNOWN_TASK`, and as [`add`]; then nothing was changed.
-pub fn edit(context: &mut Context, id: &CaseId, edit: Edit) -> Result<Vec<CaseChange>> {
+pub fn edit(context: &mut Context, id: &CaseId, edit: NewFields) -> Result<Vec<CaseChange>> {
     edit.title.as_deref().map_or(Ok(()), check_title)?;
     edit.persona.iter().flatten().try_for_each(|persona| check_persona(persona))?;
     edit.verify.as_deref().map_or(Ok(()), check_verify)?;

@@ -18,7 +18,7 @@ use crate::domain::state::event::By;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::{Expected, RefEdit};
-use crate::ops::checkpoint::{self, Wanted};
+use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
 use crate::ops::operation;
 use crate::ops::supervise::live;
@@ -99,7 +99,7 @@ pub fn clean_up(ctx: &mut Context, names: &[CheckpointName]) -> Result<Deleted> 
         return Ok(Deleted { names: Vec::new(), txn: None });
     }
     ctx.with_operation_lock(|ctx| {
-        checkpoint::create_locked(ctx, &Wanted::by(Trigger::BeforeCleanup))?;
+        checkpoint::create_locked(ctx, &CheckpointRequest::by(Trigger::BeforeCleanup))?;
         let deleted = delete_locked(ctx, names)?;
         if let Err(error) = release(ctx) {
             tracing::warn!(%error, "what has had its time is kept for longer");

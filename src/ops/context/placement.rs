@@ -12,7 +12,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::domain::state::event::{By, Event};
-use crate::domain::state::place::{self, Finding, How, Place, Placing, Recorded};
+use crate::domain::state::place::{self, Finding, Arrival, Place, Placing, Recorded};
 use crate::domain::work::task_branches;
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -24,7 +24,7 @@ use crate::store::layout::Layout;
 use super::handle::Context;
 use super::ownership;
 
-/// How long somebody else is waited for who settles the same.
+/// Arrival long somebody else is waited for who settles the same.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// What a verb is going to do.
@@ -153,14 +153,14 @@ fn look(context: &Context) -> Result<Found> {
     let (recorded, inode) = identity.compare(context.repo.common_dir())?;
     let how = match (place::find(recorded, inode), recorded) {
         (Finding::Ours, Recorded::ThisFolder) if !main_has_moved(context, &identity) => return Ok(Found::Settled),
-        (Finding::Ours, Recorded::ThisFolder) => How::Moved,
+        (Finding::Ours, Recorded::ThisFolder) => Arrival::Moved,
         (Finding::Restored, Recorded::ThisFolder) => return Ok(Found::SamePlace(identity)),
-        (Finding::Ours, Recorded::OtherWithTheId | Recorded::WithoutTheId | Recorded::Unknown) => How::Moved,
-        (Finding::Restored, Recorded::OtherWithTheId | Recorded::WithoutTheId | Recorded::Unknown) => How::Restored,
-        (Finding::Copy, _) => How::Copied,
+        (Finding::Ours, Recorded::OtherWithTheId | Recorded::WithoutTheId | Recorded::Unknown) => Arrival::Moved,
+        (Finding::Restored, Recorded::OtherWithTheId | Recorded::WithoutTheId | Recorded::Unknown) => Arrival::Restored,
+        (Finding::Copy, _) => Arrival::Copied,
     };
     // A session that goes on works with the paths that it knows.
-    if how == How::Moved && context.supervisor_alive()? {
+    if how == Arrival::Moved && context.supervisor_alive()? {
         return Ok(Found::Settled);
     }
     let placing = Placing { how, from: identity.place.clone(), to: here(&context.repo) };
@@ -183,7 +183,7 @@ fn original_by_workspaces(context: &Context) -> Result<Option<Placing>> {
         let Some(common) = common else { continue };
         let worktree = common.parent().filter(|_| common.ends_with(".git")).map(|path| path.to_string_lossy().into_owned());
         let from = Place { common_dir: common.to_string_lossy().into_owned(), worktree };
-        return Ok(Some(Placing { how: How::Copied, from, to: here(&context.repo) }));
+        return Ok(Some(Placing { how: Arrival::Copied, from, to: here(&context.repo) }));
     }
     Ok(None)
 }
@@ -209,19 +209,19 @@ fn locked(context: &mut Context) -> Result<Vec<String>> {
         Found::Placed(placing, identity) => {
             let mut said = vec![placing.words()];
             said.extend(match placing.how {
-                How::Copied => copied::leave_the_original_alone(context, &placing)?,
-                How::Moved | How::Restored => moved::take_along(context, &placing)?,
+                Arrival::Copied => copied::leave_the_original_alone(context, &placing)?,
+                Arrival::Moved | Arrival::Restored => moved::take_along(context, &placing)?,
             });
             env::fault_point("placement.before-event");
             tell(context, &placing)?;
             env::fault_point("placement.before-identity");
             let identity = match (placing.how, identity) {
-                (How::Moved | How::Restored, Some(identity)) => identity.at(placing.to)?,
-                (How::Copied, identity) => {
+                (Arrival::Moved | Arrival::Restored, Some(identity)) => identity.at(placing.to)?,
+                (Arrival::Copied, identity) => {
                     let chosen = identity.and_then(|identity| identity.main_entry);
                     Identity::fresh(placing.to, chosen.or_else(|| context.repo.worktrees().main_entry()))?
                 }
-                (How::Moved | How::Restored, None) => Identity::fresh(placing.to, context.repo.worktrees().main_entry())?,
+                (Arrival::Moved | Arrival::Restored, None) => Identity::fresh(placing.to, context.repo.worktrees().main_entry())?,
             };
             identity::write(context.layout(), &identity)?;
             Ok(said)

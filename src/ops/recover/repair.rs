@@ -140,8 +140,8 @@ fn finish_operation(context: &mut Context, report: &mut Repaired) -> Result<()> 
     Ok(())
 }
 
-fn say_what_was_left(report: &mut Repaired, ended: Option<operation::Ended>) {
-    let Some(operation::Ended { left, not_put_back, .. }) = ended else { return };
+fn say_what_was_left(report: &mut Repaired, ended: Option<operation::EndedOperation>) {
+    let Some(operation::EndedOperation { left, not_put_back, .. }) = ended else { return };
     report.left.extend(left.iter().map(|what| format!("changed by somebody else meanwhile, and left as it is: {what}")));
     report.left.extend(not_put_back.iter().map(|what| format!("could not be put back: {what}")));
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::nearest;
-use crate::domain::operation::task_rollback::{self, Wanted as Task};
+use crate::domain::operation::task_rollback::{self, TakenBack};
 use crate::domain::state::event::Event;
 use crate::domain::work::case::Kind;
 use crate::error::{Code, Error, Result};
@@ -14,13 +14,13 @@ use crate::ops::checkpoint::target_branch;
 use crate::ops::context::handle::Context;
 use crate::ops::history;
 
-use super::Wanted;
+use super::TaskRollbackRequest;
 
 /// The tasks that are taken back: the one asked for first.
 ///
 /// # Errors
 /// `INVALID_TRANSITION` for a group; `HAS_DEPENDENTS`.
-pub(super) fn tasks(ctx: &Context, wanted: &Wanted) -> Result<Vec<CaseId>> {
+pub(super) fn tasks(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<Vec<CaseId>> {
     let state = ctx.state();
     let id = &wanted.task;
     // An id in another spelling is a mistake that would go unnoticed where commits name it too.
@@ -46,7 +46,7 @@ pub(super) fn tasks(ctx: &Context, wanted: &Wanted) -> Result<Vec<CaseId>> {
 ///
 /// # Errors
 /// `TARGET_MISSING`, `DETACHED_HEAD`; `INVALID_TRANSITION` where the tasks went into different branches.
-pub(super) fn target(ctx: &Context, wanted: &Wanted, tasks: &[CaseId]) -> Result<(RefName, Oid)> {
+pub(super) fn target(ctx: &Context, wanted: &TaskRollbackRequest, tasks: &[CaseId]) -> Result<(RefName, Oid)> {
     let merged = |task: &CaseId| Some(&ctx.state().restorable.cases.get(task)?.merged.as_ref()?.target);
     let went_into: BTreeSet<&RefName> = tasks.iter().filter_map(merged).collect();
     let name = match (&wanted.target, went_into.iter().next()) {
@@ -86,7 +86,7 @@ fn default_target(ctx: &Context) -> Result<RefName> {
 ///
 /// # Errors
 /// The codes of a damaged log.
-pub(super) fn with_recorded(ctx: &Context, tasks: &[CaseId]) -> Result<Vec<Task>> {
+pub(super) fn with_recorded(ctx: &Context, tasks: &[CaseId]) -> Result<Vec<TakenBack>> {
     let worked_on = |task: &&CaseId| ctx.state().record.cases.get(*task).is_some_and(|record| record.iterations > 0);
     let mut ranges: BTreeMap<CaseId, Vec<(Oid, Oid)>> = BTreeMap::new();
     if tasks.iter().any(|task| worked_on(&task)) {
@@ -98,7 +98,7 @@ pub(super) fn with_recorded(ctx: &Context, tasks: &[CaseId]) -> Result<Vec<Task>
         for (from, to) in ranges.get(task).map_or(&[][..], Vec::as_slice) {
             recorded.extend(ctx.repo.history().own_line(from, to)?);
         }
-        found.push(Task { task: task.clone(), recorded });
+        found.push(TakenBack { task: task.clone(), recorded });
     }
     Ok(found)
 }

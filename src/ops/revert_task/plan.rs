@@ -25,7 +25,7 @@ use crate::ops::rollback::worktree::head_state;
 use crate::ops::rollback::{AgentLine, FileLine, WorkspaceLine};
 
 use super::reverts::{self, Reverted};
-use super::{Wanted, find, resolve};
+use super::{TaskRollbackRequest, find, resolve};
 
 /// How many commits are named behind one file in conflict.
 const BEHIND: usize = 10;
@@ -137,7 +137,7 @@ pub(super) struct Work {
 ///
 /// # Errors
 /// As [`super::preview`].
-pub(super) fn work(ctx: &Context, wanted: &Wanted) -> Result<Work> {
+pub(super) fn work(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<Work> {
     let tasks = find::tasks(ctx, wanted)?;
     let (target, old) = find::target(ctx, wanted, &tasks)?;
     let with_recorded = find::with_recorded(ctx, &tasks)?;
@@ -195,7 +195,7 @@ fn title(tasks: &[CaseId]) -> String {
     }
 }
 
-fn preview(wanted: &Wanted, target: RefName, plan: &Plan, reverted: &Reverted) -> Preview {
+fn preview(wanted: &TaskRollbackRequest, target: RefName, plan: &Plan, reverted: &Reverted) -> Preview {
     let skipped = |skipped: &Skipped| SkippedLine {
         id: skipped.oid.clone(),
         subject: skipped.subject.clone(),
@@ -255,7 +255,7 @@ fn conflicts(ctx: &Context, unit: &Unit, files: &[RepoPath], tip: &Oid) -> Resul
 ///
 /// # Errors
 /// `NO_TASK_COMMITS`, `UNKNOWN_TASK`; `HISTORY_MISSING` where a shallow clone may lack the commits.
-fn refuse_nothing(ctx: &Context, wanted: &Wanted, work: &Work) -> Result<()> {
+fn refuse_nothing(ctx: &Context, wanted: &TaskRollbackRequest, work: &Work) -> Result<()> {
     let Work { operation, preview, .. } = work;
     let has_workspace = work.tasks.iter().any(|task| ctx.state().restorable.workspaces.contains_key(task));
     if !operation.edits.is_empty() || !operation.is_state_only() || has_workspace {

@@ -50,7 +50,7 @@ pub(super) fn worktree_change(
 ) -> Result<WorktreeChange> {
     let now_commit = operation::with_bytes_known(ctx, &now.capture, now_commit)?;
     let CapturedWorktree { worktree, capture: now } = now;
-    let Wanted { held, index, changes, extras } = wanted(ctx, (worktree, now), &then)?;
+    let Target { held, index, changes, extras } = wanted(ctx, (worktree, now), &then)?;
     let Then { capture: then, head, coverage, only } = then;
     let files = with_spared(ctx, (worktree, now), &changes, held.clone(), coverage)?;
     let excluded = excluded_now(ctx, now, &index, &changes)?;
@@ -87,19 +87,19 @@ pub(super) fn worktree_change(
 }
 
 /// What a worktree shall be, before what stays in it is known.
-struct Wanted {
+struct Target {
     held: Oid,
     index: Oid,
     changes: Vec<TreeChange>,
     extras: CaptureExtras,
 }
 
-fn wanted(ctx: &Context, (worktree, now): (&Worktree, &WorktreeCapture), then: &Then<'_>) -> Result<Wanted> {
+fn wanted(ctx: &Context, (worktree, now): (&Worktree, &WorktreeCapture), then: &Then<'_>) -> Result<Target> {
     let CaptureParts { files: held, index, .. } = ctx.repo.captures().capture_parts(then.capture)?;
     let extras = extras_of(ctx, Some(then.capture))?;
     let files = differences::Then { tree: &held, extras: &extras, coverage: then.coverage };
     let changes = differences(ctx, (worktree, now), files, then.only)?;
-    let Some(only) = then.only else { return Ok(Wanted { held, index, changes, extras }) };
+    let Some(only) = then.only else { return Ok(Target { held, index, changes, extras }) };
     let held = ctx.repo.objects().graft(&now.tree, &changes)?;
     let modes = extras.modes.into_iter().filter(|modes| only.covers(&modes.path)).collect();
     let extras = CaptureExtras {
@@ -109,7 +109,7 @@ fn wanted(ctx: &Context, (worktree, now): (&Worktree, &WorktreeCapture), then: &
         line_ends: extras.line_ends,
         ..now.extras.clone()
     };
-    Ok(Wanted { held, index: now.index_tree.clone(), changes, extras })
+    Ok(Target { held, index: now.index_tree.clone(), changes, extras })
 }
 
 /// The tree to go back to, with the files of now that the checkpoint said nothing of (ignored or too large then, perhaps

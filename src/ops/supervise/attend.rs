@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use super::notice::Watcher;
-use super::requests::Wanted;
+use super::requests::HaltRequest;
 use super::{Interrupts, Options, Supervisor, TICK};
 use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};
@@ -21,7 +21,7 @@ pub enum Attend {
     /// Take up what has ended; leave alone what runs.
     TakeUp,
     /// End agents.
-    End(Wanted),
+    End(HaltRequest),
 }
 
 /// Repairs, takes up the results of iterations that ended, and ends agents as asked.
@@ -63,7 +63,7 @@ impl Supervisor<'_> {
             let busy = self.look_after_agents()?;
             let waits = match what {
                 Attend::TakeUp => false,
-                Attend::End(Wanted { agents, .. }) => {
+                Attend::End(HaltRequest { agents, .. }) => {
                     self.running_agents().iter().any(|agent| agents.is_empty() || agents.contains(agent))
                 }
             };

@@ -15,7 +15,7 @@ use crate::domain::work::outcome::Halt;
 use crate::domain::work::session::{Mode, Request};
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::ops::checkpoint::{self, Wanted};
+use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
 use crate::ops::supervise::notice::Watcher;
 use crate::ops::supervise::{self, Attend, Options};
@@ -100,7 +100,7 @@ pub struct Ending {
 
 /// An agent that was ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ended {
+pub struct EndedAgent {
     /// Which.
     pub agent: AgentId,
     /// What it had completed by then: that stands, done or to be verified.
@@ -119,7 +119,7 @@ pub fn end_agents(
     how: Ending,
     options: Options,
     watcher: &mut dyn Watcher,
-) -> Result<Vec<Ended>> {
+) -> Result<Vec<EndedAgent>> {
     for agent in agents {
         if !context.state().restorable.agents.contains_key(agent) {
             let error = Error::new(Code::UnknownAgent, format!("there is no agent '{agent}'"));
@@ -145,7 +145,7 @@ pub fn end_agents(
         };
         ask_supervisor(context, request)?;
     } else {
-        let wanted = supervise::Wanted { agents, tasks: named, halt, afterwards };
+        let wanted = supervise::HaltRequest { agents, tasks: named, halt, afterwards };
         supervise::attend(context, &Attend::End(wanted), options, watcher)?;
     }
     wait_released(context, &claims)?;
@@ -154,7 +154,7 @@ pub fn end_agents(
     Ok(ended
         .map(|(agent, task)| {
             let gate = task.as_ref().and_then(|task| held_at(context.state(), task));
-            Ended { agent, completed: task.filter(completed), gate }
+            EndedAgent { agent, completed: task.filter(completed), gate }
         })
         .collect())
 }
@@ -238,7 +238,7 @@ fn find_gate(context: &Context, name: &str) -> Result<GateId> {
 pub fn change_mode(context: &mut Context, new: Mode) -> Result<bool> {
     let begins = new == Mode::Autopilot && context.state().restorable.mode != new;
     if begins && context.config.checkpoints.before_autopilot {
-        checkpoint::create(context, &Wanted::by(Trigger::BeforeAutopilot))?;
+        checkpoint::create(context, &CheckpointRequest::by(Trigger::BeforeAutopilot))?;
     }
     let changed = context.append_with(|state| {
         let old = state.restorable.mode;

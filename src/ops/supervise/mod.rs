@@ -49,7 +49,7 @@ use crate::ops::steps;
 use crate::process::client::leftovers;
 pub use attend::{Attend, attend};
 use notice::{Notice, Watcher};
-pub use requests::Wanted;
+pub use requests::HaltRequest;
 pub use stopping::Interrupts;
 
 /// How often everything is looked at.

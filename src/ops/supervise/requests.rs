@@ -18,7 +18,7 @@ use crate::process::keeper_state;
 
 /// Agents that somebody wants to end.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wanted {
+pub struct HaltRequest {
     /// Which; all that have a task, where empty.
     pub agents: Vec<AgentId>,
     /// What they worked on when that was said.
@@ -29,7 +29,7 @@ pub struct Wanted {
     pub afterwards: Afterwards,
 }
 
-impl Wanted {
+impl HaltRequest {
     fn held(&self) -> Option<Held> {
         let held = match self.halt {
             Halt::Stop => Held::Stopped,
@@ -48,10 +48,10 @@ impl Supervisor<'_> {
         for (id, request) in requests {
             let outcome = match request {
                 Request::Stop { agents, tasks, afterwards } => {
-                    Some(self.end_agents(&Wanted { agents, tasks, halt: Halt::Stop, afterwards })?)
+                    Some(self.end_agents(&HaltRequest { agents, tasks, halt: Halt::Stop, afterwards })?)
                 }
                 Request::Kill { agents, tasks, afterwards } => {
-                    Some(self.end_agents(&Wanted { agents, tasks, halt: Halt::Kill, afterwards })?)
+                    Some(self.end_agents(&HaltRequest { agents, tasks, halt: Halt::Kill, afterwards })?)
                 }
                 Request::Pause { force } => Some(self.pause(force)?),
                 Request::Resume => {
@@ -73,7 +73,7 @@ impl Supervisor<'_> {
 
     /// Ends these agents: their keepers are asked to end their programs, and their tasks are free when the keepers have
     /// reported. Where no program runs they are free at once.
-    pub(super) fn end_agents(&mut self, how: &Wanted) -> Result<(bool, String)> {
+    pub(super) fn end_agents(&mut self, how: &HaltRequest) -> Result<(bool, String)> {
         let busy: Vec<AgentId> = self.context.state().busy_agents().map(|agent| agent.id.clone()).collect();
         let wanted: Vec<AgentId> = busy.into_iter().filter(|agent| how.agents.is_empty() || how.agents.contains(agent)).collect();
         let held = how.held();

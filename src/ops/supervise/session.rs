@@ -15,7 +15,7 @@ use crate::domain::work::session::{Session, SessionState};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::{Head, Worktree};
-use crate::ops::checkpoint::{self, Wanted};
+use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
 use crate::store::backup;
 
@@ -92,7 +92,7 @@ impl Supervisor<'_> {
     /// Makes an automatic checkpoint.
     pub(super) fn make_checkpoint(&mut self, trigger: Trigger) -> Result<()> {
         self.context.act_as(crate::domain::state::event::By::Supervisor)?;
-        let made = checkpoint::create(self.context, &Wanted::by(trigger))?;
+        let made = checkpoint::create(self.context, &CheckpointRequest::by(trigger))?;
         self.tell(Notice::Checkpoint { name: made.name });
         Ok(())
     }

@@ -17,7 +17,7 @@ use crate::ops::rollback::worktree::head_state;
 use super::changed;
 
 /// One worktree as it is and as an undo would have it.
-pub(super) struct Wanted<'a> {
+pub(super) struct Undoing<'a> {
     pub worktree: &'a Worktree,
     pub now: &'a WorktreeCapture,
     /// What changes in the files.
@@ -26,7 +26,7 @@ pub(super) struct Wanted<'a> {
     pub index: Change<&'a Oid>,
 }
 
-impl Wanted<'_> {
+impl Undoing<'_> {
     /// Whether an operation that began or went on since can stay as it is, whatever becomes of it: the undo moves no branch
     /// that it is on, stages nothing, and changes no path that it concerns or that its end may write over.
     ///

@@ -13,7 +13,7 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, WholeFolder};
 use crate::process::client::control::{self, Command};
-use crate::process::os::family::{self, Ended};
+use crate::process::os::family::{self, EndedFamily};
 use crate::process::os::sys;
 
 /// How often the keeper looks around.
@@ -33,14 +33,14 @@ const MAX_MARKERS: usize = 16;
 struct End {
     cause: EndCause,
     status: Option<WaitStatus>,
-    ended: Ended,
+    ended: EndedFamily,
     output: OutputRecord,
     tail: Vec<u8>,
 }
 
 impl End {
     fn unstarted(cause: EndCause) -> Self {
-        Self { cause, status: None, ended: Ended::default(), output: OutputRecord::default(), tail: Vec::new() }
+        Self { cause, status: None, ended: EndedFamily::default(), output: OutputRecord::default(), tail: Vec::new() }
     }
 }
 

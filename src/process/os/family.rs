@@ -16,7 +16,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 
 /// How ending went.
 #[derive(Debug, Default)]
-pub(crate) struct Ended {
+pub(crate) struct EndedFamily {
     /// How many processes were sent a signal.
     pub count: u64,
     /// Those that could not be ended.
@@ -42,17 +42,17 @@ pub(crate) fn living(program: Option<i32>) -> Vec<Process> {
 
 /// Ends all descendants: SIGTERM, `grace`, then SIGKILL again and again until none is left. `reap` collects those that
 /// have ended; it is called often.
-pub(crate) fn end_all(program: Option<i32>, grace: Duration, reap: &mut dyn FnMut()) -> Ended {
+pub(crate) fn end_all(program: Option<i32>, grace: Duration, reap: &mut dyn FnMut()) -> EndedFamily {
     let begun = Instant::now();
     let mut asked: HashSet<ProcessId> = HashSet::new();
     loop {
         reap();
         let left = living(program);
         if left.is_empty() {
-            return Ended { count: asked.len() as u64, survivors: Vec::new() };
+            return EndedFamily { count: asked.len() as u64, survivors: Vec::new() };
         }
         if begun.elapsed() > GIVE_UP {
-            return Ended { count: asked.len() as u64, survivors: left.iter().map(|process| process.id.pid).collect() };
+            return EndedFamily { count: asked.len() as u64, survivors: left.iter().map(|process| process.id.pid).collect() };
         }
         let gently = begun.elapsed() < grace;
         for process in &left {

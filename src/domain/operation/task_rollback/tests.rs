@@ -23,15 +23,15 @@ fn commit(line: &str) -> Logged {
     }
 }
 
-fn wanted(task: &str) -> Wanted {
-    Wanted { task: CaseId::new(task).unwrap(), recorded: BTreeSet::new() }
+fn wanted(task: &str) -> TakenBack {
+    TakenBack { task: CaseId::new(task).unwrap(), recorded: BTreeSet::new() }
 }
 
-fn planned(log: &[&str], tasks: &[Wanted]) -> Plan {
+fn planned(log: &[&str], tasks: &[TakenBack]) -> Plan {
     plan(&log.iter().map(|line| commit(line)).collect::<Vec<_>>(), tasks)
 }
 
-fn units(log: &[&str], tasks: &[Wanted]) -> String {
+fn units(log: &[&str], tasks: &[TakenBack]) -> String {
     planned(log, tasks).units.iter().map(|unit| unit.subject.clone()).collect::<Vec<_>>().join(" ")
 }
 

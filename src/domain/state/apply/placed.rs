@@ -1,6 +1,6 @@
 //! What the event does that says that the repository came to another place.
 
-use crate::domain::state::place::{self, How, PlacedAt, Placing};
+use crate::domain::state::place::{self, Arrival, PlacedAt, Placing};
 use crate::domain::state::whole::State;
 use crate::domain::work::session::SessionState;
 
@@ -12,7 +12,7 @@ impl State {
         if let Some(open) = &mut self.record.open {
             placing.operation(&mut open.operation);
         }
-        if placing.how == How::Copied {
+        if placing.how == Arrival::Copied {
             self.belong_to_nobody(placing);
         }
         self.record.last_action = Some(placing.words());
@@ -82,7 +82,7 @@ mod tests {
         state
     }
 
-    fn placed(how: How) -> State {
+    fn placed(how: Arrival) -> State {
         let place = |folder: &str| Place { common_dir: format!("{folder}/.git"), worktree: Some(folder.into()) };
         let mut state = busy();
         state.place(&Placing { how, from: place("/a"), to: place("/b") }, 7);
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn what_was_moved_goes_on_where_it_is() {
-        for how in [How::Moved, How::Restored] {
+        for how in [Arrival::Moved, Arrival::Restored] {
             let state = placed(how);
             assert_eq!(state.restorable.workspaces["t"].path, "/b/.worktrees/ed-001-t");
             assert_eq!(state.restorable.cases["t"].status, Status::Active);
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_copy_has_the_plan_and_none_of_the_work_under_way() {
-        let state = placed(How::Copied);
+        let state = placed(Arrival::Copied);
         assert!(state.restorable.workspaces.is_empty() && state.busy_agents().next().is_none());
         assert_eq!(state.restorable.cases["t"].status, Status::Pending);
         assert_eq!(advances(&state), ["/b"], "what is finished or reversed is the copy's own main worktree");

@@ -17,7 +17,7 @@ use crate::git::repo::worktrees::Worktree;
 use crate::git::restore::place::{Found, look};
 
 use super::live_index::LiveIndex;
-use super::tree_edit::Edit;
+use super::tree_edit::PathEdit;
 
 /// The largest file that is read into memory; git reads larger ones bit by bit.
 const LARGE: u64 = 64 * 1024 * 1024;
@@ -62,9 +62,9 @@ impl Reading<'_> {
     ///
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`.
-    pub fn read(&self, sorted: Sorted, attributes: &[RepoPath], coverage: &mut Coverage) -> Result<Option<Vec<Edit>>> {
-        let mut edits: Vec<Edit> =
-            sorted.gone.iter().map(|entry| Edit { path: RepoPath::new(self.index.path(*entry)), new: None }).collect();
+    pub fn read(&self, sorted: Sorted, attributes: &[RepoPath], coverage: &mut Coverage) -> Result<Option<Vec<PathEdit>>> {
+        let mut edits: Vec<PathEdit> =
+            sorted.gone.iter().map(|entry| PathEdit { path: RepoPath::new(self.index.path(*entry)), new: None }).collect();
         if sorted.unsure.is_empty() && sorted.untracked.is_empty() {
             edits.sort_by(|a, b| a.path.cmp(&b.path));
             return Ok(Some(edits));
@@ -81,13 +81,13 @@ impl Reading<'_> {
         for entry in sorted.unsure {
             let path = RepoPath::new(self.index.path(entry));
             match self.content(&path, u64::MAX, conversion)? {
-                Content::Gone => edits.push(Edit { path, new: None }),
+                Content::Gone => edits.push(PathEdit { path, new: None }),
                 Content::Present { mode: SYMLINK, .. } if path.is_odd() => return Ok(None),
                 Content::Present { mode, bytes } => {
                     let blob = gix_id(&self.repository.objects().write_blob(&bytes)?)?;
                     if mode != self.index.mode(entry) || *self.index.id(entry) != *blob {
                         doubtful.extend(doubts(mode, &bytes).then(|| path.clone()));
-                        edits.push(Edit { path, new: Some((mode, blob)) });
+                        edits.push(PathEdit { path, new: Some((mode, blob)) });
                     }
                 }
                 Content::TooLarge | Content::Odd => return Ok(None),
@@ -103,7 +103,7 @@ impl Reading<'_> {
                 Content::Present { mode, bytes } => {
                     let blob = gix_id(&self.repository.objects().write_blob(&bytes)?)?;
                     doubtful.extend(doubts(mode, &bytes).then(|| path.clone()));
-                    edits.push(Edit { path, new: Some((mode, blob)) });
+                    edits.push(PathEdit { path, new: Some((mode, blob)) });
                 }
                 Content::Odd => return Ok(None),
             }

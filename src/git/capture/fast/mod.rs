@@ -44,7 +44,7 @@ pub use named::Earlier;
 
 use content::{Reading, Sorted};
 use live_index::LiveIndex;
-use tree_edit::Edit;
+use tree_edit::PathEdit;
 use unknown::SortedUnknown;
 use walk::{Seen, Walk};
 
@@ -58,7 +58,7 @@ struct Look<'a> {
 /// What was found there.
 struct Looked {
     /// What differs from the index, ordered by path.
-    edits: Vec<Edit>,
+    edits: Vec<PathEdit>,
     /// What is not held.
     coverage: Coverage,
     /// Ignored files that are.
@@ -106,7 +106,7 @@ impl Captures<'_> {
         &self,
         look: &Look<'_>,
         (within, unsure): (impl IntoIterator<Item = usize>, &[usize]),
-        (edits, attributes, scope): (&[Edit], &BTreeSet<RepoPath>, Scope),
+        (edits, attributes, scope): (&[PathEdit], &BTreeSet<RepoPath>, Scope),
         coverage: &mut Coverage,
     ) -> Result<Option<Vec<RawFile>>> {
         let Look { worktree, index, options: _ } = *look;

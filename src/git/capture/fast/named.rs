@@ -27,7 +27,7 @@ use crate::git::repo::handles::Captures;
 use crate::git::repo::worktrees::Worktree;
 
 use super::live_index::LiveIndex;
-use super::tree_edit::Edit;
+use super::tree_edit::PathEdit;
 use super::unknown::{Named, NamedKind};
 use super::walk::{Seen, Walk};
 use super::{Look, Looked};
@@ -335,7 +335,7 @@ fn surroundings(worktree: &Worktree, index: &LiveIndex, folder: &RepoPath, seen:
 }
 
 /// Differences from the index as edits of it; `None` where one is a submodule.
-fn as_edits(changes: Vec<TreeChange>) -> Result<Option<Vec<Edit>>> {
+fn as_edits(changes: Vec<TreeChange>) -> Result<Option<Vec<PathEdit>>> {
     let mut edits = Vec::with_capacity(changes.len());
     for TreeChange { path, new, .. } in changes {
         let new = match new {
@@ -343,7 +343,7 @@ fn as_edits(changes: Vec<TreeChange>) -> Result<Option<Vec<Edit>>> {
             Some(file) => Some((file.mode, gix_id(&file.oid)?)),
             None => None,
         };
-        edits.push(Edit { path, new });
+        edits.push(PathEdit { path, new });
     }
     Ok(Some(edits))
 }

@@ -15,7 +15,7 @@ use super::oid;
 
 /// A path that is not as the index has it.
 #[derive(Debug, Clone)]
-pub(super) struct Edit {
+pub(super) struct PathEdit {
     /// The path.
     pub path: RepoPath,
     /// Mode and blob; `None` where it is not there.
@@ -27,7 +27,7 @@ struct Builder<'a> {
     repository: &'a Repository,
     gix: gix::Repository,
     index: &'a LiveIndex,
-    edits: &'a [Edit],
+    edits: &'a [PathEdit],
 }
 
 /// The entries and edits below one folder.
@@ -53,7 +53,7 @@ impl LiveIndex {
     ///
     /// # Errors
     /// As [`Objects::write_object`].
-    pub fn tree(&self, repository: &Repository, edits: &[Edit]) -> Result<Option<Oid>> {
+    pub fn tree(&self, repository: &Repository, edits: &[PathEdit]) -> Result<Option<Oid>> {
         let builder = Builder { repository, gix: repository.gix()?, index: self, edits };
         let all = Span { depth: 0, entries: 0..self.len(), edits: 0..edits.len() };
         match builder.tree(&all, self.cached_trees())? {

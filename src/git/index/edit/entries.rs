@@ -4,7 +4,7 @@
 
 use std::os::unix::fs::MetadataExt;
 
-use super::{Edit, EditKind};
+use super::{EntryEdit, EditKind};
 use crate::domain::base::names::RepoPath;
 use crate::git::history::questions::FileId;
 use crate::git::objects::database::gix_id;
@@ -88,7 +88,7 @@ impl Writer {
     }
 
     /// Writes what an edit of a path says that had no entry.
-    pub fn add(&mut self, edit: &Edit<'_>) -> Option<()> {
+    pub fn add(&mut self, edit: &EntryEdit<'_>) -> Option<()> {
         match &edit.kind {
             EditKind::Set(file, meta) => self.write(edit.path, file, meta.as_ref()),
             EditKind::Remove | EditKind::Look(..) => Some(()),
@@ -96,7 +96,7 @@ impl Writer {
     }
 
     /// Writes what an edit makes of an entry; `None` where git has to decide.
-    pub fn replace(&mut self, entry: &Entry<'_>, edit: &Edit<'_>) -> Option<()> {
+    pub fn replace(&mut self, entry: &Entry<'_>, edit: &EntryEdit<'_>) -> Option<()> {
         // Conflicts are git's to replace.
         let plain = entry.flags & STAGE == 0;
         match &edit.kind {

@@ -1,6 +1,6 @@
 //! What an index knows of trees (its `TREE` extension), brought from one tree to another.
 
-use super::{Edit, EditKind, oid};
+use super::{EntryEdit, EditKind, oid};
 use crate::domain::base::names::Oid;
 use crate::git::objects::database::{TREE, gix_id};
 use crate::git::repo::repository::Repository;
@@ -24,7 +24,7 @@ struct Known {
 
 impl Trees<'_> {
     /// The extension's data after the edits; `None` where it cannot be made sense of, or a tree cannot be read.
-    pub(super) fn updated(&self, data: &[u8], width: usize, edits: &[Edit<'_>]) -> Option<Vec<u8>> {
+    pub(super) fn updated(&self, data: &[u8], width: usize, edits: &[EntryEdit<'_>]) -> Option<Vec<u8>> {
         let mut rest = data;
         let mut root = read(&mut rest, width, 0)?;
         let paths: Vec<Path<'_>> = edits.iter().filter_map(Path::of).collect();
@@ -87,7 +87,7 @@ struct Path<'a> {
 }
 
 impl<'a> Path<'a> {
-    fn of(edit: &Edit<'a>) -> Option<Self> {
+    fn of(edit: &EntryEdit<'a>) -> Option<Self> {
         match &edit.kind {
             EditKind::Set(_, _) => Some(Self { rest: edit.path.as_bytes(), more: i64::from(edit.is_new) }),
             EditKind::Remove => Some(Self { rest: edit.path.as_bytes(), more: -1 }),

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::domain::state::place::{How, Placing};
+use crate::domain::state::place::{Arrival, Placing};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
@@ -18,7 +18,7 @@ use crate::ops::revert_task;
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`; `REPOSITORY_UNSUPPORTED` where `core.worktree` still names the original's main worktree.
 pub(super) fn leave_the_original_alone(context: &mut Context, placing: &Placing) -> Result<Vec<String>> {
-    debug_assert_eq!(placing.how, How::Copied);
+    debug_assert_eq!(placing.how, Arrival::Copied);
     not_the_originals_worktree(placing)?;
     separate(context)?;
     // Which workspaces there were is only known once nobody else can write the log any more.
