@@ -15,6 +15,7 @@ use super::{open_configured_for, purpose, working_dir};
 use crate::cli::screen::Screen;
 use crate::cli::visible;
 use crate::commands::grammar::arguments::Global;
+use crate::commands::grammar::consent::Consent;
 use crate::domain::base::ids::GateId;
 use crate::domain::work::gate::Afterwards;
 use crate::env;
@@ -55,7 +56,7 @@ enum To {
     /// Take back the work of one task: its commits are reverted, and it is to be done again
     Task(task::Task),
     /// Go back to the beginning of the last session
-    Session(How),
+    Session(RollbackOptions),
 }
 
 /// Arguments of `rollback checkpoint` and of `restore`.
@@ -81,17 +82,13 @@ pub struct Checkpoint {
     #[arg(last = true, value_name = "PATH", conflicts_with_all = ["refs", "no_refs"])]
     paths: Vec<PathBuf>,
     #[command(flatten)]
-    how: How,
+    how: RollbackOptions,
 }
 
 #[derive(Debug, Args)]
-struct How {
-    /// Show exactly what would be done, and change nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Do not ask
-    #[arg(long, short)]
-    yes: bool,
+struct RollbackOptions {
+    #[command(flatten)]
+    consent: Consent,
     /// Refuse where agents are at work, instead of stopping them
     #[arg(long)]
     no_stop: bool,
@@ -106,7 +103,7 @@ struct How {
     retry: bool,
 }
 
-impl How {
+impl RollbackOptions {
     fn wish<'a>(&self, name: &'a str, part: Part<'a>) -> Wish<'a> {
         Wish { name, part, refs: self.refs(), afterwards: Afterwards::with_retry(self.retry) }
     }
@@ -148,8 +145,8 @@ struct RollbackEnded {
 pub fn run(args: &Rollback, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let dry_run = match &args.to {
         Some(To::Task(args)) => args.is_dry_run(),
-        Some(To::Checkpoint(to)) => to.how.dry_run,
-        Some(To::Session(how)) => how.dry_run,
+        Some(To::Checkpoint(to)) => to.how.consent.dry_run,
+        Some(To::Session(how)) => how.consent.dry_run,
         None => false,
     };
     let mut context = open_configured_for(purpose(dry_run), global, Vec::new(), screen)?;
@@ -190,7 +187,7 @@ fn worktree_at(global: &Global, path: &Path) -> Result<PathBuf> {
 /// # Errors
 /// As [`run`].
 pub fn restore(args: &Checkpoint, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut context = open_configured_for(purpose(args.how.dry_run), global, Vec::new(), screen)?;
+    let mut context = open_configured_for(purpose(args.how.consent.dry_run), global, Vec::new(), screen)?;
     context.for_humans_only("restore")?;
     to_named(args, &mut context, global, screen)
 }
@@ -248,25 +245,33 @@ fn ended(screen: &mut Screen, ended: Option<Closed>, outcome: &'static str) -> R
     Ok(Exit::Done)
 }
 
-fn checkpoint(context: &mut Context, screen: &mut Screen, wish: Wish<'_>, how: &How) -> Result<Exit> {
+fn checkpoint(context: &mut Context, screen: &mut Screen, wish: Wish<'_>, how: &RollbackOptions) -> Result<Exit> {
     if how.no_stop {
         rollback::nobody_works(context)?;
     }
-    if how.dry_run || !how.yes || rollback::may_change_nothing(context, wish)? {
+    if how.consent.dry_run || !how.consent.yes || rollback::may_change_nothing(context, wish)? {
         let preview = rollback::preview(context, wish)?;
         if preview.changes_nothing {
             let (moved_aside, gate_ids) = (Vec::new(), Vec::new());
-            let answer = RollbackAnswer { preview: &preview, dry_run: how.dry_run, safety: None, undo: None, moved_aside, gate_ids };
+            let answer = RollbackAnswer {
+                preview: &preview,
+                dry_run: how.consent.dry_run,
+                safety: None,
+                undo: None,
+                moved_aside,
+                gate_ids,
+            };
             screen.answer(&answer, || words::nothing_changes(&preview))?;
             return Ok(Exit::Done);
         }
-        if how.dry_run {
+        if how.consent.dry_run {
             let moved_aside = preview.moves_aside.iter().map(FileLoss::place).collect();
-            let answer = RollbackAnswer { preview: &preview, dry_run: true, safety: None, undo: None, moved_aside, gate_ids: Vec::new() };
+            let answer =
+                RollbackAnswer { preview: &preview, dry_run: true, safety: None, undo: None, moved_aside, gate_ids: Vec::new() };
             screen.answer(&answer, || people(&preview, "Would go"))?;
             return Ok(Exit::Done);
         }
-        if !how.yes {
+        if !how.consent.yes {
             screen.note_text(people(&preview, "Would go").trim_end());
             screen.confirm("Go back?", false)?;
         }

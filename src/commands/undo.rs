@@ -9,6 +9,7 @@ use super::{open_configured_for, purpose};
 use crate::cli::screen::Screen;
 use crate::cli::words;
 use crate::commands::grammar::arguments::Global;
+use crate::commands::grammar::consent::Consent;
 use crate::domain::operation::transaction::Transaction;
 use crate::domain::operation::undo::Asked;
 use crate::domain::state::event::By;
@@ -32,7 +33,7 @@ pub struct Undo {
     /// Which one: an id of 'git axiom log', or a unique beginning of it
     transaction: Option<String>,
     #[command(flatten)]
-    how: How,
+    consent: Consent,
 }
 
 /// Arguments of `redo`.
@@ -43,17 +44,7 @@ Again goes further back; 'git axiom log' lists undos too, and 'git axiom undo ID
 them back.")]
 pub struct Redo {
     #[command(flatten)]
-    how: How,
-}
-
-#[derive(Debug, Args)]
-struct How {
-    /// Show exactly what would change, and change nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Do not ask
-    #[arg(long, short)]
-    yes: bool,
+    consent: Consent,
 }
 
 /// Takes a transaction back.
@@ -62,7 +53,7 @@ struct How {
 /// As [`op::choose`] and [`op::undo`]; `NEEDS_CONFIRMATION`, `DECLINED`.
 pub fn undo(args: &Undo, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let asked = args.transaction.clone().map_or(Asked::Undo, Asked::Named);
-    run(&asked, "undo", &args.how, global, screen)
+    run(&asked, "undo", &args.consent, global, screen)
 }
 
 /// Takes the last undo back.
@@ -70,32 +61,32 @@ pub fn undo(args: &Undo, global: &Global, screen: &mut Screen) -> Result<Exit> {
 /// # Errors
 /// As [`undo`].
 pub fn redo(args: &Redo, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    run(&Asked::Redo, "redo", &args.how, global, screen)
+    run(&Asked::Redo, "redo", &args.consent, global, screen)
 }
 
-fn run(asked: &Asked, verb: &str, how: &How, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut context = open_configured_for(purpose(how.dry_run), global, Vec::new(), screen)?;
+fn run(asked: &Asked, verb: &str, consent: &Consent, global: &Global, screen: &mut Screen) -> Result<Exit> {
+    let mut context = open_configured_for(purpose(consent.dry_run), global, Vec::new(), screen)?;
     context.for_humans_only(verb)?;
     context.no_open_operation()?;
     let chosen = op::choose(&context, asked).map_err(|error| with_possible(&context, asked, error))?;
     let others = *asked == Asked::Undo && chosen.transaction.by != By::User;
     let explain = |context: &Context, error| with_possible(context, asked, explain(context, &chosen.transaction, error));
-    if others && how.yes && !how.dry_run {
+    if others && consent.yes && !consent.dry_run {
         // The way on that is named has to lead somewhere.
         op::check(&context, &chosen).map_err(|error| explain(&context, error))?;
         return Err(not_yours(&chosen.transaction));
     }
-    if how.dry_run || !how.yes {
+    if consent.dry_run || !consent.yes {
         let preview = op::check(&context, &chosen).map_err(|error| explain(&context, error))?;
         let (answer, main) = (UndoToldAnswer::before(&chosen, &preview), context.repo.worktrees().main_worktree()?);
         let plan = || answer.plan(&chosen, main.path());
-        if how.dry_run {
+        if consent.dry_run {
             screen.answer(&answer, plan)?;
             return Ok(Exit::Done);
         }
         screen.note_text(plan().trim_end());
     }
-    screen.confirm(if chosen.redo { "Do it again?" } else { "Take it back?" }, how.yes).map_err(|error| {
+    screen.confirm(if chosen.redo { "Do it again?" } else { "Take it back?" }, consent.yes).map_err(|error| {
         if others && error.code() == Code::NeedsConfirmation { not_yours(&chosen.transaction) } else { error }
     })?;
     let done = op::undo(&mut context, &chosen).map_err(|error| explain(&context, error))?;

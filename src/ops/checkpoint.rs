@@ -235,7 +235,11 @@ fn take_back(ctx: &Context, name: &CheckpointName, capture: Oid) -> Result<()> {
     clear_abandoned(ctx, name)
 }
 
-fn publish(ctx: &mut Context, name: &CheckpointName, wanted: &CheckpointRequest) -> Result<(CheckpointDocument, Oid, Captured, HeldRefs)> {
+fn publish(
+    ctx: &mut Context,
+    name: &CheckpointName,
+    wanted: &CheckpointRequest,
+) -> Result<(CheckpointDocument, Oid, Captured, HeldRefs)> {
     let options = CaptureOptions { allow_unreadable: wanted.allow_unreadable, ..capture_options(ctx) };
     let mut captured = match &wanted.only {
         Some(paths) => known::capture(ctx, &options, paths)?,

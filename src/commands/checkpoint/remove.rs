@@ -7,22 +7,12 @@ use serde::Serialize;
 use crate::cli::screen::Screen;
 use crate::cli::words;
 use crate::commands::grammar::arguments::Global;
+use crate::commands::grammar::consent::Consent;
 use crate::commands::open_configured;
 use crate::domain::base::ids::CheckpointName;
 use crate::error::{Code, Error, Exit, Result, some_of};
 use crate::ops::checkpoint::{self, Deleted};
 use crate::ops::context::handle::Context;
-
-/// How a deletion is gone about.
-#[derive(Debug, Args)]
-pub struct How {
-    /// Show what would be deleted, and change nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Do not ask
-    #[arg(long, short)]
-    yes: bool,
-}
 
 /// Arguments of `checkpoint delete`.
 #[derive(Debug, Args)]
@@ -37,7 +27,7 @@ pub struct Delete {
     #[arg(long)]
     protected: bool,
     #[command(flatten)]
-    how: How,
+    consent: Consent,
 }
 
 /// Arguments of `checkpoint cleanup`.
@@ -58,7 +48,7 @@ pub struct Cleanup {
     #[arg(long)]
     protected: bool,
     #[command(flatten)]
-    how: How,
+    consent: Consent,
 }
 
 #[derive(Serialize)]
@@ -99,7 +89,7 @@ pub(super) fn delete(args: &Delete, global: &Global, screen: &mut Screen) -> Res
     context.no_open_operation()?;
     let records = checkpoint::chosen(&context, &args.names, args.protected)?;
     let names: Vec<CheckpointName> = records.into_iter().map(|record| record.name).collect();
-    go_ahead(&mut context, screen, &names, &args.how, checkpoint::delete)
+    go_ahead(&mut context, screen, &names, &args.consent, checkpoint::delete)
 }
 
 /// Deletes old checkpoints.
@@ -116,28 +106,28 @@ pub(super) fn cleanup(args: &Cleanup, global: &Global, screen: &mut Screen) -> R
         );
     }
     let names = checkpoint::cleanup_plan(&context, args.older_than, args.keep, args.protected);
-    go_ahead(&mut context, screen, &names, &args.how, checkpoint::clean_up)
+    go_ahead(&mut context, screen, &names, &args.consent, checkpoint::clean_up)
 }
 
 fn go_ahead(
     context: &mut Context,
     screen: &mut Screen,
     names: &[CheckpointName],
-    how: &How,
+    consent: &Consent,
     delete: fn(&mut Context, &[CheckpointName]) -> Result<Deleted>,
 ) -> Result<Exit> {
-    if names.is_empty() || how.dry_run {
-        let answer = CheckpointRemoveAnswer { deleted: names, dry_run: how.dry_run, undo: None };
+    if names.is_empty() || consent.dry_run {
+        let answer = CheckpointRemoveAnswer { deleted: names, dry_run: consent.dry_run, undo: None };
         screen.answer(&answer, || match names {
             [] => "There is nothing to delete.\n".to_owned(),
             names => format!("Would delete {}\n", listed(names)),
         })?;
         return Ok(Exit::Done);
     }
-    if !how.yes {
+    if !consent.yes {
         screen.note(&format!("Deletes {}", listed(names)));
     }
-    screen.confirm("Delete?", how.yes)?;
+    screen.confirm("Delete?", consent.yes)?;
     let deleted = delete(context, names)?;
     tell(screen, &deleted)?;
     Ok(Exit::Done)

@@ -7,6 +7,7 @@
 pub mod arguments;
 pub mod candidates;
 pub mod complete;
+pub mod consent;
 pub mod later;
 pub mod pages;
 pub mod spoken;

@@ -7,11 +7,12 @@ use crate::cli::prompt;
 use crate::cli::screen::{Screen, table};
 use crate::cli::words;
 use crate::commands::checkpoint::list::rows;
+use crate::commands::grammar::consent::Consent;
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::checkpoint::document::Trigger;
 use crate::domain::work::case::{Kind, Status};
 use crate::error::{Code, Error, Exit, Result};
-use crate::ops::checkpoint::{self as op, Listed, CheckpointRequest};
+use crate::ops::checkpoint::{self as op, CheckpointRequest, Listed};
 use crate::ops::context::handle::Context;
 use crate::ops::rollback;
 
@@ -52,7 +53,13 @@ pub(super) fn run(context: &mut Context, screen: &mut Screen) -> Result<Exit> {
 }
 
 /// What was confirmed in the menu is not asked for again.
-const AGREED: super::How = super::How { dry_run: false, yes: true, no_stop: false, refs: false, no_refs: false, retry: false };
+const AGREED: super::RollbackOptions = super::RollbackOptions {
+    consent: Consent { dry_run: false, yes: true },
+    no_stop: false,
+    refs: false,
+    no_refs: false,
+    retry: false,
+};
 
 fn counts(context: &Context) -> String {
     let cases = &context.state().restorable.cases;

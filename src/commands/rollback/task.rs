@@ -10,6 +10,7 @@ use super::words::{agents, say_who_is_stopped};
 use crate::cli::screen::Screen;
 use crate::cli::{visible, words};
 use crate::commands::configured_program;
+use crate::commands::grammar::consent::Consent;
 use crate::commands::progress::Progress;
 use crate::domain::base::ids::{CaseId, GateId};
 use crate::domain::base::listed::WorkspaceFate;
@@ -50,18 +51,14 @@ pub(super) struct Task {
     /// Let agents take the task up again at once, instead of holding it at a claim gate
     #[arg(long)]
     retry: bool,
-    /// Show exactly what would be done, and change nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// Do not ask
-    #[arg(long, short)]
-    yes: bool,
+    #[command(flatten)]
+    consent: Consent,
 }
 
 impl Task {
     /// Whether it only shows what would be done.
     pub(super) fn is_dry_run(&self) -> bool {
-        self.dry_run
+        self.consent.dry_run
     }
 }
 
@@ -91,18 +88,19 @@ impl<'a> RollbackTaskAnswer<'a> {
 pub(super) fn run(args: &Task, context: &mut Context, screen: &mut Screen) -> Result<Exit> {
     let Task { task, cascade, target, resolve, .. } = args;
     let afterwards = Afterwards::with_retry(args.retry);
-    let wanted = TaskRollbackRequest { task: task.clone(), cascade: *cascade, target: target.clone(), resolve: *resolve, afterwards };
+    let wanted =
+        TaskRollbackRequest { task: task.clone(), cascade: *cascade, target: target.clone(), resolve: *resolve, afterwards };
     if args.no_stop {
         op::nobody_works(context, &wanted)?;
     }
-    if args.dry_run || !args.yes {
+    if args.consent.dry_run || !args.consent.yes {
         let preview = op::preview(context, &wanted)?;
         // Setting up a worktree to settle it in changes nothing that is there.
         let is_conflict = !preview.conflicts.is_empty();
-        if is_conflict && (args.dry_run || !args.resolve) {
-            return conflict(screen, &preview, args.dry_run);
+        if is_conflict && (args.consent.dry_run || !args.resolve) {
+            return conflict(screen, &preview, args.consent.dry_run);
         }
-        if args.dry_run {
+        if args.consent.dry_run {
             screen.answer(&RollbackTaskAnswer::of(&preview, true), || people(&preview, "Would take"))?;
             return Ok(Exit::Done);
         }

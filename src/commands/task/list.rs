@@ -67,7 +67,8 @@ pub fn run(args: &List, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let cases: Vec<&Case> = natural::sorted(state.restorable.cases.values().filter(fits), |case| case.id.as_str());
     let hidden = state.restorable.cases.len() - cases.len();
     let json = screen.wants_json();
-    let answer = TaskListAnswer { tasks: if json { cases.iter().map(|case| CaseView::of(state, case)).collect() } else { Vec::new() } };
+    let answer =
+        TaskListAnswer { tasks: if json { cases.iter().map(|case| CaseView::of(state, case)).collect() } else { Vec::new() } };
     screen.answer(&answer, || if cases.is_empty() { String::new() } else { rows(state, &cases) })?;
     if cases.is_empty() && hidden == 0 {
         screen.note("There is no case yet: add one with 'git axiom task add TITLE'.");

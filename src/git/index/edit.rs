@@ -54,7 +54,13 @@ pub(in crate::git) struct Edited {
 
 /// The bytes of an index file with some entries replaced; `None` where git has to do it. `edits` are sorted by path, each
 /// path once. `modified` is when the index file was written, in seconds.
-pub(in crate::git) fn edit(bytes: &[u8], hash: HashKind, modified: i64, edits: &[EntryEdit<'_>], trees: &Trees<'_>) -> Option<Edited> {
+pub(in crate::git) fn edit(
+    bytes: &[u8],
+    hash: HashKind,
+    modified: i64,
+    edits: &[EntryEdit<'_>],
+    trees: &Trees<'_>,
+) -> Option<Edited> {
     let width = hash.bytes();
     let (body, count) = opened(bytes, width)?;
     let mut writer =

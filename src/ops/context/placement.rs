@@ -12,7 +12,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::domain::state::event::{By, Event};
-use crate::domain::state::place::{self, Finding, Arrival, Place, Placing, Recorded};
+use crate::domain::state::place::{self, Arrival, Finding, Place, Placing, Recorded};
 use crate::domain::work::task_branches;
 use crate::env;
 use crate::error::{Code, Error, Result};

@@ -4,7 +4,7 @@
 
 use std::os::unix::fs::MetadataExt;
 
-use super::{EntryEdit, EditKind};
+use super::{EditKind, EntryEdit};
 use crate::domain::base::names::RepoPath;
 use crate::git::history::questions::FileId;
 use crate::git::objects::database::gix_id;

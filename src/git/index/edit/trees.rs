@@ -1,6 +1,6 @@
 //! What an index knows of trees (its `TREE` extension), brought from one tree to another.
 
-use super::{EntryEdit, EditKind, oid};
+use super::{EditKind, EntryEdit, oid};
 use crate::domain::base::names::Oid;
 use crate::git::objects::database::{TREE, gix_id};
 use crate::git::repo::repository::Repository;
