@@ -27,9 +27,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use git_axiom::domain::base::text::Change;
+use git_axiom::domain::operation::journaled::HeadState;
 use git_axiom::git::{
-    Attempt, CaptureExtras, CaptureOptions, Expected, Head, HeadTarget, IndexLock, RefEdit, Repository, Restore, Worktree,
-    WorktreeCapture,
+    Attempt, CaptureExtras, CaptureOptions, Expected, Head, IndexLock, RefEdit, Repository, Restore, Worktree, WorktreeCapture,
 };
 
 /// How many states are tried when nothing else is asked.
@@ -597,8 +597,8 @@ fn restore(repo: &Repository, main: &Worktree, now: &WorktreeCapture, saved: &Wo
     repo.index(main).restore_operation(&saved.extras, trash).unwrap();
     lock.release().unwrap();
     let target = match &saved.head {
-        Head::Branch { name, .. } => HeadTarget::Branch(name.clone()),
-        Head::Detached { commit } => HeadTarget::Detached(commit.clone()),
+        Head::Branch { name, .. } => HeadState::Branch(name.clone()),
+        Head::Detached { commit } => HeadState::Detached(commit.clone()),
     };
     if now.head != saved.head {
         repo.refs().set_head(main, &now.head, &target, "test").unwrap();

@@ -82,10 +82,10 @@ fn in_words(envelope: &Envelope) -> String {
 /// # Errors
 /// As [`history::each_event`].
 pub fn run(args: &Events, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let context = look(global, screen)?;
+    let ctx = look(global, screen)?;
     let mut found = Vec::new();
     let mut last = args.after;
-    history::each_event(context.layout(), |envelope| {
+    history::each_event(ctx.layout(), |envelope| {
         if envelope.seq > args.after {
             last = envelope.seq;
             found.push(envelope);
@@ -109,7 +109,7 @@ pub fn run(args: &Events, global: &Global, screen: &mut Screen) -> Result<Exit> 
             return Ok(Exit::Done);
         }
         std::thread::sleep(INTERVAL);
-        let tail = log::read_after(context.layout(), last, position, |envelope| {
+        let tail = log::read_after(ctx.layout(), last, position, |envelope| {
             last = envelope.seq;
             found.push(envelope);
             Ok(())

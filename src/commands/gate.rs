@@ -84,28 +84,28 @@ struct Decided {
 /// `NOT_FOR_AGENTS`; `INVALID_INPUT` where a question would be approved; as [`interventions::decide`].
 pub fn run(verb: GateVerb, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let purpose = if matches!(verb, GateVerb::List) { Purpose::Look } else { Purpose::Write };
-    let mut context = open_for(purpose, global, screen)?;
+    let mut ctx = open_for(purpose, global, screen)?;
     let (gates, decision) = match verb {
         GateVerb::List => {
-            let gates: Vec<&Gate> = natural::sorted(context.state().restorable.gates.values(), |gate| gate.id.as_str());
+            let gates: Vec<&Gate> = natural::sorted(ctx.state().restorable.gates.values(), |gate| gate.id.as_str());
             let answer = List { gates: gates.iter().map(|gate| GateLine::from(*gate)).collect() };
             screen.answer(&answer, || list(&gates))?;
             return Ok(Exit::Done);
         }
-        GateVerb::Approve { all: true, gates: _ } => (all_but_questions(&context), Decision::Approved),
+        GateVerb::Approve { all: true, gates: _ } => (all_but_questions(&ctx), Decision::Approved),
         GateVerb::Approve { all: false, gates } => (gates, Decision::Approved),
         GateVerb::Reject { gate, reason } => (vec![gate], Decision::Rejected { reason }),
         GateVerb::Answer { gate, text } => (vec![gate], Decision::Answered { text }),
     };
-    context.for_humans_only("gate")?;
+    ctx.for_humans_only("gate")?;
     let approves = decision == Decision::Approved;
-    if let Some(gate) = gates.iter().find(|gate| approves && is_question(&context, gate)) {
+    if let Some(gate) = gates.iter().find(|gate| approves && is_question(&ctx, gate)) {
         return Err(
             Error::new(Code::InvalidInput, "a question needs an answer").hint(format!("git axiom gate answer {gate} TEXT"))
         );
     }
-    let decided: Vec<GateId> = interventions::decide(&mut context, &gates, &decision)?;
-    if !decided.is_empty() && !context.supervisor_alive()? {
+    let decided: Vec<GateId> = interventions::decide(&mut ctx, &gates, &decision)?;
+    if !decided.is_empty() && !ctx.supervisor_alive()? {
         screen.note("note: no supervisor runs; the next 'git axiom run' acts on it");
     }
     let ids: Vec<String> = decided.iter().map(ToString::to_string).collect();
@@ -116,15 +116,15 @@ pub fn run(verb: GateVerb, global: &Global, screen: &mut Screen) -> Result<Exit>
     Ok(Exit::Done)
 }
 
-fn all_but_questions(context: &Context) -> Vec<String> {
-    let gates = context.state().restorable.gates.values();
+fn all_but_questions(ctx: &Context) -> Vec<String> {
+    let gates = ctx.state().restorable.gates.values();
     let waiting = gates.filter(|gate| gate.decision.is_none() && gate.kind != GateKind::Question);
     waiting.map(|gate| gate.id.to_string()).collect()
 }
 
-fn is_question(context: &Context, name: &str) -> bool {
+fn is_question(ctx: &Context, name: &str) -> bool {
     let named = |gate: &Gate| gate.id.as_str() == name || gate.task_id.as_ref().is_some_and(|task| task.as_str() == name);
-    context.state().restorable.gates.values().any(|gate| gate.kind == GateKind::Question && named(gate))
+    ctx.state().restorable.gates.values().any(|gate| gate.kind == GateKind::Question && named(gate))
 }
 
 /// What a human has said, until it is acted upon.

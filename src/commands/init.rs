@@ -40,22 +40,20 @@ struct InitAnswer {
 /// # Errors
 /// `BARE_REPOSITORY`, `GIT_TOO_OLD`, `IO_FAILED`.
 pub fn run(_args: &Init, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut context = open_to_choose(Purpose::Write, global, screen)?;
-    context.repo.require_git_version()?;
-    let chosen = placement::choose_here(&mut context, &working_dir(global)?)?;
-    let main = context.repo.worktrees().main_worktree()?;
-    let created = !context.layout().exists();
-    context.layout().ensure()?;
-    placement::write_down(context.layout(), &context.repo)?;
-    let path = context.layout().root().display().to_string();
+    let mut ctx = open_to_choose(Purpose::Write, global, screen)?;
+    ctx.repo.require_git_version()?;
+    let chosen = placement::choose_here(&mut ctx, &working_dir(global)?)?;
+    let main = ctx.repo.worktrees().main_worktree()?;
+    let created = !ctx.layout().exists();
+    ctx.layout().ensure()?;
+    placement::write_down(ctx.layout(), &ctx.repo)?;
+    let path = ctx.layout().root().display().to_string();
     let answer = InitAnswer { path, created };
     screen.answer(&answer, || format!("{} {}\n", if created { "Initialised" } else { "Already initialised:" }, answer.path))?;
-    if context.repo.worktrees().main_entry().is_some()
-        && (created || chosen || context.repo.worktrees().current_worktree()? != main)
-    {
+    if ctx.repo.worktrees().main_entry().is_some() && (created || chosen || ctx.repo.worktrees().current_worktree()? != main) {
         screen.note(&format!("note: the repository is bare; its main worktree is '{}'", main.path().display()));
     }
-    if let Some(branch) = workspaces::in_the_way_of_all(&context)? {
+    if let Some(branch) = workspaces::in_the_way_of_all(&ctx)? {
         let name = branch.short();
         screen.note(&format!(
             "note: the branch '{name}' is in the way of the branches of tasks, '{name}/TASK': no task can be started"

@@ -114,13 +114,13 @@ fn worktrees(transaction: &Transaction) -> Vec<&str> {
 /// # Errors
 /// As [`history::transactions`].
 pub fn run(args: &Log, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut context = look(global, screen)?;
+    let mut ctx = look(global, screen)?;
     // Looking back works with a configuration that does not: it says only for how long things were kept.
-    if let Err(error) = context.load_config(Vec::new()) {
+    if let Err(error) = ctx.load_config(Vec::new()) {
         tracing::debug!(%error, "the configuration was not read");
     }
-    let all = history::transactions(&context)?;
-    let standing = Standing::new(&context, &all)?;
+    let all = history::transactions(&ctx)?;
+    let standing = Standing::new(&ctx, &all)?;
     let candidates = all.iter().rev().filter(|one| (args.all || one.matters()) && (!args.undoable || one.undoable()));
     let looked_at = candidates.map(|transaction| Shown { transaction, obstacle: standing.obstacle(transaction) });
     let listed = looked_at.filter(|one| !args.undoable || one.obstacle.is_none());
@@ -151,7 +151,7 @@ fn in_words(shown: &[Shown<'_>], standing: &Standing<'_>) -> String {
         let undo = match &transaction.undone_by {
             Some(_) => "undone",
             None if obstacle.is_none() => "yes",
-            None if standing.lost(transaction).is_some() => "gone",
+            None if standing.lost_need(transaction).is_some() => "gone",
             None if transaction.undoable() => "no",
             None => "-",
         };

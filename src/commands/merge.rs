@@ -72,13 +72,13 @@ struct Foretold<'a> {
 /// # Errors
 /// `MERGE_CONFLICT`, `IN_THE_WAY`, `TARGET_MISSING`, and what `merge_task` says.
 pub fn run(args: &Merge, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut context = open_configured_for(purpose(args.dry_run), global, Vec::new(), screen)?;
-    context.for_humans_only("merge")?;
+    let mut ctx = open_configured_for(purpose(args.dry_run), global, Vec::new(), screen)?;
+    ctx.for_humans_only("merge")?;
     let task = &args.task;
     if args.dry_run {
-        return foresee(args, &context, screen);
+        return foresee(args, &ctx, screen);
     }
-    let outcome = merge_verified(&mut context, task, args.allow_axiom, &mut Foreground::default())?;
+    let outcome = merge_verified(&mut ctx, task, args.allow_axiom, &mut Foreground::default())?;
     let (merged, was_merged_before) = match outcome {
         MergeOutcome::Merged(merged) => (merged, false),
         MergeOutcome::NothingToMerge(merged) => (merged, true),
@@ -88,7 +88,7 @@ pub fn run(args: &Merge, global: &Global, screen: &mut Screen) -> Result<Exit> {
         | MergeOutcome::Unverified { .. }
         | MergeOutcome::TargetMissing { .. }) => return Err(refused(task, other)),
     };
-    let undo = (!was_merged_before).then(|| format!("git axiom undo {}", context.txn()));
+    let undo = (!was_merged_before).then(|| format!("git axiom undo {}", ctx.txn()));
     let (commit, target) = (Some(merged.commit.as_str()), merged.target.short());
     let (name, dry_run) = (merged.target.as_str(), false);
     let answer = MergeAnswer { task_id: task, commit, target: name, was_merged_before, dry_run, undo, foreseen: None };
@@ -103,8 +103,8 @@ pub fn run(args: &Merge, global: &Global, screen: &mut Screen) -> Result<Exit> {
 }
 
 /// Shows what the merge would do.
-fn foresee(args: &Merge, context: &Context, screen: &mut Screen) -> Result<Exit> {
-    let preview = match preview(context, &args.task, args.allow_axiom)? {
+fn foresee(args: &Merge, ctx: &Context, screen: &mut Screen) -> Result<Exit> {
+    let preview = match preview(ctx, &args.task, args.allow_axiom)? {
         Foreseen::Preview(preview) => preview,
         Foreseen::Refused(outcome) => return Err(refused(&args.task, *outcome)),
     };

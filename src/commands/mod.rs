@@ -125,9 +125,9 @@ pub fn purpose(dry_run: bool) -> Purpose {
 /// # Errors
 /// As [`Context::open`]; `BARE_REPOSITORY`: where `init` refuses, so do all, and where it has to choose first.
 pub fn open_for(purpose: Purpose, global: &Global, screen: &mut Screen) -> Result<Context> {
-    let context = open_to_choose(purpose, global, screen)?;
-    placement::main_is_chosen(&context)?;
-    Ok(context)
+    let ctx = open_to_choose(purpose, global, screen)?;
+    placement::main_is_chosen(&ctx)?;
+    Ok(ctx)
 }
 
 /// As [`open_for`], for who chooses the main worktree of a bare repository.
@@ -135,21 +135,21 @@ pub fn open_for(purpose: Purpose, global: &Global, screen: &mut Screen) -> Resul
 /// # Errors
 /// As [`Context::open`]; `BARE_REPOSITORY`.
 pub fn open_to_choose(purpose: Purpose, global: &Global, screen: &mut Screen) -> Result<Context> {
-    let mut context = Context::open(&working_dir(global)?, purpose)?;
-    for what in std::mem::take(&mut context.found.said) {
+    let mut ctx = Context::open(&working_dir(global)?, purpose)?;
+    for what in std::mem::take(&mut ctx.found.said) {
         screen.note(&format!("note: {what}"));
     }
-    context.repo.worktrees().not_in_a_bare_one()?;
-    Ok(context)
+    ctx.repo.worktrees().not_in_a_bare_one()?;
+    Ok(ctx)
 }
 
 /// The agent program that the configuration names: a table of its own, or a preset.
 ///
 /// # Errors
 /// `CONFIG_INVALID`.
-pub fn configured_program(context: &Context) -> Result<AgentProgram> {
-    let name = &context.config.agents.default;
-    match context.config.agents.adapters.get(name) {
+pub fn configured_program(ctx: &Context) -> Result<AgentProgram> {
+    let name = &ctx.config.agents.default;
+    match ctx.config.agents.adapters.get(name) {
         Some(table) if !table.command.is_empty() => Ok(AgentProgram {
             name: name.clone(),
             command: table.command.clone(),
@@ -187,9 +187,9 @@ pub fn open_configured_for(
     command_line: Vec<(String, String)>,
     screen: &mut Screen,
 ) -> Result<Context> {
-    let mut context = open_for(purpose, global, screen)?;
-    for note in context.load_config(command_line)? {
+    let mut ctx = open_for(purpose, global, screen)?;
+    for note in ctx.load_config(command_line)? {
         screen.note(&note);
     }
-    Ok(context)
+    Ok(ctx)
 }

@@ -38,11 +38,11 @@ pub fn run(args: &ModeArgs, global: &Global, screen: &mut Screen) -> Result<Exit
     if args.mode.is_some() {
         called_by_human("mode", &super::working_dir(global)?)?;
     }
-    let mut context = open_configured(global, Vec::new(), screen)?;
-    let old = context.state().restorable.mode;
+    let mut ctx = open_configured(global, Vec::new(), screen)?;
+    let old = ctx.state().restorable.mode;
     let mode = args.mode.unwrap_or(old);
     if mode != old {
-        interventions::change_mode(&mut context, mode)?;
+        interventions::change_mode(&mut ctx, mode)?;
     }
     screen.answer(&ModeAnswer { mode }, || format!("{}\n", mode.as_str()))?;
     Ok(Exit::Done)

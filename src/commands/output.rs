@@ -41,8 +41,8 @@ pub struct Output {
 /// # Errors
 /// `UNKNOWN_TASK` where nothing of that name ever ran.
 pub fn run(args: &Output, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut context = look(global, screen)?;
-    let task = output::find(&context, &args.of)?;
+    let mut ctx = look(global, screen)?;
+    let task = output::find(&ctx, &args.of)?;
     let mut shown = BTreeMap::new();
     if args.raw && screen.wants_json() {
         return Err(Error::new(Code::Usage, "--raw and --json are two forms of one answer").hint("leave one of them out"));
@@ -53,9 +53,9 @@ pub fn run(args: &Output, global: &Global, screen: &mut Screen) -> Result<Exit> 
     }
     loop {
         // Asked before reading: what is printed after the last look of a run that has ended is none.
-        let goes_on = args.follow && still_running(&mut context, &task)?;
+        let goes_on = args.follow && still_running(&mut ctx, &task)?;
         // Looked for each time: an agent that has just begun has no log yet.
-        for path in output::logs(&context, &task) {
+        for path in output::logs(&ctx, &task) {
             print_new(&path, shown.entry(path.clone()).or_default(), raw, screen)?;
         }
         if !goes_on || screen.reader_is_gone() {
@@ -93,7 +93,7 @@ fn print_new(path: &std::path::Path, printed: &mut Printed, raw: bool, screen: &
     }
 }
 
-fn still_running(context: &mut Context, task: &CaseId) -> Result<bool> {
-    context.store.refresh()?;
-    Ok(context.state().agent_on(task).is_some())
+fn still_running(ctx: &mut Context, task: &CaseId) -> Result<bool> {
+    ctx.store.refresh()?;
+    Ok(ctx.state().agent_on(task).is_some())
 }

@@ -36,15 +36,15 @@ struct PauseAnswer {
 }
 
 fn ask(request: Request, global: &Global, screen: &mut Screen, wait_paused: bool) -> Result<Exit> {
-    let mut context = open(global, screen)?;
-    let handled = interventions::ask_supervisor(&mut context, request)?;
-    while wait_paused && context.supervisor_alive()? {
-        let pausing = context.state().record.session.as_ref().is_some_and(|session| session.state == SessionState::Pausing);
+    let mut ctx = open(global, screen)?;
+    let handled = interventions::ask_supervisor(&mut ctx, request)?;
+    while wait_paused && ctx.supervisor_alive()? {
+        let pausing = ctx.state().record.session.as_ref().is_some_and(|session| session.state == SessionState::Pausing);
         if !pausing {
             break;
         }
         std::thread::sleep(std::time::Duration::from_millis(50));
-        context.store.refresh()?;
+        ctx.store.refresh()?;
     }
     if !handled.done {
         return Err(Error::new(Code::InvalidTransition, handled.message).hint("see 'git axiom status'"));

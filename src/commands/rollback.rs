@@ -149,22 +149,22 @@ pub fn run(args: &Rollback, global: &Global, screen: &mut Screen) -> Result<Exit
         Some(To::Session(how)) => how.consent.dry_run,
         None => false,
     };
-    let mut context = open_configured_for(purpose(dry_run), global, Vec::new(), screen)?;
-    context.for_humans_only("rollback")?;
+    let mut ctx = open_configured_for(purpose(dry_run), global, Vec::new(), screen)?;
+    ctx.for_humans_only("rollback")?;
     match &args.to {
-        Some(To::Task(args)) => task::run(args, &mut context, screen),
-        Some(To::Checkpoint(to)) => to_named(to, &mut context, global, screen),
+        Some(To::Task(args)) => task::run(args, &mut ctx, screen),
+        Some(To::Checkpoint(to)) => to_named(to, &mut ctx, global, screen),
         Some(To::Session(how)) => {
-            let session = context.state().record.session.as_ref();
+            let session = ctx.state().record.session.as_ref();
             let Some(name) = session.and_then(|session| session.start_checkpoint.clone()) else {
                 return Err(Error::new(Code::UnknownCheckpoint, "no session has made a checkpoint at its start")
                     .hint("see 'git axiom checkpoint list'"));
             };
-            checkpoint(&mut context, screen, how.wish(name.as_str(), Part::Whole), how)
+            checkpoint(&mut ctx, screen, how.wish(name.as_str(), Part::Whole), how)
         }
-        None if !args.abort && !args.go_on => menu::run(&mut context, screen),
-        None if args.abort => ended(screen, rollback::abort(&mut context)?, "reversed"),
-        None => ended(screen, rollback::go_on(&mut context)?, "done"),
+        None if !args.abort && !args.go_on => menu::run(&mut ctx, screen),
+        None if args.abort => ended(screen, rollback::abort(&mut ctx)?, "reversed"),
+        None => ended(screen, rollback::go_on(&mut ctx)?, "done"),
     }
 }
 
@@ -187,9 +187,9 @@ fn worktree_at(global: &Global, path: &Path) -> Result<PathBuf> {
 /// # Errors
 /// As [`run`].
 pub fn restore(args: &Checkpoint, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut context = open_configured_for(purpose(args.how.consent.dry_run), global, Vec::new(), screen)?;
-    context.for_humans_only("restore")?;
-    to_named(args, &mut context, global, screen)
+    let mut ctx = open_configured_for(purpose(args.how.consent.dry_run), global, Vec::new(), screen)?;
+    ctx.for_humans_only("restore")?;
+    to_named(args, &mut ctx, global, screen)
 }
 
 /// A list of paths that came out empty (`-- $FILES` in a script) does not mean everything.
@@ -201,11 +201,11 @@ fn names_some_path(to: &Checkpoint) -> Result<()> {
     Ok(())
 }
 
-fn to_named(to: &Checkpoint, context: &mut Context, global: &Global, screen: &mut Screen) -> Result<Exit> {
+fn to_named(to: &Checkpoint, ctx: &mut Context, global: &Global, screen: &mut Screen) -> Result<Exit> {
     names_some_path(to)?;
     let name = match (&to.name, &to.at) {
         (Some(name), _) => name.clone(),
-        (None, at) => op::newest_at(context, context.repo.time_of(at.as_deref().unwrap_or_default())?)?.name.to_string(),
+        (None, at) => op::newest_at(ctx, ctx.repo.time_of(at.as_deref().unwrap_or_default())?)?.name.to_string(),
     };
     let here = working_dir(global)?;
     let paths: Vec<PathBuf> = to.paths.iter().map(|path| here.join(path)).collect();
@@ -215,7 +215,7 @@ fn to_named(to: &Checkpoint, context: &mut Context, global: &Global, screen: &mu
         None if paths.is_empty() => Part::Whole,
         None => Part::Paths(&paths),
     };
-    checkpoint(context, screen, to.how.wish(&name, part), &to.how)
+    checkpoint(ctx, screen, to.how.wish(&name, part), &to.how)
 }
 
 fn ended(screen: &mut Screen, ended: Option<Closed>, outcome: &'static str) -> Result<Exit> {
@@ -245,12 +245,12 @@ fn ended(screen: &mut Screen, ended: Option<Closed>, outcome: &'static str) -> R
     Ok(Exit::Done)
 }
 
-fn checkpoint(context: &mut Context, screen: &mut Screen, wish: Wish<'_>, how: &RollbackOptions) -> Result<Exit> {
+fn checkpoint(ctx: &mut Context, screen: &mut Screen, wish: Wish<'_>, how: &RollbackOptions) -> Result<Exit> {
     if how.no_stop {
-        rollback::nobody_works(context)?;
+        rollback::nobody_works(ctx)?;
     }
-    if how.consent.dry_run || !how.consent.yes || rollback::may_change_nothing(context, wish)? {
-        let preview = rollback::preview(context, wish)?;
+    if how.consent.dry_run || !how.consent.yes || rollback::may_change_nothing(ctx, wish)? {
+        let preview = rollback::preview(ctx, wish)?;
         if preview.changes_nothing {
             let (moved_aside, gate_ids) = (Vec::new(), Vec::new());
             let answer = RollbackAnswer {
@@ -277,9 +277,9 @@ fn checkpoint(context: &mut Context, screen: &mut Screen, wish: Wish<'_>, how: &
         }
     }
     if !how.no_stop {
-        words::say_who_is_stopped(screen, &rollback::agents_at_work(context)?);
+        words::say_who_is_stopped(screen, &rollback::agents_at_work(ctx)?);
     }
-    let done = rollback::to_checkpoint(context, wish, !how.no_stop)?;
+    let done = rollback::to_checkpoint(ctx, wish, !how.no_stop)?;
     let undo = format!("git axiom undo {}", done.txn);
     let moved_aside = done.moved_aside.iter().map(|moved| moved.now_at.display().to_string()).collect();
     let answer = RollbackAnswer {

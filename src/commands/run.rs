@@ -73,19 +73,19 @@ struct RunAnswer {
 /// # Errors
 /// As [`supervise::run`].
 pub fn run(args: &Run, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut context = open_configured(global, Vec::new(), screen)?;
-    context.for_humans_only("run")?;
-    configure::load(&context.repo, Vec::new())?.all_do_something()?;
-    let options = options(&context, args, global)?;
+    let mut ctx = open_configured(global, Vec::new(), screen)?;
+    ctx.for_humans_only("run")?;
+    configure::load(&ctx.repo, Vec::new())?.all_do_something()?;
+    let options = options(&ctx, args, global)?;
     if args.detach {
-        return detach::run(&mut context, screen);
+        return detach::run(&mut ctx, screen);
     }
     if args.detached {
         crate::process::os::detached::begin_session()?;
     }
     let interrupts = Interrupts::install(leave_at_once)?;
-    let mut progress = Progress::new(std::io::stderr().is_terminal()).seen_from(context.repo.worktrees().main_worktree()?.path());
-    let ending = supervise::run(&mut context, options, &interrupts, &mut progress)?;
+    let mut progress = Progress::new(std::io::stderr().is_terminal()).seen_from(ctx.repo.worktrees().main_worktree()?.path());
+    let ending = supervise::run(&mut ctx, options, &interrupts, &mut progress)?;
     progress.finish();
     let (name, reasons, exit) = match ending {
         Ending::AllMerged => ("allMerged", Vec::new(), Exit::Done),
@@ -97,7 +97,7 @@ pub fn run(args: &Run, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let people = || answer.reasons.iter().map(|reason| format!("{reason}\n")).collect();
     if exit == Exit::Failed {
         let what = format!("nothing more can be done, and {}", not_merged(answer.reasons.len()));
-        let error = Error::new(Code::NotIdle, what).hints_of(next_commands(context.state()));
+        let error = Error::new(Code::NotIdle, what).hints_of(next_commands(ctx.state()));
         screen.answer_with(&answer, &error, people)?;
         return Err(error);
     }
@@ -126,13 +126,13 @@ fn from_here(mut program: Vec<String>, here: &Path) -> Result<Vec<String>> {
 ///
 /// # Errors
 /// `INVALID_INPUT`, `CONFIG_INVALID`.
-fn options(context: &Context, args: &Run, global: &Global) -> Result<Options> {
+fn options(ctx: &Context, args: &Run, global: &Global) -> Result<Options> {
     let within = |what: &str, value: u32, most: u32| match value {
         0 => Err(Error::new(Code::InvalidInput, format!("{what} cannot be 0"))),
         n if n > most => Err(Error::new(Code::InvalidInput, format!("{what} cannot be more than {most}"))),
         n => Ok(n),
     };
-    let config = &context.config.agents;
+    let config = &ctx.config.agents;
     Ok(Options {
         slots: within("--agents", args.agents.unwrap_or(config.count), MOST_AGENTS)?,
         max_iterations: within("--max-iterations", args.max_iterations.unwrap_or(config.max_iterations), 1_000_000)?,
@@ -140,7 +140,7 @@ fn options(context: &Context, args: &Run, global: &Global) -> Result<Options> {
         mode: args.mode,
         retry: args.retry,
         program: if args.program.is_empty() {
-            super::configured_program(context)?
+            super::configured_program(ctx)?
         } else {
             adapter::bare_program(from_here(args.program.clone(), &super::working_dir(global)?)?)
         },

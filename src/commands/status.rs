@@ -42,16 +42,16 @@ pub fn run(args: &Status, global: &Global, screen: &mut Screen) -> Result<Exit> 
             .hint("git axiom status    shows it once")
             .hint("git axiom status --watch --json    prints a document, on one line, for each change"));
     }
-    let mut context = look(global, screen)?;
+    let mut ctx = look(global, screen)?;
     if !args.watch {
-        let report = status::status(&context, env::now())?;
+        let report = status::status(&ctx, env::now())?;
         screen.answer(&report, || in_words(&report))?;
         return Ok(Exit::Done);
     }
     let mut watching = Watching::begin();
     let mut last = None;
     loop {
-        let report = status::status(&context, env::now())?;
+        let report = status::status(&ctx, env::now())?;
         let seen = (report.session.metadata.events, report.supervisor.alive);
         if last != Some(seen) || !screen.wants_json() {
             screen.clear()?;
@@ -62,7 +62,7 @@ pub fn run(args: &Status, global: &Global, screen: &mut Screen) -> Result<Exit> 
             return Ok(Exit::Done);
         }
         match watching.wait(INTERVAL) {
-            Waited::Elapsed | Waited::Redraw => drop(context.store.refresh()?),
+            Waited::Elapsed | Waited::Redraw => drop(ctx.store.refresh()?),
             Waited::Quit => return Ok(Exit::Done),
             Waited::Interrupted => return Ok(Exit::Interrupted),
         }

@@ -59,10 +59,10 @@ pub fn run(args: &Stop, halt: Halt, global: &Global, screen: &mut Screen) -> Res
             .hint(format!("git axiom {verb} AGENT    for one that 'git axiom status' lists"))
             .hint(format!("git axiom {verb} --all    for all of them")));
     }
-    let mut context = open_configured(global, Vec::new(), screen)?;
-    let options = Options::attending(configured_program(&context)?);
+    let mut ctx = open_configured(global, Vec::new(), screen)?;
+    let options = Options::attending(configured_program(&ctx)?);
     let how = Ending { halt, afterwards: Afterwards::with_retry(args.retry) };
-    let ended = interventions::end_agents(&mut context, &args.agents, how, options, &mut Progress::new(false))?;
+    let ended = interventions::end_agents(&mut ctx, &args.agents, how, options, &mut Progress::new(false))?;
     if let Some(idle) = args.agents.iter().find(|agent| !ended.iter().any(|ended| ended.agent == **agent)) {
         return Err(
             Error::new(Code::InvalidTransition, format!("agent '{idle}' works on nothing")).hint("see 'git axiom status'")

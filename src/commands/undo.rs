@@ -65,20 +65,20 @@ pub fn redo(args: &Redo, global: &Global, screen: &mut Screen) -> Result<Exit> {
 }
 
 fn run(asked: &Asked, verb: &str, consent: &Consent, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut context = open_configured_for(purpose(consent.dry_run), global, Vec::new(), screen)?;
-    context.for_humans_only(verb)?;
-    context.no_open_operation()?;
-    let chosen = op::choose(&context, asked).map_err(|error| with_possible(&context, asked, error))?;
+    let mut ctx = open_configured_for(purpose(consent.dry_run), global, Vec::new(), screen)?;
+    ctx.for_humans_only(verb)?;
+    ctx.no_open_operation()?;
+    let chosen = op::choose(&ctx, asked).map_err(|error| with_possible(&ctx, asked, error))?;
     let others = *asked == Asked::Undo && chosen.transaction.by != By::User;
-    let explain = |context: &Context, error| with_possible(context, asked, explain(context, &chosen.transaction, error));
+    let explain = |ctx: &Context, error| with_possible(ctx, asked, explain(ctx, &chosen.transaction, error));
     if others && consent.yes && !consent.dry_run {
         // The way on that is named has to lead somewhere.
-        op::check(&context, &chosen).map_err(|error| explain(&context, error))?;
+        op::check(&ctx, &chosen).map_err(|error| explain(&ctx, error))?;
         return Err(not_yours(&chosen.transaction));
     }
     if consent.dry_run || !consent.yes {
-        let preview = op::check(&context, &chosen).map_err(|error| explain(&context, error))?;
-        let (answer, main) = (UndoToldAnswer::before(&chosen, &preview), context.repo.worktrees().main_worktree()?);
+        let preview = op::check(&ctx, &chosen).map_err(|error| explain(&ctx, error))?;
+        let (answer, main) = (UndoToldAnswer::before(&chosen, &preview), ctx.repo.worktrees().main_worktree()?);
         let plan = || answer.plan(&chosen, main.path());
         if consent.dry_run {
             screen.answer(&answer, plan)?;
@@ -89,7 +89,7 @@ fn run(asked: &Asked, verb: &str, consent: &Consent, global: &Global, screen: &m
     screen.confirm(if chosen.redo { "Do it again?" } else { "Take it back?" }, consent.yes).map_err(|error| {
         if others && error.code() == Code::NeedsConfirmation { not_yours(&chosen.transaction) } else { error }
     })?;
-    let done = op::undo(&mut context, &chosen).map_err(|error| explain(&context, error))?;
+    let done = op::undo(&mut ctx, &chosen).map_err(|error| explain(&ctx, error))?;
     let answer = UndoToldAnswer::after(&chosen, &done);
     screen.answer(&answer, || answer.outcome(&chosen))?;
     Ok(Exit::Done)
@@ -107,23 +107,23 @@ fn not_yours(transaction: &Transaction) -> Error {
 }
 
 /// Where it is not said what to take back, and what was done last cannot be, the error lists what can.
-fn with_possible(context: &Context, asked: &Asked, error: Error) -> Error {
+fn with_possible(ctx: &Context, asked: &Asked, error: Error) -> Error {
     let impossible = [Code::NotUndoable, Code::ChangedMeanwhile, Code::InTheWay, Code::BranchInUse];
     if *asked != Asked::Undo || !impossible.contains(&error.code()) {
         return error;
     }
     // Where not even the log can be read, the error says enough.
-    let possible = op::possible(context, LISTED).unwrap_or_default();
+    let possible = op::possible(ctx, LISTED).unwrap_or_default();
     possible.iter().fold(error, |error, one| error.hint(format!("git axiom undo {}    takes back: {}", one.id, one.what)))
 }
 
 /// Adds to a conflict what changed since by whom, and which ways on there are.
-fn explain(context: &Context, transaction: &Transaction, error: Error) -> Error {
+fn explain(ctx: &Context, transaction: &Transaction, error: Error) -> Error {
     if error.code() != Code::ChangedMeanwhile {
         return error;
     }
     // Where the log cannot be read, the error says enough.
-    let since = op::changed_since(context, &transaction.id).unwrap_or_default();
+    let since = op::changed_since(ctx, &transaction.id).unwrap_or_default();
     let error = since.iter().filter(|one| one.matters()).take(3).fold(error, |error, later| {
         let Transaction { id, at, by, what, .. } = later;
         let way = if later.undoable() { format!("; to take that back first: git axiom undo {id}") } else { String::new() };

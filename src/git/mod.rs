@@ -56,7 +56,7 @@ pub use repo::handles::{
     Captures, Checkpoints, Conversions, Durability, History, Index, NoteStore, Objects, Refs, Restores, Stash, Tips, Workspaces,
     Worktrees,
 };
-pub use repo::head::{Head, HeadTarget};
+pub use repo::head::Head;
 pub use repo::identity::Identity;
 pub use repo::ownership::{Other, Whose, named_by};
 pub use repo::program::{Git, Output};
@@ -64,7 +64,7 @@ pub use repo::repository::{HashKind, HeldInChildren, RefFormat, Repository};
 pub use repo::stale_locks::{GitLock, Owner};
 pub use repo::worktrees::{Worktree, WorktreeEntry};
 pub use restore::advance::Advance;
-pub use restore::prepared::Staged;
+pub use restore::prepared::Prepared;
 pub use restore::trash::{InTrash, in_trash, put_back, take_away_again};
 pub use restore::types::{Attempt, MovedAside, NotPutBack, Placed, Restore, RestoreReport};
 pub use workspace::leftovers::{CommittedLeftovers, Leftovers, Skipped, looks_secret};

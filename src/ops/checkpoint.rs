@@ -143,7 +143,7 @@ fn intend(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<CheckpointNam
     let now = env::now();
     let mut chosen = None;
     // Synced with the objects. Were it lost all the same, the capture ref would be taken up like one that is not known.
-    ctx.append_ahead(|state| {
+    ctx.append_unsynced(|state| {
         let is_taken = |name: &str| state.is_taken(name) || taken.contains(&name.to_ascii_lowercase());
         let name = match &wanted.name {
             Some(name) if is_taken(name.as_str()) => {

@@ -23,9 +23,9 @@ pub fn each_event(layout: &Layout, each: impl FnMut(Envelope) -> Result<()>) -> 
 ///
 /// # Errors
 /// As [`each_event`].
-pub fn transactions(context: &Context) -> Result<Vec<Transaction>> {
+pub fn transactions(ctx: &Context) -> Result<Vec<Transaction>> {
     let mut fold = Fold::default();
-    each_event(context.layout(), |envelope| fold.push(&envelope))?;
+    each_event(ctx.layout(), |envelope| fold.push(&envelope))?;
     Ok(fold.finish())
 }
 
@@ -33,10 +33,10 @@ pub fn transactions(context: &Context) -> Result<Vec<Transaction>> {
 ///
 /// # Errors
 /// `UNKNOWN_TASK`; as [`each_event`].
-pub fn audit(context: &Context, id: &CaseId) -> Result<Vec<AuditEntry>> {
-    context.state().case(id)?;
+pub fn audit(ctx: &Context, id: &CaseId) -> Result<Vec<AuditEntry>> {
+    ctx.state().case(id)?;
     let mut audit = Audit::of(id.clone());
-    each_event(context.layout(), |envelope| audit.push(&envelope))?;
+    each_event(ctx.layout(), |envelope| audit.push(&envelope))?;
     Ok(audit.finish())
 }
 
@@ -44,8 +44,8 @@ pub fn audit(context: &Context, id: &CaseId) -> Result<Vec<AuditEntry>> {
 ///
 /// # Errors
 /// As [`audit`].
-pub fn newest(context: &Context, id: &CaseId, most: usize) -> Result<Vec<String>> {
-    let entries = audit(context, id)?;
+pub fn newest(ctx: &Context, id: &CaseId, most: usize) -> Result<Vec<String>> {
+    let entries = audit(ctx, id)?;
     let skipped = entries.len().saturating_sub(most);
     Ok(entries.iter().skip(skipped).map(|entry| format!("{} {}", entry.at, entry.text)).collect())
 }

@@ -309,7 +309,7 @@ fn with_hidden(ctx: &Context, worktree: &Worktree, change: &WorktreeChange, now:
     }
     let since = ctx.repo.history().diff_trees(&change.files.old, now)?;
     let gone: Vec<TreeChange> = since.into_iter().filter(|since| since.new.is_none()).collect();
-    ctx.repo.objects().graft(now, &ctx.repo.restore().still_there(worktree, (&change.files.old, now), &gone)?)
+    ctx.repo.objects().edit_tree(now, &ctx.repo.restore().still_there(worktree, (&change.files.old, now), &gone)?)
 }
 
 type Now<'c> = (&'c Worktree, &'c WorktreeCapture, Option<Oid>);
@@ -385,7 +385,7 @@ fn onto(
     if !conflicts.is_empty() {
         return Err(changed(&conflicts));
     }
-    if change.old == *now { Ok(change.new.clone()) } else { ctx.repo.objects().graft(now, wanted) }
+    if change.old == *now { Ok(change.new.clone()) } else { ctx.repo.objects().edit_tree(now, wanted) }
 }
 
 fn changed(what: &[String]) -> Error {

@@ -16,13 +16,13 @@ use crate::ops::trash;
 ///
 /// # Errors
 /// `BARE_REPOSITORY`.
-pub fn root(context: &Context) -> Result<PathBuf> {
-    Ok(context.repo.worktrees().main_worktree()?.path().join(&context.config.agents.workspace_root))
+pub fn root(ctx: &Context) -> Result<PathBuf> {
+    Ok(ctx.repo.worktrees().main_worktree()?.path().join(&ctx.config.agents.workspace_root))
 }
 
 /// The same as a path in the main worktree; `None` where it is elsewhere.
-pub fn folder(context: &Context) -> Option<RepoPath> {
-    let named = &context.config.agents.workspace_root;
+pub fn folder(ctx: &Context) -> Option<RepoPath> {
+    let named = &ctx.config.agents.workspace_root;
     let is_below = Path::new(named).is_relative() && !named.starts_with("..");
     is_below.then(|| RepoPath::new(named.trim_matches('/').as_bytes()))
 }
@@ -32,9 +32,9 @@ pub fn folder(context: &Context) -> Option<RepoPath> {
 ///
 /// # Errors
 /// As [`root`].
-pub fn place(context: &Context, name: &str) -> Result<PathBuf> {
-    let path = root(context)?.join(name);
-    let is_taken = !trash::is_within(context) && path.symlink_metadata().is_ok();
+pub fn place(ctx: &Context, name: &str) -> Result<PathBuf> {
+    let path = root(ctx)?.join(name);
+    let is_taken = !trash::is_within(ctx) && path.symlink_metadata().is_ok();
     Ok(if is_taken { path.with_file_name(format!("{name}-{}", env::fresh_id())) } else { path })
 }
 
@@ -42,23 +42,23 @@ pub fn place(context: &Context, name: &str) -> Result<PathBuf> {
 ///
 /// # Errors
 /// `IO_FAILED`.
-pub fn exclude(context: &Context) -> Result<()> {
-    folder(context).map_or(Ok(()), |folder| context.repo.workspaces().exclude_folder(&folder).map(drop))
+pub fn exclude(ctx: &Context) -> Result<()> {
+    folder(ctx).map_or(Ok(()), |folder| ctx.repo.workspaces().exclude_folder(&folder).map(drop))
 }
 
 /// Checks that no branch of the user's own has the name of a task's branch, or is in its way.
 ///
 /// # Errors
 /// `BRANCH_NOT_OURS`; `GIT_FAILED`.
-pub fn branch_is_not_others(context: &Context, task: &CaseId) -> Result<()> {
+pub fn branch_is_not_others(ctx: &Context, task: &CaseId) -> Result<()> {
     let branch = task_branches::branch_of(task);
-    if context.state().made_branch(&branch) {
+    if ctx.state().made_branch(&branch) {
         return Ok(());
     }
-    let below = || context.repo.refs().refs_below(&format!("{}/", branch.as_str()));
-    let others = match in_the_way_of_all(context)? {
+    let below = || ctx.repo.refs().refs_below(&format!("{}/", branch.as_str()));
+    let others = match in_the_way_of_all(ctx)? {
         Some(name) => Some(name),
-        None if context.repo.refs().read_ref(&branch)?.is_some() => Some(branch.clone()),
+        None if ctx.repo.refs().read_ref(&branch)?.is_some() => Some(branch.clone()),
         None => below()?.into_iter().next().map(|found| found.name),
     };
     let Some(name) = others else { return Ok(()) };
@@ -73,9 +73,9 @@ pub fn branch_is_not_others(context: &Context, task: &CaseId) -> Result<()> {
 ///
 /// # Errors
 /// `GIT_FAILED`.
-pub fn in_the_way_of_all(context: &Context) -> Result<Option<RefName>> {
+pub fn in_the_way_of_all(ctx: &Context) -> Result<Option<RefName>> {
     let name = RefName::branch("axiom");
-    Ok(context.repo.refs().read_ref(&name)?.map(|_| name))
+    Ok(ctx.repo.refs().read_ref(&name)?.map(|_| name))
 }
 
 /// Sees to it that a workspace announced in the log stands: made where it is missing, repaired where it is half-made, on
@@ -84,34 +84,33 @@ pub fn in_the_way_of_all(context: &Context) -> Result<Option<RefName>> {
 ///
 /// # Errors
 /// What `git worktree add` says, as codes; `BUSY`.
-pub fn ensure(context: &mut Context, workspace: &Workspace) -> Result<Option<String>> {
+pub fn ensure(ctx: &mut Context, workspace: &Workspace) -> Result<Option<String>> {
     let path = PathBuf::from(&workspace.path);
-    let trash = trash::fresh(context, "half-made")?;
-    context
-        .with_operation_lock(|context| {
-            exclude(context)?;
-            let aside = repaired(context, workspace, &trash)?.1;
-            let repo = &context.repo;
-            if repo.worktrees().worktree_at(&path)?.is_some_and(|entry| entry.present) {
-                return Ok(aside);
-            }
-            let branch = match repo.refs().read_ref(&workspace.branch)? {
-                Some(_) => WorkspaceBranch::Existing(workspace.branch.clone()),
-                None => WorkspaceBranch::New { name: workspace.branch.clone(), base: workspace.base.clone() },
-            };
-            repo.workspaces().create_workspace(&path, &branch, &trash).map(|_| aside)
-        })
-        .map_err(|error: Error| error.context(format!("workspace '{}'", workspace.path)))
+    let trash = trash::fresh(ctx, "half-made")?;
+    ctx.with_operation_lock(|ctx| {
+        exclude(ctx)?;
+        let aside = repaired(ctx, workspace, &trash)?.1;
+        let repo = &ctx.repo;
+        if repo.worktrees().worktree_at(&path)?.is_some_and(|entry| entry.present) {
+            return Ok(aside);
+        }
+        let branch = match repo.refs().read_ref(&workspace.branch)? {
+            Some(_) => WorkspaceBranch::Existing(workspace.branch.clone()),
+            None => WorkspaceBranch::New { name: workspace.branch.clone(), base: workspace.base.clone() },
+        };
+        repo.workspaces().create_workspace(&path, &branch, &trash).map(|_| aside)
+    })
+    .map_err(|error: Error| error.context(format!("workspace '{}'", workspace.path)))
 }
 
 /// Repairs a workspace, and says where a repository is now that was in its folder. The caller holds the operation lock.
 ///
 /// # Errors
 /// As [`crate::git::Workspaces::repair_workspace`].
-pub fn repaired(context: &Context, workspace: &Workspace, trash: &Path) -> Result<(Repair, Option<String>)> {
+pub fn repaired(ctx: &Context, workspace: &Workspace, trash: &Path) -> Result<(Repair, Option<String>)> {
     let path = Path::new(&workspace.path);
-    let had_one = has_its_own_repository(context, path);
-    let repair = context.repo.workspaces().repair_workspace(path, trash)?;
+    let had_one = has_its_own_repository(ctx, path);
+    let repair = ctx.repo.workspaces().repair_workspace(path, trash)?;
     let places = [trash.join("dot-git"), trash.join("folder/.git")];
     let there = places.iter().find(|place| had_one && place.symlink_metadata().is_ok());
     let words = |place: &PathBuf| {
@@ -120,9 +119,9 @@ pub fn repaired(context: &Context, workspace: &Workspace, trash: &Path) -> Resul
     Ok((repair, there.map(words)))
 }
 
-fn has_its_own_repository(context: &Context, path: &Path) -> bool {
+fn has_its_own_repository(ctx: &Context, path: &Path) -> bool {
     let is_folder = path.join(".git").symlink_metadata().is_ok_and(|meta| meta.is_dir());
-    is_folder && context.repo.worktrees().has_a_repository_in(path)
+    is_folder && ctx.repo.worktrees().has_a_repository_in(path)
 }
 
 /// Whether an agent can work in its workspace.
@@ -140,19 +139,19 @@ pub enum Condition {
 ///
 /// # Errors
 /// `IO_FAILED`, `GIT_FAILED`.
-pub fn condition(context: &Context, workspace: &Workspace) -> Result<Condition> {
+pub fn condition(ctx: &Context, workspace: &Workspace) -> Result<Condition> {
     let path = Path::new(&workspace.path);
-    if let Whose::Others(other) = context.repo.worktrees().whose(path)? {
+    if let Whose::Others(other) = ctx.repo.worktrees().whose(path)? {
         let there = other.git_dir.display();
         return Ok(Condition::ForAHuman(format!("the .git of '{}' names another repository: '{there}'", workspace.path)));
     }
-    if has_its_own_repository(context, path) {
+    if has_its_own_repository(ctx, path) {
         return Ok(Condition::ForAHuman(format!(
             "'{}' has a repository of its own: see 'git -C {} log --all'; approved, its .git goes to the trash and the files stay",
             workspace.path, workspace.path
         )));
     }
-    let entry = context.repo.worktrees().worktree_at(path)?;
+    let entry = ctx.repo.worktrees().worktree_at(path)?;
     Ok(if entry.is_some_and(|entry| entry.present) { Condition::Sound } else { Condition::Mendable })
 }
 
@@ -161,11 +160,11 @@ pub fn condition(context: &Context, workspace: &Workspace) -> Result<Condition> 
 ///
 /// # Errors
 /// `IO_FAILED`, `GIT_FAILED`.
-pub fn mend_contents(context: &Context, workspace: &Workspace) -> Result<Option<&'static str>> {
-    let (path, trash) = (PathBuf::from(&workspace.path), trash::fresh(context, "damaged")?);
-    if let Some(what) = context.repo.workspaces().mend_registration(&path, &workspace.branch, &trash)? {
+pub fn mend_contents(ctx: &Context, workspace: &Workspace) -> Result<Option<&'static str>> {
+    let (path, trash) = (PathBuf::from(&workspace.path), trash::fresh(ctx, "damaged")?);
+    if let Some(what) = ctx.repo.workspaces().mend_registration(&path, &workspace.branch, &trash)? {
         return Ok(Some(what));
     }
-    let index = context.repo.workspaces().mend_index(&path, &trash)?;
+    let index = ctx.repo.workspaces().mend_index(&path, &trash)?;
     Ok(index.then_some("had a damaged index, which is made again from its commit"))
 }

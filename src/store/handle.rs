@@ -168,7 +168,11 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::append_with`].
-    pub fn append_ahead(&mut self, author: &Author, decide: impl FnOnce(&State) -> Result<Vec<Event>>) -> Result<Vec<Envelope>> {
+    pub fn append_unsynced(
+        &mut self,
+        author: &Author,
+        decide: impl FnOnce(&State) -> Result<Vec<Event>>,
+    ) -> Result<Vec<Envelope>> {
         self.append_how(author, SyncTime::Later, decide)
     }
 

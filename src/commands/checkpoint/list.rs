@@ -51,13 +51,13 @@ struct Single<'a> {
 /// # Errors
 /// `GIT_FAILED`.
 pub(super) fn list(args: &List, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut context = open_configured(global, Vec::new(), screen)?;
-    for name in checkpoint::heal_at_once(&mut context) {
+    let mut ctx = open_configured(global, Vec::new(), screen)?;
+    for name in checkpoint::heal_at_once(&mut ctx) {
         screen.note(&format!("tag or note of checkpoint {name} was missing and is there again"));
     }
-    let answer = CheckpointListAnswer { checkpoints: checkpoint::list(&context, args.max_count)? };
+    let answer = CheckpointListAnswer { checkpoints: checkpoint::list(&ctx, args.max_count)? };
     screen.answer(&answer, || {
-        if context.state().record.checkpoints.is_empty() {
+        if ctx.state().record.checkpoints.is_empty() {
             return "There is no checkpoint yet.\n".to_owned();
         }
         table(&rows(&answer.checkpoints))
@@ -99,8 +99,8 @@ fn kind(one: &Listed) -> Cow<'_, str> {
 /// # Errors
 /// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`, `CHECKPOINT_DAMAGED`.
 pub(super) fn show(args: &Show, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let context = open_configured_for(purpose(true), global, Vec::new(), screen)?;
-    let shown = checkpoint::show(&context, &args.name)?;
+    let ctx = open_configured_for(purpose(true), global, Vec::new(), screen)?;
+    let shown = checkpoint::show(&ctx, &args.name)?;
     screen.answer(&Single { checkpoint: &shown }, || people(&shown))?;
     Ok(Exit::Done)
 }

@@ -39,29 +39,29 @@ const ACTIONS: &[(Action, &str)] = &[
 /// # Errors
 /// `NEEDS_CONFIRMATION` without a terminal; whatever an action says.
 pub(super) fn manage(global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut context = open_configured(global, Vec::new(), screen)?;
-    context.for_humans_only("checkpoint manage")?;
+    let mut ctx = open_configured(global, Vec::new(), screen)?;
+    ctx.for_humans_only("checkpoint manage")?;
     if !screen.can_ask() {
         return Err(Error::new(Code::NeedsConfirmation, "the checkpoint manager needs a terminal")
             .hint("git axiom checkpoint list, delete, cleanup and compact do the same without one"));
     }
-    context.no_open_operation()?;
-    checkpoint::heal_at_once(&mut context);
+    ctx.no_open_operation()?;
+    checkpoint::heal_at_once(&mut ctx);
     loop {
-        context.store.refresh()?;
-        let all = checkpoint::list(&context, None)?;
-        screen.note_text(&overview(&context, &all)?);
+        ctx.store.refresh()?;
+        let all = checkpoint::list(&ctx, None)?;
+        screen.note_text(&overview(&ctx, &all)?);
         let labels: Vec<&str> = ACTIONS.iter().map(|(_, label)| *label).collect();
         let chosen = prompt::one_of("What next?", None, &labels, 0)?;
         match chosen.and_then(|place| ACTIONS.get(place)).map_or(Action::Leave, |(action, _)| *action) {
-            Action::Delete => delete(&mut context, screen, &all)?,
-            Action::DeleteOld => delete_old(&mut context, screen)?,
+            Action::Delete => delete(&mut ctx, screen, &all)?,
+            Action::DeleteOld => delete_old(&mut ctx, screen)?,
             Action::Compact => {
-                let done = checkpoint::compact(&mut context)?;
+                let done = checkpoint::compact(&mut ctx)?;
                 screen.note_text(compacted_text(&done).trim_end());
             }
             Action::RollBack => {
-                if let Some(exit) = roll_back(&mut context, screen, &all)? {
+                if let Some(exit) = roll_back(&mut ctx, screen, &all)? {
                     return Ok(exit);
                 }
             }
@@ -71,12 +71,12 @@ pub(super) fn manage(global: &Global, screen: &mut Screen) -> Result<Exit> {
 }
 
 /// Counts and space.
-fn overview(context: &Context, all: &[Listed]) -> Result<String> {
+fn overview(ctx: &Context, all: &[Listed]) -> Result<String> {
     let named = all.iter().filter(|one| one.kind == CheckpointType::Named).count();
     let added: u64 = all.iter().filter_map(|one| one.size).sum();
-    let space = checkpoint::space(context)?;
+    let space = checkpoint::space(ctx)?;
     let table = if all.is_empty() { String::new() } else { table(&rows(all)) };
-    let (limit, of_paths) = (context.config.checkpoints.max_count, all.iter().filter(|one| one.only.is_some()).count());
+    let (limit, of_paths) = (ctx.config.checkpoints.max_count, all.iter().filter(|one| one.only.is_some()).count());
     let of_paths_text = if of_paths == 0 { String::new() } else { format!(" and {of_paths}/{limit} of known paths") };
     Ok(format!(
         "{table}{}/{limit} checkpoints{of_paths_text} ({named} named, {} automatic), which added {}; the repository takes {}, with {}",
@@ -95,7 +95,7 @@ fn labels(all: &[Listed]) -> (String, Vec<String>) {
     (lines.next().unwrap_or_default(), lines.collect())
 }
 
-fn delete(context: &mut Context, screen: &mut Screen, all: &[Listed]) -> Result<()> {
+fn delete(ctx: &mut Context, screen: &mut Screen, all: &[Listed]) -> Result<()> {
     if all.is_empty() {
         return Ok(());
     }
@@ -107,7 +107,7 @@ fn delete(context: &mut Context, screen: &mut Screen, all: &[Listed]) -> Result<
     let mut records = Vec::new();
     let mut protected = Vec::new();
     for name in names {
-        match checkpoint::chosen(context, std::slice::from_ref(&name), false) {
+        match checkpoint::chosen(ctx, std::slice::from_ref(&name), false) {
             Ok(found) => records.extend(found),
             Err(error) if error.code() == Code::Protected => protected.push(name),
             Err(error) => return Err(error),
@@ -116,13 +116,13 @@ fn delete(context: &mut Context, screen: &mut Screen, all: &[Listed]) -> Result<
     if !protected.is_empty() {
         screen.note(&format!("Protected: {}", some_of(&protected, 20)));
         if prompt::confirm("Delete the protected ones too?")? {
-            records.extend(checkpoint::chosen(context, &protected, true)?);
+            records.extend(checkpoint::chosen(ctx, &protected, true)?);
         }
     }
-    remove(context, screen, records.into_iter().map(|record| record.name).collect())
+    remove(ctx, screen, records.into_iter().map(|record| record.name).collect())
 }
 
-fn delete_old(context: &mut Context, screen: &mut Screen) -> Result<()> {
+fn delete_old(ctx: &mut Context, screen: &mut Screen) -> Result<()> {
     let days = prompt::line("Older than how many days (empty: none)")?.unwrap_or_default();
     let days = days.trim();
     if days.is_empty() {
@@ -133,11 +133,11 @@ fn delete_old(context: &mut Context, screen: &mut Screen) -> Result<()> {
         return Ok(());
     };
     let age = jiff::SignedDuration::from_hours(24 * i64::from(days));
-    let names = checkpoint::cleanup_plan(context, Some(age), None, false);
-    remove(context, screen, names)
+    let names = checkpoint::cleanup_plan(ctx, Some(age), None, false);
+    remove(ctx, screen, names)
 }
 
-fn remove(context: &mut Context, screen: &mut Screen, names: Vec<CheckpointName>) -> Result<()> {
+fn remove(ctx: &mut Context, screen: &mut Screen, names: Vec<CheckpointName>) -> Result<()> {
     if names.is_empty() {
         screen.note("There is nothing to delete.");
         return Ok(());
@@ -146,19 +146,19 @@ fn remove(context: &mut Context, screen: &mut Screen, names: Vec<CheckpointName>
     if !prompt::confirm("Delete?")? {
         return Ok(());
     }
-    context.act_as(context.by().clone())?;
-    let deleted = checkpoint::delete(context, &names)?;
+    ctx.act_as(ctx.by().clone())?;
+    let deleted = checkpoint::delete(ctx, &names)?;
     tell(screen, &deleted)
 }
 
-fn roll_back(context: &mut Context, screen: &mut Screen, all: &[Listed]) -> Result<Option<Exit>> {
+fn roll_back(ctx: &mut Context, screen: &mut Screen, all: &[Listed]) -> Result<Option<Exit>> {
     if all.is_empty() {
         return Ok(None);
     }
     let (heading, labels) = labels(all);
     let chosen = prompt::one_of("Back to which one? Escape leaves", Some(&heading), &labels, all.len() - 1)?;
     match chosen.and_then(|place| all.get(place)) {
-        Some(one) => menu::offer(context, screen, one),
+        Some(one) => menu::offer(ctx, screen, one),
         None => Ok(None),
     }
 }

@@ -134,18 +134,18 @@ pub fn run(args: &Checkpoint, global: &Global, screen: &mut Screen) -> Result<Ex
 }
 
 fn create(args: &Create, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut context = open_configured(global, Vec::new(), screen)?;
-    context.repo.require_git_version()?;
+    let mut ctx = open_configured(global, Vec::new(), screen)?;
+    ctx.repo.require_git_version()?;
     let only = only(args, global)?;
     let allow_unreadable = args.allow_unreadable;
     let wanted = CheckpointRequest { name: args.name.clone(), allow_unreadable, only, ..CheckpointRequest::by(Trigger::Manual) };
-    let made = checkpoint::create_and_tell(&mut context, &wanted);
+    let made = checkpoint::create_and_tell(&mut ctx, &wanted);
     let (record, checkpoint::Told { looked_at_all, nowhere }) = made.map_err(|error| {
         let help =
             (error.code() == Code::FileUnreadable).then_some("--allow-unreadable    makes a checkpoint without it, and says so");
         error.hints_of(help.map(str::to_owned))
     })?;
-    let document = checkpoint::read_document(&context, &record)?;
+    let document = checkpoint::read_document(&ctx, &record)?;
     if let Some(why) = &looked_at_all {
         screen.note(&format!("everything was looked at: {why}"));
     }
@@ -157,7 +157,7 @@ fn create(args: &Create, global: &Global, screen: &mut Screen) -> Result<Exit> {
         screen
             .note(&format!("there is no '{path}', and the checkpoint that this is built on has none; a name goes before --only"));
     }
-    if let Some(line) = included(&document.coverage, !context.config.checkpoints.include.is_empty()) {
+    if let Some(line) = included(&document.coverage, !ctx.config.checkpoints.include.is_empty()) {
         screen.note(&line);
     }
     if let Some(line) = summary(&document.coverage) {

@@ -84,12 +84,12 @@ fn age(text: &str) -> Result<SignedDuration, String> {
 /// # Errors
 /// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`, `PROTECTED`, `NEEDS_CONFIRMATION`, `DECLINED`, and what deleting says.
 pub(super) fn delete(args: &Delete, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut context = open_configured(global, Vec::new(), screen)?;
-    context.for_humans_only("checkpoint delete")?;
-    context.no_open_operation()?;
-    let records = checkpoint::chosen(&context, &args.names, args.protected)?;
+    let mut ctx = open_configured(global, Vec::new(), screen)?;
+    ctx.for_humans_only("checkpoint delete")?;
+    ctx.no_open_operation()?;
+    let records = checkpoint::chosen(&ctx, &args.names, args.protected)?;
     let names: Vec<CheckpointName> = records.into_iter().map(|record| record.name).collect();
-    go_ahead(&mut context, screen, &names, &args.consent, checkpoint::delete)
+    go_ahead(&mut ctx, screen, &names, &args.consent, checkpoint::delete)
 }
 
 /// Deletes old checkpoints.
@@ -97,20 +97,20 @@ pub(super) fn delete(args: &Delete, global: &Global, screen: &mut Screen) -> Res
 /// # Errors
 /// `NEEDS_CONFIRMATION`, `DECLINED`, and what deleting says.
 pub(super) fn cleanup(args: &Cleanup, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut context = open_configured(global, Vec::new(), screen)?;
-    context.for_humans_only("checkpoint cleanup")?;
-    context.no_open_operation()?;
+    let mut ctx = open_configured(global, Vec::new(), screen)?;
+    ctx.for_humans_only("checkpoint cleanup")?;
+    ctx.no_open_operation()?;
     if args.protected && args.older_than.is_none() && args.keep.is_none() {
         return Err(
             Error::new(Code::Usage, "--protected needs --older-than or --keep").hint("-h explains a verb and its options")
         );
     }
-    let names = checkpoint::cleanup_plan(&context, args.older_than, args.keep, args.protected);
-    go_ahead(&mut context, screen, &names, &args.consent, checkpoint::clean_up)
+    let names = checkpoint::cleanup_plan(&ctx, args.older_than, args.keep, args.protected);
+    go_ahead(&mut ctx, screen, &names, &args.consent, checkpoint::clean_up)
 }
 
 fn go_ahead(
-    context: &mut Context,
+    ctx: &mut Context,
     screen: &mut Screen,
     names: &[CheckpointName],
     consent: &Consent,
@@ -128,7 +128,7 @@ fn go_ahead(
         screen.note(&format!("Deletes {}", listed(names)));
     }
     screen.confirm("Delete?", consent.yes)?;
-    let deleted = delete(context, names)?;
+    let deleted = delete(ctx, names)?;
     tell(screen, &deleted)?;
     Ok(Exit::Done)
 }

@@ -57,14 +57,11 @@ struct CheckpointVerifyAnswer {
 /// # Errors
 /// `CHECKPOINT_DAMAGED` where one is not whole; as [`checkpoint::verify`] and [`checkpoint::repair`].
 pub(super) fn verify(args: &Verify, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut context = open_configured(global, Vec::new(), screen)?;
+    let mut ctx = open_configured(global, Vec::new(), screen)?;
     let name = args.name.as_deref();
     let look = if args.quick { Look::Quick } else { Look::Whole };
-    let (verification, repaired) = if args.repair {
-        checkpoint::repair(&mut context, name, look)?
-    } else {
-        (checkpoint::verify(&context, name, look)?, Vec::new())
-    };
+    let (verification, repaired) =
+        if args.repair { checkpoint::repair(&mut ctx, name, look)? } else { (checkpoint::verify(&ctx, name, look)?, Vec::new()) };
     let found = &verification.checkpoints;
     let damaged: Vec<&Verified> = found.iter().filter(|one| !one.problems.is_empty()).collect();
     let repairable = damaged.iter().any(|one| one.problems.iter().any(|problem| problem.repairable));
@@ -121,12 +118,12 @@ pub(super) fn verify(args: &Verify, global: &Global, screen: &mut Screen) -> Res
 /// # Errors
 /// As [`checkpoint::difference`].
 pub(super) fn diff(args: &Diff, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let context = open_configured_for(purpose(true), global, Vec::new(), screen)?;
-    let difference = checkpoint::difference(&context, &args.name, args.other.as_deref())?;
+    let ctx = open_configured_for(purpose(true), global, Vec::new(), screen)?;
+    let difference = checkpoint::difference(&ctx, &args.name, args.other.as_deref())?;
     for name in std::iter::once(&args.name).chain(&args.other) {
-        let record = checkpoint::find(&context, name)?;
+        let record = checkpoint::find(&ctx, name)?;
         if let Some(only) = &record.only {
-            screen.note(&format!("for {}, {}", record.name, only_text(&only.shown(context.state()))));
+            screen.note(&format!("for {}, {}", record.name, only_text(&only.shown(ctx.state()))));
         }
     }
     if screen.wants_json() {
@@ -139,7 +136,7 @@ pub(super) fn diff(args: &Diff, global: &Global, screen: &mut Screen) -> Result<
         screen.note(&format!("only in bytes that git's conversions hide: {}", some_of(&named, NAMED)));
     }
     let patch = |color: &str| {
-        let git = context.repo.git().args(["diff", "--no-ext-diff", color]);
+        let git = ctx.repo.git().args(["diff", "--no-ext-diff", color]);
         let git = if args.stat { git.arg("--stat") } else { git };
         let git = if args.name_only { git.arg("--name-only") } else { git };
         git.args([old.as_str(), new.as_str(), "--"]).run_ok()
@@ -157,9 +154,9 @@ pub(super) fn diff(args: &Diff, global: &Global, screen: &mut Screen) -> Result<
 /// # Errors
 /// As [`checkpoint::compact`].
 pub(super) fn compact(global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut context = open_configured(global, Vec::new(), screen)?;
-    context.for_humans_only("checkpoint compact")?;
-    let done = checkpoint::compact(&mut context)?;
+    let mut ctx = open_configured(global, Vec::new(), screen)?;
+    ctx.for_humans_only("checkpoint compact")?;
+    let done = checkpoint::compact(&mut ctx)?;
     screen.answer(&done, || text(&done))?;
     Ok(Exit::Done)
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::process::os::{command, marked};
+use crate::process::os::{by_environment, command};
 
 /// What every process of the demo is started with, so that none is overlooked.
 const MARK: &str = "AXIOM_DEMO";
@@ -182,7 +182,7 @@ impl Stage {
     pub fn processes_left(&self) -> Vec<i32> {
         let begun = Instant::now();
         loop {
-            let left = marked::started_with(MARK, &self.mark, &self.folder);
+            let left = by_environment::started_with(MARK, &self.mark, &self.folder);
             if left.is_empty() || begun.elapsed() > Duration::from_secs(5) {
                 return left;
             }
@@ -192,7 +192,7 @@ impl Stage {
 
     /// Ends whatever still runs, also after an interruption, and says how many could not be ended.
     pub fn end_everything(&self) -> usize {
-        let left = || marked::started_with(MARK, &self.mark, &self.folder).len();
+        let left = || by_environment::started_with(MARK, &self.mark, &self.folder).len();
         let within = |seconds: u64, begun: Instant| begun.elapsed() < Duration::from_secs(seconds);
         // The keepers first: they end their agents with all descendants and clear up behind themselves.
         if (left() > 0 || self.is_interrupted())
@@ -205,7 +205,7 @@ impl Stage {
         }
         let begun = Instant::now();
         while left() > 0 && within(10, begun) {
-            marked::kill_started_with(MARK, &self.mark, &self.folder);
+            by_environment::kill_started_with(MARK, &self.mark, &self.folder);
             std::thread::sleep(LOOK);
         }
         left()

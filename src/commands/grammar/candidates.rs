@@ -74,8 +74,8 @@ fn at_once(look: impl FnOnce() -> Option<Vec<Offer>> + Send + 'static) -> Vec<Of
 }
 
 fn of_repository(of: Of) -> Option<Vec<Offer>> {
-    let context = Context::open(&env::current_dir().ok()?, Purpose::Look).ok()?;
-    let state = context.state();
+    let ctx = Context::open(&env::current_dir().ok()?, Purpose::Look).ok()?;
+    let state = ctx.state();
     let mut offers = match of {
         Of::Cases => cases(state, |_| true),
         Of::Tasks => cases(state, |kind| kind == Kind::Task),
@@ -86,7 +86,7 @@ fn of_repository(of: Of) -> Option<Vec<Offer>> {
             open.map(|gate| (gate.id.to_string(), gate.reason.clone())).collect()
         }
         Of::Checkpoints => state.record.checkpoints.keys().map(|name| (name.to_string(), String::new())).collect(),
-        Of::Transactions => return transactions(&context),
+        Of::Transactions => return transactions(&ctx),
         Of::Verbs | Of::Words(_) => Vec::new(),
     };
     offers.sort_by(|(one, _), (other, _)| natural::compare(one, other));
@@ -105,8 +105,8 @@ fn agents(state: &State) -> Vec<Offer> {
 }
 
 /// Newest first.
-fn transactions(context: &Context) -> Option<Vec<Offer>> {
-    let all = history::transactions(context).ok()?;
+fn transactions(ctx: &Context) -> Option<Vec<Offer>> {
+    let all = history::transactions(ctx).ok()?;
     let undoable = all.iter().rev().filter(|one| one.matters() && one.undoable());
     Some(undoable.take(NEWEST).map(|one| (one.id.to_string(), one.what.clone())).collect())
 }

@@ -55,18 +55,18 @@ pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit>
     if let Some(source) = args.from {
         return damaged::begin_anew_from(global, source, args.yes, screen);
     }
-    let mut context = match open_configured_for(purpose(!args.yes), global, Vec::new(), screen) {
-        Ok(context) => context,
+    let mut ctx = match open_configured_for(purpose(!args.yes), global, Vec::new(), screen) {
+        Ok(ctx) => ctx,
         Err(error) if is_damage(error.code()) => return damaged::look(global, error, screen),
         Err(error) => return Err(error),
     };
-    let mut view = survey::look(&mut context)?;
+    let mut view = survey::look(&mut ctx)?;
     if args.yes {
-        let options = Options::attending(configured_program(&context)?);
-        survey::recover(&mut context, options, &mut Progress::new(false))?;
+        let options = Options::attending(configured_program(&ctx)?);
+        survey::recover(&mut ctx, options, &mut Progress::new(false))?;
         // What is left is for a human, and may be another thing than before.
         let recovered = std::mem::take(&mut view.wedges).into_iter().filter(|wedge| wedge.recovers);
-        let left = survey::look(&mut context)?.wedges;
+        let left = survey::look(&mut ctx)?.wedges;
         view.wedges = recovered.filter(|one| !left.contains(one)).chain(left.clone()).collect();
     }
     let answer = RecoverAnswer { recovered: args.yes, view };

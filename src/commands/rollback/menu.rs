@@ -20,18 +20,18 @@ use crate::ops::rollback;
 ///
 /// # Errors
 /// `USAGE` without a terminal; whatever the rollback says.
-pub(super) fn run(context: &mut Context, screen: &mut Screen) -> Result<Exit> {
+pub(super) fn run(ctx: &mut Context, screen: &mut Screen) -> Result<Exit> {
     if !screen.can_ask() {
         return Err(Error::new(Code::Usage, "the rollback menu needs a terminal")
             .hint("git axiom rollback checkpoint NAME, task ID or session")
             .hint("-h explains a verb and its options"));
     }
-    context.no_open_operation()?;
+    ctx.no_open_operation()?;
     loop {
-        context.store.refresh()?;
-        let mut all = op::list(context, None)?;
+        ctx.store.refresh()?;
+        let mut all = op::list(ctx, None)?;
         all.reverse();
-        screen.note(&counts(context));
+        screen.note(&counts(ctx));
         let mut items: Vec<String> =
             if all.is_empty() { Vec::new() } else { table(&rows(&all)).lines().map(str::to_owned).collect() };
         let heading = if items.is_empty() { None } else { Some(items.remove(0)) };
@@ -43,11 +43,11 @@ pub(super) fn run(context: &mut Context, screen: &mut Screen) -> Result<Exit> {
         };
         match all.get(chosen) {
             Some(one) => {
-                if let Some(exit) = offer(context, screen, one)? {
+                if let Some(exit) = offer(ctx, screen, one)? {
                     return Ok(exit);
                 }
             }
-            None => create(context, screen)?,
+            None => create(ctx, screen)?,
         }
     }
 }
@@ -61,8 +61,8 @@ const AGREED: super::RollbackOptions = super::RollbackOptions {
     retry: false,
 };
 
-fn counts(context: &Context) -> String {
-    let cases = &context.state().restorable.cases;
+fn counts(ctx: &Context) -> String {
+    let cases = &ctx.state().restorable.cases;
     let count = |status| cases.values().filter(|case| case.kind == Kind::Task && case.status == status).count();
     let (done, active, pending) = (count(Status::Done), count(Status::Active), count(Status::Pending));
     format!("Tasks: {done} done, {active} in progress, {pending} pending")
@@ -72,16 +72,16 @@ fn counts(context: &Context) -> String {
 ///
 /// # Errors
 /// Whatever the rollback says.
-pub(in crate::commands) fn offer(context: &mut Context, screen: &mut Screen, one: &Listed) -> Result<Option<Exit>> {
-    if !agreed(context, screen, one)? {
+pub(in crate::commands) fn offer(ctx: &mut Context, screen: &mut Screen, one: &Listed) -> Result<Option<Exit>> {
+    if !agreed(ctx, screen, one)? {
         return Ok(None);
     }
-    checkpoint(context, screen, AGREED.wish(one.name.as_str(), rollback::Part::Whole), &AGREED).map(Some)
+    checkpoint(ctx, screen, AGREED.wish(one.name.as_str(), rollback::Part::Whole), &AGREED).map(Some)
 }
 
 /// Shows the details of a checkpoint and what going back to it reverts, and asks.
-fn agreed(context: &mut Context, screen: &mut Screen, one: &Listed) -> Result<bool> {
-    let preview = rollback::preview(context, AGREED.wish(one.name.as_str(), rollback::Part::Whole))?;
+fn agreed(ctx: &mut Context, screen: &mut Screen, one: &Listed) -> Result<bool> {
+    let preview = rollback::preview(ctx, AGREED.wish(one.name.as_str(), rollback::Part::Whole))?;
     if preview.changes_nothing {
         screen.note_text(nothing_changes(&preview).trim_end());
         return Ok(false);
@@ -97,20 +97,20 @@ fn agreed(context: &mut Context, screen: &mut Screen, one: &Listed) -> Result<bo
     }
 }
 
-fn create(context: &mut Context, screen: &mut Screen) -> Result<()> {
+fn create(ctx: &mut Context, screen: &mut Screen) -> Result<()> {
     let Some(name) = prompt::line("Its name (empty: made up)")? else { return Ok(()) };
     let name = match name.trim() {
         "" => None,
         name => Some(CheckpointName::new(name)),
     };
     let made = name.transpose().and_then(|name| {
-        context.act_as(context.by().clone())?;
-        op::create(context, &CheckpointRequest { name, ..CheckpointRequest::by(Trigger::Manual) })
+        ctx.act_as(ctx.by().clone())?;
+        op::create(ctx, &CheckpointRequest { name, ..CheckpointRequest::by(Trigger::Manual) })
     });
     match made {
         Ok(record) => screen.note(&format!("Made checkpoint {}", record.name)),
         // A name that is taken is no reason to leave the menu.
         Err(error) => screen.complain_of(&error),
     }
-    context.act_as(context.by().clone())
+    ctx.act_as(ctx.by().clone())
 }

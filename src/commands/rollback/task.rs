@@ -85,16 +85,16 @@ impl<'a> RollbackTaskAnswer<'a> {
 ///
 /// # Errors
 /// `MERGE_CONFLICT`, `NEEDS_CONFIRMATION`, `DECLINED`, and whatever the operation says.
-pub(super) fn run(args: &Task, context: &mut Context, screen: &mut Screen) -> Result<Exit> {
+pub(super) fn run(args: &Task, ctx: &mut Context, screen: &mut Screen) -> Result<Exit> {
     let Task { task, cascade, target, resolve, .. } = args;
     let afterwards = Afterwards::with_retry(args.retry);
     let wanted =
         TaskRollbackRequest { task: task.clone(), cascade: *cascade, target: target.clone(), resolve: *resolve, afterwards };
     if args.no_stop {
-        op::nobody_works(context, &wanted)?;
+        op::nobody_works(ctx, &wanted)?;
     }
     if args.consent.dry_run || !args.consent.yes {
-        let preview = op::preview(context, &wanted)?;
+        let preview = op::preview(ctx, &wanted)?;
         // Setting up a worktree to settle it in changes nothing that is there.
         let is_conflict = !preview.conflicts.is_empty();
         if is_conflict && (args.consent.dry_run || !args.resolve) {
@@ -112,14 +112,14 @@ pub(super) fn run(args: &Task, context: &mut Context, screen: &mut Screen) -> Re
     let stop = match args.no_stop {
         true => None,
         false => {
-            let program = configured_program(context)?;
+            let program = configured_program(ctx)?;
             Some(Options::attending(program))
         }
     };
     if stop.is_some() {
-        say_who_is_stopped(screen, &op::to_stop(context, &wanted)?);
+        say_who_is_stopped(screen, &op::to_stop(ctx, &wanted)?);
     }
-    let done = match op::run(context, &wanted, stop, &mut Progress::new(false))? {
+    let done = match op::run(ctx, &wanted, stop, &mut Progress::new(false))? {
         Outcome::Conflict(preview) => return conflict(screen, &preview, false),
         Outcome::ToSettle(preview, path) => return to_settle(screen, &preview, &path),
         Outcome::Done(done) => done,

@@ -20,8 +20,8 @@ struct RunDetachAnswer {
 ///
 /// # Errors
 /// As [`detach::start`].
-pub(super) fn run(context: &mut Context, screen: &mut Screen) -> Result<Exit> {
-    let begun = detach::start(context)?;
+pub(super) fn run(ctx: &mut Context, screen: &mut Screen) -> Result<Exit> {
+    let begun = detach::start(ctx)?;
     let log = begun.log.display().to_string();
     let answer = RunDetachAnswer { pid: begun.pid, session_id: begun.session.to_string(), log, ended: begun.ended };
     screen.answer(&answer, || {

@@ -76,8 +76,8 @@ pub fn run(args: &Add, global: &Global, screen: &mut Screen) -> Result<Exit> {
         reason: None,
         merged: None,
     };
-    let mut context = open(global, screen)?;
-    let case = edit::add(&mut context, new)?;
-    screen.answer(&CaseView::of(context.state(), &case), || format!("{}\n", case.id))?;
+    let mut ctx = open(global, screen)?;
+    let case = edit::add(&mut ctx, new)?;
+    screen.answer(&CaseView::of(ctx.state(), &case), || format!("{}\n", case.id))?;
     Ok(Exit::Done)
 }

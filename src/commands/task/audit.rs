@@ -50,8 +50,8 @@ fn as_json(entry: &AuditEntry) -> Entry<'_> {
 /// As [`history::audit`].
 pub fn run(args: &Audit, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let id = CaseId::new(args.id.as_str())?;
-    let context = look(global, screen)?;
-    let history = history::audit(&context, &id)?;
+    let ctx = look(global, screen)?;
+    let history = history::audit(&ctx, &id)?;
     let entry = |entry: &AuditEntry| vec![words::time(entry.at), entry.by.to_string(), entry.text.clone()];
     let answer = TaskAuditAnswer { id: &id, entries: history.iter().map(as_json).collect() };
     screen.answer(&answer, || table(&history.iter().map(entry).collect::<Vec<_>>()))?;

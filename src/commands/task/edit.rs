@@ -93,8 +93,8 @@ fn asked(args: &Edit, global: &Global) -> Result<edit::NewFields> {
 pub fn run(args: &Edit, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let id = CaseId::new(args.id.as_str())?;
     let edit = asked(args, global)?;
-    let mut context = open(global, screen)?;
-    let changes = edit::edit(&mut context, &id, edit)?;
+    let mut ctx = open(global, screen)?;
+    let changes = edit::edit(&mut ctx, &id, edit)?;
     screen.answer(&TaskEditAnswer { id: &id, changes: &changes }, || {
         if changes.is_empty() {
             return format!("{id}: nothing to change, all is so already\n");

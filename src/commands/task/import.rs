@@ -43,8 +43,8 @@ struct TaskImportAnswer<'a> {
 /// As [`import::import`].
 pub fn run(args: &Import, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let text = input::text_of(&super::resolve(&args.file, global)?, MAX_FILE)?;
-    let mut context = open(global, screen)?;
-    let imported = import::import(&mut context, &text)?;
+    let mut ctx = open(global, screen)?;
+    let imported = import::import(&mut ctx, &text)?;
     let answer = TaskImportAnswer { task_ids: &imported.ids };
     screen.answer(&answer, || imported.ids.iter().map(|id| format!("{id}\n")).collect())?;
     screen.note(&format!("{} imported.", words::count(imported.ids.len(), "case")));

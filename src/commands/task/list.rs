@@ -54,8 +54,8 @@ fn wanted(word: &str) -> Result<StatusFilter> {
 pub fn run(args: &List, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let words = args.status.iter().flat_map(|word| word.split(','));
     let wanted = words.map(wanted).collect::<Result<Vec<_>>>()?;
-    let context = look(global, screen)?;
-    let state = context.state();
+    let ctx = look(global, screen)?;
+    let state = ctx.state();
     let every = args.all || screen.wants_json();
     let fits = |case: &&Case| {
         let asked = |wanted: &StatusFilter| match wanted {

@@ -71,8 +71,8 @@ fn restate(
     change: impl FnOnce(&mut Context, &[CaseId]) -> Result<Vec<CaseId>>,
 ) -> Result<Exit> {
     let ids = input::ids(ids)?;
-    let mut context = open(global, screen)?;
-    let changed = change(&mut context, &ids)?;
+    let mut ctx = open(global, screen)?;
+    let changed = change(&mut ctx, &ids)?;
     report(screen, &ids, &changed, done)
 }
 
@@ -81,7 +81,7 @@ fn restate(
 /// # Errors
 /// As [`edit::block`].
 pub fn block(args: &Block, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    restate(&args.ids, global, screen, "blocked", |context, ids| edit::block(context, ids, &args.reason))
+    restate(&args.ids, global, screen, "blocked", |ctx, ids| edit::block(ctx, ids, &args.reason))
 }
 
 /// Makes blocked or failed cases pending again.

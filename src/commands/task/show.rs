@@ -41,10 +41,10 @@ struct TaskShowAnswer<'a> {
 /// `UNKNOWN_TASK`; what opening says.
 pub fn run(args: &Show, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let id = CaseId::new(args.id.as_str())?;
-    let context = look(global, screen)?;
-    let state = context.state();
+    let ctx = look(global, screen)?;
+    let state = ctx.state();
     let case = state.case(&id)?;
-    let body = case.body.as_ref().map(|text| texts::load(&context.repo, text)).transpose()?;
+    let body = case.body.as_ref().map(|text| texts::load(&ctx.repo, text)).transpose()?;
     let workspace = state.restorable.workspaces.get(&id);
     let answer = TaskShowAnswer {
         case: CaseView::of(state, case),

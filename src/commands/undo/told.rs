@@ -78,7 +78,7 @@ impl<'a> UndoToldAnswer<'a> {
         for place in &self.brought_back {
             text.push_str(&format!("  would put back what was out of the way: {}\n", visible::line(place)));
         }
-        text.push_str(&self.lost("cannot come back"));
+        text.push_str(&self.lost_from_trash("cannot come back"));
         text.push_str(&self.left_out("would leave out"));
         text
     }
@@ -95,7 +95,7 @@ impl<'a> UndoToldAnswer<'a> {
         for place in &self.still_aside {
             text.push_str(&format!("still out of the way, for its place is taken: {}\n", visible::line(place)));
         }
-        text.push_str(&self.lost("did not come back"));
+        text.push_str(&self.lost_from_trash("did not come back"));
         text.push_str(&self.left_out("left out"));
         if let Some(name) = &self.safety {
             text.push_str(&format!("What was there before is in checkpoint {name}.\n"));
@@ -116,7 +116,7 @@ impl UndoToldAnswer<'_> {
     }
 
     /// What the trash was emptied of.
-    fn lost(&self, what: &str) -> String {
+    fn lost_from_trash(&self, what: &str) -> String {
         let asides =
             self.preview.lost.iter().map(|place| format!("{what}, for it is no longer in the trash: {}\n", visible::line(place)));
         let again = self.preview.workspaces.iter().filter(|workspace| workspace.action == WorkspaceFate::MadeAgain);

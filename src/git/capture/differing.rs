@@ -133,7 +133,9 @@ mod tests {
         let file = |text: &str| Some(FileId { mode: 0o100_644, oid: blob(text) });
         let tree = |files: &[(&str, &str)]| {
             let change = |(name, text): &(&str, &str)| TreeChange { path: path(name), old: None, new: file(text) };
-            repo.objects().graft(&repo.objects().empty_tree().unwrap(), &files.iter().map(change).collect::<Vec<_>>()).unwrap()
+            repo.objects()
+                .edit_tree(&repo.objects().empty_tree().unwrap(), &files.iter().map(change).collect::<Vec<_>>())
+                .unwrap()
         };
         let raw = |name: &str, held_as: &str, text: &str| RawFile { path: path(name), held_as: blob(held_as), oid: blob(text) };
         let one = tree(&[("a", "1"), ("sub/b", "2"), ("c", "3")]);

@@ -89,7 +89,7 @@ impl Captures<'_> {
     /// `DISK_FULL`; `GIT_FAILED` (a failing filter, for example).
     pub fn capture_worktree(&self, worktree: &Worktree, options: &CaptureOptions) -> Result<WorktreeCapture> {
         worktree.verify()?;
-        match self.quick_capture(worktree, options)? {
+        match self.fast_capture(worktree, options)? {
             Some(capture) => Ok(capture),
             None => self.capture_by_git(worktree, options),
         }

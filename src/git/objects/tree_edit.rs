@@ -19,7 +19,7 @@ impl Objects<'_> {
     ///
     /// # Errors
     /// `GIT_FAILED` where a tree is missing; `DISK_FULL`.
-    pub fn graft(&self, tree: &Oid, changes: &[TreeChange]) -> Result<Oid> {
+    pub fn edit_tree(&self, tree: &Oid, changes: &[TreeChange]) -> Result<Oid> {
         if changes.is_empty() {
             return Ok(tree.clone());
         }
@@ -86,7 +86,7 @@ mod tests {
                 old: None,
                 new: Some(FileId { mode: 0o100_644, oid: blob(text) }),
             };
-            repo.objects().graft(&repo.objects().empty_tree().unwrap(), &files.iter().map(file).collect::<Vec<_>>()).unwrap()
+            repo.objects().edit_tree(&repo.objects().empty_tree().unwrap(), &files.iter().map(file).collect::<Vec<_>>()).unwrap()
         };
         let trees = [
             tree(&[("a", "1"), ("a.c", "2"), ("d/x", "3"), ("d/deep/y", "4"), ("f", "5")]),
@@ -96,12 +96,12 @@ mod tests {
         ];
         for (old, new) in trees.iter().flat_map(|old| trees.iter().map(move |new| (old, new))) {
             let mut changes = repo.history().diff_trees(old, new).unwrap();
-            assert_eq!(repo.objects().graft(old, &changes).unwrap(), *new);
+            assert_eq!(repo.objects().edit_tree(old, &changes).unwrap(), *new);
             changes.reverse();
-            assert_eq!(repo.objects().graft(old, &changes).unwrap(), *new, "in any order");
+            assert_eq!(repo.objects().edit_tree(old, &changes).unwrap(), *new, "in any order");
         }
         let rest = [TreeChange { path: RepoPath::new(&b"a/b"[..]), old: None, new: None }];
-        assert_eq!(repo.objects().graft(&trees[0], &rest).unwrap(), trees[0], "nothing is below a file");
+        assert_eq!(repo.objects().edit_tree(&trees[0], &rest).unwrap(), trees[0], "nothing is below a file");
         // As git makes them.
         repo.durability().sync_objects().unwrap();
         assert_eq!(scratch.git(&["rev-parse", &format!("{}:d/deep", trees[0])]).len(), trees[0].as_str().len());

@@ -13,9 +13,10 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 
 use super::own::FEW;
+use crate::domain::operation::journaled::HeadState;
 use crate::git::objects::durability::sync_file_system;
 use crate::git::repo::handles::Refs;
-use crate::git::repo::head::{Head, HeadTarget};
+use crate::git::repo::head::Head;
 use crate::git::repo::program::Output;
 use crate::git::repo::repository::RefFormat;
 use crate::git::repo::worktrees::Worktree;
@@ -157,10 +158,10 @@ impl Refs<'_> {
     ///
     /// # Errors
     /// As [`Refs::try_refs`].
-    pub fn try_head(&self, worktree: &Worktree, now: &Head, target: &HeadTarget) -> Result<()> {
+    pub fn try_head(&self, worktree: &Worktree, now: &Head, target: &HeadState) -> Result<()> {
         let line = match target {
-            HeadTarget::Branch(name) => [b"symref-update HEAD ", name.in_git().as_bytes()].concat(),
-            HeadTarget::Detached(commit) => {
+            HeadState::Branch(name) => [b"symref-update HEAD ", name.in_git().as_bytes()].concat(),
+            HeadState::Detached(commit) => {
                 format!("update HEAD {commit} {}", now.commit().map_or("", Oid::as_str)).trim_end().as_bytes().to_vec()
             }
         };

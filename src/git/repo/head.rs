@@ -1,6 +1,7 @@
 //! HEAD of a worktree.
 
 use crate::domain::base::names::{Oid, RefName};
+use crate::domain::operation::journaled::HeadState;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
@@ -46,15 +47,6 @@ impl Head {
             Head::Detached { .. } => None,
         }
     }
-}
-
-/// Where HEAD shall point.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum HeadTarget {
-    /// To a branch.
-    Branch(RefName),
-    /// To a commit, on no branch.
-    Detached(Oid),
 }
 
 impl Refs<'_> {
@@ -106,7 +98,7 @@ impl Refs<'_> {
     ///
     /// # Errors
     /// `CHANGED_MEANWHILE`, `GIT_LOCKED`, `GIT_FAILED`. That a branch is free elsewhere is the caller's to check.
-    pub fn set_head(&self, worktree: &Worktree, expected: &Head, target: &HeadTarget, reflog: &str) -> Result<()> {
+    pub fn set_head(&self, worktree: &Worktree, expected: &Head, target: &HeadState, reflog: &str) -> Result<()> {
         let now = self.head(worktree)?;
         if now != *expected {
             let what = format!("HEAD of '{}' is no longer what it was", worktree.path().display());
@@ -114,10 +106,10 @@ impl Refs<'_> {
         }
         env::fault_point("git.before-head");
         match target {
-            HeadTarget::Branch(name) => {
+            HeadState::Branch(name) => {
                 self.repo.git_in(worktree).writing().args(["symbolic-ref", "-m", reflog, "HEAD"]).arg(name.in_git()).run_ok()?;
             }
-            HeadTarget::Detached(commit) => {
+            HeadState::Detached(commit) => {
                 let git = self.repo.git_in(worktree).writing().args(["update-ref", "--no-deref", "-m", reflog, "HEAD"]);
                 let git = git.arg(commit.as_str());
                 // An unborn branch has no old value that git could compare.
@@ -145,15 +137,15 @@ mod tests {
             let (repo, main) = (scratch.repo(), scratch.main());
             let start = repo.refs().head(&main).unwrap();
             let commit = start.commit().cloned().unwrap();
-            repo.refs().set_head(&main, &start, &HeadTarget::Detached(commit.clone()), "test").unwrap();
+            repo.refs().set_head(&main, &start, &HeadState::Detached(commit.clone()), "test").unwrap();
             let detached = repo.refs().head(&main).unwrap();
             assert_eq!(detached, Head::Detached { commit: commit.clone() });
             assert_eq!(
-                repo.refs().set_head(&main, &start, &HeadTarget::Detached(commit), "t").unwrap_err().code(),
+                repo.refs().set_head(&main, &start, &HeadState::Detached(commit), "t").unwrap_err().code(),
                 Code::ChangedMeanwhile
             );
             let unborn = RefName::branch("new");
-            repo.refs().set_head(&main, &detached, &HeadTarget::Branch(unborn.clone()), "test").unwrap();
+            repo.refs().set_head(&main, &detached, &HeadState::Branch(unborn.clone()), "test").unwrap();
             assert_eq!(repo.refs().head(&main).unwrap(), Head::Branch { name: unborn, commit: None });
         }
     }

@@ -7,7 +7,7 @@ use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::env;
 use crate::error::{Code, Error, Result, some_of};
 
-use super::prepared::Staged;
+use super::prepared::Prepared;
 use super::types::{Attempt, Restore, RestoreReport};
 use crate::git::capture::worktree::is_below;
 use crate::git::history::questions::TreeChange;
@@ -57,13 +57,13 @@ impl Restores<'_> {
         self.check_obstacles_of(advance.worktree.path(), &self.of_files(advance.worktree, &changes)?)
     }
 
-    /// Makes the contents of the files ready, as [`Restores::stage_restore`] does.
+    /// Makes the contents of the files ready, as [`Restores::prepare_restore`] does.
     ///
     /// # Errors
-    /// As [`Restores::stage_restore`].
-    pub fn stage_advance(&self, advance: &Advance<'_>) -> Result<Staged> {
+    /// As [`Restores::prepare_restore`].
+    pub fn prepare_advance_files(&self, advance: &Advance<'_>) -> Result<Prepared> {
         let changes = self.repo.history().diff_trees(advance.old, advance.new)?;
-        self.stage_changes(&advance.restore(Attempt::First), &self.of_files(advance.worktree, &changes)?)
+        self.prepare_changes(&advance.restore(Attempt::First), &self.of_files(advance.worktree, &changes)?)
     }
 
     /// Moves files, then the branch, then the index, while `index.lock` is held. After a crash it is called again: what
@@ -76,14 +76,14 @@ impl Restores<'_> {
     /// [`Attempt::Back`] leaves alone what somebody changed meanwhile: files, index entries, and a branch that is at
     /// neither commit any more.
     pub fn apply_advance(&self, advance: &Advance<'_>, attempt: Attempt) -> Result<RestoreReport> {
-        self.apply_staged(advance, attempt, None)
+        self.apply_prepared(advance, attempt, None)
     }
 
-    /// As [`Restores::apply_advance`], with what [`Restores::stage_advance`] made ready.
+    /// As [`Restores::apply_advance`], with what [`Restores::prepare_advance_files`] made ready.
     ///
     /// # Errors
     /// As [`Restores::apply_advance`].
-    pub fn apply_staged(&self, advance: &Advance<'_>, attempt: Attempt, staged: Option<&Staged>) -> Result<RestoreReport> {
+    pub fn apply_prepared(&self, advance: &Advance<'_>, attempt: Attempt, prepared: Option<&Prepared>) -> Result<RestoreReport> {
         let lock = match attempt {
             Attempt::First => IndexLock::take(advance.worktree, advance.tag)?,
             Attempt::Again | Attempt::Back => IndexLock::take_patiently(advance.worktree, advance.tag)?,
@@ -102,7 +102,7 @@ impl Restores<'_> {
         let Advance { worktree, old, new, .. } = *advance;
         env::fault_point("git.advance-before-files");
         let restore = advance.restore(attempt);
-        let mut report = self.restore_changes(&restore, &self.of_files(worktree, &changes)?, staged)?;
+        let mut report = self.restore_changes(&restore, &self.of_files(worktree, &changes)?, prepared)?;
         report.left.extend(passed_by);
         env::fault_point("git.advance-before-ref");
         let now = self.repo.refs().read_ref(advance.branch)?;

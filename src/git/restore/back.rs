@@ -71,8 +71,8 @@ impl Restores<'_> {
     pub(in crate::git) fn not_as_either(&self, restore: &Restore<'_>, changes: &[TreeChange]) -> Result<Vec<String>> {
         let trash = Trash::unopened(restore.trash);
         let plan = self.look_back(restore, changes, &trash, Telling::Together)?;
-        let foreign = plan.iter().filter(|planned| planned.step == Step::Leave);
-        Ok(foreign.map(|planned| planned.path.to_string()).collect())
+        let nested = plan.iter().filter(|planned| planned.step == Step::Leave);
+        Ok(nested.map(|planned| planned.path.to_string()).collect())
     }
 
     /// The files of changes that are on disk as the first of two trees says, whatever the second says of them.
@@ -159,9 +159,9 @@ impl Restores<'_> {
     ) -> Result<Vec<Planned<'c>>> {
         let root = restore.worktree.path();
         let (mut seen, mut to_hash) = (Vec::with_capacity(changes.len()), Vec::new());
-        let foreign = self.foreign(restore, changes)?;
+        let nested = self.nested_repositories(restore, changes)?;
         for change in changes {
-            let found = match foreign.above(&change.path) {
+            let found = match nested.above(&change.path) {
                 Some(_) => Found::Missing,
                 None => look(root, &change.path)?,
             };

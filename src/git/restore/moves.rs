@@ -9,11 +9,11 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 
-use super::nested_repositories::Foreign;
+use super::nested_repositories::NestedRepositories;
 use super::permissions::Given;
 use super::place::{Found, Set, Stamp, Trash, look};
 use super::plan::Step;
-use super::prepared::Staged;
+use super::prepared::Prepared;
 use super::run::{changed_meanwhile, vanished};
 use super::types::{Attempt, MovedAside, NotPutBack, Placed, Planned, RestoreReport, Submodule};
 use crate::git::capture::permissions::Known;
@@ -24,8 +24,8 @@ use crate::git::repo::nested::is_repository;
 pub(in crate::git) struct Work<'a> {
     pub root: &'a Path,
     pub trash: Trash<'a>,
-    pub staged: &'a Staged,
-    pub foreign: Foreign,
+    pub prepared: &'a Prepared,
+    pub nested: NestedRepositories,
     /// The permissions that the target has.
     pub wanted: BTreeMap<RepoPath, Known>,
     pub keeps: Keeps,
@@ -38,7 +38,7 @@ pub(in crate::git) struct Work<'a> {
 /// A file that waits to be moved into its place.
 enum Ready {
     /// Made for it.
-    Staged(PathBuf),
+    Prepared(PathBuf),
     /// The one that was there.
     Kept(PathBuf),
 }
@@ -46,7 +46,7 @@ enum Ready {
 impl Ready {
     fn place(&self) -> &Path {
         match self {
-            Self::Staged(place) | Self::Kept(place) => place,
+            Self::Prepared(place) | Self::Kept(place) => place,
         }
     }
 }
@@ -123,7 +123,7 @@ impl Work<'_> {
     fn place_one(&mut self, planned: &Planned<'_>) -> Result<bool> {
         let ready = self.ready(planned.path)?;
         let given = match &ready {
-            Ready::Staged(_) => self.make_ready(planned.path)?,
+            Ready::Prepared(_) => self.make_ready(planned.path)?,
             // It has what it had.
             Ready::Kept(_) => Given::Recorded,
         };
@@ -153,12 +153,12 @@ impl Work<'_> {
 
     /// What shall be at a path, ready to be moved there: on the way back, the very file that was there.
     fn ready(&self, path: &RepoPath) -> Result<Ready> {
-        let staged = || Ready::Staged(self.staged.place(path));
+        let prepared = || Ready::Prepared(self.prepared.place(path));
         match self.attempt {
-            Attempt::First | Attempt::Again => Ok(staged()),
+            Attempt::First | Attempt::Again => Ok(prepared()),
             Attempt::Back => match (self.trash.find(path)?, &self.not_made) {
                 (Some(kept), _) => Ok(Ready::Kept(kept)),
-                (None, None) => Ok(staged()),
+                (None, None) => Ok(prepared()),
                 (None, Some(why)) => Err(Error::new(Code::GitFailed, "its content could not be made again").why(why.clone())),
             },
         }
@@ -209,8 +209,8 @@ impl Work<'_> {
 
     /// Moves what no capture holds out of the way of a new file; says whether the way is clear.
     fn clear_the_way(&mut self, path: &RepoPath) -> Result<bool> {
-        let foreign = self.foreign.above(path).filter(|folder| is_repository(&self.root.join(folder.to_path())));
-        let blocker = match (foreign, look(self.root, path)?) {
+        let nested = self.nested.above(path).filter(|folder| is_repository(&self.root.join(folder.to_path())));
+        let blocker = match (nested, look(self.root, path)?) {
             (Some(folder), _) => folder,
             (None, Found::Missing) => return Ok(true),
             (None, Found::Below(above)) => above,
@@ -269,16 +269,16 @@ mod tests {
         std::fs::write(root.join("x"), b"edited since").unwrap();
         let folder = dir.path().join("trash");
         let trash = Trash::open(&folder, &root).unwrap();
-        let staged = Staged::empty(dir.path());
+        let prepared = Prepared::empty(dir.path());
         let path = RepoPath::new(&b"x"[..]);
         let report = RestoreReport::default();
-        let foreign = Foreign::default();
+        let nested = NestedRepositories::default();
         let keeps = Keeps { links: true, modes: true };
         let mut work = Work {
             root: &root,
             trash,
-            staged: &staged,
-            foreign,
+            prepared: &prepared,
+            nested,
             wanted: BTreeMap::new(),
             keeps,
             attempt: Attempt::First,

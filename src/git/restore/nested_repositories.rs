@@ -18,11 +18,11 @@ use crate::git::repo::nested::is_repository;
 
 /// Repositories within a worktree, of whose content the captures say nothing: they are moved as a whole.
 #[derive(Debug, Default)]
-pub(in crate::git) struct Foreign {
+pub(in crate::git) struct NestedRepositories {
     folders: BTreeSet<RepoPath>,
 }
 
-impl Foreign {
+impl NestedRepositories {
     /// The one that a path is in.
     pub fn above(&self, path: &RepoPath) -> Option<RepoPath> {
         if self.folders.is_empty() { None } else { path.folders_above().find(|folder| self.folders.contains(folder)) }
@@ -34,7 +34,11 @@ impl Restores<'_> {
     ///
     /// # Errors
     /// `GIT_FAILED`.
-    pub(in crate::git) fn foreign(&self, restore: &Restore<'_>, changes: &[TreeChange]) -> Result<Foreign> {
+    pub(in crate::git) fn nested_repositories(
+        &self,
+        restore: &Restore<'_>,
+        changes: &[TreeChange],
+    ) -> Result<NestedRepositories> {
         let root = restore.worktree.path();
         // Where an attempt is taken back, what there was before it is the second tree.
         let (captured, appears): (&Oid, fn(&TreeChange) -> bool) = match restore.attempt {
@@ -51,7 +55,7 @@ impl Restores<'_> {
                 }
             }
         }
-        Ok(Foreign { folders: seen.into_iter().filter_map(|(folder, is_one)| is_one.then_some(folder)).collect() })
+        Ok(NestedRepositories { folders: seen.into_iter().filter_map(|(folder, is_one)| is_one.then_some(folder)).collect() })
     }
 
     /// The commit that is checked out in the repository in a folder of a worktree, as a tree of ours names it: where the two
@@ -83,11 +87,11 @@ impl Restores<'_> {
         let root = restore.worktree.path();
         let changes = self.repo.restore().changes_of(restore)?;
         let changes = without_submodules(&changes, &mut Vec::new());
-        let foreign = self.foreign(restore, &changes)?;
+        let nested = self.nested_repositories(restore, &changes)?;
         let gone: BTreeSet<&RepoPath> = changes.iter().filter(|c| c.new.is_none()).map(|c| &c.path).collect();
         let (mut blocking, mut files) = (BTreeSet::new(), Vec::new());
         for change in changes.iter().filter(|change| change.old.is_none()) {
-            if let Some(folder) = foreign.above(&change.path) {
+            if let Some(folder) = nested.above(&change.path) {
                 blocking.insert(folder);
                 continue;
             }

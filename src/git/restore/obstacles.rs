@@ -7,7 +7,7 @@ use crate::domain::base::names::RepoPath;
 use crate::error::{Code, Error, Result, some_of};
 use crate::files::{self, Standing};
 
-use super::prepared::Staged;
+use super::prepared::Prepared;
 use super::run::without_submodules;
 use super::types::Restore;
 use crate::git::history::questions::TreeChange;
@@ -115,16 +115,16 @@ impl Restores<'_> {
     /// # Errors
     /// `GIT_FAILED`, `DISK_FULL`, `IO_FAILED`; `REPOSITORY_UNSUPPORTED` where the trash is on another file system;
     /// `PERMISSIONS_LOST`.
-    pub fn stage_restore(&self, restore: &Restore<'_>) -> Result<Staged> {
+    pub fn prepare_restore(&self, restore: &Restore<'_>) -> Result<Prepared> {
         let changes = self.repo.restore().changes_of(restore)?;
-        self.stage_changes(restore, &changes)
+        self.prepare_changes(restore, &changes)
     }
 
     /// Checks that a filter or a missing object will not keep a restore from making its contents; changes nothing. Where no
     /// filter can run this costs nothing.
     ///
     /// # Errors
-    /// As [`Restores::stage_restore`].
+    /// As [`Restores::prepare_restore`].
     pub fn check_contents(&self, restore: &Restore<'_>) -> Result<()> {
         let changes = self.repo.restore().changes_of(restore)?;
         let wanted = changes.iter().filter(|change| change.new.is_some());
@@ -132,7 +132,7 @@ impl Restores<'_> {
             return Ok(());
         }
         let scratch = self.repo.scratch_folder()?;
-        self.write_staged(restore, &changes, scratch.path()).map(drop)
+        self.write_prepared(restore, &changes, scratch.path()).map(drop)
     }
 }
 

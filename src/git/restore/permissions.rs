@@ -37,14 +37,14 @@ impl Work<'_> {
     /// Gives one file that waits its permissions: again just before it takes its place, for somebody may have closed the old
     /// one since.
     pub(in crate::git) fn make_ready(&self, path: &RepoPath) -> Result<Given> {
-        let ready = self.staged.place(path);
+        let ready = self.prepared.place(path);
         if !files::metadata(&ready)?.is_some_and(|meta| meta.is_file()) {
             return Ok(Given::Nothing);
         }
         let outcome = self.give_all(path, &ready);
         match (outcome, self.attempt) {
             (Ok(dressed), _) => Ok(dressed),
-            (Err(error), Attempt::First | Attempt::Again) => Err(lost(path, error)),
+            (Err(error), Attempt::First | Attempt::Again) => Err(permissions_lost(path, error)),
             // Taking back always ends.
             (Err(error), Attempt::Back) => {
                 tracing::warn!(%path, %error, "the permissions of a file could not be put back: only its owner can use it");
@@ -102,13 +102,13 @@ impl Work<'_> {
         let folder = self.root.join(RepoPath::new(folder).to_path());
         if let Some(meta) = files::metadata(&folder)?.filter(|meta| meta.permissions().mode() & SET_GROUP != 0) {
             // As the system does it; not for a group that this user is not in.
-            let ready = self.staged.place(path);
+            let ready = self.prepared.place(path);
             files::hand_group(&ready, meta.gid())?;
         }
         let Some(default) = files::attribute(&folder, files::DEFAULT_ACL)? else { return Ok(()) };
-        let ready = self.staged.place(path);
+        let ready = self.prepared.place(path);
         // The system itself says it, of a file in a folder of ours with the same rule.
-        let tried = self.staged.root().join(format!(".made-{}", env::fresh_id()));
+        let tried = self.prepared.root().join(format!(".made-{}", env::fresh_id()));
         files::create_private_dir(&tried)?;
         files::set_attributes(&tried, &Attributes::from([(files::DEFAULT_ACL.to_vec(), default)]))?;
         let made = tried.join("made");
@@ -129,7 +129,7 @@ impl Work<'_> {
                     let place = self.root.join(one.path.to_path());
                     match (put_back(&place, known), self.attempt) {
                         (Ok(()), _) => {}
-                        (Err(error), Attempt::First | Attempt::Again) => return Err(lost(&one.path, error)),
+                        (Err(error), Attempt::First | Attempt::Again) => return Err(permissions_lost(&one.path, error)),
                         (Err(error), Attempt::Back) => tracing::warn!(path = %one.path, %error, "permissions stay as they are"),
                     }
                 }
@@ -146,7 +146,7 @@ impl Work<'_> {
             None => files::create_users_dir(&place),
             Some(_) if !files::create_private_dir(&place)? => Ok(()),
             Some(Known { mode, attributes }) => match give(&place, *mode, attributes.as_ref().unwrap_or(&Attributes::new())) {
-                Err(error) if self.attempt != Attempt::Back => Err(lost(folder, error)),
+                Err(error) if self.attempt != Attempt::Back => Err(permissions_lost(folder, error)),
                 _ => Ok(()),
             },
         }
@@ -166,7 +166,7 @@ pub(in crate::git) enum Given {
     New,
 }
 
-fn lost(path: &RepoPath, error: Error) -> Error {
+fn permissions_lost(path: &RepoPath, error: Error) -> Error {
     if error.is_of_something_gone() {
         return error;
     }

@@ -16,7 +16,7 @@ use crate::git::repo::worktrees::Worktree;
 
 /// Files of a tree, written out and synced, waiting to be moved into place.
 #[derive(Debug)]
-pub struct Staged {
+pub struct Prepared {
     folder: files::OwnFolder,
 }
 
@@ -37,7 +37,7 @@ impl<'a> Had<'a> {
     }
 }
 
-impl Staged {
+impl Prepared {
     /// Writes `paths` of a tree into a fresh folder below `parent`, with the bytes that they had: with filters, modes and
     /// links, as a checkout would, by the attributes of that tree; those of which the bytes were kept with these.
     ///
@@ -51,19 +51,19 @@ impl Staged {
         parent: &Path,
     ) -> Result<Self> {
         let Had { tree, raw, line_ends } = had;
-        let staged = Self { folder: files::OwnFolder::make_in(parent, ".staged-")? };
+        let prepared = Self { folder: files::OwnFolder::make_in(parent, ".staged-")? };
         if paths.is_empty() {
-            return Ok(staged);
+            return Ok(prepared);
         }
         let as_they_are = line_ends.is_none_or(|line_ends| line_ends.is_default());
-        if raw.is_empty() && as_they_are && r.conversions().write_plain(tree, paths, staged.folder.path())? {
-            sync_file_system(staged.folder.path())?;
-            return Ok(staged);
+        if raw.is_empty() && as_they_are && r.conversions().write_plain(tree, paths, prepared.folder.path())? {
+            sync_file_system(prepared.folder.path())?;
+            return Ok(prepared);
         }
         let scratch = r.scratch_folder()?;
         let index = in_folder(&scratch, "index");
         // An empty worktree: attributes come from the index, which is the tree's.
-        let here = worktree.with_files_in(staged.folder.path());
+        let here = worktree.with_files_in(prepared.folder.path());
         let git = |args: &[&str]| {
             let git = r.git_in(&here).index(&index).config("core.sparseCheckout=false").args(args);
             match line_ends.map(Settings::values) {
@@ -78,15 +78,15 @@ impl Staged {
             git(&["checkout-index", "-f", "-q", "-z", "--stdin"]).stdin(nul_list(others)).run_ok()?;
         }
         for (raw, executes) in kept {
-            let place = staged.place(&raw.path);
-            files::create_dir_all(place.parent().unwrap_or(staged.root()))?;
+            let place = prepared.place(&raw.path);
+            files::create_dir_all(place.parent().unwrap_or(prepared.root()))?;
             files::write_users_file(&place, &r.objects().read_blob(&raw.oid, RAW_LIMIT)?, executes)?;
         }
-        sync_file_system(staged.folder.path())?;
-        Ok(staged)
+        sync_file_system(prepared.folder.path())?;
+        Ok(prepared)
     }
 
-    /// Nothing staged.
+    /// Nothing prepared.
     #[cfg(test)]
     pub(in crate::git) fn empty(parent: &Path) -> Self {
         Self { folder: files::OwnFolder::make_in(parent, ".staged-").unwrap() }

@@ -6,7 +6,7 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 use crate::files;
 
-use super::prepared::{Had, Staged, quoted_lines};
+use super::prepared::{Had, Prepared, quoted_lines};
 use crate::git::capture::differing::bytes_of;
 use crate::git::capture::raw::{RAW_LIMIT, RawFile};
 use crate::git::history::questions::{FileId, TreeChange};
@@ -109,9 +109,9 @@ fn written_the_same(r: &Repository, worktree: &Worktree, had: Had<'_>, paths: &[
         return Ok(Vec::new());
     }
     let scratch = r.scratch_folder()?;
-    let staged = Staged::write(r, worktree, Had { raw: &[], ..had }, paths, scratch.path())?;
+    let prepared = Prepared::write(r, worktree, Had { raw: &[], ..had }, paths, scratch.path())?;
     let same = |path: &RepoPath| {
-        let (place, written) = (worktree.path().join(path.to_path()), staged.place(path));
+        let (place, written) = (worktree.path().join(path.to_path()), prepared.place(path));
         let are_files = [&place, &written].iter().all(|at| at.symlink_metadata().is_ok_and(|meta| meta.is_file()));
         are_files && files::same_bytes(&place, &written).unwrap_or(false)
     };

@@ -15,10 +15,10 @@ use crate::error::{Code, Error, Result, some_of};
 use crate::files;
 
 use super::moves::Work;
-use super::nested_repositories::Foreign;
+use super::nested_repositories::NestedRepositories;
 use super::place::{Found, Stamp, Trash, look};
 use super::plan::{Now, Step, decide};
-use super::prepared::{Had, Staged};
+use super::prepared::{Had, Prepared};
 use super::present_files::{are_as_they_were, hash_files, hash_here, is_what_is_held};
 use super::types::{Attempt, LINK_LIMIT, Placed, Planned, Restore, RestoreReport, Submodule};
 use crate::git::capture::permissions::{Known, Permissions};
@@ -40,16 +40,16 @@ impl Restores<'_> {
     /// [`Attempt::Back`] leaves such files alone in place of stopping, and names what cannot be put back; only what passes
     /// by itself (a full disk) stops it.
     pub fn restore_files(&self, restore: &Restore<'_>) -> Result<RestoreReport> {
-        self.restore_staged(restore, None)
+        self.restore_prepared(restore, None)
     }
 
-    /// As [`Restores::restore_files`], with what [`Restores::stage_restore`] made ready for it.
+    /// As [`Restores::restore_files`], with what [`Restores::prepare_restore`] made ready for it.
     ///
     /// # Errors
     /// As [`Restores::restore_files`].
-    pub fn restore_staged(&self, restore: &Restore<'_>, staged: Option<&Staged>) -> Result<RestoreReport> {
+    pub fn restore_prepared(&self, restore: &Restore<'_>, prepared: Option<&Prepared>) -> Result<RestoreReport> {
         let changes = self.repo.restore().changes_of(restore)?;
-        self.restore_changes(restore, &changes, staged)
+        self.restore_changes(restore, &changes, prepared)
     }
 
     /// As [`Restores::restore_files`], for some of the changes between the two trees.
@@ -60,7 +60,7 @@ impl Restores<'_> {
         &self,
         restore: &Restore<'_>,
         changes: &[TreeChange],
-        staged: Option<&Staged>,
+        prepared: Option<&Prepared>,
     ) -> Result<RestoreReport> {
         restore.worktree.verify()?;
         let mut report = RestoreReport::default();
@@ -79,21 +79,21 @@ impl Restores<'_> {
             // What is taken back from the trash at its end comes whole.
             Attempt::First | Attempt::Back => {}
         }
-        let foreign = self.foreign(restore, &changes)?;
+        let nested = self.nested_repositories(restore, &changes)?;
         let mut not_made = None;
         let made;
-        let has_permissions = staged.is_some();
-        let (staged, plan) = match restore.attempt {
+        let has_permissions = prepared.is_some();
+        let (prepared, plan) = match restore.attempt {
             Attempt::First | Attempt::Again => {
-                let staged = match staged {
-                    Some(staged) => staged,
+                let prepared = match prepared {
+                    Some(prepared) => prepared,
                     None => {
-                        made = self.write_staged(restore, &changes, restore.trash)?;
+                        made = self.write_prepared(restore, &changes, restore.trash)?;
                         &made
                     }
                 };
-                let plan = self.plan_restore(restore, &changes, staged, &trash, &foreign)?;
-                (staged, plan)
+                let plan = self.plan_restore(restore, &changes, prepared, &trash, &nested)?;
+                (prepared, plan)
             }
             // What was there is in the trash and comes back from it, by itself, with all that no tree holds of it: no filter
             // runs, no object is read, no room is needed. Only what somebody took from there is made anew.
@@ -106,10 +106,10 @@ impl Restores<'_> {
                     }
                 }
                 let gone: Vec<TreeChange> = changes.iter().filter(|change| gone.contains(&&change.path)).cloned().collect();
-                made = match self.write_staged(restore, &gone, restore.trash) {
+                made = match self.write_prepared(restore, &gone, restore.trash) {
                     Err(error) if !error.passes() => {
                         not_made = Some(error.to_string());
-                        self.write_staged(restore, &[], restore.trash)?
+                        self.write_prepared(restore, &[], restore.trash)?
                     }
                     outcome => outcome?,
                 };
@@ -120,7 +120,7 @@ impl Restores<'_> {
         report.left = plan.iter().filter(|p| p.step == Step::Leave).map(|p| p.path.clone()).collect();
         let (wanted, keeps) = (self.all_known(new_modes)?, self.repo.keeps());
         let attempt = restore.attempt;
-        let mut work = Work { root, trash, staged, foreign, wanted, keeps, attempt, not_made, report };
+        let mut work = Work { root, trash, prepared, nested, wanted, keeps, attempt, not_made, report };
         if !has_permissions {
             work.ready_all(&plan).map_err(vanished)?;
         }
@@ -139,29 +139,34 @@ impl Restores<'_> {
     /// The contents of what changes restore, ready in the trash of the restore, with the permissions that they will have.
     ///
     /// # Errors
-    /// As [`Restores::stage_restore`]; `PERMISSIONS_LOST`.
-    pub(in crate::git) fn stage_changes(&self, restore: &Restore<'_>, changes: &[TreeChange]) -> Result<Staged> {
+    /// As [`Restores::prepare_restore`]; `PERMISSIONS_LOST`.
+    pub(in crate::git) fn prepare_changes(&self, restore: &Restore<'_>, changes: &[TreeChange]) -> Result<Prepared> {
         let (root, trash) = (restore.worktree.path(), Trash::open(restore.trash, restore.worktree.path())?);
         let changes = without_submodules(changes, &mut Vec::new());
-        let staged = self.write_staged(restore, &changes, restore.trash)?;
+        let prepared = self.write_prepared(restore, &changes, restore.trash)?;
         let modes = restore.beside.map_or(&[][..], |beside| &beside.new.modes[..]);
         let (wanted, keeps, report) = (self.all_known(modes)?, self.repo.keeps(), RestoreReport::default());
-        let foreign = Foreign::default();
+        let nested = NestedRepositories::default();
         let work =
-            Work { root, trash, staged: &staged, foreign, wanted, keeps, attempt: restore.attempt, not_made: None, report };
+            Work { root, trash, prepared: &prepared, nested, wanted, keeps, attempt: restore.attempt, not_made: None, report };
         changes.iter().filter(|change| change.new.is_some()).try_for_each(|change| work.make_ready(&change.path).map(drop))?;
-        Ok(staged)
+        Ok(prepared)
     }
 
     /// The contents of what changes restore, ready in a folder below `parent`.
     ///
     /// # Errors
     /// `GIT_FAILED`, `DISK_FULL`, `IO_FAILED`.
-    pub(in crate::git) fn write_staged(&self, restore: &Restore<'_>, changes: &[TreeChange], parent: &Path) -> Result<Staged> {
+    pub(in crate::git) fn write_prepared(
+        &self,
+        restore: &Restore<'_>,
+        changes: &[TreeChange],
+        parent: &Path,
+    ) -> Result<Prepared> {
         let changes = without_submodules(changes, &mut Vec::new());
         let raw = wanted_bytes(restore.will_have().raw, &changes);
         let wanted: Vec<RepoPath> = changes.iter().filter(|c| c.new.is_some()).map(|c| c.path.clone()).collect();
-        Staged::write(self.repo, restore.worktree, Had { raw: &raw, ..restore.will_have() }, &wanted, parent)
+        Prepared::write(self.repo, restore.worktree, Had { raw: &raw, ..restore.will_have() }, &wanted, parent)
     }
 
     fn all_known(&self, modes: &[Permissions]) -> Result<BTreeMap<RepoPath, Known>> {
@@ -173,20 +178,20 @@ impl Restores<'_> {
         &self,
         restore: &Restore<'_>,
         changes: &'c [TreeChange],
-        staged: &Staged,
+        prepared: &Prepared,
         trash: &Trash<'_>,
-        foreign: &Foreign,
+        nested: &NestedRepositories,
     ) -> Result<Vec<Planned<'c>>> {
         let root = restore.worktree.path();
         let keeps = self.repo.keeps();
         let mut seen = Vec::with_capacity(changes.len());
         let mut to_hash = Vec::new();
         for change in changes {
-            let found = match foreign.above(&change.path) {
+            let found = match nested.above(&change.path) {
                 Some(_) => Found::Missing,
                 None => look(root, &change.path)?,
             };
-            let (now, stamp) = self.recognise(change, &found, (staged, trash), restore, keeps)?;
+            let (now, stamp) = self.recognise(change, &found, (prepared, trash), restore, keeps)?;
             if now == Now::Unknown {
                 to_hash.push(change);
             }
@@ -242,7 +247,7 @@ impl Restores<'_> {
         &self,
         change: &TreeChange,
         found: &Found,
-        (staged, trash): (&Staged, &Trash<'_>),
+        (prepared, trash): (&Prepared, &Trash<'_>),
         restore: &Restore<'_>,
         keeps: Keeps,
     ) -> Result<(Now, Option<Stamp>)> {
@@ -257,7 +262,7 @@ impl Restores<'_> {
             Found::Link(meta, target) => {
                 let stamp = Some(Stamp::of(meta));
                 if change.new.is_some()
-                    && let Found::Link(_, ready) = look(staged.root(), &change.path)?
+                    && let Found::Link(_, ready) = look(prepared.root(), &change.path)?
                     && ready == *target
                 {
                     return Ok((Now::New, stamp));
@@ -272,10 +277,10 @@ impl Restores<'_> {
             Found::File(meta) => {
                 let stamp = Some(Stamp::of(meta));
                 if change.new.is_some()
-                    && let Found::File(ready) = look(staged.root(), &change.path)?
+                    && let Found::File(ready) = look(prepared.root(), &change.path)?
                     && ready.len() == meta.len()
                     && (!keeps.modes || executable(&ready) == executable(meta))
-                    && files::same_bytes(&staged.place(&change.path), &restore.worktree.path().join(change.path.to_path()))?
+                    && files::same_bytes(&prepared.place(&change.path), &restore.worktree.path().join(change.path.to_path()))?
                 {
                     return Ok((Now::New, stamp));
                 }

@@ -77,11 +77,11 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_restore_brings_back_exactly_what_was_captured(one in things(), two in things(), staged in any::<bool>()) {
+    fn a_restore_brings_back_exactly_what_was_captured(one in things(), two in things(), prepared in any::<bool>()) {
         let scratch = Scratch::empty(&[]);
         let (repo, main) = (scratch.repo(), scratch.main());
         put(&scratch.path(), &one);
-        if staged {
+        if prepared {
             scratch.git(&["add", "-A"]);
         }
         let first = tree_of(&repo, &main);

@@ -6,13 +6,14 @@ use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::env;
 use crate::error::{Code, Error, Result};
 
+use crate::domain::operation::journaled::HeadState;
 use crate::git::index::changed_paths::ChangedPaths;
 use crate::git::index::file::nul_list;
 use crate::git::index::status::StatusKind;
 use crate::git::objects::durability::sync_file_system;
 use crate::git::refs::edits::{Expected, RefEdit};
 use crate::git::repo::handles::Workspaces;
-use crate::git::repo::head::{Head, HeadTarget};
+use crate::git::repo::head::Head;
 use crate::git::repo::worktrees::Worktree;
 
 /// How often is committed what a `git gc` removes at once.
@@ -167,7 +168,7 @@ impl Workspaces<'_> {
                     self.repo.refs().update_refs(&[edit], "git axiom: take up a detached HEAD")?;
                 }
                 env::fault_point("git.before-reattach");
-                self.repo.refs().set_head(workspace, &head, &HeadTarget::Branch(branch.clone()), "git axiom: back on the branch")
+                self.repo.refs().set_head(workspace, &head, &HeadState::Branch(branch.clone()), "git axiom: back on the branch")
             }
         }
     }

@@ -9,10 +9,11 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 
+use crate::domain::operation::journaled::HeadState;
 use crate::git::objects::durability::sync_file_system;
 use crate::git::refs::edits::{Expected, RefEdit};
 use crate::git::repo::handles::Workspaces;
-use crate::git::repo::head::{Head, HeadTarget};
+use crate::git::repo::head::Head;
 use crate::git::repo::ownership::Whose;
 use crate::git::repo::program::{Output, joined};
 use crate::git::repo::worktrees::{Worktree, WorktreeEntry};
@@ -162,7 +163,7 @@ impl Workspaces<'_> {
         if aside.git_dir.is_dir() && workspace.verify().is_ok() && works()? {
             let now = self.repo.refs().head(&workspace)?;
             if let (Head::Branch { .. }, Some(commit)) = (&now, now.commit()) {
-                self.repo.refs().set_head(&workspace, &now, &HeadTarget::Detached(commit.clone()), "git axiom: put aside")?;
+                self.repo.refs().set_head(&workspace, &now, &HeadState::Detached(commit.clone()), "git axiom: put aside")?;
             }
         }
         env::fault_point("git.aside-detached");
@@ -203,7 +204,7 @@ impl Workspaces<'_> {
             // On its branch only if that is still where the workspace was: its index and files belong to that commit.
             let unmoved = self.repo.refs().read_ref(branch)?.as_ref() == now.commit();
             if now.branch() != Some(branch) && unmoved && !self.repo.worktrees().list()?.iter().any(elsewhere) {
-                self.repo.refs().set_head(&workspace, &now, &HeadTarget::Branch(branch.clone()), "git axiom: brought back")?;
+                self.repo.refs().set_head(&workspace, &now, &HeadState::Branch(branch.clone()), "git axiom: brought back")?;
             }
         }
         Ok(workspace)

@@ -73,16 +73,16 @@ pub struct NewFields {
 /// # Errors
 /// `DUPLICATE_ID`, `UNKNOWN_DEPENDENCY`, `DEPENDENCY_CYCLE`, `INVALID_INPUT`, `INVALID_ID`, `TOO_LARGE`; what storing
 /// texts and appending say. Then nothing was added.
-pub fn add(context: &mut Context, new: NewCase) -> Result<Case> {
+pub fn add(ctx: &mut Context, new: NewCase) -> Result<Case> {
     check(&new)?;
     let body = match &new.body {
-        Some(text) => texts::store(&context.repo, &[text.as_str()])?.pop(),
+        Some(text) => texts::store(&ctx.repo, &[text.as_str()])?.pop(),
         None => None,
     };
     env::fault_point("cases.before-append");
     let mut added = None;
-    let by = context.by().clone();
-    context.append_with(|state| {
+    let by = ctx.by().clone();
+    ctx.append_with(|state| {
         agents_may_add(state, &by)?;
         let id = match &new.id {
             Some(id) => id.clone(),
@@ -206,19 +206,19 @@ fn check_length(what: &str, length: usize) -> Result<()> {
 ///
 /// # Errors
 /// `UNKNOWN_TASK`, and as [`add`]; then nothing was changed.
-pub fn edit(context: &mut Context, id: &CaseId, edit: NewFields) -> Result<Vec<CaseChange>> {
+pub fn edit(ctx: &mut Context, id: &CaseId, edit: NewFields) -> Result<Vec<CaseChange>> {
     edit.title.as_deref().map_or(Ok(()), check_title)?;
     edit.persona.iter().flatten().try_for_each(|persona| check_persona(persona))?;
     edit.verify.as_deref().map_or(Ok(()), check_verify)?;
     check_length("dependencies", edit.after.as_ref().map_or(0, Vec::len))?;
-    context.state().case(id)?;
+    ctx.state().case(id)?;
     let body = match edit.body {
-        Some(Some(text)) => Some(texts::store(&context.repo, &[text.as_str()])?.pop()),
+        Some(Some(text)) => Some(texts::store(&ctx.repo, &[text.as_str()])?.pop()),
         Some(None) => Some(None),
         None => None,
     };
     let mut made = Vec::new();
-    context.append_with(|state| {
+    ctx.append_with(|state| {
         let old = state.case(id)?;
         let new = Case {
             title: edit.title.unwrap_or_else(|| old.title.clone()),
@@ -257,9 +257,9 @@ impl Restated {
 }
 
 /// Changes status and reason of cases, all or none, and returns the ids of those that have changed.
-fn restate(context: &mut Context, ids: &[CaseId], decide: impl Fn(&State, &Case) -> Result<Restated>) -> Result<Vec<CaseId>> {
+fn restate(ctx: &mut Context, ids: &[CaseId], decide: impl Fn(&State, &Case) -> Result<Restated>) -> Result<Vec<CaseId>> {
     let mut touched = Vec::new();
-    context.append_with(|state| {
+    ctx.append_with(|state| {
         let (mut edits, mut events) = (Vec::new(), Vec::new());
         for id in without_repeats(ids.to_vec()) {
             let old = state.case(&id)?;
@@ -312,14 +312,14 @@ fn active(state: &State, case: &Case, verb: &str) -> Error {
 ///
 /// # Errors
 /// `UNKNOWN_TASK`; `INVALID_TRANSITION` for those that an agent works on, or that are over; then nothing was changed.
-pub fn block(context: &mut Context, ids: &[CaseId], reason: &str) -> Result<Vec<CaseId>> {
+pub fn block(ctx: &mut Context, ids: &[CaseId], reason: &str) -> Result<Vec<CaseId>> {
     if reason.trim().is_empty() {
         return Err(Error::new(Code::InvalidInput, "a reason is needed").hint("say it with --reason"));
     }
     if reason.len() > MAX_COMMAND {
         return Err(Error::new(Code::TooLarge, format!("the reason is over {MAX_COMMAND} bytes")));
     }
-    restate(context, ids, |state, case| match case.status {
+    restate(ctx, ids, |state, case| match case.status {
         Status::Pending | Status::Blocked | Status::Failed => Ok(Restated::to(Status::Blocked, Some(reason.to_owned()))),
         Status::Active => Err(active(state, case, "blocked")),
         Status::Done | Status::Archived => Err(no_way(case, "blocked")),
@@ -331,8 +331,8 @@ pub fn block(context: &mut Context, ids: &[CaseId], reason: &str) -> Result<Vec<
 ///
 /// # Errors
 /// `UNKNOWN_TASK`; `INVALID_TRANSITION` for all others; then nothing was changed.
-pub fn unblock(context: &mut Context, ids: &[CaseId]) -> Result<Vec<CaseId>> {
-    restate(context, ids, |state, case| {
+pub fn unblock(ctx: &mut Context, ids: &[CaseId]) -> Result<Vec<CaseId>> {
+    restate(ctx, ids, |state, case| {
         let closes = rejected_gates(state, &case.id);
         let pending = Restated { status: Status::Pending, reason: None, closes };
         match case.status {
@@ -356,8 +356,8 @@ fn rejected_gates(state: &State, id: &CaseId) -> Vec<GateId> {
 ///
 /// # Errors
 /// `UNKNOWN_TASK`; `INVALID_TRANSITION` for those that an agent works on; then nothing was changed.
-pub fn archive(context: &mut Context, ids: &[CaseId]) -> Result<Vec<CaseId>> {
-    restate(context, ids, |state, case| match case.status {
+pub fn archive(ctx: &mut Context, ids: &[CaseId]) -> Result<Vec<CaseId>> {
+    restate(ctx, ids, |state, case| match case.status {
         Status::Active => Err(active(state, case, "archived")),
         Status::Pending | Status::Done | Status::Blocked | Status::Failed | Status::Archived => {
             Ok(Restated::to(Status::Archived, case.reason.clone()))

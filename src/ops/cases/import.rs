@@ -112,17 +112,17 @@ pub struct Imported {
 ///
 /// # Errors
 /// `INVALID_INPUT`, `INVALID_ID`, `DUPLICATE_ID`, `UNKNOWN_DEPENDENCY`, `DEPENDENCY_CYCLE`, `TOO_LARGE`, with the line.
-pub fn import(context: &mut Context, text: &str) -> Result<Imported> {
+pub fn import(ctx: &mut Context, text: &str) -> Result<Imported> {
     let (mut numbered, were_active) = parse(text)?;
-    settle_done(context, &mut numbered)?;
+    settle_done(ctx, &mut numbered)?;
     let bodies: Vec<&str> = numbered.iter().filter_map(|n| n.case.body.as_deref()).collect();
-    let mut stored = texts::store(&context.repo, &bodies)?.into_iter();
+    let mut stored = texts::store(&ctx.repo, &bodies)?.into_iter();
     let bodies: Vec<_> = numbered.iter().map(|n| n.case.body.is_some().then(|| stored.next()).flatten()).collect();
     let mut ids = Vec::new();
     if numbered.is_empty() {
         return Ok(Imported { ids, were_active });
     }
-    context.append_with(|state| {
+    ctx.append_with(|state| {
         check_ids(state, &numbered)?;
         let lines: Vec<usize> = numbered.iter().map(|n| n.line).collect();
         let cases = name_all(state, numbered, bodies)?;
@@ -184,11 +184,11 @@ fn case_ids(list: Option<OneOrMany>) -> Result<Vec<CaseId>> {
 }
 
 /// A task that was done before git axiom knew of it: its work is in what is checked out now.
-fn settle_done(context: &Context, all: &mut [Numbered]) -> Result<()> {
+fn settle_done(ctx: &Context, all: &mut [Numbered]) -> Result<()> {
     let unsettled = |n: &&mut Numbered| n.case.status == Status::Done && n.case.kind == Kind::Task && n.case.merged.is_none();
     let mut unsettled = all.iter_mut().filter(unsettled).peekable();
     let Some(first) = unsettled.peek().map(|n| n.line) else { return Ok(()) };
-    let head = context.repo.refs().head(&context.repo.worktrees().main_worktree()?)?;
+    let head = ctx.repo.refs().head(&ctx.repo.worktrees().main_worktree()?)?;
     let Head::Branch { name, commit: Some(commit) } = head else {
         let what = format!("line {first}: a done task needs a commit that holds its work, and no branch with one is checked out");
         return Err(Error::new(Code::UnbornBranch, what)

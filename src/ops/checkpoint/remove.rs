@@ -153,7 +153,7 @@ pub(super) fn retain(ctx: &mut Context, made: Trigger) {
     let outcome = if gone.is_empty() {
         Ok(())
     } else {
-        ctx.apart(By::Supervisor, |ctx| delete_locked(ctx, &gone)).map(|deleted| {
+        ctx.in_its_own_transaction(By::Supervisor, |ctx| delete_locked(ctx, &gone)).map(|deleted| {
             tracing::info!(count = deleted.names.len(), "old checkpoints were deleted");
         })
     };

@@ -129,10 +129,10 @@ impl Context {
         let by = calling_agent().or_else(|| kept_agent(repo.common_dir())).map_or(By::User, By::Agent);
         let author = Author { txn: fresh_txn()?, by };
         let (config, found) = (Config::default(), Found::default());
-        let mut context = Self { repo: Arc::new(repo), store, config, found, author, holds_operation_lock: false };
-        context.found.said = placement::settle(&mut context, purpose)?;
-        context.found.unsettled = purpose == Purpose::Look && !context.found.said.is_empty();
-        Ok(context)
+        let mut ctx = Self { repo: Arc::new(repo), store, config, found, author, holds_operation_lock: false };
+        ctx.found.said = placement::settle(&mut ctx, purpose)?;
+        ctx.found.unsettled = purpose == Purpose::Look && !ctx.found.said.is_empty();
+        Ok(ctx)
     }
 
     /// From now on acts as somebody, in a transaction of its own (the supervisor's steps, recovery).
@@ -148,7 +148,7 @@ impl Context {
     ///
     /// # Errors
     /// Whatever `work` returns.
-    pub fn apart<T>(&mut self, by: By, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+    pub fn in_its_own_transaction<T>(&mut self, by: By, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let apart = Author { txn: fresh_txn()?, by };
         let own = std::mem::replace(&mut self.author, apart);
         let outcome = work(self);
@@ -197,12 +197,12 @@ impl Context {
         self.store.append_with(&self.author, decide)
     }
 
-    /// Appends an intent: see [`Store::append_ahead`].
+    /// Appends an intent: see [`Store::append_unsynced`].
     ///
     /// # Errors
     /// As [`Store::append_with`].
-    pub fn append_ahead(&mut self, decide: impl FnOnce(&State) -> Result<Vec<Event>>) -> Result<Vec<Envelope>> {
-        self.store.append_ahead(&self.author, decide)
+    pub fn append_unsynced(&mut self, decide: impl FnOnce(&State) -> Result<Vec<Event>>) -> Result<Vec<Envelope>> {
+        self.store.append_unsynced(&self.author, decide)
     }
 
     /// Does `work` while holding the operation lock, with git children holding it too; waits for operations of others.

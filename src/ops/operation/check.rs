@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::domain::base::names::RefName;
 use crate::domain::operation::journaled::{HeadState, Operation, Way, edit_fits};
 use crate::error::{Code, Error, Result};
-use crate::git::{Attempt, HeadTarget, IndexLock, RefEdit};
+use crate::git::{Attempt, IndexLock, RefEdit};
 use crate::ops::context::handle::Context;
 use crate::ops::trash;
 
@@ -76,12 +76,8 @@ pub(super) fn expectations(ctx: &Context, operation: &Operation) -> Result<()> {
 /// Asks git, and so its hooks, whether each HEAD may be pointed to where the operation points it.
 fn heads_may_move(ctx: &Context, operation: &Operation) -> Result<()> {
     for change in operation.worktrees.iter().filter(|change| change.head.old != change.head.new) {
-        let target = match &change.head.new {
-            HeadState::Branch(name) => HeadTarget::Branch(name.clone()),
-            HeadState::Detached(commit) => HeadTarget::Detached(commit.clone()),
-        };
         let there = worktree(ctx, &change.path)?;
-        ctx.repo.refs().try_head(&there, &ctx.repo.refs().head(&there)?, &target)?;
+        ctx.repo.refs().try_head(&there, &ctx.repo.refs().head(&there)?, &change.head.new)?;
     }
     // One that is put aside is on no branch any more.
     for change in operation.workspaces.iter().filter(|change| change.way == Way::PutAside && !change.lost) {
@@ -90,7 +86,7 @@ fn heads_may_move(ctx: &Context, operation: &Operation) -> Result<()> {
             && is_there(ctx, &change.workspace.path)?
         {
             let there = worktree(ctx, &change.workspace.path)?;
-            ctx.repo.refs().try_head(&there, &ctx.repo.refs().head(&there)?, &HeadTarget::Detached(commit.clone()))?;
+            ctx.repo.refs().try_head(&there, &ctx.repo.refs().head(&there)?, &HeadState::Detached(commit.clone()))?;
         }
     }
     Ok(())
@@ -100,7 +96,7 @@ fn heads_may_move(ctx: &Context, operation: &Operation) -> Result<()> {
 /// change.
 ///
 /// # Errors
-/// As [`crate::git::Restores::stage_restore`].
+/// As [`crate::git::Restores::prepare_restore`].
 pub(super) fn contents(ctx: &Context, operation: &Operation) -> Result<()> {
     for change in &operation.worktrees {
         restore(ctx, change, ctx.txn(), Attempt::First, |ctx, restore| ctx.repo.restore().check_contents(restore))?;

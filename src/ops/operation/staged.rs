@@ -1,4 +1,4 @@
-//! What is staged in a worktree now and will not be, and what will be and is not, where it goes back. Staged is what the index
+//! What is staged in a worktree now and will not be, and what will be and is not, where it goes back. Prepared is what the index
 //! has otherwise than the commit that is checked out (a commit that goes out of a branch leaves what it had staged), and what is
 //! only announced there (`git add -N`), which no tree holds.
 
@@ -12,14 +12,14 @@ use crate::ops::context::handle::Context;
 
 /// The paths of one worktree, ordered.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(in crate::ops) struct Staged {
-    /// Staged now, and not then, or otherwise.
+pub(in crate::ops) struct Prepared {
+    /// Prepared now, and not then, or otherwise.
     pub lost: Vec<RepoPath>,
-    /// Staged then, and not now, or otherwise.
+    /// Prepared then, and not now, or otherwise.
     pub back: Vec<RepoPath>,
 }
 
-impl Staged {
+impl Prepared {
     fn and(mut self, more: Self) -> Self {
         for (all, more) in [(&mut self.lost, more.lost), (&mut self.back, more.back)] {
             all.extend(more);
@@ -47,7 +47,7 @@ pub(in crate::ops) fn changes(
     operation: &Operation,
     worktree: &WorktreeChange,
     (now, then): (&CaptureExtras, &CaptureExtras),
-) -> Result<Staged> {
+) -> Result<Prepared> {
     let of = |side, head: &HeadState, index: &Oid| staged(ctx, commit_of(ctx, operation, side, head)?, index);
     let old = of(Side::Old, &worktree.head.old, &worktree.index.old)?;
     let new = of(Side::New, &worktree.head.new, &worktree.index.new)?;
@@ -55,15 +55,15 @@ pub(in crate::ops) fn changes(
         let differs = |(path, change): &(&RepoPath, &TreeChange)| other.get(*path).map(|other| &other.new) != Some(&change.new);
         one.iter().filter(differs).map(|(path, _)| path.clone()).collect()
     };
-    let in_trees = Staged { lost: only_in(&old, &new), back: only_in(&new, &old) };
+    let in_trees = Prepared { lost: only_in(&old, &new), back: only_in(&new, &old) };
     Ok(if worktree.captures.new.is_some() { in_trees.and(announced(now, then)) } else { in_trees })
 }
 
 /// Paths whose content is still to be added.
-fn announced(now: &CaptureExtras, then: &CaptureExtras) -> Staged {
+fn announced(now: &CaptureExtras, then: &CaptureExtras) -> Prepared {
     let [now, then] = [now, then].map(|extras| extras.index.intent_to_add.iter().collect::<BTreeSet<_>>());
     let only_in = |one: &BTreeSet<&RepoPath>, other| one.difference(other).copied().cloned().collect();
-    Staged { lost: only_in(&now, &then), back: only_in(&then, &now) }
+    Prepared { lost: only_in(&now, &then), back: only_in(&then, &now) }
 }
 
 fn staged(ctx: &Context, commit: Option<Oid>, index: &Oid) -> Result<BTreeMap<RepoPath, TreeChange>> {
@@ -104,8 +104,8 @@ mod tests {
             extras
         };
         let found = announced(&extras(&["both", "gone"]), &extras(&["back", "both"]));
-        assert_eq!(found, Staged { lost: vec![path("gone")], back: vec![path("back")] });
-        let trees = Staged { lost: vec![path("a"), path("gone"), path("z")], back: Vec::new() };
-        assert_eq!(trees.and(found), Staged { lost: vec![path("a"), path("gone"), path("z")], back: vec![path("back")] });
+        assert_eq!(found, Prepared { lost: vec![path("gone")], back: vec![path("back")] });
+        let trees = Prepared { lost: vec![path("a"), path("gone"), path("z")], back: Vec::new() };
+        assert_eq!(trees.and(found), Prepared { lost: vec![path("a"), path("gone"), path("z")], back: vec![path("back")] });
     }
 }

@@ -12,8 +12,8 @@ use crate::domain::operation::journaled::{
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::{
-    Advance, Attempt, CaptureExtras, Head, HeadTarget, IndexLock, MovedAside, NotPutBack, RefEdit, Restore, RestoreReport,
-    Staged, Worktree, WorktreeCapture,
+    Advance, Attempt, CaptureExtras, Head, IndexLock, MovedAside, NotPutBack, Prepared, RefEdit, Restore, RestoreReport,
+    Worktree, WorktreeCapture,
 };
 use crate::ops::context::handle::Context;
 use crate::ops::trash;
@@ -137,7 +137,7 @@ fn carry_advance(
         return move_refs(ctx, &[change.ref_change()], "taken back", txn, attempt, done);
     }
     advance(ctx, change, txn, |ctx, advance| {
-        done.add(advance.worktree, ctx.repo.restore().apply_staged(advance, attempt, ready.advances.get(&change.path))?);
+        done.add(advance.worktree, ctx.repo.restore().apply_prepared(advance, attempt, ready.advances.get(&change.path))?);
         if ctx.repo.refs().read_ref(advance.branch)?.as_ref() != Some(advance.new) {
             done.left.push(advance.branch.short().to_owned());
         }
@@ -166,23 +166,23 @@ fn is_gone_on_the_way_back(ctx: &Context, path: &str, attempt: Attempt, done: &m
 /// The contents that an operation writes, made ready before its first change; none of it where they are made on the way.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
-    worktrees: BTreeMap<String, Staged>,
-    advances: BTreeMap<String, Staged>,
+    worktrees: BTreeMap<String, Prepared>,
+    advances: BTreeMap<String, Prepared>,
 }
 
 impl Contents {
     /// Makes everything that can fail by itself before anything is changed.
     ///
     /// # Errors
-    /// As [`crate::git::Restores::stage_restore`].
+    /// As [`crate::git::Restores::prepare_restore`].
     pub fn stage(ctx: &Context, operation: &Operation, txn: &TxnId) -> Result<Self> {
         let mut all = Self::default();
         for change in &operation.worktrees {
-            let staged = restore(ctx, change, txn, Attempt::First, |ctx, restore| ctx.repo.restore().stage_restore(restore))?;
+            let staged = restore(ctx, change, txn, Attempt::First, |ctx, restore| ctx.repo.restore().prepare_restore(restore))?;
             all.worktrees.insert(change.path.clone(), staged);
         }
         for change in &operation.advances {
-            let staged = advance(ctx, change, txn, |ctx, advance| ctx.repo.restore().stage_advance(advance))?;
+            let staged = advance(ctx, change, txn, |ctx, advance| ctx.repo.restore().prepare_advance_files(advance))?;
             all.advances.insert(change.path.clone(), staged);
         }
         Ok(all)
@@ -226,7 +226,7 @@ fn restore_worktree(
     let restore = Restore { worktree: &worktree, from, to, trash: &trash, attempt, beside };
     let of = |what: &str| format!("{what} of '{}'", change.path);
     let mut placed = Vec::new();
-    let outcome = ctx.repo.restore().restore_staged(&restore, ready.worktrees.get(&change.path)).map(|report| {
+    let outcome = ctx.repo.restore().restore_prepared(&restore, ready.worktrees.get(&change.path)).map(|report| {
         placed.clone_from(&report.placed);
         done.add(&worktree, report);
     });
@@ -282,13 +282,10 @@ fn set_head(ctx: &Context, worktree: &Worktree, change: &WorktreeChange, attempt
         done.left.push(format!("HEAD of '{}'", change.path));
         return Ok(());
     }
-    let target = match (&change.head.new, &now) {
-        (HeadState::Branch(wanted), Head::Branch { name, .. }) if wanted == name => return Ok(()),
-        (HeadState::Detached(wanted), Head::Detached { commit }) if wanted == commit => return Ok(()),
-        (HeadState::Branch(wanted), _) => HeadTarget::Branch(wanted.clone()),
-        (HeadState::Detached(wanted), _) => HeadTarget::Detached(wanted.clone()),
-    };
-    ctx.repo.refs().set_head(worktree, &now, &target, "git axiom: restored")
+    if is_at(&now, &change.head.new) {
+        return Ok(());
+    }
+    ctx.repo.refs().set_head(worktree, &now, &change.head.new, "git axiom: restored")
 }
 
 /// Whether HEAD is what an operation says.

@@ -29,6 +29,6 @@ pub(in crate::ops) fn with_own_submodules(
             own.push(TreeChange { path: change.path.clone(), old: change.new.clone(), new: own_one });
         }
     }
-    let tree = ctx.repo.objects().graft(&then, &own)?;
+    let tree = ctx.repo.objects().edit_tree(&then, &own)?;
     Ok((tree, own.into_iter().map(|change| change.path).collect()))
 }

@@ -14,11 +14,11 @@ use crate::ops::trash;
 ///
 /// # Errors
 /// `IO_FAILED`.
-pub fn registrations(context: &Context) -> Result<Vec<String>> {
+pub fn registrations(ctx: &Context) -> Result<Vec<String>> {
     let mut done = Vec::new();
-    for (_, workspace) in known(context) {
-        let (path, trash) = (PathBuf::from(&workspace.path), trash::fresh(context, "damaged")?);
-        if let Some(what) = context.repo.workspaces().mend_registration(&path, &workspace.branch, &trash)? {
+    for (_, workspace) in known(ctx) {
+        let (path, trash) = (PathBuf::from(&workspace.path), trash::fresh(ctx, "damaged")?);
+        if let Some(what) = ctx.repo.workspaces().mend_registration(&path, &workspace.branch, &trash)? {
             done.push(format!("workspace '{}' {what}", workspace.path));
         }
     }
@@ -26,8 +26,8 @@ pub fn registrations(context: &Context) -> Result<Vec<String>> {
 }
 
 /// Mends linked worktrees of the user's own that git cannot work with, where it is certain what was there.
-pub fn linked_worktrees(context: &Context, report: &mut Repaired) -> Result<()> {
-    let repo = &context.repo;
+pub fn linked_worktrees(ctx: &Context, report: &mut Repaired) -> Result<()> {
+    let repo = &ctx.repo;
     for damaged in repo.workspaces().damaged_worktrees()? {
         let place = damaged.place().display();
         let trash = repo.common_dir().join("axiom/trash").join(crate::env::fresh_id());
@@ -49,17 +49,17 @@ pub fn linked_worktrees(context: &Context, report: &mut Repaired) -> Result<()> 
 ///
 /// # Errors
 /// As [`trash::fresh`].
-pub fn contents(context: &Context, report: &mut Repaired) -> Result<()> {
-    for (task, workspace) in known(context) {
-        if let Err(error) = content(context, &task, &workspace, report) {
+pub fn contents(ctx: &Context, report: &mut Repaired) -> Result<()> {
+    for (task, workspace) in known(ctx) {
+        if let Err(error) = content(ctx, &task, &workspace, report) {
             report.left.push(format!("the workspace '{}' was not mended: {error}", workspace.path));
         }
     }
     Ok(())
 }
 
-fn content(context: &Context, task: &CaseId, workspace: &Workspace, report: &mut Repaired) -> Result<()> {
-    let (path, trash, repo) = (PathBuf::from(&workspace.path), trash::fresh(context, "damaged")?, &context.repo);
+fn content(ctx: &Context, task: &CaseId, workspace: &Workspace, report: &mut Repaired) -> Result<()> {
+    let (path, trash, repo) = (PathBuf::from(&workspace.path), trash::fresh(ctx, "damaged")?, &ctx.repo);
     if let Some(mended) = repo.workspaces().mend_branch(&path, &workspace.branch, Some(&workspace.base), &trash)? {
         let lost = mended.lost.map_or("its last commits".to_owned(), |lost| format!("commit {lost}"));
         report.left.push(format!(
@@ -72,7 +72,7 @@ fn content(context: &Context, task: &CaseId, workspace: &Workspace, report: &mut
     if repo.workspaces().mend_index(&path, &trash)? {
         report.done.push(format!("the index of '{}' was damaged, and is made again from its commit", workspace.path));
     }
-    if is_unused(context, task)
+    if is_unused(ctx, task)
         && repo.refs().read_ref(&workspace.branch)?.as_ref() == Some(&workspace.base)
         && repo.workspaces().is_workspace_changed(&path)?
     {
@@ -86,8 +86,8 @@ fn content(context: &Context, task: &CaseId, workspace: &Workspace, report: &mut
 }
 
 /// Whether no agent has ever worked on the task.
-fn is_unused(context: &Context, task: &CaseId) -> bool {
-    let state = context.state();
+fn is_unused(ctx: &Context, task: &CaseId) -> bool {
+    let state = ctx.state();
     let worked = |record: &crate::domain::state::whole::CaseRecord| {
         record.iterations > 0 || record.retry_count > 0 || record.interrupted || record.complete.is_some()
     };
@@ -95,7 +95,7 @@ fn is_unused(context: &Context, task: &CaseId) -> bool {
         && !state.record.cases.get(task).is_some_and(worked)
 }
 
-fn known(context: &Context) -> Vec<(CaseId, Workspace)> {
-    let known = &context.state().restorable.workspaces;
+fn known(ctx: &Context) -> Vec<(CaseId, Workspace)> {
+    let known = &ctx.state().restorable.workspaces;
     known.iter().map(|(task, workspace)| (task.clone(), workspace.clone())).collect()
 }

@@ -43,43 +43,43 @@ pub enum HumansOperation {
 /// # Errors
 /// `BUSY` while an operation is under way; `OPERATION_OPEN` where it shall be refused; what an open operation says that can
 /// neither be finished nor reversed.
-pub fn repair(context: &mut Context, humans: HumansOperation) -> Result<Repaired> {
+pub fn repair(ctx: &mut Context, humans: HumansOperation) -> Result<Repaired> {
     let mut report = Repaired::default();
-    context.layout().ensure()?;
-    let other_boot = !context.repo.durability().objects_are_proved();
-    context.with_operation_lock(|context| {
-        let open = context.state().record.open.as_ref();
+    ctx.layout().ensure()?;
+    let other_boot = !ctx.repo.durability().objects_are_proved();
+    ctx.with_operation_lock(|ctx| {
+        let open = ctx.state().record.open.as_ref();
         let waits = open.is_some_and(|open| !open.operation.kind.is_finished_unasked());
         match humans {
-            HumansOperation::Refuse if waits => context.no_open_operation()?,
-            HumansOperation::Leave if waits => return clear_locks(context, &mut report),
+            HumansOperation::Refuse if waits => ctx.no_open_operation()?,
+            HumansOperation::Leave if waits => return clear_locks(ctx, &mut report),
             HumansOperation::Finish | HumansOperation::Refuse | HumansOperation::Leave => {}
         }
-        report.done.extend(std::mem::take(&mut context.found.mended));
-        report.done.extend(mend::registrations(context)?);
-        wait_for_new_locks(context)?;
-        clear_locks(context, &mut report)?;
-        let damaged = !context.repo.workspaces().damaged_worktrees()?.is_empty();
-        if damaged || other_boot || context.state().record.session.as_ref().is_some_and(|session| session.state.is_open()) {
-            mend::contents(context, &mut report)?;
+        report.done.extend(std::mem::take(&mut ctx.found.mended));
+        report.done.extend(mend::registrations(ctx)?);
+        wait_for_new_locks(ctx)?;
+        clear_locks(ctx, &mut report)?;
+        let damaged = !ctx.repo.workspaces().damaged_worktrees()?.is_empty();
+        if damaged || other_boot || ctx.state().record.session.as_ref().is_some_and(|session| session.state.is_open()) {
+            mend::contents(ctx, &mut report)?;
         }
         if damaged {
-            mend::linked_worktrees(context, &mut report)?;
+            mend::linked_worktrees(ctx, &mut report)?;
         }
-        finish_operation(context, &mut report)?;
-        if let Some(name) = context.state().record.checkpoint_intent.clone() {
-            report.done.push(match checkpoint::complete_intent(context)? {
+        finish_operation(ctx, &mut report)?;
+        if let Some(name) = ctx.state().record.checkpoint_intent.clone() {
+            report.done.push(match checkpoint::complete_intent(ctx)? {
                 Some(_) => format!("checkpoint {name} was completed"),
                 None => format!("checkpoint {name} was never made, and is forgotten"),
             });
         }
-        mend_workspaces(context, &mut report, humans)?;
-        close_merged(context, &mut report);
-        close_settled(context, &mut report);
-        clear_verifications(context, &mut report);
-        heal_checkpoints(context, &mut report);
-        empty_trash(context, &mut report);
-        objects(context, &mut report)
+        mend_workspaces(ctx, &mut report, humans)?;
+        close_merged(ctx, &mut report);
+        close_settled(ctx, &mut report);
+        clear_verifications(ctx, &mut report);
+        heal_checkpoints(ctx, &mut report);
+        empty_trash(ctx, &mut report);
+        objects(ctx, &mut report)
     })?;
     Ok(report)
 }
@@ -88,16 +88,16 @@ pub fn repair(context: &mut Context, humans: HumansOperation) -> Result<Repaired
 ///
 /// # Errors
 /// `BUSY` while an operation is under way; `IO_FAILED`.
-pub fn clear_dead_locks(context: &mut Context) -> Result<Repaired> {
+pub fn clear_dead_locks(ctx: &mut Context) -> Result<Repaired> {
     let mut report = Repaired::default();
-    context.with_operation_lock(|context| clear_locks(context, &mut report))?;
+    ctx.with_operation_lock(|ctx| clear_locks(ctx, &mut report))?;
     Ok(report)
 }
 
 /// Of ours nobody else can hold these locks: the operation lock is ours, and git children of a dead supervisor hold it too.
-fn clear_locks(context: &mut Context, report: &mut Repaired) -> Result<()> {
-    for lock in context.repo.git_locks()? {
-        match context.repo.remove_dead_lock(&lock, LOCK_AGE) {
+fn clear_locks(ctx: &mut Context, report: &mut Repaired) -> Result<()> {
+    for lock in ctx.repo.git_locks()? {
+        match ctx.repo.remove_dead_lock(&lock, LOCK_AGE) {
             Ok(()) => report.done.push(format!("removed the lock '{}' that a dead process left", lock.path.display())),
             // git's upkeep at work stands in nobody's way.
             Err(error) if error.code() == Code::GitLocked && !lock.stops_commands => {}
@@ -109,10 +109,10 @@ fn clear_locks(context: &mut Context, report: &mut Repaired) -> Result<()> {
 }
 
 /// Waits until git's locks can be judged: what died a moment ago left new ones, and whatever follows would stumble over them.
-fn wait_for_new_locks(context: &Context) -> Result<()> {
+fn wait_for_new_locks(ctx: &Context) -> Result<()> {
     let started = Instant::now();
     loop {
-        let locks = context.repo.git_locks()?;
+        let locks = ctx.repo.git_locks()?;
         let wait = locks.iter().map(|lock| LOCK_AGE.saturating_sub(lock.age)).max().unwrap_or_default();
         // New ones that come and go belong to somebody who works: those are not waited for without end.
         if wait.is_zero() || started.elapsed() > LOCK_AGE * 2 {
@@ -122,16 +122,16 @@ fn wait_for_new_locks(context: &Context) -> Result<()> {
     }
 }
 
-fn finish_operation(context: &mut Context, report: &mut Repaired) -> Result<()> {
-    let Some(open) = context.state().record.open.clone() else { return Ok(()) };
+fn finish_operation(ctx: &mut Context, report: &mut Repaired) -> Result<()> {
+    let Some(open) = ctx.state().record.open.clone() else { return Ok(()) };
     let title = open.operation.title.clone();
     if open.reversing {
-        let ended = operation::reverse_open(context, "recovery goes on reversing it")?;
+        let ended = operation::reverse_open(ctx, "recovery goes on reversing it")?;
         say_what_was_left(report, ended);
         report.done.push(format!("'{title}' was interrupted and is now reversed"));
         return Ok(());
     }
-    let Some(ended) = operation::end_open(context)? else { return Ok(()) };
+    let Some(ended) = operation::end_open(ctx)? else { return Ok(()) };
     report.done.push(match &ended.turned_back {
         None => format!("'{title}' was interrupted and is now finished"),
         Some(error) => format!("'{title}' was interrupted, could not be finished ({error}) and is now reversed"),
@@ -147,9 +147,9 @@ fn say_what_was_left(report: &mut Repaired, ended: Option<operation::EndedOperat
 }
 
 /// A crash between a merge and the end of its workspace leaves that standing.
-fn close_merged(context: &mut Context, report: &mut Repaired) {
-    for task in merge::merged_with_workspace(context.state()) {
-        match merge::close_workspace(context, &task) {
+fn close_merged(ctx: &mut Context, report: &mut Repaired) {
+    for task in merge::merged_with_workspace(ctx.state()) {
+        match merge::close_workspace(ctx, &task) {
             Ok(()) => report.done.push(format!("the workspace of {task}, which is merged, was put aside")),
             Err(error) => report.left.push(error.to_string()),
         }
@@ -157,16 +157,16 @@ fn close_merged(context: &mut Context, report: &mut Repaired) {
 }
 
 /// A crash between a rollback and the end of the worktree in which its conflict was settled leaves that standing.
-fn close_settled(context: &Context, report: &mut Repaired) {
-    match revert_task::put_finished_aside(context) {
+fn close_settled(ctx: &Context, report: &mut Repaired) {
+    match revert_task::put_finished_aside(ctx) {
         Ok(paths) => report.done.extend(paths.iter().map(|path| format!("'{path}', where all is settled, was put aside"))),
         Err(error) => report.left.push(error.to_string()),
     }
 }
 
 /// A crash while the result of a merge was verified leaves its worktree standing.
-fn clear_verifications(context: &Context, report: &mut Repaired) {
-    match merge::scratch::clear_left(context) {
+fn clear_verifications(ctx: &Context, report: &mut Repaired) {
+    match merge::scratch::clear_left(ctx) {
         Ok(paths) => report.done.extend(paths.iter().map(|path| format!("'{path}', where a merge was verified, was cleared"))),
         Err(error) => report.left.push(error.to_string()),
     }
@@ -174,27 +174,27 @@ fn clear_verifications(context: &Context, report: &mut Repaired) {
 
 /// Rebuilds tags and notes that are missing, and takes up checkpoints that the state does not know, as after beginning anew.
 /// What fails is no reason not to go on.
-fn heal_checkpoints(context: &mut Context, report: &mut Repaired) {
-    let lost = context.repo.notes().load().is_ok_and(|notes| notes.are_lost());
-    match checkpoint::heal(context, true) {
+fn heal_checkpoints(ctx: &mut Context, report: &mut Repaired) {
+    let lost = ctx.repo.notes().load().is_ok_and(|notes| notes.are_lost());
+    match checkpoint::heal(ctx, true) {
         Ok(healed) => report.done.extend(healed.iter().map(|name| format!("checkpoint {name} was taken up or completed"))),
         Err(error) => report.left.push(format!("checkpoints were not looked after: {error}")),
     }
-    if lost && context.repo.notes().load().is_ok_and(|notes| !notes.are_lost()) {
+    if lost && ctx.repo.notes().load().is_ok_and(|notes| !notes.are_lost()) {
         report.done.push(format!("the notes in {NOTES} were damaged, and are begun anew (the ref's log has the old ones)"));
     }
 }
 
 /// Objects that the operation lock has put aside, what is lost of them, and tags that can be made again.
-fn objects(context: &mut Context, report: &mut Repaired) -> Result<()> {
-    context.repo.durability().finish_landings()?;
-    context.repo.durability().clear_kept_packs()?;
-    let proof = std::mem::take(&mut context.found.proof);
+fn objects(ctx: &mut Context, report: &mut Repaired) -> Result<()> {
+    ctx.repo.durability().finish_landings()?;
+    ctx.repo.durability().clear_kept_packs()?;
+    let proof = std::mem::take(&mut ctx.found.proof);
     if !proof.put_aside.is_empty() {
         let damaged: Vec<_> =
-            context.state().record.checkpoints.values().filter(|one| !context.repo.objects().holds(&one.tag)).cloned().collect();
+            ctx.state().record.checkpoints.values().filter(|one| !ctx.repo.objects().holds(&one.tag)).cloned().collect();
         for record in damaged {
-            match checkpoint::complete_all(context, std::slice::from_ref(&record.name)) {
+            match checkpoint::complete_all(ctx, std::slice::from_ref(&record.name)) {
                 Ok(()) => report.done.push(format!("the tag of checkpoint {} was made again", record.name)),
                 Err(error) => report.left.push(error.to_string()),
             }
@@ -203,7 +203,7 @@ fn objects(context: &mut Context, report: &mut Repaired) -> Result<()> {
         let words = count_of(bad, "object was not what its name says", "objects were not what their names say");
         report.done.push(format!("{words}: put aside, and {again} of them written again"));
     }
-    report.left.extend(lost_objects(context)?);
+    report.left.extend(lost_objects(ctx)?);
     Ok(())
 }
 
@@ -211,8 +211,8 @@ fn objects(context: &mut Context, report: &mut Repaired) -> Result<()> {
 ///
 /// # Errors
 /// `IO_FAILED`; those of starting git.
-pub fn lost_objects(context: &Context) -> Result<Vec<String>> {
-    let lost = context.repo.durability().needed_of(context.repo.durability().lost_objects()?)?;
+pub fn lost_objects(ctx: &Context) -> Result<Vec<String>> {
+    let lost = ctx.repo.durability().needed_of(ctx.repo.durability().lost_objects()?)?;
     let words = lost.iter().map(|(oid, place)| {
         format!("object {oid} is lost: what is left of it is '{}'; 'git fsck' says what needs it", place.display())
     });
@@ -220,20 +220,20 @@ pub fn lost_objects(context: &Context) -> Result<Vec<String>> {
 }
 
 /// What nobody can want back any more. Failing here is no reason not to go on.
-fn empty_trash(context: &Context, report: &mut Repaired) {
-    match live::release(context) {
+fn empty_trash(ctx: &Context, report: &mut Repaired) {
+    match live::release(ctx) {
         Ok(0) => {}
         Ok(gone) => {
-            let days = context.config.checkpoints.keep_deleted_days;
+            let days = ctx.config.checkpoints.keep_deleted_days;
             let captures = count_of(gone, "capture of a workspace that is gone was", "captures of workspaces that are gone were");
             report.done.push(format!("{captures} older than {}, and deleted", count(days, "day")));
         }
         Err(error) => report.left.push(format!("captures of workspaces that are gone are kept for longer: {error}")),
     }
-    match tidy::tidy(context) {
+    match tidy::tidy(ctx) {
         Ok(tidied) => {
             if tidied.gone > 0 {
-                let (gone, days) = (tidied.gone, context.config.checkpoints.keep_deleted_days);
+                let (gone, days) = (tidied.gone, ctx.config.checkpoints.keep_deleted_days);
                 let things = count_of(gone, "thing in the trash was", "things in the trash were");
                 report.done.push(format!("{things} older than {}, and deleted", count(days, "day")));
             }
@@ -243,19 +243,19 @@ fn empty_trash(context: &Context, report: &mut Repaired) {
     }
 }
 
-fn mend_workspaces(context: &mut Context, report: &mut Repaired, humans: HumansOperation) -> Result<()> {
+fn mend_workspaces(ctx: &mut Context, report: &mut Repaired, humans: HumansOperation) -> Result<()> {
     use crate::git::Repair;
-    let known: Vec<_> = context.state().restorable.workspaces.values().cloned().collect();
+    let known: Vec<_> = ctx.state().restorable.workspaces.values().cloned().collect();
     for workspace in known {
         // A session leaves it to the gate of the task.
         if humans != HumansOperation::Finish
-            && let Condition::ForAHuman(why) = workspaces::condition(context, &workspace)?
+            && let Condition::ForAHuman(why) = workspaces::condition(ctx, &workspace)?
         {
             report.left.push(why);
             continue;
         }
-        let trash = trash::fresh(context, "half-made")?;
-        let (repair, aside) = match workspaces::repaired(context, &workspace, &trash) {
+        let trash = trash::fresh(ctx, "half-made")?;
+        let (repair, aside) = match workspaces::repaired(ctx, &workspace, &trash) {
             Ok(repaired) => repaired,
             // One agent's folder is no reason not to repair the others'.
             Err(error) if !error.is_everybodys() => {

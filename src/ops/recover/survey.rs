@@ -71,23 +71,23 @@ pub struct Orphan {
 ///
 /// # Errors
 /// `BUSY` while an operation is under way; `IO_FAILED`, `GIT_FAILED`.
-pub fn look(context: &mut Context) -> Result<View> {
+pub fn look(ctx: &mut Context) -> Result<View> {
     let mut view = View::default();
-    if context.supervisor_alive()? {
+    if ctx.supervisor_alive()? {
         return Ok(view);
     }
-    nothing_is_under_way(context)?;
-    let context = &*context;
-    let state = context.state();
+    nothing_is_under_way(ctx)?;
+    let ctx = &*ctx;
+    let state = ctx.state();
     view.operation = state.record.open.as_ref().map(|open| open.operation.title.clone());
-    view.wedges = wedged::find(context)?.iter().map(Wedge::view).collect();
+    view.wedges = wedged::find(ctx)?.iter().map(Wedge::view).collect();
     view.checkpoint = state.record.checkpoint_intent.as_ref().map(ToString::to_string);
-    view.locks = context.repo.git_locks()?.iter().map(|lock| lock.path.display().to_string()).collect();
-    view.forgotten_checkpoints = checkpoint::look_for_lost(context, true)?.unknown.iter().map(ToString::to_string).collect();
-    if !context.repo.durability().objects_are_proved() {
-        view.damaged_objects = context.repo.durability().doubtful_objects()?.iter().map(ToString::to_string).collect();
+    view.locks = ctx.repo.git_locks()?.iter().map(|lock| lock.path.display().to_string()).collect();
+    view.forgotten_checkpoints = checkpoint::look_for_lost(ctx, true)?.unknown.iter().map(ToString::to_string).collect();
+    if !ctx.repo.durability().objects_are_proved() {
+        view.damaged_objects = ctx.repo.durability().doubtful_objects()?.iter().map(ToString::to_string).collect();
     }
-    view.lost_objects = repair::lost_objects(context)?;
+    view.lost_objects = repair::lost_objects(ctx)?;
     for agent in state.busy_agents() {
         let Some(work) = &agent.work else { continue };
         let orphan = |reason: &str| Orphan {
@@ -104,11 +104,11 @@ pub fn look(context: &mut Context) -> Result<View> {
             }
             Stage::Intended { token } | Stage::Running { token, .. } => token,
         };
-        match keeper_state(&context.layout().run_dir(&agent.id, token))? {
+        match keeper_state(&ctx.layout().run_dir(&agent.id, token))? {
             KeeperState::Alive(_) | KeeperState::Starting => view.resumable.push(orphan("it still runs, and is taken over")),
             KeeperState::Ended(_) => view.resumable.push(orphan("it has ended, and its result is taken up")),
             KeeperState::NotStarted => view.resumable.push(orphan("its program was never started")),
-            KeeperState::Dead(_) | KeeperState::Unproved(_) if retries >= context.config.recovery.max_retries => {
+            KeeperState::Dead(_) | KeeperState::Unproved(_) if retries >= ctx.config.recovery.max_retries => {
                 view.failed.push(orphan("its keeper died, and it has crashed too often"));
             }
             KeeperState::Unproved(_) => view.reset.push(orphan(
@@ -130,19 +130,19 @@ pub fn look(context: &mut Context) -> Result<View> {
 }
 
 /// What an operation has not finished yet is no ruin: it is waited for, a moment.
-fn nothing_is_under_way(context: &mut Context) -> Result<()> {
-    let lock = context.layout().operation_lock();
+fn nothing_is_under_way(ctx: &mut Context) -> Result<()> {
+    let lock = ctx.layout().operation_lock();
     let begun = Instant::now();
     while files::is_locked(&lock)? {
         if begun.elapsed() > MOMENT {
-            context.store.refresh()?;
-            context.no_open_operation()?;
+            ctx.store.refresh()?;
+            ctx.no_open_operation()?;
             return Err(Error::new(Code::Busy, "an operation (checkpoint, merge or repair) is under way in another process")
                 .hint("wait for it to end, then run the command again"));
         }
         std::thread::sleep(LOOK_AGAIN);
     }
-    context.store.refresh().map(drop)
+    ctx.store.refresh().map(drop)
 }
 
 /// Does every safe repair: finishes or reverses what was interrupted, takes up results, resets what crashed. What still
@@ -150,6 +150,6 @@ fn nothing_is_under_way(context: &mut Context) -> Result<()> {
 ///
 /// # Errors
 /// As [`supervise::attend`].
-pub fn recover(context: &mut Context, options: Options, watcher: &mut dyn Watcher) -> Result<()> {
-    supervise::attend(context, &Attend::TakeUp, options, watcher)
+pub fn recover(ctx: &mut Context, options: Options, watcher: &mut dyn Watcher) -> Result<()> {
+    supervise::attend(ctx, &Attend::TakeUp, options, watcher)
 }

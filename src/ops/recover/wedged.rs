@@ -21,24 +21,24 @@ use crate::ops::{checkpoint, revert_task, workspaces};
 ///
 /// # Errors
 /// `IO_FAILED`, `GIT_FAILED`: where not even looking works, and the error says why.
-pub fn find(context: &Context) -> Result<Vec<Wedge>> {
+pub fn find(ctx: &Context) -> Result<Vec<Wedge>> {
     let mut found = Vec::new();
-    found.extend(earlier_damage(context)?);
-    if context.found.unsettled {
+    found.extend(earlier_damage(ctx)?);
+    if ctx.found.unsettled {
         // What came along is the original's until the next command that changes something has settled that.
         return Ok(found);
     }
-    found.extend(checkpoints_gone(context)?);
-    for lock in context.repo.git_locks()?.iter().filter(|lock| lock.stops_commands) {
-        if context.repo.lock_owner(lock, LOCK_AGE)? == Owner::Dead {
+    found.extend(checkpoints_gone(ctx)?);
+    for lock in ctx.repo.git_locks()?.iter().filter(|lock| lock.stops_commands) {
+        if ctx.repo.lock_owner(lock, LOCK_AGE)? == Owner::Dead {
             found.push(Wedge::DeadLock { path: lock.path.display().to_string() });
         }
     }
-    found.extend(worktrees(context)?);
-    found.extend(left_over(context)?);
+    found.extend(worktrees(ctx)?);
+    found.extend(left_over(ctx)?);
     // An interrupted operation is ended first; what can be captured is another thing afterwards.
-    if context.state().record.open.is_none() {
-        let more = not_captured(context);
+    if ctx.state().record.open.is_none() {
+        let more = not_captured(ctx);
         let is_named = |one: &Wedge| matches!(one, Wedge::NotCaptured { path, .. } if names(&found, path));
         let more: Vec<Wedge> = more.into_iter().filter(|one| !is_named(one)).collect();
         found.extend(more);
@@ -51,35 +51,35 @@ fn names(found: &[Wedge], place: &str) -> bool {
     found.iter().any(|one| matches!(one, Wedge::NotTheWorktree { path, .. } if path == place))
 }
 
-fn earlier_damage(context: &Context) -> Result<Option<Wedge>> {
-    let looked = log_recovery::look(context.layout())?;
+fn earlier_damage(ctx: &Context) -> Result<Option<Wedge>> {
+    let looked = log_recovery::look(ctx.layout())?;
     Ok(looked.first_bad.map(|damage| Wedge::EarlierDamage { what: damage.message }))
 }
 
-fn checkpoints_gone(context: &Context) -> Result<Option<Wedge>> {
-    let known = &context.state().record.checkpoints;
+fn checkpoints_gone(ctx: &Context) -> Result<Option<Wedge>> {
+    let known = &ctx.state().record.checkpoints;
     if known.is_empty() {
         return Ok(None);
     }
-    let there = context.repo.refs().ref_names(CAPTURES)?;
+    let there = ctx.repo.refs().ref_names(CAPTURES)?;
     let names: Vec<String> = known.keys().map(ToString::to_string).filter(|name| !there.contains(name)).collect();
     let all = names.len() == known.len();
     Ok((!names.is_empty()).then_some(Wedge::CheckpointsGone { names, all }))
 }
 
 /// Linked worktrees that are not where git has them.
-fn worktrees(context: &Context) -> Result<Vec<Wedge>> {
+fn worktrees(ctx: &Context) -> Result<Vec<Wedge>> {
     let mut found = Vec::new();
-    let workspaces: Vec<&Path> = context.state().restorable.workspaces.values().map(|one| Path::new(&one.path)).collect();
-    let damaged = context.repo.workspaces().damaged_worktrees()?;
+    let workspaces: Vec<&Path> = ctx.state().restorable.workspaces.values().map(|one| Path::new(&one.path)).collect();
+    let damaged = ctx.repo.workspaces().damaged_worktrees()?;
     for one in &damaged {
         let (path, what) = (one.place().display().to_string(), one.why());
-        let recovers = workspaces.contains(&one.place()) || context.repo.workspaces().can_mend_worktree(one)?;
+        let recovers = workspaces.contains(&one.place()) || ctx.repo.workspaces().can_mend_worktree(one)?;
         let by_hand = (!recovers).then(|| one.by_hand());
         found.push(Wedge::DamagedWorktree { path, what, by_hand });
     }
     let is_damaged = |git_dir: &Path| damaged.iter().any(|one| one.is_at(git_dir));
-    let linked = context.repo.worktrees().linked()?;
+    let linked = ctx.repo.worktrees().linked()?;
     let is_damaged_at = |path: &Path| damaged.iter().any(|one| one.place() == path);
     let is_listed = |path: &Path| linked.iter().any(|(_, folder)| folder == path) || is_damaged_at(path);
     for path in workspaces.iter().filter(|path| !is_listed(path) && path.symlink_metadata().is_ok()) {
@@ -89,7 +89,7 @@ fn worktrees(context: &Context) -> Result<Vec<Wedge>> {
     for (git_dir, folder) in linked.into_iter().filter(|(git_dir, _)| !is_damaged(git_dir)) {
         let path = folder.display().to_string();
         let workspace = workspaces.contains(&folder.as_path());
-        let what = match context.repo.worktrees().whose(&folder)? {
+        let what = match ctx.repo.worktrees().whose(&folder)? {
             Whose::Ours(_) => continue,
             // The agent's workspace is made again when its task is claimed.
             Whose::Nobody if workspace => continue,
@@ -98,7 +98,7 @@ fn worktrees(context: &Context) -> Result<Vec<Wedge>> {
                 continue;
             }
             Whose::Others(other) => format!("its .git names '{}'", other.git_dir.display()),
-            Whose::Unclaimed if context.repo.worktrees().has_a_repository_in(&folder) => {
+            Whose::Unclaimed if ctx.repo.worktrees().has_a_repository_in(&folder) => {
                 "a repository of its own is there".to_owned()
             }
             Whose::Unclaimed => "what is there has no .git that leads to this repository".to_owned(),
@@ -116,12 +116,12 @@ fn moved_to(git_dir: &Path, folder: &Path) -> Option<String> {
 }
 
 /// Workspaces and branches of tasks that this state did not make.
-fn left_over(context: &Context) -> Result<Vec<Wedge>> {
-    let (state, root) = (context.state(), workspaces::root(context)?);
-    let settling: Vec<String> = revert_task::noted(context)?.into_iter().map(|(_, note)| note.path).collect();
+fn left_over(ctx: &Context) -> Result<Vec<Wedge>> {
+    let (state, root) = (ctx.state(), workspaces::root(ctx)?);
+    let settling: Vec<String> = revert_task::noted(ctx)?.into_iter().map(|(_, note)| note.path).collect();
     let mut found = Vec::new();
     let mut checked_out: Vec<RefName> = Vec::new();
-    for entry in context.repo.worktrees().list()?.into_iter().filter(|entry| !entry.worktree.is_main()) {
+    for entry in ctx.repo.worktrees().list()?.into_iter().filter(|entry| !entry.worktree.is_main()) {
         let path = entry.worktree.path().display().to_string();
         let Some(branch) = entry.head.as_ref().and_then(Head::branch).cloned() else { continue };
         let is_known = state.restorable.workspaces.values().any(|one| one.path == path) || settling.contains(&path);
@@ -130,7 +130,7 @@ fn left_over(context: &Context) -> Result<Vec<Wedge>> {
             checked_out.push(branch);
         }
     }
-    for value in context.repo.refs().refs_below(BRANCHES)? {
+    for value in ctx.repo.refs().refs_below(BRANCHES)? {
         let is_tasks = task_branches::task_of(&value.name).is_some_and(|task| state.restorable.cases.contains_key(&task));
         if is_tasks && !state.made_branch(&value.name) && !checked_out.contains(&value.name) {
             found.push(Wedge::LeftBranch { branch: value.name.short().to_owned() });
@@ -140,8 +140,8 @@ fn left_over(context: &Context) -> Result<Vec<Wedge>> {
 }
 
 /// What keeps a checkpoint from being made, or a workspace out of it, found out by making the captures.
-fn not_captured(context: &Context) -> Vec<Wedge> {
-    let tried = context.repo.identity().map(drop).and_then(|()| captured_apart(context));
+fn not_captured(ctx: &Context) -> Vec<Wedge> {
+    let tried = ctx.repo.identity().map(drop).and_then(|()| captured_apart(ctx));
     let told = |error: Error| Wedge::NoCheckpoint {
         code: error.code().as_str(),
         why: error.to_string(),
@@ -154,8 +154,7 @@ fn not_captured(context: &Context) -> Vec<Wedge> {
         Err(error) => vec![told(error)],
         Ok(captured) => {
             let without = captured.coverage.into_iter().filter_map(|(path, one)| Some((path, one.not_captured?)));
-            let is_workspace =
-                |path: &str| context.state().restorable.workspaces.values().any(|workspace| workspace.path == path);
+            let is_workspace = |path: &str| ctx.state().restorable.workspaces.values().any(|workspace| workspace.path == path);
             let without = without.filter(|(path, _)| is_workspace(path));
             without.map(|(path, why)| Wedge::NotCaptured { path, why }).collect()
         }
@@ -164,8 +163,8 @@ fn not_captured(context: &Context) -> Vec<Wedge> {
 
 /// The captures that a checkpoint would make, in a repository of their own: nothing names them, so what they wrote goes with
 /// it, and never waits for its name beside what the repairs write.
-fn captured_apart(context: &Context) -> Result<Captured> {
-    let mut apart = Context::open(context.repo.worktrees().main_worktree()?.path(), Purpose::Look)?;
-    apart.config = context.config.clone();
+fn captured_apart(ctx: &Context) -> Result<Captured> {
+    let mut apart = Context::open(ctx.repo.worktrees().main_worktree()?.path(), Purpose::Look)?;
+    apart.config = ctx.config.clone();
     checkpoint::capture_all(&apart)
 }

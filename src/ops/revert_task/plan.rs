@@ -20,7 +20,7 @@ use crate::ops::merge::{branch_of, checked_out, nothing_in_progress};
 use crate::ops::operation;
 use crate::ops::operation::branches::branches_are_free;
 use crate::ops::rollback::plan::kept;
-use crate::ops::rollback::workspace::{lost, not_locked, trash_places};
+use crate::ops::rollback::workspace::{lost_workspace, not_locked, trash_places};
 use crate::ops::rollback::worktree::head_state;
 use crate::ops::rollback::{AgentLine, FileLine, WorkspaceLine};
 
@@ -307,7 +307,7 @@ pub(super) fn put_workspaces_aside(ctx: &Context, work: &mut Work, captured: Opt
         let entry = ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))?;
         let Some(entry) = entry.as_ref().filter(|entry| entry.present) else {
             let path = workspace.path.clone();
-            work.operation.workspaces.push(lost(ctx, task, &workspace, entry.as_ref())?);
+            work.operation.workspaces.push(lost_workspace(ctx, task, &workspace, entry.as_ref())?);
             work.preview.workspaces.push(WorkspaceLine { path, action: WorkspaceFate::Forgotten, task_id: task.clone() });
             continue;
         };

@@ -120,7 +120,7 @@ fn forget(ctx: &Context, task: &CaseId, workspace: &Workspace) -> Result<Option<
     let entry = ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))?;
     match entry.as_ref().is_some_and(|entry| entry.present) {
         true => Ok(None),
-        false => lost(ctx, task, workspace, entry.as_ref()).map(Some),
+        false => lost_workspace(ctx, task, workspace, entry.as_ref()).map(Some),
     }
 }
 
@@ -128,7 +128,7 @@ fn forget(ctx: &Context, task: &CaseId, workspace: &Workspace) -> Result<Option<
 ///
 /// # Errors
 /// `IN_THE_WAY` where it is locked.
-pub(in crate::ops) fn lost(
+pub(in crate::ops) fn lost_workspace(
     ctx: &Context,
     task: &CaseId,
     workspace: &Workspace,

@@ -54,7 +54,7 @@ pub(super) fn worktree_change(
     let Then { capture: then, head, coverage, only } = then;
     let files = with_spared(ctx, (worktree, now), &changes, held.clone(), coverage)?;
     let excluded = excluded_now(ctx, now, &index, &changes)?;
-    let files = ctx.repo.objects().graft(&files, &excluded.iter().cloned().map(TreeChange::reversed).collect::<Vec<_>>())?;
+    let files = ctx.repo.objects().edit_tree(&files, &excluded.iter().cloned().map(TreeChange::reversed).collect::<Vec<_>>())?;
     let excluded: Vec<RepoPath> = excluded.into_iter().map(|change| change.path).collect();
     let lost = not_restored(&path, coverage, &excluded);
     preview.not_restored.extend(lost.into_iter().filter(|lost| only.is_none_or(|only| only.covers(&lost.path))));
@@ -62,7 +62,7 @@ pub(super) fn worktree_change(
     preview.submodules.extend(kept.into_iter().map(|inside| FileLoss { worktree: path.clone(), path: inside }));
     // What git ignores and is there just as the checkpoint has it stays, and stays when this is taken back.
     let there = ctx.repo.restore().there_already(worktree, (&now.tree, &held), &changes, &extras.raw)?;
-    let was = ctx.repo.objects().graft(&now.tree, &there)?;
+    let was = ctx.repo.objects().edit_tree(&now.tree, &there)?;
     preview.operations.extend(operations(&path, &now.extras, &extras));
     let mut fitting = ctx.repo.index(worktree).for_checkout_of_now(extras.clone())?;
     fitting.modes.retain(|one| !excluded.contains(&one.path));
@@ -100,7 +100,7 @@ fn wanted(ctx: &Context, (worktree, now): (&Worktree, &WorktreeCapture), then: &
     let files = differences::Then { tree: &held, extras: &extras, coverage: then.coverage };
     let changes = differences(ctx, (worktree, now), files, then.only)?;
     let Some(only) = then.only else { return Ok(Target { held, index, changes, extras }) };
-    let held = ctx.repo.objects().graft(&now.tree, &changes)?;
+    let held = ctx.repo.objects().edit_tree(&now.tree, &changes)?;
     let modes = extras.modes.into_iter().filter(|modes| only.covers(&modes.path)).collect();
     let extras = CaptureExtras {
         raw: extras.raw,
@@ -144,7 +144,7 @@ fn with_spared(
         .filter(|change| says_nothing(&change.path) && !appears(&change.path))
         .map(|change| change.clone().reversed())
         .collect();
-    ctx.repo.objects().graft(&then, &spared)
+    ctx.repo.objects().edit_tree(&then, &spared)
 }
 
 /// Adds a worktree, and names what changes in it.

@@ -28,15 +28,15 @@ pub enum Attend {
 ///
 /// # Errors
 /// `SUPERVISOR_RUNNING`: then the supervisor has to be asked. As [`super::run`] otherwise.
-pub fn attend(context: &mut Context, what: &Attend, options: Options, watcher: &mut dyn Watcher) -> Result<()> {
-    context.layout().ensure()?;
-    let LockAttempt::Taken(lock) = FileLock::take(&context.layout().supervisor_lock(), super::LOCK_PATIENCE)? else {
+pub fn attend(ctx: &mut Context, what: &Attend, options: Options, watcher: &mut dyn Watcher) -> Result<()> {
+    ctx.layout().ensure()?;
+    let LockAttempt::Taken(lock) = FileLock::take(&ctx.layout().supervisor_lock(), super::LOCK_PATIENCE)? else {
         return Err(Error::new(Code::SupervisorRunning, "a supervisor runs in this repository"));
     };
-    context.store.refresh()?;
+    ctx.store.refresh()?;
     let interrupts = Interrupts::default();
     // Nothing is begun and nothing merged, so no target is needed: HEAD may be on no branch.
-    let mut supervisor = Supervisor::new(context, watcher, &interrupts, options, None);
+    let mut supervisor = Supervisor::new(ctx, watcher, &interrupts, options, None);
     supervisor.take_over(match what {
         Attend::TakeUp => HumansOperation::Finish,
         // Who stops agents has not said what shall become of it.
@@ -55,11 +55,11 @@ impl Supervisor<'_> {
         }
         let patience = match what {
             Attend::TakeUp => Duration::ZERO,
-            Attend::End(_) => Duration::from_secs(self.context.config.agents.grace_seconds + 30),
+            Attend::End(_) => Duration::from_secs(self.ctx.config.agents.grace_seconds + 30),
         };
         let started = Instant::now();
         loop {
-            self.context.store.refresh()?;
+            self.ctx.store.refresh()?;
             let busy = self.look_after_agents()?;
             let waits = match what {
                 Attend::TakeUp => false,
@@ -71,7 +71,7 @@ impl Supervisor<'_> {
             // A lock of git's is only proved dead after a while.
             let blocked = self.backs_off() && started.elapsed() < LOCKS;
             if !busy && !blocked && self.verifying.is_empty() && (!waits || started.elapsed() > patience) {
-                return self.context.store.save_snapshot();
+                return self.ctx.store.save_snapshot();
             }
             if !busy {
                 std::thread::sleep(TICK);

@@ -22,7 +22,7 @@ impl Supervisor<'_> {
     /// Claims one ready task if a slot is free; says whether anything was done.
     pub(super) fn claim_next(&mut self) -> Result<bool> {
         let free = (self.options.slots as usize).saturating_sub(self.slots_taken() + self.answered());
-        let ready: Vec<Case> = ready::ready_tasks(self.context.state()).into_iter().cloned().collect();
+        let ready: Vec<Case> = ready::ready_tasks(self.ctx.state()).into_iter().cloned().collect();
         let ready: Vec<&Case> = ready.iter().filter(|case| !self.must_wait(case.id.as_str()) && !self.is_held(case)).collect();
         // It was claimed before, and stopped when all was done but its verification: nobody is asked again.
         if let Some(case) = ready.iter().find(|case| free > 0 && self.is_complete(case)) {
@@ -32,7 +32,7 @@ impl Supervisor<'_> {
             }
             return Ok(true);
         }
-        match self.context.state().restorable.mode {
+        match self.ctx.state().restorable.mode {
             Mode::Autopilot => match ready.first() {
                 // Decided by a human before autopilot began: that stands.
                 Some(case) if self.reject_claim(case)? => Ok(true),
@@ -94,7 +94,7 @@ impl Supervisor<'_> {
 
     /// Blocks a task that no agent works on.
     pub(super) fn block(&mut self, task: &CaseId, from: Status, reason: &str) -> Result<()> {
-        let old = self.context.state().case(task)?.reason.clone();
+        let old = self.ctx.state().case(task)?.reason.clone();
         let changes = vec![
             CaseChange::Status(Change::new(from, Status::Blocked)),
             CaseChange::Reason(Change::new(old, Some(reason.to_owned()))),
@@ -104,16 +104,16 @@ impl Supervisor<'_> {
 
     /// Whether an earlier attempt has completed the task and its branch still is as it was then.
     fn is_complete(&self, case: &Case) -> bool {
-        let state = self.context.state();
+        let state = self.ctx.state();
         let complete = state.record.cases.get(&case.id).and_then(|record| record.complete.as_ref());
         let (Some(complete), Some(workspace)) = (complete, state.restorable.workspaces.get(&case.id)) else { return false };
-        self.context.repo.refs().read_ref(&workspace.branch).is_ok_and(|tip| tip.as_ref() == Some(complete))
+        self.ctx.repo.refs().read_ref(&workspace.branch).is_ok_and(|tip| tip.as_ref() == Some(complete))
     }
 
     /// Makes the workspace, then takes the task. What cannot be made blocks the task, with the reason.
     fn claim(&mut self, case: &Case) -> Result<()> {
-        self.context.act_as(By::Supervisor)?;
-        let agent = ready::agent_for(self.context.state(), case)?;
+        self.ctx.act_as(By::Supervisor)?;
+        let agent = ready::agent_for(self.ctx.state(), case)?;
         let workspace = match self.ensure_workspace(case, &agent) {
             Ok(workspace) => workspace,
             Err(error) if matches!(error.code(), Code::Busy | Code::GitLocked) => {
@@ -133,7 +133,7 @@ impl Supervisor<'_> {
         };
         env::fault_point("claim.before-claim");
         let complete = self.is_complete(case);
-        self.context.append_with(|state| {
+        self.ctx.append_with(|state| {
             // Somebody may have edited, blocked or archived it since we looked.
             let still = state.restorable.cases.get(&case.id).is_some_and(|case| case.status == Status::Pending);
             Ok(still.then(|| Event::TaskClaimed { agent: agent.clone(), task: case.id.clone(), complete }).into_iter().collect())
@@ -146,22 +146,22 @@ impl Supervisor<'_> {
     /// The workspace of a task, made or repaired where needed. It is announced in the log before it is made, so that a
     /// half-made one is never taken for somebody else's.
     fn ensure_workspace(&mut self, case: &Case, agent: &AgentId) -> Result<Workspace> {
-        let known = self.context.state().restorable.workspaces.get(&case.id).cloned();
+        let known = self.ctx.state().restorable.workspaces.get(&case.id).cloned();
         let workspace = match known {
             Some(workspace) => workspace,
             None => {
                 let workspace = self.new_workspace(case, agent)?;
-                self.context.append(Event::WorkspaceOpened { task: case.id.clone(), workspace: workspace.clone() })?;
+                self.ctx.append(Event::WorkspaceOpened { task: case.id.clone(), workspace: workspace.clone() })?;
                 env::fault_point("claim.workspace-announced");
                 workspace
             }
         };
-        let made = workspaces::ensure(self.context, &workspace);
+        let made = workspaces::ensure(self.ctx, &workspace);
         env::fault_point("claim.workspace-made");
         match made {
             Ok(aside) => aside.into_iter().for_each(|what| self.tell(Notice::Recovered { what })),
             Err(error) => {
-                self.context.append(Event::WorkspaceClosed { task: case.id.clone(), trash: None })?;
+                self.ctx.append(Event::WorkspaceClosed { task: case.id.clone(), trash: None })?;
                 return Err(error);
             }
         }
@@ -169,7 +169,7 @@ impl Supervisor<'_> {
     }
 
     fn new_workspace(&self, case: &Case, agent: &AgentId) -> Result<Workspace> {
-        let path = workspaces::place(self.context, &format!("{agent}-{}", case.id))?;
+        let path = workspaces::place(self.ctx, &format!("{agent}-{}", case.id))?;
         let Some(text) = path.to_str() else {
             return Err(Error::new(Code::WorkspaceInTheWay, format!("the path '{}' is not UTF-8", path.display()))
                 .hint("set axiom.agents.workspaceRoot to a folder with a plain name"));
@@ -180,11 +180,11 @@ impl Supervisor<'_> {
                 .hint("or set axiom.agents.workspaceRoot to another folder"));
         }
         let target = self.target()?;
-        let Some(base) = self.context.repo.refs().read_ref(target)? else {
+        let Some(base) = self.ctx.repo.refs().read_ref(target)? else {
             return Err(Error::new(Code::TargetMissing, format!("the target branch '{}' is gone", target.short()))
                 .hint("bring it back: git branch, or git reflog"));
         };
-        workspaces::branch_is_not_others(self.context, &case.id)?;
+        workspaces::branch_is_not_others(self.ctx, &case.id)?;
         let branch = task_branches::branch_of(&case.id);
         Ok(Workspace { agent: agent.clone(), path: text.to_owned(), branch, base })
     }

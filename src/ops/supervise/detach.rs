@@ -39,21 +39,21 @@ pub struct Begun {
 ///
 /// # Errors
 /// `SUPERVISOR_RUNNING`; what the other process says where it does not begin; `BUSY` where that takes too long.
-pub fn start(context: &mut Context) -> Result<Begun> {
-    if context.supervisor_alive()? {
+pub fn start(ctx: &mut Context) -> Result<Begun> {
+    if ctx.supervisor_alive()? {
         return Err(Error::new(Code::SupervisorRunning, "a supervisor runs in this repository already")
             .hint("git axiom status    shows what it does"));
     }
-    context.layout().ensure()?;
-    let log = context.layout().session_log();
+    ctx.layout().ensure()?;
+    let log = ctx.layout().session_log();
     let mut file = files::open_append(&log)?;
     let offset = file.seek(SeekFrom::End(0)).map_err(|e| Error::io("read", &log, e))?;
     let mut child = detached::start(&arguments(env::arguments()), file)?;
     let (pid, started) = (child.id(), Instant::now());
     loop {
         let exited = child.try_wait().map_err(|e| Error::io("wait for", Path::new("git-axiom"), e))?;
-        context.store.refresh()?;
-        let session = context.state().record.session.as_ref().filter(|session| session.pid == pid);
+        ctx.store.refresh()?;
+        let session = ctx.state().record.session.as_ref().filter(|session| session.pid == pid);
         let begun = session.filter(|session| session.start_checkpoint.is_some());
         if let Some(session) = begun {
             return Ok(Begun { pid, session: session.id.clone(), log, ended: exited.is_some() });

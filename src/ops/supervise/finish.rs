@@ -33,14 +33,14 @@ const MOST_UNSTARTED: u32 = 10;
 impl Supervisor<'_> {
     /// Commits what the iteration left and records how it ended. Nothing of the program runs any more by now.
     pub(super) fn finish(&mut self, agent: &AgentId, end: &End, exit: Option<&ExitRecord>) -> Result<()> {
-        self.context.act_as(By::Supervisor)?;
-        let Some(work) = self.context.state().restorable.agents.get(agent).and_then(|agent| agent.work.clone()) else {
+        self.ctx.act_as(By::Supervisor)?;
+        let Some(work) = self.ctx.state().restorable.agents.get(agent).and_then(|agent| agent.work.clone()) else {
             return Ok(());
         };
         let Some(token) = work.stage.token().cloned() else { return Ok(()) };
         let halted = self.halted.get(&token).copied();
         let end = if halted.is_some_and(|halted| halted.how == Halt::Kill) { &End::Killed } else { end };
-        let case = self.context.state().case(&work.task)?.clone();
+        let case = self.ctx.state().case(&work.task)?.clone();
         let marker = exit.and_then(|exit| exit.markers.last().cloned());
         let verdict = self.watches.get(agent).and_then(|watch| watch.verdict.clone()).or(marker);
         let outcome = classify(end, verdict.as_ref(), work.exit_completes);
@@ -62,8 +62,8 @@ impl Supervisor<'_> {
         let silent_end = match (end, &outcome) {
             (End::Exited(status), Outcome::Unfinished { .. }) if self.said_nothing(agent) => {
                 let since = exit.map_or(Timestamp::UNIX_EPOCH, |exit| exit.started_at);
-                let lines = last_lines(&self.context.layout().agent_log(agent, &case.id), since);
-                Some(SilentEnd { exit: *status, tree: self.context.repo.objects().tree_of(&kept.to)?, lines })
+                let lines = last_lines(&self.ctx.layout().agent_log(agent, &case.id), since);
+                Some(SilentEnd { exit: *status, tree: self.ctx.repo.objects().tree_of(&kept.to)?, lines })
             }
             (_, _) => None,
         };
@@ -82,8 +82,8 @@ impl Supervisor<'_> {
             not_started: false,
             silent_end,
         };
-        let run = self.context.layout().run_dir(agent, &token);
-        self.context.append(Event::IterationEnded { agent: agent.clone(), token: token.clone(), report: Box::new(report) })?;
+        let run = self.ctx.layout().run_dir(agent, &token);
+        self.ctx.append(Event::IterationEnded { agent: agent.clone(), token: token.clone(), report: Box::new(report) })?;
         env::fault_point("finish.recorded");
         self.watches.remove(agent);
         self.ended_runs.push(run);
@@ -102,7 +102,7 @@ impl Supervisor<'_> {
         match (halted, broken) {
             (Some(halted), _) => self.halt(agent, halted.how, halted.held),
             (None, Some(why)) => self.hold_back(agent, &why),
-            (None, None) => self.context.store.save_snapshot(),
+            (None, None) => self.ctx.store.save_snapshot(),
         }
     }
 
@@ -120,11 +120,11 @@ impl Supervisor<'_> {
 
     /// Mends what git needs of a workspace, where its files are not what is wrong; says whether there was anything to mend.
     fn mend_contents(&mut self, case: &Case) -> Result<bool> {
-        let Some(workspace) = self.context.state().restorable.workspaces.get(&case.id).cloned() else { return Ok(false) };
+        let Some(workspace) = self.ctx.state().restorable.workspaces.get(&case.id).cloned() else { return Ok(false) };
         if !self.mended.insert(case.id.clone()) {
             return Ok(false);
         }
-        let mended = self.context.with_operation_lock(|context| workspaces::mend_contents(context, &workspace));
+        let mended = self.ctx.with_operation_lock(|ctx| workspaces::mend_contents(ctx, &workspace));
         match mended {
             Ok(Some(what)) => {
                 self.tell(Notice::Recovered { what: format!("the workspace '{}' {what}", workspace.path) });
@@ -177,7 +177,7 @@ impl Supervisor<'_> {
     }
 
     fn finish_later(&mut self, agent: &AgentId, error: &Error) -> Result<()> {
-        let report = repair::clear_dead_locks(self.context)?;
+        let report = repair::clear_dead_locks(self.ctx)?;
         if report.done.is_empty() {
             self.warn(format!("the work of {agent} is not committed yet: {error}"));
         }
@@ -190,12 +190,12 @@ impl Supervisor<'_> {
 
     /// Commits the leftovers in the workspace and makes the agent's own commits durable too.
     fn keep_work(&mut self, agent: &AgentId, case: &Case, iteration: u32, from: &Oid) -> Result<Kept> {
-        let Some(workspace) = self.context.state().restorable.workspaces.get(&case.id).cloned() else {
+        let Some(workspace) = self.ctx.state().restorable.workspaces.get(&case.id).cloned() else {
             return Err(Error::new(Code::WorkspaceBroken, format!("the workspace of '{}' is not known", case.id)));
         };
         let message = wip_message(case, agent, iteration);
-        let limit = self.context.config.checkpoints.max_file_size.saturating_mul(1024 * 1024);
-        self.context.with_operation_lock(|context| keep_in(context, &workspace, from, &message, limit))
+        let limit = self.ctx.config.checkpoints.max_file_size.saturating_mul(1024 * 1024);
+        self.ctx.with_operation_lock(|ctx| keep_in(ctx, &workspace, from, &message, limit))
     }
 }
 
@@ -240,22 +240,22 @@ struct Kept {
 }
 
 fn keep_in(
-    context: &mut crate::ops::context::handle::Context,
+    ctx: &mut crate::ops::context::handle::Context,
     workspace: &Workspace,
     from: &Oid,
     message: &str,
     limit: u64,
 ) -> Result<Kept> {
     let path = Path::new(&workspace.path);
-    let Some(entry) = context.repo.worktrees().worktree_at(path)? else {
+    let Some(entry) = ctx.repo.worktrees().worktree_at(path)? else {
         return Err(Error::new(Code::WorkspaceBroken, format!("'{}' is no workspace any more", workspace.path)));
     };
     let leftovers = Leftovers { workspace: &entry.worktree, branch: &workspace.branch, message, max_file_size: limit };
-    let leftovers = context.repo.workspaces().commit_leftovers(&leftovers)?;
-    let Some(to) = context.repo.refs().read_ref(&workspace.branch)? else {
+    let leftovers = ctx.repo.workspaces().commit_leftovers(&leftovers)?;
+    let Some(to) = ctx.repo.refs().read_ref(&workspace.branch)? else {
         return Err(Error::new(Code::TargetMissing, format!("the branch '{}' is gone", workspace.branch.short())));
     };
-    let changes = context.repo.history().diff_trees(from, &to)?;
+    let changes = ctx.repo.history().diff_trees(from, &to)?;
     Ok(Kept {
         to,
         files: changes.iter().take(MOST_FILES).map(|change| change.path.to_string()).collect(),

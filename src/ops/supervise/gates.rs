@@ -19,13 +19,13 @@ impl Supervisor<'_> {
     }
 
     pub(super) fn undecided_gate(&self, kind: GateKind, task: &CaseId) -> bool {
-        let mut gates = self.context.state().restorable.gates.values();
+        let mut gates = self.ctx.state().restorable.gates.values();
         gates.any(|gate| gate.kind == kind && gate.task_id.as_ref() == Some(task) && gate.decision.is_none())
     }
 
     /// The gate of this kind for a task, if it is open.
     pub(super) fn gate(&self, kind: GateKind, task: &CaseId) -> Option<&Gate> {
-        self.context.state().restorable.gates.values().find(|gate| gate.kind == kind && gate.task_id.as_ref() == Some(task))
+        self.ctx.state().restorable.gates.values().find(|gate| gate.kind == kind && gate.task_id.as_ref() == Some(task))
     }
 
     pub(super) fn open_gate(&mut self, kind: GateKind, task: &CaseId, reason: String, details: Vec<String>) -> Result<()> {
@@ -65,7 +65,7 @@ impl Supervisor<'_> {
 
     /// Closes one gate whose matter is settled otherwise: by a verb on its task, or by hand. Says whether there was one.
     pub(super) fn close_idle_gates(&mut self) -> Result<bool> {
-        let state = self.context.state();
+        let state = self.ctx.state();
         let ready = OnceCell::new();
         let idle = state.restorable.gates.values().find(|gate| {
             let Some(task) = &gate.task_id else { return false };

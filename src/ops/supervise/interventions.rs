@@ -40,15 +40,15 @@ pub struct Handled {
 ///
 /// # Errors
 /// `NO_SUPERVISOR`; `BUSY` where it does not answer in time (the request stays, and is dealt with later).
-pub fn ask_supervisor(context: &mut Context, request: Request) -> Result<Handled> {
-    if !context.supervisor_alive()? {
+pub fn ask_supervisor(ctx: &mut Context, request: Request) -> Result<Handled> {
+    if !ctx.supervisor_alive()? {
         return Err(Error::new(Code::NoSupervisor, "no supervisor runs in this repository").hint("start one: git axiom run"));
     }
-    let id = make(context, request)?;
-    let asked_at = context.state().seq;
+    let id = make(ctx, request)?;
+    let asked_at = ctx.state().seq;
     let started = Instant::now();
-    while context.state().record.requests.contains_key(&id) {
-        if !context.supervisor_alive()? {
+    while ctx.state().record.requests.contains_key(&id) {
+        if !ctx.supervisor_alive()? {
             return Err(Error::new(Code::NoSupervisor, "the supervisor ended before it dealt with the request")
                 .hint("run the command again"));
         }
@@ -57,18 +57,18 @@ pub fn ask_supervisor(context: &mut Context, request: Request) -> Result<Handled
                 .hint("git axiom status    shows what it does"));
         }
         std::thread::sleep(LOOK);
-        context.store.refresh()?;
+        ctx.store.refresh()?;
     }
-    answer_to(context, &id, asked_at)
+    answer_to(ctx, &id, asked_at)
 }
 
 /// Makes a request, and waits for nothing.
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.
-pub(in crate::ops) fn make(context: &mut Context, request: Request) -> Result<RequestId> {
+pub(in crate::ops) fn make(ctx: &mut Context, request: Request) -> Result<RequestId> {
     let mut made = None;
-    context.append_with(|state| {
+    ctx.append_with(|state| {
         let id = RequestId::after(state.seq, &env::fresh_id())?;
         made = Some(id.clone());
         Ok(vec![Event::Requested { id, request }])
@@ -76,9 +76,9 @@ pub(in crate::ops) fn make(context: &mut Context, request: Request) -> Result<Re
     made.ok_or_else(|| Error::new(Code::Internal, "the request was not made"))
 }
 
-fn answer_to(context: &Context, id: &RequestId, after: u64) -> Result<Handled> {
+fn answer_to(ctx: &Context, id: &RequestId, after: u64) -> Result<Handled> {
     let mut answer = Handled { done: true, message: String::new() };
-    log::read_after(context.layout(), after, None, |envelope| {
+    log::read_after(ctx.layout(), after, None, |envelope| {
         if let Event::RequestHandled { id: handled, done, message } = envelope.event
             && handled == *id
         {
@@ -114,46 +114,45 @@ pub struct EndedAgent {
 /// # Errors
 /// `UNKNOWN_AGENT`; `KEEPER_FAILED` where one does not end in time.
 pub fn end_agents(
-    context: &mut Context,
+    ctx: &mut Context,
     agents: &[AgentId],
     how: Ending,
     options: Options,
     watcher: &mut dyn Watcher,
 ) -> Result<Vec<EndedAgent>> {
     for agent in agents {
-        if !context.state().restorable.agents.contains_key(agent) {
+        if !ctx.state().restorable.agents.contains_key(agent) {
             let error = Error::new(Code::UnknownAgent, format!("there is no agent '{agent}'"));
-            let known = context.state().restorable.agents.keys().map(AgentId::as_str);
+            let known = ctx.state().restorable.agents.keys().map(AgentId::as_str);
             return Err(nearest::hinted(error, agent.as_str(), known, "see 'git axiom status'"));
         }
     }
     let concerned = |agent: &AgentId| agents.is_empty() || agents.contains(agent);
-    let busy: Vec<AgentId> =
-        context.state().busy_agents().map(|agent| agent.id.clone()).filter(|agent| concerned(agent)).collect();
+    let busy: Vec<AgentId> = ctx.state().busy_agents().map(|agent| agent.id.clone()).filter(|agent| concerned(agent)).collect();
     if busy.is_empty() {
         return Ok(Vec::new());
     }
-    let task = |agent: &AgentId| Some(context.state().restorable.agents.get(agent)?.work.as_ref()?.task.clone());
+    let task = |agent: &AgentId| Some(ctx.state().restorable.agents.get(agent)?.work.as_ref()?.task.clone());
     let tasks: Vec<Option<CaseId>> = busy.iter().map(task).collect();
-    let claims: Vec<_> = busy.iter().map(|agent| (agent.clone(), claim_of(context, agent))).collect();
+    let claims: Vec<_> = busy.iter().map(|agent| (agent.clone(), claim_of(ctx, agent))).collect();
     let (agents, named) = (agents.to_vec(), tasks.iter().flatten().cloned().collect());
     let Ending { halt, afterwards } = how;
-    if context.supervisor_alive()? {
+    if ctx.supervisor_alive()? {
         let request = match halt {
             Halt::Stop => Request::Stop { agents, tasks: named, afterwards },
             Halt::Kill => Request::Kill { agents, tasks: named, afterwards },
         };
-        ask_supervisor(context, request)?;
+        ask_supervisor(ctx, request)?;
     } else {
         let wanted = supervise::HaltRequest { agents, tasks: named, halt, afterwards };
-        supervise::attend(context, &Attend::End(wanted), options, watcher)?;
+        supervise::attend(ctx, &Attend::End(wanted), options, watcher)?;
     }
-    wait_released(context, &claims)?;
-    let completed = |task: &CaseId| is_completed(context.state(), task);
+    wait_released(ctx, &claims)?;
+    let completed = |task: &CaseId| is_completed(ctx.state(), task);
     let ended = busy.into_iter().zip(tasks);
     Ok(ended
         .map(|(agent, task)| {
-            let gate = task.as_ref().and_then(|task| held_at(context.state(), task));
+            let gate = task.as_ref().and_then(|task| held_at(ctx.state(), task));
             EndedAgent { agent, completed: task.filter(completed), gate }
         })
         .collect())
@@ -171,17 +170,17 @@ fn is_completed(state: &State, task: &CaseId) -> bool {
     done || state.record.cases.get(task).is_some_and(|record| record.complete.is_some())
 }
 
-fn claim_of(context: &Context, agent: &AgentId) -> Option<jiff::Timestamp> {
-    Some(context.state().restorable.agents.get(agent)?.work.as_ref()?.claimed_at)
+fn claim_of(ctx: &Context, agent: &AgentId) -> Option<jiff::Timestamp> {
+    Some(ctx.state().restorable.agents.get(agent)?.work.as_ref()?.claimed_at)
 }
 
 /// Waits until none of these claims stands any more; a new claim of the same agent is no matter of ours.
-fn wait_released(context: &mut Context, claims: &[(AgentId, Option<jiff::Timestamp>)]) -> Result<()> {
-    let patience = Duration::from_secs(context.config.agents.grace_seconds) + PATIENCE;
+fn wait_released(ctx: &mut Context, claims: &[(AgentId, Option<jiff::Timestamp>)]) -> Result<()> {
+    let patience = Duration::from_secs(ctx.config.agents.grace_seconds) + PATIENCE;
     let started = Instant::now();
     loop {
-        context.store.refresh()?;
-        let still = claims.iter().find(|(agent, claim)| claim.is_some() && claim_of(context, agent) == *claim);
+        ctx.store.refresh()?;
+        let still = claims.iter().find(|(agent, claim)| claim.is_some() && claim_of(ctx, agent) == *claim);
         let Some((agent, _)) = still else { return Ok(()) };
         if started.elapsed() > patience {
             return Err(Error::new(Code::KeeperFailed, format!("{agent} did not end in time"))
@@ -195,21 +194,21 @@ fn wait_released(context: &mut Context, claims: &[(AgentId, Option<jiff::Timesta
 ///
 /// # Errors
 /// `UNKNOWN_GATE`, `AMBIGUOUS_NAME`.
-pub fn decide(context: &mut Context, names: &[String], decision: &Decision) -> Result<Vec<GateId>> {
+pub fn decide(ctx: &mut Context, names: &[String], decision: &Decision) -> Result<Vec<GateId>> {
     let mut ids = Vec::new();
     for name in names {
-        let id = find_gate(context, name)?;
+        let id = find_gate(ctx, name)?;
         if !ids.contains(&id) {
             ids.push(id);
         }
     }
     let decided = |id: &GateId| Event::GateDecided { id: id.clone(), decision: decision.clone() };
-    context.append_with(|_| Ok(ids.iter().map(decided).collect()))?;
+    ctx.append_with(|_| Ok(ids.iter().map(decided).collect()))?;
     Ok(ids)
 }
 
-fn find_gate(context: &Context, name: &str) -> Result<GateId> {
-    let gates = &context.state().restorable.gates;
+fn find_gate(ctx: &Context, name: &str) -> Result<GateId> {
+    let gates = &ctx.state().restorable.gates;
     if let Some((id, _)) = gates.iter().find(|(id, _)| id.as_str() == name) {
         return Ok(id.clone());
     }
@@ -235,12 +234,12 @@ fn find_gate(context: &Context, name: &str) -> Result<GateId> {
 ///
 /// # Errors
 /// What the checkpoint says: then the mode stays as it is.
-pub fn change_mode(context: &mut Context, new: Mode) -> Result<bool> {
-    let begins = new == Mode::Autopilot && context.state().restorable.mode != new;
-    if begins && context.config.checkpoints.before_autopilot {
-        checkpoint::create(context, &CheckpointRequest::by(Trigger::BeforeAutopilot))?;
+pub fn change_mode(ctx: &mut Context, new: Mode) -> Result<bool> {
+    let begins = new == Mode::Autopilot && ctx.state().restorable.mode != new;
+    if begins && ctx.config.checkpoints.before_autopilot {
+        checkpoint::create(ctx, &CheckpointRequest::by(Trigger::BeforeAutopilot))?;
     }
-    let changed = context.append_with(|state| {
+    let changed = ctx.append_with(|state| {
         let old = state.restorable.mode;
         Ok((old != new).then(|| Event::ModeChanged { mode: Change::new(old, new) }).into_iter().collect())
     })?;

@@ -29,7 +29,7 @@ const UNPROVED: &str = "## The machine stopped\n\nIt stopped while an earlier at
 impl Supervisor<'_> {
     /// Looks after one busy agent; says whether anything was done.
     pub(super) fn look_after(&mut self, agent: &AgentId) -> Result<bool> {
-        let Some(work) = self.context.state().restorable.agents.get(agent).and_then(|agent| agent.work.clone()) else {
+        let Some(work) = self.ctx.state().restorable.agents.get(agent).and_then(|agent| agent.work.clone()) else {
             return Ok(false);
         };
         match &work.stage {
@@ -41,15 +41,15 @@ impl Supervisor<'_> {
     /// Starts the next iteration: the intent is on disk before the keeper starts, and the keeper starts the program only
     /// while the intent stands.
     pub(super) fn start_iteration(&mut self, agent: &AgentId, work: &Work) -> Result<()> {
-        self.context.act_as(By::Supervisor)?;
-        let case = self.context.state().case(&work.task)?.clone();
-        let Some(workspace) = self.context.state().restorable.workspaces.get(&work.task).cloned() else {
+        self.ctx.act_as(By::Supervisor)?;
+        let case = self.ctx.state().case(&work.task)?.clone();
+        let Some(workspace) = self.ctx.state().restorable.workspaces.get(&work.task).cloned() else {
             return Err(Error::new(Code::Internal, format!("'{}' is active without a workspace", work.task)));
         };
-        let Some(from) = self.context.repo.refs().read_ref(&workspace.branch)? else {
+        let Some(from) = self.ctx.repo.refs().read_ref(&workspace.branch)? else {
             return self.hold_back(agent, &format!("the branch '{}' is gone", workspace.branch.short()));
         };
-        match workspaces::condition(self.context, &workspace)? {
+        match workspaces::condition(self.ctx, &workspace)? {
             Condition::Sound => {}
             Condition::Mendable => {
                 if !self.mend_workspace(agent, &workspace)? {
@@ -63,7 +63,7 @@ impl Supervisor<'_> {
         }
         let token = Token::new(format!("{}{}", env::fresh_id(), env::fresh_id()))?;
         let iteration = work.iteration + 1;
-        self.context.append(Event::IterationIntended {
+        self.ctx.append(Event::IterationIntended {
             agent: agent.clone(),
             iteration,
             token: token.clone(),
@@ -90,7 +90,7 @@ impl Supervisor<'_> {
 
     /// Makes a workspace again that the last iteration deleted or disconnected; says whether an iteration can begin.
     fn mend_workspace(&mut self, agent: &AgentId, workspace: &Workspace) -> Result<bool> {
-        match workspaces::ensure(self.context, workspace) {
+        match workspaces::ensure(self.ctx, workspace) {
             Ok(aside) => {
                 aside.into_iter().for_each(|what| self.tell(Notice::Recovered { what }));
                 Ok(true)
@@ -111,13 +111,13 @@ impl Supervisor<'_> {
     /// Whether a lock of git's is left in the workspace, with which every git command of the next iteration would fail. One
     /// of a dead process is removed; for any other the agent waits.
     fn is_locked_by_git(&mut self, agent: &AgentId, workspace: &Workspace) -> Result<bool> {
-        let Some(entry) = self.context.repo.worktrees().worktree_at(Path::new(&workspace.path))? else { return Ok(false) };
+        let Some(entry) = self.ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))? else { return Ok(false) };
         let locks = ["index.lock", "HEAD.lock"].map(|name| entry.worktree.git_dir().join(name));
         let held = || locks.iter().find(|lock| lock.symlink_metadata().is_ok());
         if held().is_none() {
             return Ok(false);
         }
-        match repair::clear_dead_locks(self.context) {
+        match repair::clear_dead_locks(self.ctx) {
             Ok(report) => report.done.into_iter().for_each(|what| self.tell(Notice::Recovered { what })),
             Err(error) if matches!(error.code(), Code::Busy | Code::ChangedMeanwhile) => {}
             Err(error) => return Err(error),
@@ -130,7 +130,7 @@ impl Supervisor<'_> {
 
     /// Watches the iteration that is under way; says whether anything was done.
     fn watch(&mut self, agent: &AgentId, work: &Work, token: &Token) -> Result<bool> {
-        let dir = self.context.layout().run_dir(agent, token);
+        let dir = self.ctx.layout().run_dir(agent, token);
         if self.watches.get(agent).and_then(|watch| watch.token.as_ref()) != Some(token) {
             self.watches.insert(agent.clone(), Watch { token: Some(token.clone()), ..Watch::default() });
         }
@@ -180,14 +180,14 @@ impl Supervisor<'_> {
 
     /// Captures the workspace when it is due. A capture beside a working agent may fail; the next one comes soon.
     fn capture_live(&mut self, agent: &AgentId, task: &CaseId) {
-        let interval = Duration::from_secs(self.context.config.agents.capture_interval);
+        let interval = Duration::from_secs(self.ctx.config.agents.capture_interval);
         let Some(watch) = self.watches.get_mut(agent) else { return };
         let last = *watch.captured_at.get_or_insert_with(Instant::now);
         if interval.is_zero() || last.elapsed() < interval {
             return;
         }
         watch.captured_at = Some(Instant::now());
-        if let Err(error) = live::capture(self.context, task) {
+        if let Err(error) = live::capture(self.ctx, task) {
             tracing::info!(%task, %error, "no live capture this time");
         }
     }
@@ -247,7 +247,7 @@ impl Supervisor<'_> {
     }
 
     pub(super) fn work_of(&self, agent: &AgentId) -> Option<&Work> {
-        self.context.state().restorable.agents.get(agent)?.work.as_ref()
+        self.ctx.state().restorable.agents.get(agent)?.work.as_ref()
     }
 
     fn task_of(&self, agent: &AgentId) -> Option<CaseId> {

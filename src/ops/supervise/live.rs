@@ -25,25 +25,24 @@ pub fn live_ref(task: &CaseId) -> RefName {
 ///
 /// # Errors
 /// `BUSY`; those of a capture, for example where a file vanished while it was read: the old capture is then still there.
-pub fn capture(context: &mut Context, task: &CaseId) -> Result<bool> {
-    let Some(workspace) = context.state().restorable.workspaces.get(task).cloned() else { return Ok(false) };
-    context.with_operation_lock(|context| {
-        let Some(entry) = context.repo.worktrees().worktree_at(Path::new(&workspace.path))? else { return Ok(false) };
-        let capture = context.repo.captures().capture_worktree(&entry.worktree, &checkpoint::capture_options(context))?;
+pub fn capture(ctx: &mut Context, task: &CaseId) -> Result<bool> {
+    let Some(workspace) = ctx.state().restorable.workspaces.get(task).cloned() else { return Ok(false) };
+    ctx.with_operation_lock(|ctx| {
+        let Some(entry) = ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))? else { return Ok(false) };
+        let capture = ctx.repo.captures().capture_worktree(&entry.worktree, &checkpoint::capture_options(ctx))?;
         let name = live_ref(task);
-        let same_tree = match (context.repo.refs().read_ref(&name)?, capture.head.commit()) {
-            (Some(last), _) => context.repo.objects().read_commit(&last)?.tree == capture.tree,
+        let same_tree = match (ctx.repo.refs().read_ref(&name)?, capture.head.commit()) {
+            (Some(last), _) => ctx.repo.objects().read_commit(&last)?.tree == capture.tree,
             // Nothing is captured that the branch holds already.
-            (None, Some(head)) => context.repo.objects().read_commit(head)?.tree == capture.tree,
+            (None, Some(head)) => ctx.repo.objects().read_commit(head)?.tree == capture.tree,
             (None, None) => false,
         };
         if same_tree {
             return Ok(false);
         }
-        let made =
-            context.repo.captures().commit_capture(&capture, &format!("workspace of {task}, while it was worked on"), &[])?;
+        let made = ctx.repo.captures().commit_capture(&capture, &format!("workspace of {task}, while it was worked on"), &[])?;
         let edit = RefEdit { name, expected: Expected::Any, new: Some(made.commit) };
-        context.repo.refs().update_refs(&[edit], &format!("git axiom: live capture of {task}"))?;
+        ctx.repo.refs().update_refs(&[edit], &format!("git axiom: live capture of {task}"))?;
         Ok(true)
     })
 }
@@ -53,19 +52,19 @@ pub fn capture(context: &mut Context, task: &CaseId) -> Result<bool> {
 ///
 /// # Errors
 /// `GIT_FAILED`, `IO_FAILED`.
-pub fn release(context: &Context) -> Result<usize> {
-    let (rules, now) = (checkpoint::rules(context), env::now());
+pub fn release(ctx: &Context) -> Result<usize> {
+    let (rules, now) = (checkpoint::rules(ctx), env::now());
     let mut edits = Vec::new();
-    for live in context.repo.refs().refs_below(LIVE)? {
+    for live in ctx.repo.refs().refs_below(LIVE)? {
         let Some(task) = live.name.as_str().strip_prefix(LIVE).and_then(|task| CaseId::new(task).ok()) else { continue };
         // Of one that is damaged nothing is known; 'recover' names it.
-        let Ok(seconds) = context.repo.objects().commit_seconds(&live.oid) else { continue };
+        let Ok(seconds) = ctx.repo.objects().commit_seconds(&live.oid) else { continue };
         let made = Timestamp::from_second(seconds).unwrap_or(now);
-        if retention::live_capture_ends(context.state(), &task, made, &rules, now) {
+        if retention::live_capture_ends(ctx.state(), &task, made, &rules, now) {
             edits.push(RefEdit { name: live.name, expected: Expected::Value(live.oid), new: None });
         }
     }
     env::fault_point("live.before-release");
-    context.repo.refs().update_refs(&edits, "git axiom: no longer kept")?;
+    ctx.repo.refs().update_refs(&edits, "git axiom: no longer kept")?;
     Ok(edits.len())
 }

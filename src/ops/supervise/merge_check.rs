@@ -25,7 +25,7 @@ impl Supervisor<'_> {
             self.verified_again.remove(task);
             return self.wait_at_gate(task, moves_each_time(task).to_string(), &[]);
         }
-        match verified::begin(self.context, task, Runner::Session) {
+        match verified::begin(self.ctx, task, Runner::Session) {
             Ok(check) => {
                 self.verified_again.insert(task.clone(), tries);
                 self.merge_check = Some(check);
@@ -46,7 +46,7 @@ impl Supervisor<'_> {
     /// Says whether anything was done for the verification that is under way.
     pub(super) fn look_after_merge_check(&mut self) -> Result<bool> {
         let Some(check) = &self.merge_check else { return Ok(false) };
-        let case = self.context.state().restorable.cases.get(&check.task);
+        let case = self.ctx.state().restorable.cases.get(&check.task);
         if !case.is_some_and(|case| case.status == Status::Done && case.merged.is_none()) {
             self.abandon_merge_check();
             return Ok(true);
@@ -54,8 +54,8 @@ impl Supervisor<'_> {
         let Some(verdict) = check.verdict() else { return Ok(false) };
         let Some(check) = self.merge_check.take() else { return Ok(false) };
         let task = check.task.clone();
-        self.context.act_as(By::Supervisor)?;
-        let (verification, _) = check.finish(self.context, verdict)?;
+        self.ctx.act_as(By::Supervisor)?;
+        let (verification, _) = check.finish(self.ctx, verdict)?;
         if verification.passed() {
             self.close_gate(GateKind::HumanReview, &task, "verified")?;
         } else {
@@ -75,7 +75,7 @@ impl Supervisor<'_> {
     /// Ends the verification that is under way; nothing is said of its merge.
     pub(super) fn abandon_merge_check(&mut self) {
         if let Some(check) = self.merge_check.take() {
-            drop(check.abandon(self.context));
+            drop(check.abandon(self.ctx));
         }
     }
 }

@@ -21,7 +21,7 @@ impl Supervisor<'_> {
             return self.look_after_merge_check();
         }
         let waiting: Vec<CaseId> = self
-            .context
+            .ctx
             .state()
             .restorable
             .cases
@@ -48,7 +48,7 @@ impl Supervisor<'_> {
             // Opened because of the mode, not because something is in the way.
             let asks = self.asks_to_merge(&task)?;
             let only_asks = gate.is_some_and(|gate| gate.reason == asks);
-            match (decision, self.context.state().restorable.mode) {
+            match (decision, self.ctx.state().restorable.mode) {
                 (Some(Some(Decision::Rejected { reason })), _) => {
                     self.close_gate(GateKind::Merge, &task, "rejected")?;
                     self.block(&task, Status::Done, &reason)?;
@@ -71,8 +71,8 @@ impl Supervisor<'_> {
     }
 
     fn merge(&mut self, task: &CaseId, approved: bool) -> Result<()> {
-        self.context.act_as(By::Supervisor)?;
-        let outcome = match merge::merge_task(self.context, task, approved) {
+        self.ctx.act_as(By::Supervisor)?;
+        let outcome = match merge::merge_task(self.ctx, task, approved) {
             Ok(outcome) => outcome,
             // A broken workspace is another agent's, which the checkpoint cannot hold: mended before its next iteration.
             // What never comes to rest is for a human to look at.
@@ -104,7 +104,7 @@ impl Supervisor<'_> {
                 self.no_back_off(task.as_str());
                 self.unsettled.remove(task);
                 self.tell(Notice::Merged { task: task.clone(), commit: merged.commit });
-                self.context.store.save_snapshot()
+                self.ctx.store.save_snapshot()
             }
             MergeOutcome::Conflict { files, target: _ } => {
                 self.wait_at_gate(task, format!("{task} conflicts with {}", self.target()?.short()), &files)

@@ -131,7 +131,7 @@ struct Halted {
 }
 
 struct Supervisor<'a> {
-    context: &'a mut Context,
+    ctx: &'a mut Context,
     watcher: &'a mut dyn Watcher,
     interrupts: &'a Interrupts,
     options: Options,
@@ -164,11 +164,11 @@ struct Supervisor<'a> {
 ///
 /// # Errors
 /// `SUPERVISOR_RUNNING`; what keeps a session from starting (identity, target, program …); a state that cannot be written.
-pub fn run(context: &mut Context, options: Options, interrupts: &Interrupts, watcher: &mut dyn Watcher) -> Result<Ending> {
-    let main = context.repo.worktrees().main_worktree()?;
-    let target = session::check(context, &main, &options)?;
-    context.layout().ensure()?;
-    let lock = match FileLock::take(&context.layout().supervisor_lock(), LOCK_PATIENCE)? {
+pub fn run(ctx: &mut Context, options: Options, interrupts: &Interrupts, watcher: &mut dyn Watcher) -> Result<Ending> {
+    let main = ctx.repo.worktrees().main_worktree()?;
+    let target = session::check(ctx, &main, &options)?;
+    ctx.layout().ensure()?;
+    let lock = match FileLock::take(&ctx.layout().supervisor_lock(), LOCK_PATIENCE)? {
         LockAttempt::Taken(lock) => lock,
         LockAttempt::Held => {
             return Err(Error::new(Code::SupervisorRunning, "a supervisor runs in this repository already")
@@ -176,13 +176,13 @@ pub fn run(context: &mut Context, options: Options, interrupts: &Interrupts, wat
                 .hint("git axiom stop --all    stops its agents"));
         }
     };
-    context.store.refresh()?;
-    let mut supervisor = Supervisor::new(context, watcher, interrupts, options, Some(target));
+    ctx.store.refresh()?;
+    let mut supervisor = Supervisor::new(ctx, watcher, interrupts, options, Some(target));
     supervisor.take_over(HumansOperation::Refuse)?;
     if let Some(mode) = supervisor.options.mode {
         // Asked for on the command line, by a human; and only now, when nobody else's session runs.
-        supervisor.context.act_as(By::User)?;
-        interventions::change_mode(supervisor.context, mode)?;
+        supervisor.ctx.act_as(By::User)?;
+        interventions::change_mode(supervisor.ctx, mode)?;
     }
     if supervisor.options.retry {
         supervisor.approve_held()?;
@@ -196,7 +196,7 @@ pub fn run(context: &mut Context, options: Options, interrupts: &Interrupts, wat
 
 impl<'a> Supervisor<'a> {
     fn new(
-        context: &'a mut Context,
+        ctx: &'a mut Context,
         watcher: &'a mut dyn Watcher,
         interrupts: &'a Interrupts,
         options: Options,
@@ -204,7 +204,7 @@ impl<'a> Supervisor<'a> {
     ) -> Self {
         let now = Instant::now();
         Self {
-            context,
+            ctx,
             watcher,
             interrupts,
             options,
@@ -227,8 +227,8 @@ impl<'a> Supervisor<'a> {
 
     /// A human wants that what was stopped or taken back goes on.
     fn approve_held(&mut self) -> Result<()> {
-        self.context.act_as(By::User)?;
-        self.context
+        self.ctx.act_as(By::User)?;
+        self.ctx
             .append_with(|state| {
                 let held = state.restorable.gates.values().filter(|gate| gate.holds());
                 Ok(held.map(|gate| Event::GateDecided { id: gate.id.clone(), decision: Decision::Approved }).collect())
@@ -239,7 +239,7 @@ impl<'a> Supervisor<'a> {
     /// The loop.
     fn work(&mut self) -> Result<Ending> {
         loop {
-            self.context.store.refresh()?;
+            self.ctx.store.refresh()?;
             if self.interrupts.count() > 0 {
                 self.shut_down()?;
                 return Ok(Ending::Interrupted);
@@ -267,7 +267,7 @@ impl<'a> Supervisor<'a> {
 
     /// Looks after every busy agent once; says whether anything was done.
     fn look_after_agents(&mut self) -> Result<bool> {
-        let agents: Vec<AgentId> = self.context.state().busy_agents().map(|agent| agent.id.clone()).collect();
+        let agents: Vec<AgentId> = self.ctx.state().busy_agents().map(|agent| agent.id.clone()).collect();
         let mut did = false;
         for agent in &agents {
             did |= self.look_after(agent)?;
@@ -279,7 +279,7 @@ impl<'a> Supervisor<'a> {
     }
 
     fn session_state(&self) -> SessionState {
-        self.context.state().record.session.as_ref().map_or(SessionState::Ended, |session| session.state)
+        self.ctx.state().record.session.as_ref().map_or(SessionState::Ended, |session| session.state)
     }
 
     /// How many slots are taken. Who waits for an answer takes none: others go on meanwhile, and the answer waits for a free
@@ -289,12 +289,12 @@ impl<'a> Supervisor<'a> {
             let stage = agent.work.as_ref().map(|work| &work.stage);
             matches!(stage, Some(Stage::Between { last: Some(Outcome::Waiting { .. }) }))
         };
-        self.context.state().busy_agents().filter(|agent| !waits(agent)).count()
+        self.ctx.state().busy_agents().filter(|agent| !waits(agent)).count()
     }
 
     /// How many agents have got their answers, and go on before anybody else begins.
     fn answered(&self) -> usize {
-        let gates = self.context.state().restorable.gates.values();
+        let gates = self.ctx.state().restorable.gates.values();
         gates.filter(|gate| gate.kind == GateKind::Question && gate.decision.is_some()).count()
     }
 
@@ -307,7 +307,7 @@ impl<'a> Supervisor<'a> {
         let running = |agent: &&crate::domain::work::agent::Agent| {
             agent.work.as_ref().is_some_and(|work| work.stage.token().is_some()) || self.verifying.contains_key(&agent.id)
         };
-        self.context.state().busy_agents().filter(running).map(|agent| agent.id.clone()).collect()
+        self.ctx.state().busy_agents().filter(running).map(|agent| agent.id.clone()).collect()
     }
 
     /// Whether the session is over because nothing more can be done.
@@ -315,7 +315,7 @@ impl<'a> Supervisor<'a> {
         if !self.options.until_idle || self.session_state() != SessionState::Running {
             return None;
         }
-        let state = self.context.state();
+        let state = self.ctx.state();
         let waiting = |id: &str| self.backoffs.get(id).is_some_and(|backoff| backoff.until > Instant::now());
         let working = state.busy_agents().any(|agent| {
             let task = agent.work.as_ref().map(|work| &work.task);
@@ -357,8 +357,8 @@ impl<'a> Supervisor<'a> {
 
     /// Appends one event of the supervisor's, in a transaction of its own.
     fn step(&mut self, event: Event) -> Result<()> {
-        self.context.act_as(By::Supervisor)?;
-        self.context.append(event).map(|_| ())
+        self.ctx.act_as(By::Supervisor)?;
+        self.ctx.append(event).map(|_| ())
     }
 
     fn tell(&mut self, notice: Notice) {

@@ -32,19 +32,19 @@ pub struct Part {
 ///
 /// # Errors
 /// `UNKNOWN_TASK`.
-pub fn find(context: &Context, name: &str) -> Result<CaseId> {
-    let state = context.state();
+pub fn find(ctx: &Context, name: &str) -> Result<CaseId> {
+    let state = ctx.state();
     let agent = state.restorable.agents.get(name);
     let newest = agent.and_then(|agent| match &agent.work {
         Some(work) => Some(work.task.clone()),
-        None => newest_log(&context.layout().agents_dir().join(name).join("logs")),
+        None => newest_log(&ctx.layout().agents_dir().join(name).join("logs")),
     });
     let task = match (newest, agent) {
         (Some(task), _) => task,
         (None, Some(_)) => return Err(Error::new(Code::UnknownTask, format!("'{name}' has printed nothing yet"))),
         (None, None) => state.case(&CaseId::new(name)?)?.id.clone(),
     };
-    if logs(context, &task).is_empty() && agent.is_none() && state.agent_on(&task).is_none() {
+    if logs(ctx, &task).is_empty() && agent.is_none() && state.agent_on(&task).is_none() {
         return Err(
             Error::new(Code::UnknownTask, format!("nothing was printed for '{task}'")).hint("no agent has worked on it yet")
         );
@@ -53,10 +53,9 @@ pub fn find(context: &Context, name: &str) -> Result<CaseId> {
 }
 
 /// The logs of all agents that worked on a task, the one written last at the end. While an agent works, more may come.
-pub fn logs(context: &Context, task: &CaseId) -> Vec<PathBuf> {
-    let agents = context.state().restorable.agents.keys();
-    let mut files: Vec<PathBuf> =
-        agents.map(|agent| context.layout().agent_log(agent, task)).filter(|path| path.is_file()).collect();
+pub fn logs(ctx: &Context, task: &CaseId) -> Vec<PathBuf> {
+    let agents = ctx.state().restorable.agents.keys();
+    let mut files: Vec<PathBuf> = agents.map(|agent| ctx.layout().agent_log(agent, task)).filter(|path| path.is_file()).collect();
     files.sort_by_key(|path| path.metadata().and_then(|meta| meta.modified()).ok());
     files
 }

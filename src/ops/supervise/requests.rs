@@ -43,7 +43,7 @@ impl Supervisor<'_> {
     /// Deals with all requests; says whether the session is to end.
     pub(super) fn handle_requests(&mut self) -> Result<bool> {
         let requests: Vec<(RequestId, Request)> =
-            self.context.state().record.requests.iter().map(|(id, request)| (id.clone(), request.clone())).collect();
+            self.ctx.state().record.requests.iter().map(|(id, request)| (id.clone(), request.clone())).collect();
         let mut quit = false;
         for (id, request) in requests {
             let outcome = match request {
@@ -74,7 +74,7 @@ impl Supervisor<'_> {
     /// Ends these agents: their keepers are asked to end their programs, and their tasks are free when the keepers have
     /// reported. Where no program runs they are free at once.
     pub(super) fn end_agents(&mut self, how: &HaltRequest) -> Result<(bool, String)> {
-        let busy: Vec<AgentId> = self.context.state().busy_agents().map(|agent| agent.id.clone()).collect();
+        let busy: Vec<AgentId> = self.ctx.state().busy_agents().map(|agent| agent.id.clone()).collect();
         let wanted: Vec<AgentId> = busy.into_iter().filter(|agent| how.agents.is_empty() || how.agents.contains(agent)).collect();
         let held = how.held();
         for agent in &wanted {
@@ -90,9 +90,9 @@ impl Supervisor<'_> {
 
     /// Tasks whose agents had let go of them before they could be stopped: they are held all the same.
     fn hold_free(&mut self, tasks: &[CaseId], held: Held) -> Result<()> {
-        self.context.act_as(By::Supervisor)?;
+        self.ctx.act_as(By::Supervisor)?;
         let now = env::now();
-        self.context
+        self.ctx
             .append_with(|state| {
                 let free = tasks.iter().filter(|task| {
                     let case = state.restorable.cases.get(*task);
@@ -127,7 +127,7 @@ impl Supervisor<'_> {
 
     /// What is discarded can be got back: `refs/axiom/live/<task>`. That it cannot be captured keeps nobody from ending it.
     pub(super) fn capture_first(&mut self, task: &CaseId) {
-        if let Err(error) = live::capture(self.context, task) {
+        if let Err(error) = live::capture(self.ctx, task) {
             self.warn(format!("the workspace of {task} could not be captured first: {error}"));
         }
     }
@@ -138,7 +138,7 @@ impl Supervisor<'_> {
         let how = if before.is_some_and(|before| before.how == Halt::Kill) { Halt::Kill } else { halt };
         let held = held.or(before.and_then(|before| before.held));
         self.halted.insert(token.clone(), Halted { how, held, asked: false });
-        if let KeeperState::Alive(record) = keeper_state(&self.context.layout().run_dir(agent, token))? {
+        if let KeeperState::Alive(record) = keeper_state(&self.ctx.layout().run_dir(agent, token))? {
             self.ask_to_end(agent, &record);
         }
         Ok(())

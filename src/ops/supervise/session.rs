@@ -23,12 +23,12 @@ use crate::store::backup;
 const SNAPSHOT_EVERY: Duration = Duration::from_secs(5);
 
 /// Checks all that a session needs before it takes anything; returns the target branch.
-pub(super) fn check(context: &Context, main: &Worktree, options: &Options) -> Result<RefName> {
-    context.repo.require_git_version()?;
-    context.repo.identity()?;
+pub(super) fn check(ctx: &Context, main: &Worktree, options: &Options) -> Result<RefName> {
+    ctx.repo.require_git_version()?;
+    ctx.repo.identity()?;
     find_program(&options.program.command)?;
-    let head = context.repo.refs().head(main)?;
-    let target = match (&context.config.merge.target, &head) {
+    let head = ctx.repo.refs().head(main)?;
+    let target = match (&ctx.config.merge.target, &head) {
         (Some(target), _) => RefName::branch(target.strip_prefix("refs/heads/").unwrap_or(target)),
         (None, Head::Branch { name, .. }) => name.clone(),
         (None, Head::Detached { .. }) => {
@@ -37,7 +37,7 @@ pub(super) fn check(context: &Context, main: &Worktree, options: &Options) -> Re
                 .hint("or name it: git config axiom.merge.target BRANCH"));
         }
     };
-    match (context.repo.refs().read_ref(&target)?, head.branch() == Some(&target)) {
+    match (ctx.repo.refs().read_ref(&target)?, head.branch() == Some(&target)) {
         (Some(_), _) => Ok(target),
         (None, true) => Err(Error::new(Code::UnbornBranch, format!("the branch '{}' has no commit yet", target.short()))
             .hint("make a first commit: git commit --allow-empty -m 'Begin'")),
@@ -83,16 +83,16 @@ impl Supervisor<'_> {
         self.step(Event::SessionStarted { session })?;
         let program = self.options.program.name.clone();
         let (target, slots) = (self.target()?.short().to_owned(), self.options.slots);
-        let mode = self.context.state().restorable.mode;
+        let mode = self.ctx.state().restorable.mode;
         self.tell(Notice::Started { session: id, target, slots, program, mode });
         self.make_checkpoint(Trigger::SessionStart)?;
-        self.context.store.save_snapshot()
+        self.ctx.store.save_snapshot()
     }
 
     /// Makes an automatic checkpoint.
     pub(super) fn make_checkpoint(&mut self, trigger: Trigger) -> Result<()> {
-        self.context.act_as(crate::domain::state::event::By::Supervisor)?;
-        let made = checkpoint::create(self.context, &CheckpointRequest::by(trigger))?;
+        self.ctx.act_as(crate::domain::state::event::By::Supervisor)?;
+        let made = checkpoint::create(self.ctx, &CheckpointRequest::by(trigger))?;
         self.tell(Notice::Checkpoint { name: made.name });
         Ok(())
     }
@@ -100,7 +100,7 @@ impl Supervisor<'_> {
     /// Writes the end of the session down.
     pub(super) fn end_session(&mut self, ending: &Ending) -> Result<()> {
         let (state, reason) = match ending {
-            Ending::AllMerged if !self.context.state().restorable.cases.values().any(|case| case.kind == Kind::Task) => {
+            Ending::AllMerged if !self.ctx.state().restorable.cases.values().any(|case| case.kind == Kind::Task) => {
                 (SessionState::Ended, "there is no task".to_owned())
             }
             Ending::AllMerged => (SessionState::Ended, "every task is merged".to_owned()),
@@ -110,7 +110,7 @@ impl Supervisor<'_> {
         };
         self.change_session(state, &reason)?;
         self.clear_ended_runs();
-        self.context.store.save_snapshot()?;
+        self.ctx.store.save_snapshot()?;
         self.tell(Notice::Ended { how: reason });
         Ok(())
     }
@@ -119,12 +119,12 @@ impl Supervisor<'_> {
     pub(super) fn keep_copies(&mut self) -> Result<()> {
         if self.snapshot_at.elapsed() >= SNAPSHOT_EVERY {
             self.snapshot_at = Instant::now();
-            self.context.store.save_snapshot()?;
+            self.ctx.store.save_snapshot()?;
         }
-        let every = Duration::from_secs(self.context.config.state.event_log_backup_interval.max(1));
+        let every = Duration::from_secs(self.ctx.config.state.event_log_backup_interval.max(1));
         if self.backup_at.elapsed() >= every {
             self.backup_at = Instant::now();
-            if let Err(error) = backup::roll(self.context.layout(), self.context.config.state.event_log_backup_count) {
+            if let Err(error) = backup::roll(self.ctx.layout(), self.ctx.config.state.event_log_backup_count) {
                 self.warn(format!("the event log could not be backed up: {error}"));
             }
         }

@@ -38,8 +38,8 @@ impl Supervisor<'_> {
             same_end: work.silent_end.as_ref().map(|end| (work.same_ends, end)),
             iteration: work.iteration,
             max_iterations: self.options.max_iterations,
-            retry_count: self.context.state().record.cases.get(&work.task).map_or(0, |record| record.retry_count),
-            max_retries: self.context.config.recovery.max_retries,
+            retry_count: self.ctx.state().record.cases.get(&work.task).map_or(0, |record| record.retry_count),
+            max_retries: self.ctx.config.recovery.max_retries,
         }
     }
 
@@ -62,18 +62,18 @@ impl Supervisor<'_> {
     /// Runs the task's verify steps in the background; when all have passed, the task is done.
     fn verify(&mut self, agent: &AgentId, work: &Work) -> Result<bool> {
         let Some(running) = self.verifying.get(agent) else {
-            let case = self.context.state().case(&work.task)?;
+            let case = self.ctx.state().case(&work.task)?;
             if case.verify.is_empty() {
                 self.release(agent, Status::Done, "complete", false)?;
                 return Ok(true);
             }
             let commands = case.verify.clone();
-            let Some(workspace) = self.context.state().restorable.workspaces.get(&work.task) else {
+            let Some(workspace) = self.ctx.state().restorable.workspaces.get(&work.task) else {
                 self.hold_back(agent, "its workspace is gone")?;
                 return Ok(true);
             };
             let about = (&work.task, Some(agent));
-            let job = Job::new(self.context, Runner::Session, commands, Path::new(&workspace.path), about)?;
+            let job = Job::new(self.ctx, Runner::Session, commands, Path::new(&workspace.path), about)?;
             self.verifying.insert(agent.clone(), steps::start(job));
             return Ok(true);
         };
@@ -133,10 +133,10 @@ impl Supervisor<'_> {
             Stage::Between { last } => last.as_ref(),
             Stage::Intended { .. } | Stage::Running { .. } => None,
         };
-        let left = after_halt(halt, last, &self.context.state().case(&work.task)?.verify);
-        let branch = self.context.state().restorable.workspaces.get(&work.task).map(|workspace| workspace.branch.clone());
+        let left = after_halt(halt, last, &self.ctx.state().case(&work.task)?.verify);
+        let branch = self.ctx.state().restorable.workspaces.get(&work.task).map(|workspace| workspace.branch.clone());
         let complete = match branch.filter(|_| left.complete) {
-            Some(branch) => self.context.repo.refs().read_ref(&branch)?,
+            Some(branch) => self.ctx.repo.refs().read_ref(&branch)?,
             None => None,
         };
         self.release_with(agent, left.status, &left.reason, Counts { retry: false, complete, held })
@@ -148,7 +148,7 @@ impl Supervisor<'_> {
     }
 
     fn release_with(&mut self, agent: &AgentId, status: Status, reason: &str, counts: Counts) -> Result<()> {
-        let Some(work) = self.context.state().restorable.agents.get(agent).and_then(|agent| agent.work.clone()) else {
+        let Some(work) = self.ctx.state().restorable.agents.get(agent).and_then(|agent| agent.work.clone()) else {
             return Ok(());
         };
         self.verifying.remove(agent);
@@ -167,9 +167,9 @@ impl Supervisor<'_> {
         if let Some((id, reason)) = opened {
             self.tell(Notice::GateOpened { id, reason, details });
         }
-        self.context.store.save_snapshot()?;
-        let every = self.context.config.checkpoints.periodic;
-        if status == Status::Done && every > 0 && self.context.state().record.tasks_completed.is_multiple_of(every) {
+        self.ctx.store.save_snapshot()?;
+        let every = self.ctx.config.checkpoints.periodic;
+        if status == Status::Done && every > 0 && self.ctx.state().record.tasks_completed.is_multiple_of(every) {
             // The task is done already. A checkpoint that cannot be made now is no reason to stop everything.
             if let Err(error) = self.make_checkpoint(Trigger::Periodic) {
                 self.warn(format!("no periodic checkpoint: {error}"));

@@ -37,12 +37,12 @@ impl Supervisor<'_> {
     /// `KEEPER_FAILED`, `INVALID_INPUT` where there is nothing to ask the program; `IO_FAILED`, `DISK_FULL`.
     pub(super) fn start_keeper(&mut self, next: &Next<'_>) -> Result<()> {
         let Next { agent, case, token, .. } = *next;
-        let dir = self.context.layout().run_dir(agent, token);
+        let dir = self.ctx.layout().run_dir(agent, token);
         files::create_dir_all(&dir)?;
         let prompt_file = dir.join("prompt");
         let prompt = self.prompt(next)?;
         files::write_atomic(&prompt_file, prompt.as_bytes())?;
-        let log = self.context.layout().agent_log(agent, &case.id);
+        let log = self.ctx.layout().agent_log(agent, &case.id);
         if let Some(folder) = log.parent() {
             files::create_dir_all(folder)?;
         }
@@ -55,7 +55,7 @@ impl Supervisor<'_> {
     fn spec(&self, next: &Next<'_>, files: Files) -> Result<KeeperSpec> {
         let Next { agent, case, workspace, iteration, token } = *next;
         let program = &self.options.program;
-        let config = &self.context.config.agents;
+        let config = &self.ctx.config.agents;
         let variables: [(&str, OsString); 7] = [
             ("AXIOM_TASK_ID", case.id.to_string().into()),
             ("AXIOM_AGENT", agent.to_string().into()),
@@ -78,8 +78,8 @@ impl Supervisor<'_> {
             prompt_file: files.prompt_file,
             workspace: PathBuf::from(&workspace.path),
             log: files.log,
-            workspace_lock: self.context.layout().workspace_lock(&case.id),
-            state_check: StateCheck { common_dir: self.context.repo.common_dir().to_owned(), intent_seq: None },
+            workspace_lock: self.ctx.layout().workspace_lock(&case.id),
+            state_check: StateCheck { common_dir: self.ctx.repo.common_dir().to_owned(), intent_seq: None },
             grace_seconds: config.grace_seconds,
             time_limit_seconds: config.time_limit,
             silence_limit_seconds: config.silence_limit,
@@ -92,7 +92,7 @@ impl Supervisor<'_> {
     fn prompt(&mut self, next: &Next<'_>) -> Result<String> {
         let Next { case, workspace, iteration, token, .. } = *next;
         let body = match &case.body {
-            Some(text) => texts::load(&self.context.repo, text)?,
+            Some(text) => texts::load(&self.ctx.repo, text)?,
             None => String::new(),
         };
         match self.options.program.prompt {
@@ -119,16 +119,16 @@ impl Supervisor<'_> {
 
     /// What the next prompt says of earlier attempts: looked up now, so that no half truth is told.
     fn history(&mut self, case: &Case, workspace: &Workspace) -> Result<History> {
-        let record = self.context.state().record.cases.get(&case.id).cloned().unwrap_or_default();
+        let record = self.ctx.state().record.cases.get(&case.id).cloned().unwrap_or_default();
         let notes = self.notes.remove(&case.id).unwrap_or_default();
-        if record.retry_count == 0 || !self.context.config.recovery.inject_audit_log {
+        if record.retry_count == 0 || !self.ctx.config.recovery.inject_audit_log {
             return Ok(History { notes, ..History::default() });
         }
-        let workspace_has_changes = match self.context.repo.worktrees().worktree_at(Path::new(&workspace.path))? {
-            Some(entry) => has_changes(&self.context.repo.index(&entry.worktree).status(None)?),
+        let workspace_has_changes = match self.ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))? {
+            Some(entry) => has_changes(&self.ctx.repo.index(&entry.worktree).status(None)?),
             None => false,
         };
-        let audit = history::newest(self.context, &case.id, AUDIT_ENTRIES)?;
+        let audit = history::newest(self.ctx, &case.id, AUDIT_ENTRIES)?;
         Ok(History { previous_attempts: record.retry_count, workspace_has_changes, audit, notes })
     }
 }

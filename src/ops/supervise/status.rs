@@ -150,14 +150,13 @@ pub struct RecoveryView {
 ///
 /// # Errors
 /// `IO_FAILED` where the supervisor's lock cannot be looked at.
-pub fn status(context: &Context, now: Timestamp) -> Result<Status> {
-    let alive = context.supervisor_alive()?;
-    let operation = !matches!(context.open_operation()?, Some((_, Progress::Interrupted)));
-    let mut status =
-        Status { settling: settling(context)?, ..view(context.state(), Alive { supervisor: alive, operation }, now) };
+pub fn status(ctx: &Context, now: Timestamp) -> Result<Status> {
+    let alive = ctx.supervisor_alive()?;
+    let operation = !matches!(ctx.open_operation()?, Some((_, Progress::Interrupted)));
+    let mut status = Status { settling: settling(ctx)?, ..view(ctx.state(), Alive { supervisor: alive, operation }, now) };
     for view in &mut status.agents {
-        let Some(agent) = context.state().restorable.agents.get(view.id.as_str()) else { continue };
-        if is_dead(context, agent)? {
+        let Some(agent) = ctx.state().restorable.agents.get(view.id.as_str()) else { continue };
+        if is_dead(ctx, agent)? {
             view.state = "dead";
         }
     }
@@ -165,9 +164,9 @@ pub fn status(context: &Context, now: Timestamp) -> Result<Status> {
 }
 
 /// Whether the keeper of an agent's iteration has died: nothing works on the task until a supervisor takes it up.
-fn is_dead(context: &Context, agent: &Agent) -> Result<bool> {
+fn is_dead(ctx: &Context, agent: &Agent) -> Result<bool> {
     let Some(token) = agent.token() else { return Ok(false) };
-    Ok(match keeper_state(&context.layout().run_dir(&agent.id, token)) {
+    Ok(match keeper_state(&ctx.layout().run_dir(&agent.id, token)) {
         Ok(KeeperState::Dead(_) | KeeperState::Unproved(_)) => true,
         Ok(KeeperState::NotStarted | KeeperState::Starting | KeeperState::Alive(_) | KeeperState::Ended(_)) => false,
         // A look at what goes on does not fail because of a record that nobody can read.

@@ -80,10 +80,10 @@ impl Supervisor<'_> {
         self.wait_for_boundary(BOUNDARY)?;
         if !self.running_agents().is_empty() {
             self.stop_running()?;
-            let patience = Duration::from_secs(self.context.config.agents.grace_seconds + 30);
+            let patience = Duration::from_secs(self.ctx.config.agents.grace_seconds + 30);
             self.wait_for_boundary(patience)?;
         }
-        let idle: Vec<_> = self.context.state().busy_agents().map(|agent| agent.id.clone()).collect();
+        let idle: Vec<_> = self.ctx.state().busy_agents().map(|agent| agent.id.clone()).collect();
         for agent in idle {
             if !self.running_agents().contains(&agent) {
                 self.halt(&agent, Halt::Stop, None)?;
@@ -101,7 +101,7 @@ impl Supervisor<'_> {
     fn wait_for_boundary(&mut self, patience: Duration) -> Result<()> {
         let started = Instant::now();
         loop {
-            self.context.store.refresh()?;
+            self.ctx.store.refresh()?;
             self.look_after_agents()?;
             let running = self.running_agents();
             self.interrupts.set_running(running.iter().map(ToString::to_string).collect());

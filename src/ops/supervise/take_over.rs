@@ -14,9 +14,9 @@ use crate::process::client::leftovers;
 
 impl Supervisor<'_> {
     pub(super) fn take_over(&mut self, humans: HumansOperation) -> Result<()> {
-        let crashed = self.context.state().record.session.as_ref().is_some_and(|session| session.state.is_open());
-        self.context.act_as(By::Recovery)?;
-        let report = repair::repair(self.context, humans)?;
+        let crashed = self.ctx.state().record.session.as_ref().is_some_and(|session| session.state.is_open());
+        self.ctx.act_as(By::Recovery)?;
+        let report = repair::repair(self.ctx, humans)?;
         for what in report.done {
             self.tell(Notice::Recovered { what });
         }
@@ -24,12 +24,12 @@ impl Supervisor<'_> {
             self.warn(what);
         }
         // What the last supervisor would have cleared. Of a run that still has to be settled nothing is touched.
-        let working: Vec<_> = self.context.state().busy_agents().filter_map(Agent::token).cloned().collect();
-        let agents = self.context.layout().agents_dir();
+        let working: Vec<_> = self.ctx.state().busy_agents().filter_map(Agent::token).cloned().collect();
+        let agents = self.ctx.layout().agents_dir();
         let left = leftovers::runs_with_runtime(&agents)?.into_iter();
         self.ended_runs.extend(left.filter(|run| !working.iter().any(|token| run.ends_with(token.as_str()))));
         if crashed {
-            let marker = steps::marker(self.context.repo.common_dir());
+            let marker = steps::marker(self.ctx.repo.common_dir());
             let ended = leftovers::end_marked(&marker)?.ended.len();
             if ended > 0 {
                 self.tell(Notice::Recovered {
@@ -39,7 +39,7 @@ impl Supervisor<'_> {
                     ),
                 });
             }
-            self.context.append(Event::SessionChanged {
+            self.ctx.append(Event::SessionChanged {
                 state: SessionState::Crashed,
                 reason: "the last session ended by a crash".into(),
             })?;
@@ -51,9 +51,9 @@ impl Supervisor<'_> {
             self.tell(Notice::Recovered { what: format!("the last session crashed; {taken}") });
         }
         // Requests to a supervisor that is gone: whoever asked is gone too, or asks again.
-        let stale: Vec<_> = self.context.state().record.requests.keys().cloned().collect();
+        let stale: Vec<_> = self.ctx.state().record.requests.keys().cloned().collect();
         for id in stale {
-            self.context.append(Event::RequestHandled { id, done: false, message: "no supervisor was running".into() })?;
+            self.ctx.append(Event::RequestHandled { id, done: false, message: "no supervisor was running".into() })?;
         }
         Ok(())
     }

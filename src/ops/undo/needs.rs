@@ -39,7 +39,7 @@ pub(super) fn are_there(ctx: &Context, transaction: &Transaction) -> Result<()> 
 ///
 /// # Errors
 /// `GIT_FAILED` where refs cannot be read.
-pub(super) fn lost<'t>(ctx: &Context, all: impl Iterator<Item = &'t Transaction>) -> Result<Vec<(&'t TxnId, String)>> {
+pub(super) fn lost_needs<'t>(ctx: &Context, all: impl Iterator<Item = &'t Transaction>) -> Result<Vec<(&'t TxnId, String)>> {
     let kept: BTreeSet<RefName> = ctx.repo.refs().refs_below(KEPT)?.into_iter().map(|kept| kept.name).collect();
     let is_lost = |one: &&Transaction| {
         let needs = Needs::of(one);

@@ -30,18 +30,18 @@ impl<'a> Standing<'a> {
     /// # Errors
     /// `GIT_FAILED` where refs cannot be read.
     pub fn new(ctx: &'a Context, all: &'a [Transaction]) -> Result<Self> {
-        let lost = needs::lost(ctx, all.iter())?.into_iter().collect();
+        let lost = needs::lost_needs(ctx, all.iter())?.into_iter().collect();
         Ok(Self { ctx, lost, refs: RefCell::default(), worktrees: OnceCell::new() })
     }
 
     /// Why undo would not take it back; `None` where it would.
     pub fn obstacle(&self, transaction: &Transaction) -> Option<String> {
-        let known = transaction.obstacle().or_else(|| self.lost(transaction));
+        let known = transaction.obstacle().or_else(|| self.lost_need(transaction));
         known.map(str::to_owned).or_else(|| self.refused(transaction).err().map(|error| error.to_string()))
     }
 
     /// What is gone that an undo needs, where the log itself says that it can be undone.
-    pub fn lost(&self, transaction: &Transaction) -> Option<&str> {
+    pub fn lost_need(&self, transaction: &Transaction) -> Option<&str> {
         self.lost.get(&transaction.id).map(String::as_str)
     }
 

@@ -4,12 +4,12 @@
 //!
 //! Begin reading with `command` and `sys`.
 
+pub mod by_environment;
 pub mod command;
 pub mod detached;
 pub(super) mod family;
 pub mod finish_first;
 pub(super) mod hold;
 pub mod limits;
-pub mod marked;
 pub(super) mod sys;
 pub(super) mod wire;

@@ -70,7 +70,7 @@ impl Captures<'_> {
     ///
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`, `GIT_FAILED`, as [`Captures::capture_worktree`].
-    pub(in crate::git) fn quick_capture(&self, worktree: &Worktree, options: &CaptureOptions) -> Result<Option<WorktreeCapture>> {
+    pub(in crate::git) fn fast_capture(&self, worktree: &Worktree, options: &CaptureOptions) -> Result<Option<WorktreeCapture>> {
         if options.allow_unreadable || !self.is_plain() {
             return Ok(None);
         }

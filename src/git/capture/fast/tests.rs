@@ -28,7 +28,7 @@ fn configured() -> CaptureOptions {
 fn same(scratch: &Scratch, options: &CaptureOptions, what: &str) -> bool {
     let (repo, main) = (scratch.repo(), scratch.main());
     let by_git = repo.captures().capture_by_git(&main, options).unwrap();
-    match repo.captures().quick_capture(&main, options).unwrap() {
+    match repo.captures().fast_capture(&main, options).unwrap() {
         Some(mut quick) => {
             // git leaves out an ignored folder that has the place of a tracked file.
             let tracked = scratch.git(&["ls-files", "-z"]);
@@ -368,7 +368,7 @@ fn what_only_git_decides_right_is_left_to_git() {
         if *what != "an odd name" {
             assert!(!same(&scratch, &options(), what), "{what}");
         } else {
-            assert!(scratch.repo().captures().quick_capture(&scratch.main(), &options()).unwrap().is_none());
+            assert!(scratch.repo().captures().fast_capture(&scratch.main(), &options()).unwrap().is_none());
         }
     }
     // Attributes that change nothing here, and are not changed themselves.
@@ -391,7 +391,7 @@ fn an_edit_that_leaves_size_and_time_is_seen() {
         let time = std::fs::metadata(&place).unwrap().modified().unwrap();
         scratch.write("a.txt", &[b'A' + round, b'\n']);
         std::fs::File::options().write(true).open(&place).unwrap().set_modified(time).unwrap();
-        let taken = scratch.landed(|repo| repo.captures().quick_capture(&scratch.main(), &options()).unwrap().unwrap());
+        let taken = scratch.landed(|repo| repo.captures().fast_capture(&scratch.main(), &options()).unwrap().unwrap());
         assert_eq!(scratch.git(&["show", &format!("{}:a.txt", taken.tree)]).as_bytes(), [b'A' + round]);
     }
 }

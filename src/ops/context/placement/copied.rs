@@ -17,22 +17,22 @@ use crate::ops::revert_task;
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`; `REPOSITORY_UNSUPPORTED` where `core.worktree` still names the original's main worktree.
-pub(super) fn leave_the_original_alone(context: &mut Context, placing: &Placing) -> Result<Vec<String>> {
+pub(super) fn leave_the_original_alone(ctx: &mut Context, placing: &Placing) -> Result<Vec<String>> {
     debug_assert_eq!(placing.how, Arrival::Copied);
     not_the_originals_worktree(placing)?;
-    separate(context)?;
+    separate(ctx)?;
     // Which workspaces there were is only known once nobody else can write the log any more.
-    context.store.refresh()?;
+    ctx.store.refresh()?;
     let mut said = vec!["it has no workspaces; tasks that were being worked on are pending".to_owned()];
-    for path in workspaces(context)? {
+    for path in workspaces(ctx)? {
         env::fault_point("placement.before-workspace");
         let here = PathBuf::from(placing.path(&path));
-        unregister(context, &path, &here)?;
-        if let Some(trash) = put_copy_aside(context, &here)? {
+        unregister(ctx, &path, &here)?;
+        if let Some(trash) = put_copy_aside(ctx, &here)? {
             said.push(format!("the files of the copied workspace '{}' are in '{}'", here.display(), trash.display()));
         }
     }
-    put_runs_aside(context)?;
+    put_runs_aside(ctx)?;
     Ok(said)
 }
 
@@ -51,9 +51,9 @@ fn not_the_originals_worktree(placing: &Placing) -> Result<()> {
 
 /// Files that the copy shares with the original by hard links get an inode of their own before anything is locked or written:
 /// what is appended to in place is ours below `axiom`, and git's logs of refs.
-fn separate(context: &Context) -> Result<()> {
-    let common = context.repo.common_dir();
-    let mut folders = vec![context.layout().root().to_owned(), common.join("logs"), common.join("info")];
+fn separate(ctx: &Context) -> Result<()> {
+    let common = ctx.repo.common_dir();
+    let mut folders = vec![ctx.layout().root().to_owned(), common.join("logs"), common.join("info")];
     folders.extend(files::list(&common.join("worktrees"))?.iter().map(|entry| entry.path().join("logs")));
     for folder in folders {
         for entry in walkdir::WalkDir::new(&folder).into_iter().flatten().filter(|entry| entry.file_type().is_file()) {
@@ -64,18 +64,18 @@ fn separate(context: &Context) -> Result<()> {
 }
 
 /// Where the original's workspaces are, as it recorded them: the agents', and those in which a conflict is settled.
-fn workspaces(context: &Context) -> Result<BTreeSet<String>> {
-    let agents = context.state().restorable.workspaces.values().map(|workspace| workspace.path.clone());
-    let settling = revert_task::noted(context)?.into_iter().map(|(_, note)| note.path);
+fn workspaces(ctx: &Context) -> Result<BTreeSet<String>> {
+    let agents = ctx.state().restorable.workspaces.values().map(|workspace| workspace.path.clone());
+    let settling = revert_task::noted(ctx)?.into_iter().map(|(_, note)| note.path);
     Ok(agents.chain(settling).collect())
 }
 
 /// Takes git's record of a workspace out of this copy: it names the original's folder.
-fn unregister(context: &Context, recorded: &str, here: &Path) -> Result<()> {
-    for (git_dir, folder) in context.repo.worktrees().linked()? {
+fn unregister(ctx: &Context, recorded: &str, here: &Path) -> Result<()> {
+    for (git_dir, folder) in ctx.repo.worktrees().linked()? {
         if folder == Path::new(recorded) || folder == here {
             let name = git_dir.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let aside = context.repo.common_dir().join("axiom/trash").join(format!("copied-{name}-{}", env::fresh_id()));
+            let aside = ctx.repo.common_dir().join("axiom/trash").join(format!("copied-{name}-{}", env::fresh_id()));
             move_aside(&git_dir, &aside)?;
         }
     }
@@ -83,9 +83,9 @@ fn unregister(context: &Context, recorded: &str, here: &Path) -> Result<()> {
 }
 
 /// Puts the copy of a workspace's folder aside, where there is one: its `.git` names the original. Returns where it is.
-fn put_copy_aside(context: &Context, here: &Path) -> Result<Option<PathBuf>> {
-    let below = context.repo.worktrees().main_worktree().is_ok_and(|main| here.starts_with(main.path()));
-    let copied = match context.repo.worktrees().whose(here)? {
+fn put_copy_aside(ctx: &Context, here: &Path) -> Result<Option<PathBuf>> {
+    let below = ctx.repo.worktrees().main_worktree().is_ok_and(|main| here.starts_with(main.path()));
+    let copied = match ctx.repo.worktrees().whose(here)? {
         Whose::Nobody => false,
         Whose::Unclaimed | Whose::Ours(_) => true,
         Whose::Others(other) => !other.names_back,
@@ -102,10 +102,10 @@ fn put_copy_aside(context: &Context, here: &Path) -> Result<Option<PathBuf>> {
 }
 
 /// The keepers' records name sockets, processes and temporary folders of the original.
-fn put_runs_aside(context: &Context) -> Result<()> {
-    for agent in files::list(&context.layout().agents_dir())? {
+fn put_runs_aside(ctx: &Context) -> Result<()> {
+    for agent in files::list(&ctx.layout().agents_dir())? {
         let name = agent.file_name().to_string_lossy().into_owned();
-        let aside = context.repo.common_dir().join("axiom/trash").join(format!("copied-runs-{name}-{}", env::fresh_id()));
+        let aside = ctx.repo.common_dir().join("axiom/trash").join(format!("copied-runs-{name}-{}", env::fresh_id()));
         move_aside(&agent.path().join("runs"), &aside)?;
     }
     Ok(())

@@ -13,17 +13,17 @@ use crate::ops::context::handle::Context;
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.
-pub(super) fn take_along(context: &Context, placing: &Placing) -> Result<Vec<String>> {
+pub(super) fn take_along(ctx: &Context, placing: &Placing) -> Result<Vec<String>> {
     let mut said = Vec::new();
-    let linked = context.repo.worktrees().linked()?;
-    for workspace in context.state().restorable.workspaces.values() {
+    let linked = ctx.repo.worktrees().linked()?;
+    for workspace in ctx.state().restorable.workspaces.values() {
         let (recorded, here) = (Path::new(&workspace.path), PathBuf::from(placing.path(&workspace.path)));
         let Some((git_dir, _)) = linked.iter().find(|(_, folder)| folder == recorded || *folder == here) else { continue };
-        match context.repo.worktrees().whose(&here)? {
+        match ctx.repo.worktrees().whose(&here)? {
             Whose::Nobody => {}
             Whose::Unclaimed | Whose::Ours(_) if names(&here, git_dir, placing)? => {
                 env::fault_point("placement.before-connect");
-                context.repo.worktrees().connect(&here, git_dir)?;
+                ctx.repo.worktrees().connect(&here, git_dir)?;
                 said.push(format!("workspace '{}' came along", here.display()));
             }
             Whose::Unclaimed | Whose::Ours(_) | Whose::Others(_) => {
