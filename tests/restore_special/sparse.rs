@@ -61,6 +61,24 @@ fn files_come_and_go_with_the_sparse_part_of_the_checkpoint() {
     assert_eq!(scratch.read("sub/b.txt"), "edited since\n");
 }
 
+/// The trees say the same of a file that a sparse checkout leaves out, and yet it comes or goes.
+#[test]
+fn a_dry_run_names_the_files_that_come_and_go_with_the_sparse_part() {
+    let named = |scratch: &Scratch, args: &[&str]| {
+        let document: serde_json::Value = serde_json::from_str(&scratch.axiom(&[&["--json"], args].concat())).unwrap();
+        let files = document["files"].as_array().unwrap().iter();
+        files.map(|file| format!("{} {}", file["path"].as_str().unwrap(), file["change"].as_str().unwrap())).collect::<Vec<_>>()
+    };
+    let scratch = sparse();
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    scratch.git(&["sparse-checkout", "set", "out"]);
+    let to_safe = named(&scratch, &["rollback", "checkpoint", "safe", "--dry-run"]);
+    assert!(to_safe.contains(&"out/x deleted".to_owned()) && to_safe.contains(&"sub/b.txt added".to_owned()), "{to_safe:?}");
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    let back = named(&scratch, &["undo", "--dry-run"]);
+    assert!(back.contains(&"out/x added".to_owned()) && back.contains(&"sub/b.txt deleted".to_owned()), "{back:?}");
+}
+
 #[test]
 fn a_checkpoint_of_a_sparse_checkout_comes_back_whole_where_it_is_none_any_more() {
     let scratch = sparse();

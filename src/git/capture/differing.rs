@@ -70,6 +70,36 @@ impl Captures<'_> {
         changes.sort_by(|one, other| one.path.cmp(&other.path));
         Ok(changes)
     }
+
+    /// The files that differ between two captures: what a sparse checkout leaves out on one side is no file on that side.
+    ///
+    /// # Errors
+    /// `GIT_FAILED` where a tree is missing.
+    pub fn changed_files(
+        &self,
+        (old, beside_old): (&Oid, &CaptureExtras),
+        (new, beside_new): (&Oid, &CaptureExtras),
+    ) -> Result<Vec<TreeChange>> {
+        let changes = self.differing(beside_old.beside(old), beside_new.beside(new))?;
+        let (from, to) = (beside_old.index.left_out(), beside_new.index.left_out());
+        if from.is_empty() && to.is_empty() {
+            return Ok(changes);
+        }
+        let mut all: BTreeMap<RepoPath, TreeChange> = changes.into_iter().map(|change| (change.path.clone(), change)).collect();
+        let one_side: BTreeSet<&RepoPath> =
+            from.symmetric_difference(&to).copied().filter(|path| !all.contains_key(path)).collect();
+        if !one_side.is_empty() {
+            // The trees say the same of these.
+            for (path, file) in self.repo.history().files_of(new)?.into_iter().filter(|(path, _)| one_side.contains(path)) {
+                all.insert(path.clone(), TreeChange { path, old: Some(file.clone()), new: Some(file) });
+            }
+        }
+        for change in all.values_mut() {
+            change.old = change.old.take().filter(|_| !from.contains(&change.path));
+            change.new = change.new.take().filter(|_| !to.contains(&change.path));
+        }
+        Ok(all.into_values().filter(|change| change.old.is_some() || change.new.is_some()).collect())
+    }
 }
 
 /// Folders of trees that were read already: many paths are in few of them.

@@ -7,7 +7,7 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::Result;
 use crate::files;
 
-use crate::git::capture::differing::{Folders, HeldFiles, bytes_of};
+use crate::git::capture::differing::{Folders, bytes_of};
 use crate::git::capture::raw::{RAW_LIMIT, RawFile};
 use crate::git::index::file::{in_folder, nul_list};
 use crate::git::objects::durability::sync_file_system;
@@ -29,12 +29,6 @@ pub(in crate::git) struct Had<'a> {
     pub raw: &'a [RawFile],
     /// What the configuration said of line ends; `None`: what it says now.
     pub line_ends: Option<Settings>,
-}
-
-impl<'a> Had<'a> {
-    pub fn files(self) -> HeldFiles<'a> {
-        HeldFiles { tree: self.tree, raw: self.raw }
-    }
 }
 
 impl Prepared {

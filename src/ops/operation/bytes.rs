@@ -41,16 +41,16 @@ pub(in crate::ops) fn keep_bytes_replaced(ctx: &Context, operation: &mut Operati
 /// `GIT_FAILED`, `CHECKPOINT_DAMAGED`.
 pub(in crate::ops) fn files_of(ctx: &Context, change: &WorktreeChange) -> Result<Vec<TreeChange>> {
     let (old, new) = (extras_of(ctx, change.captures.old.as_ref())?, extras_of(ctx, change.captures.new.as_ref())?);
-    ctx.repo.captures().differing(old.beside(&change.files.old), new.beside(&change.files.new))
+    ctx.repo.captures().changed_files((&change.files.old, &old), (&change.files.new, &new))
 }
 
-/// The capture of a worktree as it is. Where none was made yet and bytes are held beside its tree, it is made: what an operation
-/// changes is told by them too. A crash leaves objects that nothing names.
+/// The capture of a worktree as it is. Where none was made yet and more than its tree says what its files are (bytes that are held,
+/// and what a sparse checkout leaves out), it is made: what an operation changes is told by that too. A crash leaves objects that nothing names.
 ///
 /// # Errors
 /// As [`capture_with`].
 pub(in crate::ops) fn with_bytes_known(ctx: &Context, now: &WorktreeCapture, made: Option<Oid>) -> Result<Option<Oid>> {
-    if made.is_some() || now.extras.raw.is_empty() {
+    if made.is_some() || now.extras.raw.is_empty() && now.extras.index.left_out().is_empty() {
         return Ok(made);
     }
     capture_with(ctx, now, (&now.tree, &now.index_tree), now.extras.clone()).map(Some)
