@@ -79,25 +79,30 @@ pub fn run(args: &Merge, global: &Global, screen: &mut Screen) -> Result<Exit> {
         return foresee(args, &ctx, screen);
     }
     let outcome = merge_verified(&mut ctx, task, args.allow_axiom, &mut Foreground::default())?;
-    let (merged, was_merged_before) = match outcome {
-        MergeOutcome::Merged(merged) => (merged, false),
-        MergeOutcome::NothingToMerge(merged) => (merged, true),
+    let undo = || Some(format!("git axiom undo {}", ctx.txn()));
+    let (merged, was_merged_before, undo) = match outcome {
+        MergeOutcome::Merged(merged) => (merged, false, undo()),
+        MergeOutcome::Noted(merged) => (merged, true, undo()),
+        MergeOutcome::NothingToMerge(merged) => (merged, true, None),
         other @ (MergeOutcome::Conflict { .. }
         | MergeOutcome::InTheWay { .. }
         | MergeOutcome::TouchesAxiom { .. }
         | MergeOutcome::Unverified { .. }
         | MergeOutcome::TargetMissing { .. }) => return Err(refused(task, other)),
     };
-    let undo = (!was_merged_before).then(|| format!("git axiom undo {}", ctx.txn()));
     let (commit, target) = (Some(merged.commit.as_str()), merged.target.short());
     let (name, dry_run) = (merged.target.as_str(), false);
     let answer = MergeAnswer { task_id: task, commit, target: name, was_merged_before, dry_run, undo, foreseen: None };
     screen.answer(&answer, || {
-        if was_merged_before {
-            return format!("{target} has all of '{task}' already ({})\n", merged.commit.short());
+        let commit = merged.commit.short();
+        let mut text = match was_merged_before {
+            true => format!("{target} has all of '{task}' already ({commit})\n"),
+            false => format!("Merged '{task}' into {target} ({commit})\n"),
+        };
+        if let Some(undo) = &answer.undo {
+            text.push_str(&format!("To take it back: {undo}\n"));
         }
-        let undo = answer.undo.as_deref().unwrap_or_default();
-        format!("Merged '{task}' into {target} ({})\nTo take it back: {undo}\n", merged.commit.short())
+        text
     })?;
     Ok(Exit::Done)
 }
@@ -148,7 +153,9 @@ fn foretold(preview: &Preview) -> String {
 
 fn refused(task: &CaseId, outcome: MergeOutcome) -> Error {
     match outcome {
-        MergeOutcome::Merged(_) | MergeOutcome::NothingToMerge(_) => Error::new(Code::Internal, "a merge that was made is none"),
+        MergeOutcome::Merged(_) | MergeOutcome::Noted(_) | MergeOutcome::NothingToMerge(_) => {
+            Error::new(Code::Internal, "a merge that was made is none")
+        }
         MergeOutcome::Conflict { files, target } => conflict(task, &files, target.short()),
         MergeOutcome::InTheWay { what } => Error::new(Code::InTheWay, format!("'{task}' was not merged"))
             .why(what)

@@ -41,7 +41,9 @@ const TRIES: u32 = 5;
 pub enum MergeOutcome {
     /// The work is in the target.
     Merged(Merged),
-    /// The target had all of it before: nothing but the case was changed.
+    /// The target had all of it before, and now the case says so: nothing else was changed.
+    Noted(Merged),
+    /// The target had all of it before, and the case said so: nothing was changed.
     NothingToMerge(Merged),
     /// These files are in conflict; nothing was changed.
     Conflict {
@@ -102,7 +104,7 @@ fn merge_locked(ctx: &mut Context, task: &CaseId, approved: bool) -> Result<Merg
                 }
                 Err(error) => return Err(error),
                 Ok(outcome) => {
-                    if let MergeOutcome::Merged(_) | MergeOutcome::NothingToMerge(_) = &outcome {
+                    if let MergeOutcome::Merged(_) | MergeOutcome::Noted(_) | MergeOutcome::NothingToMerge(_) = &outcome {
                         close_workspace(ctx, task)?;
                     }
                     return Ok(outcome);
@@ -118,12 +120,13 @@ fn attempt(ctx: &mut Context, task: &CaseId, approved: bool) -> Result<MergeOutc
         Planned::Merge { of, case, target } => (of, case, target),
         Planned::Ends(outcome) => return Ok(outcome),
         Planned::HasAll { case, merged } => {
-            if case.merged.is_none() {
-                // The agent's objects were written by others: they have to be on disk before anything is claimed of them.
-                ctx.repo.durability().sync_objects()?;
-                ctx.append(Event::CasesChanged { edits: vec![edit(&case, &merged)] })?;
+            if case.merged.is_some() {
+                return Ok(MergeOutcome::NothingToMerge(merged));
             }
-            return Ok(MergeOutcome::NothingToMerge(merged));
+            // The agent's objects were written by others: they have to be on disk before anything is claimed of them.
+            ctx.repo.durability().sync_objects()?;
+            ctx.append(Event::CasesChanged { edits: vec![edit(&case, &merged)] })?;
+            return Ok(MergeOutcome::Noted(merged));
         }
     };
     if let Some(unverified) = plan::unverified(ctx, task, &of)? {

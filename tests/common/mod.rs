@@ -7,7 +7,7 @@
 #![allow(dead_code, clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 pub mod documents;
-mod fixed;
+pub mod fixed;
 pub mod random;
 mod run;
 

@@ -1,11 +1,6 @@
 //! A scratch repository with real git and the real binary, cut off from the machine's configuration.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::panic, dead_code, missing_docs)]
 
-#[path = "../common/documents.rs"]
-mod documents;
-#[path = "../common/fixed.rs"]
-mod fixed;
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -71,7 +66,7 @@ impl Scratch {
         let mut command = Command::new(program);
         command.env_clear().current_dir(self.path());
         command.env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", self.dir.path().join("home"));
-        command.envs(fixed::FIXED.iter().copied());
+        command.envs(crate::common::fixed::FIXED.iter().copied());
         command
     }
 
@@ -110,7 +105,7 @@ impl Scratch {
 
     pub fn json(&self, args: &[&str]) -> serde_json::Value {
         let document = serde_json::from_str(&self.axiom(&[args, &["--json"]].concat())).unwrap();
-        documents::check(&document);
+        crate::common::documents::check(&document);
         document
     }
 

@@ -1,5 +1,5 @@
 //! What git does to line ends: on a file's way into an object (check-in) and out again (check-out). It is git's own rule,
-//! by configuration, attributes, the content and what the index holds; `tests/line_ends.rs` asks git itself about all of it.
+//! by configuration, attributes, the content and what the index holds; `tests/it/line_ends.rs` asks git itself about all of it.
 //!
 //! Keywords, encodings and filters are not here: what those make of a file only git can tell, by doing it.
 

@@ -97,7 +97,7 @@ impl Supervisor<'_> {
 
     fn merge_came_to(&mut self, task: &CaseId, outcome: MergeOutcome) -> Result<()> {
         match outcome {
-            MergeOutcome::Merged(merged) | MergeOutcome::NothingToMerge(merged) => {
+            MergeOutcome::Merged(merged) | MergeOutcome::Noted(merged) | MergeOutcome::NothingToMerge(merged) => {
                 self.close_gate(GateKind::Merge, task, "merged")?;
                 self.close_gate(GateKind::HumanReview, task, "merged")?;
                 self.verified_again.remove(task);

@@ -1,0 +1,164 @@
+//! Deleting, cleaning up and compacting, killed at every fault point: all of it or none of it, and git finds nothing
+//! wrong. Every occurrence of every point: `AXIOM_CRASH_FULL=1 cargo test --test it checkpoint_crash`.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::disallowed_methods
+)]
+
+use std::collections::BTreeMap;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::process::Command;
+
+use crate::support::Scratch;
+
+fn copy(from: &Path, to: &Path) {
+    let _ = std::fs::remove_dir_all(to);
+    assert!(Command::new("cp").arg("-a").arg(from).arg(to).status().unwrap().success());
+}
+
+/// The fault points that a command reaches, each with its number.
+fn points_of(scratch: &Scratch, args: &[&str]) -> Vec<String> {
+    let log = scratch.path().with_file_name("points");
+    let _ = std::fs::remove_file(&log);
+    let output = scratch.axiom_with(args, &[("AXIOM_TEST_FAULT_LOG", log.to_str().unwrap())]);
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let full = std::env::var_os("AXIOM_CRASH_FULL").is_some();
+    let (mut seen, mut points) = (BTreeMap::new(), Vec::new());
+    for name in std::fs::read_to_string(&log).unwrap().lines() {
+        let count = seen.entry(name.to_owned()).or_insert(0_u32);
+        *count += 1;
+        if *count == 1 || full {
+            points.push(format!("{name}:{count}"));
+        }
+    }
+    points
+}
+
+/// The checkpoints by what each place says of them: the state, capture refs, tags, notes. All must say the same.
+fn checkpoints(scratch: &Scratch) -> Vec<String> {
+    let list = scratch.json(&["checkpoint", "list"]);
+    let mut names: Vec<String> =
+        list["checkpoints"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap().to_owned()).collect();
+    names.sort();
+    for prefix in ["refs/axiom/captures/", "refs/tags/axiom/"] {
+        let refs = scratch.git(&["for-each-ref", "--format=%(refname)", prefix]);
+        let found: Vec<&str> = refs.lines().filter_map(|name| name.strip_prefix(prefix)).collect();
+        assert_eq!(found, names, "{prefix}");
+    }
+    let notes = scratch.git(&["notes", "--ref=axiom", "list"]);
+    // One of them is somebody else's.
+    assert_eq!(notes.lines().count(), names.len() + 1, "{notes}");
+    names
+}
+
+fn with_checkpoints() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.git(&["notes", "--ref=axiom", "add", "-m", "of somebody else", "HEAD"]);
+    for name in ["one", "two", "three", "four", "five"] {
+        scratch.write("file.txt", name);
+        scratch.axiom(&["checkpoint", "create", name]);
+    }
+    scratch
+}
+
+/// Kills `args` at every point; afterwards, with the recovery done, `accept` gets what is there.
+fn survive(args: &[&str], accept: &dyn Fn(&[String])) {
+    let scratch = with_checkpoints();
+    let saved = scratch.path().with_file_name("saved");
+    copy(&scratch.path(), &saved);
+    let points = points_of(&scratch, args);
+    assert!(points.len() > 3, "{points:?}");
+    accept(&checkpoints(&scratch));
+    let (mut before, mut after) = (0, 0);
+    for point in &points {
+        copy(&saved, &scratch.path());
+        let killed = scratch.axiom_with(args, &[("AXIOM_TEST_FAULT", point)]);
+        assert_eq!(killed.status.signal(), Some(9), "{point} was not reached");
+        scratch.axiom(&["recover", "--yes"]);
+        let now = checkpoints(&scratch);
+        if now.iter().any(|name| name == "one") {
+            before += 1
+        } else {
+            after += 1
+        }
+        accept(&now);
+        let verified = scratch.json(&["checkpoint", "verify"]);
+        assert_eq!(verified["whole"], true, "{point}: {verified}");
+        scratch.fsck();
+        assert_eq!(scratch.git(&["notes", "--ref=axiom", "show", "HEAD"]), "of somebody else");
+        scratch.axiom(&["recover", "--yes"]);
+        assert_eq!(checkpoints(&scratch), now, "{point}: recovery twice");
+    }
+    println!("{args:?}: {} points, {before} before, {after} after", points.len());
+}
+
+fn all_or_none(names: &[String], these: &[&str]) {
+    let there = these.iter().filter(|name| names.iter().any(|other| other == *name)).count();
+    assert!(there == 0 || there == these.len(), "{names:?}");
+}
+
+#[test]
+fn deleting_killed_anywhere_deletes_all_or_none() {
+    survive(&["checkpoint", "delete", "one", "two", "--protected", "--yes"], &|names| all_or_none(names, &["one", "two"]));
+}
+
+#[test]
+fn cleaning_up_killed_anywhere_deletes_all_or_none() {
+    let args = ["checkpoint", "cleanup", "--older-than", "0d", "--keep", "3", "--protected", "--yes"];
+    survive(&args, &|names| all_or_none(names, &["one", "two"]));
+}
+
+#[test]
+fn compacting_killed_anywhere_loses_nothing() {
+    survive(&["checkpoint", "compact"], &|names| assert_eq!(names, ["five", "four", "one", "three", "two"]));
+}
+
+#[test]
+fn what_somebody_prunes_beside_a_checkpoint_is_captured_again() {
+    use std::io::Read;
+    let scratch = Scratch::new();
+    scratch.write("new.txt", "precious\n");
+    let blob = scratch.git(&["hash-object", "new.txt"]);
+    let (folder, rest) = blob.split_at(2);
+    let object = scratch.path().join(".git/objects").join(folder).join(rest);
+    // The program waits at the next of its places until somebody reads.
+    let dir = tempfile::tempdir().unwrap();
+    let places = dir.path().join("places");
+    assert!(std::process::Command::new("mkfifo").arg(&places).status().unwrap().success());
+    let mut command = scratch.command(env!("CARGO_BIN_EXE_git-axiom"));
+    let mut child = command.args(["checkpoint", "create", "c"]).env("AXIOM_TEST_FAULT_LOG", &places).spawn().unwrap();
+    loop {
+        let mut seen = [0; 1000];
+        let mut reading = std::fs::File::open(&places).unwrap();
+        let length = reading.read(&mut seen).unwrap();
+        if String::from_utf8_lossy(&seen[..length]).contains("git.before-refs") {
+            break;
+        }
+    }
+    std::fs::remove_file(&object).unwrap();
+    // Nobody waits any more.
+    let open = std::fs::File::options().read(true).write(true).open(&places).unwrap();
+    assert!(child.wait().unwrap().success());
+    drop(open);
+    assert_eq!(scratch.git(&["show", "refs/axiom/captures/c:new.txt"]), "precious");
+    scratch.axiom(&["checkpoint", "verify"]);
+    scratch.fsck();
+}
+
+#[test]
+fn a_tag_without_object_that_a_checkpoint_left_stops_no_other() {
+    let scratch = Scratch::new();
+    let killed = scratch.axiom_with(&["checkpoint", "create", "c"], &[("AXIOM_TEST_FAULT", "checkpoint.objects:1")]);
+    assert!(!killed.status.success());
+    let tag = scratch.path().join(".git/refs/tags/axiom/c");
+    std::fs::create_dir_all(tag.parent().unwrap()).unwrap();
+    std::fs::write(&tag, format!("{}\n", "1".repeat(40))).unwrap();
+    scratch.axiom(&["checkpoint", "create", "d"]);
+    assert!(!tag.exists());
+    scratch.fsck();
+}

@@ -1,0 +1,148 @@
+//! The checkpoint manager, at a pseudo terminal. Escape always leaves everything as it was.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+
+use crate::support::{Scratch, contents};
+use crate::terminal::Terminal;
+
+const ESCAPE: &str = "\x1b";
+const DOWN: &str = "\x1b[B";
+const WHAT_NEXT: &str = "What next?";
+
+fn manager(scratch: &Scratch) -> Terminal {
+    let mut command = scratch.command(env!("CARGO_BIN_EXE_git-axiom"));
+    command.args(["checkpoint", "manage"]);
+    let mut terminal = Terminal::start(command);
+    terminal.wait_for(WHAT_NEXT);
+    terminal
+}
+
+fn names(scratch: &Scratch) -> Vec<String> {
+    let list = scratch.json(&["checkpoint", "list"]);
+    list["checkpoints"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap().to_owned()).collect()
+}
+
+fn with_checkpoints(wanted: &[&str]) -> Scratch {
+    let scratch = Scratch::new();
+    for name in wanted {
+        scratch.axiom(&["checkpoint", "create", name]);
+    }
+    scratch
+}
+
+#[test]
+fn it_counts_and_escape_changes_nothing_anywhere() {
+    let scratch = with_checkpoints(&["a", "b"]);
+    let everything = || {
+        let refs = scratch.git(&["for-each-ref"]);
+        format!("{refs}\n{}\n{:?}\n{}", scratch.users_view(), contents(&scratch.path()), scratch.store().state().seq)
+    };
+    let before = everything();
+    let mut command = scratch.command(env!("CARGO_BIN_EXE_git-axiom"));
+    command.args(["checkpoint", "manage"]);
+    let mut terminal = Terminal::start(command);
+    let seen = terminal.wait_for(WHAT_NEXT);
+    assert!(seen.contains("2/50 checkpoints (2 named, 0 automatic)"), "{seen}");
+    // Each action is left again.
+    terminal.keys(&["\r"]);
+    terminal.wait_for("Space selects");
+    terminal.keys(&[" ", ESCAPE]);
+    terminal.wait_for(WHAT_NEXT);
+    terminal.keys(&[DOWN, "\r"]);
+    terminal.wait_for("Older than how many days");
+    terminal.keys(&["\r"]);
+    terminal.wait_for(WHAT_NEXT);
+    terminal.keys(&[DOWN, "\r"]);
+    terminal.wait_for("Older than how many days");
+    terminal.keys(&["x", "\r"]);
+    terminal.wait_for("is no number of days");
+    terminal.wait_for(WHAT_NEXT);
+    terminal.keys(&[DOWN, DOWN, DOWN, "\r"]);
+    terminal.wait_for("Back to which one?");
+    terminal.keys(&[ESCAPE]);
+    terminal.wait_for(WHAT_NEXT);
+    terminal.keys(&[ESCAPE]);
+    assert!(terminal.end().0.success());
+    assert_eq!(everything(), before);
+}
+
+#[test]
+fn it_deletes_what_was_selected_and_that_can_be_undone() {
+    let scratch = with_checkpoints(&["a", "b", "c", "d", "e"]);
+    let mut terminal = manager(&scratch);
+    terminal.keys(&["\r"]);
+    terminal.wait_for("Space selects");
+    // The oldest two. Named ones are asked about twice.
+    terminal.keys(&[" ", DOWN, " ", "\r"]);
+    terminal.wait_for("Delete the protected ones too?");
+    terminal.keys(&["y", "\r"]);
+    let seen = terminal.wait_for("Delete?");
+    assert!(seen.contains("Deletes a, b"), "{seen}");
+    terminal.keys(&["n", "\r"]);
+    terminal.wait_for(WHAT_NEXT);
+    assert_eq!(names(&scratch).len(), 5);
+    terminal.keys(&["\r"]);
+    terminal.wait_for("Space selects");
+    terminal.keys(&[" ", DOWN, " ", "\r"]);
+    terminal.wait_for("Delete the protected ones too?");
+    terminal.keys(&["y", "\r"]);
+    terminal.wait_for("Delete?");
+    terminal.keys(&["y", "\r"]);
+    let seen = terminal.wait_for(WHAT_NEXT);
+    assert!(seen.contains("3/50 checkpoints"), "{seen}");
+    terminal.keys(&[ESCAPE]);
+    assert!(terminal.end().0.success());
+    assert_eq!(names(&scratch), ["c", "d", "e"]);
+    scratch.axiom(&["undo", "--yes"]);
+    let names = names(&scratch);
+    assert!(["a", "b"].iter().all(|name| names.iter().any(|one| one == name)), "{names:?}");
+}
+
+#[test]
+fn what_is_protected_stays_and_the_rest_goes() {
+    let scratch = Scratch::new();
+    scratch.axiom(&["checkpoint", "create"]);
+    for name in ["a", "b"] {
+        scratch.axiom(&["checkpoint", "create", name]);
+    }
+    let mut terminal = manager(&scratch);
+    terminal.keys(&["\r"]);
+    terminal.wait_for("Space selects");
+    terminal.keys(&[" ", DOWN, " ", "\r"]);
+    let seen = terminal.wait_for("Delete the protected ones too?");
+    assert!(seen.contains("Protected: a\r\n"), "{seen}");
+    terminal.keys(&["n", "\r"]);
+    terminal.wait_for("Deletes manual-");
+    terminal.wait_for("Delete?");
+    terminal.keys(&["y", "\r"]);
+    terminal.wait_for("2/50 checkpoints");
+    terminal.wait_for(WHAT_NEXT);
+    terminal.keys(&[ESCAPE]);
+    assert!(terminal.end().0.success());
+    assert_eq!(names(&scratch), ["a", "b"]);
+}
+
+#[test]
+fn it_packs_and_goes_back_after_showing_what_that_reverts() {
+    let scratch = with_checkpoints(&["a"]);
+    scratch.write("a.txt", "changed\n");
+    let mut terminal = manager(&scratch);
+    terminal.keys(&[DOWN, DOWN, "\r"]);
+    terminal.wait_for(" loose objects; the repository took");
+    terminal.wait_for(WHAT_NEXT);
+    terminal.keys(&[DOWN, DOWN, DOWN, "\r"]);
+    terminal.wait_for("Back to which one?");
+    terminal.keys(&["\r"]);
+    let seen = terminal.wait_for("Go back?");
+    assert!(seen.contains("Type: named") && seen.contains("a.txt"), "{seen}");
+    assert_eq!(scratch.read("a.txt"), "changed\n");
+    terminal.keys(&["y", "\r"]);
+    let (status, seen) = terminal.end();
+    assert!(status.success() && seen.contains("git axiom undo"), "{seen}");
+    assert_eq!(scratch.read("a.txt"), "a\n");
+}
+
+#[test]
+fn without_a_terminal_it_names_the_verbs_that_do_the_same() {
+    let scratch = with_checkpoints(&["a"]);
+    scratch.refused(&["checkpoint", "manage"], "NEEDS_CONFIRMATION", 3);
+}

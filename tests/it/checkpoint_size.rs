@@ -1,0 +1,93 @@
+//! What checkpoints take on disk: whole files of the repository's git folder, before and after.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use crate::common::TestEnv;
+
+const KIB: u64 = 1024;
+
+/// Bytes in all files below a folder.
+fn size(folder: &Path) -> u64 {
+    let files = walkdir::WalkDir::new(folder).into_iter().map(|entry| entry.unwrap().metadata().unwrap());
+    files.filter(std::fs::Metadata::is_file).map(|meta| meta.len()).sum()
+}
+
+/// Bytes that look like nothing that was there before.
+fn noise(seed: u64, bytes: usize) -> Vec<u8> {
+    let mut state = seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state.to_be_bytes()[0]
+    };
+    (0..bytes).map(|_| next()).collect()
+}
+
+/// As [`noise`], in letters: two bits of each byte are lost, as in any text.
+fn text(seed: u64, bytes: usize) -> String {
+    noise(seed, bytes).into_iter().map(|byte| char::from(b'0' + byte % 64)).map(|c| if c == '\\' { 'x' } else { c }).collect()
+}
+
+/// What one more checkpoint adds.
+fn added(env: &TestEnv, name: &str) -> u64 {
+    let folder = env.repo().join(".git");
+    let before = size(&folder);
+    env.ok(&["checkpoint", "create", name]);
+    size(&folder) - before
+}
+
+#[test]
+fn with_a_thousand_tasks_of_4_kib_a_checkpoint_stays_small() {
+    let env = TestEnv::new();
+    let mut lines = String::new();
+    for task in 0..1000 {
+        let body = text(task, 4096);
+        writeln!(lines, "{}", serde_json::json!({ "id": format!("task-{task}"), "title": format!("Task {task}"), "body": body }))
+            .unwrap();
+    }
+    env.write("tasks.jsonl", &lines);
+    env.ok(&["task", "import", "tasks.jsonl"]);
+    std::fs::remove_file(env.repo().join("tasks.jsonl")).unwrap();
+    for number in 0..4 {
+        // What happened in between: tasks that changed, a file, a commit.
+        env.write("README", format!("{number}\n"));
+        env.git(&["commit", "-q", "-a", "-m", &number.to_string()]);
+        env.ok(&["task", "edit", &format!("task-{number}"), "--title", "another"]);
+        let bytes = added(&env, &format!("c{number}"));
+        println!("checkpoint {number} adds {} KiB", bytes.div_ceil(KIB));
+        assert!(bytes <= 200 * KIB, "checkpoint {number} adds {bytes} bytes");
+    }
+    env.ok(&["checkpoint", "compact"]);
+    let folder = env.repo().join(".git");
+    let before = size(&folder);
+    for number in 4..8 {
+        env.ok(&["task", "edit", &format!("task-{number}"), "--title", "another"]);
+        env.ok(&["checkpoint", "create", &format!("c{number}")]);
+    }
+    env.ok(&["checkpoint", "compact"]);
+    let each = size(&folder).saturating_sub(before) / 4;
+    println!("after compact each adds {} KiB", each.div_ceil(KIB));
+    assert!(each <= 16 * KIB, "after compact each adds {each} bytes");
+}
+
+#[test]
+fn ten_changed_files_add_little_more_than_themselves() {
+    let env = TestEnv::new();
+    for file in 0..2000 {
+        env.write(&format!("d{}/e{}/f{file}", file % 40, file % 200), text(file, 500));
+    }
+    env.git(&["add", "-A"]);
+    env.git(&["commit", "-q", "-m", "many"]);
+    env.ok(&["checkpoint", "create", "clean"]);
+    for file in 0..10 {
+        // That cannot be compressed: its compressed size is its size.
+        env.write(&format!("d{}/e{}/f{file}", file % 40, file % 200), noise(9000 + file, 20_000));
+    }
+    let bytes = added(&env, "dirty");
+    println!("ten files of 20,000 bytes add {} KiB", bytes.div_ceil(KIB));
+    assert!(bytes <= 2 * 10 * 20_000 + 64 * KIB, "{bytes} bytes");
+}

@@ -1,0 +1,59 @@
+//! What somebody who does not know git axiom yet types first: nothing, `help`, a verb with a slip of the keys.
+
+#![allow(clippy::disallowed_methods, clippy::unwrap_used)] // a failing test may panic
+
+use crate::common::TestEnv;
+use git_axiom::commands::help::OVERVIEW;
+use git_axiom::error::Code;
+
+#[test]
+fn git_axiom_alone_says_what_there_is() {
+    let env = TestEnv::empty();
+    let run = env.axiom_in(env.root(), &[]);
+    assert_eq!((run.code, run.stdout.as_str(), run.stderr.as_str()), (Some(2), OVERVIEW, ""));
+}
+
+#[test]
+fn help_explains_every_verb_as_its_own_option_does_and_needs_no_repository() {
+    let env = TestEnv::empty();
+    for verb in git_axiom::commands::grammar::pages::verbs().iter().chain([&String::new()]) {
+        let words: Vec<&str> = verb.split_whitespace().collect();
+        let help = env.axiom_in(env.root(), &[&["help"], words.as_slice()].concat()).success();
+        let own = env.axiom_in(env.root(), &[words.as_slice(), &["-h"]].concat()).success();
+        assert_eq!(help.stdout, own.stdout, "{verb}");
+    }
+}
+
+#[test]
+fn a_verb_that_does_not_exist_is_answered_with_the_one_that_was_meant() {
+    let env = TestEnv::empty();
+    for (words, meant) in
+        [(&["help", "chekpoint"][..], "checkpoint"), (&["man", "task", "ad"], "task add"), (&["chekpoint"], "checkpoint")]
+    {
+        let run = env.axiom_in(env.root(), words);
+        assert!(run.code == Some(2) && run.stderr.contains(&format!("'{meant}'")), "{run}");
+    }
+    env.axiom_in(env.root(), &["help", "zzzzzz"]).fails_with(Code::InvalidInput);
+}
+
+#[test]
+fn an_id_that_does_not_exist_is_answered_with_the_one_that_was_meant() {
+    let env = TestEnv::new();
+    env.ok(&["task", "add", "x", "--id", "login-form"]);
+    env.ok(&["checkpoint", "create", "before-lunch"]);
+    for (args, meant) in [
+        (&["task", "show", "loginform"][..], "login-form"),
+        (&["merge", "Login-form"], "login-form"),
+        (&["rollback", "task", "login-from"], "login-form"),
+        (&["output", "login_form"], "login-form"),
+        (&["checkpoint", "show", "befor-lunch"], "before-lunch"),
+        (&["restore", "before-lnuch", "--", "README"], "before-lunch"),
+    ] {
+        let run = env.axiom(args);
+        assert!(run.stderr.contains(&format!("hint: did you mean '{meant}'?")), "{args:?}: {run}");
+    }
+    // Another number is another task, not a slip.
+    env.ok(&["task", "add", "x", "--id", "t1"]);
+    let run = env.axiom(&["task", "show", "t2"]);
+    assert!(run.stderr.contains("hint: see 'git axiom task list'"), "{run}");
+}

@@ -1,0 +1,334 @@
+//! `git axiom task …`.
+
+#![allow(clippy::disallowed_methods, clippy::unwrap_used)] // a failing test may panic, and tests prepare files
+
+use std::path::Path;
+
+use crate::common::TestEnv;
+use git_axiom::error::Code;
+
+fn ids(list: &serde_json::Value) -> Vec<&str> {
+    list["tasks"].as_array().unwrap().iter().map(|task| task["id"].as_str().unwrap()).collect()
+}
+
+#[test]
+#[allow(clippy::too_many_lines)] // one story, told by its outputs
+fn a_first_use() {
+    let env = TestEnv::new().with_fixed_clock();
+    insta::assert_snapshot!(env.axiom(&["task", "list"]), @r"
+    --- stderr
+    There is no case yet: add one with 'git axiom task add TITLE'.
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.axiom(&["task", "add", "Write the parser", "--body", "cargo new parser"]), @r"
+    task-001
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.axiom(&["task", "add", "Test it", "--after", "task-001", "--verify", "cargo test"]), @r"
+    task-002
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.axiom(&["task", "list"]), @r"
+    ID        STATUS   PROGRESS  AFTER     TITLE
+    task-001  pending    0%      -         Write the parser
+    task-002  waiting    0%      task-001  Test it
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.axiom(&["task", "show", "task-001"]), @r"
+    task-001: Write the parser
+    status:    pending
+    progress:  0%
+    added:     2026-01-13 12:00:01 +0000
+
+      cargo new parser
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.axiom(&["task", "show", "task-002"]), @r"
+    task-002: Test it
+    status:     waiting
+    progress:   0%
+    after:      task-001
+    waits for:  task-001
+    verify:     cargo test
+    added:      2026-01-13 12:00:02 +0000
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.axiom(&["task", "edit", "task-002", "--title", "Test all of it", "--after", ""]), @r#"
+    task-002: title "Test it" → "Test all of it"
+    task-002: after task-001 → none
+    --- exit 0
+    "#);
+    insta::assert_snapshot!(env.axiom(&["task", "edit", "task-002", "--title", "Test all of it"]), @r"
+    task-002: nothing to change, all is so already
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.axiom(&["task", "block", "task-002", "--reason", "no tests yet"]), @r"
+    task-002: blocked
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.axiom(&["task", "unblock", "task-002"]), @r"
+    task-002: pending
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.axiom(&["task", "archive", "task-002", "task-001"]), @r"
+    task-002: archived
+    task-001: archived
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.axiom(&["task", "list"]), @r"
+    --- stderr
+    2 archived, shown with --all
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.axiom(&["task", "audit", "task-002"]), @r#"
+    2026-01-13 12:00:02 +0000  user  added: Test it
+    2026-01-13 12:00:06 +0000  user  title "Test it" → "Test all of it"; after task-001 → none
+    2026-01-13 12:00:08 +0000  user  status pending → blocked; reason none → no tests yet
+    2026-01-13 12:00:09 +0000  user  status blocked → pending; reason no tests yet → none
+    2026-01-13 12:00:10 +0000  user  status pending → archived
+    --- exit 0
+    "#);
+    insta::assert_snapshot!(env.axiom(&["log", "-n", "3"]), @r"
+    ID                 TIME (UTC)           BY    UNDO  WHAT
+    t00000000000a0001  2026-01-13 12:00:10  user  yes   archive 2 cases
+    t0000000000090001  2026-01-13 12:00:09  user  no    unblock task-002
+    t0000000000080001  2026-01-13 12:00:08  user  no    block task-002
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.axiom(&["status"]), @r"
+    No session runs; mode semi-auto.
+    Tasks: 0 pending (0 ready, 0 waiting), 0 active, 0 done (0 merged), 0 blocked, 0 failed.
+
+    Last: changed 2 cases, 2026-01-13 12:00:10 +0000.
+    --- exit 0
+    ");
+    assert_eq!(env.git(&["status", "--porcelain"]), "");
+    env.fsck();
+}
+
+#[test]
+fn the_keys_of_the_list() {
+    let env = TestEnv::new().with_fixed_clock();
+    env.ok(&["task", "add", "Group", "--kind", "operation", "--id", "g"]);
+    env.ok(&["task", "add", "One", "--parent", "g", "--persona", "ed", "--verify", "true", "--body", "x"]);
+    insta::assert_snapshot!(env.axiom(&["task", "list", "--json"]), @r#"
+    {"schema":2,"verb":"task list","tasks":[{"id":"g","title":"Group","kind":"operation","status":"pending","shown":"pending","progress":0,"parent":null,"after":[],"waitsFor":[],"persona":null,"verify":[],"reason":null,"merged":null,"agentId":null,"retryCount":0,"iterations":0,"tokensUsed":null,"costUsd":null,"duration":0,"createdAt":"2026-01-13T12:00:00.000Z","bodySize":0},{"id":"task-001","title":"One","kind":"task","status":"pending","shown":"pending","progress":0,"parent":"g","after":[],"waitsFor":[],"persona":"ed","verify":["true"],"reason":null,"merged":null,"agentId":null,"retryCount":0,"iterations":0,"tokensUsed":null,"costUsd":null,"duration":0,"createdAt":"2026-01-13T12:00:01.000Z","bodySize":1}]}
+    --- exit 0
+    "#);
+}
+
+#[test]
+fn generated_ids_go_on_and_skip_what_is_taken_in_any_spelling() {
+    let env = TestEnv::new();
+    assert_eq!(env.ok(&["task", "add", "x"]), "task-001");
+    assert_eq!(env.ok(&["task", "add", "x", "--id", "TASK-007"]), "TASK-007");
+    assert_eq!(env.ok(&["task", "add", "x"]), "task-008");
+    env.ok(&["task", "archive", "task-008"]);
+    assert_eq!(env.ok(&["task", "add", "x"]), "task-009", "an archived id is not used again");
+    assert_eq!(env.ok(&["task", "add", "x", "--kind", "epic"]), "directive-001");
+}
+
+#[test]
+fn many_that_add_at_once_get_an_id_each() {
+    let env = TestEnv::new();
+    let mut children: Vec<_> = (0..12)
+        .map(|n| {
+            let title = format!("task {n}");
+            let mut command = env.axiom_command(&env.repo(), ["task", "add", &title, "--body", &"x".repeat(2000 + n)]);
+            command.stdout(std::process::Stdio::piped()).spawn().unwrap()
+        })
+        .collect();
+    assert!(children.iter_mut().all(|child| child.wait().unwrap().success()));
+    let list = env.json(&["task", "list"]);
+    let expected: Vec<String> = (1..=12).map(|n| format!("task-{n:03}")).collect();
+    assert_eq!(ids(&list), expected);
+    for id in expected {
+        let shown = env.json(&["task", "show", &id]);
+        assert!(shown["body"].as_str().unwrap().len() >= 2000, "every long text is kept");
+    }
+    env.git(&["gc", "-q", "--prune=now"]);
+    assert!(env.json(&["task", "show", "task-001"])["body"].as_str().unwrap().len() >= 2000, "also by gc");
+    env.fsck();
+}
+
+#[test]
+fn long_bodies_come_from_files_and_standard_input_and_stay_out_of_the_log() {
+    let env = TestEnv::new();
+    let body = "a line of the script\n".repeat(500);
+    env.write("body.txt", &body);
+    env.ok(&["task", "add", "from a file", "--body-file", "body.txt"]);
+    env.axiom_fed(&["task", "add", "from a pipe", "--body-file", "-"], body.as_bytes()).success();
+    let sub = env.repo().join("src");
+    env.axiom_in(&sub, &["task", "add", "from below", "--body-file", "../body.txt"]).success();
+    env.axiom_in(env.root(), &["-C", "repo/src", "task", "add", "by -C", "--body-file", "../body.txt"]).success();
+    for n in 1..=4 {
+        assert_eq!(env.json(&["task", "show", &format!("task-00{n}")])["body"], body);
+    }
+    assert!(env.ok(&["task", "show", "task-001"]).ends_with("a line of the script"));
+    let log = std::fs::read_to_string(env.axiom_dir().join("state/events.jsonl")).unwrap();
+    assert!(!log.contains("a line of the script"));
+}
+
+#[test]
+fn statuses_filter_the_list_and_have_aliases() {
+    let env = TestEnv::new();
+    env.ok(&["task", "add", "a", "--id", "a"]);
+    env.ok(&["task", "add", "b", "--id", "b", "--after", "a"]);
+    env.ok(&["task", "add", "c", "--id", "c"]);
+    env.ok(&["task", "block", "c", "--reason", "why not"]);
+    assert_eq!(ids(&env.json(&["task", "list", "--status", "todo"])), ["a", "b"]);
+    assert_eq!(ids(&env.json(&["task", "list", "--status", "waiting"])), ["b"]);
+    assert_eq!(ids(&env.json(&["task", "list", "--status", "stuck,waiting"])), ["b", "c"]);
+    env.axiom(&["task", "list", "--status", "nope"]).fails_with(Code::InvalidInput);
+}
+
+#[test]
+fn an_import_is_all_or_nothing() {
+    let env = TestEnv::new().with_fixed_clock();
+    env.ok(&["task", "add", "here already", "--id", "old"]);
+    let events = || env.json(&["status"])["session"]["metadata"]["events"].clone();
+    let before = events();
+    for (lines, code, words) in [
+        ("{\"title\": \"x\"}\n{\"title\": 5}", Code::InvalidInput, "line 2"),
+        ("{\"title\": \"x\", \"colour\": 1}", Code::InvalidInput, "unknown field `colour`"),
+        ("\n{\"id\": \"a b\", \"title\": \"x\"}", Code::InvalidId, "line 2"),
+        ("{\"id\": \"OLD\", \"title\": \"x\"}", Code::DuplicateId, "line 1: the id 'OLD' is taken"),
+        ("{\"id\": \"a\", \"title\": \"x\"}\n{\"id\": \"A\", \"title\": \"x\"}", Code::DuplicateId, "taken by line 1"),
+        ("{\"title\": \"x\", \"after\": [\"nowhere\"]}", Code::UnknownDependency, "line 1"),
+        (
+            "{\"id\": \"a\", \"title\": \"x\", \"after\": \"b\"}\n{\"id\": \"b\", \"title\": \"x\", \"after\": \"a\"}",
+            Code::DependencyCycle,
+            "a → b → a",
+        ),
+        ("{\"title\": \"x\", \"status\": \"maybe\"}", Code::InvalidInput, "line 1: 'maybe' is no status"),
+        ("{\"title\": \"\"}", Code::InvalidInput, "line 1"),
+    ] {
+        let run = env.axiom_fed(&["task", "import", "-"], lines.as_bytes()).fails_with(code);
+        assert!(run.stderr.contains(words), "{words}\n{run}");
+        assert_eq!(events(), before, "nothing was added by {lines}");
+    }
+    let lines = "{\"title\": \"needs b\", \"after\": [\"b\"], \"status\": \"doing\"}\n\
+                 {\"id\": \"b\", \"title\": \"a group\", \"kind\": \"sprint\"}\n\
+                 {\"id\": \"c\", \"title\": \"part\", \"parent\": \"b\", \"status\": \"done\"}\n";
+    insta::assert_snapshot!(env.axiom_fed(&["task", "import", "-"], lines.as_bytes()), @r"
+    task-001
+    b
+    c
+    --- stderr
+    3 cases imported.
+    1 of them was active and is pending here: no agent works on it.
+    --- exit 0
+    ");
+    insta::assert_snapshot!(env.axiom(&["task", "list"]), @r"
+    ID        STATUS        PROGRESS  AFTER  TITLE
+    b         pending       100%      -      a group [operation]
+    c         done, merged  100%      -      part
+    old       pending         0%      -      here already
+    task-001  pending         0%      b      needs b
+    --- exit 0
+    ");
+    assert_eq!(events(), before.as_u64().unwrap() + 1, "one event");
+    assert_eq!(env.json(&["task", "show", "c"])["merged"]["commit"], env.git(&["rev-parse", "HEAD"]));
+}
+
+#[test]
+fn what_was_listed_can_be_imported_elsewhere() {
+    let env = TestEnv::new();
+    env.ok(&["task", "add", "one", "--id", "a", "--verify", "true"]);
+    env.ok(&["task", "add", "two", "--id", "b", "--after", "a"]);
+    let list = env.json(&["task", "list"]);
+    let lines: Vec<String> = list["tasks"].as_array().unwrap().iter().map(ToString::to_string).collect();
+    let other = TestEnv::new();
+    other.axiom_fed(&["task", "import", "-"], lines.join("\n").as_bytes()).success();
+    assert_eq!(ids(&other.json(&["task", "list"])), ["a", "b"]);
+}
+
+#[test]
+fn it_works_from_everywhere_in_the_repository() {
+    let env = TestEnv::new();
+    env.ok(&["task", "add", "x"]);
+    env.git(&["worktree", "add", "-q", "../linked"]);
+    let linked = env.root().join("linked");
+    let git_dir = env.repo().join(".git");
+    for folder in [&env.repo().join("src"), &linked, &git_dir] {
+        assert_eq!(ids(&env.axiom_in(folder, &["task", "list", "--json"]).success().json()), ["task-001"]);
+    }
+    let mut elsewhere = env.axiom_command(Path::new("/"), ["task", "list", "--json"]);
+    elsewhere.env("GIT_DIR", &git_dir);
+    assert_eq!(ids(&env.run(elsewhere, None).success().json()), ["task-001"]);
+    // As git calls it, and through an alias.
+    let bin = Path::new(env!("CARGO_BIN_EXE_git-axiom")).parent().unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    for args in [&["axiom", "task", "list", "--json"][..], &["-c", "alias.ax=axiom task", "ax", "list", "--json"]] {
+        let mut git = env.program("git", &env.repo());
+        git.env("PATH", &path).args(args);
+        assert_eq!(ids(&env.run(git, None).success().json()), ["task-001"]);
+    }
+}
+
+#[test]
+fn people_see_their_own_time_and_scripts_utc() {
+    let env = TestEnv::new().with_fixed_clock();
+    env.ok(&["task", "add", "x"]);
+    let in_tokyo = |args: &[&str]| {
+        let mut command = env.axiom_command(&env.repo(), args);
+        command.env("TZ", "JST-9");
+        env.run(command, None).success().stdout
+    };
+    for args in [&["log"][..], &["events"], &["task", "audit", "task-001"], &["task", "show", "task-001"], &["status"]] {
+        let said = in_tokyo(args);
+        assert!(said.contains("2026-01-13 21:00:00"), "{args:?}: {said}");
+        assert!(said.contains("2026-01-13 21:00:00 +0900") || said.contains("TIME (+0900)"), "the zone is said: {said}");
+    }
+    // A name and the column beside it tell the same time.
+    in_tokyo(&["checkpoint", "create"]);
+    let list = in_tokyo(&["checkpoint", "list"]);
+    assert!(list.contains("time (+0900)"), "{list}");
+    let time = |line: &str| line.split_whitespace().skip(1).take(2).collect::<Vec<_>>().join("T").replace(':', "-");
+    let row = list.lines().nth(1).unwrap();
+    assert!(row.contains(&format!("manual-{}", time(row))), "{list}");
+    assert!(in_tokyo(&["log", "--json"]).contains("\"at\":\"2026-01-13T12:00:00"));
+}
+
+#[test]
+fn the_log_tells_what_can_be_taken_back() {
+    let env = TestEnv::new().with_fixed_clock();
+    insta::assert_snapshot!(env.axiom(&["log"]), @r"
+    --- stderr
+    Nothing was done yet.
+    --- exit 0
+    ");
+    env.ok(&["task", "add", "x", "--id", "a"]);
+    env.ok(&["task", "edit", "a", "--title", "y"]);
+    env.ok(&["undo", "--yes"]);
+    insta::assert_snapshot!(env.axiom(&["log"]), @r"
+    ID                 TIME (UTC)           BY    UNDO    WHAT
+    t0000000000030001  2026-01-13 12:00:03  user  yes     undo of 'edit a: title'
+    t0000000000020001  2026-01-13 12:00:02  user  undone  edit a: title
+    t0000000000010001  2026-01-13 12:00:01  user  yes     add a: x
+    --- exit 0
+    ");
+    // What was changed since is named, with a way on.
+    env.ok(&["task", "edit", "a", "--title", "z"]);
+    insta::assert_snapshot!(env.axiom(&["undo", "--yes", "t0000000000030001"]), @r"
+    --- stderr
+    error[CHANGED_MEANWHILE]: what the undo would put back was changed since; nothing was touched: task a was changed
+    hint: since then: edit a: title (2026-01-13 12:00:05 +0000, user); to take that back first: git axiom undo t0000000000050001
+    hint: git axiom log --undoable    lists what can be taken back; git axiom undo ID    takes one of it back
+    --- exit 4
+    ");
+}
+
+#[test]
+fn lists_are_in_the_order_in_which_people_count() {
+    let env = TestEnv::new();
+    for id in ["t10", "t9", "t1", "a2", "t2"] {
+        env.ok(&["task", "add", "x", "--id", id]);
+    }
+    let order = ["a2", "t1", "t2", "t9", "t10"];
+    let list = env.ok(&["task", "list"]);
+    let ids: Vec<&str> = list.lines().skip(1).filter_map(|line| line.split_whitespace().next()).collect();
+    assert_eq!(ids, order);
+    let json = env.axiom(&["task", "list", "--json"]).json();
+    assert_eq!(json["tasks"].as_array().unwrap().iter().map(|task| task["id"].as_str().unwrap()).collect::<Vec<_>>(), order);
+}

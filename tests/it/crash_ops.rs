@@ -1,0 +1,316 @@
+//! Checkpoint, merge, rollback and undo, killed at every fault point: afterwards recovery leaves what was before or what
+//! comes after, a second recovery changes nothing more, and nothing of the user's is lost.
+//!
+//! Each named point is hit once, and recovery itself is killed at one seeded point of every fourth; every occurrence of every
+//! point, with every point of the recovery: `AXIOM_CRASH_FULL=1 cargo test --test it crash_ops`.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::disallowed_methods
+)]
+
+use std::collections::BTreeMap;
+use std::os::unix::process::ExitStatusExt;
+use std::process::Command;
+
+use crate::support::{Scratch, contents};
+
+struct Story {
+    scratch: Scratch,
+    args: Vec<String>,
+}
+
+/// All that a user can see and would miss. What the journal and its checkpoints add is left out.
+fn fingerprint(scratch: &Scratch) -> String {
+    let refs = scratch.git(&["for-each-ref", "--format=%(refname) %(objectname)", "refs/heads"]);
+    let head = scratch.git(&["symbolic-ref", "-q", "HEAD"]);
+    let mut text = format!("{head}\n{refs}\n{}\n{:?}\n", scratch.users_view(), contents(&scratch.path()));
+    let store = scratch.store();
+    let restorable = &store.state().restorable;
+    for case in restorable.cases.values() {
+        text.push_str(&format!("{} {} merged: {}\n", case.id, case.status, case.merged.is_some()));
+    }
+    for (task, workspace) in &restorable.workspaces {
+        let folder = std::path::Path::new(&workspace.path);
+        if !folder.exists() {
+            text.push_str(&format!("{task} is lost\n"));
+            continue;
+        }
+        let at = |args: &[&str]| scratch.git(&[&["-C", workspace.path.as_str()], args].concat());
+        text.push_str(&format!("{task} {:?}\n", contents(folder)));
+        text.push_str(&format!("{} {}\n", at(&["branch", "--show-current"]), at(&["status", "--porcelain=v2", "-uall"])));
+    }
+    // Commits that are made on the way have the time of their making in them.
+    let merges = scratch.git(&["log", "--branches", "--min-parents=2", "--format=%H"]);
+    let reverts = scratch.git(&["log", "--branches", "--grep=^Axiom-Reverts:", "--format=%H"]);
+    for (number, id) in merges.lines().chain(reverts.lines()).enumerate() {
+        text = text.replace(id, &format!("made-{number}"));
+    }
+    text
+}
+
+/// Puts the scratch folder's repository back to what was saved: the paths stay the same, so linked worktrees work.
+fn reset(scratch: &Scratch, saved: &std::path::Path) {
+    let path = scratch.path();
+    std::fs::remove_dir_all(&path).unwrap();
+    let copied = Command::new("cp").arg("-a").arg(saved).arg(&path).status().unwrap();
+    assert!(copied.success());
+}
+
+fn points_of(scratch: &Scratch, args: &[&str]) -> Vec<String> {
+    let log = scratch.path().with_file_name("points");
+    let _ = std::fs::remove_file(&log);
+    let output = scratch.axiom_with(args, &[("AXIOM_TEST_FAULT_LOG", log.to_str().unwrap())]);
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    let mut seen = BTreeMap::new();
+    let text = std::fs::read_to_string(&log).unwrap_or_default();
+    let mut points = Vec::new();
+    for name in text.lines() {
+        let count = seen.entry(name).or_insert(0_u32);
+        *count += 1;
+        if *count == 1 || full() {
+            points.push(format!("{name}:{count}"));
+        }
+    }
+    points
+}
+
+fn full() -> bool {
+    std::env::var_os("AXIOM_CRASH_FULL").is_some()
+}
+
+fn kill_at(scratch: &Scratch, args: &[&str], point: &str) {
+    let output = scratch.axiom_with(args, &[("AXIOM_TEST_FAULT", point)]);
+    assert_eq!(output.status.signal(), Some(9), "{point} was not reached: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// Tells the story once, then again and again with a death in it. `check` looks at what is beside the fingerprint.
+fn survive(story: &Story, check: &dyn Fn(&Scratch, &str)) {
+    let scratch = &story.scratch;
+    let args: Vec<&str> = story.args.iter().map(String::as_str).collect();
+    let saved = scratch.path().with_file_name("saved");
+    let copied = Command::new("cp").arg("-a").arg(scratch.path()).arg(&saved).status().unwrap();
+    assert!(copied.success());
+    let before = fingerprint(scratch);
+    let points = points_of(scratch, &args);
+    assert!(points.len() > 5, "{points:?}");
+    let after = fingerprint(scratch);
+    let (mut were_before, mut were_after) = (0, 0);
+    for (number, point) in points.iter().enumerate() {
+        let mut inner = vec![None];
+        let mut tried = 0;
+        while tried < inner.len() {
+            reset(scratch, &saved);
+            kill_at(scratch, &args, point);
+            if tried == 0 {
+                let keep = scratch.path().with_file_name("dead");
+                let _ = std::fs::remove_dir_all(&keep);
+                assert!(Command::new("cp").arg("-a").arg(scratch.path()).arg(&keep).status().unwrap().success());
+                let inside = points_of(scratch, &["recover", "--yes"]);
+                match (full(), inside.is_empty()) {
+                    (true, _) => inner.extend(inside.into_iter().map(Some)),
+                    (false, true) => {}
+                    (false, false) if number % 4 != 0 => {}
+                    (false, false) => inner.push(Some(inside[(number * 7 + 3) % inside.len()].clone())),
+                }
+                reset(scratch, &keep);
+            }
+            if let Some(inside) = &inner[tried] {
+                kill_at(scratch, &["recover", "--yes"], inside);
+            }
+            let what = format!("{:?} killed at {point}, recovery at {:?}", story.args, inner[tried]);
+            scratch.axiom(&["recover", "--yes"]);
+            let state = scratch.store().state().clone();
+            assert!(state.record.open.is_none() && state.record.checkpoint_intent.is_none(), "{what}");
+            let now = fingerprint(scratch);
+            assert!(now == before || now == after, "{what}:\n{now}\n--- before:\n{before}\n--- after:\n{after}");
+            if now == before {
+                were_before += 1
+            } else {
+                were_after += 1
+            }
+            check(scratch, &what);
+            scratch.fsck();
+            let locks = walkdir::WalkDir::new(scratch.path().join(".git")).into_iter().map(Result::unwrap);
+            let locks: Vec<_> = locks.filter(|entry| entry.file_name().to_string_lossy().ends_with(".lock")).collect();
+            assert!(locks.is_empty(), "{what}: {locks:?}");
+            scratch.axiom(&["recover", "--yes"]);
+            assert_eq!(fingerprint(scratch), now, "{what}: recovery twice");
+            tried += 1;
+        }
+    }
+    assert!(before == after || (were_before > 0 && were_after > 0), "{were_before} before, {were_after} after");
+}
+
+fn args(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+/// Every checkpoint that the state knows is there with its three refs, and the other way round.
+fn checkpoints_are_whole(scratch: &Scratch, what: &str) {
+    let list = scratch.json(&["checkpoint", "list"]);
+    let mut names: Vec<String> =
+        list["checkpoints"].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap().to_owned()).collect();
+    names.sort();
+    let refs = scratch.git(&["for-each-ref", "--format=%(refname)", "refs/axiom/captures", "refs/tags/axiom"]);
+    let below = |prefix: &str| refs.lines().filter_map(|name| name.strip_prefix(prefix)).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(below("refs/axiom/captures/"), names, "{what}");
+    assert_eq!(below("refs/tags/axiom/"), names, "{what}");
+    for name in names {
+        let note = scratch.git(&["notes", "--ref=axiom", "show", &format!("axiom/{name}")]);
+        assert!(note.contains(&format!("\"name\": \"{name}\"")), "{what}: {note}");
+    }
+}
+
+fn with_work() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.done_task("t1");
+    scratch.done_task("t2");
+    std::fs::write(scratch.workspace("t2").join("loose.txt"), "loose\n").unwrap();
+    scratch.make_dirty();
+    scratch
+}
+
+fn gone_on() -> Scratch {
+    let scratch = with_work();
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    scratch.axiom(&["merge", "t1"]);
+    scratch.done_task("t3");
+    std::fs::write(scratch.workspace("t2").join("loose.txt"), "changed\n").unwrap();
+    scratch.write("sub/b.txt", "edited again\n");
+    scratch.git(&["add", "sub/b.txt"]);
+    scratch.remove("untracked.txt");
+    scratch
+}
+
+#[test]
+fn a_checkpoint_killed_anywhere_is_there_or_not() {
+    let story = Story { scratch: with_work(), args: args(&["checkpoint", "create", "c1"]) };
+    survive(&story, &checkpoints_are_whole);
+}
+
+#[test]
+fn a_merge_killed_anywhere_is_made_or_not() {
+    let story = Story { scratch: with_work(), args: args(&["merge", "t1"]) };
+    survive(&story, &checkpoints_are_whole);
+}
+
+#[test]
+fn a_rollback_killed_anywhere_is_done_or_not() {
+    let story = Story { scratch: gone_on(), args: args(&["rollback", "checkpoint", "safe", "--yes"]) };
+    survive(&story, &checkpoints_are_whole);
+}
+
+#[test]
+fn an_undo_killed_anywhere_is_done_or_not() {
+    let scratch = gone_on();
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    let story = Story { scratch, args: args(&["undo", "--yes"]) };
+    survive(&story, &checkpoints_are_whole);
+}
+
+#[test]
+fn a_tasks_rollback_killed_anywhere_is_done_or_not() {
+    let story = Story { scratch: built_upon(), args: args(&["rollback", "task", "t1", "--cascade", "--yes"]) };
+    survive(&story, &checkpoints_are_whole);
+}
+
+#[test]
+fn an_undo_of_a_tasks_rollback_killed_anywhere_is_done_or_not() {
+    let scratch = built_upon();
+    scratch.axiom(&["rollback", "task", "t1", "--cascade", "--yes"]);
+    let story = Story { scratch, args: args(&["undo", "--yes"]) };
+    survive(&story, &checkpoints_are_whole);
+}
+
+/// A merged task, and one that was done on top of it, with loose ends.
+fn built_upon() -> Scratch {
+    let scratch = with_work();
+    scratch.axiom(&["merge", "t1"]);
+    scratch.axiom(&["task", "edit", "t2", "--after", "t1"]);
+    scratch
+}
+
+#[test]
+fn an_interrupted_rollback_is_reversed_by_abort_or_finished_by_continue() {
+    ended_either_way(&gone_on(), &["rollback", "checkpoint", "safe", "--yes"]);
+}
+
+#[test]
+fn an_interrupted_rollback_of_a_task_is_reversed_by_abort_or_finished_by_continue() {
+    ended_either_way(&built_upon(), &["rollback", "task", "t1", "--cascade", "--yes"]);
+}
+
+#[test]
+fn an_interrupted_rollback_of_a_session_is_reversed_by_abort_or_finished_by_continue() {
+    let scratch = Scratch::new();
+    scratch.make_dirty();
+    scratch.axiom(&["task", "add", "one", "--body", "echo 1 > one.txt"]);
+    scratch.axiom(&["run", "--mode", "autopilot", "--until-idle"]);
+    assert!(scratch.has("one.txt"));
+    scratch.write("sub/b.txt", "edited again\n");
+    ended_either_way(&scratch, &["rollback", "session", "--yes"]);
+}
+
+#[test]
+fn an_interrupted_rollback_of_one_worktree_is_reversed_by_abort_or_finished_by_continue() {
+    let scratch = gone_on();
+    let workspace = scratch.workspace("t2").display().to_string();
+    ended_either_way(&scratch, &["rollback", "checkpoint", "safe", "--worktree", &workspace, "--yes"]);
+}
+
+/// A task done since `safe`, whose workspace somebody removed.
+fn lost() -> Scratch {
+    let scratch = Scratch::new();
+    scratch.done_task("t1");
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    scratch.done_task("t2");
+    std::fs::remove_dir_all(scratch.workspace("t2")).unwrap();
+    scratch
+}
+
+#[test]
+fn an_interrupted_rollback_that_forgets_a_lost_workspace_is_ended_either_way() {
+    ended_either_way(&lost(), &["rollback", "checkpoint", "safe", "--yes"]);
+}
+
+#[test]
+fn an_undo_that_knows_a_lost_workspace_again_is_done_or_not() {
+    let scratch = lost();
+    scratch.axiom(&["rollback", "task", "t2", "--yes"]);
+    let story = Story { scratch, args: args(&["undo", "--yes"]) };
+    survive(&story, &checkpoints_are_whole);
+}
+
+fn ended_either_way(scratch: &Scratch, rollback: &[&str]) {
+    let before = fingerprint(scratch);
+    let saved = scratch.path().with_file_name("saved");
+    assert!(Command::new("cp").arg("-a").arg(scratch.path()).arg(&saved).status().unwrap().success());
+    let points = points_of(scratch, rollback);
+    let after = fingerprint(scratch);
+    let begun = points.iter().position(|point| point == "journal.begun:1").unwrap();
+    let ended = points.iter().position(|point| point == "journal.before-end:1").unwrap();
+    let mut open = 0;
+    for point in &points[begun..=ended] {
+        for (way, wanted) in [("--abort", &before), ("--continue", &after)] {
+            reset(scratch, &saved);
+            kill_at(scratch, rollback, point);
+            if scratch.store().state().record.open.is_none() {
+                continue;
+            }
+            open += 1;
+            scratch.refused(&["merge", "t2"], "OPERATION_OPEN", 6);
+            scratch.refused(&["checkpoint", "create", "x"], "OPERATION_OPEN", 6);
+            scratch.refused(rollback, "OPERATION_OPEN", 6);
+            scratch.axiom(&["rollback", way]);
+            assert_eq!(&fingerprint(scratch), wanted, "{point} {way}");
+            scratch.axiom(&["rollback", way]);
+            assert_eq!(&fingerprint(scratch), wanted, "{point} {way}, twice");
+            scratch.fsck();
+        }
+    }
+    assert!(open > 4, "{points:?}");
+}

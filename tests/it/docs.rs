@@ -1,0 +1,99 @@
+//! Generated files must not be stale. `AXIOM_UPDATE_DOCS=1 cargo test --test it docs` writes them anew.
+
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::panic)]
+
+use std::path::{Path, PathBuf};
+
+use git_axiom::commands::grammar::pages;
+use git_axiom::config::{Config, keys};
+use git_axiom::error::Code;
+
+fn path_of(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+fn check(name: &str, wanted: &str) {
+    let path = path_of(name);
+    if std::env::var_os("AXIOM_UPDATE_DOCS").is_some() {
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, wanted).unwrap();
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == wanted, "{name} is stale: run 'AXIOM_UPDATE_DOCS=1 cargo test --test it docs'");
+}
+
+#[test]
+fn the_man_pages_are_current() {
+    let pages = pages::pages().unwrap();
+    if std::env::var_os("AXIOM_UPDATE_DOCS").is_some() {
+        let _ = std::fs::remove_dir_all(path_of("man"));
+    }
+    for page in &pages {
+        check(&format!("man/{}", page.name), &page.text);
+    }
+    let known: Vec<&str> = pages.iter().map(|page| page.name.as_str()).collect();
+    for entry in std::fs::read_dir(path_of("man")).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        assert!(known.contains(&name.as_str()), "man/{name} is of no verb any more");
+    }
+}
+
+#[test]
+fn the_list_of_errors_is_current() {
+    let mut text = String::from(
+        "# Errors\n\nErrors are printed as `error[CODE]: what happened: why` and `hint: what to do`, on standard error; \
+         with `--json` also\nas `{\"schema\": 2, \"verb\", \"error\": {\"code\", \"verb\", \"message\", \"hints\"}}` on standard \
+         output. Codes are stable. A status of 0\nis a warning: the command did its work.\n\n\
+         | code | exit status | meaning |\n| --- | --- | --- |\n",
+    );
+    for code in Code::ALL {
+        text.push_str(&format!("| `{code}` | {} | {} |\n", code.exit() as i32, code.meaning()));
+    }
+    check("docs/ERRORS.md", &text);
+}
+
+/// What nothing emits is no code: scripts would wait for it in vain.
+#[test]
+fn every_code_is_emitted_somewhere() {
+    let sources = walkdir::WalkDir::new(path_of("src")).into_iter().flatten();
+    let sources = sources.filter(|entry| entry.file_type().is_file() && !entry.path().ends_with("src/error.rs"));
+    let all: String = sources.map(|entry| std::fs::read_to_string(entry.path()).unwrap()).collect();
+    let silent = |code: &&Code| !all.contains(&format!("Code::{code:?}"));
+    let silent: Vec<&Code> = Code::ALL.iter().filter(silent).collect();
+    assert!(silent.is_empty(), "{silent:?}");
+}
+
+#[test]
+fn the_list_of_configuration_keys_is_current() {
+    let defaults = serde_json::to_value(Config::default()).unwrap();
+    let mut text = String::from(
+        "# Configuration\n\nLayers, later wins: these defaults; the user's file `~/.config/git-axiom/config.toml` (or below \
+         `XDG_CONFIG_HOME`);\n`git config axiom.SECTION.KEY`, also `git -c`; options of a command. `git axiom config show` \
+         names where each value is\nfrom, `git axiom config check` says whether all can be used. A repository's own \
+         `.axiom/config.toml` is not applied: what\ncomes with a clone would have to be approved first.\n\n\
+         ```toml\n# ~/.config/git-axiom/config.toml\n[agents]\ncount = 3\ntimeLimit = \"2h\"\n\n[agents.mine]\n\
+         command = [\"my-agent\", \"--prompt\", \"{prompt}\"]\nexitCompletes = true\n```\n\n\
+         | key | default | takes |\n| --- | --- | --- |\n",
+    );
+    for key in keys::KEYS {
+        let value = &defaults[key.section][key.name];
+        let value = if value.is_null() { "not set".to_owned() } else { format!("`{value}`") };
+        text.push_str(&format!("| `{}.{}` | {value} | {} |\n", key.section, key.name, key.kind.expects()));
+    }
+    for key in keys::ADAPTER_KEYS {
+        text.push_str(&format!("| `{}.{}` | | {} |\n", key.section, key.name, key.kind.expects()));
+    }
+    check("docs/CONFIGURATION.md", &text);
+}
+
+#[test]
+fn the_readme_names_every_verb_and_exit_status() {
+    let readme = std::fs::read_to_string(path_of("README.md")).unwrap_or_default();
+    for page in pages::pages().unwrap().iter().skip(1) {
+        let verb = &page.verb[0];
+        assert!(readme.contains(&format!("| `{verb}")), "README has no row for '{verb}'");
+    }
+    for status in ["0", "1", "2", "3", "4", "5", "6", "130"] {
+        assert!(readme.contains(&format!("| {status} |")), "README does not explain exit status {status}");
+    }
+}

@@ -1,0 +1,69 @@
+//! All tests that call the built program from outside, in one binary: it is linked once. What measures its own process, or runs
+//! for hours where it is asked to, has a binary of its own beside this folder.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::disallowed_methods
+)]
+
+#[path = "../common/mod.rs"]
+mod common;
+#[path = "../support/conversions.rs"]
+mod conversion_rules;
+#[path = "../session_support/mod.rs"]
+mod session_support;
+#[path = "../support/mod.rs"]
+mod support;
+#[path = "../support/terminal.rs"]
+mod terminal;
+
+mod arrows;
+mod bare;
+mod checkpoint_crash;
+mod checkpoint_input;
+mod checkpoint_known;
+mod checkpoint_manage;
+mod checkpoint_size;
+mod cli_detach;
+mod cli_errors;
+mod cli_help;
+mod cli_init;
+mod cli_output;
+mod cli_recipes;
+mod cli_recover;
+mod cli_status;
+mod cli_task;
+mod completion;
+mod conversions;
+mod conversions_hidden;
+mod conversions_line_ends;
+mod crash_ops;
+mod damaged_worktrees;
+mod demo;
+mod docs;
+mod durability;
+mod hooks;
+mod json;
+mod line_ends;
+mod nothing_raw;
+mod odd_branch;
+mod ops_meanwhile;
+mod ops_merge;
+mod ops_rollback;
+mod ops_undo;
+mod prompts;
+mod restore_special;
+mod rollback_disasters;
+mod rollback_model;
+mod rollback_paths;
+mod rollback_prompts;
+mod rollback_resolve;
+mod rollback_task;
+mod run;
+mod trash;
+mod wedged;
+mod what_is_held;
+mod wording;

@@ -1,0 +1,15 @@
+//! The store of events by itself, through the library: replay, recovery, several processes at once, what older builds wrote.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    clippy::disallowed_methods
+)]
+
+mod fixtures;
+mod processes;
+mod recovery;
+mod replay;
+mod support;
