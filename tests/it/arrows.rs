@@ -1,6 +1,5 @@
 //! Who may know whom: the arrows of docs/ARCHITECTURE.md, held against the paths that the source names. And names of ours, which
 //! are spelled out in one place.
-#![allow(clippy::unwrap_used, clippy::panic, clippy::disallowed_methods)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -1,14 +1,5 @@
 //! Bare repositories with linked worktrees: one worktree is the main one, whoever calls from wherever.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    clippy::disallowed_methods
-)]
-
 use std::path::PathBuf;
 
 use crate::common::TestEnv;

@@ -1,13 +1,5 @@
 //! Deleting, cleaning up and compacting, killed at every fault point: all of it or none of it, and git finds nothing
 //! wrong. Every occurrence of every point: `AXIOM_CRASH_FULL=1 cargo test --test it checkpoint_crash`.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    clippy::disallowed_methods
-)]
 
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;

@@ -1,13 +1,5 @@
 //! Checkpoints in repositories of every kind, and with input that cannot be used: a clear code, the documented exit
 //! status, and never a checkpoint that claims more than it holds.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    clippy::disallowed_methods
-)]
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;

@@ -1,12 +1,4 @@
 //! Checkpoints of known paths: what they hold, that they never claim more, and that nothing else is built on them.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    clippy::disallowed_methods
-)]
 
 use crate::support::{Scratch, contents};
 

@@ -1,5 +1,4 @@
 //! The checkpoint manager, at a pseudo terminal. Escape always leaves everything as it was.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
 use crate::support::{Scratch, contents};
 use crate::terminal::Terminal;

@@ -1,7 +1,5 @@
 //! What checkpoints take on disk: whole files of the repository's git folder, before and after.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
-
 use std::fmt::Write as _;
 use std::path::Path;
 

@@ -1,7 +1,5 @@
 //! What somebody who does not know git axiom yet types first: nothing, `help`, a verb with a slip of the keys.
 
-#![allow(clippy::disallowed_methods, clippy::unwrap_used)] // a failing test may panic
-
 use crate::common::TestEnv;
 use git_axiom::commands::help::OVERVIEW;
 use git_axiom::error::Code;

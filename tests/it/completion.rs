@@ -1,6 +1,5 @@
 //! Completion in bash, by a real bash that has sourced the script: with git's own completion, where the machine has it, and
 //! without.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
 use std::path::Path;
 

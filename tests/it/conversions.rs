@@ -1,12 +1,4 @@
 //! What git converts on a file's way in and out: the bytes on disk are held, come back, and are never lost.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    clippy::disallowed_methods
-)]
 
 use std::path::Path;
 

@@ -1,13 +1,5 @@
 //! Files of which nothing differs but the bytes that git's conversions hide: a rollback brings the held ones back and says so, and
 //! undo and redo are exact.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    clippy::disallowed_methods
-)]
 
 use std::path::Path;
 

@@ -1,13 +1,5 @@
 //! Files with line ends that git converts, or leaves as they are because of what is committed: rollbacks, merges and undo
 //! over them work, and give the exact bytes back, also where the configuration was switched meanwhile.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    clippy::disallowed_methods
-)]
 
 use std::os::unix::fs::MetadataExt;
 

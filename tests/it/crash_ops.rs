@@ -3,14 +3,6 @@
 //!
 //! Each named point is hit once, and recovery itself is killed at one seeded point of every fourth; every occurrence of every
 //! point, with every point of the recovery: `AXIOM_CRASH_FULL=1 cargo test --test it crash_ops`.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    clippy::disallowed_methods
-)]
 
 use std::collections::BTreeMap;
 use std::os::unix::process::ExitStatusExt;

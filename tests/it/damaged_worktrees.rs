@@ -1,6 +1,5 @@
 //! A linked worktree that git cannot work with, since git was killed or the machine stopped while a file of it was written: it
 //! costs that worktree alone, it is named with its way out, and recovery mends what is certain.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
 use std::path::{Path, PathBuf};
 

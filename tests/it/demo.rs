@@ -1,15 +1,6 @@
 //! `git axiom demo`, run as a user would, where a machine is at its worst: no identity, no terminal, a temporary folder with
 //! a blank and a quote in its name, and git's variables of somebody else's repository in the environment.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    clippy::disallowed_methods
-)]
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};

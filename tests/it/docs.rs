@@ -1,7 +1,5 @@
 //! Generated files must not be stale. `AXIOM_UPDATE_DOCS=1 cargo test --test it docs` writes them anew.
 
-#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::panic)]
-
 use std::path::{Path, PathBuf};
 
 use git_axiom::commands::grammar::pages;

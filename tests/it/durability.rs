@@ -1,6 +1,5 @@
 //! What is acknowledged is on disk: by the order in which the program passes its own named points, and by a trace of its
 //! system calls.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::print_stderr, clippy::disallowed_methods)]
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -1,12 +1,4 @@
 //! The table of line ends against git itself: all settings, attributes and contents, and all that the index may hold.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    clippy::disallowed_methods
-)]
 
 use std::collections::HashMap;
 use std::fmt::Write as _;

@@ -1,13 +1,5 @@
 //! Nothing that agents, files or commits hold reaches a terminal raw, and none of it looks like a line of ours: every control
 //! character and every mark that cannot be seen, through every field of every verb.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::disallowed_methods,
-    clippy::print_stderr,
-    clippy::print_stdout
-)]
 
 use crate::common::Run;
 use crate::session_support::World;

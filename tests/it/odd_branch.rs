@@ -1,14 +1,5 @@
 //! A branch whose name is not UTF-8 is a branch like any other: checked out, deleted, merged into.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    clippy::disallowed_methods
-)]
-
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 

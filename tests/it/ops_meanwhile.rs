@@ -1,12 +1,4 @@
 //! Somebody works in the repository while an operation is under way: nothing of theirs is touched, and nothing stays stuck.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    clippy::disallowed_methods
-)]
 
 use std::os::unix::process::ExitStatusExt;
 

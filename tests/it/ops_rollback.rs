@@ -1,12 +1,4 @@
 //! Going back, through the binary, on real repositories.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    clippy::disallowed_methods
-)]
 
 use crate::support::{Scratch, contents};
 

@@ -1,5 +1,4 @@
 //! What every question at a terminal keeps to, whatever is asked: see `cli::prompt`.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::time::{Duration, Instant};

@@ -1,5 +1,4 @@
 //! Disasters that other tools' rewinds are known for, and that must not happen here.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
 use std::os::unix::fs::PermissionsExt;
 

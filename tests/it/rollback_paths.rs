@@ -1,12 +1,4 @@
 //! Bringing back some files: `rollback checkpoint NAME -- PATH…`, by its alias `restore`, and the checkpoint of a time.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    clippy::disallowed_methods
-)]
 
 use std::os::unix::fs::PermissionsExt;
 

@@ -1,12 +1,4 @@
 //! Settling the conflict of a task's rollback by hand, in a worktree of its own.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    clippy::disallowed_methods
-)]
 
 use std::path::PathBuf;
 

@@ -1,6 +1,5 @@
 //! What operations put aside is kept for `keepDeletedDays`, and no longer; nothing else is ever emptied, and what holds a
 //! mount neither moves nor goes.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
 use crate::common::TestEnv;
 

@@ -1,12 +1,4 @@
 //! What a checkpoint holds of unusual worktrees, and that it names what it does not hold.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    clippy::disallowed_methods
-)]
 
 use crate::support::{Scratch, contents};
 

@@ -1,6 +1,5 @@
 //! Rules for all that is said, held against the sources: commands that are named exist, numbers agree with their words, and
 //! nothing is shown as only programmers would read it.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
 use std::path::Path;
 

@@ -1,13 +1,5 @@
 //! Rollback and undo where a worktree is more than files: sparse checkouts, submodules, repositories within, what was in
 //! the way, permissions. Through the binary, on real repositories.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    clippy::disallowed_methods
-)]
 
 mod aside;
 mod branch_config;

@@ -4,7 +4,6 @@
 //!
 //! `AXIOM_MODEL_ROWS` says how many rows, `AXIOM_MODEL_SEED` where to begin; a failure names its seed, and
 //! `AXIOM_MODEL_SEED=n AXIOM_MODEL_ROWS=1 cargo test --test it rollback_model` tells it again.
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
 mod model;
 mod real;

@@ -1,12 +1,4 @@
 //! `git axiom run` and what humans do while it runs, from outside: real repositories, real processes, scripts as agents.
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    clippy::print_stdout,
-    clippy::print_stderr,
-    clippy::disallowed_methods
-)]
 
 mod acceptance;
 mod agents_and_control;
