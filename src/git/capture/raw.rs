@@ -17,7 +17,7 @@ use crate::files;
 
 use super::coverage::Coverage;
 use super::differing::{HeldFiles, bytes_of};
-use crate::git::history::questions::TreeChange;
+use crate::git::history::questions::{FileId, TreeChange};
 use crate::git::index::changed_paths::ChangedPaths;
 use crate::git::index::conversions::Asked;
 use crate::git::index::file::{in_folder, nul_list};
@@ -104,7 +104,7 @@ impl Captures<'_> {
         (old, replaced): (HeldFiles<'_>, &[TreeChange]),
     ) -> Result<Vec<RawFile>> {
         let HeldFiles { tree: from, raw: known } = old;
-        let is_file = |change: &&TreeChange| change.old.as_ref().is_some_and(|old| old.mode & 0o170_000 == 0o100_000);
+        let is_file = |change: &&TreeChange| change.old.as_ref().is_some_and(FileId::is_regular);
         let replaced = replaced.iter().filter(|change| !change.is_of_bytes_alone());
         let paths = replaced.filter(is_file).map(|change| change.path.clone());
         let paths: Vec<RepoPath> =

@@ -7,7 +7,7 @@ use crate::domain::base::listed::FileChange;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::error::{Code, Error, Result};
 
-use crate::git::objects::database::{GITLINK, gix_id};
+use crate::git::objects::database::{GITLINK, SYMLINK, gix_id};
 use crate::git::objects::tree_diff;
 use crate::git::repo::handles::History;
 
@@ -18,6 +18,23 @@ pub struct FileId {
     pub mode: u32,
     /// The blob, or the commit of a submodule.
     pub oid: Oid,
+}
+
+impl FileId {
+    /// Whether it is a regular file, executable or not.
+    pub fn is_regular(&self) -> bool {
+        self.mode & 0o170_000 == 0o100_000
+    }
+
+    /// Whether it is a symbolic link.
+    pub fn is_link(&self) -> bool {
+        self.mode == SYMLINK
+    }
+
+    /// Whether it is the commit of a submodule.
+    pub fn is_submodule(&self) -> bool {
+        self.mode == GITLINK
+    }
 }
 
 /// How many differences between trees are remembered, and of at most how many paths: what is planned, carried out and put
@@ -57,7 +74,7 @@ impl TreeChange {
     /// Whether a file of a worktree comes, goes or changes: the files of a submodule or of a repository within never do, whatever
     /// is said of its commit.
     pub fn changes_a_file(&self) -> bool {
-        let is_file = |side: &Option<FileId>| side.as_ref().is_some_and(|file| file.mode != GITLINK);
+        let is_file = |side: &Option<FileId>| side.as_ref().is_some_and(|file| !file.is_submodule());
         is_file(&self.old) || is_file(&self.new)
     }
 }
@@ -171,7 +188,7 @@ impl History<'_> {
     pub fn has_difference(&self, from: &Oid, to: &Oid) -> bool {
         use gix::objs::Exists;
         let (Ok(gix), Ok(changes)) = (self.repo.gix(), tree_diff::diff(self.repo, from, to)) else { return false };
-        let wanted = changes.iter().filter_map(|change| change.new.as_ref()).filter(|file| file.mode != GITLINK);
+        let wanted = changes.iter().filter_map(|change| change.new.as_ref()).filter(|file| !file.is_submodule());
         let is_there = |file: &FileId| gix_id(&file.oid).is_ok_and(|id| gix.objects.exists(&id));
         wanted.into_iter().all(is_there)
     }

@@ -6,7 +6,7 @@ use crate::error::{Code, Error, Result, some_of};
 
 use crate::git::capture::worktree::WorktreeCapture;
 use crate::git::history::questions::TreeChange;
-use crate::git::objects::database::{GITLINK, gix_id};
+use crate::git::objects::database::gix_id;
 use crate::git::repo::handles::Index;
 
 /// So many staged files are read whole; of more only the beginning of each is, which tells what a power loss did.
@@ -41,7 +41,7 @@ impl Index<'_> {
     }
 
     fn is_readable(&self, change: &TreeChange, whole: bool) -> bool {
-        let Some(file) = change.new.as_ref().filter(|file| file.mode != GITLINK) else { return true };
+        let Some(file) = change.new.as_ref().filter(|file| !file.is_submodule()) else { return true };
         match self.loose(&file.oid) {
             Some(true) if whole => self.is_whole(&file.oid),
             Some(true) => self.repo.gix().is_ok_and(|gix| gix_id(&file.oid).is_ok_and(|id| gix.find_header(id).is_ok())),

@@ -15,7 +15,6 @@ use super::types::{Attempt, LINK_LIMIT, Planned, Restore};
 use crate::git::capture::extras::CaptureExtras;
 use crate::git::capture::raw::RawFile;
 use crate::git::history::questions::{FileId, TreeChange};
-use crate::git::objects::database::SYMLINK;
 use crate::git::repo::handles::Restores;
 use crate::git::repo::worktrees::Worktree;
 
@@ -139,7 +138,7 @@ impl Restores<'_> {
         let mut there = self.still_there(worktree, (to, from), &reversed)?;
         there.retain(|change| {
             let Some((file, meta)) = change.new.as_ref().zip(metas.get(&change.path)) else { return false };
-            !keeps.modes || file.mode == SYMLINK || (file.mode & EXECUTE != 0) == executable(meta)
+            !keeps.modes || file.is_link() || (file.mode & EXECUTE != 0) == executable(meta)
         });
         // git may take other bytes for the same.
         let differs = |change: &TreeChange| {
@@ -195,7 +194,7 @@ impl Restores<'_> {
 
     pub(in crate::git) fn link_is(&self, change: &TreeChange, target: &[u8]) -> Result<Now> {
         let same = |file: &Option<FileId>| match file {
-            Some(file) if file.mode == SYMLINK => Ok(self.repo.objects().read_blob(&file.oid, LINK_LIMIT)? == target),
+            Some(file) if file.is_link() => Ok(self.repo.objects().read_blob(&file.oid, LINK_LIMIT)? == target),
             Some(_) | None => Ok::<bool, Error>(false),
         };
         Ok(if same(&change.new)? {
@@ -236,7 +235,7 @@ impl Restores<'_> {
 
     /// As [`Restores::tell`], by the attributes of the tree that files are compared with. Where only the mode differs,
     /// the execute bit tells.
-    fn tell_by_blob(&self, restore: &Restore<'_>, files: &[(&TreeChange, bool)]) -> Result<Vec<Now>> {
+    pub(super) fn tell_by_blob(&self, restore: &Restore<'_>, files: &[(&TreeChange, bool)]) -> Result<Vec<Now>> {
         let mut told = vec![Now::Other; files.len()];
         let others = |told: &[Now]| (0..told.len()).filter(|place| told[*place] == Now::Other).collect::<Vec<usize>>();
         let files_at = |left: &[usize]| left.iter().map(|place| files[*place]).collect::<Vec<(&TreeChange, bool)>>();
@@ -255,9 +254,16 @@ impl Restores<'_> {
         let as_old: Vec<Option<Oid>> = files.iter().map(|(change, _)| held(raw_old, &change.path, &change.old)).collect();
         let left = settle((0..files.len()).collect(), &as_new, &as_old);
         let paths_of = |left: &[usize]| left.iter().map(|place| &files[*place].0.path).collect::<Vec<&RepoPath>>();
-        let known = |hashes: Vec<Oid>| hashes.into_iter().map(Some).collect::<Vec<_>>();
-        let as_new = known(hash_files(self.repo, restore.worktree, restore.to, &paths_of(&left))?);
-        let as_old = known(hash_files(self.repo, restore.worktree, restore.from, &paths_of(&left))?);
+        let hashes = |tree: &Oid, is_asked: fn(&TreeChange) -> bool| {
+            // By a tree of which nothing is asked no filter has to run.
+            if !left.iter().any(|place| is_asked(files[*place].0)) {
+                return Ok(vec![None; left.len()]);
+            }
+            let hashes = hash_files(self.repo, restore.worktree, tree, &paths_of(&left))?;
+            Ok::<_, Error>(hashes.into_iter().map(Some).collect())
+        };
+        let as_new = hashes(restore.to, |change| change.new.is_some())?;
+        let as_old = hashes(restore.from, |change| change.old.is_some())?;
         let left = settle(left, &as_new, &as_old);
         // What the captures went by may be in no tree.
         let here = hash_here(self.repo, restore.worktree, &paths_of(&left))?;
@@ -285,7 +291,7 @@ impl Restores<'_> {
     fn told(&self, files: &[(&TreeChange, bool)], as_new: &[Option<Oid>], as_old: &[Option<Oid>]) -> Vec<Now> {
         let keeps = self.repo.keeps();
         let told = files.iter().zip(as_new).zip(as_old).map(|(((change, executes), as_new), as_old)| {
-            let regular = |file: &&FileId| file.mode != SYMLINK || !keeps.links;
+            let regular = |file: &&FileId| !file.is_link() || !keeps.links;
             let (old, new) = (change.old.as_ref().filter(regular), change.new.as_ref().filter(regular));
             let mode_tells = keeps.modes && old.zip(new).is_some_and(|(old, new)| old.oid == new.oid);
             let is_new = new

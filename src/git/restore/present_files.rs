@@ -82,7 +82,7 @@ pub(in crate::git) fn are_as_they_were(
 ) -> Result<Vec<bool>> {
     let (mut same, mut unknown) = (vec![false; changes.len()], Vec::new());
     for (place, change) in changes.iter().enumerate() {
-        let Some(file) = change.new.as_ref().filter(|new| new.mode & 0o170_000 == 0o100_000) else { continue };
+        let Some(file) = change.new.as_ref().filter(|new| new.is_regular()) else { continue };
         match is_what_is_held(r, worktree, had.raw, (&change.path, file)) {
             Some(is_it) => same[place] = is_it,
             None => unknown.push((place, change.path.clone())),

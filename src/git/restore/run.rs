@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use crate::domain::base::names::{Oid, RepoPath};
+use crate::domain::base::names::RepoPath;
 use crate::env;
 use crate::error::{Code, Error, Result, some_of};
 use crate::files;
@@ -19,12 +19,10 @@ use super::nested_repositories::NestedRepositories;
 use super::place::{Found, Stamp, Trash, look};
 use super::plan::{Now, Step, decide};
 use super::prepared::{Had, Prepared};
-use super::present_files::{are_as_they_were, hash_files, hash_here, is_what_is_held};
 use super::types::{Attempt, LINK_LIMIT, Placed, Planned, Restore, RestoreReport, Submodule};
 use crate::git::capture::permissions::{Known, Permissions};
 use crate::git::capture::raw::wanted_bytes;
 use crate::git::history::questions::{FileId, TreeChange};
-use crate::git::objects::database::{GITLINK, SYMLINK};
 use crate::git::objects::durability::sync_file_system;
 use crate::git::repo::file_system::Keeps;
 use crate::git::repo::handles::Restores;
@@ -215,31 +213,10 @@ impl Restores<'_> {
 
     /// Whether the regular files at the paths of changes are what is old there.
     fn are_old(&self, restore: &Restore<'_>, changes: &[&TreeChange]) -> Result<Vec<bool>> {
-        let is = |change: &TreeChange, hash: Option<&Oid>| change.old.as_ref().is_some_and(|old| Some(&old.oid) == hash);
-        let raw = restore.had().raw;
-        let held = |change: &&TreeChange| is_what_is_held(self.repo, restore.worktree, raw, (&change.path, change.old.as_ref()?));
-        // What is held needs no filter, which may be gone or fail by now.
-        let mut olds: Vec<bool> = changes.iter().map(|change| held(change) == Some(true)).collect();
-        let others = |olds: &[bool]| (0..olds.len()).filter(|place| !olds[*place]).collect::<Vec<usize>>();
-        let paths_of = |left: &[usize]| left.iter().map(|place| &changes[*place].path).collect::<Vec<&RepoPath>>();
-        let left = others(&olds);
-        let hashes = hash_files(self.repo, restore.worktree, restore.from, &paths_of(&left))?;
-        for (place, hash) in left.into_iter().zip(&hashes) {
-            olds[place] = is(changes[place], Some(hash));
-        }
-        // What the capture went by may be in no tree.
-        let left = others(&olds);
-        let here = hash_here(self.repo, restore.worktree, &paths_of(&left))?;
-        for (place, hash) in left.into_iter().zip(&here) {
-            olds[place] = is(changes[place], hash.as_ref());
-        }
-        // Or in no configuration any more.
-        let left = others(&olds);
-        let reversed: Vec<TreeChange> = left.iter().map(|place| changes[*place].clone().reversed()).collect();
-        for (place, same) in left.into_iter().zip(are_as_they_were(self.repo, restore.worktree, restore.had(), &reversed)?) {
-            olds[place] = same;
-        }
-        Ok(olds)
+        // What shall be there was looked for already.
+        let of_old: Vec<TreeChange> = changes.iter().map(|change| TreeChange { new: None, ..(*change).clone() }).collect();
+        let files: Vec<(&TreeChange, bool)> = of_old.iter().map(|change| (change, false)).collect();
+        Ok(self.tell_by_blob(restore, &files)?.into_iter().map(|now| now == Now::Old).collect())
     }
 
     /// What is at a path in terms of the change; `Unknown` where only hashing tells.
@@ -251,7 +228,7 @@ impl Restores<'_> {
         restore: &Restore<'_>,
         keeps: Keeps,
     ) -> Result<(Now, Option<Stamp>)> {
-        let is_link = |file: &Option<FileId>| file.as_ref().is_some_and(|file| file.mode == SYMLINK);
+        let is_link = |file: &Option<FileId>| file.as_ref().is_some_and(FileId::is_link);
         match found {
             Found::Missing | Found::Below(_) => {
                 let now = if trash.holds(&change.path)? { Now::MissingButSaved } else { Now::Missing };
@@ -296,12 +273,12 @@ pub(in crate::git) fn without_submodules(changes: &[TreeChange], submodules: &mu
     let mut kept = Vec::new();
     for change in changes {
         let mut change = change.clone();
-        let is_submodule = |file: &Option<FileId>| file.as_ref().is_some_and(|file| file.mode == GITLINK);
+        let is_submodule = |file: &Option<FileId>| file.as_ref().is_some_and(FileId::is_submodule);
         let (was, will_be) = (is_submodule(&change.old), is_submodule(&change.new));
         if was || will_be {
             submodules.push(Submodule { path: change.path.clone(), comes: will_be && !was, goes: was && !will_be });
-            change.old = change.old.filter(|file| file.mode != GITLINK);
-            change.new = change.new.filter(|file| file.mode != GITLINK);
+            change.old = change.old.filter(|file| !file.is_submodule());
+            change.new = change.new.filter(|file| !file.is_submodule());
         }
         if change.old.is_some() || change.new.is_some() {
             kept.push(change);

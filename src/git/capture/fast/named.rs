@@ -22,7 +22,7 @@ use crate::git::capture::given_back::Scope;
 use crate::git::capture::permissions::{Permissions, Usual};
 use crate::git::capture::worktree::{CaptureOptions, WorktreeCapture, is_below};
 use crate::git::history::questions::TreeChange;
-use crate::git::objects::database::{GITLINK, gix_id};
+use crate::git::objects::database::gix_id;
 use crate::git::repo::handles::Captures;
 use crate::git::repo::worktrees::Worktree;
 
@@ -339,7 +339,7 @@ fn as_edits(changes: Vec<TreeChange>) -> Result<Option<Vec<PathEdit>>> {
     let mut edits = Vec::with_capacity(changes.len());
     for TreeChange { path, new, .. } in changes {
         let new = match new {
-            Some(file) if file.mode == GITLINK => return Ok(None),
+            Some(file) if file.is_submodule() => return Ok(None),
             Some(file) => Some((file.mode, gix_id(&file.oid)?)),
             None => None,
         };
