@@ -13,11 +13,13 @@
 pub mod cli;
 pub mod commands;
 pub mod config;
+pub mod demo;
 pub mod domain;
 pub mod env;
 pub mod error;
 pub mod files;
 pub mod git;
 pub mod ops;
+pub mod own_process;
 pub mod process;
 pub mod store;

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
-use super::open_repository;
+use super::repository;
 use crate::cli::screen::{Screen, table};
 use crate::cli::words;
 use crate::commands::grammar::arguments::Global;
@@ -51,7 +51,7 @@ struct View<'a> {
 /// # Errors
 /// `CONFIG_INVALID` with the place.
 pub fn run(args: &Config, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let repo = open_repository(global)?;
+    let repo = repository(global)?;
     placement::recall_main(&repo)?;
     let loaded = configure::load(&repo, Vec::new())?;
     for note in configure::repository_file_note(&repo)? {

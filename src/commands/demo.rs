@@ -3,12 +3,6 @@
 //! Everything is done by the commands that a user would type, run with this very program. What is claimed at the end is
 //! looked up in git, in files and in the process table.
 
-mod checks;
-mod evidence;
-mod stage;
-mod story;
-mod tasks;
-
 use std::time::Instant;
 
 use clap::Args;
@@ -16,9 +10,10 @@ use serde::Serialize;
 
 use crate::cli::screen::Screen;
 use crate::cli::{visible, words};
+use crate::demo::checks::{self, Check};
+use crate::demo::stage::Stage;
+use crate::demo::{story, tasks};
 use crate::error::{Code, Error, Exit, Result};
-use checks::Check;
-use stage::Stage;
 
 /// Arguments of `demo`.
 #[derive(Debug, Args)]

@@ -16,7 +16,6 @@ use crate::domain::state::event::Envelope;
 use crate::domain::state::whole::State;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::history;
-use crate::store::log;
 
 /// How often `--follow` looks.
 const INTERVAL: Duration = Duration::from_millis(200);
@@ -109,11 +108,10 @@ pub fn run(args: &Events, global: &Global, screen: &mut Screen) -> Result<Exit> 
             return Ok(Exit::Done);
         }
         std::thread::sleep(INTERVAL);
-        let tail = log::read_after(ctx.layout(), last, position, |envelope| {
+        position = Some(history::events_after(ctx.layout(), last, position, |envelope| {
             last = envelope.seq;
             found.push(envelope);
             Ok(())
-        })?;
-        position = Some(tail.position);
+        })?);
     }
 }

@@ -5,10 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use crate::error::{Exit, Result};
-use crate::process::keeper::spec::KeeperSpec;
-use crate::process::keeper::{owner, step_keeper};
-use crate::store::handle::Store;
-use crate::store::layout::Layout;
+use crate::ops::keeper;
 
 /// Arguments of `keeper`.
 #[derive(Debug, Args)]
@@ -24,16 +21,9 @@ pub struct Keeper {
 /// Owns one agent program to its end.
 ///
 /// # Errors
-/// As [`owner::run`] and [`step_keeper::run`].
+/// As [`keeper::own_agent`] and [`keeper::own_step`].
 pub fn run(args: &Keeper) -> Result<Exit> {
-    let Some(spec) = &args.spec else { return step_keeper::run().map(|()| Exit::Done) };
-    let code = owner::run(spec, &still_wanted)?;
+    let Some(spec) = &args.spec else { return keeper::own_step().map(|()| Exit::Done) };
+    let code = keeper::own_agent(spec)?;
     Ok(if code == 0 { Exit::Done } else { Exit::Failed })
-}
-
-/// Whether the log still says that this very iteration is to run.
-fn still_wanted(spec: &KeeperSpec) -> Result<bool> {
-    let store = Store::load(Layout::new(&spec.state_check.common_dir))?;
-    let work = store.state().restorable.agents.get(&spec.agent).and_then(|agent| agent.work.as_ref());
-    Ok(work.and_then(|work| work.stage.token()) == Some(&spec.token))
 }

@@ -10,7 +10,7 @@ use super::grammar::{complete, spoken};
 use crate::cli::report;
 use crate::cli::screen::Screen;
 use crate::error::Exit;
-use crate::process::os::{finish_first, limits};
+use crate::own_process::{end_signals, limits};
 
 /// Runs one command line and says how it ended; errors have been reported by then.
 pub fn run(arguments: Vec<OsString>) -> Exit {
@@ -39,7 +39,7 @@ pub fn run(arguments: Vec<OsString>) -> Exit {
     limits::say_what_is_too_large();
     let mut screen = Screen::new(cli.global.json, verb);
     match limits::check_memory().and_then(|()| dispatch(cli, &mut screen)) {
-        Ok(exit) => match finish_first::signal_that_waited() {
+        Ok(exit) => match end_signals::signal_that_waited() {
             Some(signal) => {
                 screen.complain(&format!("{signal} came meanwhile: what was under way was finished first"));
                 Exit::Interrupted

@@ -21,7 +21,7 @@ use crate::ops::merge::MergeOutcome;
 use crate::ops::merge::preview::{Foreseen, Preview, preview};
 use crate::ops::merge::verified::{Watch, merge_verified};
 use crate::ops::rollback::{FileLine, WorkspaceLine};
-use crate::process::os::finish_first::{self, CanEnd};
+use crate::own_process::end_signals::{self, CanEnd};
 
 /// So many files are shown.
 const SHOWN: usize = 20;
@@ -196,7 +196,7 @@ struct Foreground {
 
 impl Watch for Foreground {
     fn verifying(&mut self, commands: &[String]) {
-        self.can_end = Some(finish_first::can_end());
+        self.can_end = Some(end_signals::can_end());
         let text = format!("verifying the merge: {}", commands.join(" && "));
         if std::io::stderr().is_terminal() {
             let line = ProgressBar::new_spinner().with_message(visible::line(&text).into_owned());
@@ -213,6 +213,6 @@ impl Watch for Foreground {
     }
 
     fn shall_end(&self) -> bool {
-        finish_first::signal_that_waited().is_some()
+        end_signals::signal_that_waited().is_some()
     }
 }

@@ -37,7 +37,7 @@ use crate::domain::work::adapter::{self, AgentProgram, PromptKind};
 use crate::domain::work::outcome::Halt;
 use crate::env;
 use crate::error::{Error, Exit, Result};
-use crate::git::Repository;
+use crate::ops::context::Repository;
 use crate::ops::context::handle::{Context, called_by_human};
 use crate::ops::context::placement::{self, Purpose};
 
@@ -165,7 +165,7 @@ pub fn configured_program(ctx: &Context) -> Result<AgentProgram> {
 ///
 /// # Errors
 /// As [`Repository::discover`].
-pub fn open_repository(global: &Global) -> Result<Repository> {
+pub fn repository(global: &Global) -> Result<Repository> {
     Repository::discover(&working_dir(global)?)
 }
 

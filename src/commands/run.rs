@@ -81,7 +81,7 @@ pub fn run(args: &Run, global: &Global, screen: &mut Screen) -> Result<Exit> {
         return detach::run(&mut ctx, screen);
     }
     if args.detached {
-        crate::process::os::detached::begin_session()?;
+        crate::own_process::session::begin_session()?;
     }
     let interrupts = Interrupts::install(leave_at_once)?;
     let mut progress = Progress::new(std::io::stderr().is_terminal()).seen_from(ctx.repo.worktrees().main_worktree()?.path());

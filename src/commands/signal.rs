@@ -1,16 +1,12 @@
 //! `git axiom signal`: what an agent reports.
 
-use std::path::PathBuf;
-
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use crate::cli::screen::Screen;
-use crate::domain::base::ids::Token;
 use crate::domain::work::signal::{FileReport, Signal, ToolReport};
-use crate::env;
-use crate::error::{Code, Error, Exit, Result};
-use crate::process::keeper::spool;
+use crate::error::{Exit, Result};
+use crate::ops::keeper;
 
 /// Reports of an agent; only to be called by agents.
 #[derive(Debug, Subcommand)]
@@ -137,15 +133,9 @@ struct SignalAnswer {
 /// Hands the report to the keeper and waits until it is on disk.
 ///
 /// # Errors
-/// `INVALID_INPUT` where no agent calls; as [`spool::submit`].
+/// As [`keeper::report`].
 pub fn run(verb: SignalVerb, screen: &mut Screen) -> Result<Exit> {
-    let not_an_agent = || {
-        Error::new(Code::InvalidInput, "this is not running below 'git axiom run'")
-            .hint("'git axiom signal' is for agents: their keeper sets AXIOM_SPOOL and AXIOM_TOKEN")
-    };
-    let folder = env::var("AXIOM_SPOOL").map(PathBuf::from).ok_or_else(not_an_agent)?;
-    let token = env::var("AXIOM_TOKEN").and_then(|text| text.into_string().ok()).ok_or_else(not_an_agent)?;
-    spool::submit(&folder, &Token::new(token)?, signal(verb), spool::PATIENCE)?;
+    keeper::report(signal(verb))?;
     screen.answer(&SignalAnswer { recorded: true }, String::new)?;
     Ok(Exit::Done)
 }

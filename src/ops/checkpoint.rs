@@ -20,8 +20,7 @@ use jiff::Timestamp;
 
 use crate::domain::base::ids::{CaseId, CheckpointName};
 use crate::domain::base::names::{Oid, RefName};
-use crate::domain::base::own_names::CAPTURES;
-use crate::domain::base::own_names::TAGS;
+use crate::domain::base::own_names::{CAPTURES, TAGS, capture_ref, checkpoint_tag};
 use crate::domain::checkpoint::document::{AgentState, CheckpointDocument, CheckpointRecord, CheckpointType, Tagger, Trigger};
 use crate::domain::state::event::Event;
 use crate::env;
@@ -229,7 +228,7 @@ fn size_of(ctx: &Context, document: &CheckpointDocument, capture: &Oid, shared: 
 /// Removes the refs of a checkpoint that is not whole and that nobody was told of: the capture ref first, so that after a crash
 /// there is none.
 fn take_back(ctx: &Context, name: &CheckpointName, capture: Oid) -> Result<()> {
-    let edit = RefEdit { name: crate::git::Checkpoints::capture_ref(name), expected: Expected::Value(capture), new: None };
+    let edit = RefEdit { name: capture_ref(name), expected: Expected::Value(capture), new: None };
     ctx.repo.refs().update_refs(&[edit], "git axiom: checkpoint is not whole")?;
     env::fault_point("checkpoint.taken-back");
     clear_abandoned(ctx, name)
@@ -255,13 +254,13 @@ fn publish(
     let objects = ctx.repo.checkpoints().checkpoint_objects(name, &captured.main.capture, &json, &kept, &refs)?;
     env::fault_point("checkpoint.objects");
     ctx.repo.checkpoints().publish_checkpoint(name, &objects, &tag_data(&document))?;
-    ctx.repo.refs().remember_packed_refs(&refs, &crate::git::Checkpoints::capture_ref(name), &objects.capture);
+    ctx.repo.refs().remember_packed_refs(&refs, &capture_ref(name), &objects.capture);
     Ok((document, objects.capture, captured, refs))
 }
 
 /// The outcome event of a checkpoint whose refs are all there.
 fn outcome(ctx: &mut Context, document: &CheckpointDocument, capture: Oid, size: Option<u64>) -> Result<CheckpointRecord> {
-    let tag = crate::git::Checkpoints::checkpoint_tag(&document.name);
+    let tag = checkpoint_tag(&document.name);
     let Some(tag) = ctx.repo.refs().read_ref(&tag)? else {
         return Err(
             Error::new(Code::CheckpointDamaged, format!("the tag {} is gone", tag.short())).hint("git axiom recover --yes")
@@ -341,7 +340,7 @@ fn record_of(document: &CheckpointDocument, capture: Oid, tag: Oid, size: Option
 /// `CHECKPOINT_DAMAGED`, `GIT_FAILED`, and those of an append.
 pub fn complete_intent(ctx: &mut Context) -> Result<Option<CheckpointRecord>> {
     let Some(name) = ctx.state().record.checkpoint_intent.clone() else { return Ok(None) };
-    let Some(capture) = ctx.repo.refs().read_ref(&crate::git::Checkpoints::capture_ref(&name))? else {
+    let Some(capture) = ctx.repo.refs().read_ref(&capture_ref(&name))? else {
         clear_abandoned(ctx, &name)?;
         ctx.append(Event::CheckpointAbandoned { name, reason: "its creator ended before anything was saved".into() })?;
         return Ok(None);
@@ -355,7 +354,7 @@ pub fn complete_intent(ctx: &mut Context) -> Result<Option<CheckpointRecord>> {
 
 /// Removes tag and note of a checkpoint that has no capture ref: git may have written them first.
 fn clear_abandoned(ctx: &Context, name: &CheckpointName) -> Result<()> {
-    let tag_name = crate::git::Checkpoints::checkpoint_tag(name);
+    let tag_name = checkpoint_tag(name);
     let Some(tag) = ctx.repo.refs().read_ref(&tag_name)? else { return Ok(()) };
     // The name was free when it was intended; a tag whose object is gone holds nothing, and must not stop what comes next.
     if ctx.repo.objects().has_object(&tag) && !ctx.repo.checkpoints().is_tag_of_ours(name, &tag)? {

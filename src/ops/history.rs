@@ -7,7 +7,8 @@ use crate::domain::state::event::Envelope;
 use crate::error::Result;
 use crate::ops::context::handle::Context;
 use crate::store::layout::Layout;
-use crate::store::{log, segments};
+use crate::store::log::{self, Position};
+use crate::store::segments;
 
 /// Calls `each` with every event that the log holds, oldest first.
 ///
@@ -17,6 +18,20 @@ pub fn each_event(layout: &Layout, each: impl FnMut(Envelope) -> Result<()>) -> 
     // A log that recovery began anew does not start with event 1.
     let first = segments::list(layout)?.first().and_then(|segment| segment.first).unwrap_or(1);
     log::read_after(layout, first - 1, None, each).map(drop)
+}
+
+/// Calls `each` with every event after number `last`, oldest first. Returns the position in the log behind the last one: given
+/// to the next call, it saves reading again.
+///
+/// # Errors
+/// As [`each_event`].
+pub fn events_after(
+    layout: &Layout,
+    last: u64,
+    position: Option<Position>,
+    each: impl FnMut(Envelope) -> Result<()>,
+) -> Result<Position> {
+    Ok(log::read_after(layout, last, position, each)?.position)
 }
 
 /// All transactions, oldest first.

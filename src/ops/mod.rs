@@ -6,6 +6,7 @@ pub mod cases;
 pub mod checkpoint;
 pub mod context;
 pub mod history;
+pub mod keeper;
 pub mod merge;
 pub mod operation;
 pub mod recover;

@@ -30,7 +30,7 @@ use crate::error::{Code, Error, Result, some_of};
 use crate::git::Attempt;
 use crate::ops::context::handle::Context;
 use crate::ops::trash;
-use crate::process::os::finish_first::finish_first;
+use crate::own_process::end_signals::finish_first;
 
 /// So many paths are named in an error.
 const NAMED: usize = 10;

@@ -15,7 +15,7 @@ use signal_hook::SigId;
 use signal_hook::consts::{SIGCONT, SIGWINCH};
 
 use super::keys::{Key, Keys};
-use crate::process::os::finish_first;
+use crate::own_process::end_signals;
 
 /// How long the rest of a sequence may take to come.
 const SEQUENCE: Duration = Duration::from_millis(40);
@@ -45,7 +45,7 @@ pub struct Terminal {
     keys: Keys,
     redraw: Arc<AtomicBool>,
     listening: Vec<SigId>,
-    signals: finish_first::LeftToQuestion,
+    signals: end_signals::LeftToQuestion,
 }
 
 impl Terminal {
@@ -60,7 +60,7 @@ impl Terminal {
         let listening =
             [SIGWINCH, SIGCONT].into_iter().filter_map(|signal| signal_hook::flag::register(signal, Arc::clone(&redraw)).ok());
         let listening = listening.collect();
-        let signals = finish_first::leave_signals_to_question();
+        let signals = end_signals::leave_signals_to_question();
         let terminal = Self { before, keys: Keys::default(), redraw, listening, signals };
         terminal.enter()?;
         Ok(terminal)

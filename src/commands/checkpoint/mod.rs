@@ -19,6 +19,7 @@ use crate::commands::grammar::arguments::Global;
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::listed;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::domain::base::own_names::checkpoint_tag;
 use crate::domain::checkpoint::document::{CheckpointRecord, CheckpointType, Coverage, PathSample, Trigger};
 use crate::domain::checkpoint::known_paths::OnlyCount;
 use crate::error::{Code, Error, Exit, Result, some_of};
@@ -93,7 +94,7 @@ struct Made<'a> {
 impl<'a> Made<'a> {
     fn of(record: &'a CheckpointRecord) -> Self {
         let CheckpointRecord { name, kind, trigger, created_at, git_commit, capture, tag: tag_id, .. } = record;
-        let (tag, size, only) = (crate::git::Checkpoints::checkpoint_tag(name), record.size, record.only.clone());
+        let (tag, size, only) = (checkpoint_tag(name), record.size, record.only.clone());
         let git_commit = git_commit.as_ref();
         Self { name, kind: *kind, trigger: *trigger, created_at: *created_at, git_commit, capture, tag, tag_id, size, only }
     }

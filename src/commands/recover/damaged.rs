@@ -2,19 +2,14 @@
 
 use serde::Serialize;
 
-use super::super::{open, open_repository};
+use super::super::{open, repository};
 use crate::cli::screen::{Screen, table};
 use crate::cli::{prompt, words};
 use crate::commands::grammar::arguments::Global;
 use crate::domain::base::listed::Named;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::checkpoint;
-use crate::ops::context::handle::fresh_txn;
-use crate::ops::context::ownership;
-use crate::ops::recover::log_recovery::{self, Beginning};
-use crate::store::inspect::{Inspection, SnapshotReport};
-use crate::store::layout::Layout;
-use crate::store::rebuild::Source;
+use crate::ops::recover::log_recovery::{self, Inspection, SnapshotReport, Source};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -39,7 +34,7 @@ struct Anew<'a> {
 /// # Errors
 /// `error`, the one that loading said, where there is nobody to ask.
 pub(super) fn look(global: &Global, error: Error, screen: &mut Screen) -> Result<Exit> {
-    let found = log_recovery::look_everywhere(&open_repository(global)?)?;
+    let found = log_recovery::look_everywhere(&repository(global)?)?;
     if screen.can_ask() {
         screen.complain_text(&in_words(&found));
         return match choose(&found)? {
@@ -65,7 +60,7 @@ fn choose(found: &Inspection) -> Result<Option<Source>> {
 /// `NEEDS_CONFIRMATION`, `DECLINED`: nothing was changed then; a sound state is only given up with `yes`. As
 /// [`log_recovery::begin_anew`].
 pub(super) fn begin_anew_from(global: &Global, source: Source, yes: bool, screen: &mut Screen) -> Result<Exit> {
-    if !yes && log_recovery::is_sound(&open_repository(global)?)? {
+    if !yes && log_recovery::is_sound(&repository(global)?)? {
         return Err(Error::new(Code::NeedsConfirmation, "the stored state is sound, and beginning anew would throw it away")
             .hint("git axiom recover    looks whether anything has to be recovered")
             .hint(format!("git axiom recover --from {source} --yes    begins anew all the same; the old files are kept")));
@@ -80,17 +75,7 @@ pub(super) fn begin_anew_from(global: &Global, source: Source, yes: bool, screen
 }
 
 fn begin_anew(global: &Global, source: Source, screen: &mut Screen) -> Result<Exit> {
-    let repo = &open_repository(global)?;
-    ownership::root_is_the_owner(repo)?;
-    let layout = Layout::new(repo.common_dir());
-    let beginning = match source {
-        Source::Checkpoint => log_recovery::newest_checkpoint(repo)?,
-        Source::Snapshot | Source::Events | Source::Partial | Source::Backup(_) | Source::Cases | Source::Fresh => {
-            Beginning::Stored(source)
-        }
-    };
-    let known = log_recovery::last_seq_of_checkpoints(repo)?;
-    let done = log_recovery::begin_anew_above(&layout, &fresh_txn()?, beginning, known)?;
+    let done = log_recovery::begin_anew_from(&repository(global)?, source)?;
     let kept = done.kept.map(|path| path.display().to_string());
     // Checkpoints stand in git: the new state only has to know of them. What fails here, `checkpoint list` tries again.
     let checkpoints = checkpoint::heal_at_once(&mut open(global, screen)?);

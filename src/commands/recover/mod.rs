@@ -12,9 +12,9 @@ use crate::commands::progress::Progress;
 use crate::domain::state::wedge::WedgeView;
 use crate::error::{Code, Exit, Result};
 use crate::ops::context::handle::called_by_human;
+use crate::ops::recover::log_recovery::Source;
 use crate::ops::recover::survey::{self, Orphan, View};
 use crate::ops::supervise::Options;
-use crate::store::rebuild::Source;
 
 /// Arguments of `recover`.
 #[derive(Debug, Args)]

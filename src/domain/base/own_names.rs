@@ -1,6 +1,9 @@
 //! The names of what is ours in a repository: its refs, and the folder for what is thrown away. Nowhere else are they
 //! spelled out. The files of the store are named in `store::layout`.
 
+use super::ids::CheckpointName;
+use super::names::RefName;
+
 /// All refs of ours but tags, notes and branches of tasks.
 pub const REFS: &str = "refs/axiom/";
 
@@ -33,6 +36,16 @@ pub const SCRATCH: &str = "axiom/tmp";
 
 /// How git names the refs of one linked worktree from elsewhere: `worktrees/<name>/refs/…`.
 pub const LINKED: &str = "worktrees/";
+
+/// The ref that holds a checkpoint.
+pub fn capture_ref(name: &CheckpointName) -> RefName {
+    RefName::new(format!("{CAPTURES}{name}"))
+}
+
+/// The tag of a checkpoint.
+pub fn checkpoint_tag(name: &CheckpointName) -> RefName {
+    RefName::new(format!("{TAGS}{name}"))
+}
 
 /// Whether a ref is one of ours that nobody but us changes: no notes, no branch.
 pub fn is_own_ref(name: &str) -> bool {

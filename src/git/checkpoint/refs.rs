@@ -6,8 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::{Oid, RefName};
-use crate::domain::base::own_names::CAPTURES;
-use crate::domain::base::own_names::{NOTES, TAGS};
+use crate::domain::base::own_names::{CAPTURES, NOTES, capture_ref, checkpoint_tag};
 use crate::env;
 use crate::error::{Code, Error, Result};
 
@@ -50,16 +49,6 @@ pub struct CheckpointRef {
 }
 
 impl Checkpoints<'_> {
-    /// The ref that holds a checkpoint.
-    pub fn capture_ref(name: &CheckpointName) -> RefName {
-        RefName::new(format!("{CAPTURES}{name}"))
-    }
-
-    /// The tag of a checkpoint.
-    pub fn checkpoint_tag(name: &CheckpointName) -> RefName {
-        RefName::new(format!("{TAGS}{name}"))
-    }
-
     /// Makes the objects of a checkpoint: `main` is the main worktree's capture, `json` the document, `kept` every commit
     /// that must stay alive (the captures of other worktrees, refs that the document names), `refs` the local refs. Nothing
     /// refers to them yet.
@@ -101,9 +90,9 @@ impl Checkpoints<'_> {
     /// there is no checkpoint.
     pub fn publish_checkpoint(&self, name: &CheckpointName, objects: &CheckpointObjects, tag: &TagData) -> Result<()> {
         let object = self.write_tag(name, &objects.capture, tag)?;
-        let capture_name = Self::capture_ref(name);
+        let capture_name = capture_ref(name);
         let capture = RefEdit { name: capture_name.clone(), expected: Expected::Absent, new: Some(objects.capture.clone()) };
-        let tag_name = Self::checkpoint_tag(name);
+        let tag_name = checkpoint_tag(name);
         let tag = RefEdit { name: tag_name.clone(), expected: Expected::Absent, new: Some(object.clone()) };
         let note = BTreeMap::from([(object, Some(objects.json.clone()))]);
         let mut last = None;
@@ -147,7 +136,7 @@ impl Checkpoints<'_> {
     /// `IN_THE_WAY` where another object has the tag's name; as [`Refs::update_refs`].
     pub fn complete_checkpoint(&self, name: &CheckpointName, capture: &Oid, json: &Oid, tag: &TagData) -> Result<()> {
         let object = self.write_tag(name, capture, tag)?;
-        let tag_name = Self::checkpoint_tag(name);
+        let tag_name = checkpoint_tag(name);
         match self.repo.refs().read_ref(&tag_name)? {
             Some(present) if present == object => {}
             Some(_) => return Err(foreign_tag(&tag_name)),

@@ -7,8 +7,7 @@ use super::look::document_of;
 use super::{record_of, size_of, tag_data};
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::{Oid, RefName};
-use crate::domain::base::own_names::CAPTURES;
-use crate::domain::base::own_names::TAGS;
+use crate::domain::base::own_names::{CAPTURES, TAGS, capture_ref, checkpoint_tag};
 use crate::domain::checkpoint::document::CheckpointRecord;
 use crate::domain::state::event::{By, Event};
 use crate::env;
@@ -158,7 +157,7 @@ pub(super) fn complete(ctx: &Context, record: &CheckpointRecord) -> Result<()> {
 }
 
 fn take_up(ctx: &mut Context, name: &CheckpointName) -> Result<()> {
-    let Some(capture) = ctx.repo.refs().read_ref(&crate::git::Checkpoints::capture_ref(name))? else { return Ok(()) };
+    let Some(capture) = ctx.repo.refs().read_ref(&capture_ref(name))? else { return Ok(()) };
     let (json, document) = document_of(ctx, &capture)?;
     let data = tag_data(&document);
     ctx.repo.checkpoints().complete_checkpoint(name, &capture, &json, &data)?;
@@ -205,7 +204,7 @@ pub(super) fn clear_deleted(ctx: &Context) -> Result<()> {
     let gone = record.deleted_checkpoints.values().map(|gone| &gone.record).filter(|gone| !kept.contains(&gone.tag));
     let mut edits = Vec::new();
     for gone in gone.clone() {
-        let name = crate::git::Checkpoints::checkpoint_tag(&gone.name);
+        let name = checkpoint_tag(&gone.name);
         if tags.get(&name) == Some(&gone.tag) {
             edits.push(RefEdit { name, expected: Expected::Value(gone.tag.clone()), new: None });
         }

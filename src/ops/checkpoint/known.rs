@@ -9,6 +9,7 @@ use super::look::document_of;
 use super::still::Still;
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::{Oid, RepoPath};
+use crate::domain::base::own_names::capture_ref;
 use crate::domain::checkpoint::document::{CheckpointDocument, Coverage};
 use crate::domain::checkpoint::known_paths;
 use crate::error::{Code, Error, Result};
@@ -112,7 +113,7 @@ fn complete(ctx: &Context) -> std::result::Result<Complete, String> {
     let base = known_paths::base(ctx.state())?;
     let record = base.complete;
     let unreadable = |error: Error| format!("checkpoint {} cannot be read: {error}", record.name);
-    let capture = ctx.repo.refs().read_ref(&crate::git::Checkpoints::capture_ref(&record.name)).map_err(unreadable)?;
+    let capture = ctx.repo.refs().read_ref(&capture_ref(&record.name)).map_err(unreadable)?;
     if capture.as_ref() != Some(&record.capture) {
         return Err(format!("the files of the newest complete checkpoint, {}, are gone", record.name));
     }

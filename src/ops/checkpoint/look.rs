@@ -10,6 +10,7 @@ use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::listed;
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::nearest;
+use crate::domain::base::own_names::checkpoint_tag;
 use crate::domain::base::times;
 use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord, CheckpointType, Trigger};
 use crate::domain::checkpoint::known_paths::OnlyCount;
@@ -103,7 +104,7 @@ fn commits_since(ctx: &Context, records: &[&CheckpointRecord]) -> Result<BTreeMa
     let mut by_commit: BTreeMap<Oid, RefName> = BTreeMap::new();
     for record in newest {
         if let Some(commit) = &record.git_commit {
-            by_commit.insert(commit.clone(), crate::git::Checkpoints::checkpoint_tag(&record.name));
+            by_commit.insert(commit.clone(), checkpoint_tag(&record.name));
         }
     }
     ctx.repo.history().commits_since(&by_commit, &target)
@@ -118,7 +119,7 @@ fn listed(ctx: &Context, number: usize, record: &CheckpointRecord, since: &BTree
         created_at: record.created_at,
         git_commit: record.git_commit.clone(),
         capture: record.capture.clone(),
-        tag: crate::git::Checkpoints::checkpoint_tag(&record.name),
+        tag: checkpoint_tag(&record.name),
         tag_id: record.tag.clone(),
         tasks_since: ctx.state().record.tasks_completed.saturating_sub(record.tasks_completed),
         commits_since: record.git_commit.as_ref().and_then(|commit| since.get(commit)).copied(),

@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::heal;
 use crate::domain::base::ids::{CheckpointName, TxnId};
 use crate::domain::base::names::{Oid, RefName};
-use crate::domain::base::own_names::KEPT;
+use crate::domain::base::own_names::{KEPT, capture_ref};
 use crate::domain::base::plural::count;
 use crate::domain::base::text::Change;
 use crate::domain::checkpoint::document::{CheckpointRecord, Trigger};
@@ -131,9 +131,7 @@ fn delete_locked(ctx: &mut Context, names: &[CheckpointName]) -> Result<Deleted>
         let old = values.get(&record.name).cloned();
         // A commit that is missing cannot be kept; what it was is gone already.
         operation.kept.extend(old.clone().filter(|capture| ctx.repo.objects().has_object(capture)));
-        operation
-            .refs
-            .push(RefChange { name: crate::git::Checkpoints::capture_ref(&record.name), value: Change::new(old, None) });
+        operation.refs.push(RefChange { name: capture_ref(&record.name), value: Change::new(old, None) });
     }
     operation::run(ctx, operation)?;
     env::fault_point("checkpoint.captures-gone");

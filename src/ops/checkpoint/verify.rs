@@ -9,6 +9,7 @@ use super::look::document_of;
 use super::tag_data;
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::Oid;
+use crate::domain::base::own_names::{capture_ref, checkpoint_tag};
 use crate::domain::base::plural::count;
 use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord};
 use crate::error::{Result, some_of};
@@ -165,7 +166,7 @@ pub fn repair(ctx: &mut Context, name: Option<&str>, look: Look) -> Result<(Veri
         let before = verify(ctx, name, look)?.checkpoints;
         for found in before.iter().filter(|found| found.problems.iter().any(|problem| problem.repairable)) {
             let Some(record) = ctx.state().record.checkpoints.get(&found.name).cloned() else { continue };
-            let capture = crate::git::Checkpoints::capture_ref(&record.name);
+            let capture = capture_ref(&record.name);
             if ctx.repo.refs().read_ref(&capture)?.is_none() {
                 let edit = RefEdit { name: capture, expected: Expected::Absent, new: Some(record.capture.clone()) };
                 ctx.repo.refs().update_refs(&[edit], "git axiom: repaired")?;
@@ -200,7 +201,7 @@ fn problems(ctx: &Context, record: &CheckpointRecord, whole: bool) -> Result<Vec
     let mut problems = Vec::new();
     let mut add = |what: String, repairable: bool| problems.push(Problem { what, repairable });
     let present = whole || ctx.repo.objects().missing_below(std::slice::from_ref(&record.capture))?.is_none();
-    match ctx.repo.refs().read_ref(&crate::git::Checkpoints::capture_ref(&record.name))? {
+    match ctx.repo.refs().read_ref(&capture_ref(&record.name))? {
         Some(capture) if capture == record.capture => {}
         Some(other) => add(format!("its capture ref names {} in place of {}", other.short(), record.capture.short()), false),
         None => add("its capture ref is gone".into(), present),
@@ -220,7 +221,7 @@ fn problems(ctx: &Context, record: &CheckpointRecord, whole: bool) -> Result<Vec
         Err(error) => add(format!("its refs cannot be read: {error}"), false),
     }
     disagreements(ctx, record, &document).into_iter().for_each(|what| add(what, false));
-    let tag_name = crate::git::Checkpoints::checkpoint_tag(&record.name);
+    let tag_name = checkpoint_tag(&record.name);
     match (
         ctx.repo.checkpoints().tag_of_checkpoint(&record.name, &record.capture, &tag_data(&document)),
         ctx.repo.refs().read_ref(&tag_name)?,

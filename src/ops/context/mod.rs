@@ -8,3 +8,5 @@ pub mod configure;
 pub mod handle;
 pub mod ownership;
 pub mod placement;
+
+pub use crate::git::Repository;

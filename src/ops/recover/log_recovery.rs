@@ -13,12 +13,16 @@ use crate::domain::state::whole::State;
 use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};
 use crate::git::Repository;
-use crate::ops::context::handle::below_an_operation;
+use crate::ops::context::handle::{below_an_operation, fresh_txn};
+use crate::ops::context::ownership;
 use crate::store::handle::Store;
-use crate::store::inspect::{self, Choice, Damage, Inspection};
+use crate::store::inspect::{self, Choice, Damage};
 use crate::store::layout::Layout;
-use crate::store::rebuild::{self, Source};
+use crate::store::rebuild;
 use crate::store::{adopt, cases, log};
+
+pub use crate::store::inspect::{Inspection, SnapshotReport};
+pub use crate::store::rebuild::Source;
 
 /// How long recovery waits for somebody else's append or operation.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -108,6 +112,21 @@ pub fn is_sound(repo: &Repository) -> Result<bool> {
         Err(error) if rebuild::is_damage(&error) => Ok(false),
         Err(error) => Err(error),
     }
+}
+
+/// Begins the log anew from `source`. Checkpoints know of events too: the new ones have higher numbers than those.
+///
+/// # Errors
+/// As [`begin_anew`] and [`newest_checkpoint`]; `NOT_THE_OWNER`.
+pub fn begin_anew_from(repo: &Repository, source: Source) -> Result<Recovered> {
+    ownership::root_is_the_owner(repo)?;
+    let beginning = match source {
+        Source::Checkpoint => newest_checkpoint(repo)?,
+        Source::Snapshot | Source::Events | Source::Partial | Source::Backup(_) | Source::Cases | Source::Fresh => {
+            Beginning::Stored(source)
+        }
+    };
+    begin_anew_above(&Layout::new(repo.common_dir()), &fresh_txn()?, beginning, last_seq_of_checkpoints(repo)?)
 }
 
 /// Begins the log anew from `beginning`, in transaction `txn`. The old files are kept below `state/damaged/`. Killed

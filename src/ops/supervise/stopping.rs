@@ -12,7 +12,7 @@ use super::{Supervisor, TICK};
 use crate::domain::work::outcome::Halt;
 use crate::domain::work::session::SessionState;
 use crate::error::{Code, Error, Result};
-use crate::process::os::finish_first;
+use crate::own_process::end_signals;
 
 /// How long running iterations may take to reach their boundary.
 const BOUNDARY: Duration = Duration::from_secs(5);
@@ -38,7 +38,7 @@ impl Interrupts {
     /// `INTERNAL` where the signals cannot be taken.
     pub fn install(leave: impl Fn(&[String]) + Send + 'static) -> Result<Self> {
         let interrupts = Self::default();
-        finish_first::leave_signals_to_session();
+        end_signals::leave_signals_to_session();
         let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])
             .map_err(|e| Error::new(Code::Internal, "signals cannot be handled").because(e))?;
         let (count, running) = (Arc::clone(&interrupts.count), Arc::clone(&interrupts.running));

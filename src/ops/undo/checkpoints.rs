@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::domain::base::ids::{CaseId, CheckpointName};
 use crate::domain::base::names::Oid;
-use crate::domain::base::own_names::CAPTURES;
+use crate::domain::base::own_names::{CAPTURES, checkpoint_tag};
 use crate::domain::checkpoint::document::CheckpointRecord;
 use crate::domain::operation::journaled::Operation;
 use crate::domain::state::event::Event;
@@ -30,7 +30,7 @@ pub(super) fn names_are_free(ctx: &Context, operation: &Operation) -> Result<()>
             let why = format!("a task is called '{case}' by now, and tasks and checkpoints share their names, archived ones too");
             return Err(taken(&name, why));
         }
-        let tag = crate::git::Checkpoints::checkpoint_tag(&name);
+        let tag = checkpoint_tag(&name);
         let own = state.record.deleted_checkpoints.get(&capture).map(|gone| &gone.record.tag);
         if let Some(there) = ctx.repo.refs().read_ref(&tag)?
             && Some(&there) != own

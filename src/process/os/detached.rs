@@ -7,10 +7,10 @@ use std::process::{Child, Stdio};
 
 use super::command::command_with_callers_repository;
 use crate::env;
-use crate::error::{Code, Error, Result};
+use crate::error::{Error, Result};
 
 /// Starts this program with these arguments, in the caller's folder and environment; both outputs go to `log`. It is to
-/// call [`begin_session`] before anything else. It lives on when we end.
+/// call [`begin_session`](crate::own_process::session::begin_session) before anything else. It lives on when we end.
 ///
 /// # Errors
 /// `IO_FAILED` where the log or the program cannot be used.
@@ -26,15 +26,4 @@ pub fn start(arguments: &[OsString], log: File) -> Result<Child> {
         .stderr(second)
         .spawn()
         .map_err(failed)
-}
-
-/// Leaves the caller's session and terminal.
-///
-/// # Errors
-/// `INTERNAL` where this process leads a group: it was not started by [`start`].
-pub fn begin_session() -> Result<()> {
-    match rustix::process::setsid() {
-        Ok(_) => Ok(()),
-        Err(e) => Err(Error::new(Code::Internal, "cannot begin a session in the background").because(e)),
-    }
 }

@@ -8,8 +8,6 @@ pub mod by_environment;
 pub mod command;
 pub mod detached;
 pub(super) mod family;
-pub mod finish_first;
 pub(super) mod hold;
-pub mod limits;
 pub(super) mod sys;
 pub(super) mod wire;

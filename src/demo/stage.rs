@@ -19,13 +19,13 @@ const MARK: &str = "AXIOM_DEMO";
 /// How often a child is looked at.
 const LOOK: Duration = Duration::from_millis(10);
 /// After this a step has failed.
-pub(super) const PATIENCE: Duration = Duration::from_secs(120);
+pub const PATIENCE: Duration = Duration::from_secs(120);
 /// The most that is read of what a child printed.
 const MOST_OUTPUT: u64 = 4 * 1024 * 1024;
 
 /// The scratch folder and how programs are run in it.
 #[derive(Debug)]
-pub(super) struct Stage {
+pub struct Stage {
     /// Holds everything: `repo`, `scripts`, `agents.log`, a home and a temporary folder.
     pub folder: PathBuf,
     mark: String,
@@ -36,7 +36,7 @@ pub(super) struct Stage {
 
 /// What a program printed and how it ended.
 #[derive(Debug)]
-pub(super) struct Ran {
+pub struct Ran {
     pub status: ExitStatus,
     pub stdout: String,
     pub stderr: String,
@@ -44,7 +44,7 @@ pub(super) struct Ran {
 
 /// A program under way, with what it printed so far. Killed when dropped.
 #[derive(Debug)]
-pub(super) struct Running {
+pub struct Running {
     child: Child,
     stdout: PathBuf,
     stderr: PathBuf,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 /// One task.
 #[derive(Debug)]
-pub(super) struct Task {
+pub struct Task {
     /// Its id.
     pub id: &'static str,
     /// Its title.
@@ -22,7 +22,7 @@ pub(super) struct Task {
 }
 
 /// A diamond: the plan, then two at the same time, then what needs both, then the rest.
-pub(super) const TASKS: [Task; 5] = [
+pub const TASKS: [Task; 5] = [
     Task {
         id: "plan",
         title: "Write down the plan",
@@ -97,10 +97,10 @@ impl Task {
 }
 
 /// Where the scripts note that they ran.
-pub(super) const LOG: &str = "agents.log";
+pub const LOG: &str = "agents.log";
 
 /// The path as one word of the shell.
-pub(super) fn quoted(path: &Path) -> String {
+pub fn quoted(path: &Path) -> String {
     format!("'{}'", path.to_string_lossy().replace('\'', "'\\''"))
 }
 

@@ -7,7 +7,7 @@ use super::tasks::TASKS;
 
 /// A claim, and whether it holds.
 #[derive(Debug, Serialize)]
-pub(super) struct Check {
+pub struct Check {
     /// Its name.
     pub id: &'static str,
     /// What is claimed.
@@ -19,7 +19,7 @@ pub(super) struct Check {
 }
 
 /// All claims.
-pub(super) fn checks(seen: &Evidence) -> Vec<Check> {
+pub fn checks(seen: &Evidence) -> Vec<Check> {
     let mut all = before_the_rollback(seen);
     all.extend(rollback_and_undo(seen));
     all.extend(what_is_left(seen));

@@ -20,7 +20,7 @@ const RUN: [&str; 6] = ["run", "--agents", "2", "--mode", "autopilot", "--until-
 ///
 /// # Errors
 /// `DEMO_FAILED` where a command fails that should not, `INTERRUPTED`, `IO_FAILED`.
-pub(super) fn play(stage: &Stage, screen: &mut Screen) -> Result<Evidence> {
+pub fn play(stage: &Stage, screen: &mut Screen) -> Result<Evidence> {
     let mut story = Story { stage, screen, evidence: Evidence::default() };
     story.begin()?;
     story.plan()?;

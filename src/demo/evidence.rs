@@ -9,21 +9,21 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 
 /// The user's own files: staged, modified, untracked.
-pub(super) const STAGED: &str = "staged.txt";
-pub(super) const MODIFIED: &str = "README.md";
-pub(super) const UNTRACKED: &str = "todo.txt";
+pub const STAGED: &str = "staged.txt";
+pub const MODIFIED: &str = "README.md";
+pub const UNTRACKED: &str = "todo.txt";
 /// An untracked file that the user makes after the checkpoint.
-pub(super) const IDEA: &str = "idea.txt";
+pub const IDEA: &str = "idea.txt";
 
 /// The task that is rolled back by itself. Nothing depends on it.
-pub(super) const TAKEN_BACK: &str = "docs";
+pub const TAKEN_BACK: &str = "docs";
 
 /// The most that is read of a file of the demo.
 const MOST: u64 = 1024 * 1024;
 
 /// All that the checks are computed from.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Evidence {
+pub struct Evidence {
     /// The signal that ended the first supervisor.
     pub killed_by: Option<i32>,
     /// The tasks whose agents worked at that moment.
@@ -58,7 +58,7 @@ pub(super) struct Evidence {
 
 /// A line of `agents.log`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Note {
+pub struct Note {
     /// `started` or `ended`.
     pub what: String,
     /// The task.
@@ -69,7 +69,7 @@ pub(super) struct Note {
 
 /// The user's files as git and the disk have them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct UsersWork {
+pub struct UsersWork {
     pub status: String,
     pub staged: String,
     pub contents: Vec<Option<String>>,
@@ -77,7 +77,7 @@ pub(super) struct UsersWork {
 
 /// The repository at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Whole {
+pub struct Whole {
     /// The commit of the target branch.
     pub target: String,
     /// The files that tasks write, as they are in the main worktree.
@@ -89,7 +89,7 @@ pub(super) struct Whole {
 }
 
 /// Runs git and returns what it printed.
-pub(super) fn git(stage: &Stage, arguments: &[&str]) -> Result<String> {
+pub fn git(stage: &Stage, arguments: &[&str]) -> Result<String> {
     let ended = stage.git(arguments)?;
     if ended.status.success() {
         return Ok(ended.stdout.trim_end().to_owned());
@@ -98,7 +98,7 @@ pub(super) fn git(stage: &Stage, arguments: &[&str]) -> Result<String> {
 }
 
 /// Runs git axiom with `--json` and returns its answer.
-pub(super) fn axiom_json(stage: &Stage, arguments: &[&str]) -> Result<serde_json::Value> {
+pub fn axiom_json(stage: &Stage, arguments: &[&str]) -> Result<serde_json::Value> {
     let ended = stage.axiom(&[&["--json"], arguments].concat())?;
     let what = || format!("git axiom --json {} gave no answer", arguments.join(" "));
     serde_json::from_str(&ended.stdout)
@@ -111,7 +111,7 @@ fn content(stage: &Stage, file: &str) -> Result<Option<String>> {
 }
 
 /// What the agents have noted by now.
-pub(super) fn log(stage: &Stage) -> Result<Vec<Note>> {
+pub fn log(stage: &Stage) -> Result<Vec<Note>> {
     let bytes = files::read_optional(&stage.folder.join(LOG), MOST)?.unwrap_or_default();
     let note = |line: &str| {
         let mut words = line.split(' ').map(str::to_owned);
@@ -124,13 +124,13 @@ pub(super) fn log(stage: &Stage) -> Result<Vec<Note>> {
 }
 
 /// The tasks that an agent has begun and not ended.
-pub(super) fn working(log: &[Note]) -> Vec<String> {
+pub fn working(log: &[Note]) -> Vec<String> {
     let ended = |task: &str| log.iter().any(|note| note.what == "ended" && note.task == task);
     log.iter().filter(|note| note.what == "started" && !ended(&note.task)).map(|note| note.task.clone()).collect()
 }
 
 /// The user's files now.
-pub(super) fn users_work(stage: &Stage) -> Result<UsersWork> {
+pub fn users_work(stage: &Stage) -> Result<UsersWork> {
     let files = [STAGED, MODIFIED, UNTRACKED];
     let about = |command: &[&str]| git(stage, &[command, &["--"], &files].concat());
     Ok(UsersWork {
@@ -141,7 +141,7 @@ pub(super) fn users_work(stage: &Stage) -> Result<UsersWork> {
 }
 
 /// The repository now.
-pub(super) fn whole(stage: &Stage) -> Result<Whole> {
+pub fn whole(stage: &Stage) -> Result<Whole> {
     let mut files = BTreeMap::new();
     for task in &TASKS {
         files.insert(task.file.to_owned(), content(stage, task.file)?);
@@ -156,14 +156,14 @@ pub(super) fn whole(stage: &Stage) -> Result<Whole> {
 }
 
 /// The tasks whose work is merged into the target branch, by trailer, oldest first.
-pub(super) fn merged(stage: &Stage) -> Result<Vec<String>> {
+pub fn merged(stage: &Stage) -> Result<Vec<String>> {
     let format = "--format=%(trailers:key=Axiom-Task,valueonly,separator=%x2C)";
     let printed = git(stage, &["log", "--first-parent", "--reverse", format, "refs/heads/main"])?;
     Ok(printed.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect())
 }
 
 /// What the newest checkpoint made before a rollback holds of [`IDEA`].
-pub(super) fn idea_held(stage: &Stage) -> Result<Option<String>> {
+pub fn idea_held(stage: &Stage) -> Result<Option<String>> {
     let list = axiom_json(stage, &["checkpoint", "list"])?;
     let safety = list["checkpoints"].as_array().into_iter().flatten().rfind(|one| one["trigger"] == "before-rollback");
     let Some(name) = safety.and_then(|one| one["name"].as_str()) else { return Ok(None) };
@@ -172,7 +172,7 @@ pub(super) fn idea_held(stage: &Stage) -> Result<Option<String>> {
 }
 
 /// What is there when everything is over.
-pub(super) fn at_the_end(stage: &Stage, evidence: &mut Evidence) -> Result<()> {
+pub fn at_the_end(stage: &Stage, evidence: &mut Evidence) -> Result<()> {
     evidence.log = log(stage)?;
     evidence.users.push(("at the end", users_work(stage)?));
     evidence.after_undo = whole(stage)?;

@@ -1,0 +1,6 @@
+//! This very process: the signals that ask it to end, the system's limits on it, its session. Not here: programs that we
+//! start, which are in `process`. Begin reading at [`end_signals`].
+
+pub mod end_signals;
+pub mod limits;
+pub mod session;
