@@ -23,3 +23,7 @@ pub mod ops;
 pub mod own_process;
 pub mod process;
 pub mod store;
+
+#[cfg(test)]
+#[path = "../tests/support/skipped.rs"]
+mod skipped;

@@ -100,6 +100,7 @@ impl TestEnv {
 
     /// A program that sees only this environment.
     pub fn program(&self, program: impl AsRef<OsStr>, folder: &Path) -> Command {
+        hear_signals();
         let mut command = Command::new(program);
         command.current_dir(folder).env_clear();
         if let Some(path) = std::env::var_os("PATH") {
@@ -201,6 +202,18 @@ impl TestEnv {
         assert_eq!(run.code, Some(0), "{run}");
         assert_eq!(run.stdout, "", "{run}");
     }
+}
+
+/// A test run in the background of a shell (`cargo test &`, `nohup`) ignores SIGINT or SIGHUP, and so do the programs that it starts.
+/// A signal with a handler here is at its default there. Here it still ends the run.
+fn hear_signals() {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    ONCE.call_once(|| {
+        for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGHUP] {
+            let always = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(true));
+            signal_hook::flag::register_conditional_default(signal, always).unwrap();
+        }
+    });
 }
 
 /// Whether permissions do not bind the user who runs the tests.

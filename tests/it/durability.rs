@@ -68,7 +68,7 @@ fn trace(env: &TestEnv, args: &[&str]) -> Option<(Vec<Call>, String)> {
     let output = match strace.output() {
         Ok(output) => output,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            eprintln!("strace is not installed: the trace of system calls was not checked");
+            crate::skipped::skipped("strace is not installed: the trace of system calls was not checked");
             return None;
         }
         Err(error) => panic!("{error}"),

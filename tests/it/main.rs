@@ -15,6 +15,8 @@ mod common;
 mod conversion_rules;
 #[path = "../session_support/mod.rs"]
 mod session_support;
+#[path = "../support/skipped.rs"]
+mod skipped;
 #[path = "../support/mod.rs"]
 mod support;
 #[path = "../support/terminal.rs"]

@@ -1,6 +1,7 @@
 //! A scratch repository with real git and the real binary, cut off from the machine's configuration.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::panic, dead_code, missing_docs)]
 
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -67,6 +68,22 @@ impl Scratch {
         command.env_clear().current_dir(self.path());
         command.env("PATH", std::env::var_os("PATH").unwrap()).env("HOME", self.dir.path().join("home"));
         command.envs(crate::common::fixed::FIXED.iter().copied());
+        command
+    }
+
+    /// `git-axiom` in the repository as a user whom permissions bind: root becomes nobody, to whom all of it is given, and who
+    /// may not see where the program was built.
+    pub fn bound_by_permissions(&self) -> Command {
+        if !crate::common::is_root() {
+            return self.command(env!("CARGO_BIN_EXE_git-axiom"));
+        }
+        let (home, nobody) = (self.dir.path(), crate::common::NOBODY);
+        let program = home.join("git-axiom");
+        // Not by us: what another test starts meanwhile would hold it open for writing, and then nobody can start it.
+        assert!(Command::new("cp").arg(env!("CARGO_BIN_EXE_git-axiom")).arg(&program).status().unwrap().success());
+        assert!(Command::new("chown").args(["-R", &format!("{nobody}:{nobody}")]).arg(home).status().unwrap().success());
+        let mut command = self.command(program.to_str().unwrap());
+        command.uid(nobody).gid(nobody);
         command
     }
 

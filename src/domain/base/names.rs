@@ -7,6 +7,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::hex::{from_hex, to_hex};
 use crate::error::{Code, Error, Result};
 
 /// An object id: 40 (SHA-1) or 64 (SHA-256) lower-case hexadecimal digits.
@@ -249,10 +250,7 @@ impl Serialize for RepoPath {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match std::str::from_utf8(&self.0) {
             Ok(text) => text.serialize(serializer),
-            Err(_) => {
-                let hex = self.0.iter().map(|byte| format!("{byte:02x}")).collect();
-                RepoPathJson::Bytes { hex }.serialize(serializer)
-            }
+            Err(_) => RepoPathJson::Bytes { hex: to_hex(&self.0) }.serialize(serializer),
         }
     }
 }
@@ -262,9 +260,7 @@ impl<'de> Deserialize<'de> for RepoPath {
         match RepoPathJson::deserialize(deserializer)? {
             RepoPathJson::Text(text) => Ok(Self(text.into_bytes())),
             RepoPathJson::Bytes { hex } => {
-                let pair = |i: usize| hex.get(i..i + 2).and_then(|two| u8::from_str_radix(two, 16).ok());
-                let bytes: Option<Vec<u8>> = (0..hex.len()).step_by(2).map(pair).collect();
-                bytes.map(Self).ok_or_else(|| serde::de::Error::custom("a path's hex is damaged"))
+                from_hex(&hex).map(Self).ok_or_else(|| serde::de::Error::custom("a path's hex is damaged"))
             }
         }
     }

@@ -7,6 +7,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
+use crate::domain::base::hex::to_hex;
 use crate::domain::base::names::Oid;
 use crate::error::{Code, Error, Result};
 use crate::files;
@@ -168,14 +169,10 @@ impl Captures<'_> {
     /// # Errors
     /// `GIT_FAILED`.
     pub(in crate::git) fn rules_digest(&self, rules: &[u8]) -> Result<String> {
-        use std::fmt::Write as _;
         // Another build may make other keys.
         let probe = Key::of(b"probe", gix::hash::ObjectId::null(self.repo.hash().gix()).as_ref(), &FileStat::default_for_probe());
         let digest = digest(self.repo, &[&probe.0.to_le_bytes(), rules].concat())?;
-        Ok(digest.iter().fold(String::new(), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        }))
+        Ok(to_hex(&digest))
     }
 }
 

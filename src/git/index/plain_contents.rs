@@ -120,6 +120,9 @@ mod tests {
 
     use super::*;
     use crate::git::repo::scratch::Scratch;
+    use crate::skipped::skipped;
+
+    const ATTRIBUTES_FOR_ALL: &str = "this machine has attributes or conversions for all repositories";
 
     fn path(text: &str) -> RepoPath {
         RepoPath::new(text.as_bytes())
@@ -138,8 +141,7 @@ mod tests {
             let there = tempfile::tempdir().unwrap();
             let paths = [path("run.sh"), path("sub/b.txt")];
             if !repo.conversions().has_no_attributes_of_its_own() {
-                // This machine has attributes for all repositories.
-                return;
+                return skipped(ATTRIBUTES_FOR_ALL);
             }
             assert!(repo.conversions().write_plain(&head, &paths, there.path()).unwrap());
             assert_eq!(std::fs::read(there.path().join("run.sh")).unwrap(), b"#!/bin/sh\r\n");
@@ -155,7 +157,7 @@ mod tests {
         let repo = || Repository::discover(&scratch.path()).unwrap();
         let head = || Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
         if !repo().conversions().has_no_attributes_of_its_own() {
-            return;
+            return skipped(ATTRIBUTES_FOR_ALL);
         }
         let is_plain = |file: &str| repo().conversions().plain(&head(), [path(file)].iter()).is_some();
         assert!(is_plain("sub/b.txt"));

@@ -15,10 +15,10 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::spec::{OutputRecord, TAIL_BYTES};
+use crate::domain::base::hex::{from_hex, to_hex};
 use crate::env;
 use crate::error::{Error, Result};
 use crate::files::AppendFile;
-use crate::process::os::wire;
 
 /// Longer lines are split into pieces of this many bytes, all but the last with [`LogLine::cont`].
 const MAX_PIECE: usize = 1024 * 1024;
@@ -67,7 +67,7 @@ impl LogLine {
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = match (&self.text, &self.hex) {
             (Some(text), _) => text.clone().into_bytes(),
-            (None, Some(hex)) => wire::from_hex(hex).unwrap_or_default(),
+            (None, Some(hex)) => from_hex(hex).unwrap_or_default(),
             (None, None) => Vec::new(),
         };
         if !self.cont && !self.no_eol {
@@ -322,7 +322,7 @@ impl Writer {
         }
         let (text, hex) = match std::str::from_utf8(bytes) {
             Ok(text) => (Some(text.to_owned()), None),
-            Err(_) => (None, Some(wire::to_hex(bytes))),
+            Err(_) => (None, Some(to_hex(bytes))),
         };
         let (cont, no_eol) = (ending == Ending::GoesOn, ending == Ending::Missing);
         let line = LogLine { at, iteration: self.iteration, stream, text, hex, cont, no_eol };

@@ -1,10 +1,11 @@
 //! Paths and arguments in JSON without loss: text where they are UTF-8, `{"hex": "…"}` where they are not.
 
 use std::ffi::{OsStr, OsString};
-use std::fmt::Write;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::domain::base::hex::{from_hex, to_hex};
 
 /// One value as it stands in JSON.
 #[derive(Serialize, Deserialize)]
@@ -12,22 +13,6 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 enum Wire {
     Text(String),
     Bytes { hex: String },
-}
-
-/// The hexadecimal form of `bytes`.
-pub(crate) fn to_hex(bytes: &[u8]) -> String {
-    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
-
-/// The bytes of a hexadecimal text; `None` where it is none.
-pub(crate) fn from_hex(text: &str) -> Option<Vec<u8>> {
-    if !text.len().is_multiple_of(2) || !text.is_ascii() {
-        return None;
-    }
-    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(text.get(at..at + 2)?, 16).ok()).collect()
 }
 
 fn encode(value: &OsStr) -> Wire {
@@ -82,18 +67,5 @@ pub(crate) mod vars {
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, OsString>, D::Error> {
         BTreeMap::<String, Wire>::deserialize(from)?.into_iter().map(|(name, wire)| Ok((name, decode(wire)?))).collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn hex_round_trip() {
-        assert_eq!(from_hex(&to_hex(&[0, 255, 16])).unwrap(), [0, 255, 16]);
-        for bad in ["0", "zz", "é0", "+1"] {
-            assert!(from_hex(bad).is_none() || bad == "+1", "{bad}");
-        }
     }
 }

@@ -1,7 +1,5 @@
 //! What would keep an operation from its changes is found before the first one, and the dry run says it too.
 
-use std::os::unix::process::CommandExt;
-
 use crate::support::{Scratch, contents};
 
 const ROLLBACK: [&str; 3] = ["rollback", "checkpoint", "safe"];
@@ -93,19 +91,9 @@ fn a_link_in_place_of_a_folder_is_looked_at_and_not_followed() {
 fn a_folder_that_this_user_cannot_change_is_named() {
     use std::os::unix::fs::PermissionsExt;
     let scratch = gone_on();
-    let home = scratch.path().parent().unwrap().to_owned();
     let set = |mode| std::fs::set_permissions(scratch.path().join("sub"), std::fs::Permissions::from_mode(mode)).unwrap();
     set(0o555);
-    let mut command = scratch.command(env!("CARGO_BIN_EXE_git-axiom"));
-    if rustix::process::geteuid().is_root() {
-        // Permissions do not bind root: somebody else does it, who may not see where the program was built.
-        let program = home.join("git-axiom");
-        std::fs::copy(env!("CARGO_BIN_EXE_git-axiom"), &program).unwrap();
-        assert!(scratch.command("chown").args(["-R", "65534:65534"]).arg(&home).status().unwrap().success());
-        command = scratch.command(program.to_str().unwrap());
-        command.uid(65534).gid(65534);
-    }
-    let output = command.args(ROLLBACK).arg("--dry-run").output().unwrap();
+    let output = scratch.bound_by_permissions().args(ROLLBACK).arg("--dry-run").output().unwrap();
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(words.contains("error[IN_THE_WAY]") && words.contains("sub' (Permission denied"), "{words}");
     set(0o755);

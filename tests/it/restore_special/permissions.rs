@@ -240,7 +240,7 @@ fn chown(scratch: &Scratch, path: &str, uid: u32, gid: u32) {
 #[test]
 fn what_is_replaced_hands_owner_and_group_on_where_root_may_give_them() {
     if !rustix::process::geteuid().is_root() {
-        return;
+        return crate::skipped::skipped("only root gives files away");
     }
     let scratch = Scratch::new();
     scratch.axiom(&["checkpoint", "create", "safe"]);
@@ -264,7 +264,7 @@ fn another_user_hands_a_group_on_that_he_is_in_and_is_refused_where_another_woul
     const HIS: u32 = 5678;
     const OTHERS: u32 = 6789;
     if !rustix::process::geteuid().is_root() {
-        return;
+        return crate::skipped::skipped("only root gives files away");
     }
     let scratch = Scratch::new();
     scratch.axiom(&["checkpoint", "create", "safe"]);
@@ -309,7 +309,7 @@ fn another_user_hands_a_group_on_that_he_is_in_and_is_refused_where_another_woul
 #[test]
 fn a_file_that_comes_into_a_folder_of_a_group_is_that_group_s() {
     if !rustix::process::geteuid().is_root() {
-        return;
+        return crate::skipped::skipped("only root gives files away");
     }
     let scratch = Scratch::new();
     chown(&scratch, "sub", 0, 5678);
