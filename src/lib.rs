@@ -3,12 +3,14 @@
 //! Dependencies point one way:
 //!
 //! ```text
-//! main → cli, commands → ops → { store, git, hook, process, config } → files, env
+//! main → commands → ops → { store, git, process, config } → files, env
+//!        commands → cli → files, env
 //! domain, error: used by all; domain imports no file system, clock, process or git
 //! ```
 //!
-//! `store`, `git`, `hook`, `process` and `config` know nothing of one another, except that `hook` and `git` start
-//! programs through `process`. Only `ops` composes them, and only `ops` appends events.
+//! `store`, `git`, `process` and `config` do not know each other, except that `git` starts programs through `process`. Only
+//! `ops` combines them, and only `ops` appends events. A [`git::Repository`] has only facts; what can be done with it is in
+//! its handles, such as `repo.refs()`. The map of the rooms is docs/ARCHITECTURE.md.
 
 pub mod cli;
 pub mod commands;

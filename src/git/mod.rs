@@ -12,6 +12,9 @@
 //! | `checkpoint` | What a checkpoint is in git: its refs, its tag, its notes, long texts, and the local refs that it holds. |
 //! | `workspace` | Workspaces: linked worktrees that are made, put aside, brought back and mended, and what an agent left in one. |
 //!
+//! `Repository` itself has only facts and `git()`. Everything else is a method of a handle (`repo.refs()`, `repo.objects()`,
+//! `repo.index(worktree)` and so on): see `repo::handles`.
+//!
 //! Nothing here decides what should happen, and nothing appends events.
 
 mod capture;
