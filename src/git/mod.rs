@@ -1,21 +1,21 @@
-//! The repository: everything that reads or changes git's own data, through the `git` program and gix.
+//! Everything that reads or changes git's own data, through the `git` program and gix.
 //!
-//! | room | what lives there |
+//! | folder | what lives there |
 //! | --- | --- |
-//! | `repo` | The repository itself: where it is, what never changes about it while we run, its worktrees, and the `git` program. |
-//! | `objects` | Objects: read, written so that a power loss or a `git gc` cannot hollow them, and compared. |
+//! | `repo` | The repository itself: where it is, facts that never change in a run, its worktrees, and the `git` program. |
+//! | `objects` | The object database: reading, comparing, and writing so that a power loss or a `git gc` loses nothing needed. |
 //! | `refs` | Refs: read, listed, and changed by compare-and-swap. |
-//! | `history` | Commits and what follows from them: walks, marks of tasks, merges in memory, signatures. |
-//! | `index` | The index: private copies, edits, installation, its lock, and what decides about contents (attributes, conversions, sparse parts). |
-//! | `capture` | Captures: the files, index and HEAD of a worktree as commits, without touching any of them. |
-//! | `restore` | Restores: the files of a worktree from one captured tree to another. Nothing is destroyed; each step can be taken back. |
-//! | `checkpoint` | What a checkpoint is in git: its refs, its tag, its notes, long texts, and the local refs that it holds. |
-//! | `workspace` | Workspaces: linked worktrees that are made, put aside, brought back and mended, and what an agent left in one. |
+//! | `history` | Commits and history: walks, task marks, merges in memory, signatures. |
+//! | `index` | The index: private copies, edits, installation, its lock; and attributes, conversions, sparse checkout. |
+//! | `capture` | Captures: the files, index and HEAD of a worktree as commits, without changing any of them. |
+//! | `restore` | Restores: a worktree's files, from one captured tree to another. Nothing is deleted; each step can be undone. |
+//! | `checkpoint` | How a checkpoint is stored in git: its refs, tag and notes, long texts, and the local refs that it holds. |
+//! | `workspace` | Workspaces: linked worktrees made, moved to the trash, brought back, mended; and what agents left in them. |
 //!
 //! `Repository` itself has only facts and `git()`. Everything else is a method of a handle (`repo.refs()`, `repo.objects()`,
 //! `repo.index(worktree)` and so on): see `repo::handles`.
 //!
-//! Nothing here decides what should happen, and nothing appends events.
+//! Nothing here decides which operation to carry out, and nothing appends events. Begin reading with `repo`, then `objects`.
 
 mod capture;
 mod checkpoint;

@@ -1,4 +1,4 @@
-//! The packed refs in a checkpoint: remembered, or written.
+//! The packed refs in a checkpoint: reused from an earlier checkpoint through the cache, or written.
 
 use crate::domain::base::names::Oid;
 use crate::domain::checkpoint::local_refs::is_held;
@@ -12,10 +12,10 @@ use crate::git::refs::packed_memory::{Remembered, Source};
 use crate::git::repo::handles::Checkpoints;
 
 impl Checkpoints<'_> {
-    /// The packed refs, remembered or written; `None` where git has to read them.
+    /// The packed refs as objects, from the cache or newly written; `None` where git has to read the packed refs.
     pub(in crate::git) fn packed_group(&self, listed: &Listed) -> Result<Option<(PackedStat, Remembered)>> {
         let Some(stat) = self.repo.refs().packed_stat() else {
-            // No file is no packed ref; what is no file is for git to follow.
+            // No file means no packed refs. Where it is not a regular file, git has to read it.
             let nothing = std::fs::symlink_metadata(self.repo.refs().packed_refs_file()).is_err();
             let none = PackedStat { text: String::new(), changed: 0 };
             return Ok(nothing.then(|| (none, Remembered::default())));
@@ -35,18 +35,18 @@ impl Checkpoints<'_> {
             lines.push((Oid::new(value)?, name));
         }
         let group = self.write_group(lines)?;
-        // Were it another file by now, this stat would be that of something else.
+        // If the file was replaced meanwhile, `stat` does not belong to the refs that were read.
         let is_same = self.repo.refs().packed_stat().as_ref() == Some(&stat);
         let source = if is_same && crate::git::Refs::tells_apart(&stat, now) { Source::File } else { Source::NewFile };
         Ok(Some((stat, Remembered { group, hiding, source })))
     }
 
-    /// Makes sure that what keeps packed refs is whole, where they have changed since they were looked at: what those named that
-    /// were deleted may be gone, and only of tags the content is kept. What is loose is noted anyway. To be called once a ref
-    /// holds it.
+    /// Checks that all objects that keep packed refs still exist, if the packed refs have changed since they were read: the
+    /// targets of deleted refs may have been removed, and only for tags the content is kept. (The targets of loose refs are
+    /// noted and checked elsewhere.) To be called once a ref holds the checkpoint.
     ///
     /// # Errors
-    /// `BUSY` where something is gone; `GIT_FAILED`.
+    /// `BUSY` where an object is missing; `GIT_FAILED`.
     pub fn packed_tips_are_there(&self, held: &HeldRefs) -> Result<()> {
         let Some((stat, memory)) = &held.packed else { return Ok(()) };
         let is_same = self.repo.refs().packed_stat().map_or(stat.text.is_empty(), |now| now == *stat);
@@ -63,7 +63,7 @@ impl Checkpoints<'_> {
         Ok(())
     }
 
-    /// The tree of packed refs that an earlier checkpoint holds, if it still does.
+    /// The tree of packed refs that an earlier checkpoint holds, if its capture is still in its ref.
     ///
     /// # Errors
     /// `GIT_FAILED`.

@@ -1,9 +1,9 @@
-//! The local refs in a checkpoint: their list, and what keeps alive what they name.
+//! The local refs in a checkpoint: their list, and the objects that keep their targets reachable.
 //!
-//! The tree of the commit with the document has a folder `refs`: `packed` and `loose` with a folder for each bucket (its lines
-//! `oid SP name`, the contents of its tags, blobs and trees that these name), `links`, `stash`, newest first, and `config`, what
-//! the configuration says of branches. What is loose hides what is packed, and is a part of its own, so that thousands of packed refs
-//! are written once and then only named.
+//! The tree of the commit with the document has a folder `refs`. It contains `packed` and `loose`, each with a folder for
+//! each bucket (its lines `oid SP name`, the contents of its tags, and the blobs and trees that its refs point to), `links`
+//! (symbolic refs), `stash`, newest first, and `config`, the branch sections of the configuration. A loose ref hides a
+//! packed one. The two are stored separately so that thousands of packed refs are written once and then only referred to.
 
 use std::collections::BTreeSet;
 
@@ -20,40 +20,40 @@ use crate::git::repo::handles::Checkpoints;
 
 /// The name of the folder in the tree of the commit with the document.
 pub(in crate::git) const REFS: &[u8] = b"refs";
-/// The lines of a bucket.
+/// The name of the file with the lines of a bucket.
 pub(in crate::git) const LIST: &str = "list";
-/// What the configuration says of branches.
+/// The name of the file with the branch sections of the configuration.
 pub(in crate::git) const CONFIG: &str = "config";
-/// The largest list.
+/// The largest list that is read.
 pub(in crate::git) const LIMIT: u64 = 1024 * 1024 * 1024;
 
-/// Local refs as objects, to which nothing refers yet.
+/// The local refs as objects; nothing refers to them yet.
 #[derive(Debug, Clone)]
 pub struct HeldRefs {
     /// The folder `refs`.
     pub(in crate::git) tree: Oid,
-    /// What keeps alive what they name.
+    /// Commits that keep the targets of the refs reachable.
     pub(in crate::git) commits: Vec<Oid>,
-    /// Refs of which something is missing or unclear: they are not held.
+    /// Refs that are not held, because an object is missing or the ref is not valid.
     pub not_held: Vec<RefName>,
-    /// What may be remembered of the packed ones.
+    /// What may be cached of the packed refs.
     pub(in crate::git) packed: Option<(PackedStat, Remembered)>,
 }
 
-/// Some refs as objects.
+/// Some refs, as objects.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::git) struct Group {
-    /// A folder for each bucket; `None` where there is no ref.
+    /// A tree with a folder for each bucket; `None` where there is no ref.
     pub tree: Option<Oid>,
-    /// What keeps alive what they name.
+    /// Commits that keep the targets of the refs reachable.
     pub commits: Vec<Oid>,
-    /// Those of which something is missing.
+    /// Refs of which an object is missing.
     pub missing: Vec<RefName>,
 }
 
 impl Checkpoints<'_> {
-    /// Writes the local refs of now, and what keeps alive what they name, as objects. Where no packed ref has changed since an
-    /// earlier checkpoint, the packed ones are not read.
+    /// Writes the current local refs, and what keeps their targets reachable, as objects. If the packed refs have not
+    /// changed since an earlier checkpoint, they are not read.
     ///
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`, `DISK_FULL`.
@@ -72,7 +72,7 @@ impl Checkpoints<'_> {
         let lines = refs.iter().map(|(name, oid)| (oid.clone(), name.as_str()));
         let stashed = stash.iter().map(|entry| (entry.id.clone(), STASH));
         let loose = self.write_group(lines.chain(stashed).collect())?;
-        // Since they were listed somebody may have deleted them, and what they named.
+        // Another process may have deleted refs, and their targets, since they were listed.
         for (oid, _) in refs.values().map(|oid| (oid, ())).chain(stash.iter().map(|entry| (&entry.id, ()))) {
             if !loose.missing.iter().any(|name| refs.get(name.as_str()) == Some(oid)) {
                 self.repo.durability().note_written(gix_id(oid)?);
@@ -108,7 +108,7 @@ impl Checkpoints<'_> {
         Ok(HeldRefs { tree: self.repo.objects().write_tree(&entries)?, commits, not_held, packed })
     }
 
-    /// Writes refs bucket by bucket, ordered by what they name.
+    /// Writes refs bucket by bucket, ordered by the ids of their targets.
     pub(in crate::git) fn write_group(&self, mut lines: Vec<(Oid, &str)>) -> Result<Group> {
         lines.sort_unstable();
         lines.dedup();

@@ -1,4 +1,4 @@
-//! The local refs that a checkpoint holds, read back, and whether all of them are kept.
+//! Reads back the local refs that a checkpoint holds, and checks that their targets are all kept.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use crate::git::repo::branch_config::of_text;
 use crate::git::repo::handles::Checkpoints;
 
 impl Checkpoints<'_> {
-    /// The local refs that a checkpoint holds; `None` where it is of a time when none were held.
+    /// The local refs that a checkpoint holds; `None` for a checkpoint of an older version that held none.
     ///
     /// # Errors
     /// `CHECKPOINT_DAMAGED`; `GIT_FAILED` where an object is missing.
@@ -45,7 +45,8 @@ impl Checkpoints<'_> {
         Ok(Some(held))
     }
 
-    /// What a checkpoint holds of the configuration of branches; nothing where it is of a time when none was held.
+    /// The branch sections of the configuration that a checkpoint holds; empty for a checkpoint of an older version that
+    /// held none.
     ///
     /// # Errors
     /// `CHECKPOINT_DAMAGED`; `GIT_FAILED` where an object is missing.
@@ -73,7 +74,7 @@ impl Checkpoints<'_> {
         Ok(refs)
     }
 
-    /// Writes those of `tips` that are tags that a checkpoint holds, and that are not here any more.
+    /// Writes those of `tips` again that are tags that the checkpoint holds, and that are missing now.
     ///
     /// # Errors
     /// `CHECKPOINT_DAMAGED`, `DISK_FULL`, `GIT_FAILED`.
@@ -86,7 +87,7 @@ impl Checkpoints<'_> {
         folder.map_or(Ok(()), |folder| self.repo.tips().write_tags_again(&folder.oid, tips))
     }
 
-    /// The tags that a checkpoint holds by their content, where one of `tips` is not here any more; else nothing.
+    /// The tags that a checkpoint holds by their content, if one of `tips` is missing now; otherwise nothing.
     ///
     /// # Errors
     /// `CHECKPOINT_DAMAGED`, `GIT_FAILED`.
@@ -99,8 +100,8 @@ impl Checkpoints<'_> {
         Ok(self.repo.tips().tags_below(&folder.oid)?.into_keys().collect())
     }
 
-    /// What is wrong with the refs that a checkpoint holds, in words: a ref of which nothing keeps what it names, a tag whose
-    /// content is another.
+    /// What is wrong with the refs that a checkpoint holds, one message each: a ref whose target is not kept, or a tag whose
+    /// content does not match its id.
     ///
     /// # Errors
     /// `GIT_FAILED` where an object is missing; `CHECKPOINT_DAMAGED`.

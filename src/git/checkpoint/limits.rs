@@ -1,24 +1,24 @@
-//! How large what a checkpoint is made of may be. Writer and reader have the same constants, so that nothing is written that
-//! could not be read again; each is checked before anything refers to what is written.
+//! Size limits for the parts of a checkpoint. Writing and reading use the same constants, so that nothing is written that
+//! could not be read again. Each limit is checked before anything refers to the new object.
 
 use crate::error::{Code, Error, Result};
 
 /// The largest document of a checkpoint.
 pub const DOCUMENT: u64 = 256 * 1024 * 1024;
 
-/// The largest file of an operation in progress, and the largest list of what a stash cannot say.
+/// The largest file of an operation in progress (such as a rebase), and the largest list of a capture's extras.
 pub(in crate::git) const EXTRAS: u64 = 256 * 1024 * 1024;
 
 /// The largest commit or tree.
 pub(in crate::git) const STRUCTURE: u64 = 256 * 1024 * 1024;
 
-/// The largest tag of ours.
+/// The largest tag of a checkpoint.
 pub(in crate::git) const TAG: u64 = 1024 * 1024;
 
-/// That something can be read again once it is written.
+/// Checks that content can be read again once it is written.
 ///
 /// # Errors
-/// `TOO_LARGE`, naming it.
+/// `TOO_LARGE`; the message contains `what`.
 pub(in crate::git) fn fits(what: &str, content: &[u8], limit: u64) -> Result<()> {
     if content.len() as u64 <= limit {
         return Ok(());
@@ -35,7 +35,7 @@ mod tests {
     use crate::git::repo::scratch::Scratch;
     use crate::git::{CaptureOptions, Repository};
 
-    /// One byte too many. The memory is never touched.
+    /// Content with one byte too many. The memory is never touched.
     fn over(limit: u64) -> Vec<u8> {
         vec![0; usize::try_from(limit).unwrap() + 1]
     }

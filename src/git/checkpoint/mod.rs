@@ -1,6 +1,6 @@
-//! What a checkpoint is in git: its refs, its tag, its notes, long texts, and the local refs that it holds.
+//! How a checkpoint is stored in git: its refs, its tag, its notes, long texts, and the local refs that it holds.
 //!
-//! Captures themselves are in `capture`.
+//! The captures themselves are in `capture`.
 //!
 //! Begin reading with `refs`.
 

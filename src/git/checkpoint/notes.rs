@@ -1,11 +1,11 @@
-//! Notes below `refs/notes/axiom`, changed in memory: other people's notes in the same ref stay as they are.
+//! The notes in `refs/notes/axiom`, changed in memory. Other people's notes in the same ref are kept.
 //!
-//! git spreads notes over folders of two digits each as it sees fit, and reads any mixture; so what is there is kept,
-//! and only a folder that grows too long is split.
+//! git spreads notes over fan-out folders of two digits each, and reads any mixture of depths. So existing folders are kept,
+//! and only a folder with too many notes is split.
 //!
-//! Notes are a copy of what the captures hold. Where a commit or tree of them is missing or damaged, they count as lost and are
-//! begun anew with what can still be read of them, and without a parent: nothing may fail for a copy's sake. The old value stays
-//! in the log of the ref.
+//! The notes are a copy of data in the captures. Where a commit or tree of the notes is missing or damaged, that part counts
+//! as lost, and a new notes commit without a parent is made from what can still be read: no operation may fail because of a
+//! copy. The old value stays in the reflog of the ref.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -18,37 +18,37 @@ use crate::git::objects::database::{NewCommit, TREE, TreeEntry};
 use crate::git::refs::edits::{Expected, RefEdit};
 use crate::git::repo::handles::NoteStore;
 
-/// How many notes lie in one folder before it is split.
+/// How many notes a folder may contain before it is split.
 const FOLDER: usize = 256;
 
-/// Changes within one folder: the rest of an object's digits, and its note.
+/// Changes within one folder: the rest of an object's hex digits, and its new note.
 type Edits<'a> = Vec<(&'a str, Option<&'a Oid>)>;
 
-/// The notes as they are at one moment.
+/// The notes at one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Notes {
     commit: Option<Oid>,
     tree: Option<Oid>,
     has_history: bool,
-    /// Whether there is a ref, but no commit that could be read.
+    /// Whether the ref exists, but its commit cannot be read.
     unreadable: bool,
 }
 
 impl Notes {
-    /// Whether the ref names a commit that is missing or damaged: then no note is left.
+    /// Whether the commit of the ref is missing or damaged: then all notes are lost.
     pub fn are_lost(&self) -> bool {
         self.unreadable
     }
 }
 
-/// What one change of the notes came upon.
+/// The state of one change of the notes.
 struct Editing {
-    /// Whether a tree of the notes is missing or damaged.
+    /// Whether a tree of the notes was missing or damaged.
     damaged: Cell<bool>,
 }
 
 impl NoteStore<'_> {
-    /// The notes as they are now: none where the commit that the ref names is missing or damaged.
+    /// The current notes; none where the commit of the ref is missing or damaged.
     ///
     /// # Errors
     /// `GIT_FAILED` where the ref cannot be read.
@@ -68,10 +68,10 @@ impl NoteStore<'_> {
         }
     }
 
-    /// The note of an object, a blob; `None` too where the tree that would name it is missing or damaged.
+    /// The blob of an object's note; `None` also where a tree on the way to it is missing or damaged.
     ///
     /// # Errors
-    /// Those of starting git.
+    /// Fails if git cannot be started.
     pub fn note_of(&self, notes: &Notes, object: &Oid) -> Result<Option<Oid>> {
         let (mut tree, mut rest) = (notes.tree.clone(), object.as_str());
         while let Some(folder) = tree {
@@ -93,10 +93,10 @@ impl NoteStore<'_> {
         Ok(None)
     }
 
-    /// All notes by their objects, each tree read once; what is below a missing or damaged tree is left out.
+    /// All notes by object; each tree is read once. Notes below a missing or damaged tree are left out.
     ///
     /// # Errors
-    /// Those of starting git.
+    /// Fails if git cannot be started.
     pub fn all_notes(&self, notes: &Notes) -> Result<BTreeMap<Oid, Oid>> {
         let mut all = BTreeMap::new();
         let mut folders: Vec<(String, Oid)> = notes.tree.iter().map(|tree| (String::new(), tree.clone())).collect();
@@ -118,11 +118,11 @@ impl NoteStore<'_> {
         Ok(all)
     }
 
-    /// The changes of refs that set (or with `None` remove) the notes of objects; none where nothing changes. Notes that are
-    /// damaged are begun anew, with what can still be read of them.
+    /// The ref edits that set the notes of objects, or remove them (`None`); empty where nothing changes. If notes are
+    /// damaged, the new commit contains what can still be read and has no parent.
     ///
     /// # Errors
-    /// `IDENTITY_MISSING`, `DISK_FULL`; those of starting git.
+    /// `IDENTITY_MISSING`, `DISK_FULL`. Fails if git cannot be started.
     pub fn edit_notes(&self, notes: &Notes, changes: &BTreeMap<Oid, Option<Oid>>) -> Result<Vec<RefEdit>> {
         let edits: Edits<'_> = changes.iter().map(|(object, note)| (object.as_str(), note.as_ref())).collect();
         if edits.is_empty() {
@@ -140,7 +140,7 @@ impl NoteStore<'_> {
         }
         let mut parents: Vec<Oid> = notes.commit.iter().cloned().collect();
         if begun_anew {
-            // No ref keeps the old commit: `git gc` fails on whatever is named and not whole.
+            // The old commit must not stay reachable: `git gc` fails if objects of a reachable commit are missing.
             for old in parents.drain(..) {
                 tracing::warn!(%old, "the notes in {NOTES} are damaged, and are begun anew");
             }
@@ -152,8 +152,7 @@ impl NoteStore<'_> {
         Ok(vec![RefEdit { name: RefName::new(NOTES), expected, new: Some(new) }])
     }
 
-    /// The change of the ref that leaves the notes as they are and cuts off how they came to be; `None` where there is
-    /// no history.
+    /// The ref edit that keeps the notes and drops their history; `None` where there is no history.
     ///
     /// # Errors
     /// `IDENTITY_MISSING`, `DISK_FULL`.
@@ -165,7 +164,7 @@ impl NoteStore<'_> {
         Ok(Some(RefEdit { name: RefName::new(NOTES), expected: Expected::Value(commit.clone()), new }))
     }
 
-    /// The folder with the edits made; `None` where nothing is left in it.
+    /// The folder after the edits; `None` where it becomes empty.
     fn edit_folder(&self, editing: &Editing, tree: Option<&Oid>, edits: Edits<'_>) -> Result<Option<Oid>> {
         let there = match tree.map(|tree| self.repo.objects().read_tree(tree)).transpose() {
             Ok(there) => there.unwrap_or_default(),
@@ -183,7 +182,7 @@ impl NoteStore<'_> {
             if let Some(folder) = folder
                 && entries.get(folder.as_bytes()).is_some_and(|entry| entry.mode == TREE)
             {
-                // A note that lies flat beside its folder would be a second one.
+                // A note for the same object next to the fan-out folder would be a duplicate.
                 entries.remove(rest.as_bytes());
                 below.entry(folder).or_default().push((&rest[2..], note));
                 continue;
@@ -222,7 +221,7 @@ impl NoteStore<'_> {
         Ok(())
     }
 
-    /// Spreads the notes of a folder that has grown too long.
+    /// Splits a folder that has too many notes.
     fn split(&self, editing: &Editing, entries: &mut BTreeMap<Vec<u8>, TreeEntry>, length: usize) -> Result<()> {
         let is_note = |entry: &TreeEntry| {
             entry.mode == 0o100_644 && entry.name.len() == length && entry.name.iter().all(u8::is_ascii_hexdigit)
@@ -241,7 +240,7 @@ impl NoteStore<'_> {
     }
 }
 
-/// Whether an error says that an object is missing or not what it should be.
+/// Whether an error means that an object is missing or has the wrong type or content.
 fn is_damage(error: &Error) -> bool {
     matches!(error.code(), Code::GitFailed | Code::InvalidInput)
 }
@@ -271,7 +270,7 @@ mod tests {
             assert_eq!(count(), 4);
             set(&objects, Some(&note));
             assert_eq!(count(), 701);
-            // git changes them too, and spreads them its way.
+            // git changes the notes too, with its own fan-out.
             scratch.git(&["notes", "--ref=axiom", "add", "-f", "-m", "of git", objects[5].as_str()]);
             set(&objects[600..], None);
             let notes = repo.notes().load().unwrap();

@@ -1,4 +1,4 @@
-//! A checkpoint's document, and what is kept with it, found from its capture: no tag or note is needed.
+//! A checkpoint's document, and the objects kept with it, found from its capture. No tag or note is needed.
 
 use std::collections::BTreeSet;
 
@@ -9,11 +9,12 @@ use super::limits;
 use crate::git::objects::database::{CommitData, TreeEntry};
 use crate::git::repo::handles::Checkpoints;
 
-/// The name of the JSON in the tree of the commit that holds it.
+/// The name of the JSON document in the tree of its commit.
 pub(in crate::git) const JSON: &[u8] = b"checkpoint.json";
 
 impl Checkpoints<'_> {
-    /// The commits that a checkpoint keeps alive beside its own: captures of other worktrees, and refs.
+    /// The commits that a checkpoint keeps reachable in addition to its own: captures of other worktrees, and targets of
+    /// refs.
     ///
     /// # Errors
     /// `GIT_FAILED` where a commit is missing.
@@ -40,7 +41,7 @@ impl Checkpoints<'_> {
         }
     }
 
-    /// The id of a checkpoint's document alone.
+    /// The id of a checkpoint's document, without reading it.
     ///
     /// # Errors
     /// `CHECKPOINT_DAMAGED`.
@@ -54,13 +55,14 @@ impl Checkpoints<'_> {
         }
     }
 
-    /// The commit with a checkpoint's document, and what is in its tree.
+    /// The commit with a checkpoint's document, and the entries of its tree.
     ///
     /// # Errors
     /// `GIT_FAILED` where a commit or tree is missing.
     pub(in crate::git) fn record_of(&self, capture: &Oid) -> Result<Option<(CommitData, Vec<TreeEntry>)>> {
         let Some(index) = self.repo.objects().read_commit(capture)?.parents.into_iter().nth(1) else { return Ok(None) };
-        // It is among the first further parents: after the commit, and the extras where there are any.
+        // The record is the second or third parent of the index commit: after the commit, and after the extras if there are
+        // any.
         for parent in self.repo.objects().read_commit(&index)?.parents.iter().skip(1).take(2) {
             let record = self.repo.objects().read_commit(parent)?;
             let entries = self.repo.objects().read_tree(&record.tree)?;

@@ -1,6 +1,6 @@
-//! The three refs of a checkpoint: its captures (the commit point), its tag, its note.
+//! The three refs of a checkpoint: its capture ref (the commit point), its tag, its note.
 //!
-//! From the capture ref on the checkpoint exists; a tag or note that is missing is made again from what hangs on it.
+//! The checkpoint exists once its capture ref exists; a missing tag or note is made again from the objects of the capture.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,12 +20,12 @@ use crate::git::objects::database::{NewCommit, Signature, TREE, TreeEntry, gix_i
 use crate::git::refs::edits::{Expected, RefEdit};
 use crate::git::repo::handles::Checkpoints;
 
-/// A checkpoint's objects, made but not yet referenced.
+/// The objects of a checkpoint, made but not yet referenced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckpointObjects {
-    /// The main worktree's capture: what `refs/axiom/captures/<name>` will name.
+    /// The main worktree's capture: the value for `refs/axiom/captures/<name>`.
     pub capture: Oid,
-    /// The blob of the JSON.
+    /// The blob of the JSON document.
     pub json: Oid,
 }
 
@@ -35,23 +35,23 @@ pub struct CheckpointObjects {
 pub struct TagData {
     /// The commit that was checked out; `None` on an unborn branch.
     pub commit: Option<Oid>,
-    /// Who tagged, and when.
+    /// The tagger, and the time.
     pub tagger: Signature,
 }
 
-/// A checkpoint as its refs have it.
+/// A checkpoint as found from its capture ref.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CheckpointRef {
     /// Its name.
     pub name: CheckpointName,
-    /// What its capture ref names.
+    /// The value of its capture ref.
     pub capture: Oid,
 }
 
 impl Checkpoints<'_> {
-    /// Makes the objects of a checkpoint: `main` is the main worktree's capture, `json` the document, `kept` every commit
-    /// that must stay alive (the captures of other worktrees, refs that the document names), `refs` the local refs. Nothing
-    /// refers to them yet.
+    /// Makes the objects of a checkpoint: `main` is the main worktree's capture, `json` the document, `kept` are all commits
+    /// that must stay reachable (the captures of other worktrees, targets of refs that the document names), `refs` the local
+    /// refs. Nothing refers to the objects yet.
     ///
     /// # Errors
     /// `TOO_LARGE`, `IDENTITY_MISSING`, `DISK_FULL`, `GIT_FAILED`.
@@ -82,11 +82,11 @@ impl Checkpoints<'_> {
         Ok(CheckpointObjects { capture: commit, json: blob })
     }
 
-    /// References a checkpoint: capture ref (from here on it exists), note and tag, together and durably. After a crash
-    /// [`Checkpoints::complete_checkpoint`] makes what is missing.
+    /// Creates the capture ref (from here on the checkpoint exists), note and tag of a checkpoint, together and durably.
+    /// After a crash [`Checkpoints::complete_checkpoint`] makes what is missing.
     ///
     /// # Errors
-    /// `DUPLICATE_ID` where the name is taken, `IN_THE_WAY` where a tag has it; as [`Refs::update_refs`]. Then
+    /// `DUPLICATE_ID` where the name is taken, `IN_THE_WAY` where another tag has the name; as [`Refs::update_refs`]. Then
     /// there is no checkpoint.
     pub fn publish_checkpoint(&self, name: &CheckpointName, objects: &CheckpointObjects, tag: &TagData) -> Result<()> {
         let object = self.write_tag(name, &objects.capture, tag)?;
@@ -123,14 +123,14 @@ impl Checkpoints<'_> {
         Err(self.repo.notes().others_were_first(&RefName::new(NOTES), last))
     }
 
-    /// Whether the lock in the way is the one of the notes, which others take for a moment.
+    /// Whether no ref of the edits is locked but perhaps the notes, whose lock other processes take only for a moment.
     fn is_locked_by_others(&self, edits: &[RefEdit]) -> bool {
         let lock = |name: &RefName| self.repo.refs().lock_of_ref(name).exists();
         !edits.iter().any(|edit| edit.name.as_str() != NOTES && lock(&edit.name))
     }
 
-    /// Makes note and tag of a checkpoint where they are missing; a tag comes out byte for byte as it was, and what others
-    /// wrote into the note stays, below our document.
+    /// Makes the note and the tag of a checkpoint where they are missing. The tag is the same object as before, byte for
+    /// byte. Text that others wrote into the note is kept below our document.
     ///
     /// # Errors
     /// `IN_THE_WAY` where another object has the tag's name; as [`Refs::update_refs`].
@@ -151,11 +151,11 @@ impl Checkpoints<'_> {
             None => json.clone(),
         };
         self.repo.notes().set_notes(&BTreeMap::from([(object, Some(note))]))?;
-        // The tag's object may be all that was missing, or damaged.
+        // Perhaps the refs were right and only the tag object was missing or damaged.
         self.repo.durability().land()
     }
 
-    /// All checkpoints that have a capture ref, ordered by name. A ref whose name is none of a checkpoint is left out.
+    /// All checkpoints that have a capture ref, ordered by name. Refs without a valid checkpoint name are left out.
     ///
     /// # Errors
     /// `GIT_FAILED`.
@@ -219,7 +219,7 @@ mod tests {
             );
             let taken = repo.checkpoints().publish_checkpoint(&name, &objects, &tag).unwrap_err();
             assert_eq!(taken.code(), Code::DuplicateId);
-            // Lost by `git fetch --prune --prune-tags`: comes back the same.
+            // Lost by `git fetch --prune --prune-tags`: the same tag is made again.
             let before = scratch.git(&["rev-parse", "axiom/x"]);
             scratch.git(&["tag", "-d", "axiom/x"]);
             repo.checkpoints().complete_checkpoint(&name, &objects.capture, &objects.json, &tag).unwrap();

@@ -1,4 +1,5 @@
-//! The annotated tag of a checkpoint: on an empty commit on top of the one that was checked out, the same for the same values.
+//! The annotated tag of a checkpoint, on an empty commit on top of the commit that was checked out. The same values give the
+//! same tag.
 
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::{Oid, RefName};
@@ -11,7 +12,7 @@ use crate::git::objects::database::{NewCommit, ObjectKind};
 use crate::git::repo::handles::Checkpoints;
 
 impl Checkpoints<'_> {
-    /// Writes the annotated tag on an empty commit on top of the one that was checked out.
+    /// Writes the annotated tag, and the empty commit on top of the one that was checked out.
     pub(in crate::git) fn write_tag(&self, name: &CheckpointName, capture: &Oid, tag: &TagData) -> Result<Oid> {
         let base = match &tag.commit {
             Some(commit) => commit.clone(),
@@ -26,7 +27,7 @@ impl Checkpoints<'_> {
         self.repo.objects().write_object(ObjectKind::Tag, content)
     }
 
-    /// The tag that belongs to a checkpoint, whether it is there or not.
+    /// The tag object that belongs to a checkpoint; it is written if it does not exist.
     ///
     /// # Errors
     /// `GIT_FAILED` where the commit that was checked out is missing; as [`Objects::write_object`].
@@ -34,7 +35,7 @@ impl Checkpoints<'_> {
         self.write_tag(name, capture, tag)
     }
 
-    /// Whether a tag was made for a checkpoint of this name, by its message.
+    /// Whether a tag was made for a checkpoint of this name, judged by its message.
     ///
     /// # Errors
     /// `GIT_FAILED` where it cannot be read.
@@ -42,7 +43,7 @@ impl Checkpoints<'_> {
         let begins = format!("checkpoint {name}\n\nThe files are in {CAPTURES}{name} (");
         match self.repo.objects().read_object("tag", tag, limits::TAG) {
             Ok(raw) => Ok(String::from_utf8_lossy(&raw).split_once("\n\n").is_some_and(|(_, text)| text.starts_with(&begins))),
-            // A lightweight tag is not ours.
+            // A lightweight tag is not one of ours.
             Err(e) if e.code() == Code::GitFailed && self.repo.objects().has_object(tag) => Ok(false),
             Err(e) => Err(e),
         }

@@ -1,4 +1,4 @@
-//! The notes on the tags of checkpoints: our document first, and below it what others wrote.
+//! The notes on the tags of checkpoints: our document first, and below it text that others wrote.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +11,11 @@ use super::texts::{TRIES, wait_a_little};
 use crate::git::refs::edits::{Expected, RefEdit};
 use crate::git::repo::handles::NoteStore;
 
-/// Where git makes new notes for us; what a crash leaves there means nothing.
-/// The largest note: our document, and what others wrote below it.
+/// The largest note: our document, and text that others wrote below it.
 const NOTE_LIMIT: u64 = 2 * limits::DOCUMENT;
 
 impl NoteStore<'_> {
-    /// Whether a note is the document of a checkpoint, perhaps with something of others below it.
+    /// Whether a note is the document of a checkpoint, perhaps with text of others below it.
     ///
     /// # Errors
     /// `GIT_FAILED` where a blob is missing.
@@ -29,8 +28,8 @@ impl NoteStore<'_> {
                 .starts_with(&self.repo.objects().read_blob(json, limits::DOCUMENT)?))
     }
 
-    /// The note that has our document first, and below it what others wrote into the note that is there. A note of which
-    /// nothing can be read gives way to ours.
+    /// The note with our document first, followed by the existing note's text. An existing note that cannot be read is
+    /// replaced by ours.
     pub(in crate::git) fn note_with_ours(&self, there: &Oid, json: &Oid) -> Result<Oid> {
         if there == json {
             return Ok(json.clone());
@@ -45,17 +44,17 @@ impl NoteStore<'_> {
             return Ok(there.clone());
         }
         if !theirs.is_empty() {
-            // As 'git notes append' does it.
+            // The way `git notes append` joins texts.
             ours.push(b'\n');
             ours.extend_from_slice(&theirs);
         }
         self.repo.objects().write_blob(&ours)
     }
 
-    /// Sets or removes notes; the notes of others stay.
+    /// Sets or removes the notes of some objects; all other notes are kept.
     ///
     /// # Errors
-    /// `BUSY` where others are always first; as [`Refs::update_refs`].
+    /// `BUSY` where other processes changed the notes at every try; as [`Refs::update_refs`].
     pub fn set_notes(&self, notes: &BTreeMap<Oid, Option<Oid>>) -> Result<()> {
         let mut last = None;
         for _ in 0..TRIES {
@@ -72,7 +71,7 @@ impl NoteStore<'_> {
         Err(self.others_were_first(&RefName::new(NOTES), last))
     }
 
-    /// Removes what a crash while notes were changed left behind. Call it only while nobody else changes notes.
+    /// Removes notes refs that a crash of an earlier version left behind. Call it only while no other process changes notes.
     ///
     /// # Errors
     /// As [`Refs::update_refs`].

@@ -1,4 +1,4 @@
-//! Long texts of cases and audit: blobs that one ref keeps alive.
+//! Long texts of cases and of the audit: blobs that one ref keeps reachable.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,18 @@ use crate::git::objects::database::{NewCommit, Signature, TREE, TreeEntry};
 use crate::git::refs::edits::{Expected, RefEdit};
 use crate::git::repo::handles::NoteStore;
 
-/// How often a compare-and-swap is tried again when somebody else was first.
+/// How often a compare-and-swap is tried again after another process changed the ref.
 pub(in crate::git) const TRIES: u32 = 50;
 
-/// The largest text.
+/// The largest text that is read.
 pub const TEXT_LIMIT: u64 = 64 * 1024 * 1024;
 
 impl NoteStore<'_> {
-    /// Stores texts and returns their ids, in order; once this returns they survive a power loss. Others' texts are kept,
-    /// however many store at once. A crash leaves the old or the new set.
+    /// Stores texts and returns their ids, in order; the texts survive a power loss once this returns. Texts that other
+    /// processes store at the same time are kept. A crash leaves the old or the new set.
     ///
     /// # Errors
-    /// `BUSY` where others are always first; `DISK_FULL`, `GIT_FAILED`.
+    /// `BUSY` where other processes changed the ref at every try; `DISK_FULL`, `GIT_FAILED`.
     pub fn store_texts(&self, texts: &[&[u8]]) -> Result<Vec<Oid>> {
         let blobs = texts.iter().map(|text| self.repo.objects().write_blob(text)).collect::<Result<Vec<_>>>()?;
         let name = RefName::new(TEXTS);
@@ -34,7 +34,7 @@ impl NoteStore<'_> {
             if old_tree.as_ref() == Some(&tree) {
                 return Ok(blobs);
             }
-            // A root commit: the history of a set that only grows would keep nothing more.
+            // A root commit: texts are only added, so a history would keep nothing more.
             let who = Signature { name: "git axiom".into(), email: "git-axiom@localhost".into(), seconds: 0 };
             let commit = NewCommit { tree: &tree, parents: Vec::new(), who: &who, message: "long texts" };
             let new = Some(self.repo.objects().write_commit(&commit)?);
@@ -51,7 +51,7 @@ impl NoteStore<'_> {
         Err(self.others_were_first(&name, last))
     }
 
-    /// A text.
+    /// Reads a text.
     ///
     /// # Errors
     /// `GIT_FAILED` where it is missing; `TOO_LARGE`.
@@ -59,8 +59,8 @@ impl NoteStore<'_> {
         self.repo.objects().read_blob(id, TEXT_LIMIT)
     }
 
-    /// Why one of our refs could not be changed at every try: somebody holds its lock, or a killed git left it; or others
-    /// really were first each time.
+    /// The error for a ref of ours that could not be changed at any try: another process holds its lock, a killed git left
+    /// the lock, or other processes changed the ref each time.
     pub(in crate::git) fn others_were_first(&self, name: &RefName, last: Option<Error>) -> Error {
         let lock = self.repo.refs().lock_of_ref(name);
         match last {
@@ -98,7 +98,7 @@ impl NoteStore<'_> {
     }
 }
 
-/// Lets the one who was first finish.
+/// Waits until the other process has probably finished.
 pub(in crate::git) fn wait_a_little() {
     std::thread::sleep(std::time::Duration::from_millis(5 + u64::from(std::process::id() % 7)));
 }

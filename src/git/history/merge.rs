@@ -1,4 +1,4 @@
-//! Merges, computed in memory by git itself.
+//! Merges that git computes in memory (`git merge-tree`), and commits made from their results.
 
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
@@ -6,12 +6,12 @@ use crate::error::{Code, Error, Result};
 use crate::git::objects::database::NewCommit;
 use crate::git::repo::handles::History;
 
-/// What a merge comes to.
+/// The result of a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MergeResult {
-    /// It works out, with this tree.
+    /// No conflict; the tree of the result.
     Clean(Oid),
-    /// These files are in conflict.
+    /// The files that are in conflict.
     Conflict(Vec<RepoPath>),
 }
 
@@ -24,8 +24,8 @@ impl History<'_> {
         self.merge_tree(&[ours.as_str(), theirs.as_str()])
     }
 
-    /// Applies the difference between `base` and `theirs` to `ours`, all commits. With the commit to be reverted as `base`
-    /// and its parent as `theirs` this is a revert.
+    /// Applies the difference between `base` and `theirs` to `ours`; all three are commits. With the commit to be reverted
+    /// as `base` and its parent as `theirs` this is a revert.
     ///
     /// # Errors
     /// `GIT_FAILED`.
@@ -45,7 +45,7 @@ impl History<'_> {
         }
     }
 
-    /// A commit by the user, now; no hook runs. Nothing refers to it yet.
+    /// Writes a commit by the user, with the current time; no hook runs. Nothing refers to it yet.
     ///
     /// # Errors
     /// `IDENTITY_MISSING`, `DISK_FULL`, `GIT_FAILED`.
@@ -55,7 +55,7 @@ impl History<'_> {
         self.repo.objects().write_commit_of(&NewCommit { tree, parents: parents.to_vec(), who: &who, message }, &author)
     }
 
-    /// The commit that merges `theirs` into `ours`, as `--no-ff` makes it. Nothing refers to it yet.
+    /// Writes the merge commit of `theirs` into `ours`, as `git merge --no-ff` would. Nothing refers to it yet.
     ///
     /// # Errors
     /// `MERGE_CONFLICT` with the files; as [`History::commit_tree`].

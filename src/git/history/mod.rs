@@ -1,8 +1,8 @@
-//! Commits and what follows from them: walks, marks of tasks, merges in memory, signatures.
+//! Commits and history: walks, tree differences, task marks in messages, merges in memory, signatures.
 //!
-//! No worktree and no index is touched here.
+//! Nothing here changes a worktree, an index or a ref.
 //!
-//! Begin reading with `questions`; then `task_commits`.
+//! Begin reading with `questions`, then `task_commits`.
 
 pub(super) mod merge;
 pub(super) mod questions;

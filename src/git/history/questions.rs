@@ -1,4 +1,4 @@
-//! Questions about history and differences between trees.
+//! Queries about history, and differences between trees.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
@@ -11,7 +11,7 @@ use crate::git::objects::database::{GITLINK, SYMLINK, gix_id};
 use crate::git::objects::tree_diff;
 use crate::git::repo::handles::History;
 
-/// A file as a tree names it.
+/// Mode and id of a file in a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileId {
     /// The mode, such as `0o100755`.
@@ -37,33 +37,33 @@ impl FileId {
     }
 }
 
-/// How many differences between trees are remembered, and of at most how many paths: what is planned, carried out and put
-/// into the index is one difference, and trees never change.
+/// How many tree differences are cached, and the largest number of paths in one of them: planning, execution and the index
+/// update use the same difference, and trees never change.
 const DIFFS: usize = 4;
 const DIFF: usize = 20_000;
 
-/// Differences between trees that were asked for last.
+/// The tree differences that were computed last.
 pub(in crate::git) type Diffs = Mutex<Vec<((Oid, Oid), Vec<TreeChange>)>>;
 
 /// A path in which two trees differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TreeChange {
-    /// Where.
+    /// The path.
     pub path: RepoPath,
-    /// In the first tree.
+    /// The file in the first tree.
     pub old: Option<FileId>,
-    /// In the second tree.
+    /// The file in the second tree.
     pub new: Option<FileId>,
 }
 
 impl TreeChange {
-    /// The same change backwards.
+    /// The change in the opposite direction.
     #[must_use]
     pub fn reversed(self) -> Self {
         Self { path: self.path, old: self.new, new: self.old }
     }
 
-    /// What becomes of the file.
+    /// Whether the file is added, changed or deleted.
     pub fn what(&self) -> FileChange {
         fn side(file: &Option<FileId>) -> Option<(u32, &Oid)> {
             file.as_ref().map(|file| (file.mode, &file.oid))
@@ -71,22 +71,22 @@ impl TreeChange {
         FileChange::between(side(&self.old), side(&self.new))
     }
 
-    /// Whether a file of a worktree comes, goes or changes: the files of a submodule or of a repository within never do, whatever
-    /// is said of its commit.
+    /// Whether the change adds, changes or deletes a file in a worktree. A submodule entry does not: the files of a
+    /// submodule or nested repository stay as they are when its commit in the tree changes.
     pub fn changes_a_file(&self) -> bool {
         let is_file = |side: &Option<FileId>| side.as_ref().is_some_and(|file| !file.is_submodule());
         is_file(&self.old) || is_file(&self.new)
     }
 }
 
-/// A commit of a walk.
+/// A commit of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoggedCommit {
     /// The commit.
     pub oid: Oid,
     /// Its parents.
     pub parents: Vec<Oid>,
-    /// When it was committed, seconds since 1970.
+    /// The committer time, in seconds since 1970.
     pub seconds: i64,
     /// The first line of its message.
     pub subject: String,
@@ -94,7 +94,7 @@ pub struct LoggedCommit {
     pub tasks: Vec<String>,
 }
 
-/// The changes that `--raw -z` prints.
+/// Parses the output of `--raw -z`.
 ///
 /// # Errors
 /// `GIT_FAILED`.
@@ -134,7 +134,7 @@ impl History<'_> {
             }
             return Ok(changes);
         }
-        // In a partial clone git fetches what is missing; and git's words are better than ours.
+        // In a partial clone git fetches missing objects; and git's error messages are better than ours.
         let git = self.repo.git().args(["diff-tree", "-r", "-z", "--raw", "--no-renames", "--ignore-submodules=none"]);
         let output = git.args([old.as_str(), new.as_str()]).run_ok()?;
         parse_raw(&output.stdout)
@@ -149,7 +149,7 @@ impl History<'_> {
         Ok(changes.filter_map(|change| Some((change.path, change.new?))).collect())
     }
 
-    /// Whether `ancestor` is `descendant` or in its history.
+    /// Whether `ancestor` is `descendant` or an ancestor of it.
     ///
     /// # Errors
     /// `GIT_FAILED` where a commit is missing.
@@ -169,9 +169,9 @@ impl History<'_> {
         }
     }
 
-    /// The best common ancestor as gix finds it, which starts no process; `None` where git has to be asked.
+    /// The best common ancestor according to gix, which starts no process; `None` where git has to compute it.
     fn common_base(&self, one: &Oid, other: &Oid) -> Option<Option<Oid>> {
-        // A shallow clone ends where gix looks for more.
+        // gix does not know where the history of a shallow clone ends.
         if self.repo.common_dir().join("shallow").exists() {
             return None;
         }
@@ -183,8 +183,8 @@ impl History<'_> {
         }
     }
 
-    /// Whether everything that a commit's tree has and another commit's tree lacks is there, without a process; `false`
-    /// where git has to be asked.
+    /// Whether all objects exist that the tree of `to` has and the tree of `from` lacks. No process is started; `false` also
+    /// where git would have to check it.
     pub fn has_difference(&self, from: &Oid, to: &Oid) -> bool {
         use gix::objs::Exists;
         let (Ok(gix), Ok(changes)) = (self.repo.gix(), tree_diff::diff(self.repo, from, to)) else { return false };
@@ -206,7 +206,7 @@ impl History<'_> {
         }
     }
 
-    /// How many commits `to` has that `from` lacks.
+    /// How many commits are in the history of `to` and not in that of `from`.
     ///
     /// # Errors
     /// `GIT_FAILED` where a commit is missing.
@@ -215,8 +215,9 @@ impl History<'_> {
         text.parse().map_err(|e| Error::new(Code::GitFailed, format!("'git rev-list' printed '{text}'")).because(e))
     }
 
-    /// How many commits `now` has that each of some commits lacks. A tag on top of each is given, by which git counts
-    /// them all in one walk; those that cannot be counted are left out.
+    /// For each of several commits, how many commits the history of `now` has that it lacks. Each commit comes with the name
+    /// of a tag that is one commit on top of it: with tags git counts all in one walk. Commits for which this fails are left
+    /// out.
     ///
     /// # Errors
     /// `GIT_FAILED` where git cannot be started.
@@ -240,7 +241,7 @@ impl History<'_> {
             }
             return Ok(since);
         }
-        // git before 2.41 counts one by one, and a commit that is missing fails only its own count.
+        // Before git 2.41 each commit needs a call; a missing commit makes only its own count fail.
         for commit in open.values() {
             if let Ok(count) = self.count_commits(commit, now) {
                 since.insert((*commit).clone(), count);
@@ -249,7 +250,7 @@ impl History<'_> {
         Ok(since)
     }
 
-    /// The commits that `to` has and none of `without`, newest first, at most `limit`.
+    /// The commits in the history of `to` and in none of `without`, newest first, at most `limit`.
     ///
     /// # Errors
     /// `GIT_FAILED` where a commit is missing.
@@ -275,8 +276,8 @@ impl History<'_> {
         Ok(commits)
     }
 
-    /// As [`History::log`] without the tasks, where the commits are one line that begins at one of `without`, which starts
-    /// no process; `None` where git has to be asked.
+    /// Like [`History::log`] without the tasks, if the commits are a line without merges that starts at one of `without`. No
+    /// process is started; `None` where git has to list them.
     pub fn line(&self, to: &Oid, without: &[Oid], limit: usize) -> Option<Vec<LoggedCommit>> {
         let gix = self.repo.gix().ok()?;
         let mut commits = Vec::new();
@@ -299,7 +300,7 @@ impl History<'_> {
         Some(commits)
     }
 
-    /// The commits of [`History::log`] whose trailers name a task.
+    /// The commits of [`History::log`] that have an `Axiom-Task` trailer for a task.
     ///
     /// # Errors
     /// As [`History::log`].

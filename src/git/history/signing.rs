@@ -1,8 +1,8 @@
-//! Commits that are signed, where `commit.gpgSign` asks for it.
+//! Commits that are signed, as `commit.gpgSign` asks for.
 //!
-//! Signing may take long, ask, or fail, so nobody does it while a lock is held: whoever makes such a commit below a lock is told
-//! that it has to be signed first, lets go of the lock, has it signed ([`History::take_to_sign`]), and begins again. What was
-//! signed is kept until then.
+//! Signing may take long, ask for a passphrase, or fail, so it never happens while a lock is held. Code that makes such a
+//! commit under a lock gets `SIGNING_FAILED`, releases the lock, has the commit signed ([`History::take_to_sign`]), and
+//! begins again. The signed commit is cached until then.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -17,7 +17,7 @@ use crate::git::objects::database::ObjectKind;
 use crate::git::objects::stage::quoted;
 use crate::git::repo::handles::History;
 
-/// What a commit says, but for who made it when.
+/// The content of a commit, without author, committer and time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct Said {
     tree: Oid,
@@ -25,28 +25,28 @@ struct Said {
     message: String,
 }
 
-/// A commit that has to be signed, with the objects that it names: they may be in no repository yet.
+/// A commit that has to be signed, with the objects that it refers to: they may not be in the object database yet.
 #[derive(Debug)]
 pub struct ToSign {
     said: Said,
     objects: Vec<(ObjectKind, Vec<u8>)>,
 }
 
-/// What is known of signatures.
+/// The state of signing in this process.
 #[derive(Debug, Default)]
 pub struct Signatures {
-    /// Whether somebody is there who sees to them.
+    /// Whether the caller can have commits signed.
     wanted: bool,
     signed: HashMap<Said, Vec<u8>>,
     to_sign: Option<ToSign>,
 }
 
-/// A call of git that signs, for whoever runs programs.
+/// A call of git that signs a commit, to be run by the caller.
 #[derive(Debug)]
 pub struct SigningCall {
     /// The program and its arguments.
     pub command: Vec<OsString>,
-    /// Its variables.
+    /// Its environment variables.
     pub env: Vec<(OsString, OsString)>,
 }
 
@@ -55,13 +55,14 @@ impl History<'_> {
         change(&mut self.repo.signatures.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// From here on commits for branches are signed where git would sign them, or not any more. What was signed is forgotten.
+    /// Turns the signing of commits for branches on or off; if on, commits are signed where git would sign them. Forgets all
+    /// signed commits.
     pub fn want_signatures(&self, wanted: bool) {
         self.with_signatures(|signatures| *signatures = Signatures { wanted, ..Signatures::default() });
     }
 
-    /// A commit that a branch goes to, by the user, now: signed where `commit.gpgSign` says so and signatures are wanted. No hook
-    /// runs. Nothing refers to it yet.
+    /// Writes a commit for a branch, by the user, with the current time. It is signed if `commit.gpgSign` asks for it and
+    /// signing is on. No hook runs. Nothing refers to the commit yet.
     ///
     /// # Errors
     /// As [`History::commit_tree`]; `SIGNING_FAILED` where it has to be signed first: see [`History::take_to_sign`].
@@ -73,7 +74,7 @@ impl History<'_> {
         if let Some(content) = self.with_signatures(|signatures| signatures.signed.get(&said).cloned()) {
             return self.repo.objects().write_object(ObjectKind::Commit, content);
         }
-        // Who commits is asked now, and not only by the git that signs.
+        // A missing identity is reported now, and not only by the git that signs.
         self.repo.objects().signature()?;
         let mut objects = vec![(ObjectKind::Tree, self.repo.objects().read_raw_tree(tree)?)];
         for parent in parents {
@@ -98,12 +99,12 @@ impl History<'_> {
         }
     }
 
-    /// The commit that somebody was told has to be signed first.
+    /// The commit that has to be signed before [`History::commit_for_branch`] can succeed.
     pub fn take_to_sign(&self) -> Option<ToSign> {
         self.with_signatures(|signatures| signatures.to_sign.take())
     }
 
-    /// Prepares `folder` for signing a commit in it, and says what does it.
+    /// Prepares `folder` for signing a commit in it, and returns the call of git that signs.
     ///
     /// # Errors
     /// `IO_FAILED`, `GIT_FAILED`.
@@ -134,10 +135,10 @@ impl History<'_> {
         Ok(SigningCall { command, env })
     }
 
-    /// Keeps what was signed in `folder`, by what the call printed.
+    /// Reads the signed commit from `folder`, by the id that the call printed, and caches it.
     ///
     /// # Errors
-    /// `SIGNING_FAILED` where it is not the commit that was to be signed, or not signed.
+    /// `SIGNING_FAILED` where the commit has another tree or other parents, or is not signed.
     pub fn keep_signed(&self, to_sign: ToSign, folder: &Path, printed: &str) -> Result<()> {
         let failed = || Error::new(Code::SigningFailed, "git did not sign the commit").why(printed.trim().to_owned());
         let named = printed.lines().rev().find_map(|line| Oid::new(line.trim()).ok()).ok_or_else(failed)?;

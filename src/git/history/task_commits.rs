@@ -1,4 +1,4 @@
-//! The history of a branch with what the messages say of tasks: one call of git, and a memory of what was scanned before.
+//! The history of a branch with the task marks in its messages: one call of git, and a cache of what earlier calls found.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -14,37 +14,38 @@ use crate::files;
 use crate::git::objects::database::gix_id;
 use crate::git::repo::handles::History;
 
-/// The version of the memory: another one where marks are read otherwise.
+/// The version of the cache; it changes when marks are read in another way.
 const VERSION: u32 = 1;
-/// The largest memory that is read.
+/// The largest cache that is read.
 const MEMORY: u64 = 16 * 1024 * 1024;
-/// With more recorded commits, or further back, the whole history is as cheap.
+/// With more recorded commits, or further back, reading the whole history costs no more.
 const RECORDED: usize = 50;
 const FURTHEST: u64 = 50_000;
 
-/// What the last scan found: it says how far back a task's commits can be. Without it, or where it does not fit, the whole
-/// history is read.
+/// Where each task's commits begin in a history, from the last read: it shows how far back a task's commits can be. Without
+/// the cache, or if it does not fit, the whole history is read.
 #[derive(Debug, Serialize, Deserialize)]
 struct Memory {
     version: u32,
-    /// The commit that was scanned.
+    /// The commit whose history was read.
     tip: Oid,
     heights: Heights,
 }
 
 impl History<'_> {
-    /// Whether the history ends before its beginning, as in `git clone --depth`.
+    /// Whether the history is cut off, as in `git clone --depth`.
     pub fn is_shallow(&self) -> bool {
         self.repo.common_dir().join("shallow").exists()
     }
 
-    /// The part of a branch's history that matters for some tasks: as [`History::scan_history`], but without what came
-    /// before the first commit that names one of them. What was scanned before is not scanned again.
+    /// The part of a branch's history that matters for some tasks: like [`History::scan_history`], but without the commits
+    /// before the first one that names one of the tasks. Only commits that are newer than the cache are read to find that
+    /// point.
     ///
     /// # Errors
     /// As [`History::scan_history`].
     pub fn scan_for(&self, to: &Oid, wanted: &[TakenBack]) -> Result<Vec<Logged>> {
-        // Where a history ends otherwise than its commits say, numbers from its beginning mean nothing.
+        // With a cut or grafted history, positions counted from its beginning mean nothing.
         let odd = ["shallow", "info/grafts"].iter().any(|name| self.repo.common_dir().join(name).exists());
         if odd {
             return self.scan_history(to);
@@ -69,7 +70,8 @@ impl History<'_> {
         self.scan(to, Some(&from))
     }
 
-    /// The heights of all that `to` reaches, from the memory and what came since; `None` where the memory is of no use.
+    /// The heights for the whole history of `to`, from the cache and the commits since then; `None` where the cache cannot
+    /// be used.
     fn remembered_heights(&self, to: &Oid) -> Result<Option<Heights>> {
         let Some(Memory { tip, heights, .. }) = self.read_memory() else { return Ok(None) };
         if tip == *to {
@@ -79,7 +81,7 @@ impl History<'_> {
             return Ok(None);
         }
         let new = self.scan(to, Some(&tip))?;
-        // Only along the first parents do the numbers go on.
+        // Heights count along first parents, so the new commits must continue the first-parent line of the cached tip.
         if task_rollback::line_begins_at(&new) != Some(&tip) {
             return Ok(None);
         }
@@ -88,8 +90,8 @@ impl History<'_> {
         Ok(Some(heights))
     }
 
-    /// The commit of a first-parent line that has `height` commits up to itself, given that `to` has `whole`; `None` for the
-    /// beginning of history, or too far back.
+    /// The commit at position `height` of the first-parent line of `to`, counted from the beginning of history; the line has
+    /// `whole` commits. `None` if `height` is 0 or too far back.
     fn first_parent_at(&self, to: &Oid, whole: u64, height: u64) -> Result<Option<Oid>> {
         if height == 0 || whole < height || whole - height > FURTHEST {
             return Ok(None);
@@ -108,7 +110,7 @@ impl History<'_> {
         self.repo.own_scratch().join("scanned.json")
     }
 
-    /// What a damaged file says is not believed: a line with the checksum, then the JSON.
+    /// Reads the cache; a damaged file is ignored. The file has a line with the checksum, then the JSON.
     fn read_memory(&self) -> Option<Memory> {
         let bytes = files::read_optional(&self.memory_file(), MEMORY).ok()??;
         let (sum, json) = std::str::from_utf8(&bytes).ok()?.split_once('\n')?;
@@ -117,7 +119,7 @@ impl History<'_> {
         (memory.version == VERSION).then_some(memory)
     }
 
-    /// Keeps what was found for the next time, where git axiom is used already; failing to is no harm.
+    /// Writes the cache if git axiom is used in this repository already; a failure does no harm.
     fn remember(&self, tip: &Oid, heights: Heights) {
         let file = self.memory_file();
         let memory = Memory { version: VERSION, tip: tip.clone(), heights };
@@ -133,8 +135,8 @@ impl History<'_> {
         }
     }
 
-    /// All commits that `to` reaches, newest first, each before its parents, read as they were made (replacements left
-    /// aside). Memory grows with the length of the messages.
+    /// All commits in the history of `to`, newest first, each before its parents. Replace refs are ignored. Memory grows
+    /// with the length of the messages.
     ///
     /// # Errors
     /// `GIT_FAILED` where a commit is missing.
@@ -142,9 +144,10 @@ impl History<'_> {
         self.scan(to, None)
     }
 
-    /// The commits that `to` reaches and `from` does not; without `from`, all of them.
+    /// The commits in the history of `to` that are not in that of `from`; without `from`, all of them.
     fn scan(&self, to: &Oid, from: Option<&Oid>) -> Result<Vec<Logged>> {
-        // By date, parents come after their children unless a clock was wrong; git need not know all commits first for it.
+        // First ordered by date, for which git need not know all commits before it prints. Parents then follow their
+        // children unless a clock was wrong.
         let here = if from.is_none() { self.walk_history(to) } else { None };
         let by_date = match here {
             Some(log) => log,
@@ -162,7 +165,7 @@ impl History<'_> {
         let git = git.args(order).args(["--encoding=UTF-8", "--format=%H %P%n%B", to.as_str()]);
         let unclear = || Error::new(Code::GitFailed, "cannot make sense of what 'git log' printed");
         let mut commits = Vec::new();
-        // Read while git prints: the two take about as long.
+        // The output is parsed while git prints; both take about as long.
         git.args(from.map(|from| format!("^{from}"))).arg("--").each_part(0, |entry| {
             if entry.is_empty() {
                 return Ok(());
@@ -179,17 +182,17 @@ impl History<'_> {
         Ok(commits)
     }
 
-    /// The commits of a branch's own line (first parents) that `to` has and `from` lacks; none where either is gone.
+    /// The first-parent commits of `to` that are not in the history of `from`; none where one of the two is missing.
     ///
     /// # Errors
     /// `GIT_MISSING`.
     pub fn own_line(&self, from: &Oid, to: &Oid) -> Result<Vec<Oid>> {
         let output = self.repo.git().args(["rev-list", "--first-parent", &format!("{from}..{to}"), "--"]).run()?;
-        // What a branch no longer holds may have been collected: it is in no history then.
+        // A commit that the branch no longer has may have been removed by `git gc`.
         if output.ok() { output.text()?.lines().map(Oid::new).collect() } else { Ok(Vec::new()) }
     }
 
-    /// The commits of `since..to` that touch a path, with their subjects, newest first, at most `limit`.
+    /// The commits of `since..to` that change a path, with their subjects, newest first, at most `limit`.
     ///
     /// # Errors
     /// `GIT_FAILED`.
@@ -203,7 +206,7 @@ impl History<'_> {
         lines.map(|(oid, subject)| Ok((Oid::new(oid)?, subject.to_owned()))).collect()
     }
 
-    /// The branches, local and remote-tracking, on which a commit names a task, in one call of git.
+    /// The branches, local and remote-tracking, with a commit that names a task, from one call of git.
     ///
     /// # Errors
     /// `GIT_FAILED`.
@@ -223,7 +226,7 @@ impl History<'_> {
     }
 }
 
-/// Whether no commit comes before one of its children.
+/// Whether every commit comes before all of its parents.
 fn parents_follow(log: &[Logged]) -> bool {
     let mut seen: HashSet<&Oid> = HashSet::with_capacity(log.len());
     log.iter().all(|commit| seen.insert(&commit.oid) && !commit.parents.iter().any(|parent| seen.contains(parent)))

@@ -1,7 +1,7 @@
-//! A whole history read in this process: git would print every message, and half of the time it takes is printing.
+//! Reads a whole history in this process: git would print every message, and half of its time goes into printing.
 //!
-//! Only where commits say by themselves what git would say of them: nothing replaced or cut off, and no message in another
-//! encoding. For everything else the answer is `None`, and git does it.
+//! Only where the raw commits say the same as `git log`: no replacements, no cut history, no message in another encoding. In
+//! all other cases the result is `None`, and git is called.
 
 use std::collections::{BinaryHeap, HashSet};
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -16,22 +16,22 @@ use crate::domain::work::commit_marks;
 use crate::git::objects::database::gix_id;
 use crate::git::repo::handles::History;
 
-/// So many commits are handed on at once, and so many such parts may wait.
+/// How many commits are passed to the parsing thread at once, and how many such parts may wait.
 const PART: usize = 512;
 const WAITING: usize = 8;
-/// A commit that is larger is git's.
+/// A larger commit is left to git.
 const LARGE: usize = 1024 * 1024;
 
-/// A commit as it is stored.
+/// A raw commit.
 struct Raw {
     id: ObjectId,
     bytes: Vec<u8>,
     parents: Vec<ObjectId>,
-    /// Where its message begins.
+    /// The offset of its message.
     message: usize,
 }
 
-/// A commit that was met: the newest comes first, of two of one second the one that was met first.
+/// A commit that waits in the queue: the newest comes first, and of two with the same second the one that was found first.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Met {
     seconds: i64,
@@ -40,7 +40,7 @@ struct Met {
 }
 
 impl History<'_> {
-    /// All commits that `to` reaches, newest first by their dates; `None` where git has to say it.
+    /// All commits in the history of `to`, newest first by date; `None` where git has to read them.
     pub(in crate::git) fn walk_history(&self, to: &Oid) -> Option<Vec<Logged>> {
         if ["shallow", "info/grafts"].iter().any(|name| self.repo.common_dir().join(name).exists()) {
             return None;
@@ -62,12 +62,12 @@ impl History<'_> {
     }
 }
 
-/// Hands on each commit once, children before their parents as far as the dates tell; `None` where one is not understood, or
-/// where `each` wants no more.
+/// Passes each commit to `each` once, newest first by date; `None` where a commit cannot be read, or where `each` returns
+/// `false`.
 fn walk(gix: &gix::Repository, start: ObjectId, mut each: impl FnMut(Raw) -> bool) -> Option<()> {
     let mut seen = HashSet::from([start]);
     let mut waiting: BinaryHeap<Met> = BinaryHeap::new();
-    // Those that wait, by their places; a place is used again.
+    // The commits in the queue, by their index; free indexes are used again.
     let (mut raws, mut free): (Vec<Option<Raw>>, Vec<usize>) = (Vec::new(), Vec::new());
     let mut order = 0;
     let mut met = |id: ObjectId, waiting: &mut BinaryHeap<Met>, raws: &mut Vec<Option<Raw>>, free: &mut Vec<usize>| {
@@ -97,7 +97,7 @@ fn walk(gix: &gix::Repository, start: ObjectId, mut each: impl FnMut(Raw) -> boo
     Some(())
 }
 
-/// One commit, and when it was made.
+/// One commit, and its committer time.
 fn read(gix: &gix::Repository, id: ObjectId) -> Option<(i64, Raw)> {
     let mut bytes = Vec::new();
     let found = gix.objects.try_find(&id, &mut bytes).ok()??;
@@ -106,7 +106,7 @@ fn read(gix: &gix::Repository, id: ObjectId) -> Option<(i64, Raw)> {
     if kind != Kind::Commit || length > LARGE {
         return None;
     }
-    // A header that goes over several lines has a space before each: the first empty line ends it.
+    // Continuation lines of a header begin with a space, so the first empty line ends the header.
     let end = memchr::memmem::find(&bytes, b"\n\n")?;
     let (mut parents, mut seconds) = (Vec::new(), None);
     for line in bytes[..end].split(|byte| *byte == b'\n') {
@@ -141,7 +141,8 @@ mod tests {
     use super::*;
     use crate::git::repo::scratch::Scratch;
 
-    /// A history of commits with up to three parents, made at few different moments, some of them before their parents.
+    /// A history of commits with up to three parents, with only a few different times, some of them before those of their
+    /// parents.
     fn tangled(scratch: &Scratch) -> Oid {
         let mut stream = String::new();
         let mut dice = 7_u64;

@@ -1,14 +1,17 @@
-//! A `git gc` beside us.
+//! Changing refs while a `git gc` may be running.
 //!
-//! What nothing refers to is what `git gc` removes, and that is all that we make until a ref names it. So whoever moves refs
-//! looks whether one lives, before and after; its own lock is never taken, since that would make the user's `git gc` fail.
-//! Beside a living one, all that the refs are going to reach and that no other ref does goes into one pack before they move:
-//! the new, and the old that nothing referred to. A `.keep` keeps that pack until they have moved; by then it is older than
-//! any list of packs that does not know what they reach. Without a living one, what was written and what was there already
-//! is looked at once more when the refs have moved. What is broken then is taken back, and its maker tries again.
+//! `git gc` removes unreachable objects, and all new objects are unreachable until a ref names them. So the code that moves
+//! refs checks before and after whether a gc is running. It never takes gc's own lock, since that would make the user's `git
+//! gc` fail.
 //!
-//! `git prune --expire=now`, called by itself at that moment, leaves no sign: what it removes is found by the second look,
-//! unless it removes it later still.
+//! If a gc is running, all objects that only the moved refs will reach go into one pack before the refs move: new objects,
+//! and old ones that nothing referred to. A `.keep` file protects the pack until the refs have moved; by then the pack is
+//! older than any list of packs that was made without knowing the new values. If no gc is running, the objects that were
+//! written or reused are looked up once more after the refs have moved. If some are missing, the refs are moved back, and
+//! the caller tries again.
+//!
+//! `git prune --expire=now`, started directly at that moment, leaves no `gc.pid`. What it removes is found by the second
+//! lookup, unless it removes it later still.
 
 use std::path::PathBuf;
 use std::sync::atomic::Ordering;
@@ -23,19 +26,19 @@ use super::database::gix_id;
 use crate::git::refs::edits::{Expected, RefEdit};
 use crate::git::repo::handles::Durability;
 
-/// So long git itself believes the sign of a gc on another machine.
+/// How long git itself trusts the `gc.pid` of a gc on another machine.
 const ELSEWHERE: Duration = Duration::from_secs(12 * 60 * 60);
 
-/// What the `.keep` of a pack of ours begins with.
+/// The beginning of the `.keep` files of our packs.
 const KEEP: &str = "git axiom ";
 
-/// A `.keep` of ours of which nobody knows is left alone for so long.
+/// A `.keep` of ours is not removed before this age.
 const KEEP_AGE: Duration = Duration::from_secs(60 * 60);
 
-/// The largest sign of a gc, and the largest `.keep`, that is read.
+/// The largest `gc.pid` or `.keep` that is read.
 const SIGN_LIMIT: u64 = 4096;
 
-/// A pack that no gc takes apart while this lives.
+/// A pack with a `.keep`: no gc repacks it while this value lives.
 #[derive(Debug)]
 pub(in crate::git) struct KeptPack {
     mark: Option<PathBuf>,
@@ -50,26 +53,27 @@ impl Drop for KeptPack {
 }
 
 impl Durability<'_> {
-    /// Whether a `git gc` is at work in this repository.
+    /// Whether a `git gc` is running in this repository.
     pub(in crate::git) fn gc_lives(&self) -> bool {
         let file = self.repo.common_dir().join("gc.pid");
         let Ok(Some(sign)) = files::read_optional(&file, SIGN_LIMIT) else { return false };
         let Ok(Some(meta)) = files::metadata(&file) else { return false };
-        // A time in the future is no age.
+        // A time in the future counts as age zero.
         let age = meta.modified().ok().and_then(|at| at.elapsed().ok()).unwrap_or_default();
         is_alive(&String::from_utf8_lossy(&sign), env::host_name().as_deref(), age, is_running)
     }
 
-    /// Puts all that the edits are going to make reachable, and that no ref reaches, into one pack with a `.keep`. It waits for
-    /// its name with what else was made.
+    /// Puts all objects that the edits are going to make reachable, and that no ref reaches yet, into one pack with a
+    /// `.keep`. The pack is in the stage, and moves into the object database with the other new objects.
     ///
     /// # Errors
-    /// `BUSY` where some of it is gone already; `DISK_FULL`, `IO_FAILED`.
+    /// `BUSY` where some of the objects are missing already; `DISK_FULL`, `IO_FAILED`.
     pub(in crate::git) fn pack_before(&self, edits: &[RefEdit]) -> Result<KeptPack> {
         self.pack_apart(edits, &["--not", "--all"])
     }
 
-    /// As [`Durability::pack_before`] when the refs have moved: what only they reach. The pack has its name when this returns.
+    /// Like [`Durability::pack_before`], but after the refs have moved: packs what only these refs reach. The pack is in the
+    /// object database when this returns.
     ///
     /// # Errors
     /// As [`Durability::pack_before`].
@@ -87,7 +91,7 @@ impl Durability<'_> {
         let roots: Vec<Oid> = edits.iter().filter_map(|edit| edit.new.clone()).collect();
         let mut apart = self.listed_below(&roots, but)?;
         if apart.is_err() {
-            // Perhaps it is a ref of somebody else's that is damaged.
+            // Perhaps a ref that is not part of the edits is damaged.
             apart = self.listed_below(&roots, &[])?;
         }
         let list = apart.map_err(|words| gone(&words))?;
@@ -107,7 +111,7 @@ impl Durability<'_> {
         let keep = format!("pack-{}.keep", output.text()?);
         files::write_scratch(&objects.join("pack").join(&keep), format!("{KEEP}{}\n", std::process::id()).as_bytes())?;
         if let Some(stage) = stage {
-            // They are in the pack.
+            // These objects are in the pack.
             let ids = list.iter().filter_map(|line| gix::ObjectId::from_hex(line.split(|b| *b == b' ').next()?).ok());
             stage.forget(&ids.collect());
             stage.note_git();
@@ -116,7 +120,7 @@ impl Durability<'_> {
         Ok(KeptPack { mark: Some(self.repo.common_dir().join("objects/pack").join(keep)) })
     }
 
-    /// What these objects reach, a line each, or what git says is missing of it.
+    /// The objects that these roots reach, one per line, or git's message about a missing one.
     fn listed_below(&self, roots: &[Oid], but: &[&str]) -> Result<std::result::Result<Vec<Vec<u8>>, String>> {
         let output = self.repo.objects().walk(roots, &[]).args(but).run()?;
         if !output.ok() {
@@ -125,10 +129,10 @@ impl Durability<'_> {
         Ok(Ok(output.stdout.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).map(<[u8]>::to_vec).collect()))
     }
 
-    /// Changes refs, and leaves none that names what a gc has removed meanwhile; `change` is what changes them.
+    /// Changes refs with `change`, and leaves no ref that names objects which a gc has removed meanwhile.
     ///
     /// # Errors
-    /// `BUSY` where a gc was faster: the refs are what they were; what `change` says.
+    /// `BUSY` where a gc removed needed objects: the refs have their old values. Errors of `change`.
     pub(in crate::git) fn beside_gc(&self, edits: &[RefEdit], change: impl Fn(&[RefEdit]) -> Result<()>) -> Result<()> {
         if edits.iter().all(|edit| edit.new.is_none()) {
             return change(edits);
@@ -155,10 +159,10 @@ impl Durability<'_> {
         Err(error)
     }
 
-    /// Makes sure that a branch names nothing that a gc has removed, where git itself has just committed to it.
+    /// Makes sure that the objects of a branch still exist, after git itself has committed to it.
     ///
     /// # Errors
-    /// `BUSY` where a gc was faster.
+    /// `BUSY` where a gc removed some of them.
     pub(in crate::git) fn stands_beside_gc(&self, edit: &RefEdit) -> Result<()> {
         let is_there = |oid: &Oid| gix_id(oid).and_then(|id| self.is_there_now(&id));
         if !self.gc_lives() && edit.new.as_ref().map_or(Ok(true), is_there)? {
@@ -167,7 +171,7 @@ impl Durability<'_> {
         self.pack_after(std::slice::from_ref(edit)).map(drop)
     }
 
-    /// The edits that take edits back.
+    /// The edits that undo these edits.
     fn values_before(&self, edits: &[RefEdit]) -> Result<Vec<RefEdit>> {
         let any: Vec<_> = edits.iter().filter(|edit| edit.expected == Expected::Any).map(|edit| edit.name.clone()).collect();
         let mut values = self.repo.refs().read_refs(&any)?;
@@ -183,7 +187,7 @@ impl Durability<'_> {
         Ok(back.collect())
     }
 
-    /// Removes the `.keep` of packs of ours whose maker died before its refs moved.
+    /// Removes `.keep` files of ours whose process died before its refs moved.
     ///
     /// # Errors
     /// `IO_FAILED`.
@@ -215,12 +219,12 @@ fn is_running(pid: i32) -> bool {
     !matches!(rustix::process::test_kill_process(pid), Err(rustix::io::Errno::SRCH))
 }
 
-/// Whether the sign that a gc leaves, `PID HOST`, is that of a living one.
+/// Whether the content of `gc.pid`, `PID HOST`, is that of a running gc.
 fn is_alive(sign: &str, here: Option<&str>, age: Duration, is_running: impl Fn(i32) -> bool) -> bool {
     let mut words = sign.split_whitespace();
     match (words.next().and_then(|pid| pid.parse().ok()), words.next()) {
         (Some(pid), Some(host)) if Some(host) == here => is_running(pid),
-        // Of another machine, or being written.
+        // From another machine, or not completely written.
         (_, _) => age < ELSEWHERE,
     }
 }
@@ -251,7 +255,7 @@ mod tests {
         assert!(is_alive("12 here", None, now, |_| false));
     }
 
-    /// A commit with a file, nothing of which any ref reaches, half of it there already.
+    /// A commit that no ref reaches, with one file that existed before and one new file.
     fn unreached(scratch: &Scratch, repo: &Repository) -> Oid {
         use crate::git::objects::database::{NewCommit, TreeEntry};
         scratch.write("reused", b"was there, and nothing refers to it");
@@ -287,7 +291,7 @@ mod tests {
             repo.durability()
                 .beside_gc(std::slice::from_ref(&edit), |edits| {
                     repo.durability().sync_objects()?;
-                    // The worst moment: all that is loose and unreachable goes, and all unreachable in packs that are not kept.
+                    // The worst moment: a gc removes all unreachable objects, except those in packs with a `.keep`.
                     assert_eq!((packs(&scratch, "pack"), packs(&scratch, "keep")), (1, 1));
                     scratch.git(&["prune", "--expire=now"]);
                     scratch.git(&["repack", "-q", "-a", "-d"]);
@@ -313,7 +317,7 @@ mod tests {
             if edits[0].new.is_some() {
                 repo.durability().sync_objects().unwrap();
                 scratch.git(&["prune", "--expire=now"]);
-                // As if it had not been seen.
+                // As if the missing objects had not been noticed.
                 let value = format!("{commit}\n");
                 scratch.write(".git/refs/axiom/captures/x", value.as_bytes());
                 return Ok(());

@@ -1,6 +1,7 @@
-//! Whether objects are there with everything that they reach.
+//! Whether objects exist together with everything that is reachable from them.
 //!
-//! Nothing is fetched: what a promisor remote of a partial clone owes is not missing, but not here either.
+//! Nothing is fetched. An object that a promisor remote of a partial clone has does not count as missing, although it is not
+//! here.
 
 use crate::domain::base::names::Oid;
 use crate::error::Result;
@@ -10,13 +11,13 @@ use crate::git::repo::handles::Objects;
 use crate::git::repo::program::{Git, Output};
 
 impl Objects<'_> {
-    /// Whether an object is in this repository or one that it borrows from; no process is started, nothing is fetched.
+    /// Whether an object is in this repository or in one of its alternates; no process is started, nothing is fetched.
     pub fn holds(&self, oid: &Oid) -> bool {
         use gix::objs::Exists;
         matches!((self.repo.gix(), gix_id(oid)), (Ok(gix), Ok(id)) if gix.objects.exists(&id))
     }
 
-    /// Whether a remote owes objects to this repository: it is a partial clone.
+    /// Whether this is a partial clone: a promisor remote has objects that are not here.
     pub fn is_partial(&self) -> bool {
         let Ok(gix) = self.repo.gix() else { return false };
         let config = gix.config_snapshot();
@@ -29,17 +30,17 @@ impl Objects<'_> {
             })
     }
 
-    /// What git says is missing of everything that these objects reach; `None` where all is there, or owed by a promisor
+    /// git's message if an object that these objects reach is missing; `None` if all are here, or promised by a promisor
     /// remote.
     ///
     /// # Errors
-    /// Those of starting git.
+    /// Fails if git cannot be started.
     pub fn missing_below(&self, roots: &[Oid]) -> Result<Option<String>> {
         self.missing(roots, &[])
     }
 
-    /// As [`Objects::missing_below`], where what the refs of now reach is taken for complete, unless a ref itself is
-    /// damaged: the cost follows what no ref reaches.
+    /// Like [`Objects::missing_below`], but everything that the current refs reach is assumed to be complete, unless git
+    /// finds damage: then everything is checked. So the cost depends only on what no ref reaches.
     ///
     /// # Errors
     /// As [`Objects::missing_below`].
@@ -50,7 +51,7 @@ impl Objects<'_> {
         }
     }
 
-    /// As [`Objects::missing_below`], where what `base` reaches is taken for complete.
+    /// Like [`Objects::missing_below`], but everything that `base` reaches is assumed to be complete.
     ///
     /// # Errors
     /// As [`Objects::missing_below`].
@@ -66,8 +67,8 @@ impl Objects<'_> {
         Ok((!output.ok()).then(|| words_of(&output)))
     }
 
-    /// How many of the objects that these trees reach are owed by a promisor remote. Only for what [`Self::missing_below`]
-    /// says nothing of.
+    /// How many of the objects that these trees reach are not here but promised by a promisor remote. Only for trees for
+    /// which [`Self::missing_below`] returned `None`.
     ///
     /// # Errors
     /// `GIT_FAILED`.

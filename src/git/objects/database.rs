@@ -1,7 +1,7 @@
 //! Reading and writing objects.
 //!
-//! What is written here is on disk, and has its name where git looks, only after [`Durability::sync_objects`]; changing a ref
-//! does that by itself, and so does every call of git that writes.
+//! A new object is on disk, and in git's object database, only after [`Durability::sync_objects`]. Changing a ref calls
+//! that, and so does every call of git that writes.
 
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::env;
@@ -12,7 +12,7 @@ use crate::git::checkpoint::limits;
 use crate::git::repo::handles::Objects;
 use crate::git::repo::repository::{Repository, for_this_thread};
 
-/// Who and when, as it stands in a commit or tag.
+/// Name, address and time, as in a commit or tag.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Signature {
     /// The name.
@@ -53,7 +53,7 @@ pub struct TreeEntry {
     pub name: Vec<u8>,
 }
 
-/// What a commit says.
+/// The content of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommitData {
     /// Its tree.
@@ -64,7 +64,7 @@ pub struct CommitData {
     pub message: String,
 }
 
-/// What an object is.
+/// The type of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ObjectKind {
     /// Content of a file.
@@ -78,7 +78,7 @@ pub enum ObjectKind {
 }
 
 impl ObjectKind {
-    /// git's word for it.
+    /// git's word for the type.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Blob => "blob",
@@ -88,7 +88,7 @@ impl ObjectKind {
         }
     }
 
-    /// The largest one that is read; of blobs and tags whoever reads them knows.
+    /// The largest size that is read; for blobs and tags the caller sets the limit.
     const fn limit(self) -> Option<u64> {
         match self {
             Self::Blob | Self::Tag => None,
@@ -106,13 +106,13 @@ impl ObjectKind {
     }
 }
 
-/// An id as gix has it.
+/// An id in gix's type.
 pub(in crate::git) fn gix_id(oid: &Oid) -> Result<gix::ObjectId> {
     gix::ObjectId::from_hex(oid.as_str().as_bytes())
         .map_err(|e| Error::new(Code::InvalidInput, format!("'{oid}' is no object id")).because(e))
 }
 
-/// What gix says of a failed write, with the code that the system's words mean.
+/// Converts gix's error of a failed write, with the error code of the underlying system error.
 fn object_error(repository: &Repository, kind: ObjectKind, error: &gix::Error) -> Error {
     let folder = repository.common_dir().join("objects");
     match error.iter_errors().find_map(|e| e.downcast_ref::<std::io::Error>()) {
@@ -135,7 +135,7 @@ pub const TREE: u32 = 0o040_000;
 pub const SYMLINK: u32 = 0o120_000;
 
 impl Objects<'_> {
-    /// The user's identity, now.
+    /// The user's identity with the current time.
     ///
     /// # Errors
     /// `IDENTITY_MISSING`.
@@ -144,8 +144,8 @@ impl Objects<'_> {
         Ok(Signature { name: who.name, email: who.email, seconds: env::now().as_second() })
     }
 
-    /// Writes raw object content, which has to be well formed. An object that is there already is not written again,
-    /// but becomes as new as if it were: `git gc` spares what is new.
+    /// Writes raw object content, which has to be well formed. An object that exists already is not written again, but its
+    /// file or pack gets a new time: `git gc` keeps what is new.
     ///
     /// # Errors
     /// `TOO_LARGE`, `IO_FAILED`, `DISK_FULL`, `GIT_FAILED`.
@@ -164,8 +164,8 @@ impl Objects<'_> {
         let gix = for_this_thread(&stage.gix);
         let failed = |e: gix::Error| object_error(self.repo, kind, &e);
         let id = gix::objs::compute_hash(gix.object_hash(), kind.in_gix(), content).map_err(failed)?;
-        // Of the repository gix says that the empty tree is there when it is not. A pack that came this very moment is not
-        // looked for: nearly everything that is written is new, and at worst it is there twice.
+        // gix always reports the empty tree as present, even when the repository has no such object. Packs that appeared
+        // just now are not looked for: nearly all objects written here are new, and at worst the object is there twice.
         if !(stage.has(&id) || gix.objects.exists_without_refresh(&id) && self.repo.durability().freshen(&id)) {
             let header = format!("{} {}\0", kind.as_str(), content.len());
             if loose::is_small(kind, header.len() + content.len()) {
@@ -207,7 +207,7 @@ impl Objects<'_> {
         for TreeEntry { mode, oid, name } in sorted {
             let id = gix_id(oid)?;
             if id.as_slice().len() != length {
-                // It would be a tree that nobody can read.
+                // git could not read such a tree.
                 return Err(Error::new(Code::Internal, format!("{oid} is no id of this repository")));
             }
             content.extend_from_slice(format!("{mode:o} ").as_bytes());
@@ -218,7 +218,7 @@ impl Objects<'_> {
         self.write_object(ObjectKind::Tree, content)
     }
 
-    /// The tree without entries, which is written where it is missing.
+    /// The tree without entries; written if it is missing.
     ///
     /// # Errors
     /// As [`Objects::write_object`].
@@ -234,7 +234,7 @@ impl Objects<'_> {
         self.write_commit_of(commit, &commit.who.to_string())
     }
 
-    /// As [`Objects::write_commit`], with an author line of its own.
+    /// Like [`Objects::write_commit`], with a separate author line.
     ///
     /// # Errors
     /// As [`Objects::write_object`].
@@ -248,7 +248,7 @@ impl Objects<'_> {
         self.write_object(ObjectKind::Commit, content)
     }
 
-    /// The commit that stands in for a missing parent: empty tree, no parent, always the same id.
+    /// The commit that replaces a missing parent: empty tree, no parent, always the same id.
     ///
     /// # Errors
     /// As [`Objects::write_object`].
@@ -258,7 +258,7 @@ impl Objects<'_> {
         self.write_commit(&NewCommit { tree: &tree, parents: Vec::new(), who: &who, message: "no commit yet" })
     }
 
-    /// Whether an object is there.
+    /// Whether an object exists; in a partial clone git may fetch it.
     pub fn has_object(&self, oid: &Oid) -> bool {
         use gix::objs::Exists;
         if let (Ok(gix), Ok(id)) = (self.repo.gix(), gix_id(oid))
@@ -272,7 +272,7 @@ impl Objects<'_> {
     /// A blob of at most `limit` bytes.
     ///
     /// # Errors
-    /// `TOO_LARGE`; `GIT_FAILED` where it is missing or no blob.
+    /// `TOO_LARGE`; `GIT_FAILED` where it is missing or not a blob.
     pub fn read_blob(&self, oid: &Oid, limit: u64) -> Result<Vec<u8>> {
         self.read_object("blob", oid, limit)
     }
@@ -295,7 +295,7 @@ impl Objects<'_> {
                 return Ok(object.detach().data);
             }
         }
-        // In a partial clone git fetches what is missing; and git's words are better than ours.
+        // In a partial clone git fetches missing objects; and git's error messages are better than ours.
         let size = self.repo.git().args(["cat-file", "-s", oid.as_str()]).text()?;
         if size.parse::<u64>().is_ok_and(|size| size > limit) {
             return Err(too_large());
@@ -324,7 +324,7 @@ impl Objects<'_> {
         Ok(CommitData { tree: tree.ok_or_else(damaged)?, parents, message: message.to_owned() })
     }
 
-    /// The tree of a commit, or the tree itself.
+    /// The tree of a commit; a tree's own id if `oid` is a tree.
     ///
     /// # Errors
     /// As [`Objects::read_object`].
@@ -335,7 +335,7 @@ impl Objects<'_> {
         }
     }
 
-    /// When a commit was made, in seconds since 1970.
+    /// The committer time of a commit, in seconds since 1970.
     ///
     /// # Errors
     /// As [`Objects::read_object`].
@@ -347,7 +347,7 @@ impl Objects<'_> {
         seconds.ok_or_else(|| Error::new(Code::GitFailed, format!("commit {oid} has no time")))
     }
 
-    /// One tree as it is stored.
+    /// The raw content of one tree.
     ///
     /// # Errors
     /// As [`Objects::read_object`].

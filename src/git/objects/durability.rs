@@ -1,4 +1,4 @@
-//! Making what git wrote survive a power loss.
+//! Packs loose objects, and joins small packs, without losing objects in a power loss.
 
 use std::path::{Path, PathBuf};
 
@@ -11,27 +11,27 @@ pub(in crate::git) use crate::files::sync_file_system;
 
 use crate::git::repo::handles::Durability;
 
-/// Larger packs are left as they are: joining them is `git gc`'s.
+/// Larger packs are not joined; that is left to `git gc`.
 const SMALL_PACK: u64 = 64 * 1024 * 1024;
 
 impl Durability<'_> {
-    /// Packs loose objects that something refers to, durably, and removes them where they were loose. No other object is
-    /// touched. A crash leaves objects twice at worst.
+    /// Packs reachable loose objects durably, and removes the loose files. No other object is touched. A crash leaves some
+    /// objects both packed and loose.
     ///
     /// # Errors
     /// `DISK_FULL`, `GIT_FAILED`.
     pub fn pack_loose(&self) -> Result<()> {
-        // The pack is on disk before the loose objects go; a bitmap would need all objects in one pack.
+        // The pack is on disk before the loose objects are removed. No bitmap: it would need all objects in one pack.
         self.repo.git().writing().config("repack.writeBitmaps=false").args(["repack", "-q", "-l"]).run_ok()?;
         self.sync_objects()?;
         env::fault_point("git.packed");
         self.repo.git().args(["prune-packed", "-q"]).run_ok().map(drop)
     }
 
-    /// Joins small packs, of which every operation beside a `git gc` leaves one: fifty of them would set off `git gc --auto`.
-    /// No object is lost, also of those that nothing refers to. Packs that somebody keeps, with times or promises, stay; beside a
-    /// `git gc`, and where git has an index over all packs, nothing is done. A crash leaves objects twice at worst. Returns
-    /// how many packs became one.
+    /// Joins small packs. Every operation during a `git gc` leaves one, and fifty of them would start `git gc --auto`. No
+    /// object is lost, not even unreachable ones. Packs with a `.keep`, `.mtimes`, `.promisor` or `.bitmap` file are left
+    /// alone. Nothing is done while a `git gc` runs, in a partial clone, or where git has a multi-pack index. A crash leaves
+    /// some objects twice. Returns how many packs became one.
     ///
     /// # Errors
     /// `DISK_FULL`, `IO_FAILED`, `GIT_FAILED`.
@@ -64,7 +64,7 @@ impl Durability<'_> {
         self.sync_objects()?;
         env::fault_point("git.packs-joined");
         for pack in packs.iter().filter(|pack| pack.file_stem().is_some_and(|stem| *stem != *format!("pack-{joined}"))) {
-            // Without its index nobody looks for it.
+            // The index goes first: without it git does not use the pack.
             ["idx", "rev", "pack"].iter().try_for_each(|kind| files::remove_file(&pack.with_extension(kind)))?;
         }
         files::sync_dir(&folder)?;

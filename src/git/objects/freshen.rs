@@ -1,9 +1,10 @@
-//! Objects that are there already and become part of something new.
+//! Objects that exist already and are needed again.
 //!
-//! `git gc` removes what nothing refers to and what is old. So, as git does it, an object that would be written and is there
-//! already is made new again: its loose file, or the pack that it is in. Where that cannot be (a cruft pack, which keeps the
-//! age of each object; files of somebody else) the object is written once more. And whoever has just referred to new objects can
-//! ask whether they are still there: somebody may have removed all that was unreferenced a moment before, however new.
+//! `git gc` removes unreachable objects that are old. So, as git does, an existing object that would be written again gets a
+//! new modification time instead: on its loose file, or on the pack that contains it. Where that is not possible (a cruft
+//! pack, which records the age of each object; files of another user), the object is written once more. After new objects
+//! were referred to, the caller can check whether they still exist: another process may just have removed all unreachable
+//! objects, however new.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,7 @@ use crate::files;
 use super::stage::loose_file;
 use crate::git::repo::handles::Durability;
 
-/// The packs of a folder of packs, as they were when it was last changed.
+/// The packs of one `pack` folder, read when the folder last changed.
 #[derive(Default)]
 struct Folder {
     packs: PathBuf,
@@ -28,21 +29,21 @@ struct Folder {
 }
 
 struct Pack {
-    /// The `.pack`.
+    /// The path of the `.pack`.
     file: PathBuf,
     index: PackIndex,
-    /// Whether the age of its objects is written in it.
+    /// Whether the pack is a cruft pack, which records the age of its objects.
     is_cruft: bool,
 }
 
-/// What a repository knows of its packs, and what was written since refs moved.
+/// What is known of the packs, and which objects were written or reused since refs last moved.
 #[derive(Default)]
 pub(in crate::git) struct Written {
     folders: Mutex<Vec<Folder>>,
     noted: Mutex<BTreeSet<gix::ObjectId>>,
-    /// Whether a gc was faster the last time.
+    /// Whether a `git gc` removed needed objects in the last attempt.
     pub too_late: AtomicBool,
-    /// Whether the loose objects were looked at since the machine was started.
+    /// Whether the loose objects were checked since the machine was booted.
     pub proved: AtomicBool,
 }
 
@@ -53,13 +54,12 @@ impl std::fmt::Debug for Written {
 }
 
 impl Durability<'_> {
-    /// Forgets what was written.
+    /// Forgets which objects were noted.
     pub(in crate::git) fn forget_noted(&self) {
         self.repo.written.noted.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
-    /// How many of the objects that were written, or would have been if they were not there, are gone; forgets them. No
-    /// process is started.
+    /// How many of the noted objects are missing now; forgets all of them. No process is started.
     ///
     /// # Errors
     /// `IO_FAILED`.
@@ -72,14 +72,14 @@ impl Durability<'_> {
         Ok(gone)
     }
 
-    /// Notes an object that is written, or there already and is going to be referred to.
+    /// Notes an object that was written, or that exists already and is going to be referred to.
     pub(in crate::git) fn note_written(&self, id: gix::ObjectId) {
         self.repo.written.noted.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
     }
 
-    /// Makes an object that is there as new as one that is written now; `false` where it has to be written instead. A loose
-    /// one is read back before, unless all were since the machine was started: after a power loss a name may be all that is
-    /// left of it.
+    /// Gives the file or pack of an existing object the current time; `false` where the object has to be written instead. A
+    /// loose object is read back first, unless all loose objects were checked since boot: after a power loss its file may be
+    /// empty.
     pub(in crate::git) fn freshen(&self, id: &gix::oid) -> bool {
         let loose = |objects: &Path| {
             let file = loose_file(objects, id);
@@ -90,13 +90,13 @@ impl Durability<'_> {
             || self.alternates().iter().any(|objects| loose(objects))
     }
 
-    /// Whether an object is there at this moment, whatever was known of it before.
+    /// Whether an object exists at this moment; nothing cached is trusted.
     ///
     /// # Errors
     /// `IO_FAILED`.
     pub(in crate::git) fn is_there_now(&self, id: &gix::oid) -> Result<bool> {
         let loose = |objects: &Path| loose_file(objects, id).is_file();
-        // What is loose may be packed between two looks.
+        // Packs are searched again at the end: another process may pack a loose object between the two lookups.
         let found = self.repo.stage.get().is_some_and(|stage| stage.has(id))
             || loose(&self.repo.common_dir().join("objects"))
             || self.with_packs(|pack| pack.has(id) && pack.file.is_file())?
@@ -108,7 +108,7 @@ impl Durability<'_> {
         self.repo.opened().ok().and_then(|gix| gix.objects.alternate_db_paths().ok()).unwrap_or_default()
     }
 
-    /// Whether it holds of one of the packs that there are now.
+    /// Whether the condition holds for one of the packs that exist now.
     fn with_packs(&self, mut holds: impl FnMut(&Pack) -> bool) -> Result<bool> {
         let mut folders = self.repo.written.folders.lock().unwrap_or_else(PoisonError::into_inner);
         if folders.is_empty() {
@@ -127,7 +127,7 @@ impl Durability<'_> {
 }
 
 impl Folder {
-    /// Lists the packs again where something came or went.
+    /// Lists the packs again if the folder has changed.
     fn look(&mut self, hash: gix::hash::Kind) -> Result<()> {
         let changed = files::metadata(&self.packs)?.and_then(|meta| meta.modified().ok());
         if changed == self.changed {
@@ -139,7 +139,7 @@ impl Folder {
             if path.extension().is_none_or(|kind| kind != "idx") {
                 continue;
             }
-            // One that cannot be read holds nothing that could be relied on.
+            // A pack whose index cannot be read is ignored.
             if let Ok(index) = PackIndex::at(&path, hash) {
                 let is_cruft = path.with_extension("mtimes").exists();
                 known.push(Pack { file: path.with_extension("pack"), index, is_cruft });
@@ -189,7 +189,7 @@ mod tests {
         make_old(&loose);
         scratch.landed(|repo| repo.objects().write_blob(content).unwrap());
         assert!(age(&loose) < Duration::from_secs(600), "the loose file");
-        // In a pack: the pack.
+        // In a pack: the pack gets a new time.
         scratch.git(&["update-ref", "refs/test/keep", id.as_str()]);
         scratch.git(&["repack", "-q", "-a", "-d"]);
         assert!(!loose.exists());
@@ -198,7 +198,7 @@ mod tests {
         scratch.landed(|repo| repo.objects().write_blob(content).unwrap());
         assert!(age(&pack) < Duration::from_secs(600), "the pack");
         assert!(!loose.exists(), "it is not there twice");
-        // In a cruft pack alone: written.
+        // Only in a cruft pack: the object is written again.
         scratch.git(&["update-ref", "-d", "refs/test/keep"]);
         scratch.git(&["repack", "-q", "-a", "-d", "--cruft"]);
         assert_eq!(packs(&scratch, "mtimes").len(), 1);

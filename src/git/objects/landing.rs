@@ -1,4 +1,4 @@
-//! How objects that wait get their names: all synced, then moved, then the folders synced.
+//! Moves objects from the stage into the object database: all are synced, then moved, then the folders are synced.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,10 +11,11 @@ use super::durability::sync_file_system;
 use super::stage::loose_file;
 use crate::git::repo::repository::Repository;
 
-/// The file that says that all that is in the folder may get its name.
+/// The file that marks a folder whose objects may all be moved into the object database.
 pub(super) const LANDING: &str = "landing";
 
-/// Syncs what is in a folder, names it, and syncs the names. With `written`, only these loose objects, in this order.
+/// Syncs a folder, moves its objects into the object database, and syncs that. With `written`, only these loose objects, in
+/// this order.
 pub(super) fn land_folder(repository: &Repository, folder: &Path, written: Option<&[gix::ObjectId]>) -> Result<()> {
     let objects = repository.common_dir().join("objects");
     let (loose, packs) = match written {
@@ -40,7 +41,7 @@ pub(super) fn land_folder(repository: &Repository, folder: &Path, written: Optio
     files::remove_file(&folder.join(LANDING))
 }
 
-/// Brings to disk what lies in both folders, which are on one file system nearly always.
+/// Syncs both folders, with one call if they are on the same file system, as nearly always.
 fn sync_both(folder: &Path, objects: &Path) -> Result<()> {
     use std::os::unix::fs::MetadataExt;
     let device = |path: &Path| files::metadata(path).map(|meta| meta.map(|meta| meta.dev()));
@@ -50,13 +51,13 @@ fn sync_both(folder: &Path, objects: &Path) -> Result<()> {
     sync_file_system(objects)
 }
 
-/// Moves a file to its final name. What is there already is replaced: it is the same, or it is damaged.
+/// Moves a file to its final place. A file that is there already is replaced: it has the same content, or is damaged.
 fn place(from: &Path, to: &Path) -> Result<()> {
     let make = || to.parent().map_or(Ok(()), files::create_public_dir);
     if !to.parent().is_some_and(Path::is_dir) {
         make()?;
     }
-    // `git gc` removes folders that it has emptied.
+    // `git gc` removes empty folders, perhaps just now.
     files::move_unsynced(from, to).or_else(|_| make().and_then(|()| files::move_unsynced(from, to)))
 }
 
@@ -75,7 +76,8 @@ pub(in crate::git) fn loose_in(objects: &Path) -> Result<Vec<gix::ObjectId>> {
     Ok(found)
 }
 
-/// The files of packs in a folder of objects, a pack's index after all else of it: whoever sees the index sees the pack.
+/// The files of the packs in a folder of objects. The `.idx` files come last, so that a process that sees the `.idx` also
+/// sees the `.pack`.
 pub(super) fn packs_in(objects: &Path) -> Result<Vec<String>> {
     let mut by_turn = BTreeMap::new();
     for entry in files::list(&objects.join("pack"))? {

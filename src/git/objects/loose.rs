@@ -1,7 +1,7 @@
-//! Small objects as loose files, stored rather than compressed.
+//! Writes small objects as loose files, stored without compression.
 //!
-//! A compressor is a third of a megabyte of memory to be cleared, for a commit of 300 bytes that takes one block of the disk
-//! either way; `git gc` compresses it when it packs.
+//! A compressor clears a third of a megabyte of memory, for a commit of 300 bytes that takes one block of the disk either
+//! way. `git gc` compresses the object when it packs.
 
 use std::path::Path;
 
@@ -11,14 +11,14 @@ use crate::files;
 
 use super::database::ObjectKind;
 
-/// Up to so many bytes, header included, content is stored; what is larger may be worth its compression.
+/// Objects up to this size in bytes, header included, are stored uncompressed; larger ones may be worth compressing.
 const SMALL: usize = 1024;
-/// The same for what is mostly ids, which hardly become shorter: what fits into a block of the disk.
+/// The same limit for trees and commits, which are mostly ids and hardly compress: what fits into one block of the disk.
 const SMALL_IDS: usize = 4096 - AROUND;
-/// What is added around the content that is stored.
+/// The bytes that the zlib stream adds around the content.
 const AROUND: usize = 11;
 
-/// Whether an object of so many bytes, header included, is to be stored.
+/// Whether an object of this length in bytes, header included, is stored uncompressed.
 pub(in crate::git) const fn is_small(kind: ObjectKind, length: usize) -> bool {
     length
         <= match kind {
@@ -27,8 +27,8 @@ pub(in crate::git) const fn is_small(kind: ObjectKind, length: usize) -> bool {
         }
 }
 
-/// Writes an object below the folder `objects`; `content` begins with its header, and is small as [`is_small`] says. It is
-/// there whole or not at all, but not synced. A crash leaves a `tmp_obj_…`, which `git gc` removes.
+/// Writes an object below the folder `objects`. `content` begins with the object's header, and is small by [`is_small`]. The
+/// file is there whole or not at all, but is not synced. A crash leaves a `tmp_obj_…` file, which `git gc` removes.
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.
@@ -40,7 +40,7 @@ pub(in crate::git) fn write(objects: &Path, id: &str, content: &[u8]) -> Result<
     let place = || files::replace_unsynced(&temporary, &folder.join(rest));
     let make = || files::create_public_dir(&folder);
     let made = if folder.is_dir() { Ok(()) } else { make() };
-    // `git gc` removes folders that it has emptied.
+    // `git gc` removes empty folders, perhaps just now.
     let placed = made.and_then(|()| place().or_else(|_| make().and_then(|()| place())));
     if placed.is_err() {
         files::remove_file(&temporary)?;
@@ -48,11 +48,11 @@ pub(in crate::git) fn write(objects: &Path, id: &str, content: &[u8]) -> Result<
     placed
 }
 
-/// `content` as a zlib stream of one block that is not compressed.
+/// `content` as a zlib stream with one uncompressed block.
 fn stored(content: &[u8]) -> Vec<u8> {
     let length = u16::try_from(content.len()).unwrap_or(u16::MAX);
     let mut stream = Vec::with_capacity(content.len() + AROUND);
-    // The least effort, a window of 32 KiB, as git itself writes with core.compression=0.
+    // The header of the lowest level, with a window of 32 KiB; git writes the same with core.compression=0.
     stream.extend_from_slice(&[0x78, 0x01, 1]);
     stream.extend_from_slice(&length.to_le_bytes());
     stream.extend_from_slice(&(!length).to_le_bytes());

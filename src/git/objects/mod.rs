@@ -1,8 +1,9 @@
-//! Objects: read, written so that a power loss or a `git gc` cannot hollow them, and compared.
+//! The object database: reading objects, comparing trees, and writing objects so that a power loss or a `git gc` cannot
+//! leave a ref with missing or empty objects.
 //!
-//! What the objects say (histories, captures) is in other rooms.
+//! What the objects mean (histories, captures) is in other folders.
 //!
-//! Begin reading with `database`, then `stage`: how new objects get their names.
+//! Begin reading with `database`, then `stage`: how new objects get into the object database.
 
 pub(super) mod beside_gc;
 pub(super) mod connectivity;

@@ -1,10 +1,11 @@
-//! What loose objects are worth after the machine was started anew.
+//! Checks loose objects once after each boot.
 //!
-//! A power loss leaves names whose content never came to disk: of objects that others wrote, git among them, or an older build
-//! of ours. Whoever believes such a name loses what it should have held. So once in each boot, before the first operation,
-//! the loose objects that are newer than the last sync that is known are read; those that are not what their names say are
-//! put aside, and what is still there in files and indexes is written again. From then on a name is believed: whatever comes
-//! later in the same boot was written by somebody who lived to name it.
+//! A power loss can leave loose objects whose content never reached the disk: objects that git, other programs or an older
+//! version of git axiom wrote. An operation that finds such an object by its name would not write it again, and so lose its
+//! content. So once in each boot, before the first operation, all loose objects newer than the last known sync are read.
+//! Those whose content does not match their id are moved to a quarantine folder, and objects whose content is still in files
+//! or indexes are written again. After that, loose objects are trusted: an object that gets its name later in the same boot
+//! was written without a power loss in between.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::MetadataExt;
@@ -24,26 +25,26 @@ use crate::git::index::file::{copy_index, in_folder};
 use crate::git::repo::handles::Durability;
 use crate::git::repo::worktrees::Worktree;
 
-/// What is written less long before a sync than this may be newer by another clock.
+/// Objects written less than this before a sync are checked too, because clocks differ.
 const MARGIN: Duration = Duration::from_secs(10);
 
-/// So few objects are not worth another thread.
+/// With fewer objects than this, another thread is not worth its cost.
 const FEW: usize = 64;
 
-/// The largest note of a boot.
+/// The largest note about a boot that is read.
 const NOTE_LIMIT: u64 = 4096;
 
-/// What looking at loose objects came to.
+/// The result of checking loose objects.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Proof {
-    /// Objects that are not what their names say, and were put aside.
+    /// Objects whose content did not match their id; they are in the quarantine folder.
     pub put_aside: Vec<Oid>,
     /// Those of them that were written again.
     pub written_again: Vec<Oid>,
 }
 
 impl Durability<'_> {
-    /// Names the boot in which loose objects were looked at; its time is that of the last sync.
+    /// The file that names the boot in which loose objects were checked. Its modification time is the time of the last sync.
     fn proof_note(&self) -> PathBuf {
         self.repo.common_dir().join("axiom/objects-proved")
     }
@@ -52,7 +53,7 @@ impl Durability<'_> {
         self.repo.common_dir().join("axiom/quarantine")
     }
 
-    /// Whether the loose objects were looked at since the machine was started; never where the system does not tell that.
+    /// Whether the loose objects were checked since the machine was booted. Always `false` where the system has no boot id.
     pub fn objects_are_proved(&self) -> bool {
         if self.repo.written.proved.load(Ordering::Acquire) {
             return true;
@@ -64,7 +65,7 @@ impl Durability<'_> {
         proved
     }
 
-    /// Notes that all that was written before `began` is on disk.
+    /// Notes that everything written before `began` is on disk.
     pub(in crate::git) fn note_sync(&self, began: SystemTime) {
         if self.repo.written.proved.load(Ordering::Acquire)
             && let Err(error) = files::set_modified(&self.proof_note(), began)
@@ -73,8 +74,8 @@ impl Durability<'_> {
         }
     }
 
-    /// Looks at loose objects that no sync is known of, once in each boot. The caller holds the operation lock. A crash leaves
-    /// it to be done again.
+    /// Checks the loose objects that are newer than the last known sync, once in each boot. The caller holds the operation
+    /// lock. After a crash the check is done again.
     ///
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`.
@@ -93,7 +94,8 @@ impl Durability<'_> {
         Ok(proof)
     }
 
-    /// The loose objects that are not what their names say; changes nothing. Only those are read that no sync is known of.
+    /// The loose objects whose content does not match their id; changes nothing. Only objects newer than the last known sync
+    /// are read.
     ///
     /// # Errors
     /// `IO_FAILED`.
@@ -107,7 +109,7 @@ impl Durability<'_> {
             meta.len() == 0 || meta.mtime() >= after || meta.ctime() >= after
         };
         let new: Vec<gix::ObjectId> = loose_in(&objects)?.into_iter().filter(is_new).collect();
-        // What cannot be read at all is not known to be bad.
+        // A file that cannot be opened is not known to be damaged.
         let is_bad = |id: &gix::ObjectId| {
             !self.is_whole_at(&objects, id)
                 && std::fs::File::open(loose_file(&objects, id)).is_ok()
@@ -128,7 +130,7 @@ impl Durability<'_> {
         bad.into_iter().map(|id| Oid::new(id.to_string())).collect()
     }
 
-    /// Objects that were put aside and are not there again, and where what is left of them is.
+    /// Objects in the quarantine that are still missing from the repository, each with the path of its damaged file.
     ///
     /// # Errors
     /// `IO_FAILED`.
@@ -146,10 +148,10 @@ impl Durability<'_> {
         Ok(lost.into_iter().collect())
     }
 
-    /// Those of the objects that refs, worktrees or indexes need; all of them where git cannot tell.
+    /// Those of the objects that refs, worktrees or indexes need; all of them where git cannot list what is missing.
     ///
     /// # Errors
-    /// Those of starting git.
+    /// Fails if git cannot be started.
     pub fn needed_of(&self, objects: Vec<(Oid, PathBuf)>) -> Result<Vec<(Oid, PathBuf)>> {
         if objects.is_empty() {
             return Ok(objects);
@@ -164,7 +166,8 @@ impl Durability<'_> {
         Ok(objects.into_iter().filter(|(oid, _)| missing.contains(oid.as_str().as_bytes())).collect())
     }
 
-    /// Moves objects out of git's sight, and writes again what can be.
+    /// Moves objects to the quarantine folder, where git does not see them, and writes those again whose content is still
+    /// known.
     fn quarantine_objects(&self, bad: &[Oid]) -> Result<Proof> {
         if bad.is_empty() {
             return Ok(Proof::default());
@@ -178,11 +181,11 @@ impl Durability<'_> {
             env::fault_point("git.object-put-aside");
         }
         files::sync_dir(&self.quarantine())?;
-        // What is always the same.
+        // The content of the root commit is always the same, so it can be written again.
         self.repo.objects().root_commit()?;
         let wanted: BTreeSet<&Oid> = bad.iter().collect();
         for entry in self.repo.worktrees().list()?.into_iter().filter(|entry| entry.present) {
-            // A worktree that cannot help is no reason not to ask the others.
+            // If one worktree fails, the others are still tried.
             if let Err(error) = self.write_again(&entry.worktree, &wanted) {
                 tracing::warn!(%error, worktree = %entry.worktree.path().display(), "objects could not be written again from it");
             }
@@ -192,7 +195,7 @@ impl Durability<'_> {
         Ok(Proof { put_aside: bad.to_vec(), written_again: again.cloned().collect() })
     }
 
-    /// Writes those of the wanted objects that a worktree's files and index come to.
+    /// Writes those of the wanted objects again that the files and the index of a worktree still contain.
     fn write_again(&self, worktree: &Worktree, wanted: &BTreeSet<&Oid>) -> Result<()> {
         let index = worktree.index_file();
         if let Ok(file) = gix::index::File::at(&index, self.repo.hash().gix(), true, Default::default()) {
@@ -206,7 +209,7 @@ impl Durability<'_> {
                 if !files::metadata(&place)?.is_some_and(|meta| meta.is_file()) || path.as_bytes().contains(&b'\n') {
                     continue;
                 }
-                // As git would add it.
+                // The way `git add` would convert it.
                 let line = [path.as_bytes(), b"\n"].concat();
                 let would_be = self.repo.git_in(worktree).args(["hash-object", "--stdin-paths"]).stdin(line.clone()).text()?;
                 if wanted.contains(&Oid::new(would_be)?) {
@@ -215,7 +218,7 @@ impl Durability<'_> {
                 }
             }
         }
-        // The index's trees, where all that it names is there; with a copy, since git may note something in it.
+        // The index's trees, if all objects that it names exist. On a copy, since git may write to the index.
         let folder = self.repo.scratch_folder()?;
         let copy = in_folder(&folder, "index");
         copy_index(&index, &copy)?;
@@ -288,7 +291,7 @@ mod tests {
         assert_eq!(scratch.repo().durability().doubtful_objects().unwrap(), std::slice::from_ref(&new));
         files::set_modified(&note, SystemTime::now()).unwrap();
         assert_eq!(scratch.repo().durability().doubtful_objects().unwrap().len(), 2);
-        // Another boot: the note counts no more.
+        // After another boot the note is no longer valid.
         std::fs::write(&note, b"another\n").unwrap();
         assert!(!scratch.repo().durability().objects_are_proved());
         assert_eq!(scratch.repo().durability().prove_objects().unwrap().put_aside.len(), 2);

@@ -1,33 +1,34 @@
-//! Whether objects read back as what their names say. git's own walk only asks whether files are there, and a file of which a
-//! power loss left nothing but the name is.
+//! Checks that objects can be read and that their content matches their id. git's own walk checks only that the file of a
+//! blob exists, and a power loss can leave that file empty.
 
 use crate::domain::base::names::Oid;
 use crate::error::Result;
 
 use crate::git::repo::handles::Objects;
 
-/// Larger objects are not read into memory, and said not to have been read.
+/// Larger objects are not read into memory; they are reported as too large.
 const LARGE: u64 = 512 * 1024 * 1024;
 
-/// So few objects are not worth another thread.
+/// With fewer objects than this, another thread is not worth its cost.
 const FEW: usize = 256;
 
-/// What reading objects came to.
+/// The result of reading objects back.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReadBack {
-    /// How many are as their names say.
+    /// How many objects match their ids.
     pub whole: usize,
-    /// Those that are not: they are missing, cannot be read, or are something else.
+    /// Objects that are missing, cannot be read, or do not match their id.
     pub damaged: Vec<Oid>,
-    /// Those that are too large to be read here.
+    /// Objects that are too large to be read here.
     pub too_large: Vec<Oid>,
 }
 
 impl Objects<'_> {
-    /// What these objects reach, themselves included, as far as it is here. Nothing is read but commits and trees.
+    /// All objects that are reachable from these objects, themselves included, as far as they are in this repository. Only
+    /// commits and trees are read.
     ///
     /// # Errors
-    /// `GIT_FAILED` where something of it is missing.
+    /// `GIT_FAILED` where a reachable object is missing.
     pub fn all_below(&self, roots: &[Oid]) -> Result<Vec<Oid>> {
         if roots.is_empty() {
             return Ok(Vec::new());
@@ -37,10 +38,10 @@ impl Objects<'_> {
         lines.map(|line| Oid::new(String::from_utf8_lossy(line))).collect()
     }
 
-    /// Reads objects, all of each, by several threads.
+    /// Reads objects completely, in several threads.
     ///
     /// # Errors
-    /// `REPOSITORY_UNSUPPORTED`; damage is a result, no error.
+    /// `REPOSITORY_UNSUPPORTED`. Damage is part of the result, not an error.
     pub fn read_back(&self, objects: &[Oid]) -> Result<ReadBack> {
         self.repo.gix()?;
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -50,7 +51,7 @@ impl Objects<'_> {
             let begun: Vec<_> = objects.chunks(part).skip(1).map(begin).collect();
             let mut all = objects.chunks(part).next().map_or_else(|| Ok(ReadBack::default()), |part| self.read_some(part))?;
             for (part, thread) in begun {
-                // A thread that could not be started, or came to no end, has read nothing.
+                // If a thread could not be started, or panicked, its part is read here.
                 let some = thread.ok().and_then(|thread| thread.join().ok()).unwrap_or_else(|| self.read_some(part))?;
                 all.whole += some.whole;
                 all.damaged.extend(some.damaged);
@@ -83,10 +84,11 @@ impl Objects<'_> {
         Ok(read)
     }
 
-    /// What git says is missing of what any ref, worktree or index names: a `git gc` fails on it.
+    /// git's message if an object is missing that a ref, a worktree or an index needs, which makes `git gc` fail; `None` if
+    /// none is missing.
     ///
     /// # Errors
-    /// Those of starting git.
+    /// Fails if git cannot be started.
     pub fn missing_of_all(&self) -> Result<Option<String>> {
         let git = self.repo.git().env("GIT_NO_LAZY_FETCH", "1").args(["rev-list", "--objects", "--quiet"]);
         let git = if self.is_partial() { git.arg("--exclude-promisor-objects") } else { git };

@@ -1,4 +1,4 @@
-//! How much something adds to the repository.
+//! How much disk space a capture adds to the repository.
 
 use std::collections::BTreeSet;
 
@@ -10,12 +10,12 @@ use super::stage::loose_file;
 use crate::git::repo::handles::Objects;
 
 impl Objects<'_> {
-    /// The bytes on disk of what a capture adds to the commit that was checked out: its own commits and trees, the files
-    /// that differ, and what its index commit keeps beside them. What is packed already adds nothing, nor does `shared`, a tree
-    /// that an earlier checkpoint holds.
+    /// The bytes on disk that a capture adds to the commit that was checked out: its own commits and trees, the files that
+    /// differ, and what its index commit contains in addition. Packed objects count as 0, and so does everything in
+    /// `shared`, a tree that an earlier checkpoint holds.
     ///
     /// # Errors
-    /// `GIT_FAILED` where an object is missing: all that the capture adds is looked for.
+    /// `GIT_FAILED` where an object of the capture is missing.
     pub fn added_by_capture(&self, capture: &Oid, shared: Option<&Oid>) -> Result<u64> {
         let mut seen: BTreeSet<Oid> = shared.into_iter().cloned().collect();
         let commit = self.read_commit(capture)?;
@@ -29,7 +29,8 @@ impl Objects<'_> {
         size += self.on_disk(index)?;
         let index = self.read_commit(index)?;
         size += self.added_by_tree(base.as_ref(), &index.tree, &mut seen)?;
-        // Extras and document; captures of other worktrees and refs are further parents of the document.
+        // The extras and the document. Further parents of the document, the captures of other worktrees and refs, are not
+        // counted.
         for further in index.parents.iter().skip(1).take(2) {
             size += self.on_disk(further)?;
             size += self.added_by_tree(None, &self.read_commit(further)?.tree, &mut seen)?;
@@ -47,7 +48,7 @@ impl Objects<'_> {
             gix::objs::TreeRefIter::from_bytes(&old, self.repo.hash().gix()).filter_map(std::result::Result::ok).peekable();
         let new = self.read_raw_tree(tree)?;
         for entry in gix::objs::TreeRefIter::from_bytes(&new, self.repo.hash().gix()).filter_map(std::result::Result::ok) {
-            // Both are in the same order.
+            // Both trees are in the same order.
             while before.next_if(|old| *old < entry).is_some() {}
             let same_name = before.next_if(|old| old.filename == entry.filename && old.mode.is_tree() == entry.mode.is_tree());
             if same_name.is_some_and(|old| old.oid == entry.oid) || entry.mode.is_commit() {
@@ -69,7 +70,7 @@ impl Objects<'_> {
         let id = gix_id(oid)?;
         match loose_file(&self.repo.common_dir().join("objects"), &id).metadata() {
             Ok(meta) => Ok(meta.len()),
-            // A partial clone has not all of its objects.
+            // A partial clone does not have all of its objects.
             Err(_) if self.repo.durability().is_there_now(&id)? || self.is_partial() => Ok(0),
             Err(_) => Err(Error::new(Code::GitFailed, format!("object {oid} is missing"))),
         }

@@ -1,9 +1,9 @@
 //! Objects on their way into the repository.
 //!
-//! What is written waits in a folder of our own, where neither `git gc` nor anybody else's git sees it, and where our own
-//! calls of git and gix do. Before the first ref names any of it, all of it is synced at once, and only then moved to where
-//! git looks: an object that has its name has its content too, whatever a power loss leaves. (git's `receive-pack` does the
-//! same with what it is sent.) What is never named goes away with the folder.
+//! New objects are first written to a folder of our own, the stage. Neither `git gc` nor other git processes see it; our own
+//! calls of git and gix do. Before the first ref names any of these objects, all of them are synced at once, and only then
+//! moved into the object database ("landing"). So an object in the database always has its content, even after a power loss.
+//! (git's `receive-pack` does the same with the objects it receives.) Objects that never land are removed with the folder.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -20,21 +20,21 @@ use crate::git::index::file::ScratchFolder;
 use crate::git::repo::handles::Durability;
 use crate::git::restore::prepared::quote;
 
-/// The file that shows, by its lock, that the folder has an owner.
+/// The lock file that shows that the folder has a living owner.
 const OWNED: &str = "owned";
 
-/// The largest pack that is taken in after a power loss: those of ours hold what one operation made.
+/// The largest pack that is taken in after a power loss. Our packs contain only what one operation made.
 const PACK_LIMIT: u64 = 2 * 1024 * 1024 * 1024;
 
-/// The folder of objects that have no names yet.
+/// The folder of objects that are not yet in the object database.
 pub(in crate::git) struct Stage {
     folder: ScratchFolder,
     owned: Mutex<Option<FileLock>>,
-    /// The repository with what is in the folder.
+    /// The repository with the folder as its object database; the real one is its alternate.
     pub gix: gix::ThreadSafeRepository,
-    /// What this process wrote, each after what it names.
+    /// The objects that this process wrote, each after the objects that it refers to.
     written: Mutex<Vec<gix::ObjectId>>,
-    /// Whether git wrote into it as well.
+    /// Whether a git process may have written to the folder as well.
     by_git: AtomicBool,
     landing: Mutex<()>,
 }
@@ -46,22 +46,22 @@ impl std::fmt::Debug for Stage {
 }
 
 impl Stage {
-    /// The folder, laid out as git lays out objects.
+    /// The path of the folder, which has the layout of an object database.
     pub fn objects(&self) -> &Path {
         self.folder.path()
     }
 
-    /// Whether an object waits here.
+    /// Whether an object is in the stage.
     pub fn has(&self, id: &gix::oid) -> bool {
         loose_file(self.objects(), id).is_file()
     }
 
-    /// Notes an object that was written here, after all that it names.
+    /// Notes an object that was written here, after all objects that it refers to.
     pub fn note(&self, id: gix::ObjectId) {
         self.written.lock().unwrap_or_else(PoisonError::into_inner).push(id);
     }
 
-    /// Removes objects that wait here: they are somewhere else too.
+    /// Removes objects from the stage that are also in a pack.
     pub fn forget(&self, ids: &BTreeSet<gix::ObjectId>) {
         for id in ids {
             if let Err(error) = files::remove_file(&loose_file(self.objects(), id)) {
@@ -71,27 +71,27 @@ impl Stage {
         self.written.lock().unwrap_or_else(PoisonError::into_inner).retain(|written| !ids.contains(written));
     }
 
-    /// Notes that a call of git may write here.
+    /// Notes that a call of git may write to the stage.
     pub fn note_git(&self) {
         self.by_git.store(true, Ordering::Release);
     }
 
-    /// Whether nothing waits here.
+    /// Whether the stage is empty.
     pub fn is_empty(&self) -> bool {
         !self.by_git.load(Ordering::Acquire) && self.written.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
     }
 }
 
 impl<'r> Durability<'r> {
-    /// Where new objects are written, which is made now if need be; `None` where git has to write them: it gives the files of
-    /// a shared repository their modes.
+    /// The folder for new objects; it is made now if there is none. `None` in a shared repository (`core.sharedRepository`):
+    /// there git has to write objects, since it sets the modes of the files.
     ///
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`.
     pub(in crate::git) fn waiting_room(&self) -> Result<Option<&'r Stage>> {
         if let Some(stage) = self.repo.stage.get() {
             let mut owned = stage.owned.lock().unwrap_or_else(PoisonError::into_inner);
-            // Put away, or tidied away after a day in which nobody touched it.
+            // The folder was removed by `put_stage_away`, or by a cleanup after a day without use.
             if owned.is_none() || !stage.objects().join("info/alternates").is_file() {
                 *owned = Some(self.lay_out(stage.objects())?);
             }
@@ -101,7 +101,7 @@ impl<'r> Durability<'r> {
             return Ok(None);
         }
         let made = self.make_stage()?;
-        // Where another thread was first, this one goes at once.
+        // If another thread was first, this stage is dropped at once.
         Ok(Some(self.repo.stage.get_or_init(|| made)))
     }
 
@@ -118,7 +118,7 @@ impl<'r> Durability<'r> {
         Ok(owned)
     }
 
-    /// Removes the folder in which new objects wait, where none does: to be called when an operation has ended.
+    /// Removes the stage folder if it is empty; called when an operation has ended.
     pub fn put_stage_away(&self) {
         let Some(stage) = self.repo.stage.get().filter(|stage| stage.is_empty()) else { return };
         let _one_at_a_time = stage.landing.lock().unwrap_or_else(PoisonError::into_inner);
@@ -142,12 +142,13 @@ impl<'r> Durability<'r> {
         Ok(Stage { folder, owned, gix, written, by_git, landing: Mutex::default() })
     }
 
-    /// Where objects wait, for a call of git that reads.
+    /// The path of the stage for a call of git that reads; `None` if the stage is empty.
     pub(in crate::git) fn staged_for_readers(&self) -> Option<Vec<u8>> {
         self.repo.stage.get().filter(|stage| !stage.is_empty()).map(|stage| quoted(stage.objects()))
     }
 
-    /// Gives what waits its names, durably, before something else than a ref of ours names it; nothing where nothing waits.
+    /// Moves all objects of the stage into the object database, durably. Needed before anything other than a ref of ours
+    /// names them. Does nothing if the stage is empty.
     ///
     /// # Errors
     /// As [`Durability::sync_objects`].
@@ -158,15 +159,16 @@ impl<'r> Durability<'r> {
         }
     }
 
-    /// Syncs all objects, those that others wrote too, and the folders that name them. What waits to get its name is synced
-    /// first, named then, and its names are synced before this returns.
+    /// Syncs all objects, including those that others wrote, and the folders that contain them. The objects of the stage are
+    /// synced first, then moved into the object database, and their new folder entries are synced before this returns.
     ///
     /// On Linux a sync is one `syncfs` of the git directory's file system; elsewhere every object file and folder is synced
-    /// by itself, which costs time in a repository with many loose objects. A crash leaves some of the objects named, none
-    /// before those that it names itself, and each with its content; [`Durability::finish_landings`] names the others.
+    /// separately, which takes time in a repository with many loose objects. A crash leaves some of the objects in the
+    /// database, each with its content and none before the objects that it refers to; [`Durability::finish_landings`] moves
+    /// the others.
     ///
     /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`; then nothing that was written may be claimed.
+    /// `IO_FAILED`, `DISK_FULL`; then nothing that was written may be reported as durable.
     pub fn sync_objects(&self) -> Result<()> {
         env::fault_point("git.before-object-sync");
         let began = env::file_clock();
@@ -180,7 +182,7 @@ impl<'r> Durability<'r> {
 
     fn sync_with(&self, stage: &Stage, objects: &Path) -> Result<()> {
         let _one_at_a_time = stage.landing.lock().unwrap_or_else(PoisonError::into_inner);
-        // What comes while this syncs waits for the next time.
+        // Objects that are added during this sync wait for the next one.
         let by_git = stage.by_git.swap(false, Ordering::AcqRel);
         let written = std::mem::take(&mut *stage.written.lock().unwrap_or_else(PoisonError::into_inner));
         if !by_git && written.is_empty() {
@@ -188,14 +190,15 @@ impl<'r> Durability<'r> {
         }
         let landed = land_folder(self.repo, stage.objects(), if by_git { None } else { Some(&written) });
         if landed.is_err() {
-            // Some of it still waits.
+            // Some of the objects are still in the stage.
             stage.note_git();
         }
         landed
     }
 
-    /// Finishes what a power loss interrupted after all of it was on disk and before all of it had its names, and removes the
-    /// folders of those who died otherwise. Each object is read back before. Safe to repeat, and to be interrupted.
+    /// Finishes landings that were interrupted after all objects were on disk and before all of them were in the database,
+    /// and removes the stage folders of dead processes. Each object is read back first. Safe to repeat, and to be
+    /// interrupted.
     ///
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`.
@@ -221,7 +224,8 @@ impl<'r> Durability<'r> {
                     finished += waiting.len();
                 }
             }
-            // All that it had has its names. Where files that are held open stay under a hidden name (FUSE), the folder does too.
+            // All of its objects are in the database now. On file systems where open files stay under a hidden name (FUSE),
+            // the folder cannot be removed yet.
             if let Err(error) = files::remove_trashed(&folder) {
                 tracing::warn!(%error, "a folder of waiting objects stays for cleanup");
             }
@@ -229,7 +233,7 @@ impl<'r> Durability<'r> {
         Ok(finished)
     }
 
-    /// Has git index a pack anew and name it, where it is whole.
+    /// Has git index a pack again and add it to the object database, if the pack is whole.
     fn take_in_pack(&self, pack: &Path) -> Result<()> {
         let output = self.repo.git().writing().args(["index-pack", "--stdin"]).stdin(files::read(pack, PACK_LIMIT)?).run()?;
         if !output.ok() {
@@ -238,12 +242,12 @@ impl<'r> Durability<'r> {
         Ok(())
     }
 
-    /// Whether the loose object in a folder of objects reads back as what its name says.
+    /// Whether a loose object in a folder of objects can be read and matches its id.
     pub(in crate::git) fn is_whole_at(&self, objects: &Path, id: &gix::oid) -> bool {
         self.read_loose(objects, id).is_some()
     }
 
-    /// Kind and content of a loose object in a folder of objects, where they are what its name says.
+    /// Kind and content of a loose object in a folder of objects, if they match its id.
     pub(in crate::git) fn read_loose(&self, objects: &Path, id: &gix::oid) -> Option<(gix::objs::Kind, Vec<u8>)> {
         let store = gix::odb::loose::Store::at(objects, self.repo.hash().gix());
         let mut content = Vec::new();
@@ -252,12 +256,12 @@ impl<'r> Durability<'r> {
         (*is == *id).then_some((kind, content))
     }
 
-    /// Objects of a folder, each after those that it names.
+    /// The objects of a folder, each after those that it refers to.
     pub(super) fn after_what_they_name(&self, folder: &Path, all: &[gix::ObjectId]) -> Vec<gix::ObjectId> {
         let store = gix::odb::loose::Store::at(folder, self.repo.hash().gix());
         let waiting: BTreeSet<gix::ObjectId> = all.iter().copied().collect();
         let (mut seen, mut ordered) = (BTreeSet::new(), Vec::new());
-        // Each twice: first for what it names, then for itself.
+        // Each object is pushed twice: first to visit what it refers to, then to add the object.
         let mut open: Vec<(gix::ObjectId, bool)> = all.iter().rev().map(|id| (*id, false)).collect();
         while let Some((id, is_ready)) = open.pop() {
             if is_ready {
@@ -272,7 +276,7 @@ impl<'r> Durability<'r> {
     }
 }
 
-/// What a loose object names.
+/// The objects that a loose object refers to.
 fn named_by(store: &gix::odb::loose::Store, id: &gix::oid, hash: gix::hash::Kind) -> Vec<gix::ObjectId> {
     use gix::objs::Kind;
     let mut content = Vec::new();
@@ -301,14 +305,14 @@ fn named_by(store: &gix::odb::loose::Store, id: &gix::oid, hash: gix::hash::Kind
     }
 }
 
-/// Where a loose object is, or would be.
+/// The path of a loose object, whether or not it exists.
 pub(in crate::git) fn loose_file(objects: &Path, id: &gix::oid) -> PathBuf {
     let name = id.to_string();
     let (folder, rest) = name.split_at(2);
     objects.join(folder).join(rest)
 }
 
-/// A path as git takes it in a list of folders of objects, whatever is in it.
+/// A path in the form that git accepts in a list of object folders; quoted if it contains special characters.
 pub(in crate::git) fn quoted(path: &Path) -> Vec<u8> {
     use std::os::unix::ffi::OsStrExt;
     let bytes = path.as_os_str().as_bytes();
@@ -367,7 +371,7 @@ mod tests {
         let info = format!("100644,{blob},staged");
         repo.git_in(&scratch.main()).writing().args(["update-index", "--add", "--cacheinfo", &info]).run_ok().unwrap();
         assert!(is_named(&scratch, &blob));
-        // And fails where it cannot write an object, although it has synced it.
+        // git fails if it cannot move an object to its place, although it has synced the object.
         scratch.write("new", b"new content");
         let id = scratch.git(&["hash-object", "new"]);
         let folder = scratch.path().join(".git/objects").join(&id[..2]);

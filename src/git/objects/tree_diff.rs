@@ -1,4 +1,4 @@
-//! The paths in which two trees differ, found in this process: the cost follows the folders that differ.
+//! The paths in which two trees differ, computed in this process. The cost depends on the number of folders that differ.
 
 use gix::diff::tree::recorder::Change;
 use gix::objs::tree::EntryMode;
@@ -10,7 +10,7 @@ use super::database::gix_id;
 use crate::git::history::questions::{FileId, TreeChange};
 use crate::git::repo::repository::Repository;
 
-/// As git prints modes: of a regular file only whether it can be executed counts.
+/// The mode as git prints it: for a regular file only the executable bit counts.
 fn canonical(mode: EntryMode) -> u32 {
     let mode = u32::from(mode.value());
     if mode & 0o170_000 != 0o100_000 {
@@ -27,10 +27,10 @@ fn unreadable(error: impl std::fmt::Display) -> Error {
     Error::new(Code::GitFailed, "a tree cannot be read").why(error.to_string())
 }
 
-/// Compares two trees, or the trees of two commits; ordered by path, renames are a deletion and an addition.
+/// Compares two trees, or the trees of two commits. Ordered by path; a rename is a deletion and an addition.
 ///
 /// # Errors
-/// `GIT_FAILED` where something is missing that git itself might still get (a partial clone), or is damaged.
+/// `GIT_FAILED` where an object is damaged, or missing even if git could fetch it (a partial clone).
 pub(in crate::git) fn diff(repository: &Repository, old: &Oid, new: &Oid) -> Result<Vec<TreeChange>> {
     if old == new {
         return Ok(Vec::new());
@@ -56,7 +56,7 @@ pub(in crate::git) fn diff(repository: &Repository, old: &Oid, new: &Oid) -> Res
                 (path, file(previous_entry_mode, previous_oid)?, file(entry_mode, oid)?)
             }
         };
-        // Folders are named too, and modes that mean the same.
+        // The recorder also lists folders, and modes that differ but mean the same.
         if old != new {
             changes.push(TreeChange { path: RepoPath::new(path.to_vec()), old, new });
         }
@@ -65,7 +65,7 @@ pub(in crate::git) fn diff(repository: &Repository, old: &Oid, new: &Oid) -> Res
     Ok(joined(changes))
 }
 
-/// A file that is a deletion and an addition of one path is one change.
+/// Joins a deletion and an addition of the same path into one change.
 fn joined(changes: Vec<TreeChange>) -> Vec<TreeChange> {
     let mut joined: Vec<TreeChange> = Vec::with_capacity(changes.len());
     for change in changes {

@@ -1,4 +1,4 @@
-//! Trees with some paths replaced: only the folders on the way to them are read and written.
+//! Trees with some paths replaced. Only the folders on the paths are read and written.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use super::database::{TREE, TreeEntry};
 use crate::git::history::questions::TreeChange;
 use crate::git::repo::handles::Objects;
 
-/// What is left of a change's path below the folder that is looked at, and what shall be there.
+/// The rest of a change's path below the current folder, and the change.
 type Below<'c> = (&'c [u8], &'c TreeChange);
 
 impl Objects<'_> {
-    /// The tree `tree` with what each change says is new at its path; what is there is not compared with what it says is
-    /// old. A file takes the place of a folder and the other way round, and folders without content vanish. Nothing refers
-    /// to the tree yet; a crash leaves objects that nothing names.
+    /// Returns `tree` with each change's new value at its path. The old value of a change is not compared with the tree. A
+    /// file replaces a folder and the other way round, and empty folders are left out. Nothing refers to the new tree yet; a
+    /// crash leaves unreachable objects.
     ///
     /// # Errors
     /// `GIT_FAILED` where a tree is missing; `DISK_FULL`.
@@ -27,7 +27,7 @@ impl Objects<'_> {
         self.folder_with(Some(tree), &below)?.map_or_else(|| self.empty_tree(), Ok)
     }
 
-    /// `None` where nothing is left.
+    /// Returns `None` if the folder becomes empty.
     fn folder_with(&self, folder: Option<&Oid>, changes: &[Below<'_>]) -> Result<Option<Oid>> {
         let listed = folder.map_or_else(|| Ok(Vec::new()), |folder| self.read_tree(folder))?;
         let mut entries: BTreeMap<Vec<u8>, TreeEntry> = listed.into_iter().map(|entry| (entry.name.clone(), entry)).collect();
@@ -52,7 +52,7 @@ impl Objects<'_> {
                 entries.remove(name);
             }
             let is_file = entries.contains_key(name) && was_folder.is_none();
-            // Nothing to take away below what is no folder.
+            // Below a file there is nothing to remove.
             if below.is_empty() || (is_file && below.iter().all(|(_, change)| change.new.is_none())) {
                 continue;
             }
@@ -102,7 +102,7 @@ mod tests {
         }
         let rest = [TreeChange { path: RepoPath::new(&b"a/b"[..]), old: None, new: None }];
         assert_eq!(repo.objects().edit_tree(&trees[0], &rest).unwrap(), trees[0], "nothing is below a file");
-        // As git makes them.
+        // The same trees as git makes.
         repo.durability().sync_objects().unwrap();
         assert_eq!(scratch.git(&["rev-parse", &format!("{}:d/deep", trees[0])]).len(), trees[0].as_str().len());
         scratch.git(&["read-tree", trees[0].as_str()]);

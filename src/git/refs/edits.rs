@@ -21,37 +21,37 @@ use crate::git::repo::program::Output;
 use crate::git::repo::repository::RefFormat;
 use crate::git::repo::worktrees::Worktree;
 
-/// What a ref must be for a change to happen.
+/// The value that a ref must have for a change to happen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Expected {
     /// Exactly this value.
     Value(Oid),
     /// It must not exist.
     Absent,
-    /// Whatever it is.
+    /// Any value, or none.
     Any,
 }
 
 impl Expected {
-    /// The recorded old value of a ref: a value, or absence.
+    /// The expectation for a recorded old value; `None` means that the ref must not exist.
     pub fn from_old(old: Option<Oid>) -> Self {
         old.map_or(Expected::Absent, Expected::Value)
     }
 }
 
-/// One change of one ref. Symbolic refs are changed themselves, never what they point at.
+/// One change of one ref. A symbolic ref is changed itself, never its target.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefEdit {
     /// The full name.
     pub name: RefName,
-    /// What it must be before.
+    /// The expected old value.
     pub expected: Expected,
-    /// What it is to be; `None` deletes it.
+    /// The new value; `None` deletes the ref.
     pub new: Option<Oid>,
 }
 
 impl From<&RefChange> for RefEdit {
-    /// The change, from what it was.
+    /// The recorded change; the ref must still have the old value.
     fn from(change: &RefChange) -> Self {
         let Change { old, new } = change.value.clone();
         Self { name: change.name.clone(), expected: Expected::from_old(old), new }
@@ -68,15 +68,16 @@ pub struct RefValue {
 }
 
 impl Refs<'_> {
-    /// Changes refs, each only if it is what is expected, and returns once the change survives a power loss. New values
-    /// are synced first. git's hooks on refs run.
+    /// Changes refs, each only if it has the expected value, and returns once the change survives a power loss. New objects
+    /// are synced first. git's ref hooks run.
     ///
-    /// All or nothing as long as nothing dies: in the files backend a crash can leave some of several changed, so the
+    /// All or nothing unless the process dies: in the files backend a crash can leave some of several refs changed, so the
     /// caller journals a batch. A crash may leave `.lock` files.
     ///
     /// # Errors
-    /// `CHANGED_MEANWHILE` where a ref is not what is expected, `IN_THE_WAY` where a name is a folder of another,
-    /// `GIT_LOCKED`, `DISK_FULL`, `GIT_FAILED`, `BUSY` where a `git gc` removed what they should name; then nothing was changed.
+    /// `CHANGED_MEANWHILE` where a ref does not have the expected value, `IN_THE_WAY` where a name is a folder of another
+    /// ref, `GIT_LOCKED`, `DISK_FULL`, `GIT_FAILED`, `BUSY` where a `git gc` removed objects of a new value; then nothing
+    /// was changed.
     pub fn update_refs(&self, edits: &[RefEdit], reflog: &str) -> Result<()> {
         if edits.is_empty() {
             return Ok(());
@@ -108,8 +109,8 @@ impl Refs<'_> {
         self.sync_refs(edits.iter().map(|edit| &edit.name))
     }
 
-    /// git locks all refs and writes their values, one sync brings all of these to disk, and only then git renames them to their
-    /// names, which another sync brings to disk: two in place of one for each ref.
+    /// Two syncs instead of one for each ref: git locks all refs and writes their lock files, one sync brings them to disk,
+    /// git renames them, and another sync brings the renames to disk.
     fn change_many_refs(&self, edits: &[RefEdit], reflog: &str) -> Result<()> {
         let script = update_script(edits);
         let (prepare, commit) = script.split_at(script.len() - COMMIT.len());
@@ -126,19 +127,19 @@ impl Refs<'_> {
         sync_file_system(self.repo.common_dir())
     }
 
-    /// Finds out whether refs could be changed now: git locks and checks them, its hooks are asked, and all of it is given up
-    /// again. Changes nothing.
+    /// Checks whether refs could be changed now: git locks and checks them, its hooks run, and then the transaction is
+    /// aborted. Changes nothing.
     ///
     /// # Errors
     /// As [`Refs::update_refs`]; `GIT_FAILED` where a hook refuses.
     pub fn try_refs(&self, edits: &[RefEdit]) -> Result<()> {
         let is_ours = |edit: &&RefEdit| is_own_ref(edit.name.as_str());
-        // Nobody is asked about refs of ours, and there may be thousands.
+        // No hook sees refs of git axiom, and there may be thousands.
         let plain = self.refs_are_plain();
         let edits: Vec<RefEdit> = edits
             .iter()
             .filter(|edit| !plain || !is_ours(edit))
-            // git takes such a name only in its worktree.
+            // git accepts such a name only in its own worktree.
             .filter(|edit| !edit.name.is_of_a_linked_worktree())
             .cloned()
             .collect();
@@ -154,7 +155,7 @@ impl Refs<'_> {
         would_do(&git.stdin(script).run()?)
     }
 
-    /// As [`Refs::try_refs`], for pointing HEAD of a worktree elsewhere.
+    /// Like [`Refs::try_refs`], for setting HEAD of a worktree to another branch or commit.
     ///
     /// # Errors
     /// As [`Refs::try_refs`].
@@ -167,12 +168,13 @@ impl Refs<'_> {
         };
         let script = [&b"start\noption no-deref\n"[..], &line, b"\nprepare\nabort\n"].concat();
         let output = self.repo.git_in(worktree).writing().args(["update-ref", "--stdin"]).stdin(script).run()?;
-        // Before git 2.46 nobody was asked about branches that HEAD is to be on.
+        // Before git 2.46 hooks did not see a change of HEAD's branch.
         if output.stderr.contains("unknown command: symref-update") { Ok(()) } else { would_do(&output) }
     }
 
-    /// Of many refs that are new the first of each folder, where no hook is to be heard: git would make and remove a lock file for
-    /// each to say of all of them what it says of that one. Whether the others are locked is looked at.
+    /// Where no hook runs, one new ref of each folder is enough for the check, together with all refs that are not new: git
+    /// would make and remove a lock file for each of the others with the same result. For the others only existing lock
+    /// files are looked for.
     ///
     /// # Errors
     /// `GIT_LOCKED`.
@@ -197,8 +199,8 @@ impl Refs<'_> {
         Ok(asked)
     }
 
-    /// As [`Refs::update_refs`], where some are refs of linked worktrees: git deletes such a ref only there. Each worktree's
-    /// change all or none; those of the repository come last.
+    /// Like [`Refs::update_refs`], where some are refs of linked worktrees: git deletes such a ref only in its worktree. The
+    /// refs of one worktree change all or none; those of the repository come last.
     fn update_refs_apart(&self, edits: &[RefEdit], reflog: &str) -> Result<()> {
         let (apart, shared): (Vec<&RefEdit>, Vec<&RefEdit>) = edits.iter().partition(|edit| edit.name.is_of_a_linked_worktree());
         let mut by_worktree: BTreeMap<&str, Vec<RefEdit>> = BTreeMap::new();
@@ -227,14 +229,14 @@ impl Refs<'_> {
         self.update_refs(&shared.into_iter().cloned().collect::<Vec<_>>(), reflog)
     }
 
-    /// The lock of a ref that is a file.
+    /// The lock file of a ref in the files backend.
     pub(in crate::git) fn lock_of_ref(&self, name: &RefName) -> PathBuf {
         let mut file = name.in_git().into_owned();
         file.push(".lock");
         self.repo.common_dir().join(file)
     }
 
-    /// Syncs the folders that hold these refs.
+    /// Syncs the folders that contain these refs.
     pub(in crate::git) fn sync_refs<'a>(&self, names: impl Iterator<Item = &'a RefName>) -> Result<()> {
         let mut folders = BTreeSet::from([self.repo.common_dir().to_owned()]);
         match self.repo.ref_format() {
@@ -248,16 +250,16 @@ impl Refs<'_> {
                 }
             }
         }
-        // A folder that git removed because it became empty needs no sync of its own: its parent gets one.
+        // A folder that git removed because it was empty needs no sync; its parent is synced.
         let folders: Vec<&Path> = folders.iter().map(PathBuf::as_path).collect();
         files::sync_dirs_if_there(&folders).map(drop)
     }
 }
 
-/// For a call whose files somebody else syncs, or that gives them all up.
+/// For a git call whose files are synced by its caller, or that aborts its changes.
 const UNSYNCED: &str = "core.fsync=none";
 
-/// How the input of a change of refs ends.
+/// The end of the input of a ref transaction.
 const COMMIT: &[u8] = b"commit\0";
 
 fn folders_up(file: &Path, top: &Path, folders: &mut BTreeSet<PathBuf>) {
@@ -265,8 +267,8 @@ fn folders_up(file: &Path, top: &Path, folders: &mut BTreeSet<PathBuf>) {
     folders.extend(above.map(Path::to_owned));
 }
 
-/// The input of `git update-ref --stdin -z`. With an explicit `commit`, an input that is cut short by our death changes
-/// nothing.
+/// The input of `git update-ref --stdin -z`. It ends with an explicit `commit`, so that an input cut short by our death
+/// changes nothing.
 pub(in crate::git) fn update_script(edits: &[RefEdit]) -> Vec<u8> {
     let mut script = b"start\0".to_vec();
     for RefEdit { name, expected, new } in edits {
@@ -275,7 +277,7 @@ pub(in crate::git) fn update_script(edits: &[RefEdit]) -> Vec<u8> {
             (Expected::Absent, Some(new)) => ("create", format!("{new}\0")),
             (Expected::Any, Some(new)) => ("update", format!("{new}\0\0")),
             (Expected::Value(old), None) => ("delete", format!("{old}\0")),
-            // An empty old value is "must not exist" here, in either hash.
+            // Here an empty old value means "must not exist", for both hash formats.
             (Expected::Absent, None) => ("verify", "\0".to_owned()),
             (Expected::Any, None) => ("delete", "\0".to_owned()),
         };
@@ -289,7 +291,7 @@ pub(in crate::git) fn update_script(edits: &[RefEdit]) -> Vec<u8> {
     script
 }
 
-/// What git and its hooks said to a change that was given up again.
+/// Turns git's answer to an aborted transaction into a result.
 fn would_do(output: &Output) -> Result<()> {
     if output.ok() {
         return Ok(());
@@ -342,7 +344,7 @@ mod tests {
             swap(Expected::Absent, None).unwrap();
             swap(Expected::Any, None).unwrap();
             swap(Expected::Absent, Some(&first)).unwrap();
-            // The same value again is no success: a ref that must be absent works as a mutex.
+            // Creating the same value again fails: a ref that must be absent works as a mutex.
             changed(swap(Expected::Absent, Some(&first)));
             changed(swap(Expected::Absent, None));
             changed(swap(Expected::Value(second.clone()), Some(&first)));
@@ -380,7 +382,7 @@ mod tests {
         scratch.write(".git/refs/heads/1/39.lock", b"");
         assert_eq!(repo.refs().try_refs(&many).unwrap_err().code(), Code::GitLocked);
         files::remove_file(&scratch.path().join(".git/refs/heads/1/39.lock")).unwrap();
-        // All of them move together, or none.
+        // All of them change together, or none.
         let half: Vec<RefEdit> = [&many[..], &[new("refs/heads/main".into())]].concat();
         assert_eq!(repo.refs().update_refs(&half, "test").unwrap_err().code(), Code::ChangedMeanwhile);
         assert_eq!(repo.refs().refs_below("refs/heads/").unwrap().len(), 1);

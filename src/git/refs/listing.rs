@@ -1,4 +1,4 @@
-//! The refs below a place, many of them, looked through without a string for each.
+//! Listings of all refs below a prefix, without a string for each ref.
 
 use std::cmp::Ordering;
 use std::io::ErrorKind;
@@ -14,14 +14,14 @@ use super::packed_lines::Packed;
 use crate::git::repo::handles::Refs;
 use crate::git::repo::repository::RefFormat;
 
-/// The refs below a prefix, ordered by name: packed ones as lines of their file, the others as values.
+/// The refs below a prefix, ordered by name: packed refs as lines of the file, the others as values.
 #[derive(Debug)]
 pub struct RefListing {
     prefix: String,
     packed: Arc<Packed>,
-    /// Where the lines are in the text of the packed refs.
+    /// The range of the lines in the text of the packed refs.
     lines: std::ops::Range<usize>,
-    /// What is loose, or what git or gix said of all; it hides what is packed under the same name.
+    /// The loose refs, or all refs as git or gix listed them. They hide packed refs of the same name.
     others: Vec<RefValue>,
 }
 
@@ -54,7 +54,7 @@ impl RefListing {
 }
 
 impl Refs<'_> {
-    /// The refs below each of some prefixes that end in `/`; the packed ones are read once for all.
+    /// The refs below each of several prefixes that end in `/`. The packed refs are read once for all.
     ///
     /// # Errors
     /// `GIT_FAILED`.
@@ -76,7 +76,7 @@ impl Refs<'_> {
         all.try_into().map_err(|_| crate::error::Error::new(crate::error::Code::Internal, "a listing of refs is missing"))
     }
 
-    /// The names of the refs below a prefix that ends in `/`, without it and in no order; what they name is not read.
+    /// The names of the refs below a prefix that ends in `/`, without the prefix and unordered. Their values are not read.
     ///
     /// # Errors
     /// `GIT_FAILED`.
@@ -94,12 +94,13 @@ impl Refs<'_> {
         Ok(all.filter_map(|one| one.name.as_str().strip_prefix(prefix).map(str::to_owned)).collect())
     }
 
-    /// What the files say; `None` where git or gix has to read them.
+    /// The listings from the ref files; `None` where git or gix has to read them.
     pub(in crate::git) fn listings_of_files(&self, prefixes: &[&str]) -> Option<Vec<RefListing>> {
         if self.repo.ref_format() == RefFormat::Reftable || !prefixes.iter().all(|prefix| is_shared(prefix)) {
             return None;
         }
-        // Loose ones first: what is packed meanwhile is found among the packed ones, and a loose one is the newer.
+        // Loose refs first: a ref that is packed meanwhile is then found among the packed ones. A loose value is newer than
+        // a packed one.
         let loose: Option<Vec<Vec<RefValue>>> =
             prefixes.iter().map(|prefix| loose_below(self.repo.common_dir(), prefix)).collect();
         let packed = Arc::new(self.packed_refs()?);
@@ -111,12 +112,12 @@ impl Refs<'_> {
     }
 }
 
-/// Whether what is below a prefix is one for all worktrees, and in files where refs are.
+/// Whether the refs below a prefix are shared by all worktrees, so that their files are in the common git directory.
 fn is_shared(prefix: &str) -> bool {
     [REFS, "refs/tags/", "refs/heads/"].iter().any(|known| prefix.starts_with(known)) && prefix.ends_with('/')
 }
 
-/// The names of the loose refs below a folder, in no order; `None` where something else is among them.
+/// The names of the loose refs below a folder, unordered; `None` where there is anything other than files and folders.
 pub(in crate::git) fn loose_names(folder: &Path) -> Option<Vec<String>> {
     let mut names = Vec::new();
     add_loose_names(folder, "", &mut names)?;

@@ -1,4 +1,4 @@
-//! Which local refs there are now: of the repository, of each of its worktrees alone, and the entries of the stash.
+//! The local refs that exist now: of the repository, of each linked worktree (`refs/worktree/`), and the stash entries.
 
 use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
@@ -19,23 +19,24 @@ use crate::git::repo::handles::Refs;
 use crate::git::repo::repository::RefFormat;
 use crate::git::repo::worktrees::Worktree;
 
-/// Refs that are files of their own, or all where git listed them, by their names.
+/// Loose refs by name, or all refs if git listed them.
 #[derive(Debug, Default)]
 pub(in crate::git) struct Listed {
     pub refs: BTreeMap<String, Oid>,
     pub links: BTreeMap<String, RefName>,
     pub stash: Vec<StashEntry>,
-    /// Files among the refs that are none: in odd names, and without an id in them.
+    /// Ref files that are not valid refs: with an odd name, or without an id.
     pub unclear: Vec<RefName>,
-    /// Whether packed refs are to be added.
+    /// Whether the packed refs are still to be added.
     pub but_packed: bool,
 }
 
-/// By what a change of the packed refs is noticed. The device is no part of it: its number may be another one tomorrow.
+/// Shows whether the packed refs have changed. The device number is not part of it, since it may be different after a
+/// reboot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::git) struct PackedStat {
     pub text: String,
-    /// When it was changed last, in nanoseconds since 1970.
+    /// The time of its last change (ctime), in nanoseconds since 1970.
     pub changed: i128,
 }
 
@@ -58,7 +59,8 @@ impl Refs<'_> {
         self.repo.common_dir().join("packed-refs")
     }
 
-    /// Loose refs, or all; look at the packed ones later: one that is packed meanwhile is found there.
+    /// The loose refs, or all refs if git has to list them. The caller reads the packed refs afterwards: a ref that is
+    /// packed meanwhile is found there.
     ///
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`.
@@ -87,7 +89,7 @@ impl Refs<'_> {
         Ok(folders.filter_map(|entry| Some((entry.file_name().into_string().ok()?, entry.path()))).collect())
     }
 
-    /// As git lists them; it says nothing of what is broken.
+    /// The refs as git lists them; git omits broken ones.
     pub(in crate::git) fn listed_by_git(&self) -> Result<Listed> {
         let mut listed = Listed::default();
         let format = "--format=%(objectname) %(refname) %(symref)";
@@ -97,7 +99,7 @@ impl Refs<'_> {
         for (name, git_dir) in self.linked_names()? {
             let worktree = Worktree::linked(git_dir.clone(), git_dir);
             let output = self.repo.git_in(&worktree).args(["for-each-ref", format, "refs/worktree/"]).run()?;
-            // Half-made ones have none.
+            // A half-made worktree has no such refs.
             if output.ok() {
                 listed.add_lines(&output.stdout, &format!("{LINKED}{name}/"))?;
             }
@@ -108,7 +110,7 @@ impl Refs<'_> {
         Ok(listed)
     }
 
-    /// How the packed refs are told apart from what they were; `None` where there is no plain file.
+    /// Identifies the current version of the packed refs; `None` if there is no plain file.
     pub(in crate::git) fn packed_stat(&self) -> Option<PackedStat> {
         let meta = std::fs::symlink_metadata(self.packed_refs_file()).ok().filter(std::fs::Metadata::is_file)?;
         let time = |seconds: i64, nanos: i64| i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
@@ -118,7 +120,7 @@ impl Refs<'_> {
 }
 
 impl Listed {
-    /// Adds the packed refs that no loose one hides; says `false` where git has to read them.
+    /// Adds the packed refs that no loose ref hides; returns `false` where git has to read them.
     ///
     /// # Errors
     /// `INVALID_INPUT` where a line has no id.
@@ -137,7 +139,7 @@ impl Listed {
         self.refs.contains_key(name) || self.links.contains_key(name)
     }
 
-    /// Adds what is below a folder; says `false` where git has to look.
+    /// Adds the refs below a folder; returns `false` where git has to list them.
     fn add_folder(&mut self, folder: &Path, prefix: &str) -> Result<bool> {
         if LEFT_OUT.contains(&prefix) {
             return Ok(true);
@@ -166,7 +168,7 @@ impl Listed {
     }
 
     fn add_file(&mut self, file: &Path, name: String) -> Result<()> {
-        // One that was deleted or packed right now is not there any more.
+        // The ref was deleted or packed just now.
         let Some(content) = files::read_optional(file, REF_LIMIT)? else { return Ok(()) };
         let (text, name) = (spelled(&content), RefName::new(name));
         let fits = <&gix::refs::FullNameRef>::try_from(name.in_git().as_bytes().as_bstr()).is_ok();

@@ -1,8 +1,8 @@
-//! Refs: read, listed, and changed by compare-and-swap.
+//! Refs: reading and listing them, and changing them by compare-and-swap.
 //!
-//! What a checkpoint keeps of them is in `checkpoint`.
+//! Which refs a checkpoint holds is in `checkpoint`.
 //!
-//! Begin reading with `read` and `edits`, the way of every change; `own` is the fast way for refs of ours.
+//! Begin reading with `read` and `edits`, which every change goes through; `own` is a faster way for refs of git axiom.
 
 pub(super) mod edits;
 pub(super) mod listing;

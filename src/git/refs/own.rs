@@ -1,8 +1,8 @@
-//! Refs of our own, created and changed in this process, as git itself would: lock files, checked under the lock.
+//! Creating and changing refs of git axiom in this process, as git would: with lock files, and checked under the lock.
 //!
-//! Compared with `git update-ref` this saves a process and most syncs: what the refs will say is on disk together with the
-//! objects before the first lock is taken, and a rename is all that is left. A lock file of ours has a second name in our
-//! folder and is held by `flock`, so that one that a crash left is known at once for what it is.
+//! Compared with `git update-ref` this saves a process and most syncs: the new ref contents are brought to disk together
+//! with the objects before the first lock is taken, and then only renames are left. Each of our lock files is a hard link to
+//! a file in our scratch folder that is held by `flock`, so a lock file that a crash left is recognized at once.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -20,39 +20,39 @@ use crate::git::objects::database::gix_id;
 use crate::git::repo::handles::Refs;
 use crate::git::repo::repository::RefFormat;
 
-/// So many refs at most; git is better at more.
+/// At most this many refs are changed here; for more, git is faster.
 pub(in crate::git) const FEW: usize = 16;
 
-/// The largest file of packed refs that is written here.
+/// The largest packed-refs file that is written here.
 pub(in crate::git) const PACKED_LIMIT: u64 = 64 * 1024 * 1024;
 
-/// The largest loose ref.
+/// The largest loose ref that is read.
 pub(in crate::git) const REF_LIMIT: u64 = 4096;
 
-/// A new value on its way into a ref, or a ref that is to go.
+/// A ref that is to be changed or deleted.
 pub(in crate::git) struct Move {
     name: RefName,
-    /// The value, on disk already.
+    /// The file with the new content, already synced.
     ready: PathBuf,
     /// The file of the ref.
     pub file: PathBuf,
-    /// The lock beside it.
+    /// The lock file next to it.
     lock: PathBuf,
-    /// Shows that the lock has an owner.
+    /// The `flock` that shows that the lock file has a living owner.
     _held: FileLock,
 }
 
-/// Lock files that go away with this value.
+/// Lock files that are removed when this value is dropped.
 #[derive(Default)]
 pub(in crate::git) struct Locks(Vec<PathBuf>);
 
 impl Locks {
-    /// One more, which has been taken.
+    /// Adds a lock that was taken.
     pub fn add(&mut self, one: &Move) {
         self.0.push(one.lock.clone());
     }
 
-    /// One less: it has become the file.
+    /// Removes a lock that was renamed to its ref.
     pub fn has_moved(&mut self, one: &Move) {
         self.0.retain(|lock| *lock != one.lock);
     }
@@ -69,10 +69,10 @@ impl Drop for Locks {
 }
 
 impl Refs<'_> {
-    /// Creates or changes a few refs below `refs/axiom/`, tags and notes of ours; durable once it returns. Says `false`
-    /// where git has to do it, or to refuse it: nothing was changed then.
+    /// Creates or changes a few refs of git axiom: below `refs/axiom/`, our tags, our notes. The change is durable when this
+    /// returns. Returns `false` where git has to make the change, or has to refuse it; then nothing was changed.
     ///
-    /// A crash leaves some of them changed, in order, and perhaps locks that [`Refs::clear_own_locks`] removes.
+    /// A crash leaves the first of them changed, in order, and perhaps locks that [`Refs::clear_own_locks`] removes.
     ///
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`: some of the refs may be changed.
@@ -86,7 +86,7 @@ impl Refs<'_> {
             let Some(one) = self.prepare(&folder, number, edit)? else { return Ok(false) };
             moves.push(one);
         }
-        // The objects, the values of the refs, and the folders that they come to.
+        // The objects, the new contents of the refs, and the folders in which the refs will be.
         self.repo.durability().sync_objects()?;
         env::fault_point("git.before-refs");
         let mut locks = Locks::default();
@@ -102,7 +102,7 @@ impl Refs<'_> {
                 return Ok(false);
             }
         }
-        // Since they were written somebody may have removed what nothing refers to.
+        // Another process may have removed unreachable objects since they were written.
         for edit in edits {
             if let Some(new) = &edit.new
                 && !self.repo.durability().is_there_now(&gix_id(new)?)?
@@ -122,7 +122,7 @@ impl Refs<'_> {
             env::fault_point("git.ref-moved");
         }
         env::fault_point("git.after-refs");
-        // What is above them was synced with the objects.
+        // The parents of these folders were synced with the objects.
         let mut folders: Vec<&Path> = moves.iter().filter_map(|one| one.file.parent()).collect();
         folders.sort_unstable();
         folders.dedup();
@@ -130,8 +130,8 @@ impl Refs<'_> {
         Ok(true)
     }
 
-    /// Brings changed folders of refs to disk. git packs refs whenever somebody calls it (every `git gc` does) and removes
-    /// folders that this empties: then what was in them is packed, and that is what must be on disk.
+    /// Syncs changed ref folders. Other processes may pack refs at any time (every `git gc` does), and git removes the
+    /// folders that become empty. Then their refs are in the packed refs, and these are synced.
     ///
     /// # Errors
     /// `IO_FAILED`.
@@ -147,7 +147,8 @@ impl Refs<'_> {
         files::sync_dir(self.repo.common_dir())
     }
 
-    /// Whether nobody would miss git: no hook, no ref format, no log but that of the notes, and names of ours.
+    /// Whether these edits can be made without git: names of ours, no hook, the files format, and no reflog except that of
+    /// the notes.
     fn can_change(&self, edits: &[RefEdit]) -> bool {
         let is_plain = |edit: &RefEdit| {
             let name = edit.name.as_str();
@@ -177,11 +178,12 @@ impl Refs<'_> {
 
     fn prepare(&self, folder: &ScratchFolder, number: usize, edit: &RefEdit) -> Result<Option<Move>> {
         let (file, Some(new)) = (self.repo.common_dir().join(edit.name.in_git()), &edit.new) else { return Ok(None) };
-        // git refuses to point a ref at what is not there, and says so.
+        // git refuses to set a ref to a missing object, and reports it.
         if !self.repo.objects().holds(new) {
             return Ok(None);
         }
-        // Folders of others in the way, and logs that are kept although nothing asks for them, are git's.
+        // Left to git: a folder in place of the ref, and reflogs that exist although the configuration does not ask for
+        // them.
         let is_notes = edit.name.as_str() == NOTES;
         if file.is_dir() || (!is_notes && self.repo.common_dir().join("logs").join(edit.name.in_git()).exists()) {
             return Ok(None);
@@ -193,7 +195,7 @@ impl Refs<'_> {
         Move::ready(folder, number, edit.name.clone(), file, format!("{new}\n").as_bytes())
     }
 
-    /// Adds a line to the log of the notes, where git would keep one; says `false` where that fails.
+    /// Appends a line to the reflog of the notes where git would do so; returns `false` where that fails.
     fn log_notes(&self, edit: &RefEdit, message: &str) -> Result<bool> {
         let file = self.repo.common_dir().join("logs").join(NOTES);
         let gix = self.repo.gix()?;
@@ -211,7 +213,7 @@ impl Refs<'_> {
         Ok(folder.and_then(|()| files::append_public(&file, line.as_bytes())).is_ok())
     }
 
-    /// Removes locks on these refs that a crash of ours left.
+    /// Removes lock files on these refs that a crash of git axiom left.
     ///
     /// # Errors
     /// `IO_FAILED`.
@@ -226,7 +228,7 @@ impl Refs<'_> {
 }
 
 impl Move {
-    /// Makes the content of a ref ready, with its owner's mark; nothing is locked yet.
+    /// Writes the new content of a ref to the scratch folder and takes its `flock`; no ref is locked yet.
     ///
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`.
@@ -241,26 +243,27 @@ impl Move {
         Ok(Some(Self { name, ready, file, lock, _held: held }))
     }
 
-    /// The lock beside the file.
+    /// The lock file next to the ref's file.
     pub fn lock_file(&self) -> &Path {
         &self.lock
     }
 }
 
-/// Takes the lock, also from a dead one of ours; says `false` where somebody else has it.
+/// Takes the lock, also one that a dead git axiom process left; returns `false` where another process holds it.
 pub(in crate::git) fn lock(one: &Move) -> Result<bool> {
     let take = || files::hard_link(&one.ready, &one.lock);
     match take() {
         Ok(Some(true)) => Ok(true),
         Ok(Some(false)) => Ok(break_dead(&one.lock)? && matches!(take(), Ok(Some(true)))),
-        // Its folder went away, or cannot be linked into.
+        // The folder was removed, or does not allow hard links.
         Ok(None) | Err(_) => Ok(false),
     }
 }
 
-/// Removes a lock of ours whose holder has died, and says whether it did. While we hold it nobody else removes it.
+/// Removes a lock file of ours whose owner has died, and returns whether it did. While we hold its `flock` no other git
+/// axiom removes it.
 pub(in crate::git) fn break_dead(lock: &Path) -> Result<bool> {
-    // git's own have one name.
+    // git's own lock files have one hard link, ours two.
     let two_names = || std::fs::symlink_metadata(lock).is_ok_and(|meta| meta.is_file() && meta.nlink() == 2);
     if !two_names() {
         return Ok(false);
@@ -274,9 +277,9 @@ pub(in crate::git) fn break_dead(lock: &Path) -> Result<bool> {
     Ok(true)
 }
 
-/// Whether a ref, which is locked, is what the edit expects, and nothing packed is in its way.
+/// Whether a locked ref has the value that the edit expects, and no packed ref conflicts with its name.
 pub(in crate::git) fn is_as_expected(one: &Move, edit: &RefEdit, packed: &Packed) -> Result<bool> {
-    // Where the packed refs are unclear, git has to say what is wrong with them.
+    // Where the packed refs cannot be read here, git has to report what is wrong with them.
     if in_the_way(one.name.as_str(), packed) != Ok(false) {
         return Ok(false);
     }
@@ -294,7 +297,7 @@ pub(in crate::git) fn is_as_expected(one: &Move, edit: &RefEdit, packed: &Packed
     })
 }
 
-/// Whether a packed ref makes this name impossible: git keeps `a` and `a/b` from being there together.
+/// Whether a packed ref makes this name impossible: refs `a` and `a/b` cannot both exist.
 fn in_the_way(name: &str, packed: &Packed) -> std::result::Result<bool, Unclear> {
     for (end, _) in name.match_indices('/').skip(1) {
         if packed.value(&name[..end])?.is_some() {
@@ -344,7 +347,7 @@ mod tests {
         assert_eq!(repo.refs().read_ref(&RefName::new("refs/axiom/captures/y")).unwrap(), None);
         assert!(!own(&[edit(tag, Expected::Value(second.clone()), &first)]));
         assert!(own(&[edit(tag, Expected::Value(first.clone()), &second)]));
-        // A ref and a folder of one name.
+        // A ref and a folder with the same name.
         for name in ["refs/axiom/captures/x/y", "refs/axiom/captures", "refs/tags/axiom"] {
             assert!(!own(&[edit(name, Expected::Absent, &first)]), "{name}");
         }
@@ -409,7 +412,7 @@ mod tests {
         assert!(one.lock.exists());
         let path = one.lock.clone();
         drop(one);
-        // A child that another test starts at this moment has our files open until it is what it shall be.
+        // A child process that another test starts now has our files open until it calls exec.
         let taken = |_| {
             std::thread::sleep(std::time::Duration::from_millis(20));
             repo.refs().update_own_refs(std::slice::from_ref(&edit), "why").unwrap()

@@ -1,5 +1,6 @@
-//! Reading packed refs, and deleting refs of our own in this process: packed ones all at once, as git itself rewrites the file, but without a lock
-//! file for each. Only git axiom changes these refs, and one of its operations at a time.
+//! Deletes refs of git axiom in this process, and lists loose refs. Packed refs are deleted all at once, by rewriting the
+//! file as git does, without a lock file for each. Only git axiom changes these refs, and only one of its operations at a
+//! time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,14 +17,15 @@ use super::own::{Locks, Move, PACKED_LIMIT, REF_LIMIT, is_as_expected, lock};
 use super::packed_lines::{Packed, Unclear};
 use crate::git::repo::handles::Refs;
 
-/// So many loose refs at most: each needs a lock of its own.
+/// At most this many loose refs are deleted here: each needs its own lock.
 const LOOSE: usize = 16;
 
 impl Refs<'_> {
-    /// Deletes refs of our own, each only if it is what is expected; durable once it returns. Says `false` where git has
-    /// to do it, or to refuse it: nothing was changed then.
+    /// Deletes refs of git axiom, each only if it has the expected value; durable when this returns. Returns `false` where
+    /// git has to delete them, or has to refuse it; then nothing was changed.
     ///
-    /// A crash leaves all of them, or some of those that were loose, and perhaps locks that are known to be dead.
+    /// A crash leaves all of them deleted from the packed refs or none, some of the loose ones, and perhaps lock files that
+    /// are recognized as dead.
     ///
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`: some of the refs may be deleted.
@@ -69,7 +71,8 @@ impl Refs<'_> {
         Ok(true)
     }
 
-    /// Takes the lock of the packed refs, and then those of loose refs, in this order; `None` where somebody has one.
+    /// Takes the lock of the packed refs, then those of the loose refs, in this order; `None` where another process holds
+    /// one.
     fn take_for_deletion(
         &self,
         folder: &crate::git::ScratchFolder,
@@ -77,7 +80,7 @@ impl Refs<'_> {
         locks: &mut Locks,
         loose: &BTreeSet<RefName>,
     ) -> Result<Option<Vec<Move>>> {
-        // A link to elsewhere would be replaced.
+        // If the file is a symbolic link, renaming would replace the link.
         if std::fs::symlink_metadata(packed_refs).is_ok_and(|meta| !meta.is_file()) {
             return Ok(None);
         }
@@ -96,7 +99,7 @@ impl Refs<'_> {
         Ok(Some(held))
     }
 
-    /// Those of the refs that are files of their own; `None` where there are many, or something else is in a place.
+    /// Those of the refs that are loose; `None` where there are too many.
     fn loose_among(&self, edits: &[RefEdit]) -> Result<Option<BTreeSet<RefName>>> {
         let mut listed: BTreeMap<PathBuf, BTreeSet<std::ffi::OsString>> = BTreeMap::new();
         let mut loose = BTreeSet::new();
@@ -113,7 +116,7 @@ impl Refs<'_> {
         Ok((loose.len() <= LOOSE).then_some(loose))
     }
 
-    /// Whether refs of ours have logs, which git would delete with them.
+    /// Whether refs of ours have reflogs, which git would delete with them.
     fn has_logs(&self) -> bool {
         let logs = self.repo.common_dir().join("logs");
         [REFS, "refs/tags/"].iter().any(|folder| logs.join(folder).exists())
@@ -121,7 +124,7 @@ impl Refs<'_> {
 }
 
 impl Refs<'_> {
-    /// All refs below `prefix` as their files have them, ordered by name; `None` where git or gix has to read them.
+    /// All refs below `prefix` from their files, ordered by name; `None` where git or gix has to read them.
     pub(in crate::git) fn list_files(&self, prefix: &str) -> Option<Vec<RefValue>> {
         let listing = self.listings_of_files(&[prefix])?.pop()?;
         let value = |(name, oid): (&str, &str)| {
@@ -131,7 +134,7 @@ impl Refs<'_> {
     }
 }
 
-/// The loose refs below `prefix`, ordered by name; `None` where something else is among them.
+/// The loose refs below `prefix`, ordered by name; `None` where a file is not a plain ref.
 pub(in crate::git) fn loose_below(common_dir: &Path, prefix: &str) -> Option<Vec<RefValue>> {
     let mut loose = BTreeMap::new();
     add_loose(common_dir, prefix, &mut loose)?;
@@ -141,7 +144,7 @@ pub(in crate::git) fn loose_below(common_dir: &Path, prefix: &str) -> Option<Vec
 fn add_loose(common_dir: &Path, prefix: &str, loose: &mut BTreeMap<RefName, Oid>) -> Option<()> {
     let folder = common_dir.join(prefix);
     for name in loose_names(&folder)? {
-        // One that was deleted or packed right now is not there any more.
+        // The ref was deleted or packed just now.
         if let Some(content) = files::read_optional(&folder.join(&name), REF_LIMIT).ok()? {
             let oid = Oid::new(std::str::from_utf8(&content).ok()?.trim_end()).ok()?;
             loose.insert(RefName::new(format!("{prefix}{name}")), oid);
@@ -154,15 +157,15 @@ fn names_in(folder: &Path) -> Result<BTreeSet<std::ffi::OsString>> {
     Ok(files::list(folder)?.into_iter().map(|entry| entry.file_name()).collect())
 }
 
-/// What is left of the packed refs without some.
+/// The packed refs after a deletion.
 enum Rest {
-    /// None of them was packed.
+    /// None of the deleted refs was packed.
     Same,
     /// The new content.
     Less(Vec<u8>),
 }
 
-/// The packed refs without those that are to be deleted, as [`without`]; the file is read whole only where one of them is in it.
+/// The packed refs without the refs to delete, see [`without`]. The whole file is read only if one of them is in it.
 fn rest_of(packed: &Packed, file: &Path, edits: &[RefEdit], loose: &BTreeSet<RefName>) -> Result<Option<Rest>> {
     let values: std::result::Result<Vec<_>, Unclear> = edits.iter().map(|edit| packed.value(edit.name.as_str())).collect();
     let Ok(values) = values else { return Ok(None) };
@@ -173,14 +176,14 @@ fn rest_of(packed: &Packed, file: &Path, edits: &[RefEdit], loose: &BTreeSet<Ref
     Ok(without(&content, edits, loose).map(Rest::Less))
 }
 
-/// The packed refs without those that are to be deleted; `None` where one of them is not what is expected, or is neither
-/// packed nor loose. A loose ref hides what is packed under its name.
+/// The packed refs without the refs to delete; `None` where one of them does not have the expected value, or is neither
+/// packed nor loose. A loose ref hides a packed one of the same name.
 fn without(packed: &[u8], edits: &[RefEdit], loose: &BTreeSet<RefName>) -> Option<Vec<u8>> {
     let mut wanted: BTreeMap<&[u8], &RefEdit> = edits.iter().map(|edit| (edit.name.as_str().as_bytes(), edit)).collect();
     let mut rest = Vec::with_capacity(packed.len());
     let mut skipping = false;
     for line in packed.split_inclusive(|byte| *byte == b'\n') {
-        // What a tag stands for follows its line.
+        // The peeled value of a tag follows on the next line.
         if line.starts_with(b"^") && skipping {
             continue;
         }
@@ -229,7 +232,7 @@ mod tests {
         assert!(!repo.refs().delete_own_refs(&wrong).unwrap(), "not what is expected");
         assert!(!repo.refs().delete_own_refs(&[delete(&name(99), &head)]).unwrap(), "not there");
         assert_eq!(repo.refs().refs_below("refs/axiom/").unwrap().len(), 30);
-        // One that is packed and loose, with another value.
+        // A ref that is packed and loose, with different values.
         scratch.git(&["update-ref", &name(0), tag.as_str()]);
         scratch.git(&["pack-refs", "--all"]);
         scratch.git(&["update-ref", &name(0), head.as_str()]);

@@ -1,5 +1,5 @@
-//! `packed-refs` as lines in order: what is asked for is found by halves, so that what others packed is neither read nor
-//! searched, however much it is.
+//! `packed-refs` as sorted lines. A ref is found by binary search, so that the refs that others packed are not read, however
+//! many there are.
 
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -9,11 +9,12 @@ use gix::refs::packed::Buffer;
 use crate::git::repo::handles::Refs;
 use crate::git::repo::repository::HashKind;
 
-/// The packed refs of one moment, in order. git replaces their file and never changes it, so they stay what they were.
+/// The packed refs at one moment, in order. git replaces the file and never changes it in place, so the mapped text stays
+/// the same.
 #[derive(Debug)]
 pub(in crate::git) struct Packed {
     text: Option<Text>,
-    /// How many digits a value has.
+    /// The number of hex digits of a value.
     digits: usize,
 }
 
@@ -24,12 +25,12 @@ enum Text {
     Given(&'static [u8]),
 }
 
-/// A line is not as git writes it: git has to read the file.
+/// A line is not in the form that git writes: git has to read the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::git) struct Unclear;
 
 impl Refs<'_> {
-    /// The packed refs of now; `None` where git has to read them.
+    /// The current packed refs; `None` where git has to read them.
     pub(in crate::git) fn packed_refs(&self) -> Option<Packed> {
         let digits = match self.repo.hash() {
             HashKind::Sha1 => 40,
@@ -55,7 +56,7 @@ impl Packed {
         }
     }
 
-    /// Where the lines of the refs below `prefix` are.
+    /// The byte range of the lines of the refs below `prefix`.
     ///
     /// # Errors
     /// [`Unclear`].
@@ -69,7 +70,7 @@ impl Packed {
                 if !name.starts_with(prefix.as_bytes()) {
                     break;
                 }
-                // To the end in any case: that is done by many bytes at once.
+                // All bytes are checked without an early exit: the compiler then checks many at once.
                 let is_hex = |all: bool, byte: &u8| all & (byte.is_ascii_digit() | (b'a'..=b'f').contains(byte));
                 if !value.iter().fold(true, is_hex) {
                     return Err(Unclear);
@@ -80,7 +81,7 @@ impl Packed {
         std::str::from_utf8(&bytes[start..end]).map(|_| start..end).map_err(|_| Unclear)
     }
 
-    /// Names and values in lines that [`Packed::below`] found.
+    /// The names and values in a range that [`Packed::below`] returned.
     pub fn values(&self, lines: Range<usize>) -> impl Iterator<Item = (&str, &str)> {
         let mut rest = self.bytes().get(lines).and_then(|lines| std::str::from_utf8(lines).ok()).unwrap_or_default();
         let digits = self.digits;
@@ -92,7 +93,7 @@ impl Packed {
                 if line.is_empty() {
                     return None;
                 }
-                // What a tag stands for follows its line.
+                // The peeled value of a tag follows on the next line.
                 if !line.starts_with('^') {
                     return Some((line.get(digits + 1..)?, line.get(..digits)?));
                 }
@@ -100,7 +101,7 @@ impl Packed {
         })
     }
 
-    /// The value of one ref, as it is written.
+    /// The value of one ref, as it is in the file.
     ///
     /// # Errors
     /// [`Unclear`].
@@ -113,7 +114,7 @@ impl Packed {
         Ok((found == name.as_bytes()).then_some(value))
     }
 
-    /// Whether there is a ref below a folder that ends in `/`.
+    /// Whether there is a ref below a folder; `folder` ends in `/`.
     ///
     /// # Errors
     /// [`Unclear`].
@@ -122,10 +123,10 @@ impl Packed {
         Ok(start < bytes.len() && self.split(line_at(bytes, start))?.1.starts_with(folder.as_bytes()))
     }
 
-    /// Where the first line is whose name is not before `name`.
+    /// The offset of the first line whose name is not less than `name`.
     fn first_from(&self, name: &str) -> Result<usize, Unclear> {
         let bytes = self.bytes();
-        // Both are where a ref begins, or the end.
+        // Both are always the start of a ref's line, or the end.
         let (mut low, mut high) = (0, bytes.len());
         while low < high {
             let middle = ref_before(bytes, low, low + (high - low) / 2);
@@ -139,25 +140,25 @@ impl Packed {
         Ok(low)
     }
 
-    /// Value and name of a line.
+    /// The value and the name in a line.
     fn split<'t>(&self, line: &'t [u8]) -> Result<(&'t [u8], &'t [u8]), Unclear> {
         let (value, rest) = line.split_at_checked(self.digits).ok_or(Unclear)?;
         Ok((value, rest.strip_prefix(b" ").ok_or(Unclear)?))
     }
 }
 
-/// The line that begins here, without its end.
+/// The line that begins at `start`, without its newline.
 fn line_at(bytes: &[u8], start: usize) -> &[u8] {
     let rest = bytes.get(start..).unwrap_or_default();
     &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())]
 }
 
-/// Where the line of the ref begins in which `at` is; not before `low`.
+/// The start of the ref's line that contains `at`; not before `low`.
 fn ref_before(bytes: &[u8], low: usize, at: usize) -> usize {
     let mut end = at;
     loop {
         let start = memchr::memrchr(b'\n', &bytes[low..end]).map_or(low, |newline| low + newline + 1);
-        // What a tag stands for follows its line.
+        // The peeled value of a tag follows on the next line.
         if start == low || bytes.get(start) != Some(&b'^') {
             return start;
         }
@@ -165,7 +166,7 @@ fn ref_before(bytes: &[u8], low: usize, at: usize) -> usize {
     }
 }
 
-/// Where the next ref begins, from the beginning of a line on.
+/// The start of the next ref's line at or after `start`, which is the start of a line.
 fn ref_after(bytes: &[u8], start: usize) -> usize {
     let mut start = start.min(bytes.len());
     while bytes.get(start) == Some(&b'^') {
@@ -190,7 +191,7 @@ mod tests {
     #[test]
     fn every_name_is_found_and_no_other_whatever_is_around_it() {
         let names = ["refs/heads/a", "refs/heads/a-b", "refs/heads/a/b", "refs/heads/ab", "refs/tags/v1", "refs/tags/v10"];
-        // Each of the 64 choices of which are there, with each choice of which are tags that stand for something.
+        // Each of the 64 choices of existing refs, with each choice of which of them are annotated tags.
         for there in 0_u32..64 {
             for tags in 0_u32..64 {
                 let chosen = names.iter().enumerate().filter(|(n, _)| there >> n & 1 == 1);

@@ -1,8 +1,8 @@
-//! What is remembered of the packed refs: as what objects a checkpoint holds them. It saves reading thousands of refs and
-//! writing the same objects again, and is no more than that: without it, or where it does not fit, all is read.
+//! A cache of the objects with which the last checkpoint holds the packed refs. It saves reading thousands of refs and
+//! writing the same objects again. Without the cache, or if it is out of date, everything is read again.
 //!
-//! It is believed while the file of the packed refs is the same, the same refs hide some of them, and the capture that holds
-//! the objects is still where it was: then all of them are there.
+//! The cache is valid while the packed-refs file is the same, the names of the loose refs are the same, and the capture that
+//! holds the objects is still in its ref: then all of these objects exist.
 
 use crate::domain::base::names::{Oid, RefName};
 use crate::error::Result;
@@ -13,18 +13,18 @@ use super::own::REF_LIMIT;
 use crate::git::checkpoint::held_refs::{Group, HeldRefs};
 use crate::git::repo::handles::Refs;
 
-/// Where it is, below the common git directory.
+/// The name of the cache file, in git axiom's scratch folder.
 const FILE: &str = "packed-refs";
 /// The first line.
 const HEADER: &str = "git axiom: packed refs 1";
-/// The largest of its kind.
+/// The largest cache file that is read.
 const LIMIT: u64 = 16 * 1024 * 1024;
-/// So many nanoseconds a file has to be old before its times tell it apart from its successor.
+/// A file must be older than this many nanoseconds before its times distinguish it from a later version.
 const OLD: i128 = 100_000_000;
-/// The same where the file system knows whole seconds only.
+/// The same for file systems that store whole seconds only.
 const OLD_IN_SECONDS: i128 = 2_000_000_000;
 
-/// Packed refs as objects, and the digest of the names that may hide some of them.
+/// The objects that hold the packed refs, and the digest of the names of loose refs, which may hide some of them.
 #[derive(Debug, Clone, Default)]
 pub(in crate::git) struct Remembered {
     pub group: Group,
@@ -32,27 +32,27 @@ pub(in crate::git) struct Remembered {
     pub source: Source,
 }
 
-/// The capture of a checkpoint that holds objects.
+/// The capture of a checkpoint that holds the objects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::git) struct Holder {
     name: RefName,
     capture: Oid,
 }
 
-/// Where the objects of packed refs are from.
+/// Where the objects that hold the packed refs come from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::git) enum Source {
-    /// Remembered: an earlier checkpoint holds them.
+    /// From the cache: an earlier checkpoint holds them.
     Memory(Holder),
-    /// Written just now, of a file that its times tell apart from any later one.
+    /// Written just now, from a packed-refs file whose times distinguish it from any later version.
     File,
-    /// Written just now, of a file that may change again without being another one by its times; or there is none.
+    /// Written just now, from a packed-refs file that may change again without its times changing; or there is no such file.
     #[default]
     NewFile,
 }
 
 impl Refs<'_> {
-    /// Whether the file was so old when it was read that a later one can not have the same times.
+    /// Whether the file was old enough, when it was read, that a later version cannot have the same times.
     pub(in crate::git) fn tells_apart(stat: &PackedStat, read_at: i128) -> bool {
         let whole_seconds = stat.changed % 1_000_000_000 == 0;
         read_at - stat.changed >= if whole_seconds { OLD_IN_SECONDS } else { OLD }
@@ -74,12 +74,12 @@ impl Refs<'_> {
             .to_string())
     }
 
-    /// What is remembered of the packed refs, where it fits, and what holds it.
+    /// The cached objects for the packed refs, if the cache is valid, and the capture that holds them.
     ///
     /// # Errors
     /// `GIT_FAILED`.
     pub(in crate::git) fn remembered(&self, stat: &PackedStat, hiding: &str) -> Result<Option<(Group, Holder)>> {
-        // A memory that cannot be read is none.
+        // A cache that cannot be read is ignored.
         let Ok(Some(content)) = files::read_optional(&self.repo.own_scratch().join(FILE), LIMIT) else { return Ok(None) };
         let Ok(text) = String::from_utf8(content) else { return Ok(None) };
         let Some((body, sum)) = text.trim_end().rsplit_once('\n') else { return Ok(None) };
@@ -107,7 +107,7 @@ impl Refs<'_> {
         Ok(Some((group, holder)))
     }
 
-    /// Whether a capture still is where it was.
+    /// Whether a ref still has this capture as its value.
     ///
     /// # Errors
     /// `GIT_FAILED`.
@@ -115,7 +115,7 @@ impl Refs<'_> {
         Ok(self.value_now(&holder.name)?.as_ref() == Some(&holder.capture))
     }
 
-    /// The value of a ref, from its own file where it has one.
+    /// The value of a ref, from its loose file if it has one.
     fn value_now(&self, name: &RefName) -> Result<Option<Oid>> {
         let content = files::read_optional(&self.repo.common_dir().join(name.in_git()), REF_LIMIT).ok().flatten();
         match content.and_then(|content| Oid::new(String::from_utf8_lossy(&content).trim_end()).ok()) {
@@ -124,8 +124,8 @@ impl Refs<'_> {
         }
     }
 
-    /// Remembers the packed refs that a checkpoint holds, once its capture ref is there. Whatever fails is no harm: the next
-    /// checkpoint reads them.
+    /// Writes the cache after a checkpoint's capture ref exists. A failure does no harm: the next checkpoint reads the
+    /// packed refs again.
     pub fn remember_packed_refs(&self, held: &HeldRefs, name: &RefName, capture: &Oid) {
         let Some((stat, memory)) = held.packed.as_ref().filter(|(_, memory)| memory.source == Source::File) else { return };
         let mut text = format!("{HEADER}\n{}\n{}\n{name} {capture}\n", stat.text, memory.hiding);

@@ -1,4 +1,4 @@
-//! Reading refs: some by name, or all below a place. By gix where nothing is out of the ordinary, else by git.
+//! Reading refs, by name or all below a prefix. gix reads them in ordinary cases, git in all others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -15,7 +15,7 @@ use crate::git::repo::handles::Refs;
 use crate::git::repo::repository::RefFormat;
 
 impl Refs<'_> {
-    /// The value of one ref (`refs/…`); `None` where there is none.
+    /// The value of one ref (`refs/…`); `None` if it does not exist.
     ///
     /// # Errors
     /// `GIT_FAILED`.
@@ -23,7 +23,7 @@ impl Refs<'_> {
         Ok(self.read_refs(std::slice::from_ref(name))?.remove(name))
     }
 
-    /// The values of those of `names` that exist, in one call of git.
+    /// The values of those of `names` that exist, with one call of git at most, apart from refs of linked worktrees.
     ///
     /// # Errors
     /// `GIT_FAILED`.
@@ -38,7 +38,7 @@ impl Refs<'_> {
             return self.read_one_by_one(names);
         }
         let wanted: BTreeSet<&RefName> = names.iter().collect();
-        // A command line has a limit.
+        // A command line has a maximum length.
         let patterns: Vec<_> = if names.len() > 500 { Vec::new() } else { names.iter().map(RefName::in_git).collect() };
         let found = self.list_refs(&patterns)?;
         Ok(found.into_iter().filter(|r| wanted.contains(&r.name)).map(|r| (r.name, r.oid)).collect())
@@ -55,7 +55,7 @@ impl Refs<'_> {
         }
     }
 
-    /// Refs that git lists for nobody: those of one linked worktree.
+    /// For refs of a linked worktree, which `git for-each-ref` does not list from outside.
     fn read_one_by_one(&self, names: &[RefName]) -> Result<BTreeMap<RefName, Oid>> {
         let (linked, others): (Vec<RefName>, Vec<RefName>) = names.iter().cloned().partition(RefName::is_of_a_linked_worktree);
         let mut found = self.read_refs(&others)?;
@@ -68,13 +68,13 @@ impl Refs<'_> {
         Ok(found)
     }
 
-    /// Whether a ref can be where its name says: of a linked worktree only while git knows that worktree.
+    /// Whether a ref of this name can exist: a ref of a linked worktree only while git knows that worktree.
     pub fn is_place_of_ref(&self, name: &RefName) -> bool {
         let Some(rest) = name.as_str().strip_prefix(LINKED) else { return true };
         rest.split_once('/').is_some_and(|(worktree, _)| self.repo.common_dir().join("worktrees").join(worktree).is_dir())
     }
 
-    /// The refs as gix reads them, which starts no process; `None` where git has to be asked: with reftable, and where
+    /// The refs as gix reads them, without starting a process; `None` where git has to read them: with reftable, and where
     /// anything is unusual (a symbolic ref, a damaged one).
     fn read_by_gix(&self, names: &[RefName]) -> Option<BTreeMap<RefName, Oid>> {
         if self.repo.ref_format() == RefFormat::Reftable {

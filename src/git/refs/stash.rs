@@ -1,4 +1,5 @@
-//! Entries of the stash that come back and go. git's own program does both: the log of the ref is the stash.
+//! Reading the entries of the stash, putting an entry back and taking one out. Both changes use `git stash`: the reflog of
+//! the ref is the stash.
 
 use std::path::PathBuf;
 
@@ -11,7 +12,7 @@ use crate::files;
 use crate::git::repo::handles::Stash;
 use crate::git::repo::repository::RefFormat;
 
-/// The largest log of the stash that is read.
+/// The largest reflog of the stash that is read.
 const LOG_LIMIT: u64 = 256 * 1024 * 1024;
 
 impl Stash<'_> {
@@ -39,8 +40,8 @@ impl Stash<'_> {
         self.with_top(lines.iter().rev().filter_map(entry).collect())
     }
 
-    /// With the entry that the ref names, on top, where its log does not: that was made without one, or lost it
-    /// (`git reflog expire`). It may be packed.
+    /// Adds the value of the ref as the top entry if the reflog does not contain it: it was made without a reflog, or the
+    /// reflog was expired (`git reflog expire`). The ref may be packed.
     fn with_top(&self, mut entries: Vec<StashEntry>) -> Result<Vec<StashEntry>> {
         let top = self.repo.refs().read_ref(&RefName::new(STASH))?.filter(|top| entries.iter().all(|entry| entry.id != *top));
         if let Some(id) = top {
@@ -59,7 +60,7 @@ impl Stash<'_> {
         self.with_top(text.lines().map(entry).collect::<Result<_>>()?)
     }
 
-    /// Puts an entry on top of the stash, durably; nothing is done where it is in the stash already.
+    /// Puts an entry on top of the stash, durably. Does nothing if the entry is in the stash already.
     ///
     /// # Errors
     /// `GIT_FAILED`, `GIT_LOCKED`, `DISK_FULL`.
@@ -81,8 +82,9 @@ impl Stash<'_> {
         git.arg(entry.id.as_str()).run_ok().map(drop)
     }
 
-    /// The entry on top may stand in no log (`git reflog expire`): the next one would take its place without a trace. It is
-    /// stored again, which logs it. A crash between the two leaves it to the checkpoint that was made before.
+    /// The top entry may be missing from the reflog (`git reflog expire`); then storing another entry would lose it. It is
+    /// stored again, which adds it to the reflog. After a crash in between, only the checkpoint that was made before still
+    /// has it.
     fn log_the_top(&self) -> Result<()> {
         let Some(top) = self.entries()?.into_iter().next().filter(|top| top.message.is_empty()) else {
             return Ok(());
@@ -92,11 +94,12 @@ impl Stash<'_> {
         self.store(&StashEntry { message: "without a log".to_owned(), ..top })
     }
 
-    /// Takes an entry out of the stash, durably; nothing is done where it is not in there. The others stay in their order.
+    /// Removes an entry from the stash, durably. Does nothing if the entry is not in the stash. The order of the others does
+    /// not change.
     ///
     /// # Errors
-    /// `CHANGED_MEANWHILE` where somebody changed the stash at this very moment, so that another entry went: that one is on top
-    /// of it again; `GIT_FAILED`, `GIT_LOCKED`, `DISK_FULL`.
+    /// `CHANGED_MEANWHILE` where another process changed the stash at the same time, so that another entry was dropped: that
+    /// entry is put back on top. `GIT_FAILED`, `GIT_LOCKED`, `DISK_FULL`.
     pub fn take_out(&self, id: &Oid) -> Result<()> {
         let before = self.entries()?;
         let Some(place) = before.iter().position(|entry| entry.id == *id) else { return Ok(()) };

@@ -1,8 +1,8 @@
-//! Keeping alive what refs name, whatever kind of object it is.
+//! Keeping the objects that refs point to reachable, of whatever type.
 //!
-//! A commit is kept by a commit that has it as a parent and no other history; a bucket of them by one. A tag object can be
-//! neither parent nor entry of a tree: its content is kept, from which it is written again, to the byte. Blobs and trees that
-//! tags name are entries of a tree.
+//! A commit is kept by a commit that has it as a parent; one such commit keeps a bucket of many. A tag object can be neither
+//! a parent nor a tree entry: its content is kept in a blob, from which the same tag is written again, byte for byte. Blobs
+//! and trees that tags point to are tree entries.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,30 +16,30 @@ use crate::git::objects::database::{NewCommit, ObjectKind, Signature, TREE, Tree
 use crate::git::repo::handles::Tips;
 use crate::git::repo::repository::Repository;
 
-/// The message of a commit that keeps tips; nothing else has it.
+/// The message of a commit that keeps tips; no other commit has it.
 const MESSAGE: &str = "what refs named, kept by git axiom\n";
 /// The entry with the contents of tags.
 const TAGS: &str = "tags";
 /// The folder with blobs and trees.
 const OBJECTS: &str = "objects";
-/// The largest tag, and the largest text of many: what git itself would hardly read.
+/// The largest tag, and the largest blob with contents of tags.
 const LIMIT: u64 = 1024 * 1024 * 1024;
-/// So many tags one upon the other at most.
+/// The longest chain of tags that point to tags.
 const DEPTH: usize = 100;
 
-/// What keeps some tips alive.
+/// What is needed to keep some tips reachable.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::git) struct Kept {
-    /// Commits that they are, or lead to.
+    /// The commits among the tips, and the commits that tags point to.
     commits: BTreeSet<Oid>,
-    /// Contents of tags, each with a line of its own before it.
+    /// The contents of tags, each after a line with its id and length.
     tags: Vec<u8>,
     /// Blobs and trees, with their modes.
     objects: BTreeMap<Oid, u32>,
 }
 
 impl Kept {
-    /// The entries of a tree that keeps what no commit keeps.
+    /// The entries of a tree that keeps the tags, blobs and trees.
     ///
     /// # Errors
     /// `DISK_FULL`, `GIT_FAILED`.
@@ -57,7 +57,7 @@ impl Kept {
         Ok(entries)
     }
 
-    /// The commits without history that keep the commits, one per bucket.
+    /// Commits that keep the commits, one per bucket; they have no other history.
     ///
     /// # Errors
     /// `DISK_FULL`, `GIT_FAILED`.
@@ -69,10 +69,11 @@ impl Kept {
 }
 
 impl Tips<'_> {
-    /// Adds what keeps a tip to `kept`; says `false` where the tip, or what it leads to, is not here.
+    /// Adds what is needed to keep a tip to `kept`; returns `false` where the tip, or the object that its tag points to, is
+    /// missing.
     ///
     /// # Errors
-    /// `GIT_FAILED`, `INVALID_INPUT` for what is no id.
+    /// `GIT_FAILED`, `INVALID_INPUT` for an invalid id.
     pub(in crate::git) fn keep_tip(&self, gix: &gix::Repository, tip: &Oid, kept: &mut Kept) -> Result<bool> {
         let (mut oid, mut tags) = (tip.clone(), Vec::new());
         for _ in 0..DEPTH {
@@ -96,8 +97,8 @@ impl Tips<'_> {
         Ok(false)
     }
 
-    /// What keeps these commits, and these tips of whatever kind, alive: commits, buckets where there are many, and entries for
-    /// a tree. Tips that are not here are left out.
+    /// What keeps these commits, and these tips of any type, reachable: commits, or buckets where there are many, and
+    /// entries for a tree. Missing tips are left out.
     ///
     /// # Errors
     /// `DISK_FULL`, `GIT_FAILED`.
@@ -124,7 +125,7 @@ impl Tips<'_> {
         self.repo.objects().write_commit(&NewCommit { tree: &tree, parents: commits.to_vec(), who: &who, message: MESSAGE })
     }
 
-    /// The commits that these keep: of a bucket its parents, and every other itself.
+    /// The commits that these keep: for a bucket its parents, otherwise the commit itself.
     ///
     /// # Errors
     /// `GIT_FAILED` where one is missing.
@@ -141,10 +142,10 @@ impl Tips<'_> {
         Ok(all)
     }
 
-    /// The contents of the tags that are kept below a tree, by their ids.
+    /// The contents of the tags that are kept below a tree, by id.
     ///
     /// # Errors
-    /// `CHECKPOINT_DAMAGED` where they are not as they were written; `GIT_FAILED`.
+    /// `CHECKPOINT_DAMAGED` where the blob does not have the form in which it was written; `GIT_FAILED`.
     pub(in crate::git) fn tags_below(&self, tree: &Oid) -> Result<BTreeMap<Oid, Vec<u8>>> {
         let mut found = BTreeMap::new();
         for entry in self.repo.objects().read_tree(tree)? {
@@ -163,7 +164,7 @@ impl Tips<'_> {
         Ok(found)
     }
 
-    /// What a tree keeps beside commits: tags by their content, and blobs and trees.
+    /// What a tree keeps in addition to commits: the ids of tags, blobs and trees.
     ///
     /// # Errors
     /// As [`Tips::write_tags_again`].
@@ -173,7 +174,7 @@ impl Tips<'_> {
         Ok(kept)
     }
 
-    /// Blobs and trees that are kept below a tree.
+    /// The blobs and trees that are kept below a tree.
     pub(in crate::git) fn objects_below(&self, tree: &Oid) -> Result<BTreeSet<Oid>> {
         let mut found = BTreeSet::new();
         for entry in self.repo.objects().read_tree(tree)?.into_iter().filter(|entry| entry.mode == TREE) {
@@ -186,10 +187,11 @@ impl Tips<'_> {
         Ok(found)
     }
 
-    /// Writes those of `tips` that are tags, are not here any more, and are kept below a tree, with the tags that they lead to.
+    /// Writes those of `tips` again that are tags, are missing, and are kept below a tree, together with the tags that they
+    /// point to.
     ///
     /// # Errors
-    /// `CHECKPOINT_DAMAGED` where a content is not that of its tag; `DISK_FULL`, `GIT_FAILED`.
+    /// `CHECKPOINT_DAMAGED` where a content does not match the id of its tag; `DISK_FULL`, `GIT_FAILED`.
     pub fn write_tags_again(&self, tree: &Oid, tips: &[Oid]) -> Result<()> {
         let mut open: Vec<Oid> = tips.iter().filter(|tip| !self.repo.objects().holds(tip)).cloned().collect();
         if open.is_empty() {
@@ -211,13 +213,13 @@ fn damaged(oid: &Oid) -> Error {
     Error::new(Code::CheckpointDamaged, format!("the tags in {} are not as they were written", oid.short()))
 }
 
-/// What a tag names, by its content.
+/// The object that a tag points to, from the tag's content.
 fn target_of(content: &[u8]) -> Option<Oid> {
     let line = content.split(|byte| *byte == b'\n').next()?.strip_prefix(b"object ")?;
     Oid::new(std::str::from_utf8(line).ok()?).ok()
 }
 
-/// The first of many tags, and the rest.
+/// The first tag of the blob, and the rest.
 fn first_tag(text: &[u8]) -> Option<(Oid, &[u8], &[u8])> {
     let end = memchr::memchr(b'\n', text)?;
     let (oid, length) = std::str::from_utf8(&text[..end]).ok()?.split_once(' ')?;

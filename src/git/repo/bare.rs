@@ -1,7 +1,8 @@
-//! Bare repositories that people work in through linked worktrees: one of these is the main one to us.
+//! Bare repositories that people use through linked worktrees. git axiom treats one of these worktrees as the main one.
 //!
-//! Which one is chosen by who first makes something of ours (`git axiom init`), and known by the name of git's entry for it
-//! (`worktrees/<name>`), which stays when the worktree is moved. Who remembers it says so by [`Worktrees::choose_main`].
+//! The first command that sets up git axiom (such as `git axiom init`) chooses the worktree in which it is called. The choice
+//! is recorded as the name of git's entry for the worktree (`worktrees/<name>`), which does not change when the worktree is
+//! moved. The caller that reads this record calls [`Worktrees::choose_main`].
 
 use crate::domain::base::own_names::BRANCHES;
 use crate::git::repo::handles::Worktrees;
@@ -14,20 +15,20 @@ use crate::error::{Code, Error, Result, some_of};
 use super::ownership::folder_of;
 use super::worktrees::Worktree;
 
-/// So many worktrees are named at most.
+/// At most this many worktrees are listed in an error message.
 const NAMED: usize = 10;
 
 impl Worktrees<'_> {
-    /// From now on the main worktree of this bare repository is the one of this entry. Call it before anything asks for the main
-    /// worktree.
+    /// Sets the worktree of this entry as the main worktree of a bare repository. Call it before the main worktree is first
+    /// looked up.
     pub fn choose_main(&self, entry: &str) {
-        // What was chosen first stays: nobody finds two main worktrees.
+        // The first choice stays, so that there are never two main worktrees in one run.
         let _ = self.repo.chosen.set(entry.to_owned());
     }
 
-    /// The entry of the main worktree, where the repository is bare; to be remembered.
+    /// The entry of the main worktree if the repository is bare, to be recorded.
     pub fn main_entry(&self) -> Option<String> {
-        // What is found without git is not bare: nothing has to be asked.
+        // A repository that was found without git is not bare.
         if self.repo.top.is_some() {
             return None;
         }
@@ -35,7 +36,7 @@ impl Worktrees<'_> {
         main.git_dir().file_name().and_then(OsStr::to_str).map(str::to_owned)
     }
 
-    /// That it is written down nowhere which worktree is the main one, with the worktrees that there are.
+    /// The error that no worktree is recorded as the main one, with a list of the worktrees.
     ///
     /// # Errors
     /// `IO_FAILED`, `GIT_FAILED`.
@@ -45,10 +46,10 @@ impl Worktrees<'_> {
         Ok(self.with_worktrees(error)?.hint("git config core.bare false    where it was not meant to be bare"))
     }
 
-    /// Checks that we were not called in a bare repository itself, where there is no file to work with.
+    /// Checks that we were not called in the bare repository itself, where there are no files to work with.
     ///
     /// # Errors
-    /// `BARE_REPOSITORY`, with the worktrees that there are.
+    /// `BARE_REPOSITORY`, with a list of the worktrees.
     pub fn not_in_a_bare_one(&self) -> Result<()> {
         if !self.repo.is_bare() {
             return Ok(());
@@ -61,11 +62,11 @@ impl Worktrees<'_> {
         })
     }
 
-    /// Checks that the caller's GIT_WORK_TREE gives no other main worktree to a bare repository that has linked ones: it would be
-    /// taken for the one that was chosen, moved, and the next call in that one for a move back.
+    /// Checks that the caller's GIT_WORK_TREE does not set another main worktree for a bare repository that has linked ones.
+    /// That worktree would be taken for the chosen one at a new path, and the next call in the chosen one for a move back.
     ///
     /// # Errors
-    /// `BARE_REPOSITORY`, with the worktrees that there are.
+    /// `BARE_REPOSITORY`, with a list of the worktrees.
     pub(in crate::git) fn keeps_its_own_worktrees(&self) -> Result<()> {
         if self.repo.git_dir() != self.repo.common_dir() || env::var("GIT_WORK_TREE").is_none() || self.linked()?.is_empty() {
             return Ok(());
@@ -78,7 +79,7 @@ impl Worktrees<'_> {
         Err(self.with_worktrees(Error::new(Code::BareRepository, what).why("GIT_WORK_TREE names another one for it"))?)
     }
 
-    /// The one that was chosen; where none was, the one in which we were called.
+    /// The chosen main worktree; if none was chosen, the one in which we were called.
     pub(in crate::git) fn main_of_bare(&self) -> Result<Worktree> {
         let is_here = self.repo.git_dir() != self.repo.common_dir();
         let git_dir = match self.repo.chosen.get() {
@@ -89,7 +90,7 @@ impl Worktrees<'_> {
                 return Err(self.with_worktrees(Error::new(Code::BareRepository, what))?);
             }
         };
-        // git's entry may still name the place that it was moved from.
+        // git's entry may still contain the old path of a worktree that was moved.
         let folder = if git_dir == self.repo.git_dir() { self.top_level()? } else { place_of(&git_dir)? };
         let main = folder.clone().map(|folder| Worktree::main_of_bare(folder, git_dir.clone()));
         match main.filter(|main| main.verify().is_ok()) {
@@ -111,7 +112,7 @@ impl Worktrees<'_> {
         self.with_worktrees(error)
     }
 
-    /// Names the worktrees that there are, without those of tasks, and how one of them becomes the main one.
+    /// Adds a list of the worktrees, without those of tasks, and how to make one of them the main one.
     fn with_worktrees(&self, error: Error) -> Result<Error> {
         let mut places = Vec::new();
         for (git_dir, folder) in self.linked()? {
@@ -131,7 +132,7 @@ impl Worktrees<'_> {
     }
 }
 
-/// The folder that an entry names; where it names it relative to itself, in full.
+/// The folder that an entry names, as a canonical path if the entry has a relative one.
 fn place_of(git_dir: &Path) -> Result<Option<PathBuf>> {
     let folder = folder_of(git_dir)?;
     Ok(folder.map(|folder| if folder.starts_with(git_dir) { folder.canonicalize().unwrap_or(folder) } else { folder }))

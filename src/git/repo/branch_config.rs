@@ -1,7 +1,7 @@
-//! What the repository's own configuration says of branches: read, and changed as git itself would, under `config.lock`.
+//! The branch sections of the repository's own configuration: read, and changed as git would, under `config.lock`.
 //!
-//! A checkpoint holds it in git's own words: `git config --blob=… --list` reads it. Only the file `config` of the common git
-//! directory counts, for that is where `git branch -D` deletes it.
+//! A checkpoint holds them in the syntax of a git configuration file, so that `git config --blob=… --list` can read them.
+//! Only the file `config` of the common git directory is used, since `git branch -D` deletes sections only there.
 
 use std::os::unix::ffi::OsStrExt;
 
@@ -22,11 +22,11 @@ use crate::git::refs::own::{Locks, Move, lock};
 
 /// The largest configuration that is read.
 const LIMIT: u64 = 64 * 1024 * 1024;
-/// The section.
+/// The name of the section.
 const BRANCH: &str = "branch";
 
 impl Repository {
-    /// What is said of branches now; `None` where the file is no plain one, or is not understood: then it is left alone.
+    /// The branch sections now; `None` where the file is not a regular file, or cannot be parsed: then it is never changed.
     ///
     /// # Errors
     /// `IO_FAILED`.
@@ -36,14 +36,14 @@ impl Repository {
 
     fn plain_config(&self) -> Result<Option<Vec<u8>>> {
         let file = self.common_dir().join("config");
-        // A link to elsewhere would be replaced.
+        // If the file is a symbolic link, renaming would replace the link.
         match files::metadata(&file)? {
             Some(meta) if meta.is_file() => files::read_optional(&file, LIMIT),
             Some(_) | None => Ok(None),
         }
     }
 
-    /// Makes sure that nobody changes the configuration at this moment.
+    /// Checks that no other process is changing the configuration.
     ///
     /// # Errors
     /// `GIT_LOCKED`.
@@ -52,14 +52,14 @@ impl Repository {
         if lock.symlink_metadata().is_ok() && !crate::git::refs::own::break_dead(&lock)? { Err(is_locked(&lock)) } else { Ok(()) }
     }
 
-    /// Brings the configuration of branches back, or takes it out, durably and all at once; what is done already, and what somebody
-    /// changed since, is left as it is. Everything else in the file stays, to the byte. A crash leaves the old or the new file, and
-    /// perhaps a lock that is known to be dead.
+    /// Adds or removes branch sections, durably and all at once. Changes that are done already, and sections that were
+    /// changed since, are skipped. The rest of the file does not change by a byte. A crash leaves the old or the new file,
+    /// and perhaps a lock file that is recognized as dead.
     ///
     /// # Errors
     /// `GIT_LOCKED`, `IO_FAILED`, `DISK_FULL`.
     pub fn change_branch_configs(&self, changes: &[BranchConfigChange]) -> Result<()> {
-        // Also where nothing is left to do: nobody else would look.
+        // Also if nothing is left to do: nothing else would remove a dead lock.
         crate::git::refs::own::break_dead(&self.common_dir().join("config.lock"))?;
         for _ in 0..TRIES {
             let Some(old) = self.plain_config()? else { return Ok(()) };
@@ -75,14 +75,14 @@ impl Repository {
         Err(is_locked(&self.common_dir().join("config.lock")))
     }
 
-    /// Says `false` where somebody has the lock, or was faster.
+    /// Returns `false` where another process holds the lock, or has changed the file.
     fn replace_config(&self, old: &[u8], new: &[u8]) -> Result<bool> {
         let file = self.common_dir().join("config");
         let folder = self.scratch_folder()?;
         let name = RefName::new("config");
         let Some(one) = Move::ready(&folder, 0, name, file.clone(), new)? else { return Ok(false) };
         let mut locks = Locks::default();
-        // Where nothing has two names, the lock is git's to judge after a crash.
+        // Where hard links are not supported, a lock file that a crash left looks like one of git's.
         if !lock(&one)? && !files::create_if_free(one.lock_file(), new)? {
             return Ok(false);
         }
@@ -110,15 +110,15 @@ fn parsed(text: &[u8]) -> Option<File> {
     File::from_bytes_no_includes(text, meta, Default::default()).ok()
 }
 
-/// What a configuration says of branches that a checkpoint holds; `None` where it is not understood. What is not in UTF-8 is
-/// left out.
+/// Parses the branch sections that a checkpoint holds; `None` if they cannot be parsed. Sections that are not UTF-8 are left
+/// out.
 pub(in crate::git) fn of_text(text: &[u8]) -> Option<BranchConfigs> {
     let mut configs = BranchConfigs::new();
     for section in parsed(text)?.sections() {
         let Some(branch) = branch_of(&section) else { continue };
         let body = section.body();
         let read = |(key, value): (String, gix::bstr::BString)| {
-            // Both are empty where they are listed.
+            // A key without a value and a key with an empty value both have an empty value in the iterator.
             let is_bare = value.is_empty() && body.value_implicit(&key) == Some(None);
             let value = value.to_str().ok()?.to_owned();
             Some(ConfigValue { key: key.to_ascii_lowercase(), value: (!is_bare).then_some(value) })
@@ -136,7 +136,7 @@ fn branch_of(section: &gix::config::file::SectionRef<'_>) -> Option<RefName> {
     (header.name().eq_ignore_ascii_case(BRANCH.as_bytes()) && is_held(branch.as_str())).then_some(branch)
 }
 
-/// As a configuration says it.
+/// The sections in the syntax of a configuration file.
 pub(in crate::git) fn to_text(configs: &BranchConfigs) -> Vec<u8> {
     configs.iter().flat_map(|(branch, values)| section(branch, values)).collect()
 }
@@ -151,7 +151,7 @@ fn section(branch: &RefName, values: &[ConfigValue]) -> Vec<u8> {
     [b"[", BRANCH.as_bytes(), b" \"", &name, b"\"]\n", lines.as_bytes()].concat()
 }
 
-/// A value as git writes it: in quotes where it could be taken for something else.
+/// A value as git writes it: quoted unless it has only plain characters.
 fn quoted(value: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-:+@=~^,".contains(c);
     if !value.is_empty() && value.chars().all(is_plain) {
@@ -161,7 +161,8 @@ fn quoted(value: &str) -> String {
     format!("\"{}\"", escaped.replace('\u{8}', "\\b"))
 }
 
-/// The configuration with what is to be done; `None` where it would not say exactly that, and all else as before.
+/// The configuration after the changes; `None` if the result would not parse to exactly these changes with everything else
+/// as before.
 fn changed(old: &[u8], changes: &[BranchConfigChange]) -> Option<Vec<u8>> {
     let now = of_text(old)?;
     let to_do: Vec<&BranchConfigChange> = changes.iter().filter(|change| change.is_to_do(&now)).collect();
@@ -197,7 +198,7 @@ fn changed(old: &[u8], changes: &[BranchConfigChange]) -> Option<Vec<u8>> {
     (of_text(&new)? == wanted && others(&new)? == others(old)?).then_some(new)
 }
 
-/// All that is not said of a branch that is held, in order.
+/// All sections except those of branches that checkpoints hold, in order.
 fn others(text: &[u8]) -> Option<Vec<String>> {
     let file = parsed(text)?;
     let sections = file.sections().filter(|section| branch_of(section).is_none());

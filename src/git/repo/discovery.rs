@@ -1,7 +1,7 @@
-//! Finding a repository without git, where nothing is out of the ordinary.
+//! Finds a repository without git, in ordinary cases.
 //!
-//! Whatever is not understood to the last word is git's to answer: a variable that redirects git, a folder of somebody
-//! else's, a git directory elsewhere, an extension, a line of the configuration that is not plain. A test compares the two.
+//! Whatever is not fully understood here is left to git: a variable that redirects git, a folder of another user, a git
+//! directory elsewhere, an extension, a configuration line that is not simple. A test compares the results with git's.
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -14,23 +14,23 @@ use crate::process::os::command::is_repository_local;
 
 use super::repository::{HashKind, path_of};
 
-/// A configuration file, a gitfile, a HEAD: larger ones are git's.
+/// The largest configuration file, gitfile or HEAD that is read; larger ones are left to git.
 const LIMIT: u64 = 64 * 1024;
 
-/// A repository that is not bare and has its refs in files.
+/// A repository that is not bare and uses the files format for refs.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::git) struct Found {
     /// The git directory of the worktree.
     pub git_dir: PathBuf,
-    /// What all worktrees share.
+    /// The git directory that all worktrees share.
     pub common_dir: PathBuf,
     /// The worktree's top folder.
     pub top: PathBuf,
-    /// How objects are named.
+    /// The hash of its object ids.
     pub hash: HashKind,
 }
 
-/// What git would find from `cwd` with these variables; `None` where it has to be asked.
+/// What git would find from `cwd` with these variables; `None` where git has to find it.
 pub(in crate::git) fn find(cwd: &Path, variables: &[(OsString, OsString)]) -> Option<Found> {
     let redirects = |name: &OsString| {
         let decides = [&b"GIT_CEILING_DIRECTORIES"[..], b"GIT_DISCOVERY_ACROSS_FILESYSTEM"].contains(&name.as_bytes());
@@ -39,11 +39,11 @@ pub(in crate::git) fn find(cwd: &Path, variables: &[(OsString, OsString)]) -> Op
     if variables.iter().any(|(name, _)| redirects(name)) {
         return None;
     }
-    // git goes up the real path, as the system has it.
+    // git walks up the canonical path.
     let start = cwd.canonicalize().ok()?;
     let device = start.metadata().ok()?.dev();
     for folder in start.ancestors() {
-        // git stops where a file system ends.
+        // git stops at the boundary of a file system.
         if folder.metadata().ok()?.dev() != device {
             return None;
         }
@@ -54,7 +54,7 @@ pub(in crate::git) fn find(cwd: &Path, variables: &[(OsString, OsString)]) -> Op
             Err(e) if e.kind() == ErrorKind::NotFound => {}
             Ok(_) | Err(_) => return None,
         }
-        // Perhaps we are within a git directory, or in a bare one.
+        // Perhaps we are inside a git directory, or in a bare repository.
         if exists(&folder.join("HEAD")) {
             return None;
         }
@@ -75,7 +75,7 @@ fn main_worktree(top: &Path, git_dir: PathBuf) -> Option<Found> {
 fn linked_worktree(top: &Path, gitfile: &Path) -> Option<Found> {
     let content = files::read_optional(gitfile, LIMIT).ok()??;
     let named = top.join(path_of(line_of(content.strip_prefix(b"gitdir: ")?)?));
-    // Submodules, and git directories that are kept elsewhere, have no file of this name.
+    // Submodules and separate git directories have no `commondir` file.
     let common = files::read_optional(&named.join("commondir"), LIMIT).ok()??;
     let git_dir = named.canonicalize().ok()?;
     let common_dir = git_dir.join(path_of(line_of(&common)?)).canonicalize().ok()?;
@@ -84,25 +84,25 @@ fn linked_worktree(top: &Path, gitfile: &Path) -> Option<Found> {
     found(Found { git_dir, common_dir, top: top.to_owned(), hash })
 }
 
-/// Only paths that git can print on a line of its own.
+/// Only paths without a newline, which git can print on one line.
 fn found(found: Found) -> Option<Found> {
     let is_one_line = |path: &Path| !path.as_os_str().as_bytes().contains(&b'\n');
     let all = is_one_line(&found.git_dir) && is_one_line(&found.common_dir) && is_one_line(&found.top);
     all.then_some(found)
 }
 
-/// The only line of a file.
+/// The content of a file that has exactly one line.
 fn line_of(content: &[u8]) -> Option<&[u8]> {
     let line = content.strip_suffix(b"\n")?;
     (!line.is_empty() && !line.iter().any(|byte| matches!(byte, b'\n' | b'\r' | 0))).then_some(line)
 }
 
-/// Whether it is the user's own: of others' git wants to know more (`safe.directory`, `sudo`).
+/// Whether the file belongs to the user: for files of other users git has more checks (`safe.directory`, `sudo`).
 fn is_ours(path: &Path) -> bool {
     std::fs::symlink_metadata(path).is_ok_and(|meta| meta.uid() == rustix::process::geteuid().as_raw())
 }
 
-/// Whether `HEAD` is as git writes it.
+/// Whether `HEAD` has the form that git writes.
 fn has_head(git_dir: &Path) -> bool {
     let head = git_dir.join("HEAD");
     if !std::fs::symlink_metadata(&head).is_ok_and(|meta| meta.is_file()) {
@@ -113,7 +113,7 @@ fn has_head(git_dir: &Path) -> bool {
     line_of(&content).is_some_and(|line| line.starts_with(b"ref: refs/") || is_id(line))
 }
 
-/// How objects are named below a common directory where all else is as usual.
+/// The hash of a common directory in which everything else is ordinary.
 fn shared_part(common_dir: &Path) -> Option<HashKind> {
     let enter = |name: &str| {
         let folder = common_dir.join(name);
@@ -125,7 +125,7 @@ fn shared_part(common_dir: &Path) -> Option<HashKind> {
     format_of(&files::read_optional(&common_dir.join("config"), LIMIT).ok()??)
 }
 
-/// What a repository's configuration says of its format; `None` where that is anything but plain.
+/// The hash from a repository's configuration; `None` where the configuration has anything that is not simple.
 fn format_of(config: &[u8]) -> Option<HashKind> {
     let (mut version, mut hash, mut section) = (None, None, Vec::new());
     for line in std::str::from_utf8(config).ok()?.lines() {
@@ -165,7 +165,7 @@ fn format_of(config: &[u8]) -> Option<HashKind> {
     }
 }
 
-/// The name of a section in lower case, and of its part where there is one.
+/// The name of a section in lower case, and its subsection if it has one.
 fn section_of(line: &str) -> Option<Vec<String>> {
     let inside = line.strip_prefix('[')?.strip_suffix(']')?;
     let (name, part) = match inside.split_once(' ') {
@@ -178,7 +178,7 @@ fn section_of(line: &str) -> Option<Vec<String>> {
     (is_plain && part_is_plain).then(|| whole.collect())
 }
 
-/// A key in lower case and its value, where neither quotes nor comments nor further lines are to be understood.
+/// A key in lower case and its value, if the line has no quotes, comments or continuation.
 fn setting(line: &str) -> Option<(String, &str)> {
     let (key, value) = line.split_once('=')?;
     let (key, value) = (key.trim_end_matches([' ', '\t']), value.trim_start_matches([' ', '\t']));

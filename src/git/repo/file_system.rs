@@ -1,30 +1,30 @@
-//! What the file system below a repository cannot keep, as git found out or was told.
+//! What the file system of a repository cannot store, according to git's configuration.
 
 use super::repository::Repository;
 
-/// What files can be.
+/// Which properties of files can be stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::git) struct Keeps {
-    /// Symbolic links; else they are regular files that hold the link's text.
+    /// Symbolic links; otherwise links are regular files that contain the link's target.
     pub links: bool,
-    /// The execute bit; else it says nothing, and is nobody's to change.
+    /// The executable bit; otherwise it means nothing, and is never changed.
     pub modes: bool,
 }
 
 impl Repository {
-    /// What the files of this repository's worktrees can be, by `core.symlinks` and `core.fileMode`.
+    /// The properties that files of this repository's worktrees can have, from `core.symlinks` and `core.fileMode`.
     pub(in crate::git) fn keeps(&self) -> Keeps {
         let says = |key: &str| self.says(key).unwrap_or(true);
         Keeps { links: says("core.symlinks"), modes: says("core.fileMode") }
     }
 
-    /// Whether git takes names in another case for the same, by `core.ignoreCase`.
+    /// Whether git treats names that differ only in case as the same, from `core.ignoreCase`.
     pub(in crate::git) fn ignores_case(&self) -> bool {
         self.says("core.ignoreCase").unwrap_or(false)
     }
 
     fn says(&self, key: &str) -> Option<bool> {
-        // What the caller gives beside the files is git's to read.
+        // Values that the caller gives with `git -c` are left to git.
         if !self.caller_configures() {
             return self.gix().ok()?.config_snapshot().boolean(key);
         }

@@ -1,10 +1,10 @@
-//! The parts of a repository by which others work with it. A handle is one reference; it holds nothing of its own. What a
-//! part can do is written in its room.
+//! Handles: the parts of a repository's interface. A handle is only a reference to the repository. The methods of a handle
+//! are in the folder of their topic.
 
 use super::repository::Repository;
 use super::worktrees::Worktree;
 
-/// Declares handles, and how each is had from a repository.
+/// Declares handles, and the methods of `Repository` that return them.
 macro_rules! handles {
     ($($(#[$doc:meta])* $name:ident by $by:ident;)*) => {
         $(
@@ -28,45 +28,45 @@ macro_rules! handles {
 }
 
 handles! {
-    /// Its main worktree and its linked ones, whose they are, and which one we are called in.
+    /// Its worktrees: listing them, whom a folder belongs to, and the one in which we were called.
     Worktrees by worktrees;
-    /// Objects: read, written, compared, searched for what is missing.
+    /// Objects: reading, writing, comparing, and searching for missing ones.
     Objects by objects;
-    /// That objects outlive a power loss and a `git gc` beside us.
+    /// Makes objects survive a power loss and a concurrent `git gc`.
     Durability by durability;
-    /// Refs and HEADs: read, listed, and changed by compare-and-swap.
+    /// Refs and HEADs: reading, listing, and changing by compare-and-swap.
     Refs by refs;
-    /// The refs by which checkpoints keep their objects.
+    /// Keeps the objects that refs point to reachable, for checkpoints.
     Tips by tips;
     /// The stash.
     Stash by stash;
-    /// Commits and what follows from them: walks, differences, marks of tasks, merges in memory, signatures.
+    /// Commits and history: walks, differences, task marks, merges in memory, signatures.
     History by history;
-    /// What decides between files and blobs: attributes, line ends, filters.
+    /// The conversion between files and blobs: attributes, line endings, filters.
     Conversions by conversions;
     /// Captures: the files, index and HEAD of a worktree as commits.
     Captures by captures;
     /// Restores: the files of a worktree from one captured tree to another.
     Restores by restore;
-    /// Workspaces: made, put aside, brought back and mended.
+    /// Workspaces: made, moved to the trash, brought back and mended.
     Workspaces by workspaces;
     /// Checkpoints: their refs, their tags, and the local refs that they hold.
     Checkpoints by checkpoints;
-    /// What is written in git notes beside checkpoints.
+    /// Git notes for checkpoints, and long texts.
     NoteStore by notes;
 }
 
-/// The index of a worktree, and what is left out of it.
+/// The index of a worktree, and what sparse checkout leaves out of it.
 #[derive(Debug, Clone, Copy)]
 pub struct Index<'r> {
     /// The repository.
     pub(in crate::git) repo: &'r Repository,
-    /// Whose index it is.
+    /// The worktree of the index.
     pub(in crate::git) worktree: &'r Worktree,
 }
 
 impl Repository {
-    /// The index of a worktree, and what is left out of it.
+    /// The index of a worktree, and what sparse checkout leaves out of it.
     pub fn index<'r>(&'r self, worktree: &'r Worktree) -> Index<'r> {
         Index { repo: self, worktree }
     }

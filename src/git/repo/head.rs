@@ -1,4 +1,4 @@
-//! HEAD of a worktree.
+//! HEAD of a worktree: reading and changing it.
 
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::operation::journaled::HeadState;
@@ -10,21 +10,21 @@ use crate::git::repo::handles::Refs;
 use super::repository::RefFormat;
 use super::worktrees::Worktree;
 
-/// The largest HEAD.
+/// The largest HEAD that is read.
 const HEAD_LIMIT: u64 = 64 * 1024;
 
-/// What HEAD of a worktree says.
+/// The state of HEAD in a worktree.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 pub enum Head {
-    /// On a branch; without a commit where the branch is unborn.
+    /// On a branch; `commit` is `None` if the branch is unborn.
     Branch {
         /// The branch's full name.
         name: RefName,
         /// Its commit.
         commit: Option<Oid>,
     },
-    /// On a commit, on no branch.
+    /// Detached: on a commit, not on a branch.
     Detached {
         /// The commit.
         commit: Oid,
@@ -40,7 +40,7 @@ impl Head {
         }
     }
 
-    /// The branch, full name.
+    /// The branch's full name, if HEAD is on one.
     pub fn branch(&self) -> Option<&RefName> {
         match self {
             Head::Branch { name, .. } => Some(name),
@@ -71,7 +71,7 @@ impl Refs<'_> {
         }
     }
 
-    /// HEAD as its file has it; `None` where git has to be asked.
+    /// HEAD as read from its file; `None` where git has to read it.
     fn head_in_file(&self, worktree: &Worktree) -> Result<Option<Head>> {
         let file = worktree.git_dir().join("HEAD");
         let plain = std::fs::symlink_metadata(&file).is_ok_and(|meta| meta.is_file());
@@ -93,11 +93,11 @@ impl Refs<'_> {
         }
     }
 
-    /// Points HEAD of a worktree elsewhere, without touching index or files, if it still is `expected`; durable once it
-    /// returns. A crash leaves the old or the new HEAD, perhaps with a `HEAD.lock`.
+    /// Sets HEAD of a worktree to another branch or commit, if it still is `expected`, without changing index or files;
+    /// durable once this returns. A crash leaves the old or the new HEAD, perhaps with a `HEAD.lock`.
     ///
     /// # Errors
-    /// `CHANGED_MEANWHILE`, `GIT_LOCKED`, `GIT_FAILED`. That a branch is free elsewhere is the caller's to check.
+    /// `CHANGED_MEANWHILE`, `GIT_LOCKED`, `GIT_FAILED`. The caller checks that the branch is not checked out elsewhere.
     pub fn set_head(&self, worktree: &Worktree, expected: &Head, target: &HeadState, reflog: &str) -> Result<()> {
         let now = self.head(worktree)?;
         if now != *expected {

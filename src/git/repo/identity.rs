@@ -1,4 +1,4 @@
-//! Who commits.
+//! The user's identity for commits.
 
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -6,7 +6,7 @@ use crate::error::{Code, Error, Result};
 use super::repository::Repository;
 use crate::git::objects::database::Signature;
 
-/// Who commits.
+/// The name and address of the committer.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
     /// The name.
@@ -16,10 +16,10 @@ pub struct Identity {
 }
 
 impl Repository {
-    /// Who commits, from the configuration or the environment; never guessed from the machine's name.
+    /// The committer, from the configuration or the environment; never guessed from the machine's name.
     ///
     /// # Errors
-    /// `IDENTITY_MISSING` with what to do.
+    /// `IDENTITY_MISSING`, with a hint how to set it.
     pub fn identity(&self) -> Result<Identity> {
         if let Some(known) = self.identity.get() {
             return Ok(known.clone());
@@ -31,7 +31,7 @@ impl Repository {
         Ok(self.identity.get_or_init(|| found).clone())
     }
 
-    /// The identity where it is plain to see, without a call of git: variables, or the configuration.
+    /// The identity if variables or the configuration give it in a simple form, without a call of git.
     fn plain_identity(&self) -> Option<Identity> {
         let variable = |name: &str| env::var(name).and_then(|value| value.into_string().ok());
         let found = match (variable("GIT_COMMITTER_NAME"), variable("GIT_COMMITTER_EMAIL")) {
@@ -40,7 +40,7 @@ impl Repository {
                 let gix = self.gix().ok()?;
                 let config = gix.config_snapshot();
                 let value = |key: &str| config.string(key).map(|value| value.to_string());
-                // Keys that are rare are git's to weigh.
+                // These rare keys are left to git.
                 if value("committer.name").is_some() || value("committer.email").is_some() {
                     return None;
                 }
@@ -55,8 +55,8 @@ impl Repository {
         (plain(&found.name, &[' ', '-']) && plain(&found.email, &['.', '-', '_', '+', '@'])).then_some(found)
     }
 
-    /// The author of a merge or revert that we make, as it stands in a commit: as git has it, who has variables and keys of its
-    /// own for that, `who` where none is set.
+    /// The author line for a merge or revert that git axiom makes. git has separate variables and keys for the author; if
+    /// none of them is set, the author is `who`.
     ///
     /// # Errors
     /// `IDENTITY_MISSING`.
@@ -93,7 +93,7 @@ fn missing() -> Error {
         .hint("git config --global user.email you@example.org")
 }
 
-/// `NAME <EMAIL` as a signature of no time.
+/// Parses `NAME <EMAIL` into a signature with time 0.
 fn as_signature(text: &str) -> Signature {
     let (name, email) = text.split_once(" <").unwrap_or((text, ""));
     Signature { name: name.to_owned(), email: email.to_owned(), seconds: 0 }

@@ -1,4 +1,4 @@
-//! Where the main worktree is, and the one in which we were called.
+//! Finds the main worktree, and the worktree in which we were called.
 
 use crate::git::repo::handles::Worktrees;
 use std::ffi::OsStr;
@@ -13,11 +13,11 @@ use super::program::run_captured;
 use super::repository::path_of;
 use super::worktrees::Worktree;
 
-/// Where the main worktree is.
+/// The result of the search for the main worktree.
 enum Found {
-    /// Here.
+    /// The path of the main worktree.
     At(PathBuf),
-    /// The repository has none of its own.
+    /// The repository is bare: it has no main worktree of its own.
     Bare,
 }
 
@@ -25,8 +25,8 @@ impl Worktrees<'_> {
     /// The main worktree.
     ///
     /// # Errors
-    /// `BARE_REPOSITORY` where there is none, see [`super::bare`]; `REPOSITORY_UNSUPPORTED` where git keeps no record of where it is (a
-    /// separate git directory seen from a linked worktree).
+    /// `BARE_REPOSITORY` where there is none, see [`super::bare`]; `REPOSITORY_UNSUPPORTED` where git has no record of its
+    /// path (a separate git directory, seen from a linked worktree).
     pub fn main_worktree(&self) -> Result<Worktree> {
         if let Some(main) = self.repo.main.get() {
             return Ok(main.clone());
@@ -106,7 +106,7 @@ impl Worktrees<'_> {
             return self.main_worktree();
         }
         match self.top_level()? {
-            // What is found without git is not bare.
+            // A repository that was found without git is not bare.
             Some(path) if self.repo.top.is_some() => Ok(Worktree::linked(path, self.repo.git_dir.clone())),
             Some(path) => match self.main_worktree() {
                 Ok(main) if main.git_dir() == self.repo.git_dir => Ok(main),

@@ -1,6 +1,7 @@
-//! The repository itself: where it is, what never changes about it while we run, its worktrees, and the `git` program.
+//! The repository itself: where it is, the facts about it that never change while we run, its worktrees, and the `git`
+//! program.
 //!
-//! What is in it (objects, refs, indexes) is read in the other rooms.
+//! Reading its contents (objects, refs, indexes) is in the other folders.
 //!
 //! Begin reading with `repository`, then `discovery` and `program`.
 

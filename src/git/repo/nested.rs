@@ -1,5 +1,6 @@
-//! Which folders git takes for repositories of their own. It looks into all others, whatever is called `.git` there: so a
-//! capture holds what is in those, and a restore must not take them for something of somebody else's.
+//! Which folders git treats as nested repositories. git descends into all other folders, even if they contain something
+//! called `.git`. So a capture contains the files of those folders, and a restore must not treat them as nested
+//! repositories.
 
 use std::ffi::OsStr;
 use std::fs::Metadata;
@@ -8,16 +9,16 @@ use std::path::{Path, PathBuf};
 
 use crate::files;
 
-/// The largest file that names a git directory or is a HEAD.
+/// The largest `.git` file or HEAD that is read.
 const LIMIT: u64 = 64 * 1024;
 
-/// Whether git takes a folder for a repository of its own. A test compares it with git.
+/// Whether git treats a folder as a nested repository. A test compares the result with git's.
 pub(in crate::git) fn is_repository(folder: &Path) -> bool {
     let dot = folder.join(".git");
     match std::fs::metadata(&dot) {
         Ok(meta) if meta.is_dir() => is_git_dir(&dot),
         Ok(meta) if meta.is_file() => match content(&dot) {
-            // What cannot be read may be one.
+            // An unreadable `.git` file may name a repository.
             None => true,
             Some(content) => named_by(folder, &content).is_some_and(|named| is_git_dir(&named)),
         },
@@ -25,14 +26,14 @@ pub(in crate::git) fn is_repository(folder: &Path) -> bool {
     }
 }
 
-/// The path in a file called `.git`.
+/// The path in a `.git` file.
 fn named_by(folder: &Path, content: &[u8]) -> Option<PathBuf> {
     let named = content.strip_prefix(b"gitdir: ")?;
     let end = named.iter().rposition(|byte| !matches!(byte, b'\n' | b'\r'))?;
     Some(folder.join(OsStr::from_bytes(&named[..=end])))
 }
 
-/// Whether a folder has what git expects of a git directory: a HEAD that says something, objects and refs.
+/// Whether a folder has what git expects of a git directory: a valid HEAD, objects and refs.
 fn is_git_dir(dir: &Path) -> bool {
     if !is_head(&dir.join("HEAD")) {
         return false;

@@ -1,5 +1,5 @@
-//! Whose a folder is. A worktree is ours only while its `.git` and our entry for it name each other; what another repository's
-//! entry is named by is somebody else's, and is neither moved nor written to.
+//! Which repository a folder belongs to. A linked worktree belongs to us only while its `.git` and our entry for it name
+//! each other. A folder whose `.git` names another repository is neither moved nor written to.
 
 use crate::git::repo::handles::Worktrees;
 use std::io::ErrorKind;
@@ -13,35 +13,37 @@ use crate::files;
 use super::repository::path_of;
 use super::worktrees::{POINTER_LIMIT, trimmed};
 
-/// Whose a folder is, by what its `.git` names.
+/// Which repository a folder belongs to, judged by its `.git`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Whose {
-    /// There is nothing.
+    /// The folder does not exist.
     Nobody,
-    /// A folder that names no git directory that is there.
+    /// The folder has no `.git` file that names an existing git directory.
     Unclaimed,
-    /// It names this git directory of ours.
+    /// The folder's `.git` names this git directory of ours.
     Ours(PathBuf),
-    /// It names a git directory of another repository.
+    /// The folder's `.git` names a git directory of another repository.
     Others(Other),
 }
 
-/// Another repository's git directory that a folder names.
+/// A git directory of another repository that a folder names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Other {
     /// The git directory.
     pub git_dir: PathBuf,
-    /// Whether that names the folder back. Otherwise the folder is a copy of the other's worktree, or was moved by hand.
+    /// Whether that git directory names the folder too. Otherwise the folder is a copy of the other worktree, or was moved
+    /// by hand.
     pub names_back: bool,
 }
 
-/// Whether two paths are the same file or folder: device and inode of both, looked at now. A bind mount is what it shows.
+/// Whether two paths are the same file or folder: both have the same device and inode now. A bind mount is the same as its
+/// source.
 pub(in crate::git) fn is_same_place(one: &Path, other: &Path) -> bool {
     let place = |path: &Path| std::fs::metadata(path).map(|meta| (meta.dev(), meta.ino()));
     matches!((place(one), place(other)), (Ok(one), Ok(other)) if one == other)
 }
 
-/// The git directory that the `.git` file of a folder names, whether it is there or not.
+/// The git directory that the `.git` file of a folder names, whether or not it exists.
 ///
 /// # Errors
 /// `IO_FAILED`.
@@ -52,7 +54,7 @@ pub fn named_by(folder: &Path) -> Result<Option<PathBuf>> {
     Ok(target.map(|target| folder.join(path_of(trimmed(target)))))
 }
 
-/// The folder that a linked worktree's git directory names, as it is written there.
+/// The folder that a linked worktree's git directory names, without resolving it.
 pub(in crate::git) fn folder_of(git_dir: &Path) -> Result<Option<PathBuf>> {
     let content = files::read_optional(&git_dir.join("gitdir"), POINTER_LIMIT)?;
     let content = content.filter(|content| !trimmed(content).is_empty() && !content.contains(&0));
@@ -61,10 +63,10 @@ pub(in crate::git) fn folder_of(git_dir: &Path) -> Result<Option<PathBuf>> {
 }
 
 impl Worktrees<'_> {
-    /// Whose the folder at a path is.
+    /// Which repository the folder at a path belongs to.
     ///
     /// # Errors
-    /// `IO_FAILED` where that cannot be told.
+    /// `IO_FAILED` where the files cannot be read.
     pub fn whose(&self, folder: &Path) -> Result<Whose> {
         if files::metadata(folder)?.is_none() {
             return Ok(Whose::Nobody);
@@ -84,12 +86,12 @@ impl Worktrees<'_> {
         Ok(Whose::Others(Other { git_dir, names_back }))
     }
 
-    /// Whether git takes what is in a folder for a repository.
+    /// Whether git treats a folder as a repository.
     pub fn has_a_repository_in(&self, folder: &Path) -> bool {
         super::nested::is_repository(folder)
     }
 
-    /// The git directory of ours that a folder names.
+    /// The git directory of this repository that a folder names.
     ///
     /// # Errors
     /// As [`Worktrees::whose`].
@@ -111,8 +113,8 @@ impl Worktrees<'_> {
         }
     }
 
-    /// Checks that we were not called in the copy of a linked worktree: it leads to the original's index and HEAD, and what is
-    /// done here would be done to the original, without the files of the copy.
+    /// Checks that we were not called in a copy of a linked worktree. The copy's `.git` leads to the original's index and
+    /// HEAD, so an operation in the copy would change the original, and without the copy's files.
     ///
     /// # Errors
     /// `WORKSPACE_NOT_OURS`.
@@ -133,8 +135,8 @@ impl Worktrees<'_> {
             .hint("git worktree add PATH    makes another worktree, into which files of the copy can be moved"))
     }
 
-    /// Makes a folder and a git directory of ours name each other, where they do not already. A crash leaves one of the two
-    /// written; the next call finishes.
+    /// Makes a folder and a git directory of ours name each other, where they do not yet. A crash leaves one of the two
+    /// files written; a second call finishes it.
     ///
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`.
@@ -150,7 +152,7 @@ impl Worktrees<'_> {
         Ok(())
     }
 
-    /// The git directories of linked worktrees with the folders that they name, as it is written there.
+    /// The git directories of all linked worktrees, with the folders that they name, without resolving them.
     ///
     /// # Errors
     /// `IO_FAILED`.

@@ -1,7 +1,7 @@
 //! Running the `git` program.
 //!
-//! Every call names its git directory (and worktree) explicitly, so that a folder that lost its `.git` can never turn
-//! into the worktree above it. Exit codes are data; what git said is kept for error messages.
+//! Every call names its git directory (and worktree) explicitly, so that a call in a folder that lost its `.git` can never
+//! work on the worktree above it. Exit codes are returned as data; git's stderr is kept for error messages.
 
 mod in_two;
 
@@ -20,19 +20,19 @@ use super::repository::Repository;
 use super::worktrees::Worktree;
 use crate::git::objects::stage::Stage;
 
-/// What a git call printed and how it ended.
+/// The output of a git call, and how it ended.
 #[derive(Debug)]
 pub struct Output {
-    /// The exit code; `None` when a signal ended it.
+    /// The exit code; `None` if a signal ended git.
     pub code: Option<i32>,
     /// Standard output, raw.
     pub stdout: Vec<u8>,
     /// Standard error, as text.
     pub stderr: String,
     what: String,
-    /// The signal that ended it.
+    /// The signal that ended git.
     signal: Option<i32>,
-    /// Whether one of the places that it writes to has no room left.
+    /// Whether one of the file systems that git writes to is full.
     full: bool,
 }
 
@@ -52,7 +52,7 @@ impl Output {
         Ok(text.trim_end_matches('\n'))
     }
 
-    /// The failure as an error: `GIT_LOCKED`, `DISK_FULL` where git's words say so, `GIT_FAILED` otherwise.
+    /// The failure as an error: `GIT_LOCKED` or `DISK_FULL` where git's message shows that, `GIT_FAILED` otherwise.
     pub fn error(&self) -> Error {
         let words = self.stderr.trim();
         let how = match self.code {
@@ -79,31 +79,31 @@ impl Output {
     }
 }
 
-/// So few bytes that a failed write is for lack of room.
+/// With less free space than this many bytes, a failed write is taken as a full disk.
 const LITTLE: u64 = 64 * 1024;
 
-/// How much of what git prints is read at once.
+/// The size of the buffer for reading git's output.
 const PIPE: usize = 64 * 1024;
 
-/// What a call of git does to the repository.
+/// The effect of a git call on the repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Effect {
-    /// Nothing: it takes no optional locks, and sees the objects that have no names yet.
+    /// It changes nothing: it takes no optional locks, and sees the objects of the stage.
     Reads,
-    /// It makes objects that nothing names yet.
+    /// It makes objects to which nothing refers yet.
     MakesObjects,
-    /// It changes refs, an index, files or settings.
+    /// It changes refs, an index, files or configuration.
     Writes,
 }
 
-/// Where a call of git reads and writes objects.
+/// Which object directories a git call uses.
 enum Objects<'r> {
     Repository,
     AndThoseOf(Vec<u8>),
     In(&'r Stage),
 }
 
-/// One call of git, being put together.
+/// One call of git, as a builder.
 #[derive(Debug)]
 pub struct Git<'r> {
     repository: &'r Repository,
@@ -165,24 +165,25 @@ impl<'r> Git<'r> {
         self
     }
 
-    /// What the call reads on its standard input; without it, nothing.
+    /// Sets the standard input; without this call it is empty.
     #[must_use]
     pub fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
         self.stdin = Some(bytes.into());
         self
     }
 
-    /// Marks a call that writes: each file that it writes is synced before it gets its name (`core.fsync=all`); other calls
-    /// take no optional locks. Objects that have no names yet get them before.
+    /// Marks a call that writes. Each file that it writes is synced before it gets its final name (`core.fsync=all`); calls
+    /// without this mark take no optional locks. The objects of the stage are moved into the object database before.
     ///
-    /// Never `core.fsyncMethod=batch`: then git ends with 0 although it failed to move the objects that it had synced.
+    /// `core.fsyncMethod=batch` is never used: with it git exits with 0 even if it failed to move the objects that it had
+    /// synced.
     #[must_use]
     pub fn writing(mut self) -> Self {
         self.effect = Effect::Writes;
         self
     }
 
-    /// Marks a call that makes objects and nothing else that lasts. They wait with ours for their names.
+    /// Marks a call that makes objects and changes nothing else that stays. The objects are written to the stage.
     #[must_use]
     pub fn making_objects(mut self) -> Self {
         self.effect = Effect::MakesObjects;
@@ -214,24 +215,24 @@ impl<'r> Git<'r> {
             command.env_remove(name);
         }
         command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0");
-        // What was saved comes back, and not what 'git replace' shows in its place.
+        // Checkpoints are restored with the original objects, and not with those of `git replace`.
         command.env("GIT_NO_REPLACE_OBJECTS", "1");
         let git_dir = self.worktree.map_or(repository.common_dir(), Worktree::git_dir);
         command.arg("--no-pager").arg(joined("--git-dir=", git_dir.as_os_str()));
-        // A daemon started by our call would inherit the operation lock and keep it.
+        // A daemon started by our call would inherit the operation lock and never release it.
         command.args(["-c", "core.fsmonitor=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false"]);
         match self.effect {
             Effect::Writes => drop(command.args(["-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync"])),
             Effect::Reads | Effect::MakesObjects => drop(command.env("GIT_OPTIONAL_LOCKS", "0")),
         }
         match objects {
-            // Nothing syncs them later.
+            // Nothing syncs these objects later.
             Objects::Repository if self.effect == Effect::MakesObjects => {
                 command.args(["-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync"]);
             }
             Objects::Repository => {}
             Objects::AndThoseOf(stage) => drop(command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", OsStr::from_bytes(stage))),
-            // Synced together before they get their names.
+            // These objects are synced together when the stage lands.
             Objects::In(stage) => drop(command.args(["-c", "core.fsync=none"]).env("GIT_OBJECT_DIRECTORY", stage.objects())),
         }
         for pair in &self.config {
@@ -254,7 +255,8 @@ impl<'r> Git<'r> {
         for (name, value) in &self.variables {
             command.env(name, value);
         }
-        // Ctrl+C at the terminal goes to our process group: what git is doing for us is ended by us, not in the middle.
+        // Ctrl+C at the terminal goes to our process group. git runs in its own group, so that only we end it, and not in
+        // the middle.
         command.process_group(0);
         command.args(&self.arguments);
         command
@@ -263,7 +265,8 @@ impl<'r> Git<'r> {
     /// Runs git and returns how it ended.
     ///
     /// # Errors
-    /// `GIT_MISSING` where git cannot be started; `IO_FAILED` where its output cannot be read. An exit code is no error.
+    /// `GIT_MISSING` where git cannot be started; `IO_FAILED` where its output cannot be read. A nonzero exit code is not an
+    /// error.
     pub fn run(self) -> Result<Output> {
         let objects = self.objects()?;
         let mut command = self.build(&objects);
@@ -274,7 +277,7 @@ impl<'r> Git<'r> {
             stage.note_git();
         }
         let mut output = ended?;
-        // Not every message of git says why it could not write.
+        // Not every error message of git gives the reason of a failed write.
         output.full = !output.ok() && output.stderr.contains("write") && self.is_out_of_room();
         Ok(output)
     }
@@ -288,7 +291,7 @@ impl<'r> Git<'r> {
             .any(|place| rustix::fs::statvfs(place).is_ok_and(|room| room.f_bavail * room.f_frsize < LITTLE))
     }
 
-    /// Runs git; any exit code but 0 is an error.
+    /// Runs git; a nonzero exit code is an error.
     ///
     /// # Errors
     /// As [`Git::run`] and [`Output::error`].
@@ -297,10 +300,10 @@ impl<'r> Git<'r> {
         if output.ok() { Ok(output) } else { Err(output.error()) }
     }
 
-    /// Runs git and hands on each part of what it prints, without the separator, while it goes on printing.
+    /// Runs git and passes each part of its output to `each`, without the separator, while git is still printing.
     ///
     /// # Errors
-    /// As [`Git::run_ok`], after some parts may have been handed on; what `each` says, which ends git.
+    /// As [`Git::run_ok`], perhaps after some parts were passed on; errors of `each`, which end git.
     pub fn each_part(self, separator: u8, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let (mut command, what) = (self.build(&self.objects()?), self.name());
         self.repository.lend_lock(&mut command, false)?;
@@ -313,7 +316,7 @@ impl<'r> Git<'r> {
                 stderr.map(|mut pipe| pipe.read_to_end(&mut text));
                 text
             };
-            // What git complains of is not heard then; that it failed is.
+            // If the thread cannot be started, git's error message is lost, but not its failure.
             let complaint = Builder::new().spawn_scoped(scope, listen).ok();
             let parts = stdout.map_or(Ok(()), |pipe| {
                 let (mut reader, mut part) = (BufReader::with_capacity(PIPE, pipe), Vec::new());
@@ -360,7 +363,7 @@ fn started(command: &mut Command) -> Result<Child> {
     })
 }
 
-/// Runs a command that is ready but for its output channels.
+/// Runs a command; only its stdout and stderr are still to be set up, and its stdin if there is input.
 pub(in crate::git) fn run_captured(command: &mut Command, stdin: Option<&[u8]>, what: String) -> Result<Output> {
     if stdin.is_some() {
         command.stdin(Stdio::piped());
@@ -369,10 +372,10 @@ pub(in crate::git) fn run_captured(command: &mut Command, stdin: Option<&[u8]>, 
     let pipe = child.stdin.take();
     let output = std::thread::scope(|scope| {
         if let (Some(mut pipe), Some(bytes)) = (pipe, stdin) {
-            // git may end before it has read everything: its exit code tells, not our broken pipe.
+            // git may exit before it has read everything: the exit code counts, not our broken pipe.
             let feed = move || drop(pipe.write_all(bytes));
             if let Err(error) = Builder::new().spawn_scoped(scope, feed) {
-                // Without its input git must not come to an end of its own.
+                // Without its input git must not finish normally.
                 let _ = child.kill().and_then(|()| child.wait());
                 return Err(Error::cannot_start("a thread that feeds git", error));
             }

@@ -24,25 +24,25 @@ use crate::git::history::signing::Signatures;
 use crate::git::objects::freshen::Written;
 use crate::git::objects::stage::Stage;
 
-/// The descriptor number under which a git child that reads its standard input finds the operation lock.
+/// The descriptor number of the operation lock in a git child that reads its standard input.
 const LOCK_IN_CHILD: i32 = 9;
 
-/// How objects are named.
+/// The hash function of object ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HashKind {
-    /// 40 digits.
+    /// 40 hex digits.
     Sha1,
-    /// 64 digits.
+    /// 64 hex digits.
     Sha256,
 }
 
 impl HashKind {
-    /// How many bytes the name of an object has; twice as many digits.
+    /// The length of an id in bytes; it has twice as many hex digits.
     pub(in crate::git) fn bytes(self) -> usize {
         self.gix().len_in_bytes()
     }
 
-    /// The same for gix.
+    /// The hash in gix's type.
     pub(in crate::git) fn gix(self) -> gix::hash::Kind {
         match self {
             Self::Sha1 => gix::hash::Kind::Sha1,
@@ -51,7 +51,7 @@ impl HashKind {
     }
 }
 
-/// How refs are stored.
+/// The storage format of refs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RefFormat {
     /// Loose files and `packed-refs`.
@@ -72,23 +72,23 @@ pub struct Repository {
     pub(in crate::git) config: Vec<(OsString, OsString)>,
     lock: Mutex<Option<OwnedFd>>,
     pub(in crate::git) main: OnceLock<Worktree>,
-    /// The entry of the worktree that is the main one, where the repository is bare.
+    /// The entry of the main worktree, if the repository is bare.
     pub(in crate::git) chosen: OnceLock<String>,
     pub(in crate::git) identity: OnceLock<Identity>,
     knows_ref_formats: bool,
-    /// The top folder of the worktree in which we were called, where it was found without git.
+    /// The top folder of the worktree in which we were called, if it was found without git.
     pub(in crate::git) top: Option<PathBuf>,
     pub(in crate::git) diffs: Diffs,
     gix: OnceLock<gix::ThreadSafeRepository>,
-    /// Which packs there are, and which objects were written.
+    /// The known packs, and the objects that were written.
     pub(in crate::git) written: Written,
-    /// Where new objects wait for their names.
+    /// The folder for new objects that are not yet in the object database.
     pub(in crate::git) stage: OnceLock<Stage>,
-    /// Commits that are signed, or have to be.
+    /// Commits that are signed, or have to be signed.
     pub(in crate::git) signatures: Mutex<Signatures>,
 }
 
-/// While this lives, git children hold the operation lock too.
+/// While this value lives, git children hold the operation lock too.
 #[derive(Debug)]
 pub struct HeldInChildren<'r> {
     repository: &'r Repository,
@@ -101,7 +101,7 @@ impl Drop for HeldInChildren<'_> {
 }
 
 impl Repository {
-    /// Finds the repository that `cwd` (and the caller's `GIT_DIR` and the like) means.
+    /// Finds the repository for `cwd` and the caller's `GIT_DIR` and similar variables.
     ///
     /// # Errors
     /// `NOT_A_REPOSITORY`, `GIT_MISSING`, `REPOSITORY_UNSUPPORTED`, or `GIT_FAILED` with git's words (safe.directory,
@@ -116,7 +116,7 @@ impl Repository {
             hash: found.hash,
             ref_format: RefFormat::Files,
             cwd: cwd.to_owned(),
-            // None of these is set: git would have been asked.
+            // None of these variables is set: otherwise git would have been called.
             config: Vec::new(),
             lock: Mutex::new(None),
             main: OnceLock::new(),
@@ -132,7 +132,7 @@ impl Repository {
         })
     }
 
-    /// As [`Repository::discover`], whatever can be told without git.
+    /// Like [`Repository::discover`], but always with git.
     pub(in crate::git) fn discover_by_git(cwd: &Path) -> Result<Self> {
         let mut command = command_with_callers_repository("git");
         command.current_dir(cwd).env("LC_ALL", "C").stdin(Stdio::null()).args([
@@ -166,7 +166,7 @@ impl Repository {
             other => return Err(unsupported("object format", other)),
         };
         let ref_format = match refs {
-            // git before 2.44 echoes options that it does not know: then there are only files.
+            // git before 2.44 echoes options that it does not know, and has only the files format.
             b"files" | b"--show-ref-format" => RefFormat::Files,
             b"reftable" => RefFormat::Reftable,
             other => return Err(unsupported("ref format", other)),
@@ -198,7 +198,7 @@ impl Repository {
         &self.git_dir
     }
 
-    /// The folder for what may be thrown away.
+    /// git axiom's scratch folder; its contents may be deleted.
     pub(in crate::git) fn own_scratch(&self) -> PathBuf {
         self.common_dir.join(SCRATCH)
     }
@@ -208,22 +208,22 @@ impl Repository {
         &self.common_dir
     }
 
-    /// Whether git, asked where we were called, says that there is no worktree.
+    /// Whether git reports that there is no worktree where we were called.
     pub fn is_bare(&self) -> bool {
         self.bare
     }
 
-    /// How objects are named.
+    /// The hash function of object ids.
     pub fn hash(&self) -> HashKind {
         self.hash
     }
 
-    /// How refs are stored.
+    /// The storage format of refs.
     pub fn ref_format(&self) -> RefFormat {
         self.ref_format
     }
 
-    /// A call of git on the common directory, without a worktree.
+    /// A call of git with the common directory, without a worktree.
     pub fn git(&self) -> Git<'_> {
         Git::new(self, None)
     }
@@ -233,20 +233,20 @@ impl Repository {
         Git::new(self, Some(worktree))
     }
 
-    /// Whether git was asked, and is so new that it knows of ref formats.
+    /// Whether git was called, and is new enough to know ref formats.
     pub(in crate::git) fn knows_ref_formats(&self) -> bool {
         self.knows_ref_formats
     }
 
-    /// Whether it is certain, without a call of git, that no configuration file has a section; the caller's `git -c`
-    /// counts as one that may.
+    /// Whether it is certain, without a call of git, that no configuration file has a section of this name; `false` if the
+    /// caller gave values with `git -c`.
     pub fn config_lacks_section(&self, name: &str) -> bool {
         let sections = |gix: gix::Repository| gix.config_snapshot().plumbing().sections_by_name(name).is_none();
         self.config.is_empty() && self.gix().is_ok_and(sections)
     }
 
-    /// From now on until the result is dropped, our git children hold `lock` too: a killed parent frees it only when
-    /// they have ended. Other programs never get it.
+    /// Until the result is dropped, our git children hold `lock` too: if this process is killed, the lock is released only
+    /// when they have ended. Other programs never get the lock.
     ///
     /// # Errors
     /// `IO_FAILED` where the descriptor cannot be copied.
@@ -256,8 +256,8 @@ impl Repository {
         Ok(HeldInChildren { repository: self })
     }
 
-    /// Sets up a git child's standard input and gives it the lock. Where the input is free, the (empty) lock file takes
-    /// its place: git hands its own standard input to no hook and no daemon. The child and its hooks can tell by
+    /// Sets up a git child's standard input and passes it the lock. If the child needs no input, the (empty) lock file is
+    /// its standard input, which git passes to no hook and no daemon. The child and its hooks can see from the variable
     /// [`IN_OPERATION`] that they are part of an operation.
     pub(in crate::git) fn lend_lock(&self, command: &mut Command, needs_stdin: bool) -> Result<()> {
         let held = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
@@ -277,17 +277,17 @@ impl Repository {
         Ok(())
     }
 
-    /// The caller's `git -c` values, for our own git children.
+    /// The caller's `git -c` values, passed on to our git children.
     pub(in crate::git) fn callers_config(&self) -> &[(OsString, OsString)] {
         &self.config
     }
 
-    /// Whether the caller gave configuration values beside the files: `git -c`.
+    /// Whether the caller gave configuration values in addition to the files: `git -c`.
     pub(in crate::git) fn caller_configures(&self) -> bool {
         self.config.iter().any(|(name, _)| is_config(name))
     }
 
-    /// Cuts git children off from the machine's own configuration.
+    /// Makes git children ignore the machine's own configuration.
     #[cfg(test)]
     pub(in crate::git) fn isolated(mut self) -> Self {
         for (name, value) in [("HOME", "/nonexistent"), ("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_CONFIG_GLOBAL", "/dev/null")] {
@@ -296,9 +296,10 @@ impl Repository {
         self
     }
 
-    /// gix's view, opened when first needed, with the objects that have no names yet. For objects only: refs go through git.
+    /// gix's handle, opened at first use; it sees the objects of the stage. It reads objects, history, configuration and
+    /// refs; refs are never changed through it.
     pub(in crate::git) fn gix(&self) -> Result<gix::Repository> {
-        // Where nothing waits its folder may be gone.
+        // If the stage is empty, its folder may have been removed.
         let opened = match self.stage.get().filter(|stage| !stage.is_empty()) {
             Some(stage) => &stage.gix,
             None => self.opened()?,
@@ -306,12 +307,12 @@ impl Repository {
         Ok(for_this_thread(opened))
     }
 
-    /// The repository as gix opened it, without what has no name yet.
+    /// The repository as gix opened it, without the stage.
     pub(in crate::git) fn opened(&self) -> Result<&gix::ThreadSafeRepository> {
         if let Some(open) = self.gix.get() {
             return Ok(open);
         }
-        // As the git program is asked to.
+        // The git program is called with GIT_NO_REPLACE_OBJECTS.
         let options = gix::open::Options::default().bail_if_untrusted(true).config_overrides(["core.useReplaceRefs=false"]);
         let opened = gix::ThreadSafeRepository::open_opts(&self.common_dir, options).map_err(|e| {
             Error::new(Code::RepositoryUnsupported, format!("cannot open '{}'", self.common_dir.display())).because(e)
@@ -320,10 +321,10 @@ impl Repository {
     }
 }
 
-/// A handle of its own.
+/// A gix handle for the current thread.
 pub(in crate::git) fn for_this_thread(opened: &gix::ThreadSafeRepository) -> gix::Repository {
     let mut gix = opened.to_thread_local();
-    // gix looks for every ref in the namespace of `GIT_NAMESPACE`; git does so for its servers alone.
+    // gix looks up every ref in the namespace of `GIT_NAMESPACE`; git does so only in its server programs.
     gix.clear_namespace();
     gix
 }
@@ -360,7 +361,7 @@ mod tests {
             let LockAttempt::Taken(lock) = FileLock::try_take(&path).unwrap() else { panic!("held") };
             let repo = scratch.repo();
             let guard = repo.hold_lock_in_children(&lock).unwrap();
-            // A git alias that runs on after the lock was dropped here.
+            // A git alias that still runs after the lock was dropped here.
             let git = repo.git().config("alias.slow=!sleep 1").arg("slow");
             let git = if with_input { git.stdin("x") } else { git };
             std::thread::scope(|scope| {
@@ -371,7 +372,7 @@ mod tests {
                 assert!(is_locked(&path).unwrap(), "input: {with_input}");
                 assert!(child.join().unwrap().ok());
             });
-            // Another test's child has a copy for the moment between its fork and its exec.
+            // A child of another test has a copy of the lock between its fork and its exec.
             let free = (0..100).any(|_| {
                 std::thread::sleep(std::time::Duration::from_millis(10));
                 !is_locked(&path).unwrap()

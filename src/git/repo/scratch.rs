@@ -1,4 +1,4 @@
-//! Scratch repositories for tests: real git, nothing of the machine's configuration.
+//! Scratch repositories for tests, made with real git and without the machine's configuration.
 #![allow(clippy::disallowed_methods)]
 
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ impl Scratch {
         scratch
     }
 
-    /// A repository in the middle of a merge that conflicts in `a.txt`; main has these files too.
+    /// A repository in the middle of a merge with a conflict in `a.txt`; `files` are new on main.
     pub fn in_a_merge(files: &[&str]) -> Self {
         let scratch = Self::new(&[]);
         scratch.git(&["switch", "-q", "-c", "side"]);
@@ -58,7 +58,7 @@ impl Scratch {
         Repository::discover(&self.path()).unwrap().isolated()
     }
 
-    /// What is made, its objects named.
+    /// The result of `make`, with its objects moved into the object database.
     pub fn landed<T>(&self, make: impl FnOnce(&Repository) -> T) -> T {
         let repo = self.repo();
         let made = make(&repo);
@@ -102,7 +102,7 @@ pub fn try_git_at(folder: &Path, args: &[&str]) -> std::process::Output {
         .unwrap()
 }
 
-/// The name of the test `crash_child` of a module, as the test runner knows it: without the crate's name.
+/// The path of the test `crash_child` in a module, as the test runner expects it: without the crate's name.
 pub fn crash_child_of(module: &str) -> String {
     format!("{}::crash_child", module.split_once("::").map_or(module, |(_, path)| path))
 }

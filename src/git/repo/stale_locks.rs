@@ -1,7 +1,7 @@
 //! git's own lock files that a killed git left behind.
 //!
-//! One is removed only where it is proved that nobody owns it: it is older than a limit, no process has it open, and no
-//! git process works in this repository. Where the system shows no processes (no `/proc`) nothing is ever proved.
+//! A lock file is removed only if it is proved that it has no owner: it is older than a limit, no process has it open, and
+//! no git process works in this repository. Where the system does not show processes (no `/proc`), nothing is ever proved.
 
 #![cfg_attr(not(target_os = "linux"), allow(dead_code))]
 
@@ -18,40 +18,42 @@ use crate::files;
 
 use super::repository::Repository;
 
-/// How often the processes are looked at before somebody is said to own a lock, and how long apart.
+/// How often the processes are examined before a lock counts as owned, and the time between.
 const LOOKS: u32 = 4;
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// A lock file of git's.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GitLock {
-    /// Where it is.
+    /// The path.
     pub path: PathBuf,
-    /// How long it has been there.
+    /// How old the lock file is.
     pub age: Duration,
-    /// Whether commands wait or fail while it is there; of the object store's, only upkeep does, for ever and without a word.
+    /// Whether the lock makes commands wait or fail. A lock in the object store stops only maintenance, permanently and
+    /// without a message.
     pub stops_commands: bool,
     inode: (u64, u64),
 }
 
-/// Whether somebody owns a lock.
+/// Whether a lock file has an owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Owner {
-    /// Nobody: proved.
+    /// It has no owner; this is proved.
     Dead,
-    /// Perhaps somebody; why.
+    /// It may have an owner; the reason.
     Unclear(String),
 }
 
 impl Repository {
-    /// git's lock files: of the index and HEAD of every worktree, of refs, packed refs, configuration, and the upkeep of
+    /// git's lock files: of the index and HEAD of every worktree, of refs, packed refs, configuration, and of maintenance of
     /// the object store.
     ///
     /// # Errors
     /// `IO_FAILED`.
     pub fn git_locks(&self) -> Result<Vec<GitLock>> {
         let common = self.common_dir();
-        // Logs have none; what is ours is not git's. Packs and loose objects lie beside the locks of the store.
+        // Reflogs have no locks, and git axiom's own folder has none of git's. Folders with packs and loose objects are not
+        // descended into.
         let walked = ["refs", "worktrees", "reftable", "info", "objects/info"].map(|name| WalkDir::new(common.join(name)));
         let flat = ["", "objects", "objects/pack"].map(|name| WalkDir::new(common.join(name)).max_depth(1));
         let mut locks = Vec::new();
@@ -70,7 +72,7 @@ impl Repository {
         Ok(locks)
     }
 
-    /// Whether anybody may own a lock. Our own git children count as somebody.
+    /// Whether any process may own a lock. Our own git children count.
     ///
     /// # Errors
     /// `IO_FAILED`.
@@ -87,13 +89,13 @@ impl Repository {
             if owner == Owner::Dead {
                 return Ok(owner);
             }
-            // Of a process that is just beginning or ending little can be told, and most gits end soon.
+            // A process that is just starting or ending shows little, and most git processes end soon.
             std::thread::sleep(LOOK_AGAIN);
         }
         find_owner(Path::new("/proc"), &lock.path, &places, &only_waits)
     }
 
-    /// Whether a git called with these words does nothing but wait for one of ours: `git axiom …`, or an alias for it.
+    /// Whether a git process with these arguments only waits for a git axiom process: `git axiom …`, or an alias for it.
     fn only_waits_for_us(&self, words: &[Vec<u8>]) -> bool {
         let Some(command) = command_of(words) else { return false };
         if command == b"axiom" {
@@ -104,10 +106,10 @@ impl Repository {
         alias.is_some_and(|alias| alias.split(|byte| byte.is_ascii_whitespace()).next() == Some(b"axiom".as_slice()))
     }
 
-    /// Removes a lock whose owner is proved dead. It is looked at again right before.
+    /// Removes a lock whose owner is proved dead. The proof is made again right before.
     ///
     /// # Errors
-    /// `GIT_LOCKED` where somebody may own it; `CHANGED_MEANWHILE` where it is another one by now; `IO_FAILED`.
+    /// `GIT_LOCKED` where it may have an owner; `CHANGED_MEANWHILE` where it is another lock file now; `IO_FAILED`.
     pub fn remove_dead_lock(&self, lock: &GitLock, older_than: Duration) -> Result<()> {
         if let Owner::Unclear(why) = self.lock_owner(lock, older_than)? {
             let what = format!("'{}' may belong to a git command that runs", lock.path.display());
@@ -130,7 +132,7 @@ fn look(path: &Path) -> Option<GitLock> {
     Some(GitLock { path: path.to_owned(), age: Duration::from_secs(age), stops_commands: true, inode: (meta.dev(), meta.ino()) })
 }
 
-/// Looks through all processes. One that cannot be looked into, and is called git, may be the owner.
+/// Examines all processes. A process that cannot be examined, and is called git, may be the owner.
 fn find_owner(proc: &Path, lock: &Path, places: &[PathBuf], only_waits: &dyn Fn(&[Vec<u8>]) -> bool) -> Result<Owner> {
     let listing = match std::fs::read_dir(proc) {
         Ok(listing) if proc.join("self").exists() => listing,
@@ -142,7 +144,7 @@ fn find_owner(proc: &Path, lock: &Path, places: &[PathBuf], only_waits: &dyn Fn(
             continue;
         };
         let name = std::fs::read(folder.join("comm")).unwrap_or_default();
-        // `git-remote-https` and other helpers too; our own name is no git's.
+        // Helpers such as `git-remote-https` count too; git axiom itself does not.
         let is_git = name.starts_with(b"git") && !name.starts_with(b"git-axiom") && !name.starts_with(b"git_axiom");
         let open = open_files(&folder);
         if open.as_ref().is_ok_and(|open| open.iter().any(|file| file == lock)) {
@@ -154,9 +156,10 @@ fn find_owner(proc: &Path, lock: &Path, places: &[PathBuf], only_waits: &dyn Fn(
         let inside = |path: &Path| places.iter().any(|place| path.starts_with(place));
         let works_here = match (std::fs::read_link(folder.join("cwd")), &open) {
             (Ok(cwd), Ok(open)) => inside(&cwd) || open.iter().any(|file| inside(file)) || names_one(&folder, places),
-            // Ending: it runs no code any more, and its files are closed before its folder is left.
+            // The process is ending: it runs no code any more, and its files are closed before its folder in `/proc` is
+            // removed.
             (Err(e), _) if e.kind() == std::io::ErrorKind::NotFound => false,
-            // Gone meanwhile, or somebody else's: only what is gone is no owner.
+            // The process has ended, or belongs to another user: only one that has ended cannot be the owner.
             (_, _) => folder.exists(),
         };
         if works_here {
@@ -166,20 +169,20 @@ fn find_owner(proc: &Path, lock: &Path, places: &[PathBuf], only_waits: &dyn Fn(
     Ok(Owner::Dead)
 }
 
-/// Whether a process has ended and only waits for its parent to notice: `pid (name) Z …`.
+/// Whether a process has ended and only waits for its parent to collect it: `pid (name) Z …`.
 fn is_zombie(process: &Path) -> bool {
     let stat = std::fs::read(process.join("stat")).unwrap_or_default();
     let end = stat.iter().rposition(|byte| *byte == b')');
     end.is_some_and(|end| stat.get(end + 2) == Some(&b'Z'))
 }
 
-/// The words that a process was called with.
+/// The arguments of a process.
 fn words(process: &Path) -> Vec<Vec<u8>> {
     let line = std::fs::read(process.join("cmdline")).unwrap_or_default();
     line.split(|byte| *byte == 0).map(<[u8]>::to_vec).collect()
 }
 
-/// The command in the words of a call of git's: the first one that is no option and no option's value.
+/// The command in the arguments of a git process: the first one that is neither an option nor an option's value.
 fn command_of(words: &[Vec<u8>]) -> Option<&[u8]> {
     const WITH_VALUE: [&[u8]; 9] = [
         b"-C",
@@ -194,7 +197,7 @@ fn command_of(words: &[Vec<u8>]) -> Option<&[u8]> {
     ];
     let mut words = words.iter().skip(1);
     while let Some(word) = words.next() {
-        // `--exec-path` alone prints and ends: its next word is no command either.
+        // `--exec-path` without a value prints and exits: the next argument is no command either.
         if WITH_VALUE.contains(&word.as_slice()) {
             words.next();
         } else if !word.starts_with(b"-") {
@@ -209,7 +212,7 @@ fn open_files(process: &Path) -> std::io::Result<Vec<PathBuf>> {
     Ok(links.filter_map(|link| std::fs::read_link(link.ok()?.path()).ok()).collect())
 }
 
-/// Whether a process was called with one of the places (`git --git-dir=…` from elsewhere).
+/// Whether the arguments or the environment of a process contain one of the places (`git --git-dir=…` from elsewhere).
 fn names_one(process: &Path, places: &[PathBuf]) -> bool {
     let words = |name: &str| std::fs::read(process.join(name)).unwrap_or_default();
     [words("cmdline"), words("environ")].iter().any(|text| {
@@ -241,7 +244,7 @@ mod tests {
         let open = std::fs::File::open(&locks[0].path).unwrap();
         assert!(matches!(repo.lock_owner(&locks[0], now).unwrap(), Owner::Unclear(why) if why.contains("has it open")));
         drop(open);
-        // A git that runs here, wherever it was started.
+        // A git process that works here, but was started elsewhere.
         let mut git = std::process::Command::new("git")
             .args(["cat-file", "--batch"])
             .current_dir("/")
@@ -253,7 +256,7 @@ mod tests {
         std::thread::sleep(Duration::from_millis(200));
         assert!(matches!(repo.lock_owner(&locks[0], now).unwrap(), Owner::Unclear(why) if why.contains("git process")));
         drop(git.stdin.take());
-        // Ended, and not yet waited for: owns nothing any more.
+        // A process that has ended but was not yet waited for owns nothing.
         std::thread::sleep(Duration::from_millis(200));
         assert_eq!(repo.lock_owner(&locks[0], now).unwrap(), Owner::Dead);
         git.wait().unwrap();

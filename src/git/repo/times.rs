@@ -1,4 +1,4 @@
-//! Points in time as people give them to git: `10:30`, `yesterday`, `1 hour ago`, `2026-11-22T10:30`.
+//! Times in the forms that git accepts: `10:30`, `yesterday`, `1 hour ago`, `2026-11-22T10:30`.
 
 use jiff::Timestamp;
 
@@ -7,14 +7,15 @@ use crate::error::{Code, Error, Result};
 
 use super::repository::Repository;
 
-/// So far apart, in seconds, git's clock and ours may look at the same moment.
+/// The largest difference in seconds between git's clock and ours at the same moment.
 const SAME_MOMENT: i64 = 2;
 
 impl Repository {
-    /// The time that a text means, read by git itself.
+    /// The time that a text means, parsed by git.
     ///
     /// # Errors
-    /// `INVALID_INPUT` where git makes nothing of it: then it takes any text for now, so only `now` may mean that.
+    /// `INVALID_INPUT` where git cannot parse it: git takes any such text for the current time, so only texts that say so
+    /// may mean it.
     pub fn time_of(&self, text: &str) -> Result<Timestamp> {
         let unclear = || {
             Error::new(Code::InvalidInput, format!("'{text}' is no time that git understands"))
@@ -31,16 +32,16 @@ impl Repository {
     }
 }
 
-/// What git takes for now: the clock of the machine.
+/// The time that git takes as the current one: the machine's clock.
 fn gits_now() -> i64 {
     Timestamp::try_from(env::file_clock()).map_or(0, |now| now.as_second())
 }
 
-/// Whether a text says itself that it means this moment.
+/// Whether a text explicitly means the current time.
 fn says_now(text: &str) -> bool {
     let word = text.trim().to_ascii_lowercase();
     ["now", "0 seconds ago", "0 minutes ago"].contains(&word.as_str())
-        // A full date, or seconds since 1970: this moment by chance.
+        // A full date, or seconds since 1970: it may be the current time by chance.
         || word.starts_with('@')
         || (word.chars().filter(char::is_ascii_digit).count() >= 6 && word.chars().any(|c| c == ':'))
 }

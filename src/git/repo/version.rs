@@ -1,4 +1,4 @@
-//! Whether git is new enough, asked once for each program.
+//! Checks that git is new enough, once for each git program.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
@@ -9,20 +9,20 @@ use crate::files;
 
 use super::repository::Repository;
 
-/// The oldest git that will do.
+/// The oldest supported version.
 const OLDEST: (u32, u32) = (2, 40);
 
-/// The longest note of a program.
+/// The largest note that is read.
 const LIMIT: u64 = 16 * 1024;
 
 impl Repository {
-    /// Checks once that git is 2.40 or newer. Which program was found to be is noted below `axiom/tmp`, by all that would
-    /// change with another one; losing the note costs a call of git.
+    /// Checks that git is 2.40 or newer. The result is noted below `axiom/tmp` with the path, inode, size and times of the
+    /// program, so that the check runs again only for another program. Losing the note costs one call of git.
     ///
     /// # Errors
     /// `GIT_TOO_OLD`.
     pub fn require_git_version(&self) -> Result<()> {
-        // Only git 2.44 and newer does.
+        // Only git 2.44 and newer knows ref formats.
         if self.knows_ref_formats() {
             return Ok(());
         }
@@ -46,7 +46,7 @@ impl Repository {
     }
 }
 
-/// What tells the `git` that is found first from any other.
+/// Identifies the `git` that is first in PATH.
 fn program() -> Option<Vec<u8>> {
     let path = env::var("PATH")?;
     let is_there = |file: &PathBuf| file.is_file() && rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok();

@@ -1,4 +1,4 @@
-//! Which worktrees the repository has.
+//! The worktrees of the repository, and checks that a folder still is one.
 
 use crate::git::repo::handles::Worktrees;
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use super::head::Head;
 use super::ownership::is_same_place;
 use super::repository::path_of;
 
-/// The longest content of git's small pointer files (`gitdir`, `.git`).
+/// The largest content of git's small pointer files (`gitdir`, `.git`) that is read.
 pub(in crate::git) const POINTER_LIMIT: u64 = 64 * 1024;
 
 /// A worktree: its folder, and the git directory with its HEAD and index.
@@ -23,27 +23,27 @@ pub struct Worktree {
     role: Role,
 }
 
-/// What a worktree is to us.
+/// The role of a worktree for git axiom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 enum Role {
-    /// The main one, as git has it.
+    /// The main worktree, for git too.
     Main,
-    /// To git one like the others, of a bare repository; to us the main one.
+    /// The main worktree of a bare repository; for git it is a linked one.
     MainOfBare,
-    /// Another.
+    /// Any other worktree.
     Linked,
 }
 
 /// A worktree as git lists it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorktreeEntry {
-    /// Where it is.
+    /// The worktree.
     pub worktree: Worktree,
-    /// Its HEAD; `None` where git cannot tell (half-made).
+    /// Its HEAD; `None` where git cannot read it (half-made).
     pub head: Option<Head>,
-    /// The reason of a lock (`git worktree lock`), perhaps empty.
+    /// The reason given with `git worktree lock`, perhaps empty; `None` if it is not locked.
     pub locked: Option<String>,
-    /// Whether the folder, and in it the way back, is there.
+    /// Whether the folder exists, and its `.git` leads to the git directory.
     pub present: bool,
 }
 
@@ -65,15 +65,15 @@ impl Worktree {
         &self.path
     }
 
-    /// The folder as the log and checkpoints name it.
+    /// The path of the folder as text, as the log and checkpoints record it.
     ///
     /// # Errors
-    /// `REPOSITORY_UNSUPPORTED` where it is not UTF-8: what cannot be named cannot be gone back in either.
+    /// `REPOSITORY_UNSUPPORTED` where it is not UTF-8: a path that cannot be recorded cannot be restored.
     pub fn path_text(&self) -> Result<String> {
         utf8(&self.path, if self.role == Role::Main { "mv" } else { "git worktree move" }).map(str::to_owned)
     }
 
-    /// The git directory of this worktree: HEAD and index are in it.
+    /// The git directory of this worktree, which contains its HEAD and index.
     pub fn git_dir(&self) -> &Path {
         &self.git_dir
     }
@@ -99,15 +99,15 @@ impl Worktree {
         self.git_dir.join("index")
     }
 
-    /// The same git directory with other files: a folder in which contents are made ready.
+    /// The same git directory with another folder for its files, in which contents are prepared.
     pub(in crate::git) fn with_files_in(&self, folder: &Path) -> Self {
         Self { path: folder.to_owned(), git_dir: self.git_dir.clone(), role: Role::Main }
     }
 
-    /// Checks that the folder still is a worktree of this git directory. Call it before every write.
+    /// Checks that the folder is still a worktree of this git directory. Call it before every write.
     ///
     /// # Errors
-    /// `WORKSPACE_BROKEN` where the folder or its `.git` is gone or points elsewhere.
+    /// `WORKSPACE_BROKEN` where the folder or its `.git` is missing, or the `.git` points elsewhere.
     pub fn verify(&self) -> Result<()> {
         let broken = |why: &str| {
             Err(Error::new(
@@ -135,7 +135,7 @@ impl Worktree {
     }
 }
 
-/// A path as text; `moves` is the command that moves what is there.
+/// A path as text; `moves` is the command with which the user can move the folder.
 fn utf8<'p>(path: &'p Path, moves: &str) -> Result<&'p str> {
     path.to_str().ok_or_else(|| {
         Error::new(Code::RepositoryUnsupported, format!("the path '{}' is not UTF-8", path.display()))
@@ -149,7 +149,7 @@ pub(in crate::git) fn trimmed(bytes: &[u8]) -> &[u8] {
 }
 
 impl Worktrees<'_> {
-    /// Checks that what is written down of this repository can name it.
+    /// Checks that the repository's path can be recorded.
     ///
     /// # Errors
     /// `REPOSITORY_UNSUPPORTED` where its path is not UTF-8.
@@ -160,7 +160,7 @@ impl Worktrees<'_> {
     /// The worktree at a folder, by its path; `None` where git knows none there.
     ///
     /// # Errors
-    /// As [`Worktrees::list_worktrees`].
+    /// As [`Worktrees::list`].
     pub fn worktree_at(&self, path: &Path) -> Result<Option<WorktreeEntry>> {
         let wanted = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let is_it = |entry: &WorktreeEntry| {
@@ -170,7 +170,8 @@ impl Worktrees<'_> {
         Ok(self.list()?.into_iter().find(is_it))
     }
 
-    /// All worktrees with their HEADs, the main one first (none where a bare repository has lost its own), half-made ones included.
+    /// All worktrees with their HEADs, half-made ones included. The main one is first; a bare repository whose main worktree
+    /// is missing has none.
     ///
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`.
@@ -204,10 +205,10 @@ impl Worktrees<'_> {
         for (position, fields) in listed.into_iter().enumerate() {
             let path = path_of(fields.iter().find_map(|f| f.strip_prefix(b"worktree ")).unwrap_or_default());
             let worktree = if position == 0 {
-                // A bare repository is no worktree, and its main one is among the others.
+                // A bare repository is not a worktree; its main worktree is among the linked ones.
                 main.clone().filter(|main| !main.is_registered())
             } else {
-                // One may be unregistered between our two looks.
+                // A worktree may be unregistered between the two listings.
                 folders.get(&path).map(|git_dir| match &main {
                     Some(main) if main.git_dir() == git_dir => main.clone(),
                     Some(_) | None => Worktree::linked(path, git_dir.clone()),
@@ -221,7 +222,7 @@ impl Worktrees<'_> {
         Ok(entries)
     }
 
-    /// The git directories of the linked worktrees, by the folder they name. A folder may be missing.
+    /// The git directories of the linked worktrees, by the folder that they name. The folder may not exist.
     pub(in crate::git) fn linked_git_dirs(&self) -> Result<BTreeMap<PathBuf, PathBuf>> {
         let parent = self.repo.common_dir().join("worktrees");
         let mut found = BTreeMap::new();
@@ -233,7 +234,7 @@ impl Worktrees<'_> {
             }
             let pointer = git_dir.join(path_of(trimmed(&content)));
             let folder = pointer.parent().map(Path::to_owned).unwrap_or_default();
-            // git writes relative paths where the user asked for them: `…/worktrees/x/../../../x`.
+            // git writes relative paths if the user configured it: `…/worktrees/x/../../../x`.
             let folder = if content.starts_with(b"/") { folder } else { folder.canonicalize().unwrap_or(folder) };
             found.insert(folder, git_dir);
         }

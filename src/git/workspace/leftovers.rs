@@ -16,10 +16,10 @@ use crate::git::repo::handles::Workspaces;
 use crate::git::repo::head::Head;
 use crate::git::repo::worktrees::Worktree;
 
-/// How often is committed what a `git gc` removes at once.
+/// How often a commit is made again if a `git gc` removes its objects.
 const TRIES: usize = 3;
 
-/// What is committed and how.
+/// What to commit, and how.
 #[derive(Debug, Clone, Copy)]
 pub struct Leftovers<'a> {
     /// The workspace.
@@ -28,7 +28,7 @@ pub struct Leftovers<'a> {
     pub branch: &'a RefName,
     /// The message, trailers included.
     pub message: &'a str,
-    /// Larger files are named, not committed.
+    /// Larger files are reported, not committed; in bytes.
     pub max_file_size: u64,
 }
 
@@ -40,27 +40,27 @@ pub enum Skipped {
     TooLarge,
     /// Its name looks like a secret.
     Secret,
-    /// It is a repository of its own.
+    /// It is a nested repository.
     NestedRepository,
 }
 
-/// What was committed.
+/// The result of committing leftovers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CommittedLeftovers {
     /// The new commit; `None` where there was nothing to commit.
     pub commit: Option<Oid>,
     /// The paths in it.
     pub files: Vec<RepoPath>,
-    /// What was left uncommitted, and why.
+    /// The files that were not committed, and why.
     pub skipped: Vec<(RepoPath, Skipped)>,
 }
 
 impl Workspaces<'_> {
-    /// Commits everything in a workspace onto its branch, as [`Workspaces::commit_once`] says. Where a `git gc` beside us removed
-    /// what was just committed it is taken back and done again: the files are as they were.
+    /// Commits everything in a workspace to its branch, see [`Workspaces::commit_once`]. If a `git gc` removed objects of
+    /// the new commit, the commit is undone and made again; the files do not change.
     ///
     /// # Errors
-    /// As [`Workspaces::commit_once`]; `BUSY` where a `git gc` is always faster.
+    /// As [`Workspaces::commit_once`]; `BUSY` where a `git gc` removed objects at every try.
     pub fn commit_leftovers(&self, leftovers: &Leftovers<'_>) -> Result<CommittedLeftovers> {
         let mut tries = 1;
         loop {
@@ -79,12 +79,12 @@ impl Workspaces<'_> {
         }
     }
 
-    /// Commits everything in a workspace onto its branch, but for files over the limit and untracked ones that look like
-    /// secrets. No hook runs and nothing is signed. Where the agent detached HEAD on top of the branch, the branch
-    /// follows. A crash leaves files staged, or the commit made; doing it again finishes it.
+    /// Commits everything in a workspace to its branch, except files over the size limit, nested repositories, and new files
+    /// that look like secrets. No hook runs and nothing is signed. If the agent detached HEAD and committed on top of the
+    /// branch, the branch moves there first. A crash leaves files staged, or the commit made; a second call finishes it.
     ///
     /// # Errors
-    /// `MERGE_CONFLICT` with unsettled conflicts; `CHANGED_MEANWHILE` where HEAD is somewhere else; `IDENTITY_MISSING`;
+    /// `MERGE_CONFLICT` with unresolved conflicts; `CHANGED_MEANWHILE` where HEAD is elsewhere; `IDENTITY_MISSING`;
     /// `GIT_LOCKED`; `WORKSPACE_BROKEN`; `DISK_FULL`.
     fn commit_once(&self, leftovers: &Leftovers<'_>) -> Result<CommittedLeftovers> {
         let Leftovers { workspace, branch, message, max_file_size } = *leftovers;
@@ -126,7 +126,7 @@ impl Workspaces<'_> {
         let git = quiet(&["commit", "--quiet", "--no-verify", "--no-gpg-sign", "--cleanup=verbatim", "--file=-"]);
         let output = git.stdin(message).run()?;
         if !output.ok() {
-            // A change that only stat data showed is none.
+            // Only stat data differed: there is nothing to commit.
             let staged = quiet(&["diff", "--cached", "--quiet", "--no-ext-diff"]).run()?;
             return if staged.ok() { Ok(outcome) } else { Err(output.error()) };
         }
@@ -138,7 +138,7 @@ impl Workspaces<'_> {
         Ok(outcome)
     }
 
-    /// Takes paths out of the index's changes, files untouched.
+    /// Unstages paths; the files do not change.
     fn reset_entries(&self, workspace: &Worktree, paths: &[RepoPath]) -> Result<()> {
         if paths.is_empty() {
             return Ok(());
@@ -148,7 +148,7 @@ impl Workspaces<'_> {
         git.stdin(nul_list(paths)).run_ok().map(drop)
     }
 
-    /// Puts HEAD of a workspace back on its branch where it is detached on top of it.
+    /// Puts HEAD of a workspace back on its branch if it is detached at the branch's tip or at a descendant of it.
     fn reattach(&self, workspace: &Worktree, branch: &RefName) -> Result<()> {
         let elsewhere = |where_to: String| {
             let what = format!("'{}' is not on {} but on {where_to}", workspace.path().display(), branch.short());
@@ -183,7 +183,7 @@ fn unsettled(workspace: &Worktree, path: &RepoPath) -> Error {
         .why(path.to_string())
 }
 
-/// Whether a file is likely a secret, by its name: such a file is committed only by a human.
+/// Whether a file is likely a secret, judged by its path: only a human commits such a file.
 pub fn looks_secret(path: &RepoPath) -> bool {
     let name = path.file_name().to_ascii_lowercase();
     let name = String::from_utf8_lossy(&name);
@@ -244,7 +244,7 @@ mod tests {
         scratch.git(&["add", "key.pem"]);
         scratch.write("big", &[b'x'; 200]);
         std::fs::remove_file(scratch.path().join("sub/b.txt")).unwrap();
-        // A folder that became a link.
+        // A folder that was replaced by a symbolic link.
         std::fs::remove_dir_all(scratch.path().join("dir")).unwrap();
         std::os::unix::fs::symlink("sub", scratch.path().join("dir")).unwrap();
         let done = commit(&scratch).unwrap();

@@ -1,6 +1,6 @@
-//! Workspaces after a power loss. git syncs nothing of what it says about them: a file of a registration, the ref of the branch
-//! or the index may have its name and no content, and commits that were made last may be gone. One such file makes git fail
-//! in the whole repository. Nothing is deleted here: what is damaged goes to a trash.
+//! Mends workspaces after a power loss. git syncs none of the files that register a worktree: a file of the registration,
+//! the ref of the branch or the index may be empty, and the newest commits may be missing. One such file can make git fail
+//! in the whole repository. Nothing is deleted here: damaged files go to the trash.
 
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
@@ -17,22 +17,22 @@ use crate::git::repo::handles::Workspaces;
 use crate::git::repo::repository::path_of;
 use crate::git::repo::worktrees::{Worktree, trimmed};
 
-/// The largest file of a registration or a ref, and the largest log of a ref, that is looked at.
+/// The largest file of a registration, the largest ref, and the largest reflog that is read.
 const SMALL: u64 = 64 * 1024;
 const LOG_LIMIT: u64 = 64 * 1024 * 1024;
 
-/// A branch that was damaged.
+/// A damaged branch that was mended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MendedBranch {
-    /// The commit that is not there, or not whole; `None` where not even its id is left.
+    /// The commit that is missing or incomplete; `None` where not even its id is left.
     pub lost: Option<Oid>,
-    /// What the branch is at now: the newest commit of its log that is whole.
+    /// The new commit of the branch: the newest complete one in its reflog, or its base.
     pub now: Oid,
 }
 
 impl Workspaces<'_> {
-    /// Looks at git's files that say what the workspace at `path` is, without git. Where they were never synced, it was
-    /// still being made: folder and registration are put aside. Says what was done.
+    /// Checks the files that register the workspace at `path`, without git. If `commondir` or `gitdir` was never synced, the
+    /// workspace was still being made: its folder and registration go to the trash. Returns what was done.
     ///
     /// # Errors
     /// `IO_FAILED`.
@@ -57,7 +57,8 @@ impl Workspaces<'_> {
         Ok(None)
     }
 
-    /// The registration of a workspace: the one that names it, or that it names, or the one of its name that names nothing.
+    /// The registration of a workspace: the one whose `gitdir` names it, or one with an empty `gitdir` that the workspace's
+    /// `.git` names or that has the folder's name.
     fn registration_of(&self, path: &Path) -> Result<Option<PathBuf>> {
         let pointer = path.join(".git");
         let there = files::read_small(&pointer, SMALL)?.content().unwrap_or_default();
@@ -78,8 +79,9 @@ impl Workspaces<'_> {
         Ok(nameless)
     }
 
-    /// Sees to it that the branch of the workspace at `path` is at a commit that is whole: where it is not, at the newest one
-    /// of its log that is, or at `base`, of which all is there. The files of the workspace stay as they are.
+    /// Makes sure that the branch of the workspace at `path` is at a complete commit. If it is not, it is set to the newest
+    /// complete commit of its reflog, or to `base`, which is assumed to be complete. The files of the workspace do not
+    /// change.
     ///
     /// # Errors
     /// `GIT_FAILED`, `CHANGED_MEANWHILE`, `IO_FAILED`.
@@ -129,7 +131,7 @@ impl Workspaces<'_> {
         Ok(Some(MendedBranch { lost: tip.filter(|tip| *tip != now), now }))
     }
 
-    /// Takes lines that name objects which are gone out of a ref's log: git calls them damage.
+    /// Removes lines from a reflog that name missing objects: git reports them as damage.
     fn forget_lost(&self, log: &Path) -> Result<()> {
         let Some(content) = files::read_optional(log, LOG_LIMIT)? else { return Ok(()) };
         let is_there = |oid: &Oid| oid.as_str().bytes().all(|byte| byte == b'0') || self.repo.objects().holds(oid);
@@ -144,8 +146,8 @@ impl Workspaces<'_> {
         files::set_mode(log, mode)
     }
 
-    /// Makes the index of the workspace at `path` anew from its commit where it cannot be read, or names contents that are
-    /// gone; says whether it did. The files stay: what was staged is a change that is not staged.
+    /// Makes the index of the workspace at `path` again from its commit, if the index cannot be read or names missing
+    /// objects; returns whether it did. The files do not change: changes that were staged are then unstaged.
     ///
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`.
@@ -170,7 +172,7 @@ impl Workspaces<'_> {
         self.repo.objects().is_partial() || file.entries().iter().filter(|entry| entry.mode != link).all(is_there)
     }
 
-    /// Whether files of the workspace at `path` are not as its index says; `false` where there is none.
+    /// Whether the workspace at `path` has changes or untracked files; `false` where there is no workspace.
     ///
     /// # Errors
     /// `GIT_FAILED`.
@@ -180,7 +182,7 @@ impl Workspaces<'_> {
         Ok(!status.run_ok()?.stdout.is_empty())
     }
 
-    /// Puts a workspace aside with its registration, as it is. The branch stays.
+    /// Moves a workspace's folder and registration to the trash. The branch stays.
     ///
     /// # Errors
     /// `IO_FAILED`.
@@ -197,7 +199,7 @@ pub(in crate::git) fn symbolic(branch: &RefName) -> Vec<u8> {
     [b"ref: ", branch.in_git().as_bytes(), b"\n"].concat()
 }
 
-/// The two ids of a line of a ref's log.
+/// The two ids of a reflog line.
 fn ids(line: &[u8]) -> Option<(Oid, Oid)> {
     let mut words = std::str::from_utf8(line.get(..line.len().min(200))?).ok()?.split(' ');
     Some((Oid::new(words.next()?).ok()?, Oid::new(words.next()?).ok()?))
@@ -280,7 +282,7 @@ mod tests {
             std::fs::remove_file(object).unwrap();
             let repo = w.scratch.repo();
             if !with_log {
-                // Both at once: a ref without content, and no log.
+                // Both at once: an empty ref, and no reflog.
                 std::fs::write(w.scratch.path().join(".git/refs/heads/axiom/t1"), b"").unwrap();
                 std::fs::remove_file(w.scratch.path().join(".git/logs/refs/heads/axiom/t1")).unwrap();
                 std::fs::remove_file(w.registration().join("logs/HEAD")).unwrap();
@@ -288,7 +290,7 @@ mod tests {
             let mended = repo.workspaces().mend_branch(&w.path, &w.branch, Some(&w.base), &w.trash("1")).unwrap().unwrap();
             assert_eq!(mended.now, if with_log { whole } else { w.base.clone() });
             assert_eq!(mended.lost.is_some(), with_log);
-            // The index names the lost content too.
+            // The index names the lost object too.
             assert!(repo.workspaces().mend_index(&w.path, &w.trash("1")).unwrap());
             assert!(!repo.workspaces().mend_index(&w.path, &w.trash("1")).unwrap());
             assert_eq!(std::fs::read(w.path.join("work")).unwrap(), b"more\n");
@@ -296,7 +298,7 @@ mod tests {
             assert_eq!(status, if with_log { " M work" } else { "?? work" });
             let again = w.scratch.repo().workspaces().mend_branch(&w.path, &w.branch, Some(&w.base), &w.trash("2")).unwrap();
             assert_eq!(again, None);
-            // What a file still holds is written again elsewhere; then nothing is wrong.
+            // The missing blob is written again from the file; then nothing is wrong.
             w.git(&["hash-object", "-w", "work"]);
             w.scratch.git(&["fsck", "--no-dangling"]);
         }

@@ -1,6 +1,6 @@
-//! Workspaces: linked worktrees that are made, put aside, brought back and mended, and what an agent left in one.
+//! Workspaces: linked worktrees that are made, moved to the trash, brought back and mended, and what an agent left in one.
 //!
-//! Which worktrees there are is said by `repo::worktrees`.
+//! Listing worktrees is in `repo::worktrees`.
 //!
 //! Begin reading with `worktrees`.
 

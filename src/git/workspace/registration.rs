@@ -1,6 +1,7 @@
-//! What git keeps of a linked worktree: three small files in `worktrees/<name>/`, and the `.git` in its folder. git syncs none
-//! of them; where it was killed, or the machine stopped, one may have its name and no content. git fails in that worktree then,
-//! and on an empty `commondir` in the whole repository. All of it is read here without git; `registration_mend` mends it.
+//! The registration of a linked worktree: three small files in `worktrees/<name>/`, and the `.git` file in its folder. git
+//! syncs none of them; after git was killed, or the machine stopped, one of them may be empty. Then git fails in that
+//! worktree, and with an empty `commondir` in the whole repository. All of them are read here without git;
+//! `registration_mend` mends them.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -15,30 +16,30 @@ use crate::git::repo::ownership::{folder_of, is_same_place, named_by};
 use crate::git::repo::repository::RefFormat;
 use crate::git::repo::worktrees::{POINTER_LIMIT, Worktree, WorktreeEntry};
 
-/// git may be about to write what is younger.
+/// git may still be writing a registration that is younger than this.
 const YOUNG: Duration = Duration::from_secs(2);
 
-/// In so many folders beside known worktrees a lost one is looked for.
+/// The folder of a lost worktree is searched in at most this many folders next to known worktrees.
 const SEARCHED: usize = 2000;
 
 /// One of the files that connect a worktree and its repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::git) enum Part {
-    /// `commondir`: where the repository is. Always the same.
+    /// `commondir`: the path of the repository. Always the same.
     CommonDir,
-    /// `gitdir`: where the folder is.
+    /// `gitdir`: the path of the worktree's `.git` file.
     GitDir,
     /// `HEAD`: the branch or commit that is checked out.
     Head,
-    /// `.git` in the folder: where git keeps the rest.
+    /// `.git` in the folder: the path of the registration.
     Pointer,
-    /// The file of the branch that HEAD names.
+    /// The file of the branch that HEAD is on.
     Branch,
-    /// What is staged.
+    /// The index.
     Index,
 }
 
-/// A linked worktree that git cannot work with.
+/// A linked worktree whose files git cannot read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DamagedWorktree {
     pub(in crate::git) registration: PathBuf,
@@ -59,7 +60,7 @@ impl Part {
         }
     }
 
-    /// Whether git can make sense of the content.
+    /// Whether the content is valid for git.
     fn is_sound(self, content: &[u8]) -> bool {
         let text = content.trim_ascii();
         let is_path = |path: &[u8]| !path.is_empty() && !path.contains(&0);
@@ -75,28 +76,28 @@ impl Part {
     }
 }
 
-/// As a power loss leaves a file: its name, perhaps its length, and no content.
+/// Whether a file has no content, as after a power loss: it is empty, or contains only zeros and white space.
 fn is_blank(content: &[u8]) -> bool {
     content.iter().all(|byte| *byte == 0 || byte.is_ascii_whitespace())
 }
 
 impl DamagedWorktree {
-    /// Where it is; where git keeps it, if nobody knows.
+    /// The folder of the worktree; its registration if the folder is not known.
     pub fn place(&self) -> &Path {
         self.folder.as_deref().unwrap_or(&self.registration)
     }
 
-    /// Its folder, where that is known.
+    /// The folder, if it is known.
     pub fn folder(&self) -> Option<&Path> {
         self.folder.as_deref()
     }
 
-    /// Whether this is where git keeps it.
+    /// Whether this is the worktree's git directory.
     pub fn is_at(&self, git_dir: &Path) -> bool {
         git_dir == self.registration
     }
 
-    /// What is wrong, in words.
+    /// What is wrong, for error messages.
     pub fn why(&self) -> String {
         let names: Vec<&str> = self.parts.iter().map(|part| part.name()).collect();
         let (names, verb) = (names.join(" and "), if names.len() == 1 { "is" } else { "are" });
@@ -108,7 +109,7 @@ impl DamagedWorktree {
         }
     }
 
-    /// The command of git's that mends it by hand.
+    /// The git commands with which the user can mend it.
     pub fn by_hand(&self) -> String {
         let registration = self.registration.display();
         if self.half_made {
@@ -126,7 +127,8 @@ impl DamagedWorktree {
 }
 
 impl Workspaces<'_> {
-    /// The linked worktrees that git cannot work with, by what their files say. A worktree whose folder is gone is none.
+    /// The linked worktrees whose files git cannot read. A worktree whose folder is missing does not count, unless it stops
+    /// git everywhere.
     ///
     /// # Errors
     /// `IO_FAILED`.
@@ -175,14 +177,15 @@ impl Workspaces<'_> {
                 parts.push(Part::Index);
             }
         }
-        // Whose folder is gone is gone; but an empty `commondir` stops git everywhere.
+        // A worktree whose folder was deleted needs no mending; but an empty `commondir` stops git everywhere.
         let matters = stands || folder.is_none() || parts.contains(&Part::CommonDir);
         let damaged = DamagedWorktree { registration: registration.to_owned(), folder, parts, half_made };
         Ok((matters && !damaged.parts.is_empty()).then_some(damaged))
     }
 
     pub(in crate::git) fn is_sound_file(&self, path: &Path, part: Part) -> Result<bool> {
-        // In a reftable HEAD is a placeholder. A link is an old kind of HEAD; what is no file is not for us to judge.
+        // With reftable HEAD is a placeholder. A symbolic link is an old form of HEAD; other things that are not files are
+        // not judged.
         if part == Part::Head && self.repo.ref_format() == RefFormat::Reftable {
             return Ok(true);
         }
@@ -197,7 +200,7 @@ impl Workspaces<'_> {
         }
     }
 
-    /// The branch that the HEAD of a registration names.
+    /// The branch that the HEAD of a registration is on.
     pub(in crate::git) fn branch_in(&self, registration: &Path) -> Result<Option<RefName>> {
         if self.repo.ref_format() == RefFormat::Reftable {
             return Ok(None);
@@ -207,7 +210,7 @@ impl Workspaces<'_> {
         Ok(name.map(RefName::of_git).filter(|name| !name.as_str().contains("..")))
     }
 
-    /// Whether a ref has a file without content, as a power loss leaves it: git can neither read nor write it.
+    /// Whether a ref has an empty file, as after a power loss: git can neither read nor write such a ref.
     ///
     /// # Errors
     /// `IO_FAILED`.
@@ -217,7 +220,7 @@ impl Workspaces<'_> {
         Ok(is_file && !self.is_sound_file(&file, Part::Branch)?)
     }
 
-    /// The folder whose `.git` names this registration: beside the worktrees that are known.
+    /// The folder whose `.git` names this registration, searched next to the known worktrees.
     fn folder_that_names(&self, registration: &Path) -> Result<Option<PathBuf>> {
         let main = self.repo.worktrees().main_worktree().ok().map(|main| main.path().to_owned());
         let known =
@@ -228,7 +231,7 @@ impl Workspaces<'_> {
         places.dedup();
         let mut left = SEARCHED;
         for place in places {
-            // Somebody else's folder may be closed to us.
+            // A folder of another user may be unreadable.
             for entry in files::list(&place).unwrap_or_default() {
                 left = left.saturating_sub(1);
                 if left == 0 {
@@ -244,8 +247,8 @@ impl Workspaces<'_> {
         Ok(None)
     }
 
-    /// All worktrees as [`Worktrees::list_worktrees`] lists them, without the list that git makes: an empty `commondir` of one
-    /// keeps git from making it.
+    /// All worktrees, like [`Worktrees::list`](crate::git::repo::handles::Worktrees::list), but without calling `git
+    /// worktree list`, which fails if one `commondir` is empty.
     pub(in crate::git) fn worktrees_despite_damage(&self) -> Result<Vec<WorktreeEntry>> {
         let mut entries = Vec::new();
         if let Ok(main) = self.repo.worktrees().main_worktree() {
@@ -273,7 +276,7 @@ impl Workspaces<'_> {
         Ok(entries)
     }
 
-    /// Whether a worktree keeps git from listing any.
+    /// Whether a damaged registration makes `git worktree list` fail.
     pub(in crate::git) fn is_git_s_list_stopped(&self) -> Result<bool> {
         for entry in files::list(&self.repo.common_dir().join("worktrees"))? {
             let content = files::read_optional(&entry.path().join("commondir"), POINTER_LIMIT)?;

@@ -1,5 +1,5 @@
-//! Mending what git keeps of a linked worktree, where it is certain what was there. Nothing is deleted: what is damaged goes to a
-//! trash first.
+//! Mends the registration of a linked worktree where it is certain what the files contained. Nothing is deleted: damaged
+//! files are moved to a trash folder first.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -14,10 +14,10 @@ use super::registration::{DamagedWorktree, Part};
 use super::worktrees::move_once;
 use crate::git::repo::handles::Workspaces;
 
-/// The largest log of a HEAD that is looked at.
+/// The largest reflog of a HEAD that is read.
 const LOG_LIMIT: u64 = 64 * 1024 * 1024;
 
-/// Where HEAD of a worktree was, as its log tells.
+/// Where HEAD of a worktree was, according to its reflog.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum WasAt {
     Branch(RefName),
@@ -25,7 +25,7 @@ enum WasAt {
 }
 
 impl Workspaces<'_> {
-    /// Whether [`Workspaces::mend_worktree`] can mend all of it.
+    /// Whether [`Workspaces::mend_worktree`] can mend all of the damage.
     ///
     /// # Errors
     /// `IO_FAILED`, `GIT_FAILED`.
@@ -35,8 +35,8 @@ impl Workspaces<'_> {
         Ok(!damaged.half_made && damaged.folder.is_some() && (!needs_log || has_log()?))
     }
 
-    /// Mends what is certain, damaged files first put into `trash`, a fresh folder on the file system of the git directory. Says
-    /// what was done; a second call finds less to do.
+    /// Mends what is certain. Damaged files are first moved to `trash`, a fresh folder on the file system of the git
+    /// directory. Returns what was done, as messages. After a crash a second call finishes the rest.
     ///
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`, `GIT_FAILED`.
@@ -75,7 +75,7 @@ impl Workspaces<'_> {
             files::replace_keeping(&registration.join("HEAD"), &content)?;
             done.push(words);
         }
-        // What was damaged may have hidden more.
+        // The damage above may have hidden more damage.
         if let (Some(folder), Some(branch)) = (folder, self.branch_in(registration)?)
             && self.is_blank_ref(&branch)?
             && let Some(MendedBranch { now, .. }) = self.mend_branch(folder, &branch, None, trash)?
@@ -93,7 +93,7 @@ impl Workspaces<'_> {
         Ok(done)
     }
 
-    /// Mends only what stops git in the whole repository, and says whether there was anything.
+    /// Mends only what makes git fail in the whole repository; returns whether there was anything.
     ///
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`.
@@ -110,8 +110,9 @@ impl Workspaces<'_> {
         Ok(true)
     }
 
-    /// Where HEAD was by its log: on the branch that it was switched to last, or that has the worktree's name, if that still
-    /// is where HEAD was; else at the commit. `None` where there is no log, or the commit is gone.
+    /// Where HEAD was, according to its reflog: on the branch that it was switched to last, or else the branch with the
+    /// worktree's name, if that branch is at the last commit; otherwise detached at that commit. `None` where there is no
+    /// reflog, or the commit is missing.
     fn was_at(&self, registration: &Path) -> Result<Option<WasAt>> {
         let log = files::read_optional(&registration.join("logs/HEAD"), LOG_LIMIT)?.unwrap_or_default();
         let log = spelled(&log);
@@ -128,7 +129,7 @@ impl Workspaces<'_> {
     }
 }
 
-/// What the log of a HEAD ends with, and what it was switched to last.
+/// The last commit in the reflog of a HEAD, and the branch that it was switched to last.
 fn last_of(log: &str) -> Option<(Oid, Option<&str>)> {
     let new = |line: &str| line.split(' ').nth(1).and_then(|hex| Oid::new(hex).ok());
     let last = log.lines().rev().find_map(new)?;

@@ -1,4 +1,4 @@
-//! Workspaces: linked worktrees that are made, put aside, brought back, and repaired. Nothing is ever deleted here.
+//! Workspaces: linked worktrees that are made, moved to the trash, brought back, and repaired. Nothing is deleted here.
 
 use std::path::{Path, PathBuf};
 
@@ -18,66 +18,67 @@ use crate::git::repo::ownership::Whose;
 use crate::git::repo::program::{Output, joined};
 use crate::git::repo::worktrees::{Worktree, WorktreeEntry};
 
-/// What git writes as the reason of the lock while it makes a worktree: a killed `worktree add` leaves it.
+/// The lock reason that git writes while it makes a worktree: a killed `worktree add` leaves it.
 pub(in crate::git) const HALF_MADE: &str = "initializing";
 
-/// The largest `info/exclude`.
+/// The largest `info/exclude` that is read.
 const EXCLUDE_LIMIT: u64 = 16 * 1024 * 1024;
 
-/// What a new workspace is to be on.
+/// What to check out in a new workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WorkspaceBranch {
     /// A new branch at this commit.
     New {
         /// Its full name.
         name: RefName,
-        /// Where it starts.
+        /// The commit where it starts.
         base: Oid,
     },
     /// A branch that exists.
     Existing(RefName),
-    /// No branch, this commit.
+    /// No branch: a detached HEAD at this commit.
     Detached(Oid),
 }
 
-/// A workspace put aside: where everything was and is. The caller journals it before the first move.
+/// A workspace in the trash: old and new paths of its folder and git directory. The caller journals it before the first
+/// move.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Aside {
-    /// Where its folder was.
+    /// The old path of its folder.
     pub path: PathBuf,
-    /// Where its folder is.
+    /// The path of its folder in the trash.
     pub moved_to: PathBuf,
-    /// Where its git directory was.
+    /// The old path of its git directory.
     pub git_dir: PathBuf,
-    /// Where its git directory is.
+    /// The path of its git directory in the trash.
     pub git_dir_moved_to: PathBuf,
     /// Its HEAD before it was detached.
     pub head: Head,
 }
 
-/// What is wrong with a workspace, and so what a repair did.
+/// The result of [`Workspaces::repair_workspace`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Repair {
     /// Nothing was wrong.
     Sound,
-    /// The `.git` file was gone or damaged: written again.
+    /// The `.git` file or `gitdir` was missing or damaged, and was written again.
     Reconnected,
-    /// Half-made, or unknown to git: the folder is in the trash, the registration is gone.
+    /// Half-made, or unknown to git: the folder and the registration, if there was one, are in the trash.
     PutAside,
-    /// Only a registration was left: it is gone.
+    /// There was only a registration; it is in the trash.
     Unregistered,
-    /// There is nothing.
+    /// There was neither a folder nor a registration.
     Nothing,
 }
 
 impl Workspaces<'_> {
-    /// Makes a workspace. The user's post-checkout hook runs. A crash leaves a half-made one that
-    /// [`Workspaces::repair_workspace`] clears.
+    /// Makes a workspace with `git worktree add`. The user's post-checkout hook runs. A crash leaves a half-made workspace
+    /// that [`Workspaces::repair_workspace`] clears.
     ///
     /// # Errors
     /// `WORKSPACE_IN_THE_WAY` where the folder exists; `BRANCH_IN_USE`; `CHANGED_MEANWHILE` where a new branch exists;
-    /// `DISK_CHECKOUT_FAILED` where the files cannot be written: what was made is put into `trash`.
+    /// `DISK_CHECKOUT_FAILED` where the files cannot be written: what was made is moved to `trash`.
     pub fn create_workspace(&self, path: &Path, branch: &WorkspaceBranch, trash: &Path) -> Result<Worktree> {
         if path.symlink_metadata().is_ok() && !is_empty_folder(path) {
             return Err(in_the_way(path));
@@ -97,8 +98,8 @@ impl Workspaces<'_> {
             WorkspaceBranch::Detached(commit) => git.args(["--detach", "--"]).arg(path).arg(commit.as_str()),
         };
         let output = git.run()?;
-        // A post-checkout hook that fails makes git's exit status too, but the worktree stands: git removes one that it
-        // could not finish, and unlocks one that it could.
+        // A post-checkout hook that fails sets git's exit status too, although the worktree was made. git removes a worktree
+        // that it could not finish, and unlocks a finished one.
         let stands = || Ok(self.repo.worktrees().worktree_at(path)?.is_some_and(|entry| entry.present && entry.locked.is_none()));
         if !output.ok() && !stands()? {
             return Err(self.not_made(path, branch, trash, &output));
@@ -138,8 +139,8 @@ impl Workspaces<'_> {
             .hint("free some disk space, or look at what git says")
     }
 
-    /// Where everything of a workspace goes when it is put aside: its folder to `moved_to`, which must be free and on the
-    /// same file system.
+    /// The paths for moving a workspace to the trash: its folder to `moved_to`, which must not exist and must be on the same
+    /// file system.
     ///
     /// # Errors
     /// As [`Refs::head`].
@@ -151,14 +152,14 @@ impl Workspaces<'_> {
         Ok(Aside { path, moved_to: moved_to.to_owned(), git_dir, git_dir_moved_to, head })
     }
 
-    /// Puts a workspace aside: HEAD detached, folder moved, registration moved; ignored files and all. Its commits and
-    /// contents must be referenced elsewhere by then. Doing it again after a crash finishes it.
+    /// Moves a workspace to the trash: detaches HEAD, then moves the folder with all files, ignored ones included, then the
+    /// registration. Its commits and contents must be referenced elsewhere before. After a crash a second call finishes it.
     ///
     /// # Errors
     /// `IO_FAILED`, `CHANGED_MEANWHILE`.
     pub fn put_aside(&self, aside: &Aside) -> Result<()> {
         let workspace = Worktree::linked(aside.path.clone(), aside.git_dir.clone());
-        // One that git cannot work with goes as it is.
+        // A workspace that git cannot read is moved without detaching HEAD.
         let works = || Ok::<_, Error>(self.damage_of(&aside.git_dir)?.is_none());
         if aside.git_dir.is_dir() && workspace.verify().is_ok() && works()? {
             let now = self.repo.refs().head(&workspace)?;
@@ -167,7 +168,7 @@ impl Workspaces<'_> {
             }
         }
         env::fault_point("git.aside-detached");
-        // What names another repository's entry is that one's, whatever is recorded of the place.
+        // A folder whose `.git` names another repository belongs to that one and is not moved, even if it is recorded here.
         if !matches!(self.repo.worktrees().whose(&aside.path)?, Whose::Others(_)) {
             move_once(&aside.path, &aside.moved_to)?;
         }
@@ -175,11 +176,11 @@ impl Workspaces<'_> {
         move_once(&aside.git_dir, &aside.git_dir_moved_to)
     }
 
-    /// Brings a workspace back that was put aside, on its branch again where that is free. Doing it again after a crash
-    /// finishes it.
+    /// Brings a workspace back from the trash. HEAD is put on its branch again if that is not checked out elsewhere and has
+    /// not moved. After a crash a second call finishes it.
     ///
     /// # Errors
-    /// `WORKSPACE_IN_THE_WAY` where its place is taken; `IO_FAILED`.
+    /// `WORKSPACE_IN_THE_WAY` where its old path is taken; `IO_FAILED`.
     pub fn bring_back(&self, aside: &Aside) -> Result<Worktree> {
         for (from, to) in [(&aside.git_dir_moved_to, &aside.git_dir), (&aside.moved_to, &aside.path)] {
             if from.symlink_metadata().is_ok() && to.symlink_metadata().is_ok() {
@@ -191,7 +192,7 @@ impl Workspaces<'_> {
         move_once(&aside.moved_to, &aside.path)?;
         env::fault_point("git.back-moved");
         let workspace = Worktree::linked(aside.path.clone(), aside.git_dir.clone());
-        // The repository may have been moved or copied since: the two name the place where they were.
+        // The repository may have been moved or copied since then: folder and registration name each other's old paths.
         if workspace.verify().is_err() && aside.path.is_dir() && aside.git_dir.is_dir() {
             self.repo.worktrees().connect(&aside.path, &aside.git_dir)?;
         }
@@ -201,7 +202,7 @@ impl Workspaces<'_> {
                 entry.worktree.path() != aside.path && entry.head.as_ref().and_then(Head::branch) == Some(branch)
             };
             let now = self.repo.refs().head(&workspace)?;
-            // On its branch only if that is still where the workspace was: its index and files belong to that commit.
+            // Only if the branch is still at the workspace's commit: index and files belong to that commit.
             let unmoved = self.repo.refs().read_ref(branch)?.as_ref() == now.commit();
             if now.branch() != Some(branch) && unmoved && !self.repo.worktrees().list()?.iter().any(elsewhere) {
                 self.repo.refs().set_head(&workspace, &now, &HeadState::Branch(branch.clone()), "git axiom: brought back")?;
@@ -210,9 +211,9 @@ impl Workspaces<'_> {
         Ok(workspace)
     }
 
-    /// Brings back what was left of a workspace that had lost its folder, or its folder the way back to git: no sounder than
-    /// it was. What is in its place by now stays, and so does a branch that is checked out elsewhere by now. Doing it again
-    /// after a crash finishes it.
+    /// Brings back what was left of a workspace that was damaged before it went to the trash: its folder was missing, or the
+    /// folder's `.git` was. The damage is not mended. Nothing that is at its old paths now is replaced, and the registration
+    /// stays in the trash if its branch is checked out elsewhere. After a crash a second call finishes it.
     ///
     /// # Errors
     /// `IO_FAILED`, `GIT_FAILED`.
@@ -228,8 +229,9 @@ impl Workspaces<'_> {
         if is_free(&aside.path) { move_once(&aside.moved_to, &aside.path) } else { Ok(()) }
     }
 
-    /// Finds out what is wrong with the workspace at `path` and mends it: reconnected where git still knows it, put into
-    /// `trash` (a fresh path beside the workspaces) where it is half-made or half-removed.
+    /// Finds out what is wrong with the workspace at `path` and repairs it. If git still has its registration, folder and
+    /// registration are connected again. If it is half-made, or one of the two is missing, the folder is moved to `trash` (a
+    /// fresh path next to the workspaces), and the registration to the repository's trash.
     ///
     /// # Errors
     /// `WORKSPACE_NOT_OURS` where the folder is another repository's; `IO_FAILED`, `GIT_FAILED`.
@@ -249,10 +251,10 @@ impl Workspaces<'_> {
             return Ok(Repair::Sound);
         }
         if folder && !half_made {
-            // The folder lost its `.git`: git writes it again from the registration.
+            // The folder lost its `.git`, which is written again from the registration.
             let place = path.join(".git");
             if place.symlink_metadata().is_ok() {
-                // A repository that somebody made there, or a damaged pointer: kept.
+                // A repository that the user made there, or a damaged `.git` file: it is kept in the trash.
                 move_once(&place, &trash.join("dot-git"))?;
             }
             self.repo.worktrees().connect(path, entry.worktree.git_dir())?;
@@ -267,8 +269,8 @@ impl Workspaces<'_> {
         Ok(if folder { Repair::PutAside } else { Repair::Unregistered })
     }
 
-    /// Makes sure that `info/exclude` names a folder of the main worktree, so that git never takes workspaces for
-    /// untracked content. Says whether it had to be added.
+    /// Makes sure that `info/exclude` contains a folder of the main worktree, so that git does not list workspaces as
+    /// untracked. Returns whether it had to be added.
     ///
     /// # Errors
     /// `IO_FAILED`.
@@ -289,8 +291,8 @@ impl Workspaces<'_> {
     }
 }
 
-/// Moves `from` to `to`, durable; nothing to do where `from` is gone already. What holds a mount stays. A move the other way
-/// that a crash interrupted is taken back.
+/// Moves `from` to `to`, durably; does nothing if `from` does not exist. A folder with a mount point in it is not moved
+/// (`HOLDS_MOUNT`). If a crash interrupted a move from `to` to `from`, that move is undone first.
 pub(in crate::git) fn move_once(from: &Path, to: &Path) -> Result<()> {
     files::turn_back(to, from)?;
     if from.symlink_metadata().is_err() {
@@ -354,7 +356,7 @@ mod tests {
             let back = repo.workspaces().bring_back(&aside).unwrap();
             assert_eq!(git_at(&path, &["status", "--porcelain"]), before);
             assert_eq!(repo.refs().head(&back).unwrap(), aside.head);
-            // A branch that is in use elsewhere stays there.
+            // A branch that is checked out elsewhere is not checked out here.
             repo.workspaces().put_aside(&aside).unwrap();
             scratch.git(&["switch", "-q", "axiom/t1"]);
             let back = repo.workspaces().bring_back(&aside).unwrap();
@@ -376,7 +378,7 @@ mod tests {
         let base = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
         let taken = WorkspaceBranch::New { name: RefName::branch("main"), base };
         assert_eq!(code(&taken, &other), Code::ChangedMeanwhile);
-        // A checkout that fails half-way leaves neither folder, nor registration, nor branch.
+        // A checkout that fails half-way leaves no folder, no registration and no branch.
         scratch.write(".gitattributes", b"a.txt filter=broken\n");
         scratch.git(&["add", "."]);
         scratch.git(&["commit", "-qm", "filter"]);
@@ -401,7 +403,7 @@ mod tests {
         std::fs::remove_file(path.join(".git")).unwrap();
         assert_eq!(repair(2), Repair::Reconnected);
         assert_eq!(git_at(&path, &["status", "--porcelain"]), "?? work");
-        // As a killed `worktree add` leaves it.
+        // The state that a killed `worktree add` leaves.
         std::fs::write(made.git_dir().join("locked"), b"initializing").unwrap();
         assert_eq!(repair(3), Repair::PutAside);
         assert!(!path.exists() && trash.join("3/folder/work").exists());
@@ -414,7 +416,7 @@ mod tests {
         make(WorkspaceBranch::Existing(RefName::branch("axiom/t1")));
     }
 
-    /// Runs as a process of its own in the crash test; does nothing otherwise.
+    /// Runs in its own process in the crash test; does nothing otherwise.
     #[test]
     fn crash_child() {
         let Some(text) = crate::env::var("AXIOM_TEST_ASIDE").and_then(|text| text.into_string().ok()) else { return };

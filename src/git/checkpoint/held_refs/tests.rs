@@ -1,4 +1,4 @@
-//! What is held of refs of every kind, and what is remembered of packed ones.
+//! Tests of holding refs of every kind, and of the cache for packed refs.
 
 use super::*;
 use crate::git::objects::database::NewCommit;
@@ -6,7 +6,7 @@ use crate::git::refs::packed_memory::Source;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::scratch::{Scratch, git_at};
 
-/// Names what was held as a checkpoint does it.
+/// Writes a commit that refers to the held refs, as a checkpoint does.
 fn publish(repo: &Repository, held: &HeldRefs) -> Oid {
     let (who, tree, parents) = (repo.objects().signature().unwrap(), &held.tree, held.commits.clone());
     let record = repo.objects().write_commit(&NewCommit { tree, parents, who: &who, message: "record" }).unwrap();
@@ -61,7 +61,7 @@ fn refs_of_every_kind_are_held_and_read_back_in_every_format() {
             assert_eq!(repo.checkpoints().hold_local_refs().unwrap().not_held, []);
             scratch.git(&["update-ref", "refs/heads/side", "HEAD~"]);
         }
-        // All of it goes, and what it named with it.
+        // All refs are deleted, and with them the objects that they pointed to.
         git_at(&scratch.path().join("../linked"), &["update-ref", "-d", "refs/worktree/there"]);
         scratch.git(&["stash", "clear"]);
         for name in now.refs.keys().chain(now.links.keys()).filter(|name| !name.as_str().starts_with("worktrees/")) {
@@ -127,7 +127,7 @@ fn packed_refs_are_remembered_as_long_as_nothing_about_them_changes() {
     assert!(!remembered(&hidden) && hidden.tree != first.tree);
     scratch.git(&["tag", "-d", "t00007"]);
     assert!(!remembered(&repo.checkpoints().hold_local_refs().unwrap()), "packed-refs was written again");
-    // Without what holds them, nothing says that they are still there.
+    // Without the commit that holds them, the cached objects may be gone.
     scratch.write(".git/packed-refs", text.as_bytes());
     std::thread::sleep(std::time::Duration::from_millis(150));
     let held = repo.checkpoints().hold_local_refs().unwrap();

@@ -1,4 +1,4 @@
-//! What is found without git is what git finds, or git is asked.
+//! Tests that a repository found without git is the one that git finds; otherwise git is called.
 #![allow(clippy::disallowed_methods)]
 
 use std::os::unix::fs::symlink;
@@ -8,7 +8,7 @@ use crate::git::repo::repository::Repository;
 use crate::git::repo::scratch::{Scratch, git_at};
 use crate::skipped::skipped;
 
-/// What is found from `folder` without git, after it was compared with what git says.
+/// What is found from `folder` without git, compared with what git finds.
 fn compared(folder: &Path) -> Option<Found> {
     let here = find(folder, &[]);
     if let Some(found) = &here {

@@ -1,4 +1,4 @@
-//! A call of git that waits in its middle until something else is done.
+//! A call of git that waits in the middle until the caller has done something else.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
@@ -9,11 +9,12 @@ use crate::error::{Code, Error, Result};
 use super::{Git, Output, started};
 
 impl Git<'_> {
-    /// Runs git with an input in two parts: the second is written once git has printed `line` as answer to the first, and `between`
-    /// has succeeded. Where git never prints it, or `between` fails, the second part is never written.
+    /// Runs git with an input in two parts. The second part is written once git has printed `line` as its answer to the
+    /// first, and `between` has succeeded. If git does not print the line, or `between` fails, the second part is never
+    /// written.
     ///
     /// # Errors
-    /// As [`Git::run`]; what `between` says.
+    /// As [`Git::run`]; errors of `between`.
     pub fn run_in_two(self, first: &[u8], line: &str, between: impl FnOnce() -> Result<()>, second: &[u8]) -> Result<Output> {
         let (mut command, what) = (self.build(&self.objects()?), self.name());
         self.repository.lend_lock(&mut command, true)?;
@@ -26,7 +27,7 @@ impl Git<'_> {
                 stderr.map(|mut pipe| pipe.read_to_end(&mut text));
                 text
             });
-            // git may end before it has read everything: its exit code tells, not our broken pipe.
+            // git may exit before it has read everything: the exit code counts, not our broken pipe.
             let mut write = |bytes: &[u8]| drop(stdin.as_mut().map(|pipe| pipe.write_all(bytes).and_then(|()| pipe.flush())));
             write(first);
             let mut printed = stdout.map(BufReader::new);
