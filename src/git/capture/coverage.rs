@@ -1,4 +1,5 @@
-//! What a capture does not hold, so that a checkpoint can say so.
+//! Finds what git does not report, so that a checkpoint can list what a capture does not hold. The type [`Coverage`] itself
+//! is in `domain`.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,24 +13,24 @@ use crate::error::{Code, Error, Result};
 use super::permissions::Usual;
 use crate::git::repo::worktrees::Worktree;
 
-/// What git does not mention.
+/// What git does not report.
 #[derive(Debug, Default)]
 pub(in crate::git) struct Unmentioned {
     /// Sockets, fifos and devices.
     pub special: Vec<RepoPath>,
-    /// Folders in which there is a `.git`; the worktree's own is none of them.
+    /// Folders that contain a `.git`, except the worktree's own top folder.
     pub with_git: Vec<RepoPath>,
-    /// Files that fewer may read than usual.
+    /// Files that fewer users may read than usual.
     pub narrow: Vec<RepoPath>,
-    /// Files with attributes, ignored or not.
+    /// The `.gitattributes` files, ignored or not.
     pub attributes: Vec<RepoPath>,
 }
 
-/// Finds what git does not mention, both ordered. `skipped` are folders (without `/` at the end) that are
-/// counted otherwise. With `allow_unreadable`, what cannot be read is added to the coverage.
+/// Finds what git does not report; `special` and `with_git` are sorted. `skipped` are folders (without `/` at the end) that
+/// are listed elsewhere and not looked into. With `allow_unreadable`, what cannot be read is added to the coverage.
 ///
 /// # Errors
-/// `FILE_UNREADABLE` where a folder cannot be read.
+/// `FILE_UNREADABLE` if a folder cannot be read.
 pub(in crate::git) fn find_unmentioned(
     worktree: &Worktree,
     skipped: &BTreeSet<RepoPath>,
@@ -55,7 +56,7 @@ pub(in crate::git) fn find_unmentioned(
     for entry in walk {
         let entry = match entry {
             Ok(entry) => entry,
-            // Gone between listing and looking.
+            // It vanished between listing and looking.
             Err(e) if e.io_error().is_some_and(|e| e.kind() == std::io::ErrorKind::NotFound) => continue,
             Err(e) if allow_unreadable && e.path().is_some() => {
                 let path = inside(e.path().unwrap_or(root));
@@ -73,7 +74,7 @@ pub(in crate::git) fn find_unmentioned(
         if kind.is_socket() || kind.is_fifo() || kind.is_block_device() || kind.is_char_device() {
             special.push(inside(entry.path()));
         }
-        // Gone since where it cannot be looked at.
+        // A file without metadata vanished since.
         if kind.is_file() && entry.metadata().is_ok_and(|meta| usual.is_narrow(meta.mode())) {
             narrow.push(inside(entry.path()));
         }

@@ -1,8 +1,9 @@
-//! What differs between the files of a worktree at two moments: a path whose mode, blob, or bytes held beside the tree are others.
-//! This is the one rule for whatever compares, previews, restores or takes back files.
+//! How the files of a worktree differ between two moments: a path differs if its mode, its blob or its kept bytes differ.
+//! All code that compares, previews, restores or undoes files uses this one rule.
 //!
-//! No bytes held means that the file is what a checkout writes. Where a capture could not decide that, it names the file
-//! ([`Coverage::decides_bytes_of`]), and whoever plans leaves the file's bytes alone: [`bytes_by`] says of the others what is held.
+//! A file without kept bytes is what a checkout writes. If a capture could not decide that, it lists the file
+//! ([`Coverage::decides_bytes_of`]), and whoever plans changes leaves the file's bytes alone. [`bytes_by`] takes the kept
+//! bytes of each path from one of two moments.
 //!
 //! [`Coverage::decides_bytes_of`]: crate::domain::checkpoint::document::Coverage::decides_bytes_of
 
@@ -22,32 +23,32 @@ use crate::git::repo::repository::Repository;
 /// The files of a worktree at one moment.
 #[derive(Debug, Clone, Copy)]
 pub struct HeldFiles<'a> {
-    /// As git has them.
+    /// The tree of the files.
     pub tree: &'a Oid,
-    /// Those of which the bytes are held beside it, ordered by path.
+    /// The files whose bytes are kept, ordered by path.
     pub raw: &'a [RawFile],
 }
 
 impl CaptureExtras {
-    /// The files of a tree, with what is held beside it.
+    /// The files of a tree, with these kept bytes.
     pub fn beside<'a>(&'a self, tree: &'a Oid) -> HeldFiles<'a> {
         HeldFiles { tree, raw: &self.raw }
     }
 }
 
 impl TreeChange {
-    /// Whether a file changes in nothing that a tree says: only in the bytes that git's conversions hide.
+    /// Whether nothing changes that a tree holds, but only bytes that git's conversions hide.
     pub fn is_of_bytes_alone(&self) -> bool {
         self.old.is_some() && self.old == self.new
     }
 }
 
 impl Captures<'_> {
-    /// The paths in which the files of two moments differ, ordered. Costs no more than comparing the trees where the same bytes
-    /// are held beside both.
+    /// The paths at which the files of two moments differ, ordered. If the same bytes are kept for both, this costs no more
+    /// than comparing the trees.
     ///
     /// # Errors
-    /// `GIT_FAILED` where a tree is missing.
+    /// `GIT_FAILED` if a tree is missing.
     pub fn differing(&self, old: HeldFiles<'_>, new: HeldFiles<'_>) -> Result<Vec<TreeChange>> {
         let mut changes = self.repo.history().diff_trees(old.tree, new.tree)?;
         if old.raw == new.raw {
@@ -71,10 +72,11 @@ impl Captures<'_> {
         Ok(changes)
     }
 
-    /// The files that differ between two captures: what a sparse checkout leaves out on one side is no file on that side.
+    /// The files that differ between two captures. A path that a sparse checkout leaves out on one side has no file on that
+    /// side.
     ///
     /// # Errors
-    /// `GIT_FAILED` where a tree is missing.
+    /// `GIT_FAILED` if a tree is missing.
     pub fn changed_files(
         &self,
         (old, beside_old): (&Oid, &CaptureExtras),
@@ -89,7 +91,7 @@ impl Captures<'_> {
         let one_side: BTreeSet<&RepoPath> =
             from.symmetric_difference(&to).copied().filter(|path| !all.contains_key(path)).collect();
         if !one_side.is_empty() {
-            // The trees say the same of these.
+            // At these paths the trees are equal.
             for (path, file) in self.repo.history().files_of(new)?.into_iter().filter(|(path, _)| one_side.contains(path)) {
                 all.insert(path.clone(), TreeChange { path, old: Some(file.clone()), new: Some(file) });
             }
@@ -102,12 +104,12 @@ impl Captures<'_> {
     }
 }
 
-/// Folders of trees that were read already: many paths are in few of them.
+/// A cache of trees that were read: many paths are in few folders.
 #[derive(Debug, Default)]
 pub(in crate::git) struct Folders(HashMap<Oid, BTreeMap<Vec<u8>, FileId>>);
 
 impl Folders {
-    /// The file that a tree has at a path; `None` of anything else.
+    /// The file or submodule that a tree has at a path; `None` if there is nothing or a folder.
     ///
     /// # Errors
     /// `GIT_FAILED`.
@@ -131,17 +133,17 @@ impl Folders {
     }
 }
 
-/// The bytes that are held of a path.
+/// The kept bytes of a path.
 pub fn bytes_of<'r>(raw: &'r [RawFile], path: &RepoPath) -> Option<&'r RawFile> {
     raw.binary_search_by(|one| one.path.cmp(path)).ok().map(|place| &raw[place])
 }
 
-/// What changes at a path, where the changes are ordered by path.
+/// The change of a path; `changes` are ordered by path.
 pub fn change_of<'c>(changes: &'c [TreeChange], path: &RepoPath) -> Option<&'c TreeChange> {
     changes.binary_search_by(|change| change.path.cmp(path)).ok().map(|place| &changes[place])
 }
 
-/// The bytes that are held where some paths are as in one moment (`theirs`), and all others as in another.
+/// The kept bytes if some paths are as in one moment (`theirs`), and all others as in another (`ours`).
 pub fn bytes_by(ours: &[RawFile], theirs: &[RawFile], is_theirs: impl Fn(&RepoPath) -> bool) -> Vec<RawFile> {
     let ours = ours.iter().filter(|one| !is_theirs(&one.path));
     let mut all: Vec<RawFile> = ours.chain(theirs.iter().filter(|one| is_theirs(&one.path))).cloned().collect();

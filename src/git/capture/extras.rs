@@ -1,4 +1,5 @@
-//! What a stash cannot say: conflict stages, flags, an operation in progress. Kept as a commit beside the index.
+//! What a stash cannot hold: conflict stages, flags, an operation in progress and more. It is kept in a commit that is a
+//! parent of the index commit.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -19,7 +20,7 @@ use crate::git::objects::database::{GITLINK, NewCommit, Signature, TREE, TreeEnt
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
 
-/// Files and folders in a worktree's git directory that say which operation is in progress.
+/// Files and folders in a worktree's git directory that belong to an operation in progress.
 pub(in crate::git) const OPERATION: &[&str] = &[
     "MERGE_HEAD",
     "MERGE_MSG",
@@ -43,12 +44,13 @@ pub(in crate::git) const OPERATION: &[&str] = &[
     "rebase-merge",
     "rebase-apply",
     "sequencer",
-    // Refs of this worktree alone, which are never packed. The reftable has them elsewhere: see `operation_refs`.
+    // Refs of this worktree alone, which are never packed. With the reftable format they are not files: see
+    // `operation_refs`.
     "refs/bisect",
     "refs/rewritten",
 ];
 
-/// The name of the list in the tree of an extras commit.
+/// The name of the file with the extras in the tree of an extras commit.
 const LIST: &[u8] = b"extras.json";
 
 /// One file of an operation in progress.
@@ -56,31 +58,33 @@ const LIST: &[u8] = b"extras.json";
 pub struct OperationFile {
     /// Its path below the worktree's git directory.
     pub path: RepoPath,
-    /// Its content.
+    /// The blob of its content.
     pub oid: Oid,
 }
 
-/// What a stash cannot say about a worktree.
+/// What a stash cannot hold about a worktree.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CaptureExtras {
-    /// About the index.
+    /// What the index holds in addition to its tree.
     pub index: IndexExtras,
-    /// The operation in progress.
+    /// The files of the operation in progress.
     pub operation: Vec<OperationFile>,
-    /// Files and folders whose permissions are not as usual, or that have an ACL or attributes of the user's; ordered by path.
+    /// Files and folders that have unusual permissions, an ACL or user attributes; ordered by path.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub modes: Vec<Permissions>,
-    /// The bytes of files that git would not give back as they were, ordered by path.
+    /// The bytes of files that git would not give back unchanged, ordered by path.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub raw: Vec<RawFile>,
-    /// What the configuration said of line ends: by that the files of the tree have the bytes that they had.
+    /// The configuration of line ends at the time of the capture: with it, a checkout of the tree writes the bytes that the
+    /// files had.
     #[serde(skip_serializing_if = "Settings::is_default")]
     pub line_ends: Settings,
 }
 
 impl CaptureExtras {
-    /// Reads the operation in progress into blobs, and what the configuration says.
+    /// Collects the extras: `facts` of the index, the operation in progress (as blobs), and the configuration of line ends.
+    /// `modes` and `raw` stay empty.
     ///
     /// # Errors
     /// `IO_FAILED`, `TOO_LARGE`, `GIT_FAILED`.
@@ -115,13 +119,13 @@ impl CaptureExtras {
         Ok(Self { index, operation, line_ends: r.conversions().line_end_settings(worktree)?, ..Self::default() })
     }
 
-    /// Whether there is nothing to say.
+    /// Whether there is nothing to record.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
-    /// A commit that holds this as `extras.json`, and keeps alive the blobs that it names, and the commits that the
-    /// operation in progress names; `None` where there is nothing to say.
+    /// Writes a commit that holds the extras as `extras.json`. It keeps alive the blobs that they name, and the objects that
+    /// the operation in progress names. `None` if there is nothing to record.
     ///
     /// # Errors
     /// `DISK_FULL`, `GIT_FAILED`.
@@ -132,7 +136,7 @@ impl CaptureExtras {
         let json = serde_json::to_vec_pretty(self).map_err(|e| Error::new(Code::Internal, "cannot write extras").because(e))?;
         limits::fits("the list of flags, conflicts and files beside a capture", &json, limits::EXTRAS)?;
         let file = |name: String, oid: &Oid| TreeEntry { mode: 0o100_644, oid: oid.clone(), name: name.into_bytes() };
-        // Numbers as names: the paths may be odd, and the list says which is which.
+        // The names are numbers, because the paths may be unusual; the list holds the paths.
         let operation = self.operation.iter().enumerate().map(|(i, part)| file(format!("{i:06}"), &part.oid));
         let sides = self.index.unmerged.iter().filter(|stage| stage.mode != GITLINK).enumerate();
         let sides: Vec<TreeEntry> = sides.map(|(i, stage)| file(format!("{i:06}"), &stage.oid)).collect();
@@ -156,12 +160,12 @@ impl CaptureExtras {
         repository.objects().write_commit(&NewCommit { tree: &tree, parents: named.commits, who, message }).map(Some)
     }
 
-    /// Reads what [`CaptureExtras::commit`] kept, from a capture's commit.
+    /// Reads the extras that [`CaptureExtras::commit`] wrote, from a capture's commit.
     ///
     /// # Errors
-    /// `CHECKPOINT_DAMAGED` where the capture has not the shape of one.
+    /// `CHECKPOINT_DAMAGED` if the commit does not have the shape of a capture.
     pub fn of_capture(repository: &Repository, capture: &Oid) -> Result<Self> {
-        // Only the first can be it; the others keep refs and captures alive.
+        // Only the first can be the extras commit; the others keep refs and captures alive.
         let further = repository.captures().capture_parts(capture)?.further;
         let Some(parent) = further.first() else { return Ok(Self::default()) };
         let tree = repository.objects().read_commit(parent)?.tree;

@@ -1,5 +1,5 @@
-//! Conflict stages, flags and operations in progress that the user began after a transaction which is now taken back: they
-//! stay, or stop it where the transaction changed the same. Pure.
+//! Merges the extras of three captures when a transaction is undone. Conflict stages, flags, permissions and operations in
+//! progress that the user changed after the transaction stay; if the transaction changed the same, the undo stops. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,25 +10,25 @@ use super::permissions::{Permissions, recorded};
 use crate::git::history::questions::TreeChange;
 use crate::git::index::file::{ConflictStage, IndexExtras};
 
-/// Files of git's that outlive an operation, or come without one.
+/// Files of git that outlive an operation, or exist without one.
 const REMAINS: [&str; 4] = ["MERGE_MSG", "SQUASH_MSG", "MERGE_RR", "AUTO_MERGE"];
 
-/// What is said beside the trees, at three moments.
+/// The extras of a worktree at three moments.
 #[derive(Debug, Clone, Copy)]
 pub struct Moments<'a> {
-    /// When the transaction had ended.
+    /// When the transaction ended.
     pub left: &'a CaptureExtras,
-    /// Before the transaction: what it is taken back to.
+    /// Before the transaction: the state to which the undo goes back.
     pub back: &'a CaptureExtras,
-    /// Now.
+    /// The present state.
     pub now: &'a CaptureExtras,
-    /// What becomes of the index entries that the transaction changed.
+    /// How the undo changes the index entries that the transaction changed.
     pub entries: &'a [TreeChange],
-    /// How the index entries differ now from those that it left.
+    /// How the index entries now differ from those that the transaction left.
     pub since: &'a [TreeChange],
 }
 
-/// What an index says of one path that a tree cannot.
+/// What an index holds about one path that a tree cannot hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Said {
     stages: Vec<(u8, u32, Oid)>,
@@ -39,11 +39,11 @@ struct Said {
 }
 
 impl Moments<'_> {
-    /// What shall be said afterwards: what the transaction changed is as before it, everything else as it is now. Bytes held
-    /// beside the tree go with the files: they are as before it, and the caller sees to those of files that stay.
+    /// The merged extras: what the transaction changed is as before it, everything else is as it is now. Kept bytes belong
+    /// to the files: they are those from before the transaction, and the caller handles files that stay.
     ///
     /// # Errors
-    /// What both it and somebody since changed, in words.
+    /// What both the transaction and someone after it changed, in words.
     pub fn settle(&self) -> Result<CaptureExtras, Vec<String>> {
         let mut conflicts = Vec::new();
         let operation = self.operation().unwrap_or_else(|what| {
@@ -61,8 +61,8 @@ impl Moments<'_> {
         if conflicts.is_empty() { Ok(CaptureExtras { index, operation, modes, ..self.back.clone() }) } else { Err(conflicts) }
     }
 
-    /// Permissions that the transaction did not change are as they are now. Of what git takes for unchanged none are
-    /// recorded now: then nothing is known to have changed since.
+    /// Permissions that the transaction did not change stay as they are now. For files that git takes for unchanged,
+    /// permissions may not be recorded now: such files count as not changed since.
     fn modes(&self) -> Result<Vec<Permissions>, Vec<String>> {
         let [left, back, now] = [self.left, self.back, self.now].map(|extras| &extras.modes[..]);
         let paths: BTreeSet<&RepoPath> = back.iter().chain(now).map(|one| &one.path).collect();
@@ -80,8 +80,8 @@ impl Moments<'_> {
         if conflicts.is_empty() { Ok(settled) } else { Err(conflicts) }
     }
 
-    /// What the transaction did not change is as it is now, whatever was begun or ended since. What it may then do to the
-    /// paths and branches that this concerns is for the caller to find.
+    /// If the transaction did not change the operation in progress, it stays as it is now, whatever was begun or ended
+    /// since. The caller must check which paths and branches that operation may still change.
     fn operation(&self) -> Result<Vec<OperationFile>, String> {
         let [left, now] = [self.left, self.now].map(|extras| files(extras, |_| true));
         if left == now {
@@ -127,8 +127,8 @@ impl Moments<'_> {
     }
 }
 
-/// What is said of a path afterwards; `None` where both sides changed it. `entry` is what the transaction did to its
-/// entry, `since` whether somebody changed the entry after it.
+/// What the index holds about a path afterwards; `None` if both sides changed it. `entry` is how the undo changes the path's
+/// entry, `since` whether the entry was changed after the transaction.
 fn settled_path<'s>([left, back, now]: [&'s Said; 3], entry: Option<&TreeChange>, since: bool) -> Option<&'s Said> {
     const NOTHING: &Said = &Said { stages: Vec::new(), intent: None, skip: false, assume: false, left_out: false };
     let by_transaction = entry.is_some() || left != back;
@@ -138,14 +138,15 @@ fn settled_path<'s>([left, back, now]: [&'s Said; 3], entry: Option<&TreeChange>
         (_, false) => Some(back),
         (false, true) => Some(now),
         (true, true) if now == back => Some(back),
-        // A mark stays with its entry, whatever becomes of that.
+        // A flag stays with its entry, and disappears if the undo removes the entry.
         (true, true) if marks_only => Some(if entry.is_some_and(|change| change.new.is_none()) { NOTHING } else { now }),
         (true, true) => None,
     }
 }
 
 impl CaptureExtras {
-    /// Whether the same operation is in progress, or none, whatever an earlier one may have left.
+    /// Whether both have the same operation in progress, or none. Files that an earlier operation may have left do not
+    /// count.
     pub fn has_operation_of(&self, other: &Self) -> bool {
         let itself = |extras| files(extras, |name| !REMAINS.contains(&name));
         itself(self) == itself(other)

@@ -1,11 +1,13 @@
-//! The bytes of files that git takes for unchanged and that a checkout would write otherwise: line ends that were converted
-//! on their way in, what a filter left out, keywords. A capture keeps them as those of changed files.
+//! Keeps the bytes of files that git takes for unchanged but that a checkout would write differently: line ends were
+//! converted when they were stored, a filter left something out, or there are keywords. A capture keeps these bytes like
+//! those of changed files.
 //!
-//! Where nothing asks for conversions no file is looked at. Elsewhere each is decided once: what was decided is remembered
-//! by its stat data and blob, as long as configuration and attributes stay what they are (`given_memory`).
+//! If nothing asks for conversions, no file is looked at. Otherwise each file is decided once: the decision is remembered by
+//! stat data and blob, as long as configuration and attributes stay the same (`given_memory`).
 //!
-//! Line ends are decided by sizes alone: git says that the file, converted, is the blob, so that both differ in carriage
-//! returns only. Whatever else is asked for is tried, so much at once; the rest is named and has its turn next time.
+//! Line ends are decided by sizes alone: git says that the file, converted, is the blob, so the two differ only in carriage
+//! returns. All other conversions are tried, up to a limit for each capture; the remaining files are listed in the coverage,
+//! and tried next time.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -22,10 +24,10 @@ use crate::git::objects::database::gix_id;
 use crate::git::repo::handles::Captures;
 use crate::git::repo::worktrees::Worktree;
 
-/// So many bytes of files are tried at once, and so many files.
+/// How many bytes of files, and how many files, one capture tries.
 const TRIED: (u64, usize) = (RAW_LIMIT, 1000);
 
-/// The largest blob that is read for its line ends.
+/// The largest blob that is read for its line ends, in bytes.
 const READ: u64 = 64 * 1024 * 1024;
 
 /// A regular file that git tracks and takes for unchanged.
@@ -36,13 +38,13 @@ pub(in crate::git) struct Tracked {
     pub stat: FileStat,
 }
 
-/// Where unchanged files are looked at.
+/// Which unchanged files are looked at.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::git) struct Unchanged<'a> {
     pub worktree: &'a Worktree,
-    /// The index that the files are in, with the attributes that a checkout would go by.
+    /// The index that contains the files, and the attributes that a checkout would use.
     pub index: &'a Path,
-    /// The files with attributes.
+    /// The `.gitattributes` files.
     pub attributes: &'a BTreeSet<RepoPath>,
     /// How much of the worktree is looked at.
     pub scope: Scope,
@@ -51,36 +53,36 @@ pub(in crate::git) struct Unchanged<'a> {
 /// How much of a worktree is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::git) enum Scope {
-    /// Everything: what is decided is remembered.
+    /// Everything: decisions are remembered.
     Whole,
-    /// Some paths.
+    /// Some paths: nothing is remembered.
     Part,
 }
 
 /// What is known before any file is looked at.
 #[derive(Debug)]
 pub(in crate::git) struct Known {
-    /// A digest of what decides which conversions there are.
+    /// A digest of everything that decides about conversions.
     rules: String,
     memory: Memory,
 }
 
-/// One with its key.
+/// A file that is not decided yet, with its key.
 struct Open {
     file: Tracked,
     key: Key,
 }
 
-/// What a file is.
+/// Whether a checkout gives a file back.
 enum Is {
     GivenBack,
     Differing,
-    /// Nobody knows yet.
+    /// Not known yet.
     NotTried,
 }
 
 impl Captures<'_> {
-    /// What is known of conversions; `None` where unchanged files need no look.
+    /// Reads what is known about conversions; `None` if unchanged files need not be looked at.
     ///
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`.
@@ -90,7 +92,7 @@ impl Captures<'_> {
             Scope::Whole => Memory::read(self.repo, at.worktree),
             Scope::Part => None,
         };
-        // What once was converted may still be on disk as it was then.
+        // Files that were converted by earlier rules may still be on disk as they were then.
         if rules.is_none() && memory.is_none() {
             return Ok(None);
         }
@@ -98,8 +100,8 @@ impl Captures<'_> {
         Ok(Some(Known { rules, memory: memory.unwrap_or_default() }))
     }
 
-    /// The bytes of those unchanged files that a checkout would not give back. What cannot be kept, or is not known yet, is
-    /// named in the coverage. A crash leaves unreferenced objects.
+    /// The bytes of those unchanged files that a checkout would not give back. Files whose bytes cannot be kept, or that are
+    /// not decided yet, are listed in the coverage. A crash leaves unreferenced objects.
     ///
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`, `DISK_FULL`.
@@ -171,7 +173,7 @@ impl Captures<'_> {
                     continue;
                 }
             };
-            // What cannot be read here is kept rather than lost.
+            // If the blob cannot be read, the bytes are kept, to be safe.
             let same = length.is_some_and(|length| FileStat::low_bits(length) == one.file.stat.size);
             decided.push((one, if same { Is::GivenBack } else { Is::Differing }));
         }
@@ -183,7 +185,7 @@ impl Captures<'_> {
             } else if stat_of(at.worktree, &one.file.path).as_ref() == Some(&one.file.stat) {
                 Is::GivenBack
             } else {
-                // Somebody was faster than the trial.
+                // The file changed during the trial.
                 Is::NotTried
             };
             decided.push((one, is));
@@ -191,7 +193,7 @@ impl Captures<'_> {
         Ok(decided)
     }
 
-    /// The blob with the bytes of a file; `None` where they cannot be kept.
+    /// The blob with the bytes of a file; `None` if they cannot be kept.
     fn bytes_of(&self, worktree: &Worktree, file: &Tracked, known: Option<Oid>) -> Result<Option<Oid>> {
         if let Some(oid) = known.filter(|oid| self.repo.objects().has_object(oid)) {
             self.repo.durability().note_written(gix_id(&oid)?);
@@ -203,7 +205,7 @@ impl Captures<'_> {
             return Ok(None);
         }
         match files::read(&place, RAW_LIMIT) {
-            // Whoever edits at this moment: these bytes have to be those that git takes for unchanged.
+            // The file may change at this moment: the bytes must be those that git takes for unchanged.
             Ok(bytes) => {
                 let oid = self.repo.objects().write_blob(&bytes)?;
                 Ok(is_it().then_some(oid))
@@ -212,7 +214,7 @@ impl Captures<'_> {
         }
     }
 
-    /// The time of this moment, as the file system has it.
+    /// The present time, as the file system records it, in nanoseconds since 1970.
     fn now_on_disk(&self) -> Result<i128> {
         use std::os::unix::fs::MetadataExt;
         let scratch = self.repo.scratch_folder()?;
@@ -221,7 +223,7 @@ impl Captures<'_> {
     }
 }
 
-/// The stat data of a regular file; `None` of anything else.
+/// The stat data of a regular file; `None` for anything else.
 pub(in crate::git) fn stat_of(worktree: &Worktree, path: &RepoPath) -> Option<FileStat> {
     let meta = worktree.path().join(path.to_path()).symlink_metadata().ok()?;
     meta.is_file().then(|| FileStat::of(&meta))

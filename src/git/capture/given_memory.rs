@@ -1,5 +1,5 @@
-//! What is remembered of the unchanged files of a worktree: which of them a checkout gives back. It saves asking git about
-//! each file again, and is no more than that: without it, or where configuration or attributes are others, all is decided anew.
+//! Remembers which unchanged files of a worktree a checkout gives back. This only saves asking git about each file again:
+//! without it, or if configuration or attributes have changed, all files are decided again.
 
 use std::collections::BTreeMap;
 use std::fs::Metadata;
@@ -16,16 +16,16 @@ use crate::git::repo::handles::Captures;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
 
-/// The first line.
+/// The first line of the file.
 const HEADER: &str = "git axiom: given back 1";
-/// The largest of its kind.
+/// The largest such file that is read, in bytes.
 const LIMIT: u64 = 256 * 1024 * 1024;
-/// So many nanoseconds a file has to be old before its times tell it apart from its successor.
+/// How many nanoseconds old a file must be before its times distinguish it from its successor.
 const OLD: i128 = 100_000_000;
-/// The same where the file system knows whole seconds only.
+/// The same for file systems that store whole seconds only.
 const OLD_IN_SECONDS: i128 = 2_000_000_000;
 
-/// What tells a file apart from what was or will be at its place, as far as an index keeps it.
+/// Stat data that distinguish a file from what was or will be in its place, as far as an index keeps them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(in crate::git) struct FileStat {
     pub size: u32,
@@ -50,12 +50,13 @@ impl FileStat {
         Self { size: stat.size, modified: time(stat.mtime), changed: time(stat.ctime), inode: stat.ino }
     }
 
-    /// What an index keeps of a number.
+    /// The low 32 bits: what an index keeps of a number.
     pub fn low_bits(number: u64) -> u32 {
         (number & 0xffff_ffff) as u32
     }
 
-    /// Whether the file is so much older than a moment that whoever changes it from then on changes its times.
+    /// Whether the file is so much older than `moment` that any later change also changes its times. `moment` is in
+    /// nanoseconds since 1970.
     pub fn is_older_than(&self, moment: i128) -> bool {
         let is_old = |(seconds, nanos): (u32, u32)| {
             let margin = if nanos == 0 { OLD_IN_SECONDS } else { OLD };
@@ -65,7 +66,7 @@ impl FileStat {
     }
 }
 
-/// A file with a content, in short.
+/// A hash of a file's path, blob and stat data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::git) struct Key(u128);
 
@@ -80,19 +81,19 @@ impl Key {
     }
 }
 
-/// What is remembered.
+/// What is remembered of one worktree.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::git) struct Memory {
-    /// What decides which conversions there are, as a digest.
+    /// A digest of everything that decides about conversions.
     rules: String,
-    /// Files that a checkout gives back; in order once they are all there.
+    /// Files that a checkout gives back; sorted once all are added.
     given_back: Vec<Key>,
-    /// The others, with their bytes as blobs.
+    /// Files that a checkout does not give back, with the blobs of their bytes.
     differing: BTreeMap<Key, Oid>,
 }
 
 impl Memory {
-    /// What is remembered of a worktree; what cannot be read is nothing.
+    /// Reads what is remembered of a worktree; `None` if there is nothing or it cannot be read.
     pub fn read(repository: &Repository, worktree: &Worktree) -> Option<Self> {
         let content = files::read_optional(&place(repository, worktree), LIMIT).ok()??;
         let (body, sum) = content.split_at_checked(content.len().checked_sub(repository.hash().bytes())?)?;
@@ -114,7 +115,8 @@ impl Memory {
         Some(memory)
     }
 
-    /// Whether a file is remembered, and its bytes where a checkout does not give them back.
+    /// What is remembered of a file: `None` if nothing, `Some(None)` if a checkout gives it back, otherwise the blob of its
+    /// bytes.
     pub fn recall(&self, rules: &str, key: Key) -> Option<Option<&Oid>> {
         if self.rules != rules {
             return None;
@@ -125,7 +127,7 @@ impl Memory {
         }
     }
 
-    /// What will be remembered in its place: nothing yet.
+    /// An empty memory that will replace this one.
     pub fn successor(&self, rules: &str) -> Self {
         Self { rules: rules.to_owned(), given_back: Vec::with_capacity(self.given_back.len()), differing: BTreeMap::new() }
     }
@@ -138,7 +140,7 @@ impl Memory {
         self.differing.insert(key, bytes);
     }
 
-    /// Writes this unless it is what was remembered. Whatever fails is no harm: the next capture decides anew.
+    /// Writes this memory unless it equals the old one. A failure does no harm: the next capture decides again.
     pub fn write_unless(mut self, was: &Self, repository: &Repository, worktree: &Worktree) {
         self.given_back.sort_unstable();
         if self == *was {
@@ -164,12 +166,12 @@ impl Memory {
 }
 
 impl Captures<'_> {
-    /// A digest of what decides which conversions there are.
+    /// A digest of the rules that decide about conversions.
     ///
     /// # Errors
     /// `GIT_FAILED`.
     pub(in crate::git) fn rules_digest(&self, rules: &[u8]) -> Result<String> {
-        // Another build may make other keys.
+        // Another version of git axiom may compute other keys: then the digest is another one too.
         let probe = Key::of(b"probe", gix::hash::ObjectId::null(self.repo.hash().gix()).as_ref(), &FileStat::default_for_probe());
         let digest = digest(self.repo, &[&probe.0.to_le_bytes(), rules].concat())?;
         Ok(to_hex(&digest))
@@ -189,7 +191,7 @@ fn digest(repository: &Repository, bytes: &[u8]) -> Result<Vec<u8>> {
     Ok(hasher.try_finalize().map_err(failed)?.as_slice().to_vec())
 }
 
-/// One for each worktree, which goes with it.
+/// The file of a worktree's memory. A linked worktree's file is removed together with the worktree.
 fn place(repository: &Repository, worktree: &Worktree) -> PathBuf {
     if worktree.is_main() { repository.own_scratch().join("given-back") } else { worktree.git_dir().join("axiom-given-back") }
 }

@@ -1,5 +1,5 @@
-//! Files that git does not track and that the configuration decides on: `checkpoints.include` takes ignored ones up as content,
-//! `checkpoints.exclude` leaves untracked and ignored ones out. Both ways of a capture ask here.
+//! Untracked files about which the configuration decides: `checkpoints.include` makes ignored files content,
+//! `checkpoints.exclude` leaves out untracked and ignored files. Both ways of capturing use this.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::git::index::status::{StatusEntry, StatusKind};
 use crate::git::repo::handles::Captures;
 use crate::git::repo::worktrees::Worktree;
 
-/// So many bytes of ignored files are held of one worktree at most.
+/// How many bytes of ignored files are held for one worktree at most.
 const LIMIT: u64 = 100 * 1024 * 1024;
 
 /// Ignored files and folders, sorted; each list is ordered by path.
@@ -21,18 +21,18 @@ const LIMIT: u64 = 100 * 1024 * 1024;
 pub(in crate::git) struct SortedIgnored {
     /// Files and links that are held.
     pub held: Vec<RepoPath>,
-    /// The topmost files and folders that are not.
+    /// The topmost files and folders that are not held.
     pub rest: Vec<RepoPath>,
-    /// Files that would be held, and are excluded.
+    /// Files that would be held but are excluded.
     pub excluded: Vec<RepoPath>,
-    /// Files beyond the limit.
+    /// Files that would be held but are over the limit.
     pub over_limit: Vec<RepoPath>,
-    /// Sockets, fifos and devices beside files that are held.
+    /// Sockets, fifos and devices that the configuration includes; they cannot be held.
     pub special: Vec<RepoPath>,
 }
 
-/// Sorts the topmost ignored files and folders by what the configuration includes. Folders are looked into only where a pattern
-/// means them, or names them as its beginning.
+/// Sorts the topmost ignored files and folders by what the configuration includes. A folder is listed only if a pattern
+/// covers it or leads into it.
 ///
 /// # Errors
 /// `FILE_UNREADABLE`, `IO_FAILED`.
@@ -52,7 +52,7 @@ pub(in crate::git) fn sort_ignored(root: &Path, ignored: Vec<RepoPath>, options:
     let mut held = Vec::with_capacity(sorted.held.len());
     for path in std::mem::take(&mut sorted.held) {
         let size = files::metadata(&root.join(path.to_path()))?.map_or(0, |meta| meta.len());
-        // What is too large by itself is named as such.
+        // A file over the size limit is listed as too large, and does not count here.
         let counted = if size <= options.max_file_size { size } else { 0 };
         if bytes + counted > LIMIT {
             sorted.over_limit.push(path);
@@ -104,8 +104,8 @@ fn sort_one(root: &Path, path: RepoPath, options: &CaptureOptions, sorted: &mut 
 }
 
 impl Captures<'_> {
-    /// Takes what is excluded out of what `git status` said, and returns its topmost files and folders: folders in which
-    /// nothing is tracked.
+    /// Removes excluded paths from the entries of `git status`, and returns the topmost excluded files and folders. A folder
+    /// is returned only if nothing in it is tracked.
     ///
     /// # Errors
     /// `GIT_FAILED`.

@@ -1,4 +1,4 @@
-//! What the `.gitignore` files of a tree ignore, whatever is in the worktree by now.
+//! Which paths the `.gitignore` files of a tree ignore, whatever is in the worktree now.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,8 @@ use crate::git::repo::handles::Captures;
 use crate::git::repo::worktrees::Worktree;
 
 impl Captures<'_> {
-    /// Those of `paths` that the `.gitignore` files of a tree ignore, together with the exclude files of now. Nothing in the
-    /// worktree is looked at.
+    /// Those of `paths` that the `.gitignore` files of a tree ignore, together with the present exclude files. Nothing in
+    /// the worktree is looked at.
     ///
     /// # Errors
     /// `GIT_FAILED`, `DISK_FULL`, `IO_FAILED`.
@@ -32,7 +32,7 @@ impl Captures<'_> {
         if !rules.is_empty() {
             git().args(["checkout-index", "-f", "-q", "-z", "--stdin"]).stdin(nul_list(rules)).run_ok()?;
         }
-        // Also paths that the tree has are asked for: `--no-index`. Exit code 1 says that none is ignored.
+        // With `--no-index`, paths that the tree has are checked too. Exit code 1 means that none is ignored.
         let asked = git().args(["check-ignore", "--no-index", "-z", "--stdin"]).stdin(nul_list(paths.iter().copied())).run()?;
         match asked.code {
             Some(0 | 1) => {}

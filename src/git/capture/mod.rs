@@ -1,8 +1,8 @@
-//! Captures: the files, index and HEAD of a worktree as commits, without touching any of them.
+//! Captures: the files, index and HEAD of a worktree as commits. None of the three is touched.
 //!
-//! Going back to one is in `restore`; the refs that keep one are in `checkpoint`.
+//! Going back to a capture is in `restore`; the refs that keep captures are in `checkpoint`.
 //!
-//! Begin reading with `worktree`; `fast` is how a plain worktree is captured without a call of git.
+//! Begin reading with `worktree`. `fast` captures an ordinary worktree with few calls of git.
 
 pub(super) mod coverage;
 pub(super) mod differing;

@@ -1,4 +1,5 @@
-//! What an operation in progress names in its files: git itself lets these objects go as soon as nothing else refers to them.
+//! Finds the objects that the files of an operation in progress name: git itself may prune these objects as soon as nothing
+//! else refers to them.
 
 use std::collections::BTreeSet;
 
@@ -10,17 +11,18 @@ use crate::git::checkpoint::limits;
 use crate::git::objects::database::gix_id;
 use crate::git::repo::handles::Captures;
 
-/// Objects that are named, and are here.
+/// Objects that are named and that exist.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::git) struct Named {
-    /// Commits; those that are a parent of another one are left out, since that one keeps them.
+    /// Commits. A parent of another one is left out, since that one keeps it alive.
     pub commits: Vec<Oid>,
     /// Trees.
     pub trees: Vec<Oid>,
 }
 
 impl Captures<'_> {
-    /// The commits and trees that files of an operation in progress name in full, each once, in order of their ids.
+    /// The commits and trees that files of an operation in progress name by their full ids, each once, in order of their
+    /// ids.
     ///
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`.
@@ -41,7 +43,7 @@ impl Captures<'_> {
                 Ok(gix::objs::Kind::Blob | gix::objs::Kind::Tag) | Err(_) => {}
             }
         }
-        // At the edge of a shallow history a commit names parents that it does not keep.
+        // At the boundary of a shallow history, a commit does not keep its parents alive.
         if commits.len() > 1 && !self.repo.common_dir().join("shallow").exists() {
             for commit in commits.clone() {
                 for parent in self.repo.objects().read_commit(&commit)?.parents {

@@ -1,20 +1,20 @@
-//! What the commits of a capture say.
+//! Reads the parts of a capture back from its commits.
 
 use crate::domain::base::names::Oid;
 use crate::error::{Code, Error, Result};
 
 use crate::git::repo::handles::Captures;
 
-/// A capture, read back.
+/// The parts of a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaptureParts {
-    /// The commit that was checked out, or the one that stands in for none.
+    /// The commit that was checked out, or the empty root commit that stands for a HEAD without a commit.
     pub base: Oid,
     /// The tree of the files.
     pub files: Oid,
     /// The tree of the index.
     pub index: Oid,
-    /// What else the index commit keeps alive; the first of it may be what is said beside the trees.
+    /// The further parents of the index commit, which it keeps alive; the first of them may be the extras commit.
     pub further: Vec<Oid>,
 }
 
@@ -22,7 +22,7 @@ impl Captures<'_> {
     /// Reads the commits of a capture.
     ///
     /// # Errors
-    /// `CHECKPOINT_DAMAGED` where it has not the shape of one; `GIT_FAILED` where one is missing.
+    /// `CHECKPOINT_DAMAGED` if the commit does not have the shape of a capture; `GIT_FAILED` if a commit is missing.
     pub fn capture_parts(&self, capture: &Oid) -> Result<CaptureParts> {
         let commit = self.repo.objects().read_commit(capture)?;
         let [base, index, ..] = commit.parents.as_slice() else {

@@ -1,5 +1,5 @@
-//! Permissions that are other than usual, ACLs and the user's attributes, of which git keeps nothing: a secret must not come
-//! back readable by all. What a capture records of them is in its extras; `restore_permissions` brings them back.
+//! Unusual permissions, ACLs and user attributes. git keeps none of them, but a secret must not come back readable by
+//! everyone. A capture records them in its extras; `restore::permissions` brings them back.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Metadata;
@@ -17,21 +17,21 @@ use crate::git::repo::handles::Captures;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
 
-/// Reading by group and others.
+/// The read bits of group and others.
 const READ: u32 = 0o044;
 
-/// Writing by the owner.
+/// The write bit of the owner.
 const WRITE: u32 = 0o200;
 
-/// The largest value of an attribute that Linux knows.
+/// The largest value of an attribute on Linux, in bytes.
 const VALUE_LIMIT: u64 = 64 * 1024;
 
-/// The name of an attribute; in JSON as a path is: text, or the hex of what is none.
+/// The name of an attribute. In JSON it is written like a path: as text, or as hex if it is not text.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct AttributeName(RepoPath);
 
-/// An attribute, or an ACL.
+/// An extended attribute, or an ACL.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Attribute {
     /// Its name.
@@ -40,59 +40,60 @@ pub struct Attribute {
     pub oid: Oid,
 }
 
-/// What is recorded of a file or folder whose permissions are not as usual.
+/// The recorded permissions of a file or folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Permissions {
-    /// Where.
+    /// Its path.
     pub path: RepoPath,
     /// Its mode.
     pub mode: u32,
-    /// Its ACLs and the user's attributes, all of them; `None` where an older build did not look.
+    /// All its ACLs and user attributes; `None` if an older version of git axiom did not record them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attributes: Option<Vec<Attribute>>,
 }
 
 impl Permissions {
-    /// Whether both say the same, as far as both know.
+    /// Whether both are the same, as far as both are known.
     pub(in crate::git) fn is_as(&self, other: &Self) -> bool {
         let unknown = self.attributes.is_none() || other.attributes.is_none();
         self.mode == other.mode && (unknown || self.attributes == other.attributes)
     }
 }
 
-/// What is usual in a worktree.
+/// The usual permissions in a worktree.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::git) struct Usual {
-    /// Reading and writing of a file that git makes.
+    /// The read and write bits of a file that git creates.
     mode: u32,
 }
 
 impl Usual {
-    /// By the index, which git makes with the user's umask.
+    /// Reads them from the index file, which git creates with the user's umask.
     pub fn of(worktree: &Worktree) -> Self {
         let mode = std::fs::metadata(worktree.index_file()).map_or(0o644, |meta| meta.permissions().mode());
         Self { mode: (mode & 0o666) | 0o600 }
     }
 
-    /// Reading and writing of a file that git makes.
+    /// The read and write bits of a file that git creates.
     pub fn mode(self) -> u32 {
         self.mode
     }
 
-    /// Whether fewer may read a file than usual, or its owner may not write it: that is told of unchanged files too.
+    /// Whether fewer users may read a file than usual, or its owner may not write it. Such permissions are recorded for
+    /// unchanged files too.
     pub fn is_narrow(self, mode: u32) -> bool {
         let wanted = (self.mode & READ) | WRITE;
         mode & wanted != wanted
     }
 
-    /// Whether it is the mode that git would give.
+    /// Whether this is the mode that git would give.
     fn is_usual(self, mode: u32, is_folder: bool) -> bool {
         let executes = is_folder || mode & 0o100 != 0;
         let usual = if executes { self.mode | ((self.mode & 0o444) >> 2) } else { self.mode };
         mode & 0o777 == usual
     }
 
-    /// Those of the paths, and of the folders above them, that are not as usual, in order. Links have no permissions of
+    /// The permissions of those paths, and folders above them, that are unusual, in order. Links have no permissions of
     /// their own.
     ///
     /// # Errors
@@ -110,8 +111,8 @@ impl Usual {
 }
 
 impl Captures<'_> {
-    /// The permissions of the paths, and of the folders above them, that `wanted` asks for (it is told which are folders), in
-    /// order.
+    /// The permissions of the paths, and of the folders above them, that `wanted` selects, in order. Its second argument is
+    /// whether the path is a folder.
     fn permissions<'p>(
         &self,
         root: &Path,
@@ -139,8 +140,8 @@ impl Captures<'_> {
         Ok(found)
     }
 
-    /// What a capture has `known` of permissions, with what only the disk says of files that a restore replaces or removes,
-    /// and of those to which it gives what `comes`: usual ones too, for the way back. In order.
+    /// The permissions that a capture recorded (`known`), completed for the way back by those on disk: of files that a
+    /// restore replaces or removes, and of paths that get permissions from `comes`, even usual ones. In order.
     ///
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`, `GIT_FAILED`.
@@ -165,8 +166,8 @@ impl Captures<'_> {
         Ok(all.into_values().collect())
     }
 
-    /// The files and folders to which a restore gives other permissions, and nothing else: their paths are none of those
-    /// that `changes` between the trees.
+    /// The files and folders of which a restore changes only the permissions. `changes` says whether the trees differ at a
+    /// path; such paths are left out.
     ///
     /// # Errors
     /// `IO_FAILED`, `GIT_FAILED`.
@@ -186,10 +187,10 @@ impl Captures<'_> {
         Ok(paths)
     }
 
-    /// What is recorded, with the values.
+    /// The recorded permissions, with the values of the attributes.
     ///
     /// # Errors
-    /// `GIT_FAILED` where a blob is missing.
+    /// `GIT_FAILED` if a blob is missing.
     pub(in crate::git) fn known(&self, one: &Permissions) -> Result<Known> {
         let read = |attributes: &Vec<Attribute>| -> Result<Attributes> {
             let value =
@@ -200,12 +201,12 @@ impl Captures<'_> {
     }
 }
 
-/// What was recorded of a file or folder.
+/// The recorded permissions of a file or folder, with values.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::git) struct Known {
     /// Its mode.
     pub mode: u32,
-    /// Its ACLs and attributes; `None` where nobody looked.
+    /// Its ACLs and attributes; `None` if they were not recorded.
     pub attributes: Option<Attributes>,
 }
 
@@ -219,7 +220,7 @@ impl Known {
     }
 }
 
-/// What is said of a file or folder; `None` of anything else.
+/// The metadata and attributes of a file or folder; `None` for anything else.
 fn read(place: &Path) -> Result<Option<(Metadata, Attributes)>> {
     let Some(meta) = files::metadata(place)?.filter(|meta| meta.is_file() || meta.is_dir()) else { return Ok(None) };
     Ok(Some((meta, files::attributes(place)?)))
@@ -229,7 +230,7 @@ fn mode_of(meta: &Metadata) -> u32 {
     meta.permissions().mode() & 0o777
 }
 
-/// What is recorded of a path; it is recorded in order.
+/// The recorded permissions of a path; `modes` are ordered by path.
 pub(in crate::git) fn recorded<'m>(modes: &'m [Permissions], path: &RepoPath) -> Option<&'m Permissions> {
     modes.get(modes.binary_search_by(|one| one.path.cmp(path)).ok()?)
 }

@@ -1,8 +1,8 @@
-//! Files that git would not give back as they are: what a conversion (line ends, keywords, a filter, an encoding) makes of
-//! a file on its way into an object and out again may differ from the file. Then its bytes are kept beside the tree.
+//! Files that git would not give back unchanged: after a conversion (line ends, keywords, a filter, an encoding) into an
+//! object and back, a file may differ from the original. Then its bytes are kept in addition to the tree.
 //!
-//! Only trying it tells, so a changed file with a filter is smudged once in a folder of our own. The way around that would be
-//! to keep the bytes of each such file a second time, and those with filters are the large ones.
+//! Only a trial shows this, so a changed file with a filter is smudged once in a folder of ours. The alternative would be to
+//! keep the bytes of every such file a second time, and files with filters are the large ones.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -26,24 +26,24 @@ use crate::git::repo::worktrees::Worktree;
 use crate::git::restore::prepared::quoted_lines;
 use crate::git::restore::present_files::hash_here;
 
-/// The largest file of which the bytes are kept: a restore holds them in memory.
+/// The largest file whose bytes are kept: a restore holds them in memory.
 pub(in crate::git) const RAW_LIMIT: u64 = 256 * 1024 * 1024;
 
-/// So many paths are named as arguments at most.
+/// How many paths are passed as arguments at most.
 const FEW: usize = 100;
 
-/// A file whose bytes are kept beside what the tree says of it.
+/// A file whose bytes are kept in addition to its blob in the tree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RawFile {
-    /// Where.
+    /// Its path.
     pub path: RepoPath,
-    /// What the tree has there.
+    /// Its blob in the tree.
     pub held_as: Oid,
-    /// Its bytes, as a blob.
+    /// The blob with its bytes.
     pub oid: Oid,
 }
 
-/// Those of the kept bytes that belong to what a restore writes, ordered by path.
+/// Those of the kept bytes that belong to files that a restore writes, ordered by path.
 pub(in crate::git) fn wanted_bytes(raw: &[RawFile], changes: &[TreeChange]) -> Vec<RawFile> {
     let new: BTreeMap<&RepoPath, &Oid> = match raw {
         [] => BTreeMap::new(),
@@ -53,8 +53,8 @@ pub(in crate::git) fn wanted_bytes(raw: &[RawFile], changes: &[TreeChange]) -> V
 }
 
 impl Captures<'_> {
-    /// The bytes of those changed files that a checkout of `index`, which has the tree of the files, would not give back. What
-    /// cannot be kept is named in the coverage. Runs no filter where none is asked for.
+    /// The bytes of those changed files that a checkout of `index` would not give back; `index` holds the tree of the files.
+    /// What cannot be kept is listed in the coverage. No filter runs if none is asked for.
     ///
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`, `DISK_FULL`.
@@ -74,7 +74,7 @@ impl Captures<'_> {
         }
         let wanted = self.blobs(worktree, index, &kept)?;
         let ids = self.write_raw(worktree, &kept)?;
-        // Whoever edits at this moment: these bytes have to be those that the tree was made of.
+        // A file may change at this moment: the bytes must be those that the tree was made of.
         let all: Vec<&RepoPath> = kept.iter().collect();
         let converted = hash_here(self.repo, worktree, &all).ok();
         let mut raw = Vec::new();
@@ -84,7 +84,7 @@ impl Captures<'_> {
                 (Some(held_as), Some(oid)) if converted == Some(&held_as) => {
                     raw.push(RawFile { path, held_as, oid: oid.clone() });
                 }
-                // Gone since.
+                // Not in the index: it vanished, or git refused its name.
                 (None, _) => {}
                 (Some(_), _) => coverage.converted.add(path),
             }
@@ -93,8 +93,9 @@ impl Captures<'_> {
         Ok(raw)
     }
 
-    /// The bytes of files that a restore replaces or removes, that its first tree has and would not give back; with those that
-    /// are known. Ordered by path. Where only bytes are replaced, they are known, or a checkout writes them.
+    /// The kept bytes of `old`, completed by the bytes of files that a restore replaces or removes and that a checkout of
+    /// the old tree would not give back. Ordered by path. If only bytes are replaced, they are already known, or a checkout
+    /// writes them.
     ///
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`, `DISK_FULL`.
@@ -116,7 +117,7 @@ impl Captures<'_> {
         let index = in_folder(&scratch, "index");
         let git = self.repo.git_in(worktree).index(&index).config("core.sparseCheckout=false").config("core.splitIndex=false");
         git.args(["read-tree", from.as_str()]).run_ok()?;
-        // What cannot be kept is too large, or somebody edits it at this moment, which the restore finds.
+        // A file that cannot be kept is too large, or changes at this moment, which the restore detects.
         let changed = ChangedPaths::sort(worktree, paths)?;
         let mut raw = self.raw_files(worktree, &index, &changed, &mut Coverage::default())?;
         raw.extend_from_slice(known);
@@ -124,7 +125,7 @@ impl Captures<'_> {
         Ok(raw)
     }
 
-    /// Whether a checkout may put carriage returns into one of these files.
+    /// Whether a checkout may add carriage returns to one of these files.
     ///
     /// # Errors
     /// `GIT_FAILED`.
@@ -135,7 +136,8 @@ impl Captures<'_> {
         }))
     }
 
-    /// Those of the files that a checkout writes otherwise, by trying it in a folder of our own.
+    /// Those of the files that a checkout of `index` writes differently. Files that may differ are tried in a folder of
+    /// ours.
     fn not_given_back(&self, worktree: &Worktree, index: &Path, changed: &ChangedPaths) -> Result<Vec<RepoPath>> {
         let files: Vec<&RepoPath> = changed.there().filter(|path| size(worktree, path).is_some()).collect();
         if files.is_empty() {
@@ -157,7 +159,7 @@ impl Captures<'_> {
         self.written_otherwise(worktree, index, &tried)
     }
 
-    /// Those of the files that a checkout of `index` writes otherwise, by doing it in a folder of our own.
+    /// Those of the files that a checkout of `index` writes differently, found by doing it in a folder of ours.
     ///
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`, `DISK_FULL`.
@@ -175,15 +177,15 @@ impl Captures<'_> {
         files::create_dir_all(&folder)?;
         let there = worktree.with_files_in(&folder);
         let git = self.repo.git_in(&there).index(index).config("core.sparseCheckout=false");
-        // Nothing is fetched to find out: Git LFS then gives what it has, and its pointer where it has nothing.
+        // Git LFS downloads nothing for this: it writes what it has, and its pointer if it has nothing.
         let git = git.env("GIT_LFS_SKIP_SMUDGE", "1");
-        // Where a filter fails, files are missing, and these are kept.
+        // If a filter fails, files are missing, and their bytes are kept.
         git.args(["checkout-index", "-f", "-q", "-z", "--stdin"]).stdin(nul_list(tried.iter().copied())).run()?;
         let mut differing = Vec::new();
         for path in tried {
             let (ours, gits) = (worktree.path().join(path.to_path()), folder.join(path.to_path()));
             let comparable = gits.symlink_metadata().is_ok_and(|meta| meta.is_file());
-            // Gone since, perhaps.
+            // The file may have vanished since.
             if !comparable || !files::same_bytes(&ours, &gits).unwrap_or(false) {
                 differing.push((*path).clone());
             }
@@ -191,13 +193,13 @@ impl Captures<'_> {
         Ok(differing)
     }
 
-    /// The blobs of paths in an index of our own, in their order.
+    /// The blobs of paths in a private index, in the order of `paths`.
     ///
     /// # Errors
     /// `GIT_FAILED`.
     pub(in crate::git) fn blobs(&self, worktree: &Worktree, index: &Path, paths: &[RepoPath]) -> Result<Vec<Option<Oid>>> {
         let git = self.repo.git_in(worktree).index(index).arg("--literal-pathspecs").args(["ls-files", "-s", "-z", "--"]);
-        // More than a few are no arguments: then the whole index is listed.
+        // Too many paths are not passed as arguments: then the whole index is listed.
         let named = if paths.len() <= FEW { paths } else { &[] };
         let output = git.args(named.iter().map(RepoPath::to_path)).run_ok()?;
         let mut known = BTreeMap::new();
@@ -211,7 +213,7 @@ impl Captures<'_> {
         Ok(paths.iter().map(|path| known.remove(path)).collect())
     }
 
-    /// Writes files as they are; nothing where one of them cannot be read any more.
+    /// Writes files as blobs, without conversion; returns nothing if one of them cannot be read any more.
     fn write_raw(&self, worktree: &Worktree, paths: &[RepoPath]) -> Result<Vec<Oid>> {
         let input = quoted_lines(paths);
         let git = self.repo.git_in(worktree).making_objects();
@@ -224,13 +226,13 @@ impl Captures<'_> {
     }
 }
 
-/// The size of a regular file; `None` of anything else.
+/// The size of a regular file in bytes; `None` for anything else.
 fn size(worktree: &Worktree, path: &RepoPath) -> Option<u64> {
     let meta = worktree.path().join(path.to_path()).symlink_metadata().ok()?;
     meta.is_file().then_some(meta.len())
 }
 
-/// Whether there is a carriage return in a file.
+/// Whether a file contains a carriage return.
 fn has_return(place: &Path) -> Result<bool> {
     let failed = |e| Error::io("read", place, e);
     let Some(file) = files::open_optional(place)? else { return Ok(false) };

@@ -1,4 +1,4 @@
-//! Operations of git that wait for their user: which there are, how they are ended, which branches they will move.
+//! Operations of git that wait for the user: which are in progress, how they are ended, and which branches they will move.
 
 use std::path::Path;
 
@@ -10,13 +10,13 @@ use super::extras::CaptureExtras;
 use crate::git::repo::handles::Captures;
 use crate::git::repo::worktrees::Worktree;
 
-/// The largest file that names branches.
+/// The largest file with names of branches that is read, in bytes.
 const LIMIT: u64 = 16 * 1024 * 1024;
 
-/// An operation that git has begun and not ended.
+/// An operation that git has begun and not finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum InProgress {
-    /// `git rebase`; what it picks or merges on its way is part of it.
+    /// `git rebase`, with everything that it picks or merges.
     Rebase,
     /// `git am`.
     Mailbox,
@@ -26,14 +26,14 @@ pub enum InProgress {
     CherryPick,
     /// `git revert`.
     Revert,
-    /// Between two commits of a cherry-pick or revert of several.
+    /// A cherry-pick or revert of several commits, between two of them.
     Sequence,
     /// `git bisect`.
     Bisect,
 }
 
 impl InProgress {
-    /// Those that files and folders of a worktree's git directory tell of.
+    /// The operations in progress, judged by which files and folders exist in a worktree's git directory.
     fn told_by(is_there: impl Fn(&str) -> bool) -> Vec<Self> {
         let mailbox = is_there("rebase-apply/applying");
         let rebase = is_there("rebase-merge") || (is_there("rebase-apply") && !mailbox);
@@ -49,7 +49,7 @@ impl InProgress {
         one.into_iter().chain(is_there("BISECT_LOG").then_some(Self::Bisect)).collect()
     }
 
-    /// What it is called.
+    /// The operation's name, for messages.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Rebase => "a rebase",
@@ -62,7 +62,7 @@ impl InProgress {
         }
     }
 
-    /// How it is ended.
+    /// The commands that end the operation, for messages.
     pub const fn ways_out(self) -> &'static str {
         match self {
             Self::Rebase => "git rebase --continue, or git rebase --abort",
@@ -77,7 +77,7 @@ impl InProgress {
 }
 
 impl CaptureExtras {
-    /// What was in progress.
+    /// The operations that were in progress.
     pub fn in_progress(&self) -> Vec<InProgress> {
         let is_there = |name: &str| {
             let rest = |path: &[u8]| path.strip_prefix(name.as_bytes()).map(<[u8]>::to_vec);
@@ -89,7 +89,7 @@ impl CaptureExtras {
 }
 
 impl Captures<'_> {
-    /// What is in progress in a worktree now.
+    /// The operations that are in progress in a worktree now.
     ///
     /// # Errors
     /// `GIT_FAILED`.
@@ -99,8 +99,8 @@ impl Captures<'_> {
         Ok(InProgress::told_by(|name| worktree.git_dir().join(name).symlink_metadata().is_ok() || is_ref(name)))
     }
 
-    /// The branches that an operation in progress in a worktree will move, or come back to, though HEAD is on none of
-    /// them: as git itself tells which it refuses to move.
+    /// The branches that an operation in progress in a worktree will move or switch back to, although HEAD is on none of
+    /// them. They are found in the same way as git finds the branches that it refuses to move.
     ///
     /// # Errors
     /// `IO_FAILED`, `TOO_LARGE`.
@@ -111,7 +111,7 @@ impl Captures<'_> {
             let full = read(name)?.into_iter().filter(|name| name.starts_with("refs/heads/"));
             found.extend(full.map(|name| (RefName::new(name), InProgress::Rebase)));
         }
-        // Of each ref its name, where it was, where it goes.
+        // Three lines for each ref: its name, its old value, its new value.
         let updated = read("rebase-merge/update-refs")?.into_iter().step_by(3);
         found.extend(updated.map(|name| (RefName::new(name), InProgress::Rebase)));
         let start = read("BISECT_START")?.into_iter().next();
@@ -120,7 +120,7 @@ impl Captures<'_> {
     }
 }
 
-/// The lines of a file; none where there is no file.
+/// The lines of a file; empty if there is no file.
 fn lines(path: &Path) -> Result<Vec<String>> {
     let content = files::read_optional(path, LIMIT)?.unwrap_or_default();
     Ok(spelled(&content).lines().map(str::to_owned).collect())

@@ -1,5 +1,6 @@
-//! Refs that say which operation is in progress. In the files format they are files in the worktree's git directory like all
-//! that says so; the reftable has them elsewhere. A capture tells of both in the same words: path and content of the file.
+//! Refs that belong to an operation in progress. In the files format they are files in the worktree's git directory, like
+//! everything else that belongs to it; in the reftable format they are not. A capture records both in the same form: path
+//! and content of the file.
 
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::env;
@@ -12,22 +13,22 @@ use crate::git::repo::handles::Captures;
 use crate::git::repo::repository::RefFormat;
 use crate::git::repo::worktrees::Worktree;
 
-/// Those beside HEAD, which git writes as refs; `MERGE_HEAD` is always a file.
+/// The root refs other than HEAD that git writes as refs; `MERGE_HEAD` is always a file.
 const ROOT_REFS: &[&str] =
     &["MERGE_AUTOSTASH", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD", "AUTO_MERGE", "BISECT_HEAD", "BISECT_EXPECTED_REV"];
 
-/// Where the others are, of which each worktree has its own.
+/// The folders of the other refs, of which each worktree has its own.
 const BELOW: &[&str] = &["refs/bisect/", "refs/rewritten/"];
 
-/// The largest content of such a file: an id and a line end.
+/// The largest content of such a file, in bytes: an id and a line end.
 const LIMIT: u64 = 100;
 
-/// A ref and what it names.
+/// A ref and the id that it names.
 type Value = (RefName, Oid);
 
 impl Captures<'_> {
-    /// The refs of a worktree that say what is in progress, as the files that they would be, ordered by name; nothing
-    /// where they are files.
+    /// The refs of a worktree that belong to an operation in progress, as the files that they would be, ordered by name.
+    /// Empty in the files format.
     ///
     /// # Errors
     /// `GIT_FAILED`, `DISK_FULL`.
@@ -39,11 +40,11 @@ impl Captures<'_> {
         self.refs_in_progress(worktree)?.into_iter().map(file).collect()
     }
 
-    /// Makes the refs of a worktree that say what is in progress those among `files`, in one step, and returns the files
-    /// that are none. Doing it again changes nothing more.
+    /// Sets the refs of a worktree that belong to an operation in progress to those in `files`, in one transaction, and
+    /// returns the files that are not such refs. Repeating it changes nothing more.
     ///
     /// # Errors
-    /// `GIT_FAILED`, `DISK_FULL`; then none of them has changed.
+    /// `GIT_FAILED`, `DISK_FULL`; then none of the refs has changed.
     pub(in crate::git) fn restore_operation_refs<'f>(
         &self,
         worktree: &Worktree,
@@ -78,7 +79,7 @@ impl Captures<'_> {
         Ok(rest)
     }
 
-    /// What a file says, where it is such a ref and what it names is here.
+    /// The ref that a file stands for; `None` if it is not such a ref, or the object that it names does not exist.
     fn as_ref_value(&self, file: &OperationFile) -> Result<Option<Value>> {
         let Ok(name) = std::str::from_utf8(file.path.as_bytes()) else { return Ok(None) };
         if !ROOT_REFS.contains(&name) && !BELOW.iter().any(|folder| name.starts_with(folder)) {
@@ -89,7 +90,7 @@ impl Captures<'_> {
         Ok(oid.map(|oid| (RefName::new(name), oid)))
     }
 
-    /// The refs of a worktree that are part of what is in progress; none where these are files.
+    /// The refs of a worktree that belong to an operation in progress; empty in the files format.
     ///
     /// # Errors
     /// `GIT_FAILED`.

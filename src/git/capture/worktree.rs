@@ -1,4 +1,4 @@
-//! Captures: the files, index and HEAD of a worktree as commits, without touching any of them.
+//! Captures the files, index and HEAD of a worktree as commits, without touching any of them.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -24,36 +24,36 @@ use crate::git::repo::handles::Captures;
 use crate::git::repo::head::Head;
 use crate::git::repo::worktrees::Worktree;
 
-/// What a capture leaves out.
+/// What a capture holds, and what it leaves out.
 #[derive(Debug, Clone, Default)]
 pub struct CaptureOptions {
-    /// Untracked files over this many bytes are named, not held.
+    /// Untracked files over this many bytes are listed in the coverage, not held.
     pub max_file_size: u64,
     /// Folders that are never content of this worktree: the root of the workspaces.
     pub excluded: Vec<RepoPath>,
-    /// Whether what cannot be read is named and left out, in place of failing the capture.
+    /// Whether what cannot be read is listed and left out, instead of failing the capture.
     pub allow_unreadable: bool,
     /// Ignored files that are held like untracked ones.
     pub include: PathPatterns,
-    /// Untracked and ignored files that are named, not held.
+    /// Untracked and ignored files that are listed in the coverage, not held.
     pub exclude: PathPatterns,
 }
 
-/// What was in a worktree.
+/// The captured state of a worktree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WorktreeCapture {
-    /// HEAD as it was.
+    /// HEAD at the time of the capture.
     pub head: Head,
-    /// The files, tracked and untracked.
+    /// The tree of the files, tracked and untracked.
     pub tree: Oid,
-    /// The index; of an unsettled conflict our side.
+    /// The tree of the index; for an unresolved conflict it has our side.
     pub index_tree: Oid,
-    /// What the index says beside its tree, and the operation in progress.
+    /// What the trees cannot hold: flags and conflicts of the index, the operation in progress, permissions, kept bytes.
     pub extras: CaptureExtras,
     /// What is not held.
     pub coverage: Coverage,
-    /// The ignored files that are held, where everything was looked at.
+    /// The ignored files that are held; empty if only some paths were looked at.
     #[serde(default)]
     pub included: Vec<RepoPath>,
 }
@@ -61,32 +61,32 @@ pub struct WorktreeCapture {
 /// The commits of a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaptureCommit {
-    /// In the shape of a stash: the files; parents: what was checked out, and `index`.
+    /// The commit of the files, in the shape of a stash: its parents are what was checked out, and `index`.
     pub commit: Oid,
-    /// The index.
+    /// The commit of the index.
     pub index: Oid,
 }
 
-/// What a worktree has that its index has not.
+/// How a worktree differs from its index.
 struct Content {
-    /// What differs.
+    /// The paths that differ.
     changed: ChangedPaths,
-    /// Files that fewer may read than usual, tracked or not.
+    /// Files that fewer users may read than usual, tracked or not.
     narrow: Vec<RepoPath>,
-    /// Files with attributes.
+    /// The `.gitattributes` files.
     attributes: Vec<RepoPath>,
     /// Ignored files that are held.
     included: Vec<RepoPath>,
 }
 
 impl Captures<'_> {
-    /// Captures a worktree into objects. Neither its files nor its index are touched; nothing refers to the objects yet, and
-    /// they are on disk only after [`Durability::sync_objects`], which every change of a ref does first.
-    /// A crash leaves unreferenced objects and a scratch folder.
+    /// Captures a worktree into objects. Neither its files nor its index are touched. No ref refers to the objects yet, and
+    /// they are on disk only after [`Durability::sync_objects`], which every change of a ref calls first. A crash leaves
+    /// unreferenced objects and a scratch folder.
     ///
     /// # Errors
-    /// `FILE_UNREADABLE` where anything cannot be read, so that nothing is missing unsaid; `WORKSPACE_BROKEN`;
-    /// `DISK_FULL`; `GIT_FAILED` (a failing filter, for example).
+    /// `FILE_UNREADABLE` if anything cannot be read, so that nothing is left out silently; `WORKSPACE_BROKEN`; `DISK_FULL`;
+    /// `GIT_FAILED` (a failing filter, for example).
     pub fn capture_worktree(&self, worktree: &Worktree, options: &CaptureOptions) -> Result<WorktreeCapture> {
         worktree.verify()?;
         match self.fast_capture(worktree, options)? {
@@ -95,7 +95,7 @@ impl Captures<'_> {
         }
     }
 
-    /// The capture of any worktree, with git's help.
+    /// Captures any worktree, with the help of git.
     ///
     /// # Errors
     /// As [`Captures::capture_worktree`].
@@ -105,12 +105,12 @@ impl Captures<'_> {
         let head = self.repo.refs().head(worktree)?;
         copy_index(&worktree.index_file(), &staged)?;
         let facts = index_facts(self.repo, worktree, &staged)?;
-        // A file that is there although it is marked as not to be there is content like any other; and where nothing
-        // is sparse, one that is not there was deleted like any other.
+        // A file that exists in spite of its 'skip-worktree' flag is content like any other. Without a sparse checkout, a
+        // missing file with this flag was deleted like any other.
         let sparse = !facts.skip_worktree.is_empty() && self.repo.index(worktree).is_sparse()?;
         let there = |path: &&RepoPath| !sparse || std::fs::symlink_metadata(worktree.path().join(path.to_path())).is_ok();
         let present: Vec<RepoPath> = facts.skip_worktree.iter().filter(there).cloned().collect();
-        // From the first copy, so that all show the same moment.
+        // Made from the first copy, so that all copies show the same moment.
         let another = |name: &str| -> Result<PathBuf> {
             let index = in_folder(&folder, name);
             copy_index(&staged, &index)?;
@@ -127,7 +127,7 @@ impl Captures<'_> {
         }
         unreadable.into_iter().for_each(|path| coverage.unreadable.add(path));
         entries.extend(self.repo.index(worktree).hidden_by_case(&looked_at, &entries)?);
-        // What is tracked there is the user's like anything else.
+        // Tracked files in an excluded folder are content like any other.
         entries.retain(|entry| {
             let tracked = match entry.kind {
                 StatusKind::Tracked { .. } | StatusKind::Unmerged => true,
@@ -142,7 +142,8 @@ impl Captures<'_> {
         env::fault_point("git.capture-before-objects");
         let known = facts.tree.clone();
         let settled = facts.unmerged.is_empty();
-        // Where nothing differs from the index, its tree says it all; and git keeps that in the index itself.
+        // If nothing differs from the index, its tree is also the tree of the files; and git caches that tree in the index
+        // itself.
         let (files, mut raw, index) = if changed.is_empty() && settled {
             (None, Vec::new(), staged.clone())
         } else {
@@ -174,7 +175,7 @@ impl Captures<'_> {
         Ok(WorktreeCapture { head, tree, index_tree, extras, coverage, included })
     }
 
-    /// Sorts what differs into paths to be read and what is only named.
+    /// Sorts the status entries into paths to be read and paths that are only listed.
     fn content_of(
         &self,
         worktree: &Worktree,
@@ -254,7 +255,7 @@ impl Captures<'_> {
         Ok(files)
     }
 
-    /// Those of the paths that an index has.
+    /// Those of the paths that are in an index.
     fn tracked_ones(&self, worktree: &Worktree, index: &Path, paths: Vec<RepoPath>) -> Result<BTreeSet<RepoPath>> {
         if paths.is_empty() {
             return Ok(BTreeSet::new());
@@ -285,14 +286,14 @@ impl Captures<'_> {
         Oid::new(git.arg("write-tree").text()?)
     }
 
-    /// Makes the commits of a capture: in the shape of a stash, the index commit having `further` parents that keep
-    /// more alive. Nothing refers to them yet.
+    /// Writes the commits of a capture, in the shape of a stash. The index commit gets the `further` parents, to keep them
+    /// alive. Nothing refers to the commits yet.
     ///
     /// # Errors
     /// `IDENTITY_MISSING`, `DISK_FULL`, `GIT_FAILED`.
     pub fn commit_capture(&self, capture: &WorktreeCapture, message: &str, further: &[Oid]) -> Result<CaptureCommit> {
         let who = self.repo.objects().signature()?;
-        // git may have written these, and nothing else may refer to what is checked out.
+        // git may have written these objects, and perhaps nothing else refers to the checked-out commit.
         for oid in [&capture.tree, &capture.index_tree].into_iter().chain(capture.head.commit()) {
             self.repo.durability().note_written(gix_id(oid)?);
         }
@@ -312,7 +313,7 @@ impl Captures<'_> {
     }
 }
 
-/// The files that are there and not over the limit; the others are named.
+/// The files that exist and are not over the limit; files over it are listed in the coverage.
 fn not_too_large(
     worktree: &Worktree,
     paths: Vec<RepoPath>,
@@ -324,21 +325,22 @@ fn not_too_large(
         match files::metadata(&worktree.path().join(path.to_path()))? {
             Some(meta) if meta.is_file() && meta.len() > options.max_file_size => coverage.too_large.add(path),
             Some(_) => kept.push(path),
-            // Gone since.
+            // It vanished since.
             None => {}
         }
     }
     Ok(kept)
 }
 
-/// Names the repositories of which git says nothing because it tracks, or tracked, what is in their place.
+/// Lists the nested repositories that git does not report because it tracks, or tracked, something in their place.
 fn name_repositories(with_git: Vec<RepoPath>, submodules: &[RepoPath], changed: &[RepoPath], coverage: &mut Coverage) {
     let mut whole: Vec<RepoPath> = Vec::new();
     for folder in with_git {
         if submodules.iter().chain(&whole).any(|above| is_below(&folder, above)) {
             continue;
         }
-        // In place of a tracked file nothing of it is held; else git looked into it as into any folder.
+        // If it took the place of a tracked file, nothing of it is held. Otherwise git looked into it as into any folder,
+        // and only its `.git` is not held.
         if changed.contains(&folder) {
             coverage.nested_repositories.add(folder.clone());
             whole.push(folder);
@@ -348,7 +350,7 @@ fn name_repositories(with_git: Vec<RepoPath>, submodules: &[RepoPath], changed: 
     }
 }
 
-/// Whether a file can be read; what is gone, or no regular file, is left to others to find.
+/// Whether a file can be read. Also true if it is missing or not a regular file: other code handles that.
 fn is_readable(place: &Path) -> bool {
     match std::fs::symlink_metadata(place) {
         Ok(meta) if meta.is_file() => {

@@ -1,4 +1,4 @@
-//! Where attributes may be, besides the `.gitattributes` of a worktree or tree. What they say is not read here.
+//! Where attributes files may be, in addition to the `.gitattributes` of a worktree or tree. Their content is not read here.
 
 use std::path::PathBuf;
 
@@ -6,13 +6,13 @@ use crate::env;
 
 use crate::git::repo::handles::Conversions;
 
-/// Where the machine's attributes may be, by how git was installed.
+/// Where the attributes file of the machine may be; this depends on how git was installed.
 const MACHINE: [&str; 4] =
     ["/etc/gitattributes", "/usr/local/etc/gitattributes", "/opt/homebrew/etc/gitattributes", "/opt/local/etc/gitattributes"];
 
 impl Conversions<'_> {
-    /// Every place outside of the trees where attributes may be, whether there is a file or not; rather one too many.
-    /// `None` where it cannot be told.
+    /// Every place outside of the trees where an attributes file may be, whether it exists or not. Extra places do no harm.
+    /// `None` if the places cannot be determined.
     pub(in crate::git) fn attribute_files(&self) -> Option<Vec<PathBuf>> {
         let mut files: Vec<PathBuf> = self.repo.gix().ok()?.attribute_global_paths().ok()?;
         let users = env::var("XDG_CONFIG_HOME")

@@ -1,4 +1,4 @@
-//! Bringing an index up to what is in the worktree, for named paths.
+//! Updates an index to what is in the worktree, for given paths.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
 use crate::git::restore::place::{Found, look};
 
-/// Paths whose index entries shall become what is on disk.
+/// Paths whose index entries shall be updated to what is on disk.
 #[derive(Debug, Default)]
 pub(in crate::git) struct ChangedPaths {
     update: Vec<RepoPath>,
@@ -19,14 +19,14 @@ pub(in crate::git) struct ChangedPaths {
 }
 
 impl ChangedPaths {
-    /// Looks which of the paths are there.
+    /// Looks at the paths: files, links and nested repositories are to be updated, all others to be removed from the index.
     ///
     /// # Errors
     /// `IO_FAILED`.
     pub fn sort(worktree: &Worktree, paths: Vec<RepoPath>) -> Result<Self> {
         let mut sorted = Self::default();
         for path in paths {
-            // git refuses to remove by name what is now below a link, so what is gone is said to be gone.
+            // git refuses to update a path that is now below a symbolic link, so missing paths are removed explicitly.
             let keep = match look(worktree.path(), &path)? {
                 Found::File(_) | Found::Link(..) => true,
                 Found::Folder => worktree.path().join(path.to_path()).join(".git").exists(),
@@ -37,23 +37,23 @@ impl ChangedPaths {
         Ok(sorted)
     }
 
-    /// Those that are there.
+    /// The paths to be updated.
     pub fn there(&self) -> impl Iterator<Item = &RepoPath> {
         self.update.iter()
     }
 
-    /// Those that are not.
+    /// The paths to be removed from the index.
     pub fn gone(&self) -> impl Iterator<Item = &RepoPath> {
         self.remove.iter()
     }
 
-    /// Whether there is none.
+    /// Whether there are no paths.
     pub fn is_empty(&self) -> bool {
         self.update.is_empty() && self.remove.is_empty()
     }
 
-    /// Updates `index`, or the worktree's own, and returns the paths that git refuses for their names: what some file
-    /// system might take for git's own folder. They are not in the index then.
+    /// Updates `index`, or the worktree's own index if it is `None`. Returns the paths that git refuses because of their
+    /// names: some file system might take them for git's own folder. They are then not in the index.
     ///
     /// # Errors
     /// `FILE_UNREADABLE`, `GIT_LOCKED`, `DISK_FULL`, `GIT_FAILED`.
@@ -61,7 +61,7 @@ impl ChangedPaths {
         let git = |arguments: &[&str]| {
             let git = repository.git_in(worktree).arg("update-index").args(arguments).args(["-z", "--stdin"]);
             match index {
-                // A private index is thrown away.
+                // A private index is discarded later.
                 Some(index) => git.index(index).config("core.splitIndex=false").making_objects(),
                 None => git.writing(),
             }
@@ -80,13 +80,13 @@ impl ChangedPaths {
     }
 }
 
-/// How git says that it leaves a path out; it ends as if nothing was wrong.
+/// How git reports that it skips a path; its exit code is 0 nevertheless.
 const REFUSED: &str = "Ignoring path ";
 
-/// Those of the paths that git refused for their names.
+/// The paths that git refused because of their names.
 ///
 /// # Errors
-/// `FILE_UNREADABLE` where git's words do not say which.
+/// `FILE_UNREADABLE` if git's message does not show which.
 fn refused(paths: &[RepoPath], stderr: &str) -> Result<Vec<RepoPath>> {
     let said = stderr.matches(REFUSED).count();
     if said == 0 {
@@ -95,7 +95,7 @@ fn refused(paths: &[RepoPath], stderr: &str) -> Result<Vec<RepoPath>> {
     let lines: HashSet<&str> = stderr.lines().filter_map(|line| line.strip_prefix(REFUSED)).collect();
     let is_named = |path: &&RepoPath| {
         let text = String::from_utf8_lossy(path.as_bytes());
-        // A path of several lines stands there as it is.
+        // git does not quote a path that contains line ends.
         lines.contains(&*text) || (text.contains('\n') && stderr.contains(&format!("{REFUSED}{text}\n")))
     };
     let refused: Vec<RepoPath> = paths.iter().filter(is_named).cloned().collect();

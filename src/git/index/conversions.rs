@@ -1,5 +1,5 @@
-//! Which conversions git is asked to do to files: line ends, keywords, filters, encodings. git itself reads the attributes;
-//! what line ends come to is [`crate::domain::base::line_ends`].
+//! Which conversions git makes for a file: line ends, keywords, filters, encodings. git itself evaluates the attributes;
+//! what happens to line ends is decided by [`crate::domain::base::line_ends`].
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -16,29 +16,30 @@ use crate::git::repo::worktrees::Worktree;
 /// The attributes that ask for conversions.
 const ATTRIBUTES: [&str; 6] = ["text", "crlf", "eol", "ident", "filter", "working-tree-encoding"];
 
-/// The largest file of attributes.
+/// The largest attributes file that is read, in bytes.
 const ATTRIBUTES_LIMIT: u64 = 1024 * 1024;
 
-/// What git is asked to do to a file.
+/// The conversions that configuration and attributes ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::git) enum Asked {
-    /// Line ends, or nothing.
+    /// A conversion of line ends, or none.
     LineEnds(LineEnds),
-    /// Keywords, a filter or an encoding: only doing it tells.
+    /// Keywords, a filter or an encoding: the result is known only after trying it.
     More,
 }
 
-/// Where attributes are taken from.
+/// Where git reads attributes.
 #[derive(Debug, Clone, Copy)]
 enum From<'a> {
-    /// From the files, and from the index where one of them is not there: what counts when a file is stored.
+    /// From the files, and from the index if a file is missing: these apply when a file is stored.
     Files,
-    /// From an index alone: what counts when its files are written out elsewhere.
+    /// From an index alone: these apply when its files are written into another folder.
     Index(&'a Path),
 }
 
 impl Conversions<'_> {
-    /// What git is asked to do to each of the files when it is stored, and when a checkout of `index` writes it elsewhere.
+    /// The conversions of each file in both directions: when git stores it, and when a checkout of `index` writes it into
+    /// another folder.
     ///
     /// # Errors
     /// `GIT_FAILED`.
@@ -53,7 +54,7 @@ impl Conversions<'_> {
         Ok(stored.into_iter().zip(self.asked_by(settings, worktree, From::Index(index), paths)?).collect())
     }
 
-    /// What git is asked to do to each of the files when it is stored.
+    /// The conversions of each file when git stores it.
     ///
     /// # Errors
     /// `GIT_FAILED`.
@@ -80,7 +81,7 @@ impl Conversions<'_> {
         Ok(all)
     }
 
-    /// What the configuration says of line ends in a worktree.
+    /// The configuration of line ends in a worktree.
     ///
     /// # Errors
     /// `GIT_FAILED`.
@@ -98,7 +99,7 @@ impl Conversions<'_> {
             }
         }
         let git = self.repo.git_in(worktree).args(["config", "--null", "--get-regexp", r"^core\.(autocrlf|eol)$"]);
-        // Exit code 1 says that none is set.
+        // Exit code 1 means that none is set.
         let text = String::from_utf8_lossy(&git.run()?.stdout).into_owned();
         let (mut autocrlf, mut eol) = (None, None);
         for entry in text.split_terminator('\0') {
@@ -111,10 +112,9 @@ impl Conversions<'_> {
         Ok(Settings::of(autocrlf, eol))
     }
 
-    /// Everything that decides which conversions there are, as one text that is another where any of it is another: the
-    /// configuration, and the files of attributes, those that the worktree has or tracks being
-    /// `attributes`. `None` where nothing can ask for
-    /// a conversion.
+    /// Everything that decides about conversions, as one text that changes whenever any of it changes: the configuration,
+    /// and the attributes files. `attributes` are those that the worktree has or tracks. `None` if nothing can ask for a
+    /// conversion.
     ///
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`.
@@ -129,7 +129,7 @@ impl Conversions<'_> {
         let mut rules = Vec::new();
         for (place, is_own) in places.chain(own) {
             let text = match files::read_optional(&place, ATTRIBUTES_LIMIT) {
-                // git takes it from the index then.
+                // git then reads it from the index.
                 Ok(None) if is_own => b"(in the index)".to_vec(),
                 Ok(None) => continue,
                 Ok(Some(text)) => text,
@@ -149,7 +149,7 @@ impl Conversions<'_> {
     }
 }
 
-/// What the values of [`ATTRIBUTES`] ask for.
+/// The conversions that the values of [`ATTRIBUTES`] ask for.
 fn of_attributes([text, crlf, eol, ident, filter, encoding]: [&[u8]; 6], settings: Settings) -> Asked {
     let given = |value: &[u8]| !matches!(value, b"unspecified" | b"unset");
     if given(ident) || given(filter) || given(encoding) {

@@ -1,8 +1,8 @@
-//! Replacing some entries of an index file in this process: everything else is copied as it is, and what the index knows
-//! of trees is brought up to date, so that neither all files nor all folders are looked at again.
+//! Replaces some entries of an index file without starting git. All other entries are copied unchanged, and the cached trees
+//! are updated, so that git need not look at all files or all folders again.
 //!
-//! It takes only what it understands whole: versions 2 and 3, none but the common extensions. For everything else the
-//! answer is `None`, and git does it.
+//! Only index files that are fully understood are edited: versions 2 and 3, with common extensions. For everything else the
+//! answer is `None`, and git makes the edit.
 
 mod entries;
 mod trees;
@@ -23,23 +23,23 @@ use crate::git::restore::types::Placed;
 use entries::{ASSUME_VALID, EXTENDED, Entry, HEADER, STAGE, Writer, number, opened};
 pub(in crate::git) use trees::Trees;
 
-/// What an entry becomes.
+/// An edit of the entry of one path.
 #[derive(Debug, Clone)]
 pub(in crate::git) struct EntryEdit<'a> {
     pub path: &'a RepoPath,
     pub kind: EditKind<'a>,
-    /// Whether the first tree lacks it.
+    /// Whether the old tree does not have the path.
     pub is_new: bool,
 }
 
-/// What is done to an entry.
+/// What an edit does to an entry.
 #[derive(Debug, Clone)]
 pub(in crate::git) enum EditKind<'a> {
-    /// There is this one; with the stat data of the file where that is sure to be it.
+    /// The entry is set to this file. Stat data is given if the file on disk is certainly this file.
     Set(&'a FileId, Option<std::fs::Metadata>),
-    /// There is none.
+    /// The entry is removed.
     Remove,
-    /// It stays, and where it is this content it gets the stat data of the file.
+    /// The entry stays. If it is this file, it gets this stat data.
     Look(&'a FileId, std::fs::Metadata),
 }
 
@@ -47,13 +47,13 @@ pub(in crate::git) enum EditKind<'a> {
 #[derive(Debug)]
 pub(in crate::git) struct Edited {
     pub bytes: Vec<u8>,
-    /// Whether a file changed in the second in which the index was written, or later: it may hold something else than its
-    /// entry says, and git compares the content as long as the index is as old as that.
+    /// Whether a file changed in the second in which the index was written, or later. Such a file may differ from its entry.
+    /// git compares its content only if the index is not newer, so the new index must keep the time of the old one.
     pub is_racy: bool,
 }
 
-/// The bytes of an index file with some entries replaced; `None` where git has to do it. `edits` are sorted by path, each
-/// path once. `modified` is when the index file was written, in seconds.
+/// Returns the bytes of an index file with some entries replaced; `None` if git has to do it. `edits` are sorted by path and
+/// contain each path once. `modified` is when the index file was written, in seconds.
 pub(in crate::git) fn edit(
     bytes: &[u8],
     hash: HashKind,
@@ -70,7 +70,7 @@ pub(in crate::git) fn edit(
     let mut open = edits.iter().peekable();
     for _ in 0..count {
         let entry = Entry::at(body, at, width)?;
-        // Announced with 'git add -N', or not checked out.
+        // The entry has the flag 'intent-to-add' or 'skip-worktree'.
         if entry.flags & EXTENDED != 0 {
             return None;
         }
@@ -91,13 +91,13 @@ pub(in crate::git) fn edit(
     }
     writer.out[8..12].copy_from_slice(&writer.count.to_be_bytes());
     extensions(&body[at..], width, edits, trees, &mut writer.out)?;
-    // git leaves the checksum out where it is told to.
+    // With 'index.skipHash', git writes zeros in place of the checksum. This is kept.
     let sum = if bytes[body.len()..].iter().all(|byte| *byte == 0) { vec![0; width] } else { checksum(&writer.out, hash)? };
     writer.out.extend_from_slice(&sum);
     Some(Edited { bytes: writer.out, is_racy: writer.is_racy })
 }
 
-/// The tree that an index is, where it says so itself and holds nothing that a tree cannot say.
+/// The tree of an index, if the index has it as a cached tree and holds nothing that a tree cannot hold.
 pub(in crate::git) fn tree_of(bytes: &[u8], hash: HashKind) -> Option<Oid> {
     let width = hash.bytes();
     let (body, count) = opened(bytes, width)?;
@@ -121,7 +121,7 @@ pub(in crate::git) fn tree_of(bytes: &[u8], hash: HashKind) -> Option<Oid> {
     None
 }
 
-/// Whether no path is a file and a folder at once.
+/// Whether no path is both a file and a folder.
 fn fits(out: &[u8], count: u32, width: usize, edits: &[EntryEdit<'_>]) -> Option<bool> {
     let is_added = |edit: &&EntryEdit<'_>| edit.is_new && matches!(edit.kind, EditKind::Set(..));
     let set: Vec<&RepoPath> = edits.iter().filter(is_added).map(|edit| edit.path).collect();
@@ -144,7 +144,8 @@ fn fits(out: &[u8], count: u32, width: usize, edits: &[EntryEdit<'_>]) -> Option
     Some(!set.iter().any(clashes))
 }
 
-/// Copies what stays true, brings the known trees up to date, and leaves out what only says where things are in the file.
+/// Copies the extensions that stay valid, updates the cached trees, and leaves out the extensions that only hold offsets in
+/// the file.
 fn extensions(mut rest: &[u8], width: usize, edits: &[EntryEdit<'_>], trees: &Trees<'_>, out: &mut Vec<u8>) -> Option<()> {
     while !rest.is_empty() {
         let (name, size) = (rest.get(..4)?, number(rest, 4)? as usize);
@@ -171,16 +172,16 @@ fn checksum(bytes: &[u8], hash: HashKind) -> Option<Vec<u8>> {
     Some(hasher.try_finalize().ok()?.as_slice().to_vec())
 }
 
-/// An id from the bytes of one.
+/// The id that these bytes are.
 fn oid(bytes: &[u8]) -> Option<Oid> {
     Oid::new(gix::ObjectId::try_from(bytes).ok()?.to_string()).ok()
 }
 
 impl Index<'_> {
-    /// Makes a worktree's index `tree`, where it is a plain tree now; `false` where git has to do it.
+    /// Makes a worktree's index hold `tree`, if the index is a plain tree now. Returns `false` if git has to do it.
     ///
     /// # Errors
-    /// `DISK_FULL`, `IO_FAILED`; the old index is then still there.
+    /// `DISK_FULL`, `IO_FAILED`; the old index is then still in place.
     pub(in crate::git) fn edit_whole_index(&self, tree: &Oid, lock: &IndexLock, placed: &[Placed]) -> Result<bool> {
         let Some((bytes, meta)) = self.index_bytes() else { return Ok(false) };
         let Some(now) = tree_of(&bytes, self.repo.hash()) else { return Ok(false) };
@@ -189,7 +190,7 @@ impl Index<'_> {
         self.install_edited((&bytes, &meta), &changes, &trees, lock, placed)
     }
 
-    /// Replaces the entries of a worktree's index that differ between two trees; `false` where git has to do it.
+    /// Replaces the entries of a worktree's index that differ between two trees. Returns `false` if git has to do it.
     ///
     /// # Errors
     /// As [`Index::edit_whole_index`].
@@ -201,7 +202,7 @@ impl Index<'_> {
         placed: &[Placed],
     ) -> Result<bool> {
         let Some((bytes, meta)) = self.index_bytes() else { return Ok(false) };
-        // Of a folder with some of its changes only, nothing is known.
+        // With only some of the changes, the new tree of a changed folder is unknown.
         if self.repo.history().diff_trees(old, new)? != changes {
             return Ok(false);
         }
@@ -210,9 +211,9 @@ impl Index<'_> {
     }
 
     fn index_bytes(&self) -> Option<(Vec<u8>, std::fs::Metadata)> {
-        // Whoever shares a repository sets modes that are git's to set.
+        // In a shared repository, git decides about the mode of the index file.
         let shared = self.repo.gix().ok()?.config_snapshot().string("core.sharedRepository").is_some();
-        // Outside of what is checked out of a sparse checkout, entries are marked.
+        // In a sparse checkout, entries that are not checked out have a flag.
         let sparse = self.worktree.git_dir().join("info/sparse-checkout").exists();
         let place = self.worktree.index_file();
         let meta = std::fs::symlink_metadata(&place).ok().filter(|meta| meta.is_file() && !shared && !sparse)?;

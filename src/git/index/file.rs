@@ -1,4 +1,5 @@
-//! Private copies of a worktree's index, and what an index says that a tree cannot.
+//! Copies a worktree's index, reads the information in it that a tree cannot hold, and edits such copies with
+//! `git update-index`. Writing the worktree's own index is in `install`.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use crate::files;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
 
-/// One side of a conflict.
+/// One stage of a path in conflict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConflictStage {
     /// The path.
@@ -25,45 +26,45 @@ pub struct ConflictStage {
     pub oid: Oid,
 }
 
-/// What an index says that a tree cannot.
+/// The information in an index that a tree cannot hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct IndexExtras {
-    /// Conflicts that are not settled.
+    /// The stages of unresolved conflicts.
     pub unmerged: Vec<ConflictStage>,
-    /// `git add -N`.
+    /// Paths added with `git add -N`.
     pub intent_to_add: Vec<RepoPath>,
-    /// Their modes, in the same order.
+    /// The modes of `intent_to_add`, in the same order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub intent_modes: Vec<u32>,
-    /// Marked as not to be in the worktree.
+    /// Paths with the `skip-worktree` flag.
     pub skip_worktree: Vec<RepoPath>,
-    /// Marked as never looked at.
+    /// Paths with the `assume-unchanged` flag.
     pub assume_unchanged: Vec<RepoPath>,
-    /// Whether it was a sparse checkout: then no file is where a path is marked as not to be in the worktree, but for
+    /// Whether this is from a sparse checkout. If so, the paths in `skip_worktree` have no file in the worktree, except
     /// those in `present`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub sparse: bool,
-    /// Marked as not to be in a sparse worktree, and there all the same.
+    /// Paths with the `skip-worktree` flag in a sparse checkout whose files exist nevertheless.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub present: Vec<RepoPath>,
 }
 
-/// A folder below our own that vanishes with this value; a crash leaves it for cleanup.
+/// A scratch folder that is removed when this value is dropped. A crash leaves it for cleanup.
 #[derive(Debug)]
 pub struct ScratchFolder {
     folder: files::OwnFolder,
 }
 
 impl ScratchFolder {
-    /// Where it is.
+    /// The path of the folder.
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
 }
 
 impl Repository {
-    /// A fresh folder below `axiom/tmp` of the common git directory.
+    /// Creates a new folder below `axiom/tmp` of the common git directory.
     ///
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`.
@@ -74,9 +75,9 @@ impl Repository {
     }
 }
 
-/// Copies an index file to `to`; a missing index gives no copy. The copy gets the time stamp of the original:
-/// git takes a file for unchanged only if it is older than the index, and a newer copy would hide edits of the same
-/// moment.
+/// Copies an index file to `to`. If there is no index, no copy is made. The copy keeps the modification time of the
+/// original: git believes that a file is unchanged only if it is older than the index, so a newer copy would hide edits of
+/// the same moment.
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.
@@ -89,22 +90,22 @@ pub(in crate::git) fn copy_index(from: &Path, to: &Path) -> Result<()> {
     std::fs::File::open(to).and_then(|copy| copy.set_modified(modified)).map_err(|e| Error::io("set the time of", to, e))
 }
 
-/// What an index lists beside plain entries.
+/// What an index contains in addition to plain entries.
 #[derive(Debug, Default)]
 pub(in crate::git) struct IndexFacts {
     pub unmerged: Vec<ConflictStage>,
     pub skip_worktree: Vec<RepoPath>,
     pub assume_unchanged: Vec<RepoPath>,
-    /// With their modes.
+    /// Paths added with `git add -N`, with their modes.
     pub intent_to_add: Vec<(RepoPath, u32)>,
-    /// Submodules.
+    /// The paths of submodules.
     pub gitlinks: Vec<RepoPath>,
-    /// The tree of the whole index, where the index itself says it.
+    /// The tree of the whole index, if the index contains a valid cached tree for its root.
     pub tree: Option<Oid>,
 }
 
-/// The facts as gix reads them, which starts no process; `None` where it cannot: of a split or a sparse index it sees a
-/// part only.
+/// Reads the facts with gix, which starts no process. `None` if gix cannot read them: of a split or sparse index it sees
+/// only a part.
 pub(in crate::git) fn facts_by_gix(repository: &Repository, index: &Path) -> Option<IndexFacts> {
     use gix::index::entry::Flags;
     if !index.exists() {
@@ -138,21 +139,21 @@ pub(in crate::git) fn facts_by_gix(repository: &Repository, index: &Path) -> Opt
             facts.intent_to_add.push((path, entry.mode.bits()));
         }
     }
-    // A folder that changed has no number of entries, and then neither has the root.
+    // The cached tree of a changed folder has no entry count, and then the root has none either.
     let root = file.tree().filter(|tree| tree.num_entries == Some(file.entries().len() as u32));
     facts.tree = root.filter(|_| facts.intent_to_add.is_empty()).and_then(|tree| Oid::new(tree.id.to_string()).ok());
     Some(facts)
 }
 
-/// Reads the flags and conflicts of an index file of our own.
+/// Reads the flags and conflicts of a private index file. A second copy may be written next to it.
 ///
 /// # Errors
-/// `GIT_FAILED` where git cannot read it either.
+/// `GIT_FAILED` if git cannot read the index either.
 pub(in crate::git) fn index_facts(repository: &Repository, worktree: &Worktree, index: &Path) -> Result<IndexFacts> {
     if let Some(facts) = facts_by_gix(repository, index) {
         return Ok(facts);
     }
-    // git writes all of it into one file.
+    // git converts a split or sparse index to a single complete file.
     let flat = index.with_extension("flat");
     copy_index(index, &flat)?;
     let git = repository.git_in(worktree).index(&flat).config("core.splitIndex=false").config("index.sparse=false");
@@ -173,7 +174,7 @@ pub(in crate::git) fn nul_list<'a>(paths: impl IntoIterator<Item = &'a RepoPath>
     list
 }
 
-/// Sets or clears a flag of entries in an index file of our own.
+/// Sets or clears a flag of entries in a private index file. `flag` is an option of `git update-index`.
 ///
 /// # Errors
 /// `GIT_FAILED`.
@@ -192,7 +193,7 @@ pub(in crate::git) struct IndexInfo {
 }
 
 impl IndexInfo {
-    /// Removes a path, all its stages.
+    /// Removes all stages of a path. `any` is any id of the repository: only its length matters.
     pub fn remove(&mut self, path: &RepoPath, any: &Oid) {
         self.line(&format!("0 {}", "0".repeat(any.as_str().len())), path);
     }
@@ -209,7 +210,7 @@ impl IndexInfo {
         self.lines.push(0);
     }
 
-    /// Applies the lines to an index file of our own.
+    /// Applies the lines to a private index file.
     ///
     /// # Errors
     /// `GIT_FAILED`.

@@ -1,4 +1,5 @@
-//! Installing an index: a tree, what a tree cannot say, and the stat data of files that did not change.
+//! Installs a worktree's index: the entries of a tree, what a tree cannot hold, and the stat data of files that did not
+//! change. Also restores the files and refs of an operation in progress.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -22,17 +23,17 @@ use crate::git::restore::place::Trash;
 use crate::git::restore::types::Placed;
 
 impl Index<'_> {
-    /// Makes a worktree's index hold `tree` and `extras`; entries that stay keep their stat data, so unchanged files are
-    /// not read again. Files are not touched. Doing it again changes nothing more.
+    /// Makes a worktree's index hold `tree` and `extras`. Entries that stay keep their stat data, so unchanged files are not
+    /// read again. Files are not touched. Repeating it changes nothing more.
     ///
     /// # Errors
-    /// `GIT_FAILED`, `DISK_FULL`, `IO_FAILED`; the old index is then still there.
+    /// `GIT_FAILED`, `DISK_FULL`, `IO_FAILED`; the old index is then still in place.
     pub fn install_index(&self, tree: &Oid, extras: &IndexExtras, lock: &IndexLock) -> Result<()> {
         self.install(tree, extras, lock, (UsersEntries::new(), &[]))
     }
 
-    /// As [`Index::install_index`], after some files were put into place: where the index is a plain tree now, only what
-    /// differs is replaced, and no other file is looked at.
+    /// As [`Index::install_index`], after the files in `placed` were put into place. If the index is a plain tree now, only
+    /// the entries that differ are replaced, and no other file is looked at.
     ///
     /// # Errors
     /// As [`Index::install_index`].
@@ -43,8 +44,8 @@ impl Index<'_> {
         self.install(tree, extras, lock, (UsersEntries::new(), placed))
     }
 
-    /// As [`Index::install_index`], where an operation that was to bring the index from `tree` to `given_up` is
-    /// taken back, after some files were put into place: entries that are neither way are the user's and stay.
+    /// As [`Index::install_index`], for reversing an operation that was to bring the index from `tree` to `given_up`, after
+    /// the files in `placed` were put into place. Entries that match neither tree are the user's and stay.
     ///
     /// # Errors
     /// As [`Index::install_index`].
@@ -67,7 +68,7 @@ impl Index<'_> {
         (users, placed): (UsersEntries, &[Placed]),
     ) -> Result<()> {
         let index = self.start_index(lock)?;
-        // git refuses to replace a marked entry whose file is another one by now, so the marks go first.
+        // git refuses to replace an entry with one of these flags if its file has changed, so the flags are cleared first.
         let now = index_facts(self.repo, self.worktree, index)?;
         mark(self.repo, self.worktree, index, "--no-assume-unchanged", &now.assume_unchanged)?;
         mark(self.repo, self.worktree, index, "--no-skip-worktree", &now.skip_worktree)?;
@@ -75,7 +76,8 @@ impl Index<'_> {
             self.repo.git_in(self.worktree).index(index).config("core.splitIndex=false").config("core.sparseCheckout=false");
         git.args(["read-tree", "--reset", tree.as_str()]).run_ok()?;
         let mut info = IndexInfo::default();
-        // git takes a file of another size for a changed one, and looks no closer; of an entry made anew it knows no size.
+        // If the size in an entry differs from the file's, git takes the file for changed and does not compare it. A new
+        // entry has no size yet.
         let mut folders = Folders::default();
         for Placed { path, file, .. } in placed {
             if folders.file_at(self.repo, tree, path)?.as_ref() == Some(file) {
@@ -102,7 +104,7 @@ impl Index<'_> {
         lock.install()
     }
 
-    /// Replaces the entries of a worktree's index that differ between two trees, and keeps all others as they are.
+    /// Replaces the entries of a worktree's index that differ between two trees. All other entries stay.
     ///
     /// # Errors
     /// As [`Index::install_index`].
@@ -128,7 +130,7 @@ impl Index<'_> {
         }
         info.apply(self.repo, self.worktree, index)?;
         self.refresh(index)?;
-        // An entry that is replaced loses what the user marked it with.
+        // A replaced entry loses its flags, so the user's flags are set again.
         let there: BTreeSet<&RepoPath> = changes.iter().filter(|c| c.new.is_some()).map(|c| &c.path).collect();
         let marked = |paths: Vec<RepoPath>| paths.into_iter().filter(|path| there.contains(path)).collect::<Vec<_>>();
         mark(self.repo, self.worktree, index, "--assume-unchanged", &marked(facts.assume_unchanged))?;
@@ -143,7 +145,7 @@ impl Index<'_> {
         Ok(lock.new_index())
     }
 
-    /// `git add -N`, also for paths that are not there or are something else by now: git looks at stand-ins.
+    /// Does `git add -N` for paths, also if they are missing or are something else now: git gets stand-in files to look at.
     fn announce(&self, index: &Path, extras: &IndexExtras) -> Result<()> {
         let paths = &extras.intent_to_add;
         if paths.is_empty() {
@@ -163,7 +165,7 @@ impl Index<'_> {
         git.stdin(nul_list(paths)).run_ok().map(drop)
     }
 
-    /// Takes up the stat data of files that are as the index says. Exit code 1 says that some are not.
+    /// Updates the stat data of entries whose files are unchanged. Exit code 1 means that some files have changed.
     fn refresh(&self, index: &Path) -> Result<()> {
         let git = self.repo.git_in(self.worktree).index(index).config("core.splitIndex=false").writing();
         let output = git.args(["update-index", "-q", "--unmerged", "--refresh"]).run()?;
@@ -173,12 +175,11 @@ impl Index<'_> {
         }
     }
 
-    /// Puts the files and refs of an operation in progress (a merge, a rebase) back; the files of another one go to the
-    /// trash first.
-    /// Doing it again changes nothing more.
+    /// Restores the files and refs of an operation in progress (a merge, a rebase). The files of the present operation go to
+    /// the trash first. Repeating it changes nothing more.
     ///
     /// # Errors
-    /// `IO_FAILED`, `GIT_FAILED`; `INVALID_INPUT` where a path is none that git uses for operations.
+    /// `IO_FAILED`, `GIT_FAILED`; `INVALID_INPUT` if a path is not one that git uses for operations.
     pub fn restore_operation(&self, extras: &CaptureExtras, trash: &Path) -> Result<()> {
         let present = CaptureExtras::read(self.repo, self.worktree, Default::default())?;
         if present.operation == extras.operation {
@@ -199,7 +200,7 @@ impl Index<'_> {
                 files::create_public_dir(folder)?;
             }
             env::fault_point("git.before-operation-file");
-            // git's own, which others of a group that shares the repository read.
+            // In a repository that a group shares, others must be able to read git's files.
             files::replace_keeping(&place, &self.repo.objects().read_blob(&file.oid, limits::EXTRAS)?)?;
         }
         files::sync_dir(self.worktree.git_dir())

@@ -1,4 +1,4 @@
-//! A worktree's `index.lock`, taken so that after a crash it is provable that it is ours.
+//! A worktree's `index.lock`, taken in a way that proves after a crash that the lock is ours.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -10,11 +10,11 @@ use crate::files;
 
 use crate::git::repo::worktrees::Worktree;
 
-/// How often and how long a lock is waited for.
+/// How often taking a lock is tried again, and the pause between two attempts.
 const TRIES: u32 = 40;
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// The largest lock file of ours.
+/// The largest lock file that can be ours, in bytes.
 const MARK_LIMIT: u64 = 4096;
 
 fn held(lock: &Path) -> Error {
@@ -24,8 +24,9 @@ fn held(lock: &Path) -> Error {
 
 /// The held `index.lock` of a worktree. While it is held, git changes neither index nor files there.
 ///
-/// The lock file is a second name of a file of our own, named by a tag (a transaction's id), or has its content where files
-/// have one name only: whoever finds the lock later compares the two. Dropping it gives it back.
+/// The lock file is a hard link to a file of ours that has a tag (a transaction's id) in its name. If the file system has no
+/// hard links, the lock file has the same content as that file. To find out later whose lock it is, the two files are
+/// compared. Dropping the value releases the lock.
 #[derive(Debug)]
 pub struct IndexLock {
     lock: PathBuf,
@@ -35,11 +36,11 @@ pub struct IndexLock {
 }
 
 impl IndexLock {
-    /// Takes the lock; one that the same tag left behind in a crash is taken over. A crash leaves `index.lock` and the
-    /// file that proves it ours.
+    /// Takes the lock. A lock that the same tag left behind in a crash is taken over. A crash leaves `index.lock` and the
+    /// file that proves that it is ours.
     ///
     /// # Errors
-    /// `GIT_LOCKED` where somebody else holds it; `IO_FAILED`.
+    /// `GIT_LOCKED` if another process holds it; `IO_FAILED`.
     pub fn take(worktree: &Worktree, tag: &str) -> Result<Self> {
         worktree.verify()?;
         let this = Self::named(worktree, tag);
@@ -50,7 +51,8 @@ impl IndexLock {
         env::fault_point("git.before-index-lock");
         let taken = match files::hard_link(&this.own, &this.lock)? {
             Some(taken) => taken,
-            // Files have one name here: then what is in the lock proves it ours. git's own holds an index.
+            // There are no hard links here: the content of the lock proves that it is ours. A lock file of git contains an
+            // index.
             None => files::create_if_free(&this.lock, mark.as_bytes())?,
         };
         if taken || this.is_ours() {
@@ -63,7 +65,7 @@ impl IndexLock {
         Err(error)
     }
 
-    /// As [`IndexLock::take`], but waits a moment for a git command that is about to end.
+    /// As [`IndexLock::take`], but waits up to two seconds for another git command to end.
     ///
     /// # Errors
     /// As [`IndexLock::take`].
@@ -77,7 +79,7 @@ impl IndexLock {
         Self::take(worktree, tag)
     }
 
-    /// Checks that nobody holds the lock; changes nothing.
+    /// Checks that there is no `index.lock`; changes nothing.
     ///
     /// # Errors
     /// `GIT_LOCKED`.
@@ -86,10 +88,10 @@ impl IndexLock {
         if lock.symlink_metadata().is_ok() { Err(held(&lock)) } else { Ok(()) }
     }
 
-    /// Removes a lock that `tag` left behind, and says whether there was one. The lock of anybody else stays.
+    /// Removes a lock that `tag` left behind, and returns whether there was one. Any other lock stays.
     ///
     /// # Errors
-    /// `IO_FAILED`.
+    /// None: if the lock cannot be removed, this is only logged.
     pub fn remove_if_ours_stale(worktree: &Worktree, tag: &str) -> Result<bool> {
         let this = Self::named(worktree, tag);
         let ours = this.is_ours();
@@ -110,12 +112,12 @@ impl IndexLock {
             || content(&self.own).is_some_and(|own| content(&self.lock) == Some(own))
     }
 
-    /// Where the next index is built: beside the index, so that one rename installs it.
+    /// Where the next index is built: in the folder of the index, so that one rename installs it.
     pub(in crate::git) fn new_index(&self) -> &Path {
         &self.new_index
     }
 
-    /// Removes what an earlier try left where the next index is built.
+    /// Removes what an earlier attempt left where the next index is built.
     ///
     /// # Errors
     /// `IO_FAILED`.
@@ -126,7 +128,7 @@ impl IndexLock {
         files::remove_file(Path::new(&lock))
     }
 
-    /// Makes the built index the worktree's index; durable once it returns. A crash leaves the old or the new one.
+    /// Makes the built index the worktree's index. It is durable when this returns. A crash leaves the old or the new index.
     ///
     /// # Errors
     /// `IO_FAILED`.
@@ -139,7 +141,7 @@ impl IndexLock {
         Ok(())
     }
 
-    /// Gives the lock back. The same as dropping it, but an error is seen.
+    /// Releases the lock. Unlike dropping the value, this returns an error.
     ///
     /// # Errors
     /// `IO_FAILED`.

@@ -1,7 +1,7 @@
-//! The index: private copies, edits, installation, its lock, and what decides about contents (attributes, conversions,
-//! sparse parts).
+//! The index of a worktree: private copies, edits, installation, its lock. Also what decides how contents are converted
+//! (attributes, line ends, filters), sparse checkouts, and the output of `git status`.
 //!
-//! Reading a whole worktree is in `capture`, writing one in `restore`.
+//! Captures of a whole worktree are in `capture`, changes of its files in `restore`.
 //!
 //! Begin reading with `file`, then `install`.
 

@@ -1,8 +1,9 @@
-//! Names that git may refuse, as they might be its own folder to some file system: whoever meets one asks git.
+//! Names that git may refuse because some file system could take them for git's own folder. Code that meets such a name
+//! leaves the decision to git.
 
 use crate::domain::base::names::RepoPath;
 
-/// Names that begin like git's own folder and are harmless.
+/// Names that begin like git's own folder but are harmless.
 const HARMLESS: [&[u8]; 6] = [b".gitignore", b".gitattributes", b".gitkeep", b".github", b".gitlab", b".gitlab-ci.yml"];
 
 impl RepoPath {
@@ -17,7 +18,7 @@ fn is_odd_name(name: &[u8]) -> bool {
     let lower = name.to_ascii_lowercase();
     let like_git = lower.starts_with(b".git") && !HARMLESS.contains(&lower.as_slice());
     let short = lower.starts_with(b"git~") || lower.starts_with(b"gi7");
-    // Some file systems leave out characters that cannot be seen.
+    // Some file systems ignore invisible characters.
     let hidden = name.first() == Some(&b'.') && !name.is_ascii();
     matches!(name, b"" | b"." | b"..") || like_git || short || hidden || name.contains(&b'\\')
 }

@@ -1,5 +1,5 @@
-//! Patterns of paths, as in a `.gitignore` at the top of a worktree: the last one that fits decides, `!` takes back, and a folder
-//! stands for everything in it.
+//! Patterns of paths, as in a `.gitignore` at the top of a worktree: the last pattern that matches decides, `!` negates, and
+//! a pattern that matches a folder covers everything in it.
 
 use std::path::Path;
 
@@ -10,24 +10,24 @@ use walkdir::WalkDir;
 
 use crate::domain::base::names::RepoPath;
 
-/// Patterns, in their order.
+/// Patterns, in order.
 #[derive(Debug, Clone, Default)]
 pub struct PathPatterns {
     patterns: Vec<Pattern>,
 }
 
 impl PathPatterns {
-    /// The patterns that these texts are; an empty one is none.
+    /// Parses the patterns; empty texts are skipped.
     pub fn new(texts: &[String]) -> Self {
         Self { patterns: texts.iter().filter_map(gix::glob::parse).collect() }
     }
 
-    /// Whether there is none.
+    /// Whether there are no patterns.
     pub fn is_empty(&self) -> bool {
         self.patterns.is_empty()
     }
 
-    /// Whether a file or folder is meant, by itself or by a folder above it.
+    /// Whether the patterns cover a file or folder, directly or by a folder above it.
     pub fn covers(&self, path: &RepoPath, is_folder: bool) -> bool {
         if self.is_empty() {
             return false;
@@ -45,8 +45,8 @@ impl PathPatterns {
         self.patterns.iter().rev().find(fits).is_some_and(|pattern| !pattern.is_negative())
     }
 
-    /// Whether a pattern names a folder as the beginning of what it means: only into such folders is it worth to look. One
-    /// that may begin anywhere (`*.key`, `**/x`) names none.
+    /// Whether a pattern may match something in a folder because its literal beginning leads there: only such folders need
+    /// to be listed. A pattern that can match anywhere (`*.key`, `**/x`) leads into none.
     pub fn leads_into(&self, folder: &RepoPath) -> bool {
         let below = [folder.as_bytes(), b"/"].concat();
         let slashes = |text: &[u8]| text.iter().filter(|byte| **byte == b'/').count();
@@ -62,8 +62,8 @@ impl PathPatterns {
         })
     }
 
-    /// Whether a file or folder is there that is meant: of a folder in which there is no file git says nothing, and nothing is
-    /// said of it.
+    /// Whether the patterns cover a file, or a folder that contains a file. git does not report folders without files, so
+    /// they are not reported here either.
     pub(in crate::git) fn covers_files_at(&self, root: &Path, path: &RepoPath, is_folder: bool) -> bool {
         self.covers(path, is_folder) && (!is_folder || holds_file(&root.join(path.to_path())))
     }

@@ -1,4 +1,4 @@
-//! Files that git keeps byte for byte: where nothing can ask for a filter or another line end, contents are read and
+//! Files that git stores byte for byte. If nothing can ask for a filter or a conversion of line ends, contents are read and
 //! written here, without a process and without an index of the whole tree.
 
 use std::collections::BTreeMap;
@@ -14,9 +14,9 @@ use crate::git::repo::handles::Conversions;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
 
-/// Larger files are git's: it does not hold them in memory.
+/// Files over this many bytes are left to git, which does not hold them in memory.
 const LIMIT: u64 = 32 * 1024 * 1024;
-/// Trees by the folder, each read once.
+/// The trees of folders; each is read once.
 struct Folders<'r> {
     repository: &'r Repository,
     known: BTreeMap<RepoPath, Option<Vec<TreeEntry>>>,
@@ -35,8 +35,8 @@ impl Folders<'_> {
 }
 
 impl Conversions<'_> {
-    /// Writes `paths` of a tree below `folder`, as a checkout would. `false` where git has to do it; some of the files may
-    /// be there then.
+    /// Writes `paths` of a tree below `folder`, as a checkout would. Returns `false` if git has to do it; some of the files
+    /// may have been written then.
     ///
     /// # Errors
     /// `DISK_FULL`, `IO_FAILED`.
@@ -53,7 +53,7 @@ impl Conversions<'_> {
         Ok(true)
     }
 
-    /// The blobs that files of a worktree would be by the attributes of a tree; `None` where git has to say it.
+    /// The blob ids that files of a worktree would get with the attributes of a tree; `None` if git has to compute them.
     pub(in crate::git) fn hash_plain(&self, worktree: &Worktree, tree: &Oid, paths: &[&RepoPath]) -> Option<Vec<Oid>> {
         self.plain(tree, paths.iter().copied())?;
         let kind = self.repo.hash().gix();
@@ -66,8 +66,8 @@ impl Conversions<'_> {
         paths.iter().map(hash).collect()
     }
 
-    /// The entries of paths in a tree, if git would take all of them for what they are: regular files with harmless names,
-    /// and no attributes anywhere.
+    /// The entries of paths in a tree, if git would convert none of them: regular files with harmless names, and no
+    /// attributes anywhere. Otherwise `None`.
     pub(in crate::git) fn plain<'p>(&self, tree: &Oid, paths: impl Iterator<Item = &'p RepoPath>) -> Option<Vec<TreeEntry>> {
         if !self.has_no_attributes_of_its_own() {
             return None;
@@ -95,7 +95,7 @@ impl Conversions<'_> {
         Some(found)
     }
 
-    /// Whether it is certain that neither configuration nor any file outside the trees asks for a conversion.
+    /// Whether it is certain that neither the configuration nor any file outside the trees asks for a conversion.
     fn has_no_attributes_of_its_own(&self) -> bool {
         let Ok(gix) = self.repo.gix() else { return false };
         let config = gix.config_snapshot();

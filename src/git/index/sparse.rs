@@ -1,4 +1,4 @@
-//! Sparse checkouts: files that a tree has and the worktree leaves out, by the user's wish.
+//! Sparse checkouts: files that a tree has and that, by the user's choice, are not in the worktree.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::git::capture::extras::CaptureExtras;
 use crate::git::repo::handles::Index;
 
 impl IndexExtras {
-    /// The paths that a sparse checkout leaves out: in the capture's tree, but no file is there.
+    /// The paths that a sparse checkout leaves out: the capture's tree has them, but the worktree has no file there.
     pub fn left_out(&self) -> BTreeSet<&RepoPath> {
         if !self.sparse {
             return BTreeSet::new();
@@ -21,7 +21,7 @@ impl IndexExtras {
 }
 
 impl Index<'_> {
-    /// Whether only a part of the files is checked out, by the user's wish.
+    /// Whether the worktree is a sparse checkout.
     ///
     /// # Errors
     /// `GIT_MISSING`, `GIT_FAILED`.
@@ -30,8 +30,8 @@ impl Index<'_> {
         Ok(output.ok() && output.text()? == "true")
     }
 
-    /// What a capture says, for a worktree that may be no sparse checkout any more: all files come then, for nobody would see
-    /// that some are left out.
+    /// The extras of a capture, for a worktree that may no longer be a sparse checkout. If it is none, all files are
+    /// restored: otherwise nobody would notice that some are left out.
     ///
     /// # Errors
     /// `GIT_MISSING`, `GIT_FAILED`.
@@ -43,7 +43,7 @@ impl Index<'_> {
         Ok(extras)
     }
 
-    /// What a worktree's own index lists beside plain entries; nothing is written beside it.
+    /// What a worktree's own index contains in addition to plain entries. Nothing is written next to the index.
     ///
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`.
@@ -57,7 +57,7 @@ impl Index<'_> {
         index_facts(self.repo, self.worktree, &copy)
     }
 
-    /// What a sparse checkout leaves out at this moment; nothing where it is none.
+    /// What a sparse checkout leaves out now; empty if the worktree is not a sparse checkout.
     ///
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`.
@@ -65,7 +65,7 @@ impl Index<'_> {
         self.left_out_of(self.own_index_facts()?)
     }
 
-    /// As [`Index::left_out_now`], by facts that were read.
+    /// As [`Index::left_out_now`], from facts that were already read.
     ///
     /// # Errors
     /// `GIT_FAILED`.

@@ -1,5 +1,5 @@
-//! What a capture takes over from the user's index without ever having seen it: staged contents, of which the index says only
-//! their ids. A power loss leaves empty objects under such ids.
+//! Checks staged contents that a capture takes over from the user's index without having read them: the index holds only
+//! their ids. A power loss can leave empty objects under such ids.
 
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result, some_of};
@@ -9,12 +9,13 @@ use crate::git::history::questions::TreeChange;
 use crate::git::objects::database::gix_id;
 use crate::git::repo::handles::Index;
 
-/// So many staged files are read whole; of more only the beginning of each is, which tells what a power loss did.
+/// Up to this many staged files are read completely. Of more files only the beginning of each is read, which shows the
+/// damage of a power loss.
 const WHOLE: usize = 1000;
 
 impl Index<'_> {
-    /// Proves that the staged contents that a capture refers to can be read: loose objects only, for a pack is written whole
-    /// or not at all. It costs what is staged beyond the commit that is checked out.
+    /// Proves that the staged contents that a capture refers to can be read. Only loose objects are checked, because a pack
+    /// is written completely or not at all. The cost depends on how much is staged compared with the checked-out commit.
     ///
     /// # Errors
     /// `CHECKPOINT_DAMAGED` naming the paths; `GIT_FAILED`.
@@ -49,7 +50,7 @@ impl Index<'_> {
         }
     }
 
-    /// Whether an object is a loose file of this repository; `None` where that cannot be said.
+    /// Whether an object is a loose file of this repository; `None` if this cannot be determined.
     fn loose(&self, oid: &Oid) -> Option<bool> {
         let (folder, rest) = oid.as_str().split_at_checked(2)?;
         Some(self.repo.common_dir().join("objects").join(folder).join(rest).symlink_metadata().is_ok())

@@ -1,4 +1,4 @@
-//! One `git status`, understood.
+//! Runs `git status` and parses its output.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
@@ -10,29 +10,29 @@ use crate::error::{Code, Error, Result};
 use crate::git::repo::handles::Index;
 use crate::git::repo::worktrees::Worktree;
 
-/// How a path differs.
+/// How a path differs from HEAD or from the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StatusKind {
-    /// Tracked; the letters of the index and of the worktree (`.` for the same).
+    /// A tracked path, with the letters for index and worktree (`.` means unchanged).
     Tracked {
-        /// HEAD against index.
+        /// HEAD compared with the index.
         index: u8,
-        /// Index against worktree.
+        /// The index compared with the worktree.
         worktree: u8,
-        /// It is a submodule with changes of its own.
+        /// The path is a submodule with changes of its own.
         dirty_submodule: bool,
     },
-    /// In conflict.
+    /// A path in conflict.
     Unmerged,
-    /// A file that git does not know.
+    /// An untracked file.
     Untracked,
-    /// A repository within the worktree that git does not know.
+    /// A nested repository that git does not track.
     NestedRepository,
-    /// Ignored; of a folder that is ignored as a whole only the folder.
+    /// An ignored path. If a whole folder is ignored, only the folder is listed.
     Ignored,
 }
 
-/// A path that is not as HEAD has it.
+/// A path that `git status` reports.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatusEntry {
     /// The path, without `/` at the end.
@@ -42,12 +42,13 @@ pub struct StatusEntry {
 }
 
 impl Index<'_> {
-    /// What differs in a worktree, every untracked file by itself. Nothing is written, not even the index's stat data.
+    /// What differs in a worktree. Untracked files are listed one by one. Nothing is written, not even the index's stat
+    /// data.
     ///
     /// `index` replaces the worktree's own index.
     ///
     /// # Errors
-    /// `FILE_UNREADABLE` where a folder cannot be read; `GIT_FAILED`.
+    /// `FILE_UNREADABLE` if a folder cannot be read; `GIT_FAILED`.
     pub fn status(&self, index: Option<&Path>) -> Result<Vec<StatusEntry>> {
         let (entries, unreadable) = self.status_and_unreadable(index)?;
         match unreadable.first() {
@@ -58,13 +59,13 @@ impl Index<'_> {
         }
     }
 
-    /// As [`Index::status`], naming folders that cannot be read in place of failing.
+    /// As [`Index::status`], but returns the folders that cannot be read instead of failing.
     pub(in crate::git) fn status_and_unreadable(&self, index: Option<&Path>) -> Result<(Vec<StatusEntry>, Vec<RepoPath>)> {
         self.status_with(index, &[])
     }
 
-    /// Untracked files that git says nothing of, because it takes their names for those of tracked ones: it ignores case, and
-    /// the file system does not. `known` is what it says. Costs nothing elsewhere.
+    /// Untracked files that git does not report because it takes their names for those of tracked files: `core.ignoreCase`
+    /// is set, but the file system is case-sensitive. `known` is what git reports. In all other cases this costs nothing.
     ///
     /// # Errors
     /// `GIT_FAILED`.
@@ -104,22 +105,22 @@ impl Index<'_> {
     }
 }
 
-/// Whether the file system of a worktree takes names in another case for the same.
+/// Whether the file system of a worktree ignores case in names.
 fn is_insensitive(worktree: &Worktree) -> bool {
     let [lower, upper] = [".git", ".GIT"].map(|name| worktree.path().join(name).symlink_metadata());
     matches!((lower, upper), (Ok(lower), Ok(upper)) if (lower.dev(), lower.ino()) == (upper.dev(), upper.ino()))
 }
 
-/// git only warns about folders that it cannot read, and leaves their content out.
+/// The folders that git could not read: git only warns about them, and leaves their content out.
 ///
 /// # Errors
-/// `FILE_UNREADABLE` where the words do not say which.
+/// `FILE_UNREADABLE` if a warning does not name the folder.
 fn unreadable(stderr: &str) -> Result<Vec<RepoPath>> {
     let mut paths = Vec::new();
     for line in stderr.lines() {
         let named = line.strip_prefix("warning: could not open directory '").and_then(|rest| rest.rsplit_once("':"));
         match named {
-            // A path with a quote or a line end in it is shown by git as it is: then the words below say too little.
+            // git prints the path unquoted. A path with a line end does not match here, and fails below.
             Some((path, _)) => paths.push(RepoPath::new(path.trim_end_matches('/').as_bytes())),
             None if line.contains("could not open directory") || line.contains("Permission denied") => {
                 return Err(Error::new(Code::FileUnreadable, "a folder or file of the worktree cannot be read")
@@ -151,7 +152,7 @@ fn parse(field: &[u8]) -> Result<Option<StatusEntry>> {
     Ok(Some(StatusEntry { path: RepoPath::new(path.strip_suffix(b"/").unwrap_or(path)), kind }))
 }
 
-/// `1 <XY> <sub> <mH> <mI> <mW> …`
+/// The kind of a tracked path, from a line `1 <XY> <sub> <mH> <mI> <mW> …`
 fn tracked(field: &[u8]) -> Option<StatusKind> {
     let mut parts = field.split(|b| *b == b' ').skip(1);
     let (letters, submodule) = (parts.next()?, parts.next()?);

@@ -1,4 +1,4 @@
-//! Which entries of an index are the user's own doing, where an operation is taken back.
+//! Finds the entries of an index that the user changed, when an operation is reversed.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -9,12 +9,11 @@ use crate::error::Result;
 use crate::git::history::questions::{FileId, TreeChange, parse_raw};
 use crate::git::repo::handles::Index;
 
-/// Entries that stay; `None` where the user removed one.
+/// The user's entries, which stay; `None` for an entry that the user removed.
 pub(in crate::git) type UsersEntries = BTreeMap<RepoPath, Option<FileId>>;
 
 impl Index<'_> {
-    /// The entries of an index file that are neither as `one` nor as `two` says. Conflicts and `git add -N` are not among
-    /// them. Writes nothing.
+    /// The entries of an index file that match neither tree. Conflicts and `git add -N` are not included. Writes nothing.
     ///
     /// # Errors
     /// `GIT_FAILED`.
@@ -22,7 +21,7 @@ impl Index<'_> {
         let differing = |tree: &Oid| -> Result<Vec<TreeChange>> {
             let git = self.repo.git_in(self.worktree).index(index);
             let git = git.args(["diff-index", "--cached", "--raw", "-z", "--no-renames", "--ignore-submodules=none"]);
-            // `U` is a conflict.
+            // The lower-case `u` excludes conflicts.
             let git = git.args(["--ita-invisible-in-index", "--diff-filter=u", tree.as_str()]);
             parse_raw(&git.run_ok()?.stdout)
         };

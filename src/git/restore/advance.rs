@@ -1,4 +1,4 @@
-//! Moving a branch that is checked out: files, index and ref together, and nothing of the user's in the way.
+//! Moves a branch that is checked out: files, index and ref together. The user's changes must not be in the way.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,18 +17,18 @@ use crate::git::refs::edits::{Expected, RefEdit};
 use crate::git::repo::handles::Restores;
 use crate::git::repo::worktrees::Worktree;
 
-/// A branch that is checked out shall go from one commit to another.
+/// The move of a checked-out branch from one commit to another.
 #[derive(Debug, Clone, Copy)]
 pub struct Advance<'a> {
-    /// Where it is checked out.
+    /// The worktree in which it is checked out.
     pub worktree: &'a Worktree,
     /// The branch.
     pub branch: &'a RefName,
-    /// Its commit now.
+    /// Its present commit.
     pub old: &'a Oid,
     /// Its commit afterwards.
     pub new: &'a Oid,
-    /// This transaction's id: names the index lock.
+    /// This transaction's id; it is part of the name of the index lock's own file.
     pub tag: &'a str,
     /// This transaction's trash.
     pub trash: &'a Path,
@@ -37,19 +37,19 @@ pub struct Advance<'a> {
 }
 
 impl Advance<'_> {
-    /// What becomes of the files.
+    /// The restore of the files.
     pub fn restore(&self, attempt: Attempt) -> Restore<'_> {
         Restore { worktree: self.worktree, from: self.old, to: self.new, trash: self.trash, attempt, beside: None }
     }
 }
 
 impl Restores<'_> {
-    /// Checks that nothing of the user's is in the way; changes nothing. The caller journals, then calls
+    /// Checks that no changes of the user are in the way; changes nothing. The caller records the operation, then calls
     /// [`Restores::apply_advance`].
     ///
     /// # Errors
-    /// `IN_THE_WAY` with the paths that are changed, staged, untracked or ignored where the new commit writes;
-    /// `CHANGED_MEANWHILE` where the branch is not at `old` or not checked out there.
+    /// `IN_THE_WAY` with the changed, staged, untracked or ignored paths that the new commit would change;
+    /// `CHANGED_MEANWHILE` if the branch is not at `old`, or is not checked out there.
     pub fn prepare_advance(&self, advance: &Advance<'_>) -> Result<()> {
         self.check_branch(advance, &[advance.old])?;
         let changes = self.repo.history().diff_trees(advance.old, advance.new)?;
@@ -57,7 +57,7 @@ impl Restores<'_> {
         self.check_obstacles_of(advance.worktree.path(), &self.of_files(advance.worktree, &changes)?)
     }
 
-    /// Makes the contents of the files ready, as [`Restores::prepare_restore`] does.
+    /// Prepares the contents of the files, as [`Restores::prepare_restore`] does.
     ///
     /// # Errors
     /// As [`Restores::prepare_restore`].
@@ -66,20 +66,20 @@ impl Restores<'_> {
         self.prepare_changes(&advance.restore(Attempt::First), &self.of_files(advance.worktree, &changes)?)
     }
 
-    /// Moves files, then the branch, then the index, while `index.lock` is held. After a crash it is called again: what
-    /// is done stays done. Swapped commits reverse it.
+    /// Moves the files, then the branch, then the index, while `index.lock` is held. After a crash, call it again: what is
+    /// done stays done. With the commits swapped it reverses the move.
     ///
     /// # Errors
-    /// `GIT_LOCKED`, `CHANGED_MEANWHILE`, `IN_THE_WAY` (first call only), `DISK_FULL`, `GIT_FAILED`. Where the branch
-    /// is still at `old` the journal can be reversed.
+    /// `GIT_LOCKED`, `CHANGED_MEANWHILE`, `IN_THE_WAY` (first attempt only), `DISK_FULL`, `GIT_FAILED`. As long as the
+    /// branch is at `old`, the operation can be reversed.
     ///
-    /// [`Attempt::Back`] leaves alone what somebody changed meanwhile: files, index entries, and a branch that is at
-    /// neither commit any more.
+    /// [`Attempt::Back`] leaves alone what was changed meanwhile: files, index entries, and a branch that is at neither
+    /// commit any more.
     pub fn apply_advance(&self, advance: &Advance<'_>, attempt: Attempt) -> Result<RestoreReport> {
         self.apply_prepared(advance, attempt, None)
     }
 
-    /// As [`Restores::apply_advance`], with what [`Restores::prepare_advance_files`] made ready.
+    /// As [`Restores::apply_advance`], with the contents that [`Restores::prepare_advance_files`] prepared.
     ///
     /// # Errors
     /// As [`Restores::apply_advance`].
@@ -93,7 +93,7 @@ impl Restores<'_> {
         match attempt {
             Attempt::First => {
                 self.check_branch(advance, &[advance.old, advance.new])?;
-                // Once more, now that the lock keeps others from staging.
+                // Checked again, because the lock now keeps other processes from staging.
                 self.check_the_way(advance, &changes)?;
             }
             Attempt::Again => self.check_branch(advance, &[advance.old, advance.new])?,
@@ -125,7 +125,7 @@ impl Restores<'_> {
         Ok(report)
     }
 
-    /// The changes of paths that are files: what a sparse checkout leaves out changes in the index only.
+    /// The changes of paths that are files on disk: paths that a sparse checkout leaves out change in the index only.
     fn of_files(&self, worktree: &Worktree, changes: &[TreeChange]) -> Result<Vec<TreeChange>> {
         let gone = |path: &RepoPath| std::fs::symlink_metadata(worktree.path().join(path.to_path())).is_err();
         if !changes.iter().any(|change| change.old.is_some() && gone(&change.path)) {
@@ -136,8 +136,8 @@ impl Restores<'_> {
         Ok(changes.iter().filter(|change| !left_out.contains(&change.path)).cloned().collect())
     }
 
-    /// The changes that are to be taken back, and the paths that are not: where the user went on to another commit
-    /// meanwhile, only what that commit has as it shall be.
+    /// The changes that have to be reversed, and the paths that are left alone. If the user went on to another commit
+    /// meanwhile, only those paths are reversed that this commit has as in `new`.
     fn still_to_take_back(&self, advance: &Advance<'_>, changes: Vec<TreeChange>) -> Result<(Vec<TreeChange>, Vec<RepoPath>)> {
         let head = self.repo.refs().head(advance.worktree)?;
         let differing: BTreeSet<RepoPath> = match head.commit() {
@@ -159,8 +159,8 @@ impl Restores<'_> {
         Err(Error::new(Code::ChangedMeanwhile, format!("'{place}' is no longer on {} as it was", advance.branch.short())))
     }
 
-    /// Files that the status does not look at (`assume-unchanged`, `skip-worktree`), that the new commit changes, and that
-    /// are not as the old commit has them.
+    /// Files that `git status` does not look at (`assume-unchanged`, `skip-worktree`), that the new commit changes, and that
+    /// match neither the old nor the new commit.
     fn hidden_edits(&self, advance: &Advance<'_>, changes: &[TreeChange]) -> Result<Vec<String>> {
         let worktree = advance.worktree;
         let facts = self.repo.index(worktree).own_index_facts()?;
@@ -184,7 +184,7 @@ impl Restores<'_> {
         for entry in self.repo.index(advance.worktree).status(None)? {
             let matters = match entry.kind {
                 StatusKind::Tracked { index: b'.', worktree: b'.', .. } => false,
-                // A submodule's own changes are not touched.
+                // Changes inside a submodule are not touched.
                 StatusKind::Tracked { dirty_submodule: true, index: b'.', .. } => false,
                 StatusKind::Tracked { .. }
                 | StatusKind::Unmerged
@@ -209,7 +209,7 @@ impl Restores<'_> {
 /// Whether one of the sorted paths is `path`, below it, or above it.
 fn touches(sorted: &[&RepoPath], path: &RepoPath) -> bool {
     let above = path.folders_above().any(|folder| sorted.binary_search(&&folder).is_ok());
-    // What is below `path` need not follow it directly: `a.b` stands between `a` and `a/b`.
+    // Paths below `path` need not follow it directly: `a.b` sorts between `a` and `a/b`.
     above
         || sorted
             .iter()

@@ -1,4 +1,5 @@
-//! The plan for taking an attempt at a restore back. Nothing is written for it: each file is told by its hash.
+//! Plans how an attempt at a restore is reversed, and finds which present files match a tree. Nothing in the worktree is
+//! changed. Files are recognised by their hash or by their bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Metadata;
@@ -21,7 +22,7 @@ use crate::git::repo::worktrees::Worktree;
 /// The execute bit of a mode.
 const EXECUTE: u32 = 0o100;
 
-/// Whether hashing failed because of one file: one that came and went, or one whose filter fails.
+/// Whether hashing may have failed because of a single file: one that appeared and vanished, or one whose filter fails.
 fn may_be_one_file(error: &Error) -> bool {
     matches!(error.code(), Code::GitFailed | Code::ChangedMeanwhile | Code::FileUnreadable)
 }
@@ -29,20 +30,20 @@ fn may_be_one_file(error: &Error) -> bool {
 /// How files are hashed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Telling {
-    /// All at once: what fails with one fails with all.
+    /// All at once: if one file fails, all fail.
     Together,
-    /// Each by itself.
+    /// One by one.
     OneByOne,
 }
 
-/// How often the files are looked at again where one vanishes between look and hash.
+/// How often the files are looked at again if one vanishes between look and hash.
 const LOOKS: u32 = 5;
 
 impl Restores<'_> {
-    /// Looks at every path and decides; nothing is changed, nothing is written.
+    /// Looks at every path and decides what to do with it; nothing in the worktree is changed.
     ///
     /// # Errors
-    /// `GIT_FAILED` where trees cannot be read.
+    /// `GIT_FAILED` if trees cannot be read.
     pub(in crate::git) fn plan_back<'c>(
         &self,
         restore: &Restore<'_>,
@@ -63,7 +64,7 @@ impl Restores<'_> {
         }
     }
 
-    /// The paths of which the worktree has neither what the first nor what the second tree says.
+    /// The paths at which the worktree matches neither the first nor the second tree.
     ///
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`.
@@ -74,7 +75,8 @@ impl Restores<'_> {
         Ok(nested.map(|planned| planned.path.to_string()).collect())
     }
 
-    /// The files of changes that are on disk as the first of two trees says, whatever the second says of them.
+    /// The files that only the first of two trees has and that are on disk as in that tree: git may ignore them by now. They
+    /// are returned as changes that add them.
     ///
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`.
@@ -82,7 +84,7 @@ impl Restores<'_> {
         if changes.is_empty() {
             return Ok(Vec::new());
         }
-        // Only looked at: there is no trash.
+        // Nothing is moved, so there is no trash.
         let trash = worktree.git_dir().join("axiom-no-trash");
         let restore = Restore { worktree, from, to, trash: &trash, attempt: Attempt::Back, beside: None };
         let plan = self.look_back(&restore, changes, &Trash::unopened(&trash), Telling::Together)?;
@@ -90,8 +92,8 @@ impl Restores<'_> {
         Ok(there.map(|(change, _)| change.clone().reversed()).collect())
     }
 
-    /// Those changed files that are on disk, byte for byte, what a tree had when it was captured, whatever git would make of
-    /// them now; where the mode changed, nothing is.
+    /// Those of the changed files that are on disk, byte for byte, what a tree had when it was captured, whatever git would
+    /// make of them now. Files whose mode changed are not included.
     ///
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`, `DISK_FULL`.
@@ -108,8 +110,8 @@ impl Restores<'_> {
         Ok(were.into_iter().zip(same).filter_map(|(change, same)| same.then_some(change.path)).collect())
     }
 
-    /// The files that only the second of two trees has, and that are on disk just as it says: the first cannot name them
-    /// where git ignores them, and they were there before all the same. `raw` is what is kept of the second one's bytes.
+    /// The files that only the second of two trees has and that are on disk exactly as in that tree. The first tree does not
+    /// have them if git ignores them, although they were there before. `raw` are the kept bytes of the second tree's files.
     ///
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`.
@@ -125,7 +127,7 @@ impl Restores<'_> {
         let known: BTreeSet<RepoPath> = changes.iter().filter(|one| one.old.is_some()).map(|one| one.path.clone()).collect();
         let mut seen = Vec::new();
         for change in changes.iter().filter(|change| change.old.is_none()) {
-            // Where a file is known to be, nothing is below it.
+            // If a folder above the path is known to be a file, nothing is below it.
             let is_below = || change.path.folders_above().any(|above| known.contains(&above));
             match place(&change.path).symlink_metadata() {
                 Ok(meta) if is_file(&meta) && !is_below() => seen.push((change.clone().reversed(), meta)),
@@ -140,7 +142,7 @@ impl Restores<'_> {
             let Some((file, meta)) = change.new.as_ref().zip(metas.get(&change.path)) else { return false };
             !keeps.modes || file.is_link() || (file.mode & EXECUTE != 0) == executable(meta)
         });
-        // git may take other bytes for the same.
+        // git's conversions may hide that the bytes differ.
         let differs = |change: &TreeChange| {
             let held = change.new.as_ref().and_then(|file| is_what_is_held(self.repo, worktree, raw, (&change.path, file)));
             held == Some(false)
@@ -206,7 +208,7 @@ impl Restores<'_> {
         })
     }
 
-    /// What regular files are. Where only their bytes differ, these tell.
+    /// What regular files are, compared with their changes. If only the bytes change, the bytes are compared.
     pub(in crate::git) fn tell(&self, restore: &Restore<'_>, files: &[(&TreeChange, bool)]) -> Result<Vec<Now>> {
         let (by_bytes, by_blob): (Vec<usize>, Vec<usize>) =
             (0..files.len()).partition(|place| files[*place].0.is_of_bytes_alone());
@@ -233,8 +235,8 @@ impl Restores<'_> {
         Ok(new.into_iter().zip(old).map(told).collect())
     }
 
-    /// As [`Restores::tell`], by the attributes of the tree that files are compared with. Where only the mode differs,
-    /// the execute bit tells.
+    /// As [`Restores::tell`], comparing blobs, each by the attributes of the tree that the file is compared with. If only
+    /// the mode differs, the execute bit decides.
     pub(super) fn tell_by_blob(&self, restore: &Restore<'_>, files: &[(&TreeChange, bool)]) -> Result<Vec<Now>> {
         let mut told = vec![Now::Other; files.len()];
         let others = |told: &[Now]| (0..told.len()).filter(|place| told[*place] == Now::Other).collect::<Vec<usize>>();
@@ -244,7 +246,7 @@ impl Restores<'_> {
             left.into_iter().zip(now).for_each(|(place, now)| told[place] = now);
             others(&told)
         };
-        // What is held needs no filter, which may be gone or fail by now.
+        // Kept bytes need no filter, which may be missing or fail by now.
         let held = |raw: &[RawFile], path: &RepoPath, file: &Option<FileId>| {
             let file = file.as_ref()?;
             (is_what_is_held(self.repo, restore.worktree, raw, (path, file)) == Some(true)).then(|| file.oid.clone())
@@ -255,7 +257,7 @@ impl Restores<'_> {
         let left = settle((0..files.len()).collect(), &as_new, &as_old);
         let paths_of = |left: &[usize]| left.iter().map(|place| &files[*place].0.path).collect::<Vec<&RepoPath>>();
         let hashes = |tree: &Oid, is_asked: fn(&TreeChange) -> bool| {
-            // By a tree of which nothing is asked no filter has to run.
+            // If no file is compared with this tree, no filter has to run for it.
             if !left.iter().any(|place| is_asked(files[*place].0)) {
                 return Ok(vec![None; left.len()]);
             }
@@ -265,10 +267,10 @@ impl Restores<'_> {
         let as_new = hashes(restore.to, |change| change.new.is_some())?;
         let as_old = hashes(restore.from, |change| change.old.is_some())?;
         let left = settle(left, &as_new, &as_old);
-        // What the captures went by may be in no tree.
+        // The attributes that the captures used may be in no tree: use those of the worktree.
         let here = hash_here(self.repo, restore.worktree, &paths_of(&left))?;
         let left = settle(left, &here, &here);
-        // Or in no configuration any more.
+        // The configuration may be another one by now: compare with what a checkout by the recorded one writes.
         let changes: Vec<TreeChange> = files_at(&left).into_iter().map(|(change, _)| change.clone()).collect();
         let reversed: Vec<TreeChange> = changes.iter().map(|change| change.clone().reversed()).collect();
         let blob = |(same, change): (bool, &TreeChange)| change.new.as_ref().filter(|_| same).map(|file| file.oid.clone());
@@ -280,7 +282,8 @@ impl Restores<'_> {
         Ok(told)
     }
 
-    /// As [`Restores::tell`] for one file. What no filter can be asked of (its program is gone) is nobody's but the user's.
+    /// As [`Restores::tell`] for one file. If its filter fails (its program is missing, for example), the file counts as the
+    /// user's.
     fn tell_one(&self, restore: &Restore<'_>, file: (&TreeChange, bool)) -> Result<Now> {
         match self.tell(restore, &[file]) {
             Err(error) if may_be_one_file(&error) => Ok(Now::Other),

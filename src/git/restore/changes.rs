@@ -1,4 +1,4 @@
-//! What a restore changes, in terms of files.
+//! The file changes that a restore makes.
 
 use crate::error::Result;
 
@@ -7,7 +7,7 @@ use crate::git::history::questions::TreeChange;
 use crate::git::repo::handles::Restores;
 
 impl Restores<'_> {
-    /// What a restore changes.
+    /// The changes from the present files to the restored ones.
     ///
     /// # Errors
     /// `GIT_FAILED`.

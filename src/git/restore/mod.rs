@@ -1,8 +1,9 @@
-//! Restores: the files of a worktree from one captured tree to another. Nothing is destroyed; each step can be taken back.
+//! Restores: bring the files of a worktree from one captured tree to another. Nothing is destroyed: what is replaced or
+//! removed goes to the trash, and each step can be reversed.
 //!
-//! Which tree, and whether at all, is decided in `ops`.
+//! Which tree is restored, and whether at all, is decided in `ops`. Index and captures are in `index` and `capture`.
 //!
-//! Begin reading with `run`; `plan` decides for one path, `moves` does it.
+//! Begin reading with `run`; `plan` decides for one path, `moves` carries it out.
 
 pub(super) mod advance;
 pub(super) mod back;

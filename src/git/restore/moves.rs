@@ -1,5 +1,5 @@
-//! The moves of one restore: what is replaced goes to the trash, what is new takes its place. What is to be moved was decided
-//! before; only what somebody does at this very moment is found here.
+//! Carries out the moves of one restore: what is replaced goes to the trash, what is new takes its place. The plan was made
+//! before; only what another process changes at this moment is detected here.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -20,26 +20,26 @@ use crate::git::capture::permissions::Known;
 use crate::git::repo::file_system::Keeps;
 use crate::git::repo::nested::is_repository;
 
-/// The moves of one restore.
+/// One restore while its moves are made.
 pub(in crate::git) struct Work<'a> {
     pub root: &'a Path,
     pub trash: Trash<'a>,
     pub prepared: &'a Prepared,
     pub nested: NestedRepositories,
-    /// The permissions that the target has.
+    /// The permissions that are recorded for the target.
     pub wanted: BTreeMap<RepoPath, Known>,
     pub keeps: Keeps,
     pub attempt: Attempt,
-    /// Why what is not in the trash could not be made anew.
+    /// Why contents that are missing in the trash could not be made again.
     pub not_made: Option<String>,
     pub report: RestoreReport,
 }
 
 /// A file that waits to be moved into its place.
 enum Ready {
-    /// Made for it.
+    /// Written for this restore.
     Prepared(PathBuf),
-    /// The one that was there.
+    /// The original file, in the trash.
     Kept(PathBuf),
 }
 
@@ -52,7 +52,7 @@ impl Ready {
 }
 
 impl Work<'_> {
-    /// Makes the folders of the trash into which files will go.
+    /// Creates the folders of the trash into which files will be moved.
     pub fn make_room(&self, plan: &[Planned<'_>]) -> Result<()> {
         let goes = |planned: &&Planned<'_>| match planned.step {
             Step::Remove | Step::Swap => true,
@@ -61,7 +61,7 @@ impl Work<'_> {
         self.trash.make_room(self.set(), plan.iter().filter(goes).map(|planned| planned.path))
     }
 
-    /// Which files of the trash those are that are taken away now.
+    /// The set of the trash into which files are moved away now.
     fn set(&self) -> Set {
         match self.attempt {
             Attempt::First | Attempt::Again => Set::Found,
@@ -69,11 +69,11 @@ impl Work<'_> {
         }
     }
 
-    /// Moves away what the target lacks, then folders that became empty.
+    /// Moves away the files that the target does not have, then removes folders that became empty.
     pub fn remove_all(&mut self, plan: &[Planned<'_>]) -> Result<()> {
         let mut folders = BTreeSet::new();
         if self.attempt != Attempt::First {
-            // What a crash came before: a file is gone, and its folder is not.
+            // After a crash, a file may be gone while its folder is still there.
             let gone = plan.iter().filter(|planned| planned.step == Step::Done && planned.stamp.is_none());
             folders.extend(gone.flat_map(|planned| planned.path.folders_above()));
         }
@@ -103,7 +103,7 @@ impl Work<'_> {
         }
     }
 
-    /// Puts the new files into their places.
+    /// Moves the new files into their places.
     pub fn place_all(&mut self, plan: &[Planned<'_>]) -> Result<()> {
         for planned in plan {
             match planned.step {
@@ -119,12 +119,12 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Puts one file into its place; says whether that was free, or held what was recognised.
+    /// Moves one file into its place. Returns whether the place was free or held the expected file.
     fn place_one(&mut self, planned: &Planned<'_>) -> Result<bool> {
         let ready = self.ready(planned.path)?;
         let given = match &ready {
             Ready::Prepared(_) => self.make_ready(planned.path)?,
-            // It has what it had.
+            // A file from the trash still has its permissions.
             Ready::Kept(_) => Given::Recorded,
         };
         let clear = match planned.step {
@@ -151,7 +151,8 @@ impl Work<'_> {
         Ok(true)
     }
 
-    /// What shall be at a path, ready to be moved there: on the way back, the very file that was there.
+    /// The file that shall be at a path, ready to be moved there. When reversing, this is the original file, if the trash
+    /// has it.
     fn ready(&self, path: &RepoPath) -> Result<Ready> {
         let prepared = || Ready::Prepared(self.prepared.place(path));
         match self.attempt {
@@ -164,7 +165,7 @@ impl Work<'_> {
         }
     }
 
-    /// A path changed between look and move: that stops everything, unless an attempt is taken back.
+    /// A path changed between look and move. This stops the restore, unless it reverses an attempt.
     fn somebody_was_here(&mut self, path: &RepoPath) -> Result<()> {
         match self.attempt {
             Attempt::First | Attempt::Again => Err(changed_meanwhile(self.root, &[path.to_string()])),
@@ -175,7 +176,7 @@ impl Work<'_> {
         }
     }
 
-    /// Something could not be done to a path: that stops everything, unless an attempt is taken back and waiting does not
+    /// Something could not be done to a path. This stops the restore, unless it reverses an attempt and waiting does not
     /// help.
     fn failed(&mut self, path: &RepoPath, error: Error) -> Result<()> {
         match self.attempt {
@@ -189,8 +190,8 @@ impl Work<'_> {
         }
     }
 
-    /// Moves a file that was recognised to the trash, and back if it turns out to be another one by now; says whether it
-    /// was the right one.
+    /// Moves a file that was recognised to the trash, and back if it turns out to be another file by now. Returns whether it
+    /// was the expected file.
     fn take_away(&mut self, planned: &Planned<'_>) -> Result<bool> {
         env::fault_point("git.restore-before-trash");
         let Some(moved) = self.trash.take_to(self.set(), self.root, planned.path)? else { return Ok(false) };
@@ -199,7 +200,7 @@ impl Work<'_> {
             return Ok(true);
         }
         if !files::rename_no_replace(&moved, &self.root.join(planned.path.to_path()))? {
-            // Its place is taken again: kept where it is found, and put back when that is free.
+            // Its place is taken again: the file is kept in the trash, and can be put back when the place is free.
             if let Some(now_at) = self.trash.set_apart(&moved, planned.path)? {
                 self.report.moved_aside.push(MovedAside { path: planned.path.clone(), now_at });
             }
@@ -207,7 +208,7 @@ impl Work<'_> {
         Ok(false)
     }
 
-    /// Moves what no capture holds out of the way of a new file; says whether the way is clear.
+    /// Moves what no capture holds out of the way of a new file. Returns whether the way is clear.
     fn clear_the_way(&mut self, path: &RepoPath) -> Result<bool> {
         let nested = self.nested.above(path).filter(|folder| is_repository(&self.root.join(folder.to_path())));
         let blocker = match (nested, look(self.root, path)?) {
@@ -227,7 +228,8 @@ impl Work<'_> {
         Ok(true)
     }
 
-    /// An empty folder stands for a submodule that is not there: it comes and goes with its entry, as in a checkout.
+    /// An empty folder stands for a submodule that is not checked out: it is created and removed with the submodule's entry,
+    /// as in a checkout.
     pub fn make_way_for_submodules(&mut self) -> Result<()> {
         for submodule in self.report.submodules.clone() {
             if let Err(error) = self.make_way_for(&submodule) {

@@ -1,4 +1,5 @@
-//! Repositories within a worktree that a restore must not write into, and what a restore will find in its way.
+//! Nested repositories in a worktree, into which a restore must not write, and everything else that is in the way of a
+//! restore.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,21 +17,21 @@ use crate::git::history::questions::{FileId, TreeChange};
 use crate::git::repo::handles::Restores;
 use crate::git::repo::nested::is_repository;
 
-/// Repositories within a worktree, of whose content the captures say nothing: they are moved as a whole.
+/// Repositories within a worktree whose content no capture holds: they are moved as a whole.
 #[derive(Debug, Default)]
 pub(in crate::git) struct NestedRepositories {
     folders: BTreeSet<RepoPath>,
 }
 
 impl NestedRepositories {
-    /// The one that a path is in.
+    /// The nested repository that contains a path.
     pub fn above(&self, path: &RepoPath) -> Option<RepoPath> {
         if self.folders.is_empty() { None } else { path.folders_above().find(|folder| self.folders.contains(folder)) }
     }
 }
 
 impl Restores<'_> {
-    /// The repositories in which paths are that only one of the trees has.
+    /// The nested repositories that contain paths which appear in only one of the trees.
     ///
     /// # Errors
     /// `GIT_FAILED`.
@@ -40,7 +41,7 @@ impl Restores<'_> {
         changes: &[TreeChange],
     ) -> Result<NestedRepositories> {
         let root = restore.worktree.path();
-        // Where an attempt is taken back, what there was before it is the second tree.
+        // When an attempt is reversed, the second tree is the state before it.
         let (captured, appears): (&Oid, fn(&TreeChange) -> bool) = match restore.attempt {
             Attempt::First | Attempt::Again => (restore.from, |change| change.old.is_none()),
             Attempt::Back => (restore.to, |change| change.new.is_none()),
@@ -58,8 +59,8 @@ impl Restores<'_> {
         Ok(NestedRepositories { folders: seen.into_iter().filter_map(|(folder, is_one)| is_one.then_some(folder)).collect() })
     }
 
-    /// The commit that is checked out in the repository in a folder of a worktree, as a tree of ours names it: where the two
-    /// have ids of different lengths, git fills up with zeros or cuts. `None` where there is none.
+    /// The checked-out commit of the repository in `folder`, in the form in which a tree of this repository names it: if the
+    /// two have ids of different lengths, git pads with zeros or cuts. `None` if there is no repository or no commit.
     pub fn head_of_nested(&self, folder: &Path) -> Option<Oid> {
         if !is_repository(folder) {
             return None;
@@ -79,7 +80,7 @@ impl Restores<'_> {
         Ok(output.stdout.split(|byte| *byte == 0).any(|name| name.starts_with(below.as_bytes())))
     }
 
-    /// What a restore would move aside because no capture holds it. Changes nothing.
+    /// What a restore would move to the trash because no capture holds it. Changes nothing.
     ///
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`.

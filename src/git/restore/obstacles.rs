@@ -1,4 +1,4 @@
-//! What would keep a restore from moving files, found by looking before the first one moves.
+//! Finds what would keep a restore from moving files, before the first one moves.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use super::types::Restore;
 use crate::git::history::questions::TreeChange;
 use crate::git::repo::handles::Restores;
 
-/// So many are named.
+/// How many places an error names.
 const NAMED: usize = 10;
 
 /// Why something cannot be moved.
@@ -23,9 +23,9 @@ enum Why {
     Immutable,
     /// `chattr +a`.
     AppendOnly,
-    /// It is on another file system or mount than the worktree, or is one itself.
+    /// It is on another file system or mount than the worktree, or is itself a mount.
     Elsewhere,
-    /// This user may not, or the file system is read-only; in the system's words.
+    /// This user may not move it, or the file system is read-only; the system's message.
     Refused(String),
 }
 
@@ -40,7 +40,7 @@ impl Why {
     }
 }
 
-/// What keeps names in a folder from being made and removed.
+/// What keeps names in a folder from being created and removed.
 fn of_folder(folder: &Standing, root: &Standing, refusal: Option<String>) -> Option<Why> {
     if folder.mount != root.mount {
         return Some(Why::Elsewhere);
@@ -51,7 +51,7 @@ fn of_folder(folder: &Standing, root: &Standing, refusal: Option<String>) -> Opt
     }
 }
 
-/// What keeps a thing from being moved out of its folder.
+/// What keeps a file or folder from being moved out of its folder.
 fn of_thing(thing: &Standing, folder: &Standing) -> Option<Why> {
     if thing.immutable {
         Some(Why::Immutable)
@@ -65,17 +65,17 @@ fn of_thing(thing: &Standing, folder: &Standing) -> Option<Why> {
 }
 
 impl Restores<'_> {
-    /// Checks that everything that a restore moves can be moved; changes nothing. It costs a look at each path that changes and
-    /// at each folder above them.
+    /// Checks that everything that a restore moves can be moved; changes nothing. It looks at each path that changes, and at
+    /// each folder above them.
     ///
     /// # Errors
-    /// `IN_THE_WAY` with each path and why; `IO_FAILED`, `GIT_FAILED`.
+    /// `IN_THE_WAY` with each path and the reason; `IO_FAILED`, `GIT_FAILED`.
     pub fn check_obstacles(&self, restore: &Restore<'_>) -> Result<()> {
         let changes = self.repo.restore().changes_of(restore)?;
         self.check_obstacles_of(restore.worktree.path(), &changes)
     }
 
-    /// As [`Restores::check_obstacles`], of some changes below `root`.
+    /// As [`Restores::check_obstacles`], for some changes below `root`.
     ///
     /// # Errors
     /// As [`Restores::check_obstacles`].
@@ -92,7 +92,7 @@ impl Restores<'_> {
                 continue;
             }
             let place = root.join(change.path.to_path());
-            // Where a file or a link takes the place of a folder above it, nothing of ours is there to be moved.
+            // The path's own folder is missing, or is a file or link: then nothing that is to be moved is at the path.
             if place.parent() != Some(&folder) {
                 continue;
             }
@@ -109,19 +109,19 @@ impl Restores<'_> {
             .hint("make it changeable as it says, and try again; nothing was changed"))
     }
 
-    /// Makes all contents of a restore ready in its trash, so that nothing that can fail by itself (a filter, a missing object,
-    /// a full disk) is left to be done after the first change. A crash leaves them there.
+    /// Prepares all contents of a restore in its trash, so that after the first change nothing is left to do that could fail
+    /// (a filter, a missing object, a full disk). A crash leaves the contents there.
     ///
     /// # Errors
-    /// `GIT_FAILED`, `DISK_FULL`, `IO_FAILED`; `REPOSITORY_UNSUPPORTED` where the trash is on another file system;
+    /// `GIT_FAILED`, `DISK_FULL`, `IO_FAILED`; `REPOSITORY_UNSUPPORTED` if the trash is on another file system;
     /// `PERMISSIONS_LOST`.
     pub fn prepare_restore(&self, restore: &Restore<'_>) -> Result<Prepared> {
         let changes = self.repo.restore().changes_of(restore)?;
         self.prepare_changes(restore, &changes)
     }
 
-    /// Checks that a filter or a missing object will not keep a restore from making its contents; changes nothing. Where no
-    /// filter can run this costs nothing.
+    /// Checks that no filter keeps a restore from writing its contents; changes nothing. If no filter can run, only trees
+    /// are read, and missing blobs are not found.
     ///
     /// # Errors
     /// As [`Restores::prepare_restore`].
@@ -136,7 +136,7 @@ impl Restores<'_> {
     }
 }
 
-/// The lowest folder above a path that is there, and how it stands.
+/// The lowest existing folder above a path, and what decides whether it can be changed.
 fn lowest_folder(
     root: &Path,
     top: &Standing,
@@ -149,7 +149,7 @@ fn lowest_folder(
         let standing = match known.get(&place) {
             Some(standing) => *standing,
             None => {
-                // A file or a link where a folder will be is moved away: that is up to its own folder.
+                // A file or link where a folder shall be is moved away: whether it can be depends on its own folder.
                 let is_folder = files::metadata(&place)?.is_some_and(|meta| meta.is_dir());
                 let standing = if is_folder { files::standing(&place)? } else { None };
                 known.insert(place.clone(), standing);

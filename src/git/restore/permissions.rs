@@ -1,7 +1,7 @@
-//! The permissions of what a restore puts into place, in this order: what the capture recorded; else what the file that is
-//! replaced has, as far as that is narrower; else what a file that is made in that folder gets. Owner and group are those of the
-//! file that is replaced, as far as this user may give them. What waits is in a folder that
-//! nobody else can enter, and is made ready there: so it is at no moment more open than it will be.
+//! The permissions of the files that a restore puts into place. In this order: those that the capture recorded; else those
+//! of the replaced file, as far as they are narrower; else those of a file created in that folder. Owner and group are those
+//! of the replaced file, as far as this user may set them. Prepared files wait in a folder that nobody else can enter, and
+//! get their permissions there: so a file is never more open than it will be in the end.
 
 use std::collections::BTreeSet;
 use std::fs::Metadata;
@@ -19,11 +19,12 @@ use super::plan::Step;
 use super::types::{Attempt, Planned};
 use crate::git::capture::permissions::{Known, Permissions, recorded};
 
-/// Of a folder: what is made in it is its group's.
+/// The set-group-id bit of a folder: files created in it get its group.
 const SET_GROUP: u32 = 0o2000;
 
 impl Work<'_> {
-    /// Gives everything that waits its permissions, before the first file moves: what cannot be kept is found here.
+    /// Gives all prepared files their permissions before the first file moves: permissions that cannot be kept are found
+    /// here.
     ///
     /// # Errors
     /// `PERMISSIONS_LOST`: nothing was moved.
@@ -34,8 +35,8 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// Gives one file that waits its permissions: again just before it takes its place, for somebody may have closed the old
-    /// one since.
+    /// Gives one prepared file its permissions. This is done again just before it takes its place, because the old file's
+    /// permissions may have been narrowed since.
     pub(in crate::git) fn make_ready(&self, path: &RepoPath) -> Result<Given> {
         let ready = self.prepared.place(path);
         if !files::metadata(&ready)?.is_some_and(|meta| meta.is_file()) {
@@ -45,7 +46,7 @@ impl Work<'_> {
         match (outcome, self.attempt) {
             (Ok(dressed), _) => Ok(dressed),
             (Err(error), Attempt::First | Attempt::Again) => Err(permissions_lost(path, error)),
-            // Taking back always ends.
+            // A reversal is always finished.
             (Err(error), Attempt::Back) => {
                 tracing::warn!(%path, %error, "the permissions of a file could not be put back: only its owner can use it");
                 give_to_owner_alone(&ready)?;
@@ -54,7 +55,7 @@ impl Work<'_> {
         }
     }
 
-    /// Owner and group come first: whoever gets a file loses what was given to its group before.
+    /// Sets owner and group first, so that no rights are given to the group that the file had before.
     fn give_all(&self, path: &RepoPath, ready: &Path) -> Result<Given> {
         let replaced = self.replaced(path)?;
         let has_group = replaced.as_ref().map_or(Ok(true), |(_, meta)| files::hand_owner(ready, meta))?;
@@ -77,7 +78,7 @@ impl Work<'_> {
         Ok(given)
     }
 
-    /// The file that is there, or that an earlier try moved to the trash.
+    /// The file that is there, or that an earlier attempt moved to the trash.
     fn replaced(&self, path: &RepoPath) -> Result<Option<(PathBuf, Metadata)>> {
         let replaced = match look(self.root, path)? {
             Found::File(_) => Some(self.root.join(path.to_path())),
@@ -87,7 +88,7 @@ impl Work<'_> {
         Ok(files::metadata(&replaced)?.filter(Metadata::is_file).map(|meta| (replaced, meta)))
     }
 
-    /// What a file has goes to the one that takes its place.
+    /// Gives a prepared file the permissions of the file that it replaces.
     fn hand_over(&self, replaced: Option<(PathBuf, Metadata)>, ready: &Path) -> Result<Given> {
         let Some((replaced, meta)) = replaced else { return Ok(Given::New) };
         let attributes = files::attributes(&replaced)?;
@@ -96,18 +97,18 @@ impl Work<'_> {
         give(ready, mode, &attributes).map(|()| Given::Replaced)
     }
 
-    /// What a folder says of files that are made in it.
+    /// Gives a prepared file what a folder gives to files that are created in it: its group, and its default ACL.
     pub(in crate::git) fn as_made_there(&self, path: &RepoPath) -> Result<()> {
         let (folder, _) = path.split();
         let folder = self.root.join(RepoPath::new(folder).to_path());
         if let Some(meta) = files::metadata(&folder)?.filter(|meta| meta.permissions().mode() & SET_GROUP != 0) {
-            // As the system does it; not for a group that this user is not in.
+            // As the kernel does it, but not for a group that this user is not in.
             let ready = self.prepared.place(path);
             files::hand_group(&ready, meta.gid())?;
         }
         let Some(default) = files::attribute(&folder, files::DEFAULT_ACL)? else { return Ok(()) };
         let ready = self.prepared.place(path);
-        // The system itself says it, of a file in a folder of ours with the same rule.
+        // Creates a file in a folder of ours with the same default ACL, to see what the kernel gives it.
         let tried = self.prepared.root().join(format!(".made-{}", env::fresh_id()));
         files::create_private_dir(&tried)?;
         files::set_attributes(&tried, &Attributes::from([(files::DEFAULT_ACL.to_vec(), default)]))?;
@@ -118,7 +119,8 @@ impl Work<'_> {
         files::remove_empty_dir(&tried).map(drop)
     }
 
-    /// Gives what is there already, and that the target has otherwise recorded than the capture of now, what is recorded.
+    /// Gives the recorded permissions to files and folders that stay in place, if the target recorded others than the
+    /// present capture.
     pub fn settle_permissions(&self, old: &[Permissions], new: &[Permissions]) -> Result<()> {
         let written: BTreeSet<&RepoPath> = self.report.written.iter().collect();
         for one in new.iter().filter(|one| recorded(old, &one.path) != Some(one) && !written.contains(&one.path)) {
@@ -139,7 +141,7 @@ impl Work<'_> {
         Ok(())
     }
 
-    /// A folder above a path, as it was recorded.
+    /// Creates a folder above a path, with its recorded permissions if there are any.
     pub(in crate::git) fn make_folder(&self, folder: &RepoPath) -> Result<()> {
         let place = self.root.join(folder.to_path());
         match self.wanted.get(folder) {
@@ -153,16 +155,16 @@ impl Work<'_> {
     }
 }
 
-/// What a file that waits was given.
+/// Which permissions a prepared file was given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::git) enum Given {
-    /// Nothing: a link has no permissions.
+    /// None: a link has no permissions.
     Nothing,
-    /// What the capture recorded.
+    /// Those that the capture recorded.
     Recorded,
-    /// What the file has that it replaces.
+    /// Those of the file that it replaces.
     Replaced,
-    /// What git gives: it replaces nothing.
+    /// Those that git gives: it replaces no file.
     New,
 }
 
@@ -187,8 +189,8 @@ fn mode_of(place: &Path) -> Result<u32> {
     Ok(meta.permissions().mode())
 }
 
-/// Gives a file or folder exactly these. While an ACL changes it is its owner's alone: without one, the group would get what
-/// was only the ACL's mask.
+/// Gives a file or folder exactly these permissions. While the ACL changes, only the owner has access: without the ACL, the
+/// group would get the rights that were only the ACL's mask.
 fn give(place: &Path, mode: u32, attributes: &Attributes) -> Result<()> {
     if files::attributes(place)? != *attributes {
         give_to_owner_alone(place)?;
@@ -203,21 +205,22 @@ fn give_to_owner_alone(place: &Path) -> Result<()> {
     files::set_mode(place, (now & 0o7100) | 0o600)
 }
 
-/// Lets nobody but the owner use `place` in a way that `mode` does not let them; nothing where nothing is there.
+/// Takes all rights on `place` from group or others if `mode` does not let them read it; does nothing if nothing is there.
 fn narrow_to(place: &Path, mode: u32) -> Result<()> {
     let Some(meta) = files::metadata(place)? else { return Ok(()) };
     let now = meta.permissions().mode() & 0o777;
-    // Who may not read may not do anything.
+    // Without the right to read, the rights to write and execute are taken too.
     let denied = [0o040, 0o004].iter().filter(|bit| mode & **bit == 0).map(|bit| bit | (bit >> 1) | (bit >> 2)).sum::<u32>();
     if meta.is_symlink() || now & denied == 0 { Ok(()) } else { files::set_mode(place, now & !denied) }
 }
 
-/// The mode of a file that git made with `new` and that takes the place of one with `replaced`: no more open than either. With
-/// an ACL the bits of the group are its mask. Where git looks at no execute bits (`keeps_execute` is not so), they stay.
+/// The mode of a prepared file that git made with mode `new` and that replaces a file with mode `replaced`: no more open
+/// than either. With an ACL, the group bits are its mask, and are those of the replaced file. If git ignores execute bits
+/// (`keeps_execute` is false), those of the replaced file stay.
 fn handed(new: u32, replaced: u32, has_acl: bool, keeps_execute: bool) -> u32 {
     const EXECUTE: u32 = 0o111;
     let others = if has_acl { replaced & 0o666 } else { new & replaced & 0o666 };
-    // Who may not read may not do anything.
+    // Without the right to read there is no right to write or execute.
     let readers = ((replaced & 0o044) >> 2) | 0o100;
     let execute = if keeps_execute { new & readers & EXECUTE } else { replaced & EXECUTE };
     let writers = ((replaced & 0o044) >> 1) | 0o200;

@@ -1,4 +1,4 @@
-//! Whether permissions can be given that a restore has to give, found out by looking before the first change.
+//! Checks before the first change whether a restore can give all the permissions that it has to give.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
@@ -15,15 +15,15 @@ use crate::git::history::questions::TreeChange;
 use crate::git::repo::handles::Restores;
 use crate::git::repo::worktrees::Worktree;
 
-/// So many are named.
+/// How many paths an error names.
 const NAMED: usize = 10;
 
 impl Restores<'_> {
-    /// Checks that the file system has the attributes and ACLs that a restore brings back, and that what stays in its place is
-    /// this user's to change, and that no group gets what was another's; sets nothing.
+    /// Checks that the file system supports the attributes and ACLs that a restore brings back, that this user may change
+    /// the permissions of files that stay in place, and that no group gets rights that another group had. Sets nothing.
     ///
     /// # Errors
-    /// `PERMISSIONS_LOST` with each path and why; `GIT_FAILED`, `IO_FAILED`.
+    /// `PERMISSIONS_LOST` with each path and the reason; `GIT_FAILED`, `IO_FAILED`.
     pub fn check_permissions(&self, restore: &Restore<'_>) -> Result<()> {
         let Some(beside) = restore.beside else { return Ok(()) };
         let (old, new) = (&beside.old.modes[..], &beside.new.modes[..]);
@@ -56,7 +56,8 @@ impl Restores<'_> {
 }
 
 impl Restores<'_> {
-    /// Files that are replaced, and whose group this user may not give to what takes their place, where that would open it.
+    /// Files whose replacement would be open to another group, because this user may not give it the group of the replaced
+    /// file.
     fn of_groups_of_others(&self, worktree: &Worktree, written: &BTreeSet<RepoPath>) -> Result<Vec<String>> {
         let usual = Usual::of(worktree).mode();
         let mut lost = Vec::new();
@@ -71,7 +72,7 @@ impl Restores<'_> {
     }
 }
 
-/// Whether this user may change the permissions of what is there.
+/// Whether this user may change the permissions of the file or folder at `place`.
 fn is_ours_to_change(place: &Path) -> Result<bool> {
     let us = rustix::process::geteuid();
     Ok(us.is_root() || files::metadata(place)?.is_none_or(|meta| meta.uid() == us.as_raw()))

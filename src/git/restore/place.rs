@@ -1,4 +1,4 @@
-//! Looking at one path of a worktree without following links, and moving things to the trash.
+//! Looks at one path of a worktree without following links, and moves things to the trash.
 
 use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt;
@@ -14,11 +14,11 @@ use crate::files;
 pub(in crate::git) enum Found {
     /// Nothing.
     Missing,
-    /// A part of the path above it is a file or link; the path of that part.
+    /// A folder above the path is a file or link instead; its path.
     Below(RepoPath),
     /// A regular file.
     File(Box<Metadata>),
-    /// A symbolic link and what it holds.
+    /// A symbolic link and its target.
     Link(Box<Metadata>, Vec<u8>),
     /// A folder.
     Folder,
@@ -26,7 +26,7 @@ pub(in crate::git) enum Found {
     Special,
 }
 
-/// What tells whether a file was touched between two looks.
+/// Stat data that shows whether a file was touched between two looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::git) struct Stamp {
     device: u64,
@@ -40,7 +40,7 @@ impl Stamp {
         Self { device: meta.dev(), inode: meta.ino(), size: meta.size(), modified: (meta.mtime(), meta.mtime_nsec()) }
     }
 
-    /// The stamp of what is at a path.
+    /// The stamp of the file at a path.
     ///
     /// # Errors
     /// `IO_FAILED`.
@@ -49,7 +49,7 @@ impl Stamp {
     }
 }
 
-/// Looks at `path` below `root`. No link on the way is followed.
+/// Looks at `path` below `root` without following links above it or at it.
 ///
 /// # Errors
 /// `IO_FAILED`.
@@ -76,12 +76,12 @@ pub(in crate::git) fn look(root: &Path, path: &RepoPath) -> Result<Found> {
     }
 }
 
-/// What is kept apart in a trash.
+/// The sets of files in a trash, which have separate folders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::git) enum Set {
-    /// What an operation found: what comes back where it is taken back.
+    /// What an operation found and moved away: it comes back if the operation is reversed.
     Found,
-    /// What it had put into place, where it is taken back.
+    /// What an operation had put into place: it is moved here when the operation is reversed.
     PutThere,
 }
 
@@ -94,20 +94,21 @@ impl Set {
     }
 }
 
-/// How often one path can be put into one trash.
+/// How often one path can be put into one set of a trash.
 const COPIES: u32 = 1000;
 
-/// The trash folder of one transaction. It never replaces anything: what comes twice gets a folder of its own.
+/// The trash folder of one transaction. It never replaces anything: if a path is put into it twice, the second copy gets a
+/// new folder.
 #[derive(Debug, Clone)]
 pub(in crate::git) struct Trash<'a> {
     folder: &'a Path,
 }
 
 impl<'a> Trash<'a> {
-    /// The trash in `folder`, which is created where it is missing.
+    /// Opens the trash in `folder`, which is created if it is missing.
     ///
     /// # Errors
-    /// `IO_FAILED`; `REPOSITORY_UNSUPPORTED` where it is on another file system than `worktree`.
+    /// `IO_FAILED`; `REPOSITORY_UNSUPPORTED` if it is on another file system than `worktree`.
     pub fn open(folder: &'a Path, worktree: &Path) -> Result<Self> {
         files::create_dir_all(folder)?;
         if files::mount_of(folder)? != files::mount_of(worktree)? {
@@ -119,12 +120,12 @@ impl<'a> Trash<'a> {
         Ok(Self { folder })
     }
 
-    /// The trash in `folder`, only to be looked into; it need not exist.
+    /// The trash in `folder`, for reading only; it need not exist.
     pub fn unopened(folder: &'a Path) -> Self {
         Self { folder }
     }
 
-    /// The folder itself.
+    /// The folder of the trash.
     pub fn folder(&self) -> &Path {
         self.folder
     }
@@ -133,7 +134,7 @@ impl<'a> Trash<'a> {
         self.folder.join(format!("{}-{number}", set.name())).join(path.to_path())
     }
 
-    /// Whether something that was at `path` is here.
+    /// Whether the trash holds what an operation found at `path`.
     ///
     /// # Errors
     /// `IO_FAILED`.
@@ -141,7 +142,7 @@ impl<'a> Trash<'a> {
         Ok(self.find(path)?.is_some())
     }
 
-    /// The first thing here that an operation found at `path`.
+    /// Where the trash holds what an operation found at `path`: the first copy.
     ///
     /// # Errors
     /// `IO_FAILED`.
@@ -151,7 +152,7 @@ impl<'a> Trash<'a> {
             if !copy.is_dir() {
                 return Ok(None);
             }
-            // What was above the path may have been a link: it is here, and leads anywhere.
+            // A folder above the path may have been a link, which is in the trash now and must not be followed.
             match look(&copy, path)? {
                 Found::Missing | Found::Below(_) => {}
                 Found::File(_) | Found::Link(..) | Found::Folder | Found::Special => {
@@ -162,8 +163,8 @@ impl<'a> Trash<'a> {
         Ok(None)
     }
 
-    /// Makes the folders for what will be taken to this set, durably: a folder that a power loss takes away takes along what was
-    /// moved into it.
+    /// Creates the folders for what will be moved to this set, durably: if a power loss removed such a folder, the files in
+    /// it would be lost with it.
     ///
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`.
@@ -175,15 +176,15 @@ impl<'a> Trash<'a> {
             match files::create_dirs_unsynced(folder) {
                 Ok(()) => is_new = true,
                 Err(error) if error.code() == Code::DiskFull => return Err(error),
-                // A file of an earlier time stands there: the next copy gets it.
+                // A file from an earlier move is in the way: `take_to` uses the next copy then.
                 Err(_) => {}
             }
         }
         if is_new { files::sync_file_system(self.folder) } else { Ok(()) }
     }
 
-    /// Moves what is at `path` below `root` here, and returns where it is now; `None` where nothing was there. The caller
-    /// syncs the folders once, when everything is moved.
+    /// Moves what is at `path` below `root` to the trash, and returns where it is now; `None` if nothing was there. The
+    /// caller syncs the folders once, after all moves.
     ///
     /// # Errors
     /// `IO_FAILED`.
@@ -202,8 +203,8 @@ impl<'a> Trash<'a> {
         }
         for number in 0..COPIES {
             let to = self.copy(set, number, path);
-            // A file in this copy may stand where a folder is needed: then the next one.
-            // There already, but where something comes twice.
+            // A file in this copy may be where a folder is needed: then the next copy is used. The folder exists already,
+            // unless a path comes twice.
             let made = to.parent().map_or(Ok(()), files::create_dir_all);
             if made.is_ok() && files::rename_no_replace(&from, &to)? {
                 return Ok(Some(to));

@@ -1,23 +1,23 @@
-//! The decision for one path of a restore, pure.
+//! Decides what a restore does with one path. Pure: no file is looked at here.
 
-/// What is at a path now, in terms of the two trees.
+/// What is at a path now, compared with the two trees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::git) enum Now {
     /// Nothing.
     Missing,
-    /// Nothing, and this transaction's trash holds what was there: an earlier try got that far.
+    /// Nothing, but this transaction's trash holds what was there: an earlier attempt got that far.
     MissingButSaved,
-    /// What the first tree says.
+    /// The file of the first tree.
     Old,
-    /// What the second tree says.
+    /// The file of the second tree.
     New,
     /// A folder that the second tree needs.
     NeededFolder,
     /// Another folder.
     Folder,
-    /// Something else.
+    /// Anything else.
     Other,
-    /// Not looked at closely enough.
+    /// Not determined yet.
     Unknown,
 }
 
@@ -28,9 +28,9 @@ pub(in crate::git) enum Step {
     Done,
     /// Move the file to the trash.
     Remove,
-    /// Move the file to the trash, put the new one in its place.
+    /// Move the file to the trash, and put the new file in its place.
     Swap,
-    /// Put the new one in its place; what is there belongs to no capture and goes to the trash.
+    /// Put the new file in its place. If something is there, no capture holds it, and it goes to the trash.
     Place,
     /// Stop before anything is changed.
     Conflict,
@@ -38,7 +38,7 @@ pub(in crate::git) enum Step {
     Leave,
 }
 
-/// Decides by what the first tree has (`old`), the second has (`new`), and what is there.
+/// Decides what to do, from whether the first tree (`old`) and the second tree (`new`) have the path, and what is there.
 pub(in crate::git) fn decide(old: bool, new: bool, now: Now) -> Step {
     match (old, new, now) {
         (_, _, Now::Unknown) => Step::Conflict,
@@ -55,8 +55,8 @@ pub(in crate::git) fn decide(old: bool, new: bool, now: Now) -> Step {
     }
 }
 
-/// As [`decide`], for taking back what an earlier attempt may have done: what is there and in neither tree was put there
-/// by somebody else, so it stays, and nothing stops the rest.
+/// As [`decide`], for reversing what an earlier attempt may have done. What is there and in neither tree was put there by
+/// the user or another process: it stays, and does not stop the rest.
 pub(in crate::git) fn decide_back(old: bool, new: bool, now: Now) -> Step {
     match (decide(old, new, now), now) {
         (Step::Conflict, _) | (Step::Place, Now::Other | Now::Old) => Step::Leave,

@@ -1,4 +1,4 @@
-//! Contents made ready beside the worktree.
+//! Contents that are written into a folder of ours before they are moved into the worktree.
 
 use std::path::{Path, PathBuf};
 
@@ -20,20 +20,20 @@ pub struct Prepared {
     folder: files::OwnFolder,
 }
 
-/// What the files of a tree had, beside what the tree says.
+/// The files of a tree, with what is recorded in addition to the tree.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::git) struct Had<'a> {
     /// The tree.
     pub tree: &'a Oid,
-    /// Those of which the bytes were kept, ordered by path.
+    /// The files whose bytes were kept, ordered by path.
     pub raw: &'a [RawFile],
-    /// What the configuration said of line ends; `None`: what it says now.
+    /// The configuration of line ends at the time of the capture; `None` for the present one.
     pub line_ends: Option<Settings>,
 }
 
 impl Prepared {
-    /// Writes `paths` of a tree into a fresh folder below `parent`, with the bytes that they had: with filters, modes and
-    /// links, as a checkout would, by the attributes of that tree; those of which the bytes were kept with these.
+    /// Writes `paths` of a tree into a new folder below `parent`, with the bytes that they had. Files whose bytes were kept
+    /// get those; all others are written as by a checkout, with filters, modes and links, by the attributes of that tree.
     ///
     /// # Errors
     /// `DISK_FULL`, `GIT_FAILED` (a failing filter), `IO_FAILED`.
@@ -56,7 +56,7 @@ impl Prepared {
         }
         let scratch = r.scratch_folder()?;
         let index = in_folder(&scratch, "index");
-        // An empty worktree: attributes come from the index, which is the tree's.
+        // The folder serves as an empty worktree, so that git reads the attributes from the index, which holds the tree.
         let here = worktree.with_files_in(prepared.folder.path());
         let git = |args: &[&str]| {
             let git = r.git_in(&here).index(&index).config("core.sparseCheckout=false").args(args);
@@ -66,7 +66,7 @@ impl Prepared {
             }
         };
         git(&["read-tree", tree.as_str()]).run_ok()?;
-        // What was kept needs no filter, which may be gone or fail by now.
+        // Kept bytes need no filter, which may be missing or fail by now.
         let Sources { kept, others } = Sources::of(r, tree, paths, raw)?;
         if !others.is_empty() {
             git(&["checkout-index", "-f", "-q", "-z", "--stdin"]).stdin(nul_list(others)).run_ok()?;
@@ -86,23 +86,23 @@ impl Prepared {
         Self { folder: files::OwnFolder::make_in(parent, ".staged-").unwrap() }
     }
 
-    /// Where a path's content waits.
+    /// Where the content of a path is prepared.
     pub(in crate::git) fn place(&self, path: &RepoPath) -> PathBuf {
         self.folder.path().join(path.to_path())
     }
 
-    /// The folder itself, to be looked into.
+    /// The folder that holds the contents, for reading.
     pub(in crate::git) fn root(&self) -> &Path {
         self.folder.path()
     }
 }
 
-/// How the contents of paths are made.
+/// Where the contents of paths come from: kept bytes or a checkout.
 #[derive(Debug, Default)]
 struct Sources<'a> {
-    /// Regular files of which the bytes were kept, and whether each can be executed.
+    /// Regular files whose bytes were kept, and whether each is executable.
     kept: Vec<(&'a RawFile, bool)>,
-    /// What a checkout makes.
+    /// Files that a checkout writes.
     others: Vec<&'a RepoPath>,
 }
 
@@ -124,7 +124,7 @@ impl<'a> Sources<'a> {
     }
 }
 
-/// Paths, a line each, as git reads them.
+/// Paths in quotes, one per line, as git reads them.
 pub(in crate::git) fn quoted_lines<'p>(paths: impl IntoIterator<Item = &'p RepoPath>) -> Vec<u8> {
     let mut lines = Vec::new();
     for path in paths {

@@ -1,4 +1,4 @@
-//! Whether the files that are on disk are what a moment had: by the bytes held, by git's hash, by what a checkout writes.
+//! Whether the files on disk are what a capture holds: by their kept bytes, by git's hash, or by what a checkout writes.
 
 use std::fs::Metadata;
 
@@ -16,10 +16,11 @@ use crate::git::repo::program::Git;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
 
-/// The blobs that regular files of a worktree would be, in the order of `paths`; filters by the attributes of `tree`.
+/// The blob ids that regular files of a worktree would get, in the order of `paths`, with filters by the attributes of
+/// `tree`.
 ///
 /// # Errors
-/// `GIT_FAILED` where a file went away or a filter failed.
+/// `CHANGED_MEANWHILE` if a file vanished; `GIT_FAILED` if a filter failed.
 pub(in crate::git) fn hash_files(r: &Repository, worktree: &Worktree, tree: &Oid, paths: &[&RepoPath]) -> Result<Vec<Oid>> {
     if paths.is_empty() {
         return Ok(Vec::new());
@@ -27,16 +28,16 @@ pub(in crate::git) fn hash_files(r: &Repository, worktree: &Worktree, tree: &Oid
     if let Some(hashes) = r.conversions().hash_plain(worktree, tree, paths) {
         return Ok(hashes);
     }
-    // The files on disk may have other attributes by now, where an earlier try got as far as .gitattributes.
+    // The attributes on disk may differ from the tree's by now, if an earlier attempt already replaced a .gitattributes.
     hashes(r.git_in(worktree).env("GIT_ATTR_SOURCE", tree.as_str()), paths)
 }
 
-/// As [`hash_files`], by everything that counts in the worktree, as a capture would see it now: attributes that no tree has,
-/// because git ignores their file, and what the index has, which decides over line ends. `None` of what git takes into no
-/// tree, or is gone.
+/// As [`hash_files`], by everything that applies in the worktree now, as a capture would see it: also attributes that no
+/// tree has because git ignores their file, and the index, which influences line ends. `None` for files that git adds to no
+/// tree, and for files that vanished.
 ///
 /// # Errors
-/// `GIT_FAILED` and `FILE_UNREADABLE`, where a filter failed for example; `IO_FAILED`, `DISK_FULL`.
+/// `GIT_FAILED` and `FILE_UNREADABLE`, if a filter failed for example; `IO_FAILED`, `DISK_FULL`.
 pub(in crate::git) fn hash_here(r: &Repository, worktree: &Worktree, paths: &[&RepoPath]) -> Result<Vec<Option<Oid>>> {
     if paths.is_empty() {
         return Ok(Vec::new());
@@ -53,8 +54,8 @@ pub(in crate::git) fn hash_here(r: &Repository, worktree: &Worktree, paths: &[&R
     r.captures().blobs(worktree, &index, &paths)
 }
 
-/// Whether the file at a path is, byte for byte, what is held of `file`. `None` where nothing is held of it, or where no
-/// regular file is there: then others have to tell. Needs no filter. What cannot be read is taken for another.
+/// Whether the file at a path is, byte for byte, what was kept of `file`. `None` if nothing was kept of it, or if no regular
+/// file is there: then another comparison has to decide. Needs no filter. A file that cannot be read counts as different.
 pub(in crate::git) fn is_what_is_held(
     r: &Repository,
     worktree: &Worktree,
@@ -69,11 +70,11 @@ pub(in crate::git) fn is_what_is_held(
     Some(same().unwrap_or(false))
 }
 
-/// Whether regular files of a worktree are, byte for byte, what files of a tree were when it was captured. A filter that
-/// fails for one of them says nothing of the others.
+/// Whether regular files of a worktree are, byte for byte, what files of a tree were when it was captured. If a filter fails
+/// for one file, the others are still compared.
 ///
 /// # Errors
-/// `DISK_FULL`. What cannot be written for comparing is taken for another.
+/// `DISK_FULL`. A file that cannot be written for comparing counts as different.
 pub(in crate::git) fn are_as_they_were(
     r: &Repository,
     worktree: &Worktree,
@@ -122,7 +123,7 @@ fn hashes(git: Git<'_>, paths: &[&RepoPath]) -> Result<Vec<Oid>> {
     let output = git.args(["hash-object", "--stdin-paths"]).stdin(quoted_lines(paths.iter().copied())).run()?;
     if !output.ok() {
         let words = output.stderr.as_str();
-        // Somebody removed it since it was looked at.
+        // The file was removed after it was looked at.
         let vanished = words.contains("could not open '") && words.contains("No such file or directory");
         return Err(if vanished {
             Error::new(Code::ChangedMeanwhile, "a file was removed meanwhile").why(words.trim().replace('\n', "; "))

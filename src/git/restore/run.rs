@@ -1,9 +1,9 @@
-//! Bringing the files of a worktree from one captured tree to another, destroying nothing.
+//! Brings the files of a worktree from one captured tree to another without destroying anything.
 //!
-//! Every new content is ready and synced before the first file moves. Each present file is moved to the trash, never
-//! overwritten, and only if it is what the first tree says; then the new one takes its place, only if that is free.
-//! A path that is as the second tree says is done: so what a crash interrupts is finished by doing it again, or
-//! reversed by doing it with the trees swapped.
+//! All new contents are prepared and synced before the first file moves. A present file is never overwritten: it is moved to
+//! the trash, and only if it is the file of the first tree. Then the new file takes its place, if that is free. A path that
+//! already matches the second tree is done. So a restore that a crash interrupts is finished by running it again, or
+//! reversed by running it with the trees swapped.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
@@ -29,19 +29,19 @@ use crate::git::repo::handles::Restores;
 
 impl Restores<'_> {
     /// Brings the files of a worktree from `from` to `to`; index and HEAD are not touched. When this returns, the files
-    /// survive a power loss. After a crash call it again with the same trees, or with the trees swapped.
+    /// survive a power loss. After a crash, call it again with the same trees, or with the trees swapped.
     ///
     /// # Errors
-    /// `CHANGED_MEANWHILE` where a file is neither what `from` nor what `to` says: found before the first change it
-    /// changed nothing, found later (somebody edits at this very moment) the file is left as it is and the rest can be
-    /// finished or reversed. `DISK_FULL`, `GIT_FAILED` while staging: nothing was changed. `WORKSPACE_BROKEN`.
-    /// [`Attempt::Back`] leaves such files alone in place of stopping, and names what cannot be put back; only what passes
-    /// by itself (a full disk) stops it.
+    /// `CHANGED_MEANWHILE` if a file matches neither `from` nor `to`. If this is found before the first change, nothing was
+    /// changed. If it is found later (the user edits files at this moment), the file stays as it is, and the rest can be
+    /// finished or reversed. `DISK_FULL`, `GIT_FAILED` while contents are prepared: nothing was changed. `WORKSPACE_BROKEN`.
+    /// [`Attempt::Back`] leaves such files alone instead of stopping, and reports what cannot be put back; only an error
+    /// that waiting may cure (a full disk) stops it.
     pub fn restore_files(&self, restore: &Restore<'_>) -> Result<RestoreReport> {
         self.restore_prepared(restore, None)
     }
 
-    /// As [`Restores::restore_files`], with what [`Restores::prepare_restore`] made ready for it.
+    /// As [`Restores::restore_files`], with the contents that [`Restores::prepare_restore`] prepared.
     ///
     /// # Errors
     /// As [`Restores::restore_files`].
@@ -74,7 +74,7 @@ impl Restores<'_> {
         let trash = Trash::open(restore.trash, root)?;
         match restore.attempt {
             Attempt::Again => trash.end_half_moved(root)?,
-            // What is taken back from the trash at its end comes whole.
+            // A first attempt has no such moves. When reversing, `put_back` handles them at the end.
             Attempt::First | Attempt::Back => {}
         }
         let nested = self.nested_repositories(restore, &changes)?;
@@ -93,8 +93,8 @@ impl Restores<'_> {
                 let plan = self.plan_restore(restore, &changes, prepared, &trash, &nested)?;
                 (prepared, plan)
             }
-            // What was there is in the trash and comes back from it, by itself, with all that no tree holds of it: no filter
-            // runs, no object is read, no room is needed. Only what somebody took from there is made anew.
+            // The original files come back from the trash, with everything that no tree holds of them: no filter runs, no
+            // object is read, no disk space is needed. Only files that are missing in the trash are made again.
             Attempt::Back => {
                 let plan = self.plan_back(restore, &changes, &trash)?;
                 let mut gone = Vec::new();
@@ -129,12 +129,12 @@ impl Restores<'_> {
         work.place_all(&plan)?;
         work.settle_permissions(old_modes, new_modes).map_err(vanished)?;
         env::fault_point("git.restore-before-sync");
-        // The folders of files and trash alike: they are on one file system.
+        // Covers the folders of the files and of the trash: they are on one file system.
         sync_file_system(root)?;
         Ok(work.report)
     }
 
-    /// The contents of what changes restore, ready in the trash of the restore, with the permissions that they will have.
+    /// Prepares the contents that changes restore, in the trash of the restore, with the permissions that they will have.
     ///
     /// # Errors
     /// As [`Restores::prepare_restore`]; `PERMISSIONS_LOST`.
@@ -151,7 +151,7 @@ impl Restores<'_> {
         Ok(prepared)
     }
 
-    /// The contents of what changes restore, ready in a folder below `parent`.
+    /// Writes the contents that changes restore into a folder below `parent`.
     ///
     /// # Errors
     /// `GIT_FAILED`, `DISK_FULL`, `IO_FAILED`.
@@ -171,7 +171,7 @@ impl Restores<'_> {
         modes.iter().map(|one| Ok((one.path.clone(), self.repo.captures().known(one)?))).collect()
     }
 
-    /// Looks at every path and decides; nothing is changed.
+    /// Looks at every path and decides what to do with it; nothing is changed.
     fn plan_restore<'c>(
         &self,
         restore: &Restore<'_>,
@@ -211,15 +211,15 @@ impl Restores<'_> {
         if conflicts.is_empty() { Ok(plan) } else { Err(changed_meanwhile(root, &conflicts)) }
     }
 
-    /// Whether the regular files at the paths of changes are what is old there.
+    /// Whether the regular files at the paths of changes are the files of the first tree.
     fn are_old(&self, restore: &Restore<'_>, changes: &[&TreeChange]) -> Result<Vec<bool>> {
-        // What shall be there was looked for already.
+        // The files of the second tree were recognised before.
         let of_old: Vec<TreeChange> = changes.iter().map(|change| TreeChange { new: None, ..(*change).clone() }).collect();
         let files: Vec<(&TreeChange, bool)> = of_old.iter().map(|change| (change, false)).collect();
         Ok(self.tell_by_blob(restore, &files)?.into_iter().map(|now| now == Now::Old).collect())
     }
 
-    /// What is at a path in terms of the change; `Unknown` where only hashing tells.
+    /// What is at a path, compared with the change; `Unknown` if only hashing can show it.
     fn recognise(
         &self,
         change: &TreeChange,
@@ -268,7 +268,7 @@ impl Restores<'_> {
     }
 }
 
-/// The changes of files alone; those of submodules are put apart.
+/// The changes of files only. Submodules are taken out and added to `submodules`.
 pub(in crate::git) fn without_submodules(changes: &[TreeChange], submodules: &mut Vec<Submodule>) -> Vec<TreeChange> {
     let mut kept = Vec::new();
     for change in changes {
@@ -287,7 +287,8 @@ pub(in crate::git) fn without_submodules(changes: &[TreeChange], submodules: &mu
     kept
 }
 
-/// The files that an earlier attempt put into place and of which an index cannot tell: git's conversions hide what they are.
+/// The files that an earlier attempt put into place and that an index cannot distinguish from the old ones, because git's
+/// conversions hide the difference.
 fn placed_before(changes: &[TreeChange], plan: &[Planned<'_>]) -> Vec<Placed> {
     let done = changes.iter().zip(plan).filter(|(change, planned)| change.is_of_bytes_alone() && planned.step == Step::Done);
     let placed = done.filter_map(|(_, Planned { path, stamp, new, .. })| {
@@ -305,7 +306,7 @@ pub(in crate::git) fn executable(meta: &std::fs::Metadata) -> bool {
     meta.permissions().mode() & 0o100 != 0
 }
 
-/// What vanishes between look and move is somebody's doing.
+/// Turns the error for something that vanished between look and move into `CHANGED_MEANWHILE`: another process removed it.
 pub(in crate::git) fn vanished(error: Error) -> Error {
     if error.is_of_something_gone() {
         Error::new(Code::ChangedMeanwhile, "something was moved or removed meanwhile").why(error.to_string())

@@ -1,4 +1,5 @@
-//! What no capture holds and was in the way of a restore: kept in the trash so that it is found again, and put back.
+//! Keeps in the trash what was in the way of a restore and is in no capture, in such a way that it can be found again and
+//! put back.
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
@@ -15,29 +16,29 @@ use crate::git::objects::durability::sync_file_system;
 use crate::git::repo::nested::is_repository;
 use crate::git::repo::worktrees::Worktree;
 
-/// How the folders in a trash begin that hold one such thing each. Their names say how deep it was, so that one rename is
-/// all there is to keeping it.
+/// The prefix of folders in a trash that hold one such thing each. The folder's name also says how deep the thing's path
+/// was, so that a single rename is enough to keep it.
 const ASIDE: &str = "aside-";
 
-/// Something in a transaction's trash that was in the way.
+/// Something in a transaction's trash that was in the way of a restore.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InTrash {
-    /// Where it was.
+    /// Its path in the worktree.
     pub path: RepoPath,
-    /// The folder below which it is at the same path.
+    /// The folder in the trash below which it has the same path.
     pub folder: PathBuf,
 }
 
 impl InTrash {
-    /// Where it is.
+    /// Where it is now.
     pub fn now_at(&self) -> PathBuf {
         self.folder.join(self.path.to_path())
     }
 }
 
 impl Trash<'_> {
-    /// Moves what is at `path` below `root` here and keeps it apart from what a capture holds; returns where it is now,
-    /// `None` where nothing was there. A crash leaves it in its place, or found by [`in_trash`].
+    /// Moves what is at `path` below `root` to the trash, separate from what a capture holds. Returns where it is now;
+    /// `None` if nothing was there. After a crash it is still in its place, or [`in_trash`] finds it.
     ///
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`.
@@ -49,7 +50,7 @@ impl Trash<'_> {
         self.set_apart(&from, path)
     }
 
-    /// Ends what a crash left half moved to here from below `root`.
+    /// Finishes moves from below `root` to the trash that a crash interrupted.
     ///
     /// # Errors
     /// As [`Trash::take_aside`].
@@ -62,7 +63,7 @@ impl Trash<'_> {
         Ok(())
     }
 
-    /// Moves what was at `path` and is at `from` by now as [`Trash::take_aside`] does.
+    /// Moves something as [`Trash::take_aside`] does; it was at `path` and is at `from` now.
     ///
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`.
@@ -76,7 +77,7 @@ impl Trash<'_> {
     }
 }
 
-/// What a transaction's trash of one worktree holds that was in the way and is not put back yet.
+/// Lists what a transaction's trash of one worktree holds that was in the way and is not put back yet.
 ///
 /// # Errors
 /// `IO_FAILED`.
@@ -88,10 +89,11 @@ pub fn in_trash(trash: &Path) -> Result<Vec<InTrash>> {
         let Some(depth) = depth else { continue };
         let mut place = folder.clone();
         for _ in 0..depth {
-            // Empty where a crash came before the move, or where it was put back.
+            // The folder is empty if a crash came before the move, or if the thing was put back.
             let Some(below) = entries(&place)?.into_iter().next() else { break };
             let name = below.file_name().unwrap_or_default().as_bytes();
-            // Some of it, or nothing any more, where it is moved in parts.
+            // If the thing is moved in parts, this is the folder in which the parts wait, and the thing itself may be
+            // missing.
             place = files::half_moved_name(name).map_or_else(|| below.clone(), |name| place.join(OsStr::from_bytes(name)));
         }
         let inside = place.strip_prefix(&folder).unwrap_or(&place);
@@ -104,7 +106,7 @@ pub fn in_trash(trash: &Path) -> Result<Vec<InTrash>> {
     Ok(all)
 }
 
-/// The entries of a folder, in order; none where it is no folder.
+/// The entries of a folder, sorted; empty if the path is not a folder.
 fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     if !std::fs::symlink_metadata(folder).is_ok_and(|meta| meta.is_dir()) {
         return Ok(Vec::new());
@@ -118,8 +120,8 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// Puts something back where it was, as far as its place is free; folders are merged, nothing is replaced. Says whether
-/// all of it is back. It is on disk when this returns; a crash leaves each part in one of the two places.
+/// Moves something from the trash back to its place, as far as that is free. Folders are merged, nothing is replaced.
+/// Returns whether all of it is back. It is on disk when this returns; a crash leaves each part in one of the two places.
 ///
 /// # Errors
 /// `IO_FAILED`, `WORKSPACE_BROKEN`.
@@ -145,7 +147,7 @@ fn merge_back(root: &Path, path: &RepoPath, from: &Path) -> Result<bool> {
             path.folders_above().try_for_each(|folder| files::create_users_dir(&root.join(folder.to_path())))?;
             files::move_whole(from, &place)
         }
-        // An empty folder holds nothing: it stands for a submodule, for one.
+        // An empty folder can be replaced: it may stand for a submodule, for example.
         Found::Folder if meta.is_dir() && entries(&place)?.is_empty() => {
             files::holds_no_mount(from)?;
             Ok(files::remove_empty_dir(&place)? && files::move_whole(from, &place)?)
@@ -163,7 +165,7 @@ fn merge_back(root: &Path, path: &RepoPath, from: &Path) -> Result<bool> {
     }
 }
 
-/// Takes away again what was put back, for an undo that is itself taken back half-way. Where part of it is still in the
+/// Moves to the trash again what was put back, when an undo is itself reversed half-way. If part of it is still in the
 /// trash, the rest stays where it is.
 ///
 /// # Errors
@@ -175,7 +177,7 @@ pub fn take_away_again(worktree: &Worktree, item: &InTrash) -> Result<()> {
     if std::fs::symlink_metadata(&place).is_err() {
         return Ok(());
     }
-    // All that was in it is in its place.
+    // An empty folder in the trash means that all its content was put back.
     let is_left = is_folder(&now_at) && entries(&now_at)?.is_empty() && files::remove_empty_dir(&now_at)?;
     if !is_left && std::fs::symlink_metadata(&now_at).is_ok() {
         return Ok(());
@@ -187,7 +189,7 @@ pub fn take_away_again(worktree: &Worktree, item: &InTrash) -> Result<()> {
     files::move_whole(&place, &now_at).map(drop)
 }
 
-/// Takes back what a crash left half moved from `from` to `to`, or from anywhere below to the same place below.
+/// Reverses a move from `from` to `to` that a crash interrupted, or such a move between the same paths below them.
 fn turn_all_back(from: &Path, to: &Path) -> Result<()> {
     files::turn_back(from, to)?;
     for below in entries(to)? {
@@ -201,10 +203,10 @@ fn turn_all_back(from: &Path, to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Whether anything but `gone` is in a folder, so that it does not vanish with them.
+/// Whether a folder contains anything but `gone`, so that it stays when those are removed.
 pub(in crate::git) fn something_stays(root: &Path, folder: &RepoPath, gone: &BTreeSet<&RepoPath>) -> Result<bool> {
     let inside = entries(&root.join(folder.to_path()))?;
-    // A folder that was empty before stays.
+    // A folder that was already empty stays.
     if inside.is_empty() {
         return Ok(true);
     }

@@ -1,4 +1,4 @@
-//! What shall be restored, and what became of it.
+//! The input of a restore, and the report of what it did.
 
 use std::path::{Path, PathBuf};
 
@@ -12,45 +12,45 @@ use crate::git::capture::extras::CaptureExtras;
 use crate::git::history::questions::FileId;
 use crate::git::repo::worktrees::Worktree;
 
-/// The largest symbolic link's text that is compared.
+/// The longest target of a symbolic link that is compared, in bytes.
 pub(in crate::git) const LINK_LIMIT: u64 = 1024 * 1024;
 
 /// Which attempt at a change this is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Attempt {
-    /// The first: whatever is not as expected stops it.
+    /// The first attempt: anything unexpected stops it.
     First,
-    /// One more after a crash: some of it may be done.
+    /// Another attempt after a crash: some of it may already be done.
     Again,
-    /// An earlier attempt is taken back. What is neither as that attempt found it nor as it left it is somebody else's:
-    /// it is left alone and reported, and stops nothing.
+    /// An earlier attempt is reversed. A file that is neither as that attempt found it nor as it left it was changed by the
+    /// user or another process: it is left alone and reported, and does not stop the rest.
     Back,
 }
 
-/// What shall be brought from where to where.
+/// What shall be restored.
 #[derive(Debug, Clone, Copy)]
 pub struct Restore<'a> {
     /// The worktree.
     pub worktree: &'a Worktree,
-    /// What its files are now: the tree of a capture just taken.
+    /// The tree of its present files: that of a capture just taken.
     pub from: &'a Oid,
-    /// What they shall be.
+    /// The tree that its files shall have.
     pub to: &'a Oid,
-    /// This transaction's trash, on the file system of the worktree. What is replaced or removed is in it afterwards.
+    /// This transaction's trash, on the file system of the worktree. What is replaced or removed is moved there.
     pub trash: &'a Path,
     /// Which attempt it is.
     pub attempt: Attempt,
-    /// What the captures say beside the two trees; `None` where the trees say it all.
+    /// The extras of the two captures; `None` if the trees alone describe the files.
     pub beside: Option<Change<&'a CaptureExtras>>,
 }
 
 impl<'a> Restore<'a> {
-    /// What the files have now.
+    /// The present files: their tree and kept bytes.
     pub(in crate::git) fn had(&self) -> Had<'a> {
         had(self.from, self.beside.map(|beside| beside.old))
     }
 
-    /// What they shall have.
+    /// The restored files: their tree and kept bytes.
     pub(in crate::git) fn will_have(&self) -> Had<'a> {
         had(self.to, self.beside.map(|beside| beside.new))
     }
@@ -60,19 +60,19 @@ fn had<'a>(tree: &'a Oid, beside: Option<&'a CaptureExtras>) -> Had<'a> {
     Had { tree, raw: beside.map_or(&[], |beside| &beside.raw), line_ends: beside.map(|beside| beside.line_ends) }
 }
 
-/// Something outside the captures that was in the way and is in the trash now.
+/// Something that no capture holds, that was in the way and is in the trash now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MovedAside {
-    /// Where it was.
+    /// Its path in the worktree.
     pub path: RepoPath,
-    /// Where it is.
+    /// Where it is now.
     pub now_at: PathBuf,
 }
 
-/// A submodule that the two trees say different things of.
+/// A submodule that differs between the two trees.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Submodule {
-    /// Where.
+    /// Its path.
     pub path: RepoPath,
     /// Only the second tree has it.
     pub comes: bool,
@@ -87,13 +87,13 @@ pub struct RestoreReport {
     pub written: Vec<RepoPath>,
     /// Paths removed (they are in the trash).
     pub removed: Vec<RepoPath>,
-    /// What was in the way.
+    /// What was in the way and is in the trash now.
     pub moved_aside: Vec<MovedAside>,
-    /// Submodules whose commit differs: their folders are left alone.
+    /// Submodules that differ between the trees. At most an empty folder of theirs is created or removed.
     pub submodules: Vec<Submodule>,
-    /// Paths that somebody changed meanwhile and that were left alone; only where an attempt is taken back.
+    /// Paths that the user or another process changed meanwhile and that were left alone; only if an attempt is reversed.
     pub left: Vec<RepoPath>,
-    /// Paths that could not be put back, and why; only where an attempt is taken back.
+    /// Paths that could not be put back, and why; only if an attempt is reversed.
     pub failed: Vec<NotPutBack>,
     /// The files that were put into place.
     pub placed: Vec<Placed>,
@@ -102,20 +102,20 @@ pub struct RestoreReport {
 /// Something that could not be put back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NotPutBack {
-    /// Where it belongs.
+    /// Its path in the worktree.
     pub path: RepoPath,
-    /// Why.
+    /// Why it could not be put back.
     pub why: String,
-    /// Where it is, if it is in the trash.
+    /// Where it is in the trash, if it is there.
     pub now_at: Option<PathBuf>,
 }
 
-/// A file that was put into place, and what tells that it is still that one.
+/// A file that was put into place, with a stamp that shows whether it is still the same file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Placed {
-    /// Where.
+    /// Its path.
     pub path: RepoPath,
-    /// What it is in the tree.
+    /// Its mode and blob in the tree.
     pub file: FileId,
     pub(in crate::git) stamp: Stamp,
 }
@@ -126,6 +126,6 @@ pub(in crate::git) struct Planned<'a> {
     pub path: &'a RepoPath,
     pub step: Step,
     pub stamp: Option<Stamp>,
-    /// What shall be there.
+    /// The file that shall be there.
     pub new: Option<&'a FileId>,
 }

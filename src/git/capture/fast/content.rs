@@ -1,4 +1,4 @@
-//! Files read into blobs, where their bytes are stored as they are.
+//! Reads files into blobs, if their bytes are stored unchanged.
 
 use std::io::Read;
 use std::os::unix::fs::MetadataExt;
@@ -19,20 +19,20 @@ use crate::git::restore::place::{Found, look};
 use super::live_index::LiveIndex;
 use super::tree_edit::PathEdit;
 
-/// The largest file that is read into memory; git reads larger ones bit by bit.
+/// The largest file that is read into memory, in bytes; git reads larger ones in pieces.
 const LARGE: u64 = 64 * 1024 * 1024;
 
-/// The largest file of attributes.
+/// The largest attributes file that is read, in bytes.
 const ATTRIBUTES: u64 = 1024 * 1024;
 
-/// Paths whose content is asked for.
+/// The paths whose content is needed.
 #[derive(Debug)]
 pub(super) struct Sorted {
     /// Entries of the index that may have changed.
     pub unsure: Vec<usize>,
-    /// Entries of the index whose file is not there.
+    /// Entries of the index whose file is missing.
     pub gone: Vec<usize>,
-    /// Files that are not tracked, to be added.
+    /// Untracked files to be added.
     pub untracked: Vec<RepoPath>,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Reading<'a> {
     pub repository: &'a Repository,
     pub worktree: &'a Worktree,
     pub index: &'a LiveIndex,
-    /// Untracked files over so many bytes are named in the coverage instead.
+    /// Untracked files over this many bytes are listed in the coverage instead.
     pub limit: u64,
 }
 
@@ -53,12 +53,12 @@ enum Content {
         mode: u32,
         bytes: Vec<u8>,
     },
-    /// For git to decide.
+    /// Left to git.
     Odd,
 }
 
 impl Reading<'_> {
-    /// What differs from the index, ordered by path; `None` where git has to read the files.
+    /// What differs from the index, ordered by path; `None` if git has to read the files.
     ///
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`.
@@ -73,7 +73,7 @@ impl Reading<'_> {
             return Ok(None);
         }
         let Some(conversion) = self.conversion(attributes)? else { return Ok(None) };
-        // Files with line ends that a checkout may write otherwise.
+        // Files whose line ends a checkout may write differently.
         let mut doubtful = Vec::new();
         let doubts = |mode: u32, bytes: &[u8]| {
             conversion == Conversion::BothWays && mode != SYMLINK && memchr::memchr(b'\n', bytes).is_some()
@@ -124,7 +124,7 @@ impl Reading<'_> {
             Found::Link(_, target) => return Ok(Content::Present { mode: SYMLINK, bytes: target }),
             Found::File(_) => {}
         }
-        // Not through a link, and not waiting where it has become a fifo since.
+        // Does not follow a link, and does not block if the file is a fifo by now.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let mut file = match rustix::fs::open(&place, flags, Mode::empty()) {
             Ok(file) => std::fs::File::from(file),
@@ -149,7 +149,7 @@ impl Reading<'_> {
         Ok(Content::Present { mode, bytes })
     }
 
-    /// What git may do to content; `None` where it may be more than line ends.
+    /// What git may do to content; `None` if it may be more than converting line ends.
     fn conversion(&self, attributes: &[RepoPath]) -> Result<Option<Conversion>> {
         let gix = self.repository.gix()?;
         let config = gix.config_snapshot();
@@ -169,7 +169,7 @@ impl Reading<'_> {
                 return Ok(None);
             }
         }
-        // Then git refuses what it would otherwise only warn of.
+        // With 'core.safecrlf', git may refuse a file.
         if conversion != Conversion::None && config.string("core.safecrlf").is_some() {
             return Ok(None);
         }
@@ -181,8 +181,8 @@ impl Reading<'_> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Conversion {
     None,
-    /// Nothing, where the content has no carriage return.
+    /// Only when storing: content without carriage returns stays unchanged.
     Inwards,
-    /// A checkout may put some in.
+    /// A checkout may add carriage returns.
     BothWays,
 }

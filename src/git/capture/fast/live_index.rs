@@ -1,4 +1,4 @@
-//! The index of a worktree at one moment.
+//! The index of a worktree at one moment, and whether its stat data prove a file unchanged.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::git::capture::given_memory::FileStat;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
 
-/// How much older than the index a file must be to be believed unchanged: file systems round times, some to 10 ms.
+/// How many nanoseconds older than the index a file must be to count as unchanged: file systems round times, some to 10 ms.
 const MARGIN: i64 = 100_000_000;
 
 const NANOS: i64 = 1_000_000_000;
@@ -17,13 +17,13 @@ const NANOS: i64 = 1_000_000_000;
 /// An index that lists plain files and links only.
 pub(super) struct LiveIndex {
     file: gix::index::File,
-    /// In nanoseconds since 1970.
+    /// When the index file was written, in nanoseconds since 1970.
     written: i64,
     empty_blob: gix::ObjectId,
 }
 
 impl LiveIndex {
-    /// Reads the index; `None` where there is none, or where it holds more than plain entries.
+    /// Reads the index; `None` if there is none, or if it holds more than plain entries.
     pub fn read(repository: &Repository, worktree: &Worktree) -> Option<Self> {
         let hash = repository.hash().gix();
         let file = gix::index::File::at(worktree.index_file(), hash, true, Default::default()).ok()?;
@@ -64,12 +64,12 @@ impl LiveIndex {
         FileStat::of_entry(&self.file.entries()[number].stat)
     }
 
-    /// The trees that the index itself names.
+    /// The cached trees of the index.
     pub fn cached_trees(&self) -> Option<&gix::index::extension::Tree> {
         self.file.tree()
     }
 
-    /// The end of the run of entries of `within` that begin with `prefix`, the first of which does.
+    /// The end of the entries at the beginning of `within` whose paths begin with `prefix`.
     pub fn run_end(&self, within: Range<usize>, prefix: &[u8]) -> usize {
         let entries = &self.file.entries()[within.clone()];
         within.start + entries.partition_point(|entry| entry.path(&self.file).starts_with(prefix))
@@ -88,14 +88,15 @@ impl LiveIndex {
         start..self.run_end(start..entries.len(), &prefix)
     }
 
-    /// Whether one of the entries `within`, whose paths have `skip` bytes in common, goes on with exactly `name`.
+    /// Whether one of the entries `within`, whose paths have their first `skip` bytes in common, continues with exactly
+    /// `name`.
     pub fn has_file(&self, within: Range<usize>, skip: usize, name: &[u8]) -> bool {
         self.file.entries()[within].binary_search_by(|entry| entry.path(&self.file)[skip..].cmp(name.into())).is_ok()
     }
 
-    /// Whether what is on disk certainly is what the entry says: everything that a change would touch is as it was, and
-    /// the index was written later than the file. All that git may be told to overlook counts here: being unsure only
-    /// costs a read.
+    /// Whether the file on disk certainly is what the entry says: everything that a change would affect is the same, and the
+    /// index was written later than the file. Stat data that git may be configured to ignore are compared too: if in doubt,
+    /// the file is only read once more.
     pub fn is_unchanged(&self, number: usize, now: &Stat) -> bool {
         let entry = &self.file.entries()[number];
         let kind = FileType::from_raw_mode(now.st_mode);
@@ -116,7 +117,7 @@ impl LiveIndex {
             i64::from(time.secs) == now.0 & 0xffff_ffff && (time.nsecs == 0 || i64::from(time.nsecs) == now.1)
         };
         let (modified, changed) = times(now);
-        // git marks what it could not be sure of by the size 0.
+        // git sets the size to 0 if it could not be sure of an entry.
         let marked = then.size == 0 && entry.id != self.empty_blob;
         entry.mode == mode
             && !marked
@@ -129,7 +130,7 @@ impl LiveIndex {
             && !self.is_racy(then.mtime.nsecs, modified)
     }
 
-    /// Whether a file may have changed after the index was written without its time telling.
+    /// Whether a file may have changed after the index was written without a visible change of its time.
     fn is_racy(&self, kept_nsecs: u32, (secs, nsecs): (i64, i64)) -> bool {
         if kept_nsecs == 0 {
             return secs >= self.written.div_euclid(NANOS);

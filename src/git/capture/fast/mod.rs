@@ -1,17 +1,18 @@
-//! A capture without a call of git, for worktrees in which nothing is out of the ordinary.
+//! Captures an ordinary worktree with few calls of git.
 //!
-//! Everything here answers `None` where it meets something that only git itself decides right (a split or sparse index,
-//! flags and conflicts, submodules, filters, folders that cannot be read, nested repositories, odd names, a file system
-//! that changes meanwhile): then git is asked for the whole capture. What is ignored is always git's to say.
+//! Everything here returns `None` when it meets something that only git handles correctly (a split or sparse index, flags
+//! and conflicts, submodules, filters, folders that cannot be read, nested repositories, odd names, a file system that
+//! changes meanwhile): then git makes the whole capture. git always decides which paths are ignored, and which attributes a
+//! path has.
 //!
 //! | file | what lives there |
 //! | --- | --- |
 //! | `live_index` | the index at one moment, and whether stat data prove a file unchanged |
-//! | `walk` | one look at every folder with tracked files, by all processors |
-//! | `unknown` | what git does not track: ignored or content |
+//! | `walk` | one look at every folder with tracked files, by several threads |
+//! | `unknown` | untracked paths: ignored or content |
 //! | `named` | captures of known paths, with the rest from an earlier capture |
 //! | `content` | files read into blobs |
-//! | `tree_edit` | trees of the index and of the files, of which only the touched ones are written |
+//! | `tree_edit` | the trees of the index and of the files; only trees that change are written |
 
 mod content;
 mod live_index;
@@ -48,25 +49,25 @@ use tree_edit::PathEdit;
 use unknown::SortedUnknown;
 use walk::{Seen, Walk};
 
-/// Where is looked, and at what.
+/// What a capture looks at.
 struct Look<'a> {
     worktree: &'a Worktree,
     index: &'a LiveIndex,
     options: &'a CaptureOptions,
 }
 
-/// What was found there.
+/// What was found in a worktree.
 struct Looked {
     /// What differs from the index, ordered by path.
     edits: Vec<PathEdit>,
     /// What is not held.
     coverage: Coverage,
-    /// Ignored files that are.
+    /// Ignored files that are held.
     included: Vec<RepoPath>,
 }
 
 impl Captures<'_> {
-    /// The capture of a worktree; `None` where git has to make it. A crash leaves unreferenced objects.
+    /// Captures a worktree; `None` if git has to do it. A crash leaves unreferenced objects.
     ///
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`, `GIT_FAILED`, as [`Captures::capture_worktree`].
@@ -100,8 +101,8 @@ impl Captures<'_> {
         Ok(Some(WorktreeCapture { head, tree, index_tree, extras, coverage, included }))
     }
 
-    /// The bytes of unchanged files that a checkout would not give back, ordered by path: of the entries `within`, of which
-    /// the `unsure` were read. `None` where git has to look.
+    /// The bytes of unchanged files that a checkout would not give back, ordered by path. Only the entries `within` are
+    /// looked at; the files of the `unsure` ones were read. `None` if git has to look.
     fn raw_here(
         &self,
         look: &Look<'_>,
@@ -114,7 +115,7 @@ impl Captures<'_> {
         let at = Unchanged { worktree, index: &file, attributes, scope };
         let changes_attributes = edits.iter().any(|edit| edit.path.file_name() == b".gitattributes");
         let known = match self.known_conversions(&at)? {
-            // A checkout of what is captured does not go by the index then.
+            // Then a checkout of the capture does not use the attributes that the index has.
             _ if changes_attributes => return Ok(None),
             None => return Ok(Some(Vec::new())),
             Some(known) => known,
@@ -133,7 +134,7 @@ impl Captures<'_> {
         Ok(Some(raw))
     }
 
-    /// Reads what was seen; `None` where git has to do it.
+    /// Reads the files that were seen; `None` if git has to do it.
     fn differences(&self, look: &Look<'_>, seen: Seen, unknown: SortedUnknown) -> Result<Option<Looked>> {
         let Look { worktree, index, options } = *look;
         let mut coverage = Coverage::default();
@@ -154,7 +155,7 @@ impl Captures<'_> {
         Ok(Some(Looked { edits, coverage, included }))
     }
 
-    /// Whether nothing in the configuration changes what the files of a worktree mean, as far as this module knows.
+    /// Whether, as far as this module knows, no configuration changes how the files of a worktree are captured.
     fn is_plain(&self) -> bool {
         if self.repo.caller_configures() {
             return false;
@@ -175,7 +176,7 @@ impl Captures<'_> {
     }
 }
 
-/// An id of gix's as ours.
+/// Converts an id of gix.
 fn oid(id: &gix::oid) -> Result<Oid> {
     Oid::new(id.to_string())
 }

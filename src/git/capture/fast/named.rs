@@ -1,7 +1,8 @@
-//! Captures in which only known paths are looked at, and all else is taken from an earlier capture.
+//! Captures in which only known paths are looked at; everything else is taken from an earlier capture.
 //!
-//! What the index says differently than it did then was staged, committed, switched or merged since: that is looked at too.
-//! So what is taken over is only what git would call untouched, or what was dirty then and nobody named.
+//! Paths at which the index differs from the earlier one were staged, committed, switched or merged since: they are looked
+//! at too. So a path is taken over only if git would call it untouched, or if it was changed at the time of the earlier
+//! capture and is not named.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -32,30 +33,30 @@ use super::unknown::{Named, NamedKind};
 use super::walk::{Seen, Walk};
 use super::{Look, Looked};
 
-/// With more paths than these, looking at everything is no slower.
+/// With more paths than this, looking at everything is not slower.
 const MANY: usize = 1000;
 
-/// The capture that the rest is taken from.
+/// The earlier capture, from which the rest is taken.
 #[derive(Debug, Clone, Copy)]
 pub struct Earlier<'a> {
     /// The checkpoint that it belongs to.
     pub checkpoint: &'a CheckpointName,
-    /// What that checkpoint's ref names: the capture of the main worktree.
+    /// The commit that this checkpoint's ref names: the capture of the main worktree.
     pub main: &'a Oid,
-    /// Its commit.
+    /// The commit of the earlier capture.
     pub capture: &'a Oid,
-    /// What it does not hold.
+    /// What the earlier capture does not hold.
     pub coverage: &'a Coverage,
 }
 
-/// What the earlier capture says.
+/// The content of the earlier capture.
 struct Then {
     tree: Oid,
     index_tree: Oid,
     extras: CaptureExtras,
 }
 
-/// What was seen of the named paths.
+/// What was found at the named paths.
 struct Places {
     paths: PathSet,
     seen: Seen,
@@ -64,9 +65,9 @@ struct Places {
 }
 
 impl Captures<'_> {
-    /// The capture of a worktree in which only `paths` are looked at, with everything below them, and what is staged
-    /// otherwise than in an earlier capture; HEAD, the index and an operation in progress are always those of now. The
-    /// coverage says what was looked at. `None` where everything has to be looked at.
+    /// Captures a worktree, looking only at `paths` with everything below them, and at paths whose index entry differs from
+    /// the earlier capture's. HEAD, the index and an operation in progress are always the present ones. The coverage records
+    /// what was looked at. `None` if everything has to be looked at.
     ///
     /// # Errors
     /// As [`Captures::capture_worktree`].
@@ -84,7 +85,7 @@ impl Captures<'_> {
         let head = self.repo.refs().head(worktree)?;
         let Some(index) = LiveIndex::read(self.repo, worktree) else { return Ok(None) };
         let Some(index_tree) = index.tree(self.repo, &[])? else { return Ok(None) };
-        // What cannot be read of the earlier capture is a reason to look at everything.
+        // If the earlier capture cannot be read, everything has to be looked at.
         let Ok(then) = self.then(earlier) else { return Ok(None) };
         let changes = |old, new| self.repo.history().diff_trees(old, new);
         let Ok(staged) = changes(&then.index_tree, &index_tree) else { return Ok(None) };
@@ -104,7 +105,7 @@ impl Captures<'_> {
         let named = std::mem::take(&mut places.named);
         let sorted = self.sort_named(worktree, unknown, named, is_tracked, options)?;
         let Some(unknown) = sorted else { return Ok(None) };
-        // Of ignored folders more is held than was named.
+        // If ignored files are included, more of them may be held than those that were named.
         if !unknown.included.is_empty() || !unknown.over_include_limit.is_empty() {
             return Ok(None);
         }
@@ -122,7 +123,7 @@ impl Captures<'_> {
         let Some(then_edits) = as_edits(dirty)? else { return Ok(None) };
         let there: Vec<RepoPath> = edits.iter().filter(|edit| edit.new.is_some()).map(|edit| edit.path.clone()).collect();
         let edits = together(then_edits, &looked_at, edits, |edit| &edit.path);
-        // What was not excluded then.
+        // The earlier capture holds an untracked file that is excluded now.
         let is_untracked = |path: &RepoPath| index.find(path.as_bytes()).is_none();
         if edits.iter().any(|edit| is_untracked(&edit.path) && options.exclude.covers(&edit.path, false)) {
             return Ok(None);
@@ -139,7 +140,7 @@ impl Captures<'_> {
         let differing = edits.iter().filter(|edit| edit.new.is_some()).map(|edit| &edit.path);
         extras.modes = modes(&then.extras.modes, fresh, &looked_at, differing, &index);
         let is_there = |path: &RepoPath| match std::fs::symlink_metadata(worktree.path().join(path.to_path())) {
-            // Of an excluded folder nothing is said where no file is in it.
+            // An excluded folder without files is not reported.
             Ok(meta) if meta.is_dir() && options.exclude.covers(path, true) => {
                 options.exclude.covers_files_at(worktree.path(), path, true)
             }
@@ -152,7 +153,7 @@ impl Captures<'_> {
         Ok(Some(WorktreeCapture { head, tree, index_tree, extras, coverage, included: Vec::new() }))
     }
 
-    /// A worktree as an earlier checkpoint has it, because nothing of it was looked at but its HEAD, which is as it was.
+    /// Takes the capture of a worktree over from an earlier checkpoint. Only HEAD was looked at, and it has not changed.
     ///
     /// # Errors
     /// `CHECKPOINT_DAMAGED`, `GIT_FAILED`.
@@ -174,12 +175,13 @@ impl Captures<'_> {
 }
 
 impl Earlier<'_> {
-    /// What the coverage says where only `paths` were looked at.
+    /// What the coverage records if only `paths` were looked at.
     fn with(&self, paths: Vec<RepoPath>) -> OnlyPaths {
         OnlyPaths { paths, all_else_as_of: self.checkpoint.clone(), all_else_capture: Some(self.main.clone()) }
     }
 
-    /// Whether something is tracked now in a folder of which nothing was held: then what is beside it has to be seen.
+    /// Whether something is tracked now in a folder of which the earlier capture held nothing: then the files next to it
+    /// have to be looked at.
     fn hides_tracked(&self, index: &LiveIndex, looked_at: &PathSet) -> bool {
         let Coverage { ignored, nested_repositories, unreadable, excluded, .. } = self.coverage;
         let hidden = [ignored, nested_repositories, unreadable, excluded].into_iter().flat_map(|sample| &sample.paths);
@@ -187,8 +189,8 @@ impl Earlier<'_> {
     }
 }
 
-/// The paths to be looked at, none below another, and each the topmost that is not a folder on the way; `None` where
-/// everything has to be looked at.
+/// The paths to look at, none of them below another. If a folder above a path is missing or is not a folder, the topmost
+/// such folder's path is looked at instead. `None` if everything has to be looked at.
 fn to_look_at(worktree: &Worktree, named: &[RepoPath], staged: Vec<TreeChange>, then: &Then) -> Result<Option<PathSet>> {
     let index = &then.extras.index;
     if index.sparse {
@@ -198,7 +200,7 @@ fn to_look_at(worktree: &Worktree, named: &[RepoPath], staged: Vec<TreeChange>, 
     let marked = index.intent_to_add.iter().chain(&index.skip_worktree).chain(&index.assume_unchanged);
     let mut all: BTreeSet<RepoPath> = named.iter().chain(unmerged).chain(marked).cloned().collect();
     all.extend(staged.into_iter().map(|change| change.path));
-    // They say what other files are.
+    // These files decide how other files are handled.
     let rules = |path: &RepoPath| {
         let name = path.as_bytes().rsplit(|byte| *byte == b'/').next();
         matches!(name, Some(b".gitignore" | b".gitattributes"))
@@ -226,7 +228,7 @@ fn to_look_at(worktree: &Worktree, named: &[RepoPath], staged: Vec<TreeChange>, 
 }
 
 impl Places {
-    /// Looks at each path; `None` where git has to look at everything.
+    /// Looks at each path; `None` if git has to look at everything.
     fn look(
         worktree: &Worktree,
         index: &LiveIndex,
@@ -248,7 +250,7 @@ impl Places {
                 return Ok(None);
             }
         }
-        // Of what captures leave out nothing was seen.
+        // Nothing was looked at below paths that captures leave out.
         let is_left_out = |path: &&RepoPath| options.excluded.iter().any(|root| is_below(path, root));
         places.paths = PathSet::new(paths.iter().filter(|path| !is_left_out(path)).cloned());
         Ok(Some(places))
@@ -308,7 +310,7 @@ impl Places {
     }
 }
 
-/// Looks at what a folder says of everything below it; whether that is for us to understand.
+/// Looks at what in a folder affects everything below it. Returns whether this module can handle it.
 fn surroundings(worktree: &Worktree, index: &LiveIndex, folder: &RepoPath, seen: &mut Seen) -> bool {
     let inside = |name: &[u8]| match folder.as_bytes() {
         b"" => RepoPath::new(name),
@@ -319,7 +321,7 @@ fn surroundings(worktree: &Worktree, index: &LiveIndex, folder: &RepoPath, seen:
     if is_nested || folder.to_path().file_name().is_some_and(|name| name.as_bytes().eq_ignore_ascii_case(b".git")) {
         return false;
     }
-    // Where it is a link, git does not follow it.
+    // If it is a link, git does not follow it.
     if meta(b".gitignore").is_ok_and(|meta| meta.is_symlink()) {
         return false;
     }
@@ -329,12 +331,12 @@ fn surroundings(worktree: &Worktree, index: &LiveIndex, folder: &RepoPath, seen:
             true
         }
         Ok(_) => false,
-        // git takes it from the index then.
+        // git then reads it from the index.
         Err(_) => index.find(inside(b".gitattributes").as_bytes()).is_none(),
     }
 }
 
-/// Differences from the index as edits of it; `None` where one is a submodule.
+/// Differences from the index as edits of it; `None` if one is a submodule.
 fn as_edits(changes: Vec<TreeChange>) -> Result<Option<Vec<PathEdit>>> {
     let mut edits = Vec::with_capacity(changes.len());
     for TreeChange { path, new, .. } in changes {
@@ -348,8 +350,9 @@ fn as_edits(changes: Vec<TreeChange>) -> Result<Option<Vec<PathEdit>>> {
     Ok(Some(edits))
 }
 
-/// Permissions: those seen now where somebody looked, elsewhere those of then, as far as a capture tells of such a path: of
-/// what differs from the index, of narrow files that are tracked, and of the folders above them.
+/// Merges permissions: the present ones of paths that were looked at, and those of the earlier capture for other paths, as
+/// far as a capture records them: for paths that differ from the index, for tracked files with narrow permissions, and for
+/// the folders above both.
 fn modes<'p>(
     then: &'p [Permissions],
     fresh: Vec<Permissions>,

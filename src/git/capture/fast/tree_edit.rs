@@ -1,4 +1,4 @@
-//! Trees of an index with edits: only those that are touched are written.
+//! Makes the tree of an index with edits; only trees that change are written.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -13,16 +13,16 @@ use crate::git::repo::repository::Repository;
 use super::live_index::LiveIndex;
 use super::oid;
 
-/// A path that is not as the index has it.
+/// A path that differs from the index.
 #[derive(Debug, Clone)]
 pub(super) struct PathEdit {
     /// The path.
     pub path: RepoPath,
-    /// Mode and blob; `None` where it is not there.
+    /// Mode and blob; `None` if there is no file.
     pub new: Option<(u32, gix::ObjectId)>,
 }
 
-/// What a tree is made of.
+/// What trees are built from.
 struct Builder<'a> {
     repository: &'a Repository,
     gix: gix::Repository,
@@ -33,7 +33,7 @@ struct Builder<'a> {
 /// The entries and edits below one folder.
 #[derive(Debug, Clone)]
 struct Span {
-    /// How long the folder's path is, with the `/`.
+    /// The length of the folder's path in bytes, with the `/`.
     depth: usize,
     entries: Range<usize>,
     edits: Range<usize>,
@@ -43,13 +43,13 @@ struct Span {
 enum Made {
     Tree(gix::ObjectId),
     Empty,
-    /// An object is missing, or a file is below a file: git has its own words for that.
+    /// An object is missing, or a file is below a file: git reports this in its own words.
     Odd,
 }
 
 impl LiveIndex {
-    /// The tree of the index with `edits`, which are ordered by path; `None` where git has to make it. Nothing refers to
-    /// it yet.
+    /// Makes the tree of the index with `edits`, which are ordered by path; `None` if git has to make it. Nothing refers to
+    /// the tree yet.
     ///
     /// # Errors
     /// As [`Objects::write_object`].
@@ -114,7 +114,7 @@ impl<'a> Builder<'a> {
         gix_id(&written).map(Made::Tree)
     }
 
-    /// The first path of a span, by bytes, among entries and edits.
+    /// The first path of a span among entries and edits, in byte order.
     fn first(&self, span: &Span) -> Option<&'a [u8]> {
         let entry = (!span.entries.is_empty()).then(|| self.index.path(span.entries.start));
         let edit = self.edits[span.edits.clone()].first().map(|edit| edit.path.as_bytes());
@@ -124,7 +124,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Takes a file off the beginning of a span: the edit's where there is one.
+    /// Removes a file from the beginning of a span and returns it: the edit's file if there is an edit.
     fn take_file(&self, span: &mut Span, path: &[u8]) -> Option<(u32, gix::ObjectId)> {
         let mut found = None;
         if !span.entries.is_empty() && self.index.path(span.entries.start) == path {
@@ -138,7 +138,7 @@ impl<'a> Builder<'a> {
         found
     }
 
-    /// Takes what begins with `prefix` off the beginning of a span.
+    /// Removes everything that begins with `prefix` from the beginning of a span and returns it.
     fn take_folder(&self, span: &mut Span, prefix: &[u8]) -> Span {
         let entries = span.entries.start..self.index.run_end(span.entries.clone(), prefix);
         let below = &self.edits[span.edits.clone()];
@@ -148,7 +148,7 @@ impl<'a> Builder<'a> {
         Span { depth: prefix.len(), entries, edits }
     }
 
-    /// Whether a file in this folder has the name too, because something changed while we looked.
+    /// Whether this folder also has a file with the name, because something changed during the capture.
     fn is_file(&self, span: &Span, name: &[u8]) -> bool {
         let edits = &self.edits[span.edits.clone()];
         match edits.binary_search_by(|edit| edit.path.as_bytes()[span.depth..].cmp(name)) {

@@ -1,5 +1,5 @@
-//! What git does not track: ignored or content. git itself says which, in one call for most worktrees; the configuration says what it takes
-//! up of the one and leaves out of the other.
+//! Sorts untracked paths into ignored ones and content. git itself decides which are ignored, in one call for most
+//! worktrees. The configuration then includes some ignored files, and excludes some of the others.
 
 use std::collections::HashMap;
 use std::fs::FileType;
@@ -15,11 +15,11 @@ use crate::git::repo::worktrees::Worktree;
 
 use super::walk::Unknown;
 
-/// How many paths are listed below folders before git has said whether those are ignored: asking once about more paths
+/// How many paths below folders are listed before git has said whether the folders are ignored: asking once about more paths
 /// is cheaper than asking again, but an ignored folder can be huge.
 const AHEAD: usize = 1000;
 
-/// What is not tracked, sorted. Each list is ordered by path.
+/// The untracked paths, sorted. Each list but `attributes` is ordered by path.
 #[derive(Debug, Default)]
 pub(super) struct SortedUnknown {
     /// Files and links that are content.
@@ -28,24 +28,24 @@ pub(super) struct SortedUnknown {
     pub ignored: Vec<RepoPath>,
     /// Sockets, fifos and devices in folders that are not ignored.
     pub special: Vec<RepoPath>,
-    /// Files with attributes.
+    /// The `.gitattributes` files that are content.
     pub attributes: Vec<RepoPath>,
     /// The topmost files and folders that the configuration excludes.
     pub excluded: Vec<RepoPath>,
-    /// Ignored files that are held all the same; they are among `untracked`.
+    /// Ignored files that are held nevertheless; they are also in `untracked`.
     pub included: Vec<RepoPath>,
-    /// Ignored files that would be, beyond the limit.
+    /// Ignored files that would be held but are over the limit.
     pub over_include_limit: Vec<RepoPath>,
 }
 
-/// A path that is not tracked, and that somebody named.
+/// An untracked path that the caller of the capture named.
 #[derive(Debug)]
 pub(super) struct Named {
     pub path: RepoPath,
     pub kind: NamedKind,
 }
 
-/// What is at such a path.
+/// What is at a named path.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum NamedKind {
     /// A file or link.
@@ -55,12 +55,12 @@ pub(super) enum NamedKind {
     Special,
 }
 
-/// A path in question.
+/// An untracked path that is being sorted.
 #[derive(Debug)]
 struct Node {
     path: RepoPath,
     kind: NodeKind,
-    /// The folder above it that is in question too, by its number.
+    /// The untracked folder above it, by its position among the nodes.
     above: Option<usize>,
 }
 
@@ -71,7 +71,7 @@ enum NodeKind {
     Folder,
     /// A folder whose content is among the nodes.
     Listed,
-    /// Something that only git decides right, where it is not ignored.
+    /// Something that only git handles correctly, unless it is ignored.
     Odd,
 }
 
@@ -82,8 +82,8 @@ impl From<Unknown> for Node {
 }
 
 impl Captures<'_> {
-    /// Sorts what is not tracked; `None` where git has to look at the worktree itself. The folders that options leave out are
-    /// not looked at.
+    /// Sorts the untracked paths; `None` if git has to look at the worktree itself. Folders that the options exclude are not
+    /// looked at.
     ///
     /// # Errors
     /// `GIT_MISSING`, `IO_FAILED`, `FILE_UNREADABLE`.
@@ -96,8 +96,8 @@ impl Captures<'_> {
         self.sort_nodes(worktree, unknown.into_iter().map(Node::from).collect(), options)
     }
 
-    /// As [`Captures::sort_unknown`], with paths of which the folders above them may not be tracked either:
-    /// `is_tracked` says which folders are. Of those folders nothing but the path is looked at.
+    /// As [`Captures::sort_unknown`], with named paths. The folders above them may be untracked too: `is_tracked` returns
+    /// which folders are tracked. In an untracked folder, only the named path is looked at.
     ///
     /// # Errors
     /// As [`Captures::sort_unknown`].
@@ -152,12 +152,12 @@ impl Captures<'_> {
         Ok(Some(sorted))
     }
 
-    /// Which of the nodes git ignores by themselves or by a folder above; `None` where git does not say.
+    /// Which of the nodes git ignores, directly or by a folder above them; `None` if git gives no clear answer.
     fn are_ignored(&self, worktree: &Worktree, nodes: &[Node]) -> Result<Option<Vec<bool>>> {
         let asked = |node: &&Node| matches!(node.kind, NodeKind::File | NodeKind::Folder | NodeKind::Listed);
         let mut input = Vec::new();
         for node in nodes.iter().filter(asked) {
-            // The dot keeps a colon at the beginning from being magic.
+            // The dot prevents that a colon at the beginning is taken for pathspec magic.
             input.extend_from_slice(b"./");
             input.extend_from_slice(node.path.as_bytes());
             input.push(0);
@@ -181,7 +181,7 @@ impl Captures<'_> {
             if path.strip_prefix(b"./") != Some(node.path.as_bytes()) {
                 return Ok(None);
             }
-            // The pattern that decides may be one that takes back another.
+            // The pattern that decides may be a negation.
             ignored.push(!pattern.is_empty() && !pattern.starts_with(b"!"));
         }
         Ok(Some(ignored))
@@ -189,7 +189,7 @@ impl Captures<'_> {
 }
 
 impl SortedUnknown {
-    /// Adds what the configuration says of ignored files.
+    /// Adds what the configuration decides about ignored files.
     fn take_up(&mut self, ignored: SortedIgnored) {
         let SortedIgnored { held, rest, excluded, over_limit, special } = ignored;
         self.ignored = rest;
@@ -202,7 +202,7 @@ impl SortedUnknown {
     }
 }
 
-/// Lists folders, and those in them, while there are few paths.
+/// Lists folders, and the folders in them, as long as there are few paths.
 fn list_ahead(root: &Path, options: &CaptureOptions, nodes: &mut Vec<Node>) {
     let mut next = 0;
     let first = nodes.len();
@@ -236,7 +236,7 @@ fn list(root: &Path, excluded: &[RepoPath], folder: &RepoPath, above: Option<usi
 }
 
 fn kind_of(name: &[u8], kind: FileType) -> NodeKind {
-    // A nested repository, most likely; and links that git does not follow.
+    // Most likely a nested repository; or a link that git does not follow.
     if name.eq_ignore_ascii_case(b".git") || (kind.is_symlink() && matches!(name, b".gitignore" | b".gitattributes")) {
         NodeKind::Odd
     } else if kind.is_dir() {
@@ -248,8 +248,8 @@ fn kind_of(name: &[u8], kind: FileType) -> NodeKind {
     }
 }
 
-/// Puts the nodes where they belong, and returns the folders that are content and not yet listed; `None` where git has
-/// to decide. A node comes after the one above it.
+/// Puts the nodes into the lists, and returns the folders that are content and not listed yet; `None` if git has to decide.
+/// Each node comes after the folder above it.
 fn settle(
     nodes: Vec<Node>,
     ignored: &[bool],

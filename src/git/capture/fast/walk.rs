@@ -1,4 +1,5 @@
-//! One look at every folder that holds tracked files: names by listing, stat data by name, several folders at once.
+//! Looks once at every folder that holds tracked files: lists its names and reads the stat data of tracked files, several
+//! folders at once.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};
@@ -13,34 +14,34 @@ use crate::domain::base::names::RepoPath;
 use super::live_index::LiveIndex;
 use crate::git::capture::permissions::Usual;
 
-/// What is there and not tracked.
+/// An untracked path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Unknown {
     /// Its path.
     pub path: RepoPath,
-    /// Whether it is a folder, with nothing tracked below it.
+    /// Whether it is a folder; nothing below it is tracked.
     pub folder: bool,
 }
 
-/// What a walk found. The numbers are those of index entries.
+/// What a walk found. Numbers are positions of index entries.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     /// Tracked files that have to be read.
     pub unsure: Vec<usize>,
-    /// Tracked files that fewer may read than usual.
+    /// Tracked files that fewer users may read than usual.
     pub narrow: Vec<RepoPath>,
-    /// Tracked files that are not there.
+    /// Tracked files that are missing.
     pub gone: Vec<usize>,
-    /// Files, links and folders that are not tracked.
+    /// Untracked files, links and folders.
     pub unknown: Vec<Unknown>,
     /// Sockets, fifos and devices.
     pub special: Vec<RepoPath>,
-    /// Files with attributes.
+    /// The `.gitattributes` files.
     pub attributes: Vec<RepoPath>,
 }
 
 impl Seen {
-    /// Adds what was seen elsewhere.
+    /// Adds what another walk or thread found.
     pub fn add(&mut self, more: Self) {
         let Self { unsure, narrow, gone, unknown, special, attributes } = more;
         self.unsure.extend(unsure);
@@ -52,7 +53,8 @@ impl Seen {
     }
 }
 
-/// A folder to be looked at: an open folder above it, its name there, its path with a `/` at the end, its entries.
+/// A folder to be looked at: the open folder above it, its name there, its path with a `/` at the end, and its index
+/// entries.
 struct Task {
     above: Option<Arc<Dir>>,
     name: CString,
@@ -67,7 +69,7 @@ struct Queue {
     failed: bool,
 }
 
-/// A walk, being made.
+/// A walk in progress.
 pub(super) struct Walk<'a> {
     root: &'a Path,
     index: &'a LiveIndex,
@@ -77,14 +79,14 @@ pub(super) struct Walk<'a> {
     changed: Condvar,
 }
 
-/// The tracked entries right in a folder: files with their entry, folders with their entries.
+/// The tracked entries directly in a folder: files with their entry, folders with their entries.
 #[derive(Default)]
 struct Children<'i> {
     files: Vec<(&'i [u8], usize)>,
     folders: HashMap<&'i [u8], Range<usize>>,
 }
 
-/// Names as a folder lists them, each with a NUL at its end.
+/// The names in a folder, each with a NUL at its end.
 #[derive(Default)]
 struct Listing {
     bytes: Vec<u8>,
@@ -92,18 +94,19 @@ struct Listing {
 }
 
 impl<'a> Walk<'a> {
-    /// A walk over the worktree at `root`. What is at or below `excluded` is looked at only where it is tracked.
+    /// A walk over the worktree at `root`. Untracked paths in `excluded` are not reported. If a folder in `excluded`
+    /// contains tracked files, the walk gives up.
     pub fn new(root: &'a Path, index: &'a LiveIndex, excluded: &'a [RepoPath], usual: Usual) -> Self {
         Self { root, index, excluded, usual, queue: Mutex::default(), changed: Condvar::new() }
     }
 
-    /// Walks; `None` where something is there that only git decides right, or that changes while we look.
+    /// Walks; `None` if it meets something that only git handles correctly, or that changes meanwhile.
     pub fn run(self) -> Option<Seen> {
         let root = Task { above: None, name: CString::default(), prefix: Vec::new(), entries: 0..self.index.len() };
         self.run_from(vec![root])
     }
 
-    /// As [`Walk::run`], of some folders only, none of them below another: their paths, and the entries below each.
+    /// As [`Walk::run`], for some folders only, none of them below another: their paths, and the entries below each.
     pub fn run_in(self, folders: Vec<(RepoPath, Range<usize>)>) -> Option<Seen> {
         if folders.is_empty() {
             return Some(Seen::default());
@@ -148,7 +151,7 @@ impl<'a> Walk<'a> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes folders until none is left and nobody can add any.
+    /// Takes folders until none is left and no other thread can add one.
     fn work(&self) -> Seen {
         let mut seen = Seen::default();
         loop {
@@ -200,7 +203,7 @@ impl<'a> Walk<'a> {
                 }
                 return None;
             }
-            // Not every file system says it in the listing.
+            // Not every file system includes the kind in the listing.
             let kind = if kind == FileType::Unknown { kind_of(&dir, name)? } else { kind };
             match kind {
                 FileType::Directory => {
@@ -242,7 +245,7 @@ impl<'a> Walk<'a> {
         Some(())
     }
 
-    /// What the index has right in a folder.
+    /// The index entries directly in a folder.
     fn children(&self, task: &Task) -> Children<'a> {
         let mut children = Children::default();
         let (mut at, skip) = (task.entries.start, task.prefix.len());
@@ -291,7 +294,7 @@ impl<'a> Walk<'a> {
 }
 
 impl Listing {
-    /// All names of a folder but `.` and `..`; `None` where it cannot be read.
+    /// All names in a folder except `.` and `..`; `None` if it cannot be read.
     fn read(dir: &mut Dir) -> Option<Self> {
         let mut listing = Self::default();
         while let Some(entry) = dir.read() {
@@ -313,7 +316,7 @@ impl Listing {
     }
 }
 
-/// What a name is.
+/// The kind of the file that has this name in a folder.
 fn kind_of(dir: &Dir, name: &CStr) -> Option<FileType> {
     let stat = rustix::fs::statat(dir.fd().ok()?, name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
     Some(FileType::from_raw_mode(stat.st_mode))

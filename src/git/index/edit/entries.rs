@@ -1,6 +1,6 @@
-//! The entries of an index file: where each begins and ends, and writing them one after another.
+//! Where each entry of an index file begins and ends, and how entries are written one after another.
 //!
-//! What becomes of which entry is decided above; extensions are not known here.
+//! The parent module decides what becomes of each entry. Extensions are not handled here.
 
 use std::os::unix::fs::MetadataExt;
 
@@ -9,27 +9,27 @@ use crate::domain::base::names::RepoPath;
 use crate::git::history::questions::FileId;
 use crate::git::objects::database::gix_id;
 
-/// Length of what is before the first entry.
+/// Length of the file header, in bytes.
 pub(super) const HEADER: usize = 12;
-/// Length of the numbers at the start of an entry.
+/// Length of the stat data at the start of an entry, in bytes; the mode is part of it.
 const STAT: usize = 40;
-/// Where the seconds of the last change of the file are among them, and the mode.
+/// Where the modification time (its seconds) and the mode are in the stat data.
 const SECONDS: usize = 8;
 const MODE: usize = 24;
-/// Flags of an entry.
+/// Masks for the flags of an entry.
 pub(super) const ASSUME_VALID: u16 = 0x8000;
 pub(super) const EXTENDED: u16 = 0x4000;
 pub(super) const STAGE: u16 = 0x3000;
 const NAME: u16 = 0x0fff;
 
-/// An index file without its checksum, and how many entries it has; `None` for versions that are not understood here.
+/// An index file without its checksum, and its number of entries; `None` for versions that are not supported here.
 pub(super) fn opened(bytes: &[u8], width: usize) -> Option<(&[u8], u32)> {
     let body = bytes.get(..bytes.len().checked_sub(width)?)?;
     let version = number(body, 4)?;
     (body.get(..4)? == b"DIRC" && (version == 2 || version == 3)).then_some((body, number(body, 8)?))
 }
 
-/// Four bytes as a number, the highest first.
+/// Four bytes as a big-endian number.
 pub(super) fn number(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(bytes.get(at..at + 4)?.try_into().ok()?))
 }
@@ -60,12 +60,12 @@ impl<'b> Entry<'b> {
     }
 }
 
-/// An entry ends with one to eight zeros, at a multiple of eight.
+/// The length of an entry with its padding: one to eight NUL bytes, up to a multiple of eight.
 fn padded(length: usize) -> usize {
     (length + 8) & !7
 }
 
-/// An index file while it is written.
+/// An index file that is being written.
 pub(super) struct Writer {
     pub out: Vec<u8>,
     /// How many entries were written.
@@ -79,7 +79,7 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// Takes an entry over as it is.
+    /// Copies an entry unchanged.
     pub fn copy(&mut self, entry: &Entry<'_>) -> Option<()> {
         self.out.extend_from_slice(entry.bytes);
         self.count += 1;
@@ -87,7 +87,7 @@ impl Writer {
         Some(())
     }
 
-    /// Writes what an edit of a path says that had no entry.
+    /// Applies an edit of a path that has no entry.
     pub fn add(&mut self, edit: &EntryEdit<'_>) -> Option<()> {
         match &edit.kind {
             EditKind::Set(file, meta) => self.write(edit.path, file, meta.as_ref()),
@@ -95,9 +95,9 @@ impl Writer {
         }
     }
 
-    /// Writes what an edit makes of an entry; `None` where git has to decide.
+    /// Applies an edit to an entry; `None` if git has to decide.
     pub fn replace(&mut self, entry: &Entry<'_>, edit: &EntryEdit<'_>) -> Option<()> {
-        // Conflicts are git's to replace.
+        // Entries in conflict are left to git.
         let plain = entry.flags & STAGE == 0;
         match &edit.kind {
             EditKind::Set(file, meta) if plain && entry.flags & ASSUME_VALID == 0 => self.write(edit.path, file, meta.as_ref()),
@@ -123,7 +123,7 @@ impl Writer {
         let name = path.as_bytes();
         match meta {
             Some(meta) => self.out.extend_from_slice(&stat(meta, file.mode)),
-            // Without stat data git compares the content when it looks at the file next.
+            // Without stat data, git compares the content when it next looks at the file.
             None => {
                 self.out.extend_from_slice(&[0; STAT]);
                 self.out[start + MODE..start + MODE + 4].copy_from_slice(&file.mode.to_be_bytes());
@@ -139,7 +139,7 @@ impl Writer {
     }
 }
 
-/// The numbers of an entry, each cut to 32 bits as git does.
+/// The stat data of an entry, each number cut to 32 bits as git does.
 fn stat(meta: &std::fs::Metadata, mode: u32) -> [u8; STAT] {
     let low = |wide: u64| (wide & 0xffff_ffff) as u32;
     let numbers = [

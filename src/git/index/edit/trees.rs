@@ -1,12 +1,12 @@
-//! What an index knows of trees (its `TREE` extension), brought from one tree to another.
+//! Updates the cached trees of an index (its `TREE` extension) when the index changes from one tree to another.
 
 use super::{EditKind, EntryEdit, oid};
 use crate::domain::base::names::Oid;
 use crate::git::objects::database::{TREE, gix_id};
 use crate::git::repo::repository::Repository;
 
-/// The two trees that the edits lead from and to. A folder of which the index knows that it is as in the first tree is as
-/// in the second one afterwards; of any other folder with an edit below it nothing is known.
+/// The trees before and after the edits. If the cached tree of a folder is the one in the old tree, it becomes the one in
+/// the new tree. The cached tree of any other folder with an edit below it is dropped.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::git) struct Trees<'a> {
     pub repository: &'a Repository,
@@ -14,7 +14,7 @@ pub(in crate::git) struct Trees<'a> {
     pub new: &'a Oid,
 }
 
-/// A folder: how many entries are in it, and its tree; without a tree nothing is known.
+/// A folder: its number of entries and its cached tree; `None` if there is no valid cached tree.
 #[derive(Debug)]
 struct Known {
     name: Vec<u8>,
@@ -23,7 +23,7 @@ struct Known {
 }
 
 impl Trees<'_> {
-    /// The extension's data after the edits; `None` where it cannot be made sense of, or a tree cannot be read.
+    /// The extension's data after the edits; `None` if the data cannot be parsed or a tree cannot be read.
     pub(super) fn updated(&self, data: &[u8], width: usize, edits: &[EntryEdit<'_>]) -> Option<Vec<u8>> {
         let mut rest = data;
         let mut root = read(&mut rest, width, 0)?;
@@ -38,7 +38,7 @@ impl Trees<'_> {
         Some(out)
     }
 
-    /// Brings a folder up to date that has these edits below it, whose paths begin in it.
+    /// Updates a folder. `paths` are the paths of the edits below it, relative to it.
     fn bring(&self, known: &mut Known, old: Option<&Oid>, new: Option<&Oid>, paths: &[Path<'_>]) -> Option<()> {
         let more: i64 = paths.iter().map(|path| path.more).sum();
         known.tree = match (known.tree.take(), old, new) {
@@ -56,7 +56,7 @@ impl Trees<'_> {
             let tree =
                 |folders: &[(Vec<u8>, Oid)]| folders.iter().find(|(name, _)| *name == folder.name).map(|(_, tree)| tree.clone());
             let (before, after) = (tree(&old), tree(&new));
-            // A folder that is gone, or that only the user's own entries keep: nothing is known of it.
+            // A folder that the new tree does not have is dropped: it is empty, or only entries of the user keep it.
             if after.is_some() {
                 self.bring(&mut folder, before.as_ref(), after.as_ref(), &inside)?;
                 kept.push(folder);
@@ -73,13 +73,13 @@ impl Trees<'_> {
     }
 }
 
-/// The tree of the whole index, if all its entries are in it.
+/// The tree of the whole index, if it covers all entries.
 pub(super) fn root(mut data: &[u8], width: usize, entries: i64) -> Option<Oid> {
     let (count, tree) = read(&mut data, width, 0)?.tree?;
     (count == entries).then_some(tree)
 }
 
-/// The rest of an edit's path below a folder, and how many entries more (or less) it makes.
+/// The rest of an edit's path below a folder, and by how much the edit changes the number of entries.
 #[derive(Debug, Clone, Copy)]
 struct Path<'a> {
     rest: &'a [u8],
@@ -101,7 +101,7 @@ impl<'a> Path<'a> {
     }
 }
 
-/// The deepest folder that is looked at.
+/// How deeply folders may be nested.
 const DEPTH: usize = 500;
 
 fn read(rest: &mut &[u8], width: usize, depth: usize) -> Option<Known> {
