@@ -1,7 +1,7 @@
-//! The process's surroundings: clock, environment variables, fresh ids, working directory, and the fault points.
+//! The process environment: clock, environment variables, fresh ids, working directory, and the fault points.
 //!
-//! This is the only place that reads them, so that a test can fix each. The overrides for tests
-//! (`AXIOM_TEST_*`) exist in debug builds only; a release build has no fault points.
+//! This is the only module that reads them, so that a test can fix each. The overrides for tests (`AXIOM_TEST_*`) exist in
+//! debug builds only; a release build has no fault points.
 
 #![allow(clippy::disallowed_methods)]
 
@@ -15,12 +15,12 @@ use jiff::Timestamp;
 
 use crate::error::{Error, Result};
 
-/// The value of an environment variable of ours or of the system; `None` when unset or empty.
+/// The value of an environment variable; `None` when it is unset or empty.
 pub fn var(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// All environment variables, to be passed on to a child after stripping.
+/// All environment variables of this process. The caller removes some before it passes them to a child.
 pub fn all_vars() -> Vec<(OsString, OsString)> {
     std::env::vars_os().collect()
 }
@@ -28,22 +28,22 @@ pub fn all_vars() -> Vec<(OsString, OsString)> {
 /// The current working directory, absolute.
 ///
 /// # Errors
-/// `IO_FAILED` when it was deleted.
+/// `IO_FAILED` when the directory was deleted.
 pub fn current_dir() -> Result<PathBuf> {
     std::env::current_dir()
         .map_err(|e| Error::io("find the current folder", Path::new("."), e).hint("cd into a folder that exists"))
 }
 
-/// The path of this very program, for starting keepers and detached supervisors.
+/// The path of this program's file, for starting keepers and detached supervisors.
 ///
 /// # Errors
-/// `IO_FAILED` where the system cannot tell.
+/// `IO_FAILED` where the system does not know it.
 pub fn own_program() -> Result<PathBuf> {
     std::env::current_exe().map_err(|e| Error::io("find the program", Path::new("git-axiom"), e))
 }
 
-/// What starts this very program once more, also after its file was replaced or removed: the image that runs, where the
-/// system names it. Only for our own children: for others the name means something else.
+/// The path to execute to start this program again, even after its file was replaced or removed: `/proc/self/exe`, where it
+/// exists. Only for our own children: in any other process the path names another program.
 ///
 /// # Errors
 /// As [`own_program`].
@@ -57,13 +57,13 @@ pub fn temp_dir() -> PathBuf {
     std::env::temp_dir()
 }
 
-/// The user's home, where the system says.
+/// The user's home directory, from `HOME`.
 pub fn home_dir() -> Option<PathBuf> {
     var("HOME").map(PathBuf::from)
 }
 
-/// The time now, UTC, cut to milliseconds. `AXIOM_TEST_NOW` (debug builds) fixes the first reading; each later one is a
-/// millisecond on.
+/// The time now, UTC, rounded to milliseconds. `AXIOM_TEST_NOW` (debug builds) sets the first reading; each later reading is
+/// one millisecond later.
 pub fn now() -> Timestamp {
     static FIXED: OnceLock<Option<Timestamp>> = OnceLock::new();
     static READINGS: AtomicU64 = AtomicU64::new(0);
@@ -78,13 +78,12 @@ pub fn now() -> Timestamp {
     now.round(jiff::Unit::Millisecond).unwrap_or(now)
 }
 
-/// The time zone that people are shown times in: `TZ`, or what the system is set to; UTC where neither can be read.
+/// The time zone in which times are printed: `TZ`, or the system's; UTC where neither can be read.
 pub fn time_zone() -> jiff::tz::TimeZone {
     jiff::tz::TimeZone::try_system().unwrap_or(jiff::tz::TimeZone::UTC)
 }
 
-/// Sixteen hexadecimal digits that no other call on this machine returns. `AXIOM_TEST_IDS` (debug builds) makes them
-/// count up from a seed.
+/// Sixteen hexadecimal digits, different at each call. `AXIOM_TEST_IDS` (debug builds) makes them count up from a seed.
 pub fn fresh_id() -> String {
     static SEED: OnceLock<Option<u64>> = OnceLock::new();
     static COUNT: AtomicU64 = AtomicU64::new(0);
@@ -97,13 +96,13 @@ pub fn fresh_id() -> String {
     if getrandom(&mut bytes) {
         return format!("{:016x}", u64::from_ne_bytes(bytes));
     }
-    // Without the kernel's randomness: time, process and a counter still never collide on one machine.
+    // Without the kernel's random numbers: time, process id and a counter make a collision on one machine unlikely.
     let nanos = Timestamp::now().as_nanosecond() as u64;
     format!("{:016x}", nanos ^ (u64::from(std::process::id()) << 40) ^ count)
 }
 
-/// Which start of the machine this is: two answers that differ are of two of them. Empty where the system does not tell.
-/// `AXIOM_TEST_BOOT` (debug builds) says another one.
+/// Identifies the current boot of the machine: two different values mean that it was started again in between. Empty where
+/// the system does not provide one. `AXIOM_TEST_BOOT` (debug builds) overrides it.
 pub fn boot_id() -> String {
     if let Some(text) = test_var("AXIOM_TEST_BOOT") {
         return text.to_string_lossy().into_owned();
@@ -120,7 +119,7 @@ fn test_var(name: &str) -> Option<OsString> {
     if cfg!(debug_assertions) { var(name) } else { None }
 }
 
-/// A named place in a mutating path at which crash tests stop the program.
+/// A named place in code that changes something, at which crash tests kill the program.
 ///
 /// In debug builds, `AXIOM_TEST_FAULT=name:n` kills this process with SIGKILL when `name` is reached for the n-th time
 /// (from 1), and `AXIOM_TEST_FAULT_LOG=file` appends each name that is reached. Does nothing in release builds.
@@ -157,20 +156,20 @@ fn append_name(log: Option<&OsString>, name: &str) {
     }
 }
 
-/// A named place at which a test lets the operating system refuse: a file system that cannot be had on every machine, or a
-/// disk that fails at one call.
+/// A named place at which a test simulates an error of the operating system: a file system that is not available on every
+/// machine, or a disk that fails at one call.
 ///
-/// In debug builds, `AXIOM_TEST_REFUSE=name:errno` is what every call of `name` ends with; `name:errno:n` only the n-th one
-/// (from 1), `name:errno:n+` that one and all after it; several such are separated by commas. `AXIOM_TEST_REFUSE_LOG=file`
-/// appends each name that is reached. Does nothing in release builds.
+/// In debug builds, `AXIOM_TEST_REFUSE=name:errno` makes every call of `name` fail with that error number; `name:errno:n`
+/// only the n-th call (from 1), `name:errno:n+` that call and all later ones. Several are separated by commas.
+/// `AXIOM_TEST_REFUSE_LOG=file` appends each name that is reached. Does nothing in release builds.
 ///
 /// # Errors
-/// The one that is asked for.
+/// The error that `AXIOM_TEST_REFUSE` names.
 pub fn refusal_point(name: &'static str) -> std::io::Result<()> {
     if cfg!(debug_assertions) { refused(name) } else { Ok(()) }
 }
 
-/// What is refused: calls, counted from 1, of one name.
+/// One entry of `AXIOM_TEST_REFUSE`: which calls of `name`, counted from 1, fail with `errno`.
 struct Refusal {
     name: String,
     errno: i32,
@@ -208,12 +207,12 @@ fn refused(name: &str) -> std::io::Result<()> {
     }
 }
 
-/// The time now, to be compared with the times of files: it is never fixed.
+/// The time now, for comparison with file times: no test variable changes it.
 pub fn file_clock() -> std::time::SystemTime {
     std::time::SystemTime::now()
 }
 
-/// The name of this machine, where the system tells it in a file.
+/// The host name, where `/proc` provides it.
 pub fn host_name() -> Option<String> {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").ok()?;
     Some(name.trim().to_owned()).filter(|name| !name.is_empty())

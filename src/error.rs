@@ -1,4 +1,4 @@
-//! Errors: stable codes, exit statuses, messages that say what happened to what, why, and what to do next.
+//! Errors: stable codes, exit statuses, and messages that name what happened, why, and what to do next.
 //!
 //! Lives here: [`Error`], [`Code`], [`Exit`], lists for messages. Does not live here: printing (see `cli::report`).
 
@@ -12,15 +12,15 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Exit {
-    /// It is done.
+    /// The command succeeded.
     Done = 0,
-    /// It failed.
+    /// The command failed.
     Failed = 1,
     /// The command line, an id or an input cannot be used.
     Usage = 2,
     /// Refused: needs a confirmation, trust, or a human.
     Refused = 3,
-    /// In conflict with something that changed; nothing was changed.
+    /// Conflicts with something that changed meanwhile; nothing was changed.
     Conflict = 4,
     /// Another process holds what is needed.
     Busy = 5,
@@ -143,7 +143,7 @@ pub struct Error {
 }
 
 impl Error {
-    /// An error of `code`; `what` names what happened to what, as a sentence without a full stop.
+    /// An error with `code`. `what` is a sentence without a full stop: what happened, and to what.
     pub fn new(code: Code, what: impl Into<String>) -> Self {
         Self { code, what: what.into(), cause: None, hints: Vec::new() }
     }
@@ -166,21 +166,21 @@ impl Error {
         }
     }
 
-    /// A program or a thread that the system did not start: seldom because it is not there, mostly because of a limit.
+    /// The system did not start a program or a thread, most often because of a limit.
     pub fn cannot_start(what: &str, cause: std::io::Error) -> Self {
         let hint = limit_hit(&cause);
         let error = Self::new(Code::IoFailed, format!("{what} cannot be started")).because(cause);
         hint.into_iter().fold(error, Self::hint)
     }
 
-    /// Adds why it happened.
+    /// Adds the cause, as an error.
     #[must_use]
     pub fn because(mut self, cause: impl Into<anyhow::Error>) -> Self {
         self.cause = Some(cause.into());
         self
     }
 
-    /// Adds why it happened, in words.
+    /// Adds the cause, in words.
     #[must_use]
     pub fn why(mut self, why: impl Into<String>) -> Self {
         self.cause = Some(anyhow::Error::msg(why.into()));
@@ -201,8 +201,8 @@ impl Error {
         self
     }
 
-    /// Leaves out hints at the very command that was called (its words after `git axiom`): who follows one would be where they
-    /// are now.
+    /// Removes the hints that name the command that was called (`called`: its words after `git axiom`): whoever followed one
+    /// would be back at the same error.
     #[must_use]
     pub fn not_hinting_at(mut self, called: &str) -> Self {
         let quoted = format!("'git axiom {called}'");
@@ -212,7 +212,7 @@ impl Error {
         self
     }
 
-    /// Puts what was being done in front of what happened.
+    /// Prefixes the message with what was being done: `doing: what`.
     #[must_use]
     pub fn context(mut self, doing: impl fmt::Display) -> Self {
         self.what = format!("{doing}: {}", self.what);
@@ -224,18 +224,19 @@ impl Error {
         self.code
     }
 
-    /// Whether something was looked for that is not there (any more).
+    /// Whether the cause is that a file or folder does not exist (any more).
     pub fn is_of_something_gone(&self) -> bool {
         let io = self.cause.as_ref().and_then(|cause| cause.downcast_ref::<std::io::Error>());
         io.is_some_and(|cause| cause.kind() == std::io::ErrorKind::NotFound)
     }
 
-    /// Whether what failed may work a moment later with nothing done about it but waiting, or making room.
+    /// Whether the same call may succeed later, after waiting or freeing disk space.
     pub fn passes(&self) -> bool {
         matches!(self.code, Code::GitLocked | Code::DiskFull | Code::Busy)
     }
 
-    /// Whether it is no single folder's or agent's: a limit of the system, a full disk, an identity that is missing.
+    /// Whether the cause affects the whole repository or system, not only one folder or agent: a limit of the system, a full
+    /// disk, a missing identity.
     pub fn is_everybodys(&self) -> bool {
         let of_the_system = matches!(
             self.code,
@@ -263,13 +264,13 @@ impl Error {
         self.cause.iter().flat_map(|cause| cause.chain().map(ToString::to_string)).collect()
     }
 
-    /// What to do next.
+    /// The hints: what to do next.
     pub fn hints(&self) -> &[String] {
         &self.hints
     }
 }
 
-/// The limit of the system that an error came from, as what to do about it.
+/// Where a limit of the system caused the error: a hint on what to do about it.
 fn limit_hit(cause: &std::io::Error) -> Option<&'static str> {
     use rustix::io::Errno;
     let errno = Errno::from_io_error(cause)?;

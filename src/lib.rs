@@ -5,12 +5,14 @@
 //! ```text
 //! main → commands → ops → { store, git, process, config } → files, env
 //!        commands → cli → files, env
-//! domain, error: used by all; domain imports no file system, clock, process or git
+//!        commands → demo → cli, process
+//! domain, error, own_process: used by all; domain imports no file system, clock, process or git
 //! ```
 //!
 //! `store`, `git`, `process` and `config` do not know each other, except that `git` starts programs through `process`. Only
 //! `ops` combines them, and only `ops` appends events. A [`git::Repository`] has only facts; what can be done with it is in
-//! its handles, such as `repo.refs()`. The map of the rooms is docs/ARCHITECTURE.md.
+//! its handles, such as `repo.refs()`. Begin reading with
+//! `ops`; the map of the rooms is docs/ARCHITECTURE.md.
 
 pub mod cli;
 pub mod commands;

@@ -1,4 +1,4 @@
-//! The binary: parse, make the environment, dispatch, report, exit. No logic.
+//! The binary: runs the command line and exits with its status. No logic.
 
 use git_axiom::{commands, env};
 

@@ -1,6 +1,7 @@
-//! Checkpoints: everything, saved. Intent event, objects, sync, capture ref, note, tag, outcome event.
+//! Making checkpoints: intent event, capture, objects, sync, capture ref, note, tag, outcome event.
 //!
-//! From the capture ref on the checkpoint exists; what a crash left out is completed by [`complete_intent`].
+//! A checkpoint exists as soon as its capture ref does; [`complete_intent`] adds what a crash left out after that. Listing,
+//! comparing, verifying and removing checkpoints is in the files of the folder.
 
 mod captures;
 mod compact;
@@ -39,28 +40,28 @@ pub use look::{Listed, Shown, find, list, newest_at, read_document, show};
 pub use remove::{Deleted, chosen, clean_up, cleanup_plan, delete, rules};
 pub use verify::{Look, Problem, PutRight, Verification, Verified, repair, verify};
 
-/// The version of the checkpoint's JSON.
+/// The schema version of the checkpoint's JSON document.
 pub const SCHEMA: u32 = 1;
 
-// A rollback writes down the state that it restores: what a document may hold has to fit into a line of the log, with what is
-// said beside it.
+// A rollback writes the restored state into the log: what a document may hold has to fit into one line of the log, together
+// with the rest of that event.
 const _: () = assert!(2 * limits::DOCUMENT <= MAX_LINE as u64);
 
-/// How often a capture is made whose objects somebody removes.
+/// How many attempts are made at a checkpoint while another process deletes its objects.
 const TRIES: usize = 3;
 
-/// What kind of checkpoint is wanted.
+/// A request for a checkpoint.
 #[derive(Debug, Clone)]
 pub struct CheckpointRequest {
-    /// Its name; made up where none is given.
+    /// Its name; generated where `None`.
     pub name: Option<CheckpointName>,
-    /// What makes it.
+    /// The reason for making it.
     pub trigger: Trigger,
-    /// The task that an automatic name tells of.
+    /// The task that an automatic name contains.
     pub about: Option<CaseId>,
-    /// Whether what cannot be read is named and left out, in place of failing the checkpoint.
+    /// Whether files that cannot be read are named and left out. If not, they fail the checkpoint.
     pub allow_unreadable: bool,
-    /// The absolute paths that may have changed, where only these shall be looked at; `None` to look at everything.
+    /// The absolute paths that may have changed, where only these are to be examined; `None` examines everything.
     pub only: Option<Vec<PathBuf>>,
 }
 
@@ -71,26 +72,27 @@ impl CheckpointRequest {
     }
 }
 
-/// Makes a checkpoint of every worktree and the whole state; waits for other operations. When it returns, the
-/// checkpoint survives a power loss. A crash leaves none, or one that recovery completes.
+/// Makes a checkpoint of every worktree and the whole state; waits for other operations. When this returns, the checkpoint
+/// survives a power loss. A crash leaves no checkpoint, or one that recovery completes.
 ///
 /// # Errors
 /// `FILE_UNREADABLE`, `WORKSPACE_BROKEN`, `IDENTITY_MISSING`, `DUPLICATE_ID`, `DISK_FULL`, `BUSY`, `OPERATION_OPEN`: then
-/// there is no checkpoint. `INVALID_INPUT` where a path that shall be looked at is in no worktree.
+/// there is no checkpoint. `INVALID_INPUT` where a requested path is in no worktree.
 pub fn create(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<CheckpointRecord> {
     create_and_tell(ctx, wanted).map(|(record, _)| record)
 }
 
-/// What there is to say of a checkpoint for which only some paths should be looked at.
+/// What a checkpoint that was limited to some paths reports in addition.
 #[derive(Debug)]
 pub struct Told {
-    /// Why everything was looked at all the same.
+    /// Why everything was examined nevertheless.
     pub looked_at_all: Option<String>,
-    /// The named paths that are nowhere: neither there, nor staged, nor in the checkpoint that is built on.
+    /// The requested paths that exist nowhere: not in the worktree, not in the index, not in the checkpoint that this one
+    /// builds on.
     pub nowhere: Vec<PathBuf>,
 }
 
-/// As [`create`]; tells too what became of the paths that should be looked at.
+/// As [`create`]; also returns what became of the requested paths.
 ///
 /// # Errors
 /// As [`create`].
@@ -101,13 +103,13 @@ pub fn create_and_tell(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<
     })
 }
 
-/// As [`create`], for a caller that holds the operation lock; returns what was captured too.
+/// As [`create`], for a caller that holds the operation lock; also returns what was captured.
 ///
 /// # Errors
 /// As [`create`].
 pub fn create_locked(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<(CheckpointRecord, Captured)> {
     ctx.no_open_operation()?;
-    // Fails before anything is promised.
+    // Fails before the intent is written.
     ctx.repo.identity()?;
     complete_intent(ctx)?;
     let name = intend(ctx, wanted)?;
@@ -118,7 +120,7 @@ pub fn create_locked(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<(C
             Ok(made)
         }
         Err(error) => {
-            // Where not even this can be written, recovery finds the intent.
+            // Where even this cannot be written, recovery finds the intent.
             match complete_intent(ctx) {
                 Ok(None) => Err(error.context(format!("no checkpoint '{name}' was made"))),
                 Ok(Some(_)) => Err(error.context(format!("checkpoint '{name}' was made, but only at the second try"))),
@@ -133,7 +135,7 @@ pub fn create_locked(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<(C
 
 fn intend(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<CheckpointName> {
     let mut taken = ctx.repo.refs().ref_names(CAPTURES)?;
-    // A tag of the user's with such a name would be in the way of ours.
+    // A tag of the user's with the same name would collide with the checkpoint's tag.
     let folded: BTreeSet<String> = taken.iter().map(|name| name.to_ascii_lowercase()).collect();
     let tags = ctx.repo.refs().ref_names(TAGS)?.into_iter();
     let foreign: Vec<String> = tags.filter(|tag| !folded.contains(&tag.to_ascii_lowercase())).collect();
@@ -141,7 +143,8 @@ fn intend(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<CheckpointNam
     taken.iter_mut().for_each(|name| name.make_ascii_lowercase());
     let now = env::now();
     let mut chosen = None;
-    // Synced with the objects. Were it lost all the same, the capture ref would be taken up like one that is not known.
+    // Synced together with the objects. If this event is lost nevertheless, recovery adopts the capture ref as that of an
+    // unknown checkpoint.
     ctx.append_unsynced(|state| {
         let is_taken = |name: &str| state.is_taken(name) || taken.contains(&name.to_ascii_lowercase());
         let name = match &wanted.name {
@@ -166,9 +169,9 @@ fn intend(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<CheckpointNam
     chosen.ok_or_else(|| Error::new(Code::Internal, "a checkpoint got no name"))
 }
 
-/// `<trigger>-<time>`, with a suffix where two fall in one second.
+/// `<trigger>-<time>`, with a numeric suffix where that name is taken.
 fn automatic_name(wanted: &CheckpointRequest, now: Timestamp, is_taken: impl Fn(&str) -> bool) -> Result<CheckpointName> {
-    // As every list shows it: what is called 10-00-00 was made at 10:00:00.
+    // Local time, as in every list: a checkpoint called 10-00-00 was made at 10:00:00.
     let time = env::time_zone().to_datetime(now).strftime("%Y-%m-%dT%H-%M-%S");
     let lead = match (wanted.trigger, &wanted.about) {
         (Trigger::AfterMerge, Some(task)) => format!("after-{}", &task.as_str()[..task.as_str().len().min(60)]),
@@ -182,8 +185,8 @@ fn automatic_name(wanted: &CheckpointRequest, now: Timestamp, is_taken: impl Fn(
     }
 }
 
-/// Captures, and proves that all of it is there once a ref holds it: `git gc --prune=now` beside us removes what was unreferenced
-/// a moment ago. Then all is captured again.
+/// Captures, and verifies that all objects are there once a ref holds them: a concurrent `git gc --prune=now` may have
+/// deleted objects that no ref held yet. In that case everything is captured again.
 fn make(ctx: &mut Context, name: &CheckpointName, wanted: &CheckpointRequest) -> Result<(CheckpointRecord, Captured)> {
     for attempt in 1.. {
         let error = match publish(ctx, name, wanted) {
@@ -211,22 +214,22 @@ fn make(ctx: &mut Context, name: &CheckpointName, wanted: &CheckpointRequest) ->
     Err(Error::new(Code::Internal, "a checkpoint was neither made nor refused"))
 }
 
-/// Looks for all that a checkpoint adds, now that refs hold it, and says how much that is. What an earlier checkpoint holds to
-/// this moment is as safe as that one, and counted there.
+/// Verifies that all objects that the checkpoint adds are there, now that refs hold them, and returns their size. The tree
+/// of packed refs is neither verified nor counted again where an earlier checkpoint still holds it.
 fn prove(ctx: &Context, document: &CheckpointDocument, capture: &Oid, refs: &HeldRefs) -> Result<u64> {
     ctx.repo.checkpoints().packed_tips_are_there(refs)?;
     let shared = ctx.repo.checkpoints().held_before(refs)?;
     size_of(ctx, document, capture, shared.as_ref())
 }
 
-/// How much a checkpoint adds, for which all that it adds is looked for, but for `shared`.
+/// The size of all objects that a checkpoint adds, without the tree `shared`. Fails where an object is missing.
 fn size_of(ctx: &Context, document: &CheckpointDocument, capture: &Oid, shared: Option<&Oid>) -> Result<u64> {
     let captures = std::iter::once(capture).chain(document.workspaces.iter().map(|workspace| &workspace.capture));
     captures.map(|capture| ctx.repo.objects().added_by_capture(capture, shared)).sum()
 }
 
-/// Removes the refs of a checkpoint that is not whole and that nobody was told of: the capture ref first, so that after a crash
-/// there is none.
+/// Removes the refs of a checkpoint that is not complete and was never reported: the capture ref first, so that after a
+/// crash there is no checkpoint.
 fn take_back(ctx: &Context, name: &CheckpointName, capture: Oid) -> Result<()> {
     let edit = RefEdit { name: capture_ref(name), expected: Expected::Value(capture), new: None };
     ctx.repo.refs().update_refs(&[edit], "git axiom: checkpoint is not whole")?;
@@ -258,7 +261,7 @@ fn publish(
     Ok((document, objects.capture, captured, refs))
 }
 
-/// The outcome event of a checkpoint whose refs are all there.
+/// Appends the outcome event of a checkpoint whose refs all exist.
 fn outcome(ctx: &mut Context, document: &CheckpointDocument, capture: Oid, size: Option<u64>) -> Result<CheckpointRecord> {
     let tag = checkpoint_tag(&document.name);
     let Some(tag) = ctx.repo.refs().read_ref(&tag)? else {
@@ -333,8 +336,8 @@ fn record_of(document: &CheckpointDocument, capture: Oid, tag: Oid, size: Option
     }
 }
 
-/// Completes or gives up the checkpoint that a crash interrupted: where its capture ref exists, note, tag and event are
-/// added; where not, it never was. Returns the completed one. Safe to repeat.
+/// Completes or abandons the checkpoint that a crash interrupted. Where its capture ref exists, note, tag and event are
+/// added; without the ref, there never was a checkpoint. Returns the completed one. Safe to repeat.
 ///
 /// # Errors
 /// `CHECKPOINT_DAMAGED`, `GIT_FAILED`, and those of an append.
@@ -352,11 +355,12 @@ pub fn complete_intent(ctx: &mut Context) -> Result<Option<CheckpointRecord>> {
     outcome(ctx, &document, capture, size).map(Some)
 }
 
-/// Removes tag and note of a checkpoint that has no capture ref: git may have written them first.
+/// Removes tag and note of a checkpoint without a capture ref: git may have written them before the ref.
 fn clear_abandoned(ctx: &Context, name: &CheckpointName) -> Result<()> {
     let tag_name = checkpoint_tag(name);
     let Some(tag) = ctx.repo.refs().read_ref(&tag_name)? else { return Ok(()) };
-    // The name was free when it was intended; a tag whose object is gone holds nothing, and must not stop what comes next.
+    // The name was free at the intent, so a tag that is not ours is the user's and stays. A tag whose object is missing
+    // holds nothing, and must not block the next checkpoint: it is removed.
     if ctx.repo.objects().has_object(&tag) && !ctx.repo.checkpoints().is_tag_of_ours(name, &tag)? {
         return Ok(());
     }
@@ -370,7 +374,7 @@ fn clear_abandoned(ctx: &Context, name: &CheckpointName) -> Result<()> {
 /// that is checked out.
 ///
 /// # Errors
-/// `TARGET_MISSING` where there is none of them.
+/// `TARGET_MISSING` where there is no such branch.
 pub fn target_branch(ctx: &Context) -> Result<RefName> {
     if let Some(session) = &ctx.state().record.session {
         return Ok(session.target.clone());

@@ -1,4 +1,4 @@
-//! Looking back: the log's events, the transactions they make, and the history of one case. Reads without a lock.
+//! History: the log's events, the transactions they form, and the history of one case. Reads without a lock.
 
 use crate::domain::base::ids::CaseId;
 use crate::domain::operation::transaction::{Fold, Transaction};
@@ -15,7 +15,7 @@ use crate::store::segments;
 /// # Errors
 /// The codes of a damaged log; what `each` returns.
 pub fn each_event(layout: &Layout, each: impl FnMut(Envelope) -> Result<()>) -> Result<()> {
-    // A log that recovery began anew does not start with event 1.
+    // The log does not start with event 1 where recovery started a new one.
     let first = segments::list(layout)?.first().and_then(|segment| segment.first).unwrap_or(1);
     log::read_after(layout, first - 1, None, each).map(drop)
 }
@@ -55,7 +55,7 @@ pub fn audit(ctx: &Context, id: &CaseId) -> Result<Vec<AuditEntry>> {
     Ok(audit.finish())
 }
 
-/// The newest entries of a case's history as lines for a prompt, oldest first.
+/// The newest `most` entries of a case's history as lines for a prompt, oldest first.
 ///
 /// # Errors
 /// As [`audit`].

@@ -1,6 +1,6 @@
-//! Merging a done task into the target: computed in memory, journaled, `--no-ff`.
+//! Merging a done task into the target branch: computed in memory, journaled, always with a merge commit (`--no-ff`).
 //!
-//! A target that is checked out moves together with its worktree, and only where nothing of the user's is in the way.
+//! A target that is checked out moves together with its worktree, and only where none of the user's files is in the way.
 
 mod plan;
 pub mod preview;
@@ -33,40 +33,40 @@ use crate::ops::trash;
 
 use plan::Planned;
 
-/// How often a merge is computed again because the target moved meanwhile.
+/// How many times a merge is tried while the target moves meanwhile.
 const TRIES: u32 = 5;
 
-/// What came of a merge.
+/// The outcome of a merge.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MergeOutcome {
-    /// The work is in the target.
+    /// The work was merged into the target.
     Merged(Merged),
-    /// The target had all of it before, and now the case says so: nothing else was changed.
+    /// The target had all of the work before; only the case was changed, to say so.
     Noted(Merged),
-    /// The target had all of it before, and the case said so: nothing was changed.
+    /// The target had all of the work before, and the case said so: nothing was changed.
     NothingToMerge(Merged),
     /// These files are in conflict; nothing was changed.
     Conflict {
         /// The files.
         files: Vec<RepoPath>,
-        /// The target's commit that was tried.
+        /// The target's commit with which the merge was computed.
         target: Oid,
     },
-    /// Something of the user's is in the way where the target is checked out; nothing was changed.
+    /// A file or operation of the user's is in the way where the target is checked out; nothing was changed.
     InTheWay {
-        /// What, in words.
+        /// What is in the way, in words.
         what: String,
     },
-    /// The merge changes what git axiom itself is told, and nobody has approved that yet; nothing was changed.
+    /// The merge changes files that configure git axiom, and nobody has approved that; nothing was changed.
     TouchesAxiom {
         /// The files below `.axiom`.
         files: Vec<RepoPath>,
     },
-    /// `merge.verify` has not passed for this very merge; nothing was changed.
+    /// `merge.verify` has not passed for exactly this merge; nothing was changed.
     Unverified {
-        /// Which merge.
+        /// The merge that has to be verified.
         of: MergeOf,
-        /// The verification of it that failed, where there was one.
+        /// The failed verification of this merge, where there was one.
         failed: Option<Box<Verification>>,
     },
     /// The target branch does not exist; nothing was changed.
@@ -76,14 +76,14 @@ pub enum MergeOutcome {
     },
 }
 
-/// Merges a done task; takes the operation lock. `approved` lets changes below `.axiom/` pass. Where `merge.verify` names
-/// commands, no ref moves unless they have passed for this very merge. When it returns, what it
-/// says survives a power loss. A crash leaves nothing changed, or an operation that recovery finishes.
+/// Merges a done task; takes the operation lock. `approved` allows changes below `.axiom/`. Where `merge.verify` names
+/// commands, no ref moves unless they have passed for exactly this merge. When this returns, the outcome survives a power
+/// loss. A crash leaves nothing changed, or an operation that recovery finishes.
 ///
 /// # Errors
 /// `UNKNOWN_TASK`, `INVALID_TRANSITION` for a task that is not done, `OPERATION_OPEN`, `BUSY`, `IDENTITY_MISSING`,
-/// `CHANGED_MEANWHILE` where the target moves all the time; `BRANCH_IN_USE` where it is being rebased or bisected; those of the
-/// before-merge checkpoint: then nothing is merged.
+/// `CHANGED_MEANWHILE` where the target moves during every attempt; `BRANCH_IN_USE` where it is being rebased or bisected;
+/// those of the before-merge checkpoint: then nothing is merged.
 pub fn merge_task(ctx: &mut Context, task: &CaseId, approved: bool) -> Result<MergeOutcome> {
     with_signatures(ctx, |ctx| merge_locked(ctx, task, approved))
 }
@@ -96,7 +96,7 @@ fn merge_locked(ctx: &mut Context, task: &CaseId, approved: bool) -> Result<Merg
             match attempt(ctx, task, approved) {
                 Err(error) if error.code() == Code::ChangedMeanwhile && tries < TRIES => {
                     tries += 1;
-                    // A transaction of its own: the trash of the last try says nothing about the next.
+                    // A new transaction, so that the next attempt does not find the trash of this one.
                     ctx.act_as(ctx.by().clone())?;
                 }
                 Err(error) if matches!(error.code(), Code::InTheWay | Code::HoldsMount) => {
@@ -123,7 +123,7 @@ fn attempt(ctx: &mut Context, task: &CaseId, approved: bool) -> Result<MergeOutc
             if case.merged.is_some() {
                 return Ok(MergeOutcome::NothingToMerge(merged));
             }
-            // The agent's objects were written by others: they have to be on disk before anything is claimed of them.
+            // Other processes wrote the agent's objects: they have to be synced before an event refers to them.
             ctx.repo.durability().sync_objects()?;
             ctx.append(Event::CasesChanged { edits: vec![edit(&case, &merged)] })?;
             return Ok(MergeOutcome::Noted(merged));
@@ -143,14 +143,14 @@ fn attempt(ctx: &mut Context, task: &CaseId, approved: bool) -> Result<MergeOutc
     env::fault_point("merge.before-journal");
     operation::run(ctx, operation)?;
     let wanted = CheckpointRequest { about: Some(task.clone()), ..CheckpointRequest::by(Trigger::AfterMerge) };
-    // The merge is done and stands, whether or not this can be saved too.
+    // The merge is done, whether or not this checkpoint can be made.
     if let Err(error) = checkpoint::create_locked(ctx, &wanted) {
         tracing::warn!(%error, "no checkpoint was made after the merge");
     }
     Ok(MergeOutcome::Merged(merged))
 }
 
-/// The merge of a task as its branch and the target are now; `None` where they are in conflict, or gone.
+/// The merge of a task with the current commits of its branch and the target; `None` where they conflict or one is missing.
 fn merge_of(ctx: &Context, task: &CaseId) -> Result<Option<MergeOf>> {
     let (target, branch) = (ctx.repo.refs().read_ref(&target_branch(ctx)?)?, ctx.repo.refs().read_ref(&branch_of(ctx, task))?);
     let (Some(target), Some(branch)) = (target, branch) else { return Ok(None) };
@@ -160,7 +160,7 @@ fn merge_of(ctx: &Context, task: &CaseId) -> Result<Option<MergeOf>> {
     })
 }
 
-/// A commit with what comes of a merge. No ref ever names it.
+/// A commit with the result of a merge. No ref ever points to it.
 fn result_of(ctx: &Context, task: &CaseId, of: &MergeOf) -> Result<Oid> {
     let MergeOf { branch, target, tree } = of;
     ctx.repo.history().commit_tree(tree, &[target.clone(), branch.clone()], &format!("Merge task {task}, to be verified"))
@@ -200,7 +200,7 @@ pub(super) fn checked_out(ctx: &Context, branch: &RefName) -> Result<Option<Work
     Ok(there.next().map(|entry| entry.worktree))
 }
 
-/// Refuses while the user is in the middle of a merge or the like: its outcome would be based on another commit.
+/// Refuses while a merge, rebase or similar is in progress there: its outcome would be based on another commit.
 pub(super) fn nothing_in_progress(ctx: &Context, worktree: &Worktree) -> Result<()> {
     match holds_branch(ctx, worktree)? {
         None => Ok(()),
@@ -211,18 +211,18 @@ pub(super) fn nothing_in_progress(ctx: &Context, worktree: &Worktree) -> Result<
     }
 }
 
-/// The tasks that are merged and whose workspace was not put aside: a crash came in between.
+/// The merged tasks whose workspace was not moved to the trash: a crash came in between.
 pub fn merged_with_workspace(state: &State) -> Vec<CaseId> {
     let merged = |task: &&CaseId| state.restorable.cases.get(*task).is_some_and(|case| case.merged.is_some());
     state.restorable.workspaces.keys().filter(merged).cloned().collect()
 }
 
-/// Puts the workspace of a merged (or given up) task aside; its branch stays. What is uncommitted in it is captured to
+/// Moves the workspace of a merged (or abandoned) task to the trash; its branch stays. Uncommitted changes are captured to
 /// `refs/axiom/live/<task>` first. The caller holds the operation lock. Safe to repeat; a crash leaves a workspace that the
-/// next call puts aside completely.
+/// next call moves completely.
 ///
 /// # Errors
-/// `BUSY` where an agent still works in it; those of a capture: then it stays.
+/// `BUSY` where an agent still works in it; those of a capture, where they affect more than this workspace: then it stays.
 pub fn close_workspace(ctx: &mut Context, task: &CaseId) -> Result<()> {
     let Some(workspace) = ctx.state().restorable.workspaces.get(task).cloned() else { return Ok(()) };
     if files::is_locked(&ctx.layout().workspace_lock(task))? {
@@ -238,7 +238,7 @@ pub fn close_workspace(ctx: &mut Context, task: &CaseId) -> Result<()> {
                     let aside = ctx.repo.workspaces().plan_aside(&entry.worktree, &trash)?;
                     ctx.repo.workspaces().put_aside(&aside)?;
                 }
-                // What cannot be captured goes to the trash as it is, all of it.
+                // A workspace that cannot be captured goes to the trash unchanged.
                 Err(error) if !error.is_everybodys() => {
                     tracing::warn!(%error, %task, "the workspace could not be captured, and is put aside as it is");
                     ctx.repo.workspaces().put_unused_aside(path, &trash)?;
@@ -257,7 +257,7 @@ pub fn close_workspace(ctx: &mut Context, task: &CaseId) -> Result<()> {
     Ok(())
 }
 
-/// A free place beside the workspaces.
+/// A free place in the trash for a workspace.
 fn trash_for(ctx: &Context, path: &Path) -> Result<PathBuf> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     trash::fresh(ctx, &name)

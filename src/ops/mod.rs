@@ -1,6 +1,10 @@
-//! The protocols: what a verb does, step by step, over store, git and processes.
+//! The protocols: what a verb does, step by step, with store, git and processes. Each verb has a file, and mostly a folder
+//! next to it.
 //!
-//! Only this layer composes them, and only it appends events. Decisions are asked of `domain`.
+//! Only this layer combines those modules, and only it appends events. Not here: arguments and output (`commands`), rules
+//! that need no effects (`domain`).
+//!
+//! Begin reading with `context`, then `operation`, then one verb, such as `merge`.
 
 pub mod cases;
 pub mod checkpoint;

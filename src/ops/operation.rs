@@ -1,9 +1,9 @@
-//! The journal: what an operation is going to change is an event before the first change, so that a crash at any
-//! instruction leaves what can be finished or reversed.
+//! The journal: an event says what an operation is going to change, before its first change. So a crash at any instruction
+//! leaves a state that can be finished or reversed.
 //!
-//! The order is fixed: what would be lost is kept by a ref; workspaces are put aside; worktrees, checked-out branches
-//! and refs move; workspaces come back; the outcome event. Each step finds out by itself whether it was done already.
-//! The caller holds the operation lock.
+//! The order of the steps is fixed: a ref keeps what would be lost; workspaces go to the trash; worktrees, checked-out
+//! branches and refs move; workspaces come back; the outcome event is appended. Each step finds out whether it was done
+//! already. The caller holds the operation lock.
 
 mod asides;
 pub(in crate::ops) mod branches;
@@ -32,7 +32,7 @@ use crate::ops::context::handle::Context;
 use crate::ops::trash;
 use crate::own_process::end_signals::finish_first;
 
-/// So many paths are named in an error.
+/// How many paths an error names.
 const NAMED: usize = 10;
 
 pub(in crate::ops) use bytes::{files_of, keep_bytes_replaced, with_bytes_known};
@@ -41,28 +41,29 @@ pub use steps::Done;
 pub(in crate::ops) use steps::{capture_with, extras_of, is_there, worktree};
 pub(in crate::ops) use workspaces::is_made_again;
 
-/// An operation that was open and is not any more.
+/// An operation that was open and has ended.
 #[derive(Debug)]
 pub struct EndedOperation {
-    /// The operation as it was open.
+    /// The operation as it was while open.
     pub open: OpenOperation,
-    /// What somebody changed meanwhile and was left alone, where it was taken back.
+    /// Where it was reversed: what another process changed meanwhile, which was left as it is.
     pub left: Vec<String>,
-    /// What could not be put back, and why, where it was taken back.
+    /// Where it was reversed: what could not be put back, and why.
     pub not_put_back: Vec<String>,
-    /// Why it was taken back, where it was to be finished.
+    /// Why it was reversed, where it was to be finished.
     pub turned_back: Option<Error>,
 }
 
 /// Checks that everything is as the operation expects; changes nothing.
 ///
 /// # Errors
-/// `CHANGED_MEANWHILE`, `IN_THE_WAY`, `WORKSPACE_IN_THE_WAY`, `WORKSPACE_BROKEN`.
+/// `CHANGED_MEANWHILE`, `IN_THE_WAY`, `PERMISSIONS_LOST`, `GIT_LOCKED`, `GIT_FAILED`, `WORKSPACE_IN_THE_WAY`,
+/// `WORKSPACE_BROKEN`, `HOLDS_MOUNT`.
 pub fn check(ctx: &Context, operation: &Operation) -> Result<()> {
     check::expectations(ctx, operation)
 }
 
-/// As [`check`], and finds out whether the contents can be made that it writes: for a preview.
+/// As [`check`]; for a preview, also checks that the contents to be written can be made.
 ///
 /// # Errors
 /// As [`check`]; `GIT_FAILED` where a filter fails.
@@ -71,19 +72,19 @@ pub fn rehearse(ctx: &Context, operation: &Operation) -> Result<()> {
     check::contents(ctx, operation)
 }
 
-/// Checks that everything is as the operation expects, then writes it down and carries it out, in this context's
+/// Checks that everything is as the operation expects, then records the operation and carries it out, in this context's
 /// transaction. When this returns, the changes survive a power loss. A crash leaves nothing changed or an open operation.
 ///
 /// # Errors
-/// `CHANGED_MEANWHILE`, `IN_THE_WAY`, `WORKSPACE_IN_THE_WAY`, `BRANCH_IN_USE`, `GIT_LOCKED`, `OPERATION_OPEN`, and whatever a
-/// step says: nothing was changed, or everything was put back; the error says what could not be. Only where the way back
-/// waits for something (room on the disk, a lock of git's) the operation stays open, for `rollback --abort`.
+/// Those of [`check`], `OPERATION_OPEN`, and those of the steps: nothing was changed, or everything was put back; the error
+/// names what could not be. Only where the reversal has to wait (for disk space, or a lock of git's), the operation stays
+/// open, for `rollback --abort`.
 pub fn run(ctx: &mut Context, operation: Operation) -> Result<Done> {
     ctx.no_open_operation()?;
     check::expectations(ctx, &operation)?;
     trash::make(ctx, &operation, ctx.txn())?;
     let ready = steps::Contents::stage(ctx, &operation, &ctx.txn().clone())?;
-    // Before the event that names it: a crash in between leaves a ref that is let go of with the others.
+    // Before the event that names the ref: a crash in between leaves a ref that is released with the others.
     keep::keep(ctx, &operation, &ctx.txn().clone())?;
     let _finish_first = finish_first();
     env::fault_point("journal.before-begin");
@@ -97,7 +98,7 @@ pub fn run(ctx: &mut Context, operation: Operation) -> Result<Done> {
             Ok(done)
         }
         Err(error) => {
-            // The way back may need the room.
+            // The reversal may need the disk space.
             drop(ready);
             match reverse_open(ctx, &error.to_string()) {
                 Ok(ended) => Err(put_back(error, ended.as_ref())),
@@ -107,7 +108,7 @@ pub fn run(ctx: &mut Context, operation: Operation) -> Result<Done> {
     }
 }
 
-/// What failed, and what became of everything that was changed before it failed.
+/// The error of the failed step, with hints on what became of everything that was changed before.
 pub fn put_back(error: Error, ended: Option<&EndedOperation>) -> Error {
     let Some(EndedOperation { open, left, not_put_back, .. }) = ended else { return error };
     if left.is_empty() && not_put_back.is_empty() {
@@ -142,11 +143,11 @@ fn left_open(error: Error, second: &Error) -> Error {
         .hint("git axiom rollback --continue    tries to finish it")
 }
 
-/// Finishes an operation that was interrupted (or its reversal), and returns it; `None` where none is open. Doing it
-/// again, or crashing in it, changes nothing more.
+/// Finishes an interrupted operation (or its reversal) and returns it; `None` where none is open. Repeating it, also after a
+/// crash, changes nothing more.
 ///
 /// # Errors
-/// As the steps say; the operation stays open.
+/// Those of the steps; the operation stays open.
 pub fn finish_open(ctx: &mut Context) -> Result<Option<EndedOperation>> {
     let Some(open) = ctx.state().record.open.clone() else { return Ok(None) };
     let _finish_first = finish_first();
@@ -161,11 +162,11 @@ pub fn finish_open(ctx: &mut Context) -> Result<Option<EndedOperation>> {
     Ok(Some(EndedOperation { open, left: Vec::new(), not_put_back: Vec::new(), turned_back: None }))
 }
 
-/// As [`finish_open`]; what cannot be finished is taken back, so that the operation ends either way.
+/// As [`finish_open`], but reverses what cannot be finished, so that the operation ends either way.
 ///
 /// # Errors
-/// Only what passes by itself (`GIT_LOCKED`, `DISK_FULL`), and an outcome that cannot be written down; the operation stays
-/// open.
+/// Only errors that pass by waiting (`GIT_LOCKED`, `DISK_FULL`, `BUSY`), and an outcome that cannot be recorded; the
+/// operation stays open.
 pub fn end_open(ctx: &mut Context) -> Result<Option<EndedOperation>> {
     match finish_open(ctx) {
         Err(error) if !error.passes() => {
@@ -176,12 +177,12 @@ pub fn end_open(ctx: &mut Context) -> Result<Option<EndedOperation>> {
     }
 }
 
-/// Turns an interrupted operation round: everything is as before it, but for what somebody else changed since, which is
-/// left alone, and what cannot be put back; both are named. `None` where none is open.
+/// Reverses an interrupted operation: everything becomes as before it, except what another process changed since, which is
+/// left as it is, and what cannot be put back; both are named. `None` where no operation is open.
 ///
 /// # Errors
-/// Only what passes by itself (`GIT_LOCKED`, `DISK_FULL`), and an outcome that cannot be written down; the operation stays
-/// open, reversing.
+/// Only errors that pass by waiting (`GIT_LOCKED`, `DISK_FULL`, `BUSY`), and an outcome that cannot be recorded; the
+/// operation stays open, reversing.
 pub fn reverse_open(ctx: &mut Context, reason: &str) -> Result<Option<EndedOperation>> {
     let Some(mut open) = ctx.state().record.open.clone() else { return Ok(None) };
     let _finish_first = finish_first();
@@ -196,7 +197,7 @@ pub fn reverse_open(ctx: &mut Context, reason: &str) -> Result<Option<EndedOpera
 fn reverse_steps(ctx: &mut Context, open: OpenOperation) -> Result<EndedOperation> {
     let (left, not_put_back) = in_transaction(ctx, &open.txn, |ctx| {
         let inverse = open.operation.clone().inverse(open.operation.kind.clone(), open.operation.title.clone());
-        // The same trash: what the first direction moved there tells the other one how far it got.
+        // The same trash: what the first direction moved there shows the reversal how far it got.
         let done = steps::carry_out(ctx, &inverse, &open.txn, Attempt::Back, &steps::Contents::default())?;
         let aside = asides::moved_aside(ctx, &inverse, &open.txn)?;
         let stays = asides::put_back(ctx, &aside)?;
@@ -207,7 +208,7 @@ fn reverse_steps(ctx: &mut Context, open: OpenOperation) -> Result<EndedOperatio
     Ok(EndedOperation { open, left, not_put_back, turned_back: None })
 }
 
-/// The outcome event. What it does to the state is decided under the state lock, by what the state is by then.
+/// Appends the outcome event. Its effect on the state is decided under the state lock, from the newest state.
 fn end(ctx: &mut Context, end: OperationEnd, moved: Vec<AsideChange>) -> Result<()> {
     env::fault_point("journal.before-end");
     ctx.append_with(|now| {
@@ -225,8 +226,8 @@ fn end(ctx: &mut Context, end: OperationEnd, moved: Vec<AsideChange>) -> Result<
     Ok(())
 }
 
-/// A merge that was taken back waits for a human: nobody takes a merge back to see it made again by itself. What is merged
-/// waits no more.
+/// The gates to open and close: a merge that was taken back waits for a human, because nobody wants it to be merged again
+/// automatically. The gate of a task that is merged now is closed.
 fn gates_of_merges(now: &State, edits: &[CaseEdit], restored: Option<&Restorable>) -> Vec<Event> {
     let is_merged = |task: &CaseId| now.restorable.cases.get(task).is_some_and(|case| case.merged.is_some());
     let takes_back = |change: &CaseChange| matches!(change, CaseChange::Merged(merged) if merged.new.is_none());

@@ -1,5 +1,5 @@
-//! Taking the work of one task back: its commits reverted on the target, newest first, in memory; then journaled like any
-//! other operation. Nothing is rewritten, so it makes no difference who has the commits already.
+//! Reverting the work of one task: its commits are reverted on the target branch, newest first, in memory; the result is
+//! journaled like any other operation. No history is rewritten, so it does not matter who else has the commits.
 
 mod find;
 mod plan;
@@ -34,48 +34,48 @@ pub(in crate::ops) use resolve::{noted, put_finished_aside};
 
 pub use plan::{ConflictLine, MergeLine, Preview, RevertLine, SkippedLine};
 
-/// What is asked for.
+/// A request for the rollback of a task.
 #[derive(Debug, Clone)]
 pub struct TaskRollbackRequest {
-    /// The task; git axiom need not know it where commits name it.
+    /// The task. It may be unknown to git axiom, if commit messages name it.
     pub task: CaseId,
-    /// Whether tasks that were begun on top of it are taken back too.
+    /// Whether tasks that build on it and were begun are rolled back too.
     pub cascade: bool,
-    /// The branch on which commits are reverted; found by itself where none is given.
+    /// The branch on which commits are reverted; determined from the tasks where `None`.
     pub target: Option<String>,
-    /// Whether a conflict gets a worktree to settle it in; and what was settled there is taken.
+    /// Whether a worktree is set up to resolve a conflict in, and whether a resolution made there is used.
     pub resolve: bool,
-    /// What becomes of the tasks, which are to be done again.
+    /// What happens to the tasks afterwards, since their work has to be done again.
     pub afterwards: Afterwards,
 }
 
-/// A rollback that was done.
+/// A completed rollback of a task.
 #[derive(Debug)]
 pub struct Done {
     /// What it did.
     pub preview: Preview,
     /// The checkpoint made before it.
     pub safety: CheckpointName,
-    /// Its transaction: what `undo` takes.
+    /// Its transaction id, for `undo`.
     pub txn: TxnId,
-    /// What no capture held and was in the way: it is in the trash.
+    /// Files that no capture held and that were in the way: they are in the trash.
     pub moved_aside: Vec<MovedAside>,
-    /// The gates at which tasks wait for it.
+    /// The gates at which the tasks wait because of the rollback.
     pub gates: Vec<GateId>,
 }
 
-/// What came of it.
+/// The outcome of a rollback of a task.
 #[derive(Debug)]
 pub enum Outcome {
-    /// It is done.
+    /// The rollback was made.
     Done(Box<Done>),
-    /// Reverting conflicts with what was done since; nothing was changed.
+    /// The reverts conflict with later changes; nothing was changed.
     Conflict(Box<Preview>),
-    /// It conflicts, and this worktree was set up to settle it in; nothing else was changed.
+    /// The reverts conflict, and this worktree was set up to resolve the conflict; nothing else was changed.
     ToSettle(Box<Preview>, PathBuf),
 }
 
-/// What the rollback of a task would do, conflicts included. Changes no ref and no file.
+/// Previews the rollback of a task, conflicts included. Changes no ref and no file.
 ///
 /// # Errors
 /// `UNKNOWN_TASK`, `NO_TASK_COMMITS`, `HAS_DEPENDENTS`, `INVALID_TRANSITION` for a group, `TARGET_MISSING`, `DETACHED_HEAD`,
@@ -94,12 +94,13 @@ pub fn preview(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<Preview> {
 /// The agents that [`run`] would stop now.
 ///
 /// # Errors
-/// As [`run`] says of the tasks; `IO_FAILED`.
+/// Those of [`run`] that concern the tasks; `IO_FAILED`.
 pub fn to_stop(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<Vec<AgentLine>> {
     stopped_for(ctx, &find::tasks(ctx, wanted)?)
 }
 
-/// The agents that are stopped first: a living supervisor stops all of them, or it would claim the tasks again.
+/// The agents that are stopped first: a running supervisor stops all of them, because it would otherwise claim the tasks
+/// again.
 fn stopped_for(ctx: &Context, tasks: &[CaseId]) -> Result<Vec<AgentLine>> {
     if !may_be_worked_on(ctx, tasks)? {
         return Ok(Vec::new());
@@ -108,9 +109,9 @@ fn stopped_for(ctx: &Context, tasks: &[CaseId]) -> Result<Vec<AgentLine>> {
     Ok(stop_agents::at_work(ctx)?.into_iter().filter(|agent| supervised || tasks.contains(&agent.task_id)).collect())
 }
 
-/// Takes the task back. An agent that works on it is stopped first, by what `stop` says; without it the answer is `BUSY`.
-/// When this returns, all of it survives a power loss. A crash leaves nothing changed, or an operation that
-/// `rollback --continue` or `--abort` ends.
+/// Rolls the task back. An agent that works on it is stopped first, as `stop` says; without `stop` the error is `BUSY`. When
+/// this returns, all of it survives a power loss. A crash leaves nothing changed, or an operation that `rollback --continue`
+/// or `--abort` ends.
 ///
 /// # Errors
 /// As [`preview`]; `BUSY` where agents do not stop; `CHANGED_MEANWHILE`; those of the safety checkpoint.
@@ -120,7 +121,7 @@ pub fn run(ctx: &mut Context, wanted: &TaskRollbackRequest, stop: Option<Options
     let mut paused = Paused::Nothing;
     let (mut agents, mut before) = (Vec::new(), None);
     if may_be_worked_on(ctx, &tasks)? {
-        // Everything that can be refused is, before any agent is stopped.
+        // Every possible refusal comes before an agent is stopped.
         let work = plan::work(ctx, wanted)?;
         if !work.preview.conflicts.is_empty() {
             return conflict(ctx, wanted);
@@ -136,7 +137,7 @@ pub fn run(ctx: &mut Context, wanted: &TaskRollbackRequest, stop: Option<Options
     outcome.map(|outcome| match outcome {
         Outcome::Done(mut done) => {
             done.preview.agents = agents;
-            // Stopping was part of it.
+            // The preview shows the tasks as they were before the agents were stopped.
             done.preview.tasks = before.unwrap_or(done.preview.tasks);
             Outcome::Done(done)
         }
@@ -144,17 +145,18 @@ pub fn run(ctx: &mut Context, wanted: &TaskRollbackRequest, stop: Option<Options
     })
 }
 
-/// Whether an agent works on one of these tasks, or may begin to: a living supervisor would claim it once it is pending.
+/// Whether an agent works on one of these tasks, or may begin to: a running supervisor would claim the task once it is
+/// pending.
 fn may_be_worked_on(ctx: &Context, tasks: &[CaseId]) -> Result<bool> {
     let busy = tasks.iter().any(|task| ctx.state().agent_on(task).is_some());
     let has_workspace = tasks.iter().any(|task| ctx.state().restorable.workspaces.contains_key(task));
     Ok(busy || has_workspace && ctx.supervisor_alive()?)
 }
 
-/// Makes sure that no agent has to be stopped.
+/// Checks that no agent has to be stopped.
 ///
 /// # Errors
-/// `BUSY` where one works on the tasks, or may begin to; as [`run`] says of the tasks.
+/// `BUSY` where an agent works on the tasks, or may begin to; those of [`run`] that concern the tasks.
 pub fn nobody_works(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<()> {
     let tasks = find::tasks(ctx, wanted)?;
     if may_be_worked_on(ctx, &tasks)? { Err(at_work(&busy_on(ctx, &tasks))) } else { Ok(()) }
@@ -170,7 +172,7 @@ fn at_work(busy: &[AgentId]) -> Error {
     if busy.is_empty() { error } else { error.why(busy.iter().map(AgentId::as_str).collect::<Vec<_>>().join(", ")) }
 }
 
-/// Sees to it that no agent works on these tasks, and that none begins to while it counts.
+/// Makes sure that no agent works on these tasks, and that none begins to during the rollback.
 fn stop_agents(ctx: &mut Context, tasks: &[CaseId], stop: Option<Options>, watcher: &mut dyn Watcher) -> Result<Paused> {
     let busy = busy_on(ctx, tasks);
     let Some(options) = stop else { return Err(at_work(&busy)) };
@@ -179,11 +181,11 @@ fn stop_agents(ctx: &mut Context, tasks: &[CaseId], stop: Option<Options>, watch
     {
         return Ok(Paused::BySupervisor);
     }
-    // Where the supervisor ended before it took up what became of its agents, that is done here.
+    // If the supervisor ended before it handled the end of its agents' iterations, that is done here.
     if !ctx.supervisor_alive()? {
         let busy: Vec<AgentId> = busy.into_iter().filter(|agent| ctx.state().busy_agents().any(|now| now.id == *agent)).collect();
         if !busy.is_empty() {
-            // What holds their tasks is the rollback itself, once it is done.
+            // The rollback itself opens the gates that hold the tasks, once it is done.
             let ending = Ending { halt: Halt::Stop, afterwards: Afterwards::Again };
             interventions::end_agents(ctx, &busy, ending, options, watcher)?;
         }
@@ -191,7 +193,7 @@ fn stop_agents(ctx: &mut Context, tasks: &[CaseId], stop: Option<Options>, watch
     Ok(Paused::Nothing)
 }
 
-/// Nothing is changed, unless a worktree is asked for to settle the conflict in.
+/// Handles a conflict: nothing is changed, unless a worktree to resolve it in was requested.
 fn conflict(ctx: &mut Context, wanted: &TaskRollbackRequest) -> Result<Outcome> {
     ctx.with_operation_lock(|ctx| {
         let work = plan::work(ctx, wanted)?;
@@ -233,7 +235,7 @@ fn locked(ctx: &mut Context, wanted: &TaskRollbackRequest) -> Result<Outcome> {
     if let Some(worktree) = &work.settled
         && let Err(error) = resolve::put_aside(ctx, worktree)
     {
-        // The rollback is done and stands; recovery tries again.
+        // The rollback is done; recovery tries this step again.
         tracing::warn!(%error, "the worktree in which the conflict was settled was not put aside");
     }
     let txn = ctx.txn().clone();
@@ -241,7 +243,8 @@ fn locked(ctx: &mut Context, wanted: &TaskRollbackRequest) -> Result<Outcome> {
     Ok(Outcome::Done(Box::new(Done { preview, safety, txn, moved_aside, gates })))
 }
 
-/// The tasks wait for the human who took them back; what held them before holds them again after an undo.
+/// The gates that the rollback opens: the tasks wait for the human who rolled them back. Gates that held them before are
+/// closed; an undo opens these again.
 fn gates(ctx: &Context, tasks: &[CaseId], afterwards: Afterwards) -> Vec<GateChange> {
     let now = &ctx.state().restorable;
     let concerned = |gate: &&Gate| gate.held.is_some() && gate.task_id.as_ref().is_some_and(|task| tasks.contains(task));
@@ -252,11 +255,11 @@ fn gates(ctx: &Context, tasks: &[CaseId], afterwards: Afterwards) -> Vec<GateCha
     ended.chain(opened.map(|gate| GateChange { gate, way: Way::BringBack })).collect()
 }
 
-/// What waited for a human's word on these tasks waits no more: a word given already must not count for the next attempt.
+/// Closes the gates at which these tasks waited for a decision: a decision made before must not count for the next attempt.
 fn close_gates(ctx: &mut Context, tasks: &[CaseId]) -> Result<()> {
     ctx.append_with(|state| {
         let concerned = |task: &Option<CaseId>| task.as_ref().is_some_and(|task| tasks.contains(task));
-        // Those that hold a task are the operation's: an undo opens them again.
+        // Gates that hold a task are part of the operation: an undo opens them again.
         let gates = state.restorable.gates.values().filter(|gate| concerned(&gate.task_id) && gate.held.is_none());
         Ok(gates.map(|gate| Event::GateClosed { id: gate.id.clone(), reason: "the task is taken back".into() }).collect())
     })

@@ -1,4 +1,5 @@
-//! Going back to a checkpoint: safety checkpoint, journal, worktrees, refs, workspaces, state.
+//! Rolling back to a checkpoint: safety checkpoint, journal, worktrees, refs, workspaces, state. Plans and previews are in
+//! the files of the folder; carrying them out is in `operation`.
 
 mod left_alone;
 mod not_restored;
@@ -36,42 +37,42 @@ pub use preview::{CommitLine, FileLine, FileLoss, GoneLine, HeadLine, NotRestore
 pub use refs::{LocalRefs, MovedRef, RefLeft, RefLine};
 pub use still::may_change_nothing;
 
-/// A rollback that was done.
+/// A completed rollback.
 #[derive(Debug)]
 pub struct RolledBack {
     /// What it did.
     pub preview: Preview,
     /// The checkpoint made before it.
     pub safety: CheckpointName,
-    /// Its transaction: what `undo` takes.
+    /// Its transaction id, for `undo`.
     pub txn: TxnId,
-    /// What no capture held and was in the way: it is in the trash.
+    /// Files that no capture held and that were in the way: they are in the trash.
     pub moved_aside: Vec<MovedAside>,
-    /// The gates at which tasks wait for it.
+    /// The gates at which tasks wait because of the rollback.
     pub gates: Vec<GateId>,
-    /// Whether the supervisor was paused for it and goes on now.
+    /// Whether the supervisor was paused for the rollback and has been resumed.
     pub resumed: bool,
 }
 
-/// Where to go back to.
+/// A request for a rollback.
 #[derive(Debug, Clone, Copy)]
 pub struct Wish<'a> {
-    /// The checkpoint: its name, or a unique beginning of it.
+    /// The checkpoint: its name, or a unique prefix of it.
     pub name: &'a str,
-    /// What of it.
+    /// Which part of the checkpoint is restored.
     pub part: Part<'a>,
-    /// What becomes of local refs; where only a part goes back they stay.
+    /// What happens to local refs; where only a part is restored they stay.
     pub refs: LocalRefs,
-    /// What becomes of tasks that are to be done again.
+    /// What happens to tasks whose work has to be done again.
     pub afterwards: Afterwards,
 }
 
-/// What goes back.
+/// The part of a checkpoint that is restored.
 #[derive(Debug, Clone, Copy)]
 pub enum Part<'a> {
-    /// All that a checkpoint restores.
+    /// Everything that a checkpoint restores.
     Whole,
-    /// One worktree: its files, index, HEAD and branch. Everything else is left alone.
+    /// One worktree: its files, index, HEAD and branch. Everything else stays as it is.
     Worktree(&'a Path),
     /// Files and folders of one worktree, and nothing else.
     Paths(&'a [PathBuf]),
@@ -95,7 +96,7 @@ impl Wish<'_> {
         }
     }
 
-    /// Whether agents may work where something changes.
+    /// Whether the rollback may change worktrees that agents work in.
     fn stops_agents(&self, ctx: &Context) -> bool {
         match self.part {
             Part::Whole | Part::Worktree(_) => true,
@@ -104,11 +105,12 @@ impl Wish<'_> {
     }
 }
 
-/// What a rollback to a checkpoint would do. Changes nothing.
+/// Previews a rollback to a checkpoint. Changes nothing.
 ///
 /// # Errors
-/// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`, `CHECKPOINT_DAMAGED`, `BRANCH_IN_USE`, `OPERATION_OPEN`; those of a capture;
-/// `INVALID_INPUT` where it was called in a worktree that the checkpoint holds and that would stay as it is; `HOLDS_MOUNT`.
+/// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`, `CHECKPOINT_DAMAGED`, `BRANCH_IN_USE`, `OPERATION_OPEN`; those of a capture and
+/// of [`operation::rehearse`]; `INVALID_INPUT` where the current worktree is one that the checkpoint holds and that would
+/// stay as it is.
 pub fn preview(ctx: &Context, wish: Wish<'_>) -> Result<Preview> {
     ctx.no_open_operation()?;
     let (record, document) = target(ctx, wish.name)?;
@@ -134,7 +136,7 @@ pub fn agents_at_work(ctx: &Context) -> Result<Vec<AgentLine>> {
     stop_agents::at_work(ctx)
 }
 
-/// Makes sure that no agent has to be stopped.
+/// Checks that no agent has to be stopped.
 ///
 /// # Errors
 /// `BUSY` where one is at work, or where a session runs, which may start one at any moment.
@@ -142,7 +144,7 @@ pub fn nobody_works(ctx: &mut Context) -> Result<()> {
     stop_agents::nobody_works(ctx).map(drop)
 }
 
-/// What no capture holds and will be moved to the trash.
+/// The files that no capture holds and that will be moved to the trash.
 fn in_the_way(ctx: &Context, change: &WorktreeChange, captured: &Captured) -> Result<Vec<FileLoss>> {
     let Some(now) = captured.worktree_at(&change.path) else { return Ok(Vec::new()) };
     let then = operation::extras_of(ctx, change.captures.new.as_ref())?;
@@ -153,13 +155,14 @@ fn in_the_way(ctx: &Context, change: &WorktreeChange, captured: &Captured) -> Re
     Ok(paths.map(|path| FileLoss { worktree: change.path.clone(), path }).collect())
 }
 
-/// Goes back to a checkpoint; where [`may_change_nothing`] says so, [`preview()`] comes first, so that no checkpoint is made for
-/// nothing, or for a mistyped path. Agents are stopped first, or, without `stop`, are a reason not to; a supervisor that was paused
-/// for it goes on afterwards. When it returns, all of it survives a power loss. A crash leaves nothing changed, or an
-/// operation that `rollback --continue` or `--abort` ends.
+/// Rolls back to a checkpoint. If [`may_change_nothing`], the caller runs [`preview()`] first, so that no safety checkpoint
+/// is made for nothing, or for a mistyped path. Running agents are stopped first; without `stop`, they are an error. A
+/// supervisor that was paused for the rollback is resumed afterwards. When this returns, all of it survives a power loss. A
+/// crash leaves nothing changed, or an operation that `rollback --continue` or `--abort` ends.
 ///
 /// # Errors
-/// As [`preview`]; `BUSY` where agents do not stop, or shall not; `CHANGED_MEANWHILE` where somebody edits at this very moment.
+/// As [`preview`]; `BUSY` where agents do not stop, or are running without `stop`; `CHANGED_MEANWHILE` where another process
+/// edits files at this very moment.
 pub fn to_checkpoint(ctx: &mut Context, wish: Wish<'_>, stop: bool) -> Result<RolledBack> {
     ctx.no_open_operation()?;
     target(ctx, wish.name)?;
@@ -176,7 +179,7 @@ pub fn to_checkpoint(ctx: &mut Context, wish: Wish<'_>, stop: bool) -> Result<Ro
     };
     let mut done = outcome?;
     done.resumed = resumed?;
-    // Stopping was part of it.
+    // The preview shows these tasks as they were before their agents were stopped.
     for task in agents.iter().map(|agent| &agent.task_id).filter(|_| matches!(wish.part, Part::Whole)) {
         let to = ctx.state().restorable.cases.get(task).map(|case| case.status);
         match (done.preview.tasks.iter_mut().find(|line| line.id == *task), to) {
@@ -221,7 +224,7 @@ fn find(ctx: &Context, name: &str) -> Result<(CheckpointRecord, CheckpointDocume
     Ok((record, document))
 }
 
-/// The checkpoint, of which everything is there: it must be readable before anything is changed.
+/// The checkpoint, after a check that all of its objects exist: it must be readable before anything is changed.
 fn target(ctx: &Context, name: &str) -> Result<(CheckpointRecord, CheckpointDocument)> {
     let (record, document) = find(ctx, name)?;
     if is_whole(ctx, &record, &document) {
@@ -241,8 +244,9 @@ fn target(ctx: &Context, name: &str) -> Result<(CheckpointRecord, CheckpointDocu
     Ok((record, document))
 }
 
-/// Whether everything that a rollback reads is there: what each capture's files and index have beyond the commit that was
-/// checked out, and that commit's tree where another one is. It costs what differs; git says what is missing.
+/// Whether all objects exist that a rollback reads: those in which the files and index of each capture differ from the
+/// commit that was checked out, and the trees of other commits. Takes time only for what differs. Returns no reason: git
+/// reports what is missing.
 fn is_whole(ctx: &Context, record: &CheckpointRecord, document: &CheckpointDocument) -> bool {
     let Some(base) = &document.git_commit else { return false };
     let captures = std::iter::once(&record.capture).chain(document.workspaces.iter().map(|workspace| &workspace.capture));
@@ -254,19 +258,21 @@ fn is_whole(ctx: &Context, record: &CheckpointRecord, document: &CheckpointDocum
     captures.into_iter().all(whole) && document.refs.values().all(|commit| ctx.repo.history().has_difference(base, commit))
 }
 
-/// Finishes the operation that was interrupted, or takes it back where that cannot be; `None` where none was.
+/// Finishes the interrupted operation, or reverses it where that fails; `None` where there is none.
 ///
 /// # Errors
-/// What passes by itself (`GIT_LOCKED`, `DISK_FULL`); the operation stays open.
+/// Only errors that pass by waiting (`GIT_LOCKED`, `DISK_FULL`, `BUSY`), and an outcome that cannot be recorded; the
+/// operation stays open.
 pub fn go_on(ctx: &mut Context) -> Result<Option<operation::EndedOperation>> {
     ctx.with_operation_lock(operation::end_open)
 }
 
-/// Puts everything back as it was before the operation that was interrupted; `None` where none was. Lock files of dead git
-/// commands do not stop it.
+/// Reverses the interrupted operation; `None` where there is none. Lock files of dead git processes are removed first where
+/// they block it.
 ///
 /// # Errors
-/// What passes by itself (`GIT_LOCKED`, `DISK_FULL`); the operation stays open.
+/// Only errors that pass by waiting (`GIT_LOCKED`, `DISK_FULL`, `BUSY`), and an outcome that cannot be recorded; the
+/// operation stays open.
 pub fn abort(ctx: &mut Context) -> Result<Option<operation::EndedOperation>> {
     let reverse = |ctx: &mut Context| operation::reverse_open(ctx, "asked for");
     match ctx.with_operation_lock(reverse) {

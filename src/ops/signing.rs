@@ -1,4 +1,5 @@
-//! Having commits signed outside of every lock, within a time limit, and without asking anybody where nobody is there.
+//! Signing commits outside of every lock, within a time limit, and without asking for a passphrase where no human can
+//! answer.
 
 use std::ffi::OsString;
 use std::sync::atomic::AtomicBool;
@@ -11,12 +12,12 @@ use crate::git::{Repository, ToSign};
 use crate::ops::context::handle::Context;
 use crate::process::client::step::{self, Step, StepEnd};
 
-/// How long a signature may take where a human may be asked for it.
+/// How long a signature may take where a human may be asked for a passphrase.
 const WITH_A_HUMAN: Duration = Duration::from_secs(120);
-/// How long it may take in a session: nobody is asked there.
+/// How long it may take in a session, where no one is asked.
 const ALONE: Duration = Duration::from_secs(15);
 
-/// By these a program finds somebody to ask.
+/// The variables by which a program finds a way to ask the user.
 const ASKS_BY: [&str; 4] = ["GPG_TTY", "DISPLAY", "WAYLAND_DISPLAY", "SSH_ASKPASS"];
 
 struct SignaturesWanted<'r>(&'r Repository);
@@ -27,10 +28,11 @@ impl Drop for SignaturesWanted<'_> {
     }
 }
 
-/// Does `work`, which must change nothing before its commits are made: where one has to be signed, that is done between two tries.
+/// Does `work`, which must change nothing before its commits are made: where one has to be signed, `work` fails, the commit
+/// is signed, and `work` is run again.
 ///
 /// # Errors
-/// Whatever `work` says; `SIGNING_FAILED`.
+/// Those of `work`; `SIGNING_FAILED`.
 pub fn with_signatures<T>(ctx: &mut Context, mut work: impl FnMut(&mut Context) -> Result<T>) -> Result<T> {
     let repo = std::sync::Arc::clone(&ctx.repo);
     repo.history().want_signatures(true);

@@ -1,5 +1,5 @@
-//! Commands that must pass, one after the other, each below a keeper of its own and beside whoever waits for them: the
-//! `verify` steps of a task, and those of a merge.
+//! Running commands that must pass, one after the other, each below a keeper of its own that is a child of the waiting
+//! process: the `verify` steps of a task, and those of a merge.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -18,27 +18,28 @@ use crate::ops::context::handle::Context;
 use crate::process::client::leftovers;
 use crate::process::client::step::{self, Step};
 
-/// How much of a failing step's output goes into the next prompt, in bytes.
+/// How many bytes of a failing step's output go into the next prompt.
 const KEEP: usize = 8 * 1024;
 
-/// The variable that every process of a session's verification has: so a supervisor finds what one that was killed left behind.
+/// An environment variable of every process of a session's verification: with it, a supervisor finds the processes that a
+/// killed one left behind.
 const VARIABLE: &str = "AXIOM_VERIFY";
 
-/// The assignment that processes of verifications in this repository have in their environment.
+/// The environment entry of processes of verifications in this repository.
 pub fn marker(common_dir: &Path) -> Vec<u8> {
     [VARIABLE.as_bytes(), b"=", common_dir.as_os_str().as_bytes()].concat()
 }
 
-/// Who runs steps.
+/// What runs the steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Runner {
-    /// A session: what is left of its steps is ended by the next.
+    /// A session: the next session ends processes that remain of its steps.
     Session,
     /// A verb in the foreground.
     Verb,
 }
 
-/// What is to be run.
+/// The commands to run.
 #[derive(Debug)]
 pub struct Job {
     of: PathBuf,
@@ -47,15 +48,15 @@ pub struct Job {
     folder: PathBuf,
     limit: Duration,
     env: Vec<(&'static str, OsString)>,
-    /// With this in its environment it is no human's: what it may not do, an agent may not either.
+    /// This token in the environment shows that no human is calling: what an agent may not do, a step may not do either.
     token: Token,
 }
 
 impl Job {
-    /// Commands that are run in `folder` about a task, on behalf of an agent where there is one.
+    /// Commands to run in `folder` for a task, on behalf of an agent where there is one.
     ///
     /// # Errors
-    /// None that can be reached: the token is made of hexadecimal digits.
+    /// None in practice: the token consists of hexadecimal digits.
     pub fn new(
         ctx: &Context,
         runner: Runner,
@@ -70,7 +71,7 @@ impl Job {
             ("AXIOM_WORKTREE", folder.into()),
         ];
         env.extend(agent.map(|agent| ("AXIOM_AGENT", OsString::from(agent.as_str()))));
-        // git looks no further up than the folder.
+        // git does not look for a repository above the folder.
         env.extend(folder.parent().map(|above| ("GIT_CEILING_DIRECTORIES", above.into())));
         if runner == Runner::Session {
             env.push((VARIABLE, ctx.repo.common_dir().into()));
@@ -96,7 +97,7 @@ impl Job {
     }
 }
 
-/// Steps under way. Dropped, they are stopped: nothing of them runs any more afterwards.
+/// Running steps. When this is dropped, they are stopped, and none of their processes runs afterwards.
 #[derive(Debug)]
 pub struct Running {
     verdict: Receiver<Verdict>,
@@ -124,26 +125,26 @@ impl Drop for Running {
     }
 }
 
-/// How it went.
+/// The result of the steps.
 #[derive(Debug)]
 pub struct Verdict {
-    /// What became of each step that ran.
+    /// The result of each step that ran.
     pub results: Vec<StepResult>,
-    /// The step that failed, for the next prompt.
+    /// The failed step, for the next prompt.
     pub failure: Option<Failure>,
 }
 
 /// A step that failed.
 #[derive(Debug)]
 pub struct Failure {
-    /// In one line.
+    /// What failed, in one line.
     pub summary: String,
-    /// With the end of what it printed.
+    /// The command, why it failed, and the end of its output.
     pub details: String,
 }
 
 impl Verdict {
-    /// The verification itself broke down.
+    /// The result where the verification itself failed.
     fn broken() -> Self {
         let failure = Failure { summary: "verification broke down".into(), details: String::new() };
         Self { results: Vec::new(), failure: Some(failure) }
@@ -156,10 +157,10 @@ pub fn start(job: Job) -> Running {
     let cancelled = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&cancelled);
     let work = move || {
-        // Nobody listens any more when it was stopped meanwhile.
+        // If the steps were stopped meanwhile, no one receives the result.
         let _ = sender.send(run(&job, &told));
     };
-    // Without a thread the verdict is that nobody gives one: the verification broke down.
+    // If no thread can be started, the channel is closed, and the verdict is that the verification broke down.
     let thread = std::thread::Builder::new().spawn(work).ok();
     Running { verdict, cancelled, thread }
 }
@@ -188,10 +189,10 @@ fn run(job: &Job, cancelled: &AtomicBool) -> Verdict {
     Verdict { results, failure: None }
 }
 
-/// Why the step failed, and what it printed.
+/// Why the step failed, if it did, and its output.
 fn run_step(job: &Job, command: &str, cancelled: &AtomicBool) -> Result<(Option<String>, String)> {
     let done = step::run(&job.step(command), cancelled)?;
-    // Where its keeper was killed, what it kept is left.
+    // If the keeper was killed, its processes may remain: they are ended here.
     leftovers::end_marked(format!("AXIOM_TOKEN={}", job.token).as_bytes())?;
     Ok((done.end.failure(job.limit), done.output))
 }

@@ -1,6 +1,6 @@
-//! Ending what has had its time: the trash of transactions and the keepers' folders of iterations that are older than
-//! `keepDeletedDays`, and temporary files that a crash left. What is still of use to an undo is not here: that has its own
-//! rules in [`crate::domain::checkpoint::retention`].
+//! Deleting what has expired: the trash of transactions and the keepers' folders of iterations that are older than
+//! `keepDeletedDays`, and temporary files that a crash left. Not here: what an undo can still use; that has its own rules in
+//! [`crate::domain::checkpoint::retention`].
 
 use std::ffi::OsStr;
 use std::path::Path;
@@ -16,24 +16,24 @@ use crate::ops::context::handle::Context;
 use crate::ops::trash;
 use crate::process::client::leftovers;
 
-/// Temporary files that nobody touched for this long belong to nobody.
+/// Temporary files that have not changed for this long belong to no running process.
 const SCRATCH_LASTS: SignedDuration = SignedDuration::from_hours(24);
 
-/// What emptying the trash did.
+/// The result of emptying the trash.
 #[derive(Debug, Default)]
 pub struct Tidied {
-    /// How many entries of the trash went.
+    /// How many entries of the trash were deleted.
     pub gone: usize,
-    /// Why entries stay, or whole folders of them, that had their time: something is mounted in them, for example.
+    /// Why expired entries, or whole folders of them, could not be deleted: for example, something is mounted in them.
     pub left: Vec<Error>,
 }
 
-/// Empties the trash of what was put there, or last changed there, more than `keepDeletedDays` ago, and removes abandoned
-/// temporary files. Only what bears a name of ours is touched, and nothing that a link or a mount leads to. To be called with
-/// the operation lock held and no operation open; a crash leaves a part, which the next call removes.
+/// Deletes from the trash what was put there, or last changed there, more than `keepDeletedDays` ago, and removes abandoned
+/// temporary files. Touches only entries with a name of ours, and follows no link or mount. The caller holds the operation
+/// lock, and no operation is open; a crash leaves some entries, which the next call deletes.
 ///
 /// # Errors
-/// `IO_FAILED` with the path; `GIT_FAILED`. What cannot be removed is no reason not to go on with the rest.
+/// `IO_FAILED` with the path; `GIT_FAILED`. What cannot be deleted is reported in the result, and the rest is still deleted.
 pub fn tidy(ctx: &Context) -> Result<Tidied> {
     let days = SignedDuration::from_hours(24 * i64::from(ctx.config.checkpoints.keep_deleted_days));
     let mut done = Tidied::default();
@@ -47,7 +47,7 @@ pub fn tidy(ctx: &Context) -> Result<Tidied> {
 }
 
 impl Tidied {
-    /// Removes what had its time in a folder; returns how many entries that were.
+    /// Deletes expired entries of a folder; returns their number.
     fn remove_old(&mut self, folder: Result<Option<Beneath>>, age: SignedDuration) -> usize {
         let named = folder.and_then(|folder| match folder {
             Some(folder) => folder.names().map(|names| Some((folder, names))),
@@ -72,7 +72,8 @@ impl Tidied {
         .count()
     }
 
-    /// What the log tells of an iteration that ended stays; the prompt and the keeper's notes are of use for a while only.
+    /// Deletes the folders of ended iterations: their events stay in the log; the prompt and the keeper's files are useful
+    /// only for a while.
     fn remove_old_runs(&mut self, ctx: &Context, age: SignedDuration) -> Result<()> {
         let working: Vec<_> = ctx.state().busy_agents().filter_map(Agent::token).collect();
         let common = ctx.repo.common_dir();
@@ -99,7 +100,7 @@ fn remove_run(common: &Path, run: &Path, age: SignedDuration) -> Result<()> {
     }
 }
 
-/// Removes what has been where it is, unchanged, for longer than `age`; says whether it did. What is gone is not.
+/// Deletes an entry that has not changed for longer than `age`; returns whether it did. A missing entry is not deleted.
 fn remove_if_older(folder: &Beneath, name: &OsStr, age: SignedDuration) -> Result<bool> {
     let Some(since) = folder.last_change(name)? else { return Ok(false) };
     let now = env::now();

@@ -1,8 +1,10 @@
-//! Where what transactions put aside or replace lies, and for how long nothing else is looked at: one rule for both.
+//! The trash: where transactions keep the files and folders that they remove or replace. Not here: emptying it, which is in
+//! `tidy`.
 //!
-//! What a worktree loses lies on that worktree's own file system and mount, so that one rename takes it there and one brings it
-//! back: beside the workspaces, else in its git directory, else in the worktree itself. A folder of workspaces outside the
-//! repository may be shared with a copy of it, so the trash there bears the repository's id.
+//! Files of a worktree stay on its file system and mount, so that one rename moves them to the trash and one brings them
+//! back: the trash is next to the workspaces, otherwise in the worktree's git directory, otherwise in the worktree itself. A
+//! folder of workspaces outside the repository may be shared with a copy of it, so the name of the trash there contains the
+//! repository's id.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -17,13 +19,13 @@ use crate::ops::context::handle::Context;
 use crate::ops::workspaces;
 use crate::store::identity;
 
-/// The trash of a worktree in its git directory.
+/// The name of the trash in a worktree's git directory.
 const IN_GIT_DIR: &str = "axiom-trash";
 
-/// The trash of a worktree in itself, where nothing else is on its file system.
+/// The name of the trash in the worktree itself, where nothing else is on its file system.
 pub const IN_WORKTREE: &str = ".axiom-trash";
 
-/// The name of the folder beside the workspaces.
+/// The name of the trash folder next to the workspaces.
 fn name(ctx: &Context) -> Result<String> {
     if is_within(ctx) {
         return Ok("trash".to_owned());
@@ -32,13 +34,13 @@ fn name(ctx: &Context) -> Result<String> {
     Ok(identity.map_or_else(|| "trash".to_owned(), |identity| format!("trash-{}", identity.id)))
 }
 
-/// Whether the folder of the workspaces is in the main worktree, where nobody shares it with a copy.
+/// Whether the folder of the workspaces is in the main worktree, where no copy of the repository shares it.
 pub(in crate::ops) fn is_within(ctx: &Context) -> bool {
     let named = Path::new(&ctx.config.agents.workspace_root);
     named.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
-/// The folder beside the workspaces.
+/// The trash folder next to the workspaces.
 ///
 /// # Errors
 /// `BARE_REPOSITORY`; `IO_FAILED`.
@@ -46,7 +48,7 @@ pub fn root(ctx: &Context) -> Result<PathBuf> {
     Ok(workspaces::root(ctx)?.join(name(ctx)?))
 }
 
-/// A fresh folder beside the workspaces, named after what goes there.
+/// A new path in the trash next to the workspaces, named after what goes there.
 ///
 /// # Errors
 /// As [`root`].
@@ -54,7 +56,7 @@ pub fn fresh(ctx: &Context, name: &str) -> Result<PathBuf> {
     Ok(root(ctx)?.join(format!("{name}-{}", env::fresh_id())))
 }
 
-/// The transaction's folder beside the workspaces.
+/// The transaction's folder in the trash next to the workspaces.
 ///
 /// # Errors
 /// As [`root`].
@@ -62,7 +64,7 @@ pub(in crate::ops) fn of_workspaces(ctx: &Context, txn: &TxnId) -> Result<PathBu
     Ok(root(ctx)?.join(txn.as_str()))
 }
 
-/// The transaction's trash for the files of a worktree, the same in every try.
+/// The transaction's trash for the files of a worktree: the same at every attempt.
 ///
 /// # Errors
 /// As [`root`].
@@ -70,7 +72,7 @@ pub(in crate::ops) fn of(ctx: &Context, worktree: &Worktree, txn: &TxnId) -> Res
     Ok(root_of(ctx, worktree)?.join(txn.as_str()).join(of_worktree(worktree)))
 }
 
-/// The transaction's trash for what is in the git directory of a worktree.
+/// The transaction's trash for files in the git directory of a worktree.
 ///
 /// # Errors
 /// As [`root`].
@@ -86,7 +88,7 @@ fn of_worktree(worktree: &Worktree) -> std::ffi::OsString {
     name.map_or_else(|| "main".into(), std::ffi::OsStr::to_os_string)
 }
 
-/// The folder that transactions have their trash in for a worktree.
+/// The trash folder for the files of a worktree, with a folder for each transaction.
 fn root_of(ctx: &Context, worktree: &Worktree) -> Result<PathBuf> {
     let here = files::mount_of(worktree.path())?;
     for root in [root(ctx)?, worktree.git_dir().join(IN_GIT_DIR)] {
@@ -97,17 +99,17 @@ fn root_of(ctx: &Context, worktree: &Worktree) -> Result<PathBuf> {
     Ok(worktree.path().join(IN_WORKTREE))
 }
 
-/// The worktrees of which an operation replaces files.
+/// The worktrees in which an operation replaces files.
 fn worktrees(ctx: &Context, operation: &Operation) -> Result<Vec<Worktree>> {
     let advances = operation.advances.iter().map(|change| &change.path);
     let paths = operation.worktrees.iter().map(|change| &change.path).chain(advances);
     paths.map(|path| crate::ops::operation::worktree(ctx, path)).collect()
 }
 
-/// That every trash of an operation is a folder of its own, or can be one: what is kept in a link's target is somebody else's.
+/// Checks that every trash of an operation is a folder, or can be made: what is behind a link may belong to another user.
 ///
 /// # Errors
-/// `IO_FAILED` naming what is in its place.
+/// `IO_FAILED`, naming what is in its place.
 pub(in crate::ops) fn are_folders(ctx: &Context, operation: &Operation) -> Result<()> {
     let of_files: Vec<PathBuf> =
         worktrees(ctx, operation)?.iter().map(|worktree| root_of(ctx, worktree)).collect::<Result<_>>()?;
@@ -120,8 +122,8 @@ pub(in crate::ops) fn are_folders(ctx: &Context, operation: &Operation) -> Resul
     Ok(())
 }
 
-/// Makes the transaction's trash for every worktree of an operation, before anything is written down: without it nothing can be
-/// moved, either way. git takes none of it for untracked content.
+/// Makes the transaction's trash for every worktree of an operation, before anything is recorded: without it no file can be
+/// moved, in either direction. The trash is excluded from git's untracked files.
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL` with the path.
@@ -141,15 +143,15 @@ pub(in crate::ops) fn make(ctx: &Context, operation: &Operation, txn: &TxnId) ->
     Ok(())
 }
 
-/// Wherever transactions put things aside, held open to be emptied; `None` where there is no such folder.
+/// All trash folders, opened to be emptied; `None` for a folder that does not exist.
 ///
 /// # Errors
-/// `GIT_FAILED` where the worktrees cannot be listed. What is wrong with one folder is said of that one.
+/// `GIT_FAILED` where the worktrees cannot be listed. The error of a single folder is in the list.
 pub(in crate::ops) fn all(ctx: &Context) -> Result<Vec<Result<Option<Beneath>>>> {
     let mut all = vec![open_root(ctx), Beneath::open(ctx.repo.common_dir(), Path::new("axiom/trash"))];
     for entry in ctx.repo.worktrees().list()? {
         all.push(Beneath::open(entry.worktree.git_dir(), Path::new(IN_GIT_DIR)));
-        // What names another repository is that one's, and its trash too.
+        // A worktree whose `.git` names another repository belongs to that one, and so does its trash.
         if entry.present && entry.worktree.verify().is_ok() {
             all.push(Beneath::open(entry.worktree.path(), Path::new(IN_WORKTREE)));
         }
@@ -157,8 +159,9 @@ pub(in crate::ops) fn all(ctx: &Context) -> Result<Vec<Result<Option<Beneath>>>>
     Ok(all)
 }
 
-/// The workspaces' folder may be mounted, and may be a link where the configuration names a place outside the main worktree:
-/// that is the user's own word. One within it came with the repository, perhaps.
+/// Opens the trash next to the workspaces. The workspaces' folder may be a mount. It may be a link only where the
+/// configuration names a place outside the main worktree, which is the user's own decision; a link within the main worktree
+/// may have come with the repository.
 fn open_root(ctx: &Context) -> Result<Option<Beneath>> {
     let named = Path::new(&ctx.config.agents.workspace_root);
     let root = if is_within(ctx) {

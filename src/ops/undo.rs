@@ -1,5 +1,5 @@
-//! Taking a transaction back: the recorded old → new of each ref, path and case field, inverted, each expecting the new
-//! value. What has changed since in the same places is a conflict, and nothing is touched; everything else stays.
+//! Undoing a transaction: the recorded changes of each ref, path and case field are inverted, and each has to find its new
+//! value unchanged. A later change in the same places is a conflict, and nothing is changed; all other later changes stay.
 
 mod checkpoints;
 mod gone;
@@ -37,35 +37,35 @@ use crate::ops::{history, operation};
 pub use preview::Preview;
 pub use standing::Standing;
 
-/// A transaction that is to be taken back.
+/// A transaction that is to be undone.
 #[derive(Debug, Clone)]
 pub struct Chosen {
-    /// Which.
+    /// The transaction.
     pub transaction: Transaction,
-    /// What was done in the first place: where the transaction is an undo, what that took back.
+    /// The original action: where the transaction is an undo, the action that it undid.
     pub what: String,
-    /// Whether taking it back does that again: it is an undo itself.
+    /// Whether the transaction is an undo itself, so that this is a redo.
     pub redo: bool,
 }
 
-/// A transaction that was taken back.
+/// The result of an undo.
 #[derive(Debug)]
 pub struct Undone {
-    /// What changed; old is what was there before the undo.
+    /// What changed; `old` is what was there before the undo.
     pub preview: Preview,
-    /// The transaction that does it: it can be undone in turn.
+    /// The transaction of the undo itself, which can be undone in turn.
     pub txn: TxnId,
     /// The checkpoint made before it, where files or refs changed.
     pub safety: Option<CheckpointName>,
-    /// What no capture held and was in the way: it is in the trash.
+    /// Files that no capture held and that were in the way: they are in the trash.
     pub moved_aside: Vec<MovedAside>,
-    /// What had been in the way of the transaction and is back in its place.
+    /// Files that had been in the way of the transaction and are back in their places.
     pub brought_back: Vec<PathBuf>,
-    /// The same, where something else is in its place by now: it is still in the trash.
+    /// Such files that are still in the trash, because something else is in their places now.
     pub still_aside: Vec<MovedAside>,
 }
 
-/// The transaction that is meant.
+/// The transaction that the user means.
 ///
 /// # Errors
 /// As [`undo::choose`]; the codes of a damaged log.
@@ -76,7 +76,7 @@ pub fn choose(ctx: &Context, asked: &Asked) -> Result<Chosen> {
     Ok(Chosen { what: what.to_owned(), redo, transaction })
 }
 
-/// What changed since in the same places, newest first: why a transaction cannot be taken back.
+/// The later transactions that changed the same places, newest first: why a transaction cannot be undone.
 ///
 /// # Errors
 /// The codes of a damaged log.
@@ -85,7 +85,7 @@ pub fn changed_since(ctx: &Context, id: &TxnId) -> Result<Vec<Transaction>> {
     Ok(undo::changed_since(&all, id).into_iter().cloned().collect())
 }
 
-/// The newest transactions that can be taken back now, at most `most` of them.
+/// The newest transactions that can be undone now, at most `most` of them.
 ///
 /// # Errors
 /// The codes of a damaged log; `GIT_FAILED` where refs cannot be read.
@@ -96,11 +96,11 @@ pub fn possible(ctx: &Context, most: usize) -> Result<Vec<Transaction>> {
     Ok(found.take(most).cloned().collect())
 }
 
-/// Finds out whether a transaction can be taken back now, and what that changes; changes nothing.
+/// Checks whether a transaction can be undone now, and previews the undo; changes nothing.
 ///
 /// # Errors
-/// `CHANGED_MEANWHILE` with what changed since, `IN_THE_WAY`, `BRANCH_IN_USE`, `OPERATION_OPEN`; `NOT_UNDOABLE` where what it
-/// needs is no longer kept.
+/// `CHANGED_MEANWHILE`, with the later changes, `IN_THE_WAY`, `BRANCH_IN_USE`, `OPERATION_OPEN`; `NOT_UNDOABLE` where
+/// objects that it needs are no longer kept.
 pub fn check(ctx: &Context, chosen: &Chosen) -> Result<Preview> {
     ctx.no_open_operation()?;
     let captured = if chosen.transaction.moves() { Some(checkpoint::capture_all(ctx)?) } else { None };
@@ -109,8 +109,8 @@ pub fn check(ctx: &Context, chosen: &Chosen) -> Result<Preview> {
     preview::preview(ctx, &operation, captured.as_ref(), &lost_asides(&chosen.transaction), left_out)
 }
 
-/// Takes a transaction back. Agents are stopped where their workspaces change. When it returns, all of it survives a power
-/// loss. A crash leaves nothing changed, or an operation that recovery finishes.
+/// Undoes a transaction. Agents are stopped where worktrees change. When this returns, all of it survives a power loss. A
+/// crash leaves nothing changed, or an operation that recovery finishes.
 ///
 /// # Errors
 /// As [`check`]; those of the safety checkpoint.
@@ -128,7 +128,7 @@ pub fn undo(ctx: &mut Context, chosen: &Chosen) -> Result<Undone> {
 
 fn locked(ctx: &mut Context, id: &TxnId) -> Result<Undone> {
     ctx.no_open_operation()?;
-    // Somebody may have taken it back while we waited for the lock.
+    // Another process may have undone it while this one waited for the lock.
     let chosen = choose(ctx, &Asked::Named(id.to_string()))?;
     let mut safety = None;
     let mut captured = None;
@@ -156,8 +156,8 @@ fn locked(ctx: &mut Context, id: &TxnId) -> Result<Undone> {
     Ok(Undone { preview, txn, safety, moved_aside, brought_back, still_aside })
 }
 
-/// The operation that takes a transaction back, given what is in the worktrees now, and the worktrees that it leaves out because
-/// they were removed since.
+/// The operation that undoes a transaction, for the present contents of the worktrees; and the worktrees that it leaves out
+/// because they were removed since.
 fn operation(ctx: &Context, chosen: &Chosen, captured: Option<&Captured>) -> Result<(Operation, Vec<String>)> {
     let Chosen { transaction, what, redo } = chosen;
     needs::are_there(ctx, transaction)?;
@@ -170,14 +170,14 @@ fn operation(ctx: &Context, chosen: &Chosen, captured: Option<&Captured>) -> Res
     forward.worktrees.clone_from(&transaction.worktrees);
     forward.workspaces.clone_from(&transaction.workspaces);
     forward.gates.clone_from(&transaction.gates);
-    // What the trash was emptied of cannot come back: see `lost_asides`.
+    // Files that are no longer in the trash cannot come back: see `lost_asides`.
     forward.asides = transaction.asides.iter().filter(|change| is_in_trash(change)).cloned().collect();
     let mut operation = forward.inverse(kind, format!("{} of '{what}'", if *redo { "redo" } else { "undo" }));
     if !operation.branch_configs.is_empty() {
         let now = ctx.repo.branch_configs()?;
         operation.branch_configs.retain(|change| now.as_ref().is_some_and(|now| change.is_to_do(now)));
     }
-    // What somebody took out of the stash, or put back into it, is as it shall be.
+    // A stash entry that the user has removed, or added again, needs no change.
     let there: BTreeSet<Oid> = if operation.stash.is_empty() {
         BTreeSet::new()
     } else {
@@ -192,7 +192,7 @@ fn operation(ctx: &Context, chosen: &Chosen, captured: Option<&Captured>) -> Res
             *change = rebased(ctx, transaction, change, captured)?;
         }
         for change in operation.workspaces.iter_mut().filter(|change| change.way == Way::PutAside) {
-            // One that is gone is lost already.
+            // A missing workspace is marked as lost already.
             let Some(now) = captured.workspaces.iter().find(|now| now.state.path == change.workspace.path) else { continue };
             change.lost = false;
             let head = &now.captured.capture.head;
@@ -212,12 +212,12 @@ fn is_in_trash(change: &AsideChange) -> bool {
     Path::new(&change.trash).join(change.path.to_path()).symlink_metadata().is_ok()
 }
 
-/// What the transaction moved out of its way and is no longer in the trash.
+/// The files that the transaction moved out of its way and that are no longer in the trash.
 fn lost_asides(transaction: &Transaction) -> Vec<AsideChange> {
     transaction.asides.iter().filter(|change| !is_in_trash(change)).cloned().collect()
 }
 
-/// A worktree's change on top of what is there now: the paths that the transaction changed go back, all others stay.
+/// A worktree's change, based on its present contents: the paths that the transaction changed go back, all others stay.
 fn rebased(ctx: &Context, transaction: &Transaction, change: &WorktreeChange, captured: &Captured) -> Result<WorktreeChange> {
     let (worktree, now, commit) = capture_of(captured, &change.path)
         .ok_or_else(|| changed(&[format!("'{}' is no longer a worktree of this repository", change.path)]))?;
@@ -236,7 +236,7 @@ fn rebased(ctx: &Context, transaction: &Transaction, change: &WorktreeChange, ca
     let index = onto(ctx, (index, &entries), (&now.index_tree, since), &BTreeSet::new())?;
     let changes = ctx.repo.history().diff_trees(&tree, &files)?;
     let (files, _) = with_own_submodules(ctx, Path::new(&change.path), files, &changes)?;
-    // Of what the transaction left alone, the bytes stay as they are now.
+    // Files that the transaction did not change keep their present bytes.
     beside.raw = bytes_by(&now.extras.raw, &beside.raw, |path| change_of(&wanted, path).is_some());
     if !left.has_operation_of(&now.extras) {
         let files = ctx.repo.captures().differing(now.extras.beside(&tree), beside.beside(&files))?;
@@ -258,11 +258,12 @@ fn rebased(ctx: &Context, transaction: &Transaction, change: &WorktreeChange, ca
     })
 }
 
-/// Conflict stages, flags and the operation in progress as they shall be: what the transaction changed as before it,
-/// everything else as it is now.
+/// The future extras of the worktree (conflict stages, flags, the git operation in progress): what the transaction changed
+/// as before it, everything else as it is now.
 ///
 /// # Errors
-/// `CHANGED_MEANWHILE` where somebody changed what it changed too; an operation that it ended or began, for example.
+/// `CHANGED_MEANWHILE` where the user has also changed what the transaction changed; a git operation that it ended or began,
+/// for example.
 fn beside(
     ctx: &Context,
     change: &WorktreeChange,
@@ -282,8 +283,8 @@ fn beside(
     })
 }
 
-/// What a sparse checkout left out before the transaction, and not after it, is left out again: so nobody may have edited
-/// it since, though the trees of before and after say the same of it.
+/// Checks files that a sparse checkout left out before the transaction, but not after it: the undo leaves them out again, so
+/// they must not have been edited since, even where the trees before and after the transaction agree on them.
 fn stays_untouched(
     ctx: &Context,
     change: &WorktreeChange,
@@ -301,8 +302,8 @@ fn stays_untouched(
     if edited.is_empty() { Ok(()) } else { Err(changed(&edited)) }
 }
 
-/// The tree of now with the files that the transaction wrote, that are as it wrote them, and that git has come to ignore
-/// since: nobody changed them.
+/// The present tree, plus files that the transaction wrote, that are unchanged on the disk, and that git ignores now: the
+/// user has not changed them.
 fn with_hidden(ctx: &Context, worktree: &Worktree, change: &WorktreeChange, now: &Oid) -> Result<Oid> {
     if change.files.old == *now {
         return Ok(now.clone());
@@ -314,32 +315,34 @@ fn with_hidden(ctx: &Context, worktree: &Worktree, change: &WorktreeChange, now:
 
 type Now<'c> = (&'c Worktree, &'c WorktreeCapture, Option<Oid>);
 
-/// What was captured of the worktree at a path, with the commit of that where one was made.
+/// The capture of the worktree at a path, with its commit where one was made.
 fn capture_of<'c>(captured: &'c Captured, path: &str) -> Option<Now<'c>> {
     let CapturedWorktree { worktree, capture } = captured.worktree_at(path)?;
     let made = captured.workspaces.iter().find(|workspace| workspace.state.path == path);
     Some((worktree, capture, made.map(|workspace| workspace.state.capture.clone())))
 }
 
-/// The files of a worktree at the moments that an undo knows: those that the transaction left, those before it, those of now.
+/// The files of a worktree at the three moments that matter for an undo: after the transaction (`left`), before it (`back`),
+/// and `now`.
 struct Files<'a> {
     change: &'a WorktreeChange,
     left: &'a CaptureExtras,
     back: &'a CaptureExtras,
     worktree: &'a Worktree,
     now: HeldFiles<'a>,
-    /// What is not held of those of now.
+    /// What the present capture does not hold.
     coverage: &'a Coverage,
 }
 
 impl Files<'_> {
-    /// What the undo changes in the files that the transaction left.
+    /// The changes that the undo makes to the files that the transaction left.
     fn wanted(&self, ctx: &Context) -> Result<Vec<TreeChange>> {
         let Change { old, new } = &self.change.files;
         ctx.repo.captures().differing(self.left.beside(old), self.back.beside(new))
     }
 
-    /// What changed in these since, or is held otherwise; of what nobody knows the bytes that are `wanted`, it may have.
+    /// The changes since the transaction, also in how files are stored. A `wanted` change of hidden bytes counts as changed
+    /// where the present bytes are not known.
     fn since(&self, ctx: &Context, wanted: &[TreeChange]) -> Result<Vec<TreeChange>> {
         let mut since = ctx.repo.captures().differing(self.left.beside(&self.change.files.old), self.now)?;
         let known: BTreeSet<RepoPath> = since.iter().map(|since| since.path.clone()).collect();
@@ -351,9 +354,9 @@ impl Files<'_> {
         Ok(since)
     }
 
-    /// What is on the disk as the transaction left it, though it is held otherwise by now: by another configuration, for example.
-    /// Where nothing but bytes was to come back and they are held as those of now are, nobody can tell these from those: such a
-    /// file is none of these.
+    /// The paths of `since` whose files are on the disk exactly as the transaction left them, though they are stored
+    /// differently now: because of another configuration, for example. A file is left out, and so counts as changed, where
+    /// only hidden bytes are wanted back and the stored bytes of before and now are equal: these cannot be distinguished.
     fn untouched(&self, ctx: &Context, wanted: &[TreeChange], since: &[TreeChange]) -> Result<BTreeSet<RepoPath>> {
         let is_told = |since: &&TreeChange| {
             let Some(wanted) = change_of(wanted, &since.path) else { return false };
@@ -368,11 +371,10 @@ impl Files<'_> {
     }
 }
 
-/// The tree `now` with what is `wanted` of a change, where none of that is other than the transaction left it but what is
-/// `untouched`.
+/// The tree `now` with the `wanted` changes, if all of these paths are as the transaction left them, or `untouched`.
 ///
 /// # Errors
-/// `CHANGED_MEANWHILE` naming the paths.
+/// `CHANGED_MEANWHILE`, naming the paths.
 fn onto(
     ctx: &Context,
     (change, wanted): (&Change<Oid>, &[TreeChange]),

@@ -1,4 +1,4 @@
-//! Workspaces: where they are, making them, repairing what a crash left of them.
+//! Workspaces: their paths, making them, and repairing what a crash left of them.
 
 use std::path::{Path, PathBuf};
 
@@ -20,15 +20,15 @@ pub fn root(ctx: &Context) -> Result<PathBuf> {
     Ok(ctx.repo.worktrees().main_worktree()?.path().join(&ctx.config.agents.workspace_root))
 }
 
-/// The same as a path in the main worktree; `None` where it is elsewhere.
+/// The folder of all workspaces as a path in the main worktree; `None` where it is elsewhere.
 pub fn folder(ctx: &Context) -> Option<RepoPath> {
     let named = &ctx.config.agents.workspace_root;
     let is_below = Path::new(named).is_relative() && !named.starts_with("..");
     is_below.then(|| RepoPath::new(named.trim_matches('/').as_bytes()))
 }
 
-/// Where a new workspace goes. Outside the repository the folder may be shared with a copy: what is there and not ours to
-/// know stays as it is, and the workspace gets another name.
+/// The path for a new workspace. Outside the repository, the folder may be shared with a copy of the repository: an existing
+/// entry is left alone there, and the workspace gets another name.
 ///
 /// # Errors
 /// As [`root`].
@@ -38,7 +38,7 @@ pub fn place(ctx: &Context, name: &str) -> Result<PathBuf> {
     Ok(if is_taken { path.with_file_name(format!("{name}-{}", env::fresh_id())) } else { path })
 }
 
-/// Keeps git from taking the workspaces for untracked content of the main worktree.
+/// Excludes the workspaces from the untracked files of the main worktree.
 ///
 /// # Errors
 /// `IO_FAILED`.
@@ -46,7 +46,7 @@ pub fn exclude(ctx: &Context) -> Result<()> {
     folder(ctx).map_or(Ok(()), |folder| ctx.repo.workspaces().exclude_folder(&folder).map(drop))
 }
 
-/// Checks that no branch of the user's own has the name of a task's branch, or is in its way.
+/// Checks that no branch of the user's own has the name of a task's branch, or prevents that name.
 ///
 /// # Errors
 /// `BRANCH_NOT_OURS`; `GIT_FAILED`.
@@ -69,7 +69,7 @@ pub fn branch_is_not_others(ctx: &Context, task: &CaseId) -> Result<()> {
         .hint(format!("then, where the task was blocked: git axiom task unblock {task}")))
 }
 
-/// The branch that is in the way of those of all tasks.
+/// A branch whose name prevents the branches of all tasks.
 ///
 /// # Errors
 /// `GIT_FAILED`.
@@ -78,12 +78,12 @@ pub fn in_the_way_of_all(ctx: &Context) -> Result<Option<RefName>> {
     Ok(ctx.repo.refs().read_ref(&name)?.map(|_| name))
 }
 
-/// Sees to it that a workspace announced in the log stands: made where it is missing, repaired where it is half-made, on
-/// its branch, which is made where it does not exist. A crash leaves something that the next call repairs. Says where a repository
-/// is now that was in its folder.
+/// Makes sure that a workspace announced in the log exists: makes a missing one and repairs a half-made one, on its branch,
+/// which is made where it does not exist. A crash leaves something that the next call repairs. Returns a message on the new
+/// place of a repository that was in its folder.
 ///
 /// # Errors
-/// What `git worktree add` says, as codes; `BUSY`.
+/// The errors of `git worktree add`; `BUSY`.
 pub fn ensure(ctx: &mut Context, workspace: &Workspace) -> Result<Option<String>> {
     let path = PathBuf::from(&workspace.path);
     let trash = trash::fresh(ctx, "half-made")?;
@@ -103,7 +103,8 @@ pub fn ensure(ctx: &mut Context, workspace: &Workspace) -> Result<Option<String>
     .map_err(|error: Error| error.context(format!("workspace '{}'", workspace.path)))
 }
 
-/// Repairs a workspace, and says where a repository is now that was in its folder. The caller holds the operation lock.
+/// Repairs a workspace; returns also a message on the new place of a repository that was in its folder. The caller holds the
+/// operation lock.
 ///
 /// # Errors
 /// As [`crate::git::Workspaces::repair_workspace`].
@@ -127,15 +128,15 @@ fn has_its_own_repository(ctx: &Context, path: &Path) -> bool {
 /// Whether an agent can work in its workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Condition {
-    /// It can.
+    /// It can work there.
     Sound,
-    /// It cannot, and what is wrong can be put right without losing anything: see [`ensure`].
+    /// It cannot, but the workspace can be repaired without losing anything: see [`ensure`].
     Mendable,
-    /// A human has to say what becomes of what is there.
+    /// A human has to decide on its contents; the reason.
     ForAHuman(String),
 }
 
-/// Looks whether the folder of a workspace and our entry for it lead to each other. Nothing in it is waited for.
+/// Checks whether the folder of a workspace and its registration name each other. Waits for nothing.
 ///
 /// # Errors
 /// `IO_FAILED`, `GIT_FAILED`.
@@ -155,8 +156,8 @@ pub fn condition(ctx: &Context, workspace: &Workspace) -> Result<Condition> {
     Ok(if entry.is_some_and(|entry| entry.present) { Condition::Sound } else { Condition::Mendable })
 }
 
-/// Writes again what git says of a workspace where that is gone or damaged: what it is on, and its index. The files stay. Says
-/// what was done. The caller holds the operation lock.
+/// Rebuilds the git data of a workspace where it is missing or damaged: its registration, and its index. The files stay.
+/// Returns what was done. The caller holds the operation lock.
 ///
 /// # Errors
 /// `IO_FAILED`, `GIT_FAILED`.

@@ -204,8 +204,8 @@ impl TestEnv {
     }
 }
 
-/// A test run in the background of a shell (`cargo test &`, `nohup`) ignores SIGINT or SIGHUP, and so do the programs that it starts.
-/// A signal with a handler here is at its default there. Here it still ends the run.
+/// A test run in the background of a shell (`cargo test &`, `nohup`) ignores SIGINT or SIGHUP, and so do the programs
+/// that it starts. A signal with a handler here is at its default there. Here it still ends the run.
 fn hear_signals() {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {

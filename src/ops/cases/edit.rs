@@ -1,7 +1,7 @@
-//! Cases: adding, changing and putting them out of the way.
+//! Cases: adding, changing and archiving them.
 //!
-//! What is checked against the state is checked under the state lock, so that two commands at once cannot take the same
-//! id. Long texts are stored before the lock is taken.
+//! Checks against the state run under the state lock, so that two commands at the same time cannot take the same id. Long
+//! texts are stored before the lock is taken.
 
 use std::collections::BTreeSet;
 
@@ -24,22 +24,22 @@ const MAX_COMMAND: usize = 64 * 1024;
 /// The most dependencies or verify steps of one case.
 const MAX_LIST: usize = 1000;
 
-/// A case that is to be added. Its id may be left to us.
+/// A case to add.
 #[derive(Debug, Clone)]
 pub struct NewCase {
-    /// Its id; generated where there is none.
+    /// Its id; generated where `None`.
     pub id: Option<CaseId>,
     /// Its kind.
     pub kind: Kind,
-    /// One line.
+    /// Its title: one line.
     pub title: String,
-    /// What the agent is told.
+    /// The body: the instructions for the agent.
     pub body: Option<String>,
     /// The case it is a part of.
     pub parent: Option<CaseId>,
-    /// The cases that it comes after.
+    /// The cases that must be done before it.
     pub after: Vec<CaseId>,
-    /// Which kind of agent works on it.
+    /// The kind of agent that works on it.
     pub persona: Option<String>,
     /// Commands that must pass before it is done.
     pub verify: Vec<String>,
@@ -47,22 +47,22 @@ pub struct NewCase {
     pub status: Status,
     /// Why it is blocked or failed.
     pub reason: Option<String>,
-    /// Where its work is, once merged.
+    /// The commit and branch that hold its work, once merged.
     pub merged: Option<Merged>,
 }
 
-/// What is to become of a case's fields; `None` leaves one as it is.
+/// The new values of a case's fields; `None` leaves a field unchanged.
 #[derive(Debug, Clone, Default)]
 pub struct NewFields {
     /// The new title.
     pub title: Option<String>,
-    /// The new body, or none.
+    /// The new body; `Some(None)` removes it.
     pub body: Option<Option<String>>,
-    /// The new parent, or none.
+    /// The new parent; `Some(None)` removes it.
     pub parent: Option<Option<CaseId>>,
     /// The new dependencies.
     pub after: Option<Vec<CaseId>>,
-    /// The new persona, or none.
+    /// The new persona; `Some(None)` removes it.
     pub persona: Option<Option<String>>,
     /// The new verify steps.
     pub verify: Option<Vec<String>>,
@@ -71,8 +71,8 @@ pub struct NewFields {
 /// Adds one case and returns it as stored.
 ///
 /// # Errors
-/// `DUPLICATE_ID`, `UNKNOWN_DEPENDENCY`, `DEPENDENCY_CYCLE`, `INVALID_INPUT`, `INVALID_ID`, `TOO_LARGE`; what storing
-/// texts and appending say. Then nothing was added.
+/// `DUPLICATE_ID`, `UNKNOWN_DEPENDENCY`, `DEPENDENCY_CYCLE`, `INVALID_INPUT`, `INVALID_ID`, `TOO_LARGE`, `TOO_MANY_TASKS`;
+/// those of storing texts and of appending. Then nothing was added.
 pub fn add(ctx: &mut Context, new: NewCase) -> Result<Case> {
     check(&new)?;
     let body = match &new.body {
@@ -94,7 +94,8 @@ pub fn add(ctx: &mut Context, new: NewCase) -> Result<Case> {
     added.ok_or_else(|| Error::new(Code::Internal, "the case was not added"))
 }
 
-/// So many cases an agent may add in one iteration, and all agents in one session: each costs somebody work, and money perhaps.
+/// How many cases one agent may add in one iteration, and all agents in one session: each case costs work, and perhaps
+/// money.
 const IN_AN_ITERATION: u32 = 20;
 const IN_A_SESSION: u32 = 200;
 
@@ -113,7 +114,7 @@ fn agents_may_add(state: &State, by: &By) -> Result<()> {
     }
 }
 
-/// Makes the case out of what was asked and what is known now.
+/// Builds the case from the request.
 pub(in crate::ops) fn build(new: NewCase, id: CaseId, body: Option<Text>) -> Case {
     Case {
         id,
@@ -136,18 +137,18 @@ fn without_repeats(ids: Vec<CaseId>) -> Vec<CaseId> {
     ids.into_iter().filter(|id| seen.insert(id.clone())).collect()
 }
 
-/// The next free ids `<kind>-NNN`, going on from the highest number ever used by a case that is still known.
+/// The next free ids `<kind>-NNN`: they continue after the highest number that a known case or checkpoint has.
 pub(in crate::ops) fn next_ids(state: &State, kind: Kind, count: usize, reserved: &BTreeSet<String>) -> Result<Vec<CaseId>> {
     let prefix = format!("{kind}-");
     let known = state.restorable.cases.keys().map(CaseId::folded).chain(state.record.checkpoints.keys().map(|n| n.folded()));
     let number = |id: &str| id.strip_prefix(&prefix).and_then(|digits| digits.parse::<u64>().ok());
     let highest = known.chain(reserved.iter().cloned()).filter_map(|id| number(&id)).max().unwrap_or(0);
-    // Beyond any sensible number somebody chose an id that only looks like ours.
+    // A number this high is in an id that a user chose; it is not a continuation of generated ids.
     let start = if highest > u64::from(u32::MAX) { 0 } else { highest };
     (1..).map(|step| format!("{prefix}{:03}", start + step)).take(count).map(CaseId::new).collect()
 }
 
-/// Checks what can be checked without the state.
+/// Checks the fields for which the state is not needed.
 pub(in crate::ops) fn check(new: &NewCase) -> Result<()> {
     check_title(&new.title)?;
     new.persona.as_deref().map_or(Ok(()), check_persona)?;
@@ -172,7 +173,7 @@ fn check_title(title: &str) -> Result<()> {
 }
 
 fn check_persona(persona: &str) -> Result<()> {
-    // An agent is called <persona>-NNN.
+    // The ids of agents are made from the persona: `<persona>-NNN`.
     AgentId::new(format!("{persona}-0001")).map(drop).map_err(|error| {
         Error::new(Code::InvalidId, format!("'{persona}' cannot be a persona"))
             .why(error.causes().join(": "))
@@ -202,7 +203,7 @@ fn check_length(what: &str, length: usize) -> Result<()> {
     Ok(())
 }
 
-/// Changes fields of a case and returns what has changed; nothing where all was so already.
+/// Changes fields of a case and returns the changes; an empty list where every field had its new value already.
 ///
 /// # Errors
 /// `UNKNOWN_TASK`, and as [`add`]; then nothing was changed.
@@ -242,11 +243,11 @@ fn changed(id: &CaseId, changes: Vec<CaseChange>) -> Vec<Event> {
     vec![Event::CasesChanged { edits: vec![CaseEdit { id: id.clone(), changes }] }]
 }
 
-/// What becomes of a case.
+/// The new status and reason of a case.
 struct Restated {
     status: Status,
     reason: Option<String>,
-    /// Its gates that are settled by that.
+    /// Those of its gates that this closes.
     closes: Vec<GateId>,
 }
 
@@ -256,7 +257,7 @@ impl Restated {
     }
 }
 
-/// Changes status and reason of cases, all or none, and returns the ids of those that have changed.
+/// Changes status and reason of cases, all or none, and returns the ids of those that changed.
 fn restate(ctx: &mut Context, ids: &[CaseId], decide: impl Fn(&State, &Case) -> Result<Restated>) -> Result<Vec<CaseId>> {
     let mut touched = Vec::new();
     ctx.append_with(|state| {
@@ -285,7 +286,7 @@ fn no_way(case: &Case, verb: &str) -> Error {
     Error::new(Code::InvalidTransition, format!("'{}' is {}, so it cannot be {verb}", case.id, case.status)).hint(instead(case))
 }
 
-/// What may be meant, where a case is not in the status that a verb is for.
+/// A hint at the right command, where a verb does not apply to the status of a case.
 fn instead(case: &Case) -> String {
     let id = &case.id;
     match case.status {
@@ -311,7 +312,8 @@ fn active(state: &State, case: &Case, verb: &str) -> Error {
 /// Blocks cases: no agent takes them until they are unblocked.
 ///
 /// # Errors
-/// `UNKNOWN_TASK`; `INVALID_TRANSITION` for those that an agent works on, or that are over; then nothing was changed.
+/// `UNKNOWN_TASK`; `INVALID_TRANSITION` for cases that an agent works on, or that are done or archived; `INVALID_INPUT`,
+/// `TOO_LARGE` for the reason. Then nothing was changed.
 pub fn block(ctx: &mut Context, ids: &[CaseId], reason: &str) -> Result<Vec<CaseId>> {
     if reason.trim().is_empty() {
         return Err(Error::new(Code::InvalidInput, "a reason is needed").hint("say it with --reason"));
@@ -326,8 +328,8 @@ pub fn block(ctx: &mut Context, ids: &[CaseId], reason: &str) -> Result<Vec<Case
     })
 }
 
-/// Makes blocked and failed cases pending again, and those whose gate was rejected: nobody has to wait for the session that acts
-/// on that. No gate of theirs stays rejected.
+/// Makes cases pending again: blocked and failed ones, and unmerged pending or done ones with a rejected gate on which no
+/// session has acted yet. Closes their rejected gates.
 ///
 /// # Errors
 /// `UNKNOWN_TASK`; `INVALID_TRANSITION` for all others; then nothing was changed.
@@ -345,17 +347,17 @@ pub fn unblock(ctx: &mut Context, ids: &[CaseId]) -> Result<Vec<CaseId>> {
     })
 }
 
-/// The gates of a case at which a human said no, which nobody has acted on yet.
+/// The gates of a case that a human rejected, which no session has acted on yet.
 fn rejected_gates(state: &State, id: &CaseId) -> Vec<GateId> {
     let gates = state.restorable.gates.values().filter(|gate| gate.task_id.as_ref() == Some(id));
     let rejected = gates.filter(|gate| matches!(gate.decision, Some(Decision::Rejected { .. })));
     rejected.map(|gate| gate.id.clone()).collect()
 }
 
-/// Puts cases out of the way. What comes after them no longer waits for them.
+/// Archives cases. Cases that depend on them no longer wait for them.
 ///
 /// # Errors
-/// `UNKNOWN_TASK`; `INVALID_TRANSITION` for those that an agent works on; then nothing was changed.
+/// `UNKNOWN_TASK`; `INVALID_TRANSITION` for cases that an agent works on; then nothing was changed.
 pub fn archive(ctx: &mut Context, ids: &[CaseId]) -> Result<Vec<CaseId>> {
     restate(ctx, ids, |state, case| match case.status {
         Status::Active => Err(active(state, case, "archived")),

@@ -19,7 +19,7 @@ use crate::ops::context::handle::Context;
 /// The most cases in one import.
 pub const MAX_CASES: usize = 100_000;
 
-/// One line: the keys of `task list --json`; those that are derived are passed over.
+/// One line, with the keys of `task list --json`; derived keys are ignored.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Line {
@@ -43,7 +43,7 @@ struct Line {
     reason: Option<String>,
     #[serde(default)]
     merged: Option<Merged>,
-    // What is known of a case, not what it is.
+    // Derived keys: `task list --json` prints them, but they are no fields of a case.
     #[serde(default, rename = "schema")]
     _schema: IgnoredAny,
     #[serde(default, rename = "verb")]
@@ -104,11 +104,11 @@ struct Numbered {
 pub struct Imported {
     /// The ids, in the order of the file.
     pub ids: Vec<CaseId>,
-    /// Those that were active in the file: they are pending here, since no agent of ours works on them.
+    /// How many were active in the file: they are imported as pending, since none of our agents works on them.
     pub were_active: usize,
 }
 
-/// Adds the cases of a file, all or none. References may point forward in it.
+/// Adds the cases of a file, all or none. A line may refer to a case of a later line.
 ///
 /// # Errors
 /// `INVALID_INPUT`, `INVALID_ID`, `DUPLICATE_ID`, `UNKNOWN_DEPENDENCY`, `DEPENDENCY_CYCLE`, `TOO_LARGE`, with the line.
@@ -183,7 +183,7 @@ fn case_ids(list: Option<OneOrMany>) -> Result<Vec<CaseId>> {
     list.map(OneOrMany::into_vec).unwrap_or_default().into_iter().map(CaseId::new).collect()
 }
 
-/// A task that was done before git axiom knew of it: its work is in what is checked out now.
+/// Tasks that are done in the file, without a merge: their work is taken to be in the branch that is checked out now.
 fn settle_done(ctx: &Context, all: &mut [Numbered]) -> Result<()> {
     let unsettled = |n: &&mut Numbered| n.case.status == Status::Done && n.case.kind == Kind::Task && n.case.merged.is_none();
     let mut unsettled = all.iter_mut().filter(unsettled).peekable();
@@ -200,7 +200,7 @@ fn settle_done(ctx: &Context, all: &mut [Numbered]) -> Result<()> {
     Ok(())
 }
 
-/// Checks that all given ids are free, among themselves too.
+/// Checks that all given ids are free, and that none is given twice.
 fn check_ids(state: &State, all: &[Numbered]) -> Result<()> {
     let cases = state.restorable.cases.keys().map(CaseId::folded);
     let mut taken: BTreeMap<String, Option<usize>> = cases.map(|id| (id, None)).collect();
@@ -216,7 +216,7 @@ fn check_ids(state: &State, all: &[Numbered]) -> Result<()> {
     Ok(())
 }
 
-/// Gives the cases without an id the next free ones, and makes all of them.
+/// Gives the next free ids to the cases without one, and builds all cases.
 fn name_all(state: &State, all: Vec<Numbered>, bodies: Vec<Option<crate::domain::base::text::Text>>) -> Result<Vec<Case>> {
     let given: BTreeSet<String> = all.iter().filter_map(|n| n.case.id.as_ref().map(CaseId::folded)).collect();
     let mut fresh: BTreeMap<&str, std::vec::IntoIter<CaseId>> = BTreeMap::new();

@@ -1,6 +1,6 @@
-//! Cases: added, changed, imported, put out of the way.
+//! Cases: adding, changing, importing and archiving them, and storing their texts.
 //!
-//! What may be changed is decided in `domain::work`.
+//! Not here: the rules on what may be changed; they are in `domain::work`.
 //!
 //! Begin reading with `edit`.
 

@@ -1,12 +1,12 @@
-//! Texts of cases: short ones stand in the event, long ones are stored in git first.
+//! Texts of cases: short ones are in the event itself, long ones are stored in git first.
 
 use crate::domain::base::text::{INLINE_LIMIT, MAX_TEXT, Text};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::Repository;
 
-/// Makes texts storable, in order: short ones stay inline, long ones are written, referenced and synced. Nothing is in
-/// the state yet: a crash leaves blobs that no event names, which is harmless.
+/// Prepares texts for an event, in order: short ones stay inline; long ones are written as blobs, referenced and synced. No
+/// event refers to them yet: a crash leaves blobs without an event, which is harmless.
 ///
 /// # Errors
 /// `TOO_LARGE`; as [`NoteStore::store_texts`].

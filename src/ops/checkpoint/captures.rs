@@ -1,4 +1,4 @@
-//! Capturing all worktrees at one moment, in parallel.
+//! Capturing all worktrees at the same moment, in parallel.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -20,21 +20,21 @@ use crate::ops::{merge, trash, workspaces};
 /// How many worktrees are captured at once.
 const AT_ONCE: usize = 8;
 
-/// A worktree as it was captured.
+/// A captured worktree.
 #[derive(Debug, Clone)]
 pub struct CapturedWorktree {
-    /// Which.
+    /// Which worktree it is.
     pub worktree: Worktree,
-    /// What was in it.
+    /// Its captured contents.
     pub capture: WorktreeCapture,
 }
 
-/// A linked worktree as it was captured: its capture has a commit already.
+/// A captured linked worktree: its capture has a commit already.
 #[derive(Debug, Clone)]
 pub struct CapturedWorkspace {
-    /// What was in it.
+    /// The worktree and its contents.
     pub captured: CapturedWorktree,
-    /// What the checkpoint says of it.
+    /// Its entry in the checkpoint's document.
     pub state: WorkspaceState,
 }
 
@@ -43,15 +43,16 @@ pub struct CapturedWorkspace {
 pub struct Captured {
     /// The main worktree.
     pub main: CapturedWorktree,
-    /// The linked worktrees, agents' and others.
+    /// The linked worktrees: the agents' workspaces and others.
     pub workspaces: Vec<CapturedWorkspace>,
-    /// Target and task branches.
+    /// The task branches, the target branch, and the branch that is checked out in the main worktree.
     pub refs: BTreeMap<RefName, Oid>,
-    /// What is not held, by the worktree's path.
+    /// What the checkpoint does not hold, by the worktree's path.
     pub coverage: BTreeMap<String, Coverage>,
-    /// Why everything was looked at, where only some paths should have been.
+    /// Why everything was examined, where only some paths were requested.
     pub looked_at_all: Option<String>,
-    /// Paths that shall be looked at and are nowhere: neither there, nor staged, nor in the checkpoint that is built on.
+    /// Requested paths that exist nowhere: not in the worktree, not in the index, not in the checkpoint that this one builds
+    /// on.
     pub nowhere: Vec<PathBuf>,
 }
 
@@ -66,25 +67,25 @@ impl Captured {
         self.worktrees().find(|one| one.worktree.path() == Path::new(path))
     }
 
-    /// Where workspaces are that could not be captured: nothing is done to them.
+    /// The paths of worktrees that could not be captured: nothing is changed in them.
     pub fn not_captured(&self) -> BTreeSet<String> {
         let without = self.coverage.iter().filter(|(_, coverage)| coverage.not_captured.is_some());
         without.map(|(path, _)| path.clone()).collect()
     }
 }
 
-/// Which worktrees there are.
+/// The worktrees of the repository.
 #[derive(Debug)]
 pub(super) struct There {
     /// Those that can be captured, the main one first.
     pub worktrees: Vec<Worktree>,
-    /// What the coverage says of those whose folders are gone.
+    /// The coverage of those that cannot be captured.
     pub coverage: BTreeMap<String, Coverage>,
-    /// Where linked worktrees are, or were.
+    /// The paths of linked worktrees, also of missing ones.
     pub linked: Vec<PathBuf>,
 }
 
-/// What captures of this repository leave out.
+/// The options for captures of this repository: what they leave out.
 pub fn capture_options(ctx: &Context) -> CaptureOptions {
     let mut excluded: Vec<RepoPath> = workspaces::folder(ctx).into_iter().collect();
     excluded.push(RepoPath::new(trash::IN_WORKTREE.as_bytes()));
@@ -97,16 +98,16 @@ pub fn capture_options(ctx: &Context) -> CaptureOptions {
     }
 }
 
-/// Captures every worktree while the agents are held still.
+/// Captures every worktree while the agents' processes are suspended.
 ///
 /// # Errors
-/// `FILE_UNREADABLE`, `WORKSPACE_BROKEN`, `DISK_FULL`, `GIT_FAILED`, `REPOSITORY_UNSUPPORTED` where the path of a worktree is not
-/// UTF-8: then nothing is claimed to be captured.
+/// `FILE_UNREADABLE`, `WORKSPACE_BROKEN`, `DISK_FULL`, `GIT_FAILED`, `REPOSITORY_UNSUPPORTED` where the path of a worktree
+/// is not UTF-8: then there is no capture.
 pub fn capture_all(ctx: &Context) -> Result<Captured> {
     capture_all_with(ctx, &capture_options(ctx))
 }
 
-/// As [`capture_all`], leaving out what `options` say.
+/// As [`capture_all`], with these `options`.
 pub(super) fn capture_all_with(ctx: &Context, options: &CaptureOptions) -> Result<Captured> {
     let There { worktrees, mut coverage, linked } = there(ctx)?;
     let outcomes = {
@@ -119,7 +120,7 @@ pub(super) fn capture_all_with(ctx: &Context, options: &CaptureOptions) -> Resul
     for (worktree, outcome) in worktrees.into_iter().zip(outcomes) {
         match outcome {
             Ok(capture) => captured.push((CapturedWorktree { worktree, capture }, None)),
-            // What is in an agent's folder only ever costs that agent; the user's own worktrees fail closed.
+            // A workspace that cannot be captured affects only its agent; a worktree of the user's own fails the capture.
             Err(error) if owner(ctx.state(), worktree.path()).is_some() && !error.is_everybodys() => {
                 coverage.insert(worktree.path_text()?, Coverage::of_nothing(error.to_string()));
             }
@@ -132,10 +133,10 @@ pub(super) fn capture_all_with(ctx: &Context, options: &CaptureOptions) -> Resul
     together(ctx, captured, coverage)
 }
 
-/// Takes out of captures the agents' workspaces of which something that is staged cannot be read.
+/// Removes from the captures the agents' workspaces whose index refers to objects that cannot be read.
 ///
 /// # Errors
-/// As that of the user's own worktrees says.
+/// An unreadable object in the index of one of the user's own worktrees.
 pub(super) fn without_unreadable_index(ctx: &Context, captured: &mut Captured) -> Result<()> {
     ctx.repo.index(&captured.main.worktree).staged_can_be_read(&captured.main.capture)?;
     for one in std::mem::take(&mut captured.workspaces) {
@@ -150,8 +151,8 @@ pub(super) fn without_unreadable_index(ctx: &Context, captured: &mut Captured) -
     Ok(())
 }
 
-/// Writes all that a capture of now would hold, for what of it was damaged and put aside: what cannot be captured is left to
-/// who needs it.
+/// Writes all objects that a capture would write now, to replace damaged objects that were moved away. What cannot be
+/// captured is only logged: whatever needs those objects reports it.
 pub fn write_again(ctx: &mut Context) {
     let options = CaptureOptions { allow_unreadable: true, ..capture_options(ctx) };
     let worktrees = ctx.repo.worktrees().list().unwrap_or_default();
@@ -169,7 +170,7 @@ pub fn write_again(ctx: &mut Context) {
     }
 }
 
-/// Looks for the worktrees.
+/// Lists the worktrees: those that can be captured, and the coverage of the others.
 ///
 /// # Errors
 /// `WORKSPACE_BROKEN`, `FILE_UNREADABLE`, `GIT_FAILED`.
@@ -193,7 +194,7 @@ pub(super) fn there(ctx: &Context) -> Result<There> {
         }
         match in_the_place_of(ctx, &entry.worktree)? {
             None => {
-                // Before anything is captured.
+                // Fails before anything is captured, where the path is not UTF-8.
                 entry.worktree.path_text()?;
                 worktrees.push(entry.worktree);
             }
@@ -214,7 +215,8 @@ pub(super) fn there(ctx: &Context) -> Result<There> {
     Ok(There { worktrees, coverage, linked: known })
 }
 
-/// Makes one of captures, the main worktree's first; of linked worktrees with the commit where there is one already.
+/// Combines the captures of worktrees, the main worktree's first, into one [`Captured`]. A linked worktree's commit is
+/// passed where there is one already.
 ///
 /// # Errors
 /// `IDENTITY_MISSING`, `DISK_FULL`, `GIT_FAILED`.
@@ -236,16 +238,16 @@ pub(super) fn together(
     Ok(Captured { main, workspaces, refs: refs(ctx)?, coverage, looked_at_all: None, nowhere: Vec::new() })
 }
 
-/// What the coverage says of a linked worktree in whose place there is something else; `None` where it stands.
+/// The coverage of a linked worktree that is missing or replaced by something else; `None` where the worktree is valid.
 ///
 /// # Errors
-/// `WORKSPACE_BROKEN` where a worktree of the user's own has lost its `.git`, and only that.
+/// `WORKSPACE_BROKEN` where one of the user's own worktrees has lost its `.git`; `FILE_UNREADABLE`.
 fn in_the_place_of(ctx: &Context, worktree: &Worktree) -> Result<Option<Coverage>> {
     let path = worktree.path();
     if gone(path)? {
         return Ok(Some(Coverage { missing: true, ..Coverage::default() }));
     }
-    // Of a copied repository, for example: the folder is the original's worktree, and held there.
+    // In a copied repository, for example: the folder is a worktree of the original, which holds its contents.
     if let Whose::Others(other) = ctx.repo.worktrees().whose(path)? {
         return Ok(Some(Coverage::of_nothing(format!("its .git names '{}'", other.git_dir.display()))));
     }
@@ -294,7 +296,7 @@ fn owner<'s>(
     state.restorable.workspaces.iter().find(|(_, workspace)| same(&workspace.path))
 }
 
-/// The captures in the order of `worktrees`, those too that failed.
+/// Captures in parallel; the results, failures too, are in the order of `worktrees`.
 fn capture_in_parallel(
     repo: &Repository,
     worktrees: &[Worktree],
@@ -314,7 +316,7 @@ fn capture_in_parallel(
         done
     };
     let mut all = std::thread::scope(|scope| {
-        // A system that has no thread for us still has this one.
+        // Where no thread can be started, the current thread does all the work.
         let begin = |_| std::thread::Builder::new().spawn_scoped(scope, worker).ok();
         let threads: Vec<_> = (1..worktrees.len().min(AT_ONCE)).filter_map(begin).collect();
         let mut all = worker();
@@ -330,7 +332,7 @@ fn capture_in_parallel(
     Ok(all.into_iter().map(|(_, outcome)| outcome).collect())
 }
 
-/// Target and task branches, and the branch that is checked out in the main worktree.
+/// The task branches, the target branch, and the branch that is checked out in the main worktree.
 fn refs(ctx: &Context) -> Result<BTreeMap<RefName, Oid>> {
     let mut refs: BTreeMap<RefName, Oid> =
         ctx.repo.refs().refs_below(BRANCHES)?.into_iter().map(|value| (value.name, value.oid)).collect();

@@ -1,4 +1,4 @@
-//! Packing what checkpoints hold.
+//! Packing the objects that checkpoints hold.
 
 use serde::Serialize;
 
@@ -7,11 +7,11 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
 
-/// How much the repository takes.
+/// The disk space that the repository takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Space {
-    /// Loose objects.
+    /// The number of loose objects.
     pub loose: u64,
     /// Bytes of loose objects and packs.
     pub bytes: u64,
@@ -21,10 +21,10 @@ pub struct Space {
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Compacted {
-    /// Before.
+    /// The space before.
     #[serde(rename = "old")]
     pub before: Space,
-    /// After.
+    /// The space after.
     #[serde(rename = "new")]
     pub after: Space,
     /// Whether the history of the notes was cut.
@@ -33,7 +33,7 @@ pub struct Compacted {
     pub not_packed: Option<String>,
 }
 
-/// How much the repository takes now.
+/// Measures the disk space that the repository takes now.
 ///
 /// # Errors
 /// `GIT_FAILED`.
@@ -47,8 +47,8 @@ pub fn space(ctx: &Context) -> Result<Space> {
     Ok(Space { loose: value("count")?, bytes: (value("size")? + value("size-pack")?) * 1024 })
 }
 
-/// Packs loose objects, checkpoints' among them, and cuts the history of the notes; the notes themselves stay, others'
-/// too. No object that nothing refers to is deleted. A crash leaves more packs than needed at worst.
+/// Packs loose objects, those of checkpoints included, and cuts the history of the notes; the notes themselves stay, also
+/// those of other tools. No unreferenced object is deleted. A crash leaves at worst more packs than needed.
 ///
 /// # Errors
 /// `BUSY`, `OPERATION_OPEN`, `DISK_FULL`, `GIT_FAILED`.

@@ -1,4 +1,4 @@
-//! What has changed since a checkpoint, or between two.
+//! Comparing a checkpoint with another one, or with the present files.
 
 use serde::Serialize;
 
@@ -18,7 +18,7 @@ use crate::ops::operation::differences::{Then, differences, differences_of_two};
 pub struct ChangedPath {
     /// The path.
     pub path: RepoPath,
-    /// What became of it.
+    /// How it differs.
     pub change: FileChange,
 }
 
@@ -26,22 +26,22 @@ pub struct ChangedPath {
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Difference {
-    /// The checkpoint.
+    /// The older side: a checkpoint.
     pub old: CheckpointName,
-    /// The other one; none for the files as they are now.
+    /// The newer side: a checkpoint, or `None` for the files as they are now.
     pub new: Option<CheckpointName>,
-    /// The paths.
+    /// The paths that differ.
     pub files: Vec<ChangedPath>,
-    /// The trees, for git.
+    /// The trees of both sides, for git.
     #[serde(skip)]
     pub trees: (Oid, Oid),
-    /// Those of the paths that the trees say nothing of: only bytes differ that git's conversions hide.
+    /// Paths of `files` that are equal in both trees: they differ only in bytes that git's conversions hide.
     #[serde(skip)]
     pub hidden: Vec<RepoPath>,
 }
 
-/// Compares the files that a checkpoint holds of the worktree one stands in with another's, or with the files as they are
-/// now, tracked and untracked alike. Changes nothing.
+/// Compares the files that a checkpoint holds of the current worktree with those of another checkpoint, or with the files as
+/// they are now, tracked and untracked. Changes nothing.
 ///
 /// # Errors
 /// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`, `CHECKPOINT_DAMAGED`; `INVALID_INPUT` where a checkpoint does not hold that
@@ -84,7 +84,7 @@ impl Held {
 fn held(ctx: &Context, record: &CheckpointRecord, worktree: &Worktree) -> Result<Held> {
     let document = read_document(ctx, record);
     let (capture, coverage) = if worktree.is_main() {
-        // Without the document it is not known of which bytes it says nothing.
+        // Where the document is damaged, only the coverage is unknown: the capture is in the record.
         (record.capture.clone(), document.ok().and_then(|document| document.main_coverage().cloned()))
     } else {
         let document = document?;
@@ -95,7 +95,7 @@ fn held(ctx: &Context, record: &CheckpointRecord, worktree: &Worktree) -> Result
     Ok(Held { tree: ctx.repo.objects().read_commit(&capture)?.tree, extras, coverage })
 }
 
-/// The capture of a worktree beside the main one.
+/// The capture of a linked worktree.
 fn capture_of(record: &CheckpointRecord, document: CheckpointDocument, worktree: &Worktree) -> Result<Oid> {
     let then = document.workspaces.into_iter().find(|then| std::path::Path::new(&then.path) == worktree.path());
     then.map(|then| then.capture).ok_or_else(|| {

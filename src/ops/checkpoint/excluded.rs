@@ -1,4 +1,4 @@
-//! What is in the folder of the workspaces and is none: captures leave that folder out, so it is named.
+//! The user's own files in the folder of the workspaces: captures leave that folder out, so the coverage names these files.
 
 use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
@@ -12,8 +12,8 @@ use crate::git::{Coverage, Worktree};
 use crate::ops::context::handle::Context;
 use crate::ops::{trash, workspaces};
 
-/// Adds the user's own files and folders there, the topmost ones that git does not track, to what is ignored. `known` are the
-/// repository's other worktrees.
+/// Adds the user's own files and folders there to the ignored paths of `coverage`: the topmost ones that git does not track.
+/// `known` are the repository's other worktrees.
 ///
 /// # Errors
 /// `IO_FAILED`, `GIT_FAILED`.
@@ -36,7 +36,7 @@ pub(super) fn name_users_own(ctx: &Context, (main, known): (&Worktree, &[PathBuf
     Ok(())
 }
 
-/// As [`name_users_own`], where the coverage has what was there at an earlier moment.
+/// As [`name_users_own`], for a coverage that still lists what was in the folder at an earlier capture.
 ///
 /// # Errors
 /// As [`name_users_own`].
@@ -49,7 +49,8 @@ pub(super) fn name_again(ctx: &Context, both: (&Worktree, &[PathBuf]), coverage:
     name_users_own(ctx, both, coverage)
 }
 
-/// The entries of the folder that are neither worktrees of this repository, nor the trash or in it by a name of ours.
+/// The entries of the folder that are neither worktrees of this repository nor the trash, and the entries of the trash
+/// without a name of ours.
 fn not_ours(ctx: &Context, (main, known): (&Worktree, &[PathBuf]), folder: &RepoPath) -> Result<Vec<RepoPath>> {
     let known = known.iter().cloned();
     let recorded = ctx.state().restorable.workspaces.values().map(|workspace| PathBuf::from(&workspace.path));

@@ -1,4 +1,5 @@
-//! Tags and notes that got lost, and those that a deletion left: both follow from which capture refs there are.
+//! Rebuilding lost tags and notes of checkpoints, and removing those that a deletion left behind: the existing capture refs
+//! decide which tags and notes there should be.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -15,29 +16,30 @@ use crate::error::{Code, Result};
 use crate::git::{Expected, RefEdit};
 use crate::ops::context::handle::Context;
 
-/// So many notes are compared before another thread is worth its start.
+/// The number of notes from which on a second thread is worth its start.
 const MANY: usize = 256;
 
-/// What is not as the capture refs say.
+/// What does not agree with the capture refs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Lost {
     /// Checkpoints without tag or note.
     pub incomplete: Vec<CheckpointName>,
     /// Capture refs of checkpoints that the state does not know.
     pub unknown: Vec<CheckpointName>,
-    /// Whether a deletion left a tag.
+    /// Whether the tag of a deleted checkpoint is still there.
     pub left_over: bool,
 }
 
 impl Lost {
-    /// Whether all is well.
+    /// Whether nothing is wrong.
     pub fn is_empty(&self) -> bool {
         self.incomplete.is_empty() && self.unknown.is_empty() && !self.left_over
     }
 }
 
-/// Looks for what got lost. A quick look reads the names of refs, and the notes of the newest and the oldest checkpoint:
-/// whoever lost the notes lost one of these, and then it reads every note, as a thorough one does.
+/// Looks for lost tags and notes. A quick look reads the names of refs, and the notes of the newest and the oldest
+/// checkpoint. If one of these two notes is missing, other notes may be too: then it reads every note, as a thorough look
+/// does.
 ///
 /// # Errors
 /// `GIT_FAILED`.
@@ -52,7 +54,7 @@ pub fn look(ctx: &Context, thorough: bool) -> Result<Lost> {
         thorough = thorough || ctx.repo.notes().note_of(&notes, &end.tag)?.is_none();
     }
     let mut lost = Lost::default();
-    // All three are ordered by name, and there may be many: they are gone through side by side.
+    // All three lists are sorted by name and may be long: they are walked in parallel.
     let (mut known, mut tagged) = (record.checkpoints.values().peekable(), tags.iter().peekable());
     for (name, _) in captures.iter() {
         while known.next_if(|one| one.name.as_str() < name).is_some() {}
@@ -71,7 +73,7 @@ pub fn look(ctx: &Context, thorough: bool) -> Result<Lost> {
         let tags: HashMap<&str, &str> = tags.iter().collect();
         let mut deleted = record.deleted_checkpoints.values();
         lost.left_over = deleted.any(|gone| {
-            // The name may have been taken again since.
+            // A newer checkpoint may have the same name.
             let again = record.checkpoints.contains_key(&gone.record.name);
             !again && tags.get(gone.record.name.as_str()) == Some(&gone.record.tag.as_str())
         });
@@ -79,8 +81,9 @@ pub fn look(ctx: &Context, thorough: bool) -> Result<Lost> {
     Ok(lost)
 }
 
-/// Puts right what a quick look finds, where that is possible at once: no operation is open and none is under way.
-/// Returns the checkpoints that were completed. What fails is traced, not reported: a look must not fail for it.
+/// Repairs what a quick look finds, if that is possible without waiting: no operation is open, and the operation lock is
+/// free. Returns the completed checkpoints. Failures are only logged: a command that only reads must not fail because of
+/// them.
 pub fn at_once(ctx: &mut Context) -> Vec<CheckpointName> {
     if ctx.state().record.open.is_some() || matches!(ctx.by(), By::Agent(_)) {
         return Vec::new();
@@ -100,8 +103,8 @@ pub fn at_once(ctx: &mut Context) -> Vec<CheckpointName> {
     }
 }
 
-/// Rebuilds tags and notes, takes up capture refs that the state does not know, and removes what deletions left. The
-/// caller holds the operation lock. A checkpoint that cannot be completed is left as it is, for `verify` to tell of.
+/// Rebuilds tags and notes, records checkpoints whose capture refs the state does not know, and removes what deletions left
+/// behind. The caller holds the operation lock. A checkpoint that cannot be completed stays as it is; `verify` reports it.
 /// Safe to repeat.
 ///
 /// # Errors
@@ -131,8 +134,8 @@ pub fn heal(ctx: &mut Context, thorough: bool) -> Result<Vec<CheckpointName>> {
     Ok(healed)
 }
 
-/// Makes tags and notes of these checkpoints where they are missing, takes up those that the state does not know, and
-/// removes tags and notes of checkpoints that are gone. The caller holds the operation lock. Safe to repeat.
+/// Makes missing tags and notes of these checkpoints, records those that the state does not know, and removes tags and notes
+/// of deleted checkpoints. The caller holds the operation lock. Safe to repeat.
 ///
 /// # Errors
 /// `CHECKPOINT_DAMAGED`, `IN_THE_WAY`; as a change of refs.
@@ -146,7 +149,7 @@ pub fn complete_all(ctx: &mut Context, names: &[CheckpointName]) -> Result<()> {
     clear_deleted(ctx)
 }
 
-/// Makes tag and note of a checkpoint again.
+/// Rebuilds tag and note of a checkpoint.
 ///
 /// # Errors
 /// `CHECKPOINT_DAMAGED`, `IN_THE_WAY`; as a change of refs.
@@ -168,9 +171,9 @@ fn take_up(ctx: &mut Context, name: &CheckpointName) -> Result<()> {
     ctx.append(Event::CheckpointCreated { checkpoint: record }).map(drop)
 }
 
-/// Those whose notes are as we wrote them, by several threads where there are many. Where others wrote something into one it
-/// stays, and is there again when the deletion is undone; where the document is gone, what else than ours is in the note cannot
-/// be told.
+/// The checkpoints whose notes are exactly what we wrote; compared in several threads where there are many. A note to which
+/// someone else added text stays, and is there again when the deletion is undone. Where the document is missing, added text
+/// cannot be distinguished from ours, so the note stays too.
 fn not_written_in<'r>(ctx: &Context, noted: &[(&'r CheckpointRecord, &Oid)]) -> Vec<&'r CheckpointRecord> {
     let repo = &ctx.repo;
     let is_ours = |(gone, note): &&(&CheckpointRecord, &Oid)| {
@@ -190,7 +193,7 @@ fn not_written_in<'r>(ctx: &Context, noted: &[(&'r CheckpointRecord, &Oid)]) -> 
     })
 }
 
-/// Removes tags and notes of checkpoints that were deleted: those of ours only, and together.
+/// Removes tags and notes of deleted checkpoints, all in one step; only tags and notes of ours.
 ///
 /// # Errors
 /// `GIT_FAILED`, `DISK_FULL`; the next look finds what is left.
@@ -215,7 +218,7 @@ pub(super) fn clear_deleted(ctx: &Context) -> Result<()> {
     let there = ctx.repo.notes().all_notes(&ctx.repo.notes().load()?)?;
     let noted: Vec<_> = gone.filter_map(|gone| Some((gone, there.get(&gone.tag)?))).collect();
     let notes: BTreeMap<_, _> = not_written_in(ctx, &noted).into_iter().map(|gone| (gone.tag.clone(), None)).collect();
-    // Notes first: a tag that is left tells the next look that there is something to do.
+    // Notes first: a remaining tag shows the next look that there is work left.
     ctx.repo.notes().set_notes(&notes)?;
     env::fault_point("checkpoint.notes-gone");
     ctx.repo.refs().update_refs(&edits, "git axiom: delete checkpoint")

@@ -1,4 +1,4 @@
-//! Captures of known paths: somebody says what may have changed, and only that is looked at.
+//! Captures of known paths: the caller names the paths that may have changed, and only these are examined.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
@@ -16,17 +16,17 @@ use crate::error::{Code, Error, Result};
 use crate::git::{CaptureOptions, Earlier, Worktree};
 use crate::ops::context::handle::Context;
 
-/// The complete checkpoint that the rest is taken from.
+/// The complete checkpoint that the contents of all other paths are taken from.
 struct Complete {
     name: CheckpointName,
     capture: Oid,
     document: CheckpointDocument,
-    /// By worktree, what was looked at since.
+    /// By worktree, the paths that were examined since.
     since: BTreeMap<String, Vec<RepoPath>>,
 }
 
-/// Captures with a look at `paths` only, in whichever worktrees they are; everything where that is not enough, and then
-/// says why. Of a worktree in which none is named only HEAD is looked at, and what another HEAD stages.
+/// Captures, examining only `paths`, in whichever worktrees they are. Where that is not enough, captures everything and
+/// returns why. In a worktree without a named path, only HEAD is examined, and the index where HEAD has changed.
 ///
 /// # Errors
 /// `INVALID_INPUT` where a path is in no worktree; those of a capture.
@@ -45,7 +45,7 @@ pub(super) fn capture(ctx: &Context, options: &CaptureOptions, paths: &[PathBuf]
                 return Ok(Captured { nowhere, ..together(ctx, captured, coverage)? });
             }
             Ok(Err(why)) => why,
-            // It may be one agent's folder: then the others are captured.
+            // The cause may be one agent's folder: the full capture can leave that one out and capture the others.
             Err(error) if !error.is_everybodys() => error.to_string(),
             Err(error) => return Err(error),
         },
@@ -56,7 +56,7 @@ pub(super) fn capture(ctx: &Context, options: &CaptureOptions, paths: &[PathBuf]
 
 type Commits = Vec<(CapturedWorktree, Option<Oid>)>;
 
-/// One after the other: each costs next to nothing.
+/// Captures one worktree after the other: each takes very little time.
 fn of_all(
     ctx: &Context,
     options: &CaptureOptions,
@@ -90,7 +90,8 @@ fn of_all(
     Ok(Ok(all))
 }
 
-/// The named paths at which there is nothing: not now, not staged, and not then. A name was mistyped perhaps.
+/// The named paths that exist nowhere: not in the worktree, not in the index, not in the earlier checkpoint. The user may
+/// have mistyped a name.
 fn nowhere(ctx: &Context, complete: &Complete, captured: &Commits, asked: &[Vec<RepoPath>]) -> Result<Vec<PathBuf>> {
     let mut nowhere = Vec::new();
     for ((CapturedWorktree { worktree, capture }, _), paths) in captured.iter().zip(asked) {
@@ -108,7 +109,7 @@ fn nowhere(ctx: &Context, complete: &Complete, captured: &Commits, asked: &[Vec<
     Ok(nowhere)
 }
 
-/// What to build on, read from its capture; in words why there is nothing.
+/// Reads the checkpoint to build on; an error says in words why there is none.
 fn complete(ctx: &Context) -> std::result::Result<Complete, String> {
     let base = known_paths::base(ctx.state())?;
     let record = base.complete;
@@ -127,7 +128,7 @@ fn complete(ctx: &Context) -> std::result::Result<Complete, String> {
 }
 
 impl Complete {
-    /// The capture of a worktree, and what it does not hold.
+    /// The capture of a worktree, and what the capture does not hold.
     fn of(&self, worktree: &Worktree) -> Option<(&Oid, &Coverage)> {
         if worktree.is_main() {
             return Some((&self.capture, self.document.main_coverage()?));
@@ -137,7 +138,7 @@ impl Complete {
         Some((&then.capture, self.document.coverage.get(&path)?))
     }
 
-    /// Whether HEAD of a linked worktree was the same.
+    /// Whether a linked worktree had this HEAD at the checkpoint.
     fn had(&self, worktree: &Worktree, head: &crate::git::Head) -> bool {
         let Ok(path) = worktree.path_text() else { return false };
         let then = self.document.workspaces.iter().find(|then| then.path == path);
@@ -145,15 +146,15 @@ impl Complete {
     }
 }
 
-/// The paths of each worktree, as they are below it.
+/// Sorts paths by worktree, each relative to its worktree.
 ///
 /// # Errors
-/// `INVALID_INPUT` where one is in none.
+/// `INVALID_INPUT` where a path is in no worktree.
 pub fn by_worktree(worktrees: &[Worktree], paths: &[PathBuf]) -> Result<Vec<Vec<RepoPath>>> {
     let mut all = vec![Vec::new(); worktrees.len()];
     for path in paths {
         let plain = without_dots(path);
-        // A link on the way may lead to somewhere else in a worktree: then both are looked at.
+        // A symbolic link in the path may lead to another place in a worktree: then both places are examined.
         let real = match path.file_name() {
             Some(name) => path.parent().and_then(deepest).map(|above| above.join(name)),
             None => deepest(path),
@@ -173,7 +174,8 @@ pub fn by_worktree(worktrees: &[Worktree], paths: &[PathBuf]) -> Result<Vec<Vec<
     Ok(all)
 }
 
-/// Which worktree a path is in, the innermost, and where; the worktree itself is the empty path.
+/// The innermost worktree that a path is in, and the path relative to it; empty for the worktree itself. `None` for paths in
+/// a `.git`.
 fn inside(worktrees: &[Worktree], place: &Path) -> Option<(usize, RepoPath)> {
     use std::os::unix::ffi::OsStrExt;
     let all = worktrees.iter().enumerate();
@@ -183,7 +185,7 @@ fn inside(worktrees: &[Worktree], place: &Path) -> Option<(usize, RepoPath)> {
     (!is_gits).then(|| (number, RepoPath::new(inside.as_os_str().as_bytes())))
 }
 
-/// Takes `.` and `..` out of a path by its text alone.
+/// Resolves `.` and `..` lexically.
 fn without_dots(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in path.components() {
@@ -196,7 +198,7 @@ fn without_dots(path: &Path) -> PathBuf {
     plain
 }
 
-/// A folder with its links followed, as far as it is there.
+/// A folder with its symbolic links resolved, for the part of the path that exists.
 fn deepest(folder: &Path) -> Option<PathBuf> {
     let mut rest = Vec::new();
     let mut place = folder;

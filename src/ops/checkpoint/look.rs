@@ -1,4 +1,4 @@
-//! Looking at checkpoints.
+//! Reading checkpoints: the list, one of them by name or time, its document.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -20,10 +20,10 @@ use crate::files;
 use crate::ops::checkpoint::{SCHEMA, target_branch};
 use crate::ops::context::handle::Context;
 
-/// So many files are looked at for the sizes of what a checkpoint does not hold.
+/// The most files that are counted to measure paths that a checkpoint does not hold.
 const ENTRIES: u64 = 200_000;
 
-/// For how many of the newest checkpoints the commits since are counted: each opens a tag.
+/// For how many of the newest checkpoints the commits since are counted: each count opens a tag.
 const COUNTED: usize = 200;
 
 /// One line of the list.
@@ -34,28 +34,28 @@ pub struct Listed {
     pub number: usize,
     /// Its name.
     pub name: CheckpointName,
-    /// Who wanted it.
+    /// Whether the user named it, or it is automatic.
     #[serde(rename = "type")]
     pub kind: CheckpointType,
-    /// What made it.
+    /// The reason for making it.
     pub trigger: Trigger,
-    /// When.
+    /// When it was made.
     pub created_at: Timestamp,
     /// The commit that was checked out in the main worktree.
     pub git_commit: Option<Oid>,
-    /// What `refs/axiom/captures/<name>` names.
+    /// The commit that `refs/axiom/captures/<name>` points to.
     pub capture: Oid,
     /// The tag's full name.
     pub tag: RefName,
     /// The tag's id.
     pub tag_id: Oid,
-    /// Tasks completed since.
+    /// The number of tasks completed since.
     pub tasks_since: u32,
-    /// Commits of the target since; none where that cannot be told.
+    /// The number of commits on the target branch since; `None` where it is not known.
     pub commits_since: Option<u64>,
     /// How many bytes it added to the repository.
     pub size: Option<u64>,
-    /// Where only known paths were looked at: how many, and of which checkpoint the rest is.
+    /// Where only known paths were examined: how many, and which checkpoint holds the rest.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "listed::only")]
     pub only: Option<OnlyCount>,
 }
@@ -64,17 +64,17 @@ pub struct Listed {
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Shown {
-    /// The line of the list.
+    /// Its line in the list.
     #[serde(flatten)]
     pub listed: Listed,
-    /// The document.
+    /// Its document.
     pub document: CheckpointDocument,
-    /// How many bytes there are now at each path that the coverage lists, by its absolute path; what is gone, and what is
-    /// more than can be counted in a moment, is not here.
+    /// The current size in bytes of each path that the coverage lists, by absolute path. Missing paths are left out, and
+    /// paths with too many files to count quickly.
     pub sizes_now: BTreeMap<String, u64>,
 }
 
-/// All checkpoints, or only the newest of them, oldest first.
+/// All checkpoints, or only the newest ones (at most `newest`), oldest first.
 ///
 /// # Errors
 /// `GIT_FAILED`.
@@ -92,8 +92,8 @@ pub fn list(ctx: &Context, newest: Option<usize>) -> Result<Vec<Listed>> {
     Ok(numbered.map(|(index, record)| listed(ctx, first + index + 1, record, &since)).collect())
 }
 
-/// How many commits the target has that each commit lacks, for the newest [`COUNTED`] checkpoints. A commit that is gone
-/// (a shallow clone, a pruned one) leaves the count unknown.
+/// For the commits of the newest [`COUNTED`] checkpoints: how many commits the target branch has that they lack. The count
+/// of a missing commit (shallow clone, pruned) is unknown.
 fn commits_since(ctx: &Context, records: &[&CheckpointRecord]) -> Result<BTreeMap<Oid, u64>> {
     let target = match target_branch(ctx) {
         Ok(branch) => ctx.repo.refs().read_ref(&branch)?,
@@ -128,7 +128,7 @@ fn listed(ctx: &Context, number: usize, record: &CheckpointRecord, since: &BTree
     }
 }
 
-/// The checkpoint that `text` means: its name in any spelling of case, or a unique beginning of it.
+/// The checkpoint that `text` names: its name without regard to case, or a unique prefix of it.
 ///
 /// # Errors
 /// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`.
@@ -152,10 +152,10 @@ pub fn find(ctx: &Context, text: &str) -> Result<CheckpointRecord> {
     }
 }
 
-/// The newest checkpoint that was there at a time, to the second.
+/// The newest checkpoint made at or before a time, to the second.
 ///
 /// # Errors
-/// `UNKNOWN_CHECKPOINT` where all are younger.
+/// `UNKNOWN_CHECKPOINT` where all are newer.
 pub fn newest_at(ctx: &Context, at: Timestamp) -> Result<CheckpointRecord> {
     let all = ctx.state().record.checkpoints.values();
     let there = all.filter(|record| record.created_at.as_second() <= at.as_second());
@@ -168,7 +168,7 @@ pub fn newest_at(ctx: &Context, at: Timestamp) -> Result<CheckpointRecord> {
     })
 }
 
-/// A checkpoint and what it holds.
+/// A checkpoint with its document.
 ///
 /// # Errors
 /// As [`find`]; `CHECKPOINT_DAMAGED`.
@@ -199,7 +199,7 @@ fn sizes_now(document: &CheckpointDocument) -> BTreeMap<String, u64> {
     sizes
 }
 
-/// The document of a checkpoint, from its capture: neither tag nor note is needed.
+/// The document of a checkpoint, read from its capture: neither tag nor note is needed.
 ///
 /// # Errors
 /// `CHECKPOINT_DAMAGED`.
@@ -207,7 +207,7 @@ pub fn read_document(ctx: &Context, record: &CheckpointRecord) -> Result<Checkpo
     document_of(ctx, &record.capture).map(|(_, document)| document)
 }
 
-/// The document that hangs on a capture, and its blob.
+/// The document attached to a capture, and the id of its blob.
 pub(super) fn document_of(ctx: &Context, capture: &Oid) -> Result<(Oid, CheckpointDocument)> {
     let (blob, json) = ctx.repo.checkpoints().checkpoint_json(capture)?;
     let damaged = |why: String| {
@@ -217,7 +217,7 @@ pub(super) fn document_of(ctx: &Context, capture: &Oid) -> Result<(Oid, Checkpoi
     if document.schema > SCHEMA {
         return Err(damaged(format!("its format {} was written by a newer git axiom", document.schema)));
     }
-    // It names the place where the repository was then.
+    // The document has the paths of the place where the repository was then: they are translated to the current place.
     let seq = document.seq;
     for placed in ctx.state().record.placings.iter().filter(|placed| placed.seq > seq) {
         placed.placing.document(&mut document);

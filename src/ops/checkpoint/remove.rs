@@ -1,5 +1,5 @@
-//! Deleting checkpoints: one journaled operation on their capture refs, which undo takes back like any other. Tags and
-//! notes follow: see [`super::heal`].
+//! Deleting checkpoints: one journaled operation on their capture refs, which undo reverts like any other. Tags and notes
+//! are removed afterwards: see [`super::heal`].
 
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ use crate::ops::context::handle::Context;
 use crate::ops::operation;
 use crate::ops::supervise::live;
 
-/// The rules that the configuration makes.
+/// The retention rules of the configuration.
 pub fn rules(ctx: &Context) -> Rules {
     let config = &ctx.config.checkpoints;
     Rules {
@@ -37,16 +37,16 @@ pub fn rules(ctx: &Context) -> Rules {
 /// What was deleted.
 #[derive(Debug, Clone)]
 pub struct Deleted {
-    /// Which, oldest first.
+    /// The names of the deleted checkpoints, oldest first.
     pub names: Vec<CheckpointName>,
-    /// The transaction: what `undo` takes. None where there was nothing to delete.
+    /// The transaction id, for `undo`. `None` where there was nothing to delete.
     pub txn: Option<TxnId>,
 }
 
-/// The checkpoints that `names` mean, each once; those that are protected only with `protected`.
+/// The checkpoints that `names` mean, each once. Protected ones are allowed only if `protected`.
 ///
 /// # Errors
-/// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`; `PROTECTED` naming which, and why.
+/// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`; `PROTECTED`, naming the checkpoint and the reason.
 pub fn chosen(ctx: &Context, names: &[String], protected: bool) -> Result<Vec<CheckpointRecord>> {
     let kept = retention::protections(ctx.state(), &rules(ctx), env::now());
     let mut chosen: BTreeMap<(u64, CheckpointName), CheckpointRecord> = BTreeMap::new();
@@ -54,7 +54,7 @@ pub fn chosen(ctx: &Context, names: &[String], protected: bool) -> Result<Vec<Ch
         let record = checkpoint::find(ctx, name)?;
         for why in kept.get(&record.name).into_iter().flatten().rev() {
             match why {
-                // That it is new protects it from retention, not from its owner.
+                // The newest checkpoints are protected from retention, but the user may delete them.
                 Protection::Newest => {}
                 Protection::OpenOperation => ctx.no_open_operation()?,
                 Protection::Named | Protection::Undo | Protection::SessionStart if !protected => {
@@ -70,7 +70,7 @@ pub fn chosen(ctx: &Context, names: &[String], protected: bool) -> Result<Vec<Ch
     Ok(chosen.into_values().collect())
 }
 
-/// What `cleanup` would delete; see [`retention::cleanup`]. Without an age and a count, what retention would.
+/// What `cleanup` would delete; see [`retention::cleanup`]. Without an age and a count: what retention would delete.
 pub fn cleanup_plan(ctx: &Context, older_than: Option<SignedDuration>, keep: Option<usize>, named: bool) -> Vec<CheckpointName> {
     let (state, rules, now) = (ctx.state(), rules(ctx), env::now());
     match (older_than, keep) {
@@ -81,8 +81,8 @@ pub fn cleanup_plan(ctx: &Context, older_than: Option<SignedDuration>, keep: Opt
     }
 }
 
-/// Deletes checkpoints; waits for other operations. What they hold stays for `keepDeletedDays`, so that undo brings them
-/// back. A crash leaves all of them, or an operation that the next recovery finishes.
+/// Deletes checkpoints; waits for other operations. Their contents are kept for `keepDeletedDays`, so that undo can bring
+/// them back. A crash leaves all of them, or an operation that the next recovery finishes.
 ///
 /// # Errors
 /// `BUSY`, `OPERATION_OPEN`, `DISK_FULL`, `GIT_FAILED`.
@@ -90,7 +90,7 @@ pub fn delete(ctx: &mut Context, names: &[CheckpointName]) -> Result<Deleted> {
     ctx.with_operation_lock(|ctx| delete_locked(ctx, names))
 }
 
-/// As [`delete`], after a checkpoint of how everything was before.
+/// As [`delete`], after a checkpoint of the state before.
 ///
 /// # Errors
 /// As [`delete`] and [`checkpoint::create`].
@@ -111,7 +111,7 @@ pub fn clean_up(ctx: &mut Context, names: &[CheckpointName]) -> Result<Deleted> 
 fn delete_locked(ctx: &mut Context, names: &[CheckpointName]) -> Result<Deleted> {
     ctx.no_open_operation()?;
     checkpoint::complete_intent(ctx)?;
-    // Others may have been faster while we waited for the lock.
+    // Another process may have deleted some while this one waited for the lock.
     let mut there: Vec<CheckpointRecord> =
         names.iter().filter_map(|name| ctx.state().record.checkpoints.get(name).cloned()).collect();
     there.sort_by(|a, b| (a.seq, &a.name).cmp(&(b.seq, &b.name)));
@@ -129,7 +129,7 @@ fn delete_locked(ctx: &mut Context, names: &[CheckpointName]) -> Result<Deleted>
     let values: BTreeMap<CheckpointName, Oid> = ctx.repo.checkpoints().list()?.into_iter().map(|c| (c.name, c.capture)).collect();
     for record in &there {
         let old = values.get(&record.name).cloned();
-        // A commit that is missing cannot be kept; what it was is gone already.
+        // A missing commit cannot be kept: its contents are lost already.
         operation.kept.extend(old.clone().filter(|capture| ctx.repo.objects().has_object(capture)));
         operation.refs.push(RefChange { name: capture_ref(&record.name), value: Change::new(old, None) });
     }
@@ -140,10 +140,11 @@ fn delete_locked(ctx: &mut Context, names: &[CheckpointName]) -> Result<Deleted>
     Ok(Deleted { names, txn: Some(ctx.txn().clone()) })
 }
 
-/// Retention: deletes what has had its time, in a transaction of its own, and lets go of what was kept for undo for long
-/// enough. Called after each creation; failing here never denies the checkpoint that was made.
+/// Retention: deletes expired checkpoints in a transaction of its own, and releases what was kept for undo long enough.
+/// Called after each checkpoint; a failure here never fails the checkpoint that was made.
 pub(super) fn retain(ctx: &mut Context, made: Trigger) {
-    // What is made so that something can be taken back never costs what is wanted back.
+    // A checkpoint made for safety before another operation deletes nothing: the user may want back just what it would
+    // delete.
     if retention::is_safety(made) {
         return;
     }
@@ -160,13 +161,13 @@ pub(super) fn retain(ctx: &mut Context, made: Trigger) {
     }
 }
 
-/// Lets go of what has had its time: what was kept for undo, and captures of workspaces that are gone.
+/// Releases what has expired: what was kept for undo, and captures of workspaces that no longer exist.
 fn release(ctx: &Context) -> Result<()> {
     release_kept(ctx)?;
     live::release(ctx).map(drop)
 }
 
-/// Lets go of what was kept for undo longer than `keepDeletedDays`.
+/// Releases what was kept for undo longer than `keepDeletedDays`.
 fn release_kept(ctx: &Context) -> Result<()> {
     let now = env::now();
     let limit = SignedDuration::from_hours(24 * i64::from(ctx.config.checkpoints.keep_deleted_days));

@@ -1,4 +1,4 @@
-//! Holding the agents still while they are captured.
+//! Suspending the agents' processes while their files are captured.
 
 use std::time::Duration;
 
@@ -6,18 +6,18 @@ use crate::ops::context::handle::Context;
 use crate::process::client::control::{self, HoldGuard};
 use crate::process::{KeeperState, keeper_state};
 
-/// The longest that agents are held.
+/// The longest time that agents are suspended.
 const LIMIT: Duration = Duration::from_secs(20);
 
-/// Agents that are held still until this is released or dropped.
+/// Suspended agents; they continue when this is released or dropped.
 #[derive(Debug)]
 pub(super) struct Still {
     held: Vec<HoldGuard>,
 }
 
 impl Still {
-    /// Asks the keeper of every running agent to hold it. An agent whose keeper does not answer (it is just ending) goes
-    /// on: its files are then captured one after the other, as `git add` would.
+    /// Asks the keeper of every running agent to suspend it. An agent whose keeper does not answer (it may be ending)
+    /// continues: its files are then not captured at one moment, but one after the other, as by `git add`.
     pub fn hold(ctx: &Context) -> Self {
         let mut held = Vec::new();
         for agent in ctx.state().busy_agents() {
@@ -40,7 +40,7 @@ impl Still {
         Self { held }
     }
 
-    /// Lets the agents go on.
+    /// Lets the agents continue.
     pub fn release(self) {
         for guard in self.held {
             match guard.release() {

@@ -1,4 +1,4 @@
-//! Proving that a checkpoint is whole: every object is there and reads back, and capture, document, tag and note agree.
+//! Verifying that a checkpoint is complete: every object exists and can be read, and capture, document, tag and note agree.
 
 use std::collections::BTreeSet;
 
@@ -21,70 +21,70 @@ use crate::ops::context::handle::Context;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Problem {
-    /// In words.
+    /// What is wrong, in words.
     pub what: String,
-    /// Whether `--repair` puts it right from what is left.
+    /// Whether `--repair` can fix it from what is left.
     pub repairable: bool,
 }
 
-/// What was found of one checkpoint.
+/// The result for one checkpoint.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Verified {
-    /// Which.
+    /// The checkpoint.
     pub name: CheckpointName,
-    /// What is wrong; nothing where it is whole.
+    /// What is wrong; empty where the checkpoint is complete.
     pub problems: Vec<Problem>,
-    /// How many of the objects that it holds a promisor remote owes: this is a partial clone, and git gets them when it
-    /// needs them.
+    /// How many of its objects are missing here because this is a partial clone: git fetches them from a promisor remote
+    /// when it needs them.
     pub owed: usize,
 }
 
-/// How closely is looked.
+/// How thoroughly checkpoints are verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Look {
-    /// Every object is read, all of it.
+    /// Every object is read completely.
     Whole,
-    /// Commits and trees are read, of files only that they are there.
+    /// Commits and trees are read; for blobs only their existence is checked.
     Quick,
 }
 
-/// What was found of all that was looked at.
+/// The result for all checkpoints that were verified.
 #[derive(Debug, Clone, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Verification {
     /// Each checkpoint, oldest first.
     pub checkpoints: Vec<Verified>,
-    /// Of what else git names (refs, worktrees, indexes), what is missing: `git gc` fails on it. Only where all checkpoints
-    /// were looked at.
+    /// What is missing of everything else that git refers to (refs, worktrees, indexes), in words: `git gc` fails because of
+    /// it. Checked only where all checkpoints were verified and none is damaged.
     pub beside: Option<String>,
-    /// How many objects were read, each all through.
+    /// How many objects were read completely.
     pub read: usize,
     /// What was not read, in words.
     pub not_read: Option<String>,
 }
 
-/// Something that was put right.
+/// Something that was repaired.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PutRight {
-    /// Of which checkpoint.
+    /// The checkpoint.
     pub name: CheckpointName,
     /// What had been wrong, in words.
     pub what: String,
 }
 
-/// Looks at one checkpoint, or at all of them, oldest first. Changes nothing that a user sees.
+/// Verifies one checkpoint, or all of them, oldest first. Changes nothing that a user sees.
 ///
 /// # Errors
-/// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`; `GIT_FAILED` where git itself fails. Damage is a result, no error.
+/// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`; `GIT_FAILED` where git itself fails. Damage is a result, not an error.
 pub fn verify(ctx: &Context, name: Option<&str>, look: Look) -> Result<Verification> {
     let mut records: Vec<CheckpointRecord> = match name {
         Some(name) => vec![find(ctx, name)?],
         None => ctx.state().record.checkpoints.values().cloned().collect(),
     };
     records.sort_by(|a, b| (a.seq, &a.name).cmp(&(b.seq, &b.name)));
-    // One walk for all: only where it fails is each walked alone, to tell which it is.
+    // One walk for all captures: only where it fails, each is walked separately, to find the damaged ones.
     let all: Vec<Oid> = records.iter().map(|record| record.capture.clone()).collect();
     let whole = ctx.repo.objects().missing_below(&all)?.is_none();
     let read = if look == Look::Whole { read(ctx, &records, whole)? } else { ReadBack::default() };
@@ -105,13 +105,13 @@ pub fn verify(ctx: &Context, name: Option<&str>, look: Look) -> Result<Verificat
     Ok(Verification { checkpoints, beside, read: read.whole, not_read })
 }
 
-/// Reads all that the checkpoints hold: what their captures reach, their tags, the notes.
+/// Reads all objects that the checkpoints hold: what their captures reach, and their tags.
 fn read(ctx: &Context, records: &[CheckpointRecord], whole: bool) -> Result<ReadBack> {
     let captures: Vec<Oid> = records.iter().map(|record| record.capture.clone()).collect();
     let mut objects = if whole {
         ctx.repo.objects().all_below(&captures)?
     } else {
-        // What can be walked.
+        // Only the captures that can be walked.
         let each = captures.iter().filter_map(|capture| ctx.repo.objects().all_below(std::slice::from_ref(capture)).ok());
         each.flatten().collect()
     };
@@ -122,7 +122,7 @@ fn read(ctx: &Context, records: &[CheckpointRecord], whole: bool) -> Result<Read
     ctx.repo.objects().read_back(&objects)
 }
 
-/// What of a checkpoint could not be read back.
+/// The objects of a checkpoint that could not be read, as one problem.
 fn unreadable(ctx: &Context, record: &CheckpointRecord, damaged: &[Oid]) -> Option<Problem> {
     if damaged.is_empty() {
         return None;
@@ -137,7 +137,7 @@ fn unreadable(ctx: &Context, record: &CheckpointRecord, damaged: &[Oid]) -> Opti
     Some(Problem { what, repairable: only_tag })
 }
 
-/// How many objects of its trees are not here, in a partial clone.
+/// How many objects of its trees are missing here, in a partial clone.
 fn owed(ctx: &Context, record: &CheckpointRecord) -> Result<usize> {
     if !ctx.repo.objects().is_partial() {
         return Ok(0);
@@ -155,8 +155,8 @@ fn owed(ctx: &Context, record: &CheckpointRecord) -> Result<usize> {
     ctx.repo.objects().owed_below(&trees)
 }
 
-/// Rebuilds what [`verify`] says can be rebuilt, then looks again; says too what was put right. What others wrote into a
-/// note stays, below the document.
+/// Rebuilds what [`verify`] reports as repairable, then verifies again; returns also what was repaired. Text that someone
+/// else added to a note stays, below the document.
 ///
 /// # Errors
 /// As [`verify`]; `OPERATION_OPEN`, `BUSY`, `DISK_FULL`.
@@ -182,7 +182,7 @@ pub fn repair(ctx: &mut Context, name: Option<&str>, look: Look) -> Result<(Veri
     })
 }
 
-/// What was wrong and is not any more, and what else was completed.
+/// The problems that no longer exist, and what else was completed.
 fn put_right(before: Vec<Verified>, after: &[Verified], healed: Vec<CheckpointName>) -> Vec<PutRight> {
     let mut repaired = Vec::new();
     for Verified { name, problems, .. } in before {
@@ -245,7 +245,7 @@ fn problems(ctx: &Context, record: &CheckpointRecord, whole: bool) -> Result<Vec
     Ok(problems)
 }
 
-/// Where the document says something else than the record and the commits.
+/// The contradictions between the document and the record or the commits.
 fn disagreements(ctx: &Context, record: &CheckpointRecord, document: &CheckpointDocument) -> Vec<String> {
     let mut found = Vec::new();
     if document.name != record.name {

@@ -1,4 +1,4 @@
-//! Finding the layers of the configuration: the user's file, git's configuration, the command line.
+//! Loading the layers of the configuration: the user's file, git's configuration, the command line.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ use crate::git::Repository;
 /// The largest configuration file that is read.
 const MAX_FILE: u64 = 16 * 1024 * 1024;
 
-/// The user's file: `$XDG_CONFIG_HOME/git-axiom/config.toml`, or the same below `~/.config`.
+/// The user's configuration file: `$XDG_CONFIG_HOME/git-axiom/config.toml`, or the same below `~/.config`.
 pub fn user_file() -> Option<PathBuf> {
     let folder = match env::var("XDG_CONFIG_HOME").map(PathBuf::from) {
         Some(folder) if folder.is_absolute() => folder,
@@ -24,7 +24,7 @@ pub fn user_file() -> Option<PathBuf> {
 /// Loads the configuration for a repository; `command_line` are keys (`section.name`) with their values.
 ///
 /// # Errors
-/// `CONFIG_INVALID` with the place; `IO_FAILED`, `GIT_FAILED`.
+/// `CONFIG_INVALID`, with the file or setting; `IO_FAILED`, `GIT_FAILED`.
 pub fn load(repo: &Repository, command_line: Vec<(String, String)>) -> Result<Loaded> {
     let mut layers = Layers { user_file: None, git: from_git(repo)?, command_line };
     if let Some(path) = user_file()
@@ -37,13 +37,13 @@ pub fn load(repo: &Repository, command_line: Vec<(String, String)>) -> Result<Lo
     config::load(&layers)
 }
 
-/// What `git config` holds below `axiom.`; the caller's `git -c` counts too.
+/// The values of `git config` below `axiom.`, also those of the caller's `git -c`.
 fn from_git(repo: &Repository) -> Result<Vec<GitEntry>> {
     if repo.config_lacks_section("axiom") {
         return Ok(Vec::new());
     }
     let output = repo.git().args(["config", "--null", "--show-origin", "--get-regexp", r"^axiom\."]).run()?;
-    // Exit 1: there is none.
+    // Exit 1: no such value.
     if output.code == Some(1) {
         return Ok(Vec::new());
     }
@@ -65,8 +65,8 @@ fn from_git(repo: &Repository) -> Result<Vec<GitEntry>> {
 }
 
 impl Context {
-    /// Loads the configuration; until then the defaults apply. Returns what the user should be told: that the
-    /// repository's own file is not applied.
+    /// Loads the configuration; until then the defaults apply. Returns notes for the user: that the repository's own file is
+    /// not applied.
     ///
     /// # Errors
     /// As [`load`].
@@ -78,8 +78,9 @@ impl Context {
     }
 }
 
-/// The repository's own configuration, where it wants merges to be verified and nothing that counts for more says how: what
-/// nobody approved does not run, and where it could have forbidden something it is not passed over either.
+/// The path of the repository's own configuration, where it sets `merge.verify` and neither git's configuration nor the
+/// command line does. Commands that nobody approved are not run; but a verification that the repository demands is not
+/// skipped silently either.
 fn unapproved_verify(repo: &Repository, loaded: &Loaded) -> Result<Option<PathBuf>> {
     let is_ours = loaded.settings.iter().any(|(name, setting)| {
         name == "merge.verify" && matches!(setting.source, config::Source::Git(_) | config::Source::CommandLine)
@@ -90,13 +91,13 @@ fn unapproved_verify(repo: &Repository, loaded: &Loaded) -> Result<Option<PathBu
     }
     let Some(bytes) = files::read_small(&path, MAX_FILE)?.content() else { return Ok(None) };
     let text = String::from_utf8_lossy(&bytes);
-    // What is no TOML would not be applied with anybody's approval.
+    // A file that is not TOML could not be applied even if it were approved.
     let entries = config::file_entries(&path, &text).unwrap_or_default();
     let wants = entries.iter().any(|(name, place)| name == "merge.verify" && place.value != serde_json::json!([]));
     Ok(wants.then_some(path))
 }
 
-/// A note where the repository has a configuration of its own: nothing of a clone is used unasked.
+/// A note where the repository has a configuration file: nothing from a clone is applied without approval.
 ///
 /// # Errors
 /// As [`Worktrees::main_worktree`].

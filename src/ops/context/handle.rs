@@ -1,4 +1,4 @@
-//! What every operation works with: the repository, the store, the configuration, and who is asking in which transaction.
+//! The context of every operation: the repository, the store, the configuration, and who acts in which transaction.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,10 +19,10 @@ use crate::process::os::command::IN_OPERATION;
 use crate::store::handle::{Author, Store};
 use crate::store::layout::Layout;
 
-/// How long a verb waits for an operation of somebody else's.
+/// How long a verb waits for an operation of another process.
 const OPERATION_PATIENCE: Duration = Duration::from_secs(30);
 
-/// What every operation works with.
+/// The context of every operation.
 #[derive(Debug)]
 pub struct Context {
     /// The repository, shared with threads.
@@ -31,66 +31,67 @@ pub struct Context {
     pub store: Store,
     /// The configuration that applies.
     pub config: Config,
-    /// What was come upon on the way, for placement and repair.
+    /// What was found while the repository was opened, for placement and repair.
     pub found: Found,
     author: Author,
-    /// Whether this holds the operation lock: then nobody else is carrying an operation out.
+    /// Whether this context holds the operation lock: then no other process is carrying out an operation.
     holds_operation_lock: bool,
 }
 
-/// What opening the repository, and the first operation since the machine was started, came upon.
+/// What was found while the repository was opened, and by the first operation after the machine was started.
 #[derive(Debug, Default)]
 pub struct Found {
-    /// What a human should hear of the repository's place.
+    /// Notes for the user on the place of the repository.
     pub said: Vec<String>,
-    /// Whether this only looks at a repository that was moved, restored or copied since: the next command that changes something
-    /// settles that first, so the folders of the original's workspaces are still in their places.
+    /// Whether the repository was moved, restored or copied, and this command only reads: the next command that changes
+    /// something settles that first. Until then the folders of the original's workspaces are still in their places.
     pub unsettled: bool,
-    /// What looking at loose objects came to, where this was the first operation since the machine was started.
+    /// The result of checking loose objects, where this was the first operation after the machine was started.
     pub proof: Proof,
-    /// The repository's own configuration, where it wants merges to be verified and nobody has approved it.
+    /// The repository's own configuration file, where it sets `merge.verify` and nobody has approved it.
     pub unapproved_verify: Option<PathBuf>,
-    /// What was mended of workspaces before git was asked anything, for the next repair to say.
+    /// What was repaired of workspaces before the first git command; the next repair reports it.
     pub mended: Vec<String>,
 }
 
-/// How an operation is doing that is open.
+/// The progress of an open operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
-    /// Somebody is carrying it out.
+    /// A process is carrying it out.
     UnderWay,
-    /// Whoever carried it out has ended.
+    /// The process that carried it out has ended.
     Interrupted,
 }
 
-/// What every process below a keeper has in its environment, and every process of a verification: the one sign that no
-/// human calls.
+/// An environment variable of every process below a keeper, and of every process of a verification: it shows that no human
+/// is calling.
 const TOKEN: &str = "AXIOM_TOKEN";
 
-/// Who acts where the environment does not say which agent it is.
+/// The agent id for callers whose environment does not name the agent.
 const NAMELESS: &str = "agent-000";
 
-/// The agent on whose behalf we run, below a keeper: verbs that decide for a human refuse then.
+/// The agent on whose behalf this process runs, from the environment that a keeper sets. Verbs that decide for a human
+/// refuse it.
 pub fn calling_agent() -> Option<AgentId> {
     env::var(TOKEN)?;
     let name = env::var("AXIOM_AGENT").and_then(|name| name.into_string().ok());
     name.and_then(|name| AgentId::new(name).ok()).or_else(|| AgentId::new(NAMELESS).ok())
 }
 
-/// The agent on whose behalf we run where the environment does not say so any more: this process descends from a keeper of
-/// this repository.
+/// The agent on whose behalf this process runs, where its environment no longer names one: a keeper of this repository is
+/// among its ancestors.
 fn kept_agent(common_dir: &Path) -> Option<AgentId> {
     let is_here = |place: &PathBuf| place.starts_with(common_dir);
     kept::keepers_above().iter().any(is_here).then(|| AgentId::new(NAMELESS).ok()).flatten()
 }
 
-/// As [`Context::for_humans_only`], where there is no state yet to be opened.
+/// As [`Context::for_humans_only`], where there is no state to open yet.
 ///
 /// # Errors
 /// `NOT_FOR_AGENTS`.
 pub fn called_by_human(verb: &str, folder: &Path) -> Result<()> {
     let by_lineage = || {
-        // Finding the repository is for the few who have a keeper above them.
+        // The repository is looked for only where there is a keeper among the ancestors.
         let above = !kept::keepers_above().is_empty();
         above.then(|| Repository::discover(folder).ok().and_then(|repo| kept_agent(repo.common_dir()))).flatten()
     };
@@ -102,8 +103,8 @@ fn not_for_agents(verb: &str, agent: &AgentId) -> Error {
         .hint("ask with 'git axiom signal waiting QUESTION'")
 }
 
-/// Whether we were called by a git child of an operation: from a hook, most likely. Where that operation has ended since, or
-/// is one of another repository, the operation lock is free.
+/// Whether a git child of an operation called this process, most likely from a hook. If that operation has ended, or is one
+/// of another repository, the operation lock is free.
 pub fn below_an_operation() -> bool {
     env::var(IN_OPERATION).is_some()
 }
@@ -111,7 +112,7 @@ pub fn below_an_operation() -> bool {
 /// A fresh transaction id.
 ///
 /// # Errors
-/// None that can be reached: the id is made of hexadecimal digits.
+/// None in practice: the id consists of hexadecimal digits.
 pub fn fresh_txn() -> Result<TxnId> {
     TxnId::new(format!("t{}", env::fresh_id()))
 }
@@ -121,7 +122,8 @@ impl Context {
     /// restored or copied since: see [`placement::settle`].
     ///
     /// # Errors
-    /// `NOT_A_REPOSITORY` and what else the repository says, `REPOSITORY_UNSUPPORTED` where its path is not UTF-8; the codes of a damaged log.
+    /// `NOT_A_REPOSITORY` and the other errors of [`Repository::discover`]; `REPOSITORY_UNSUPPORTED` where the path of the
+    /// repository is not UTF-8; those of [`placement::settle`]; the codes of a damaged log.
     pub fn open(cwd: &Path, purpose: Purpose) -> Result<Self> {
         let repo = Repository::discover(cwd)?;
         repo.worktrees().require_plain_place()?;
@@ -135,7 +137,7 @@ impl Context {
         Ok(ctx)
     }
 
-    /// From now on acts as somebody, in a transaction of its own (the supervisor's steps, recovery).
+    /// From now on acts as `by`, in a new transaction (the supervisor's steps, recovery).
     ///
     /// # Errors
     /// As [`fresh_txn`].
@@ -144,7 +146,7 @@ impl Context {
         Ok(())
     }
 
-    /// Does `work` as somebody, in a transaction of its own; afterwards this context acts as before.
+    /// Does `work` as `by`, in a new transaction; afterwards this context acts as before.
     ///
     /// # Errors
     /// Whatever `work` returns.
@@ -156,7 +158,7 @@ impl Context {
         outcome
     }
 
-    /// Continues a transaction that is open in the log.
+    /// Continues a transaction that exists in the log.
     pub fn join(&mut self, txn: TxnId) {
         self.author.txn = txn;
     }
@@ -166,17 +168,17 @@ impl Context {
         &self.author.txn
     }
 
-    /// Who appends.
+    /// Who appends events.
     pub fn by(&self) -> &By {
         &self.author.by
     }
 
-    /// The state as of the last look.
+    /// The state when it was last read.
     pub fn state(&self) -> &State {
         self.store.state()
     }
 
-    /// The paths of ours.
+    /// The paths of git axiom's own files.
     pub fn layout(&self) -> &Layout {
         self.store.layout()
     }
@@ -189,7 +191,7 @@ impl Context {
         self.store.append(&self.author, vec![event])
     }
 
-    /// Appends what `decide` wants, given the newest state under the lock; see [`Store::append_with`].
+    /// Appends the events that `decide` returns for the newest state, under the state lock; see [`Store::append_with`].
     ///
     /// # Errors
     /// As [`Store::append_with`].
@@ -205,7 +207,7 @@ impl Context {
         self.store.append_unsynced(&self.author, decide)
     }
 
-    /// Does `work` while holding the operation lock, with git children holding it too; waits for operations of others.
+    /// Does `work` while holding the operation lock, which git children hold too; waits for operations of other processes.
     /// The state is read again once the lock is held.
     ///
     /// # Errors
@@ -214,7 +216,7 @@ impl Context {
         self.with_operation_lock_within(OPERATION_PATIENCE, work)
     }
 
-    /// As [`Context::with_operation_lock`], waiting so long at most. Called from a hook of git's below an operation it does
+    /// As [`Context::with_operation_lock`], waiting at most `patience`. Called from a git hook below an operation, it does
     /// not wait at all: the operation waits for the hook.
     ///
     /// # Errors
@@ -246,7 +248,7 @@ impl Context {
         let _held = repo.hold_lock_in_children(lock)?;
         self.store.refresh()?;
         if !repo.durability().objects_are_proved() {
-            // A damaged registration makes every git command fail.
+            // A damaged worktree registration makes every git command fail, so it is repaired first.
             self.found.mended = crate::ops::recover::mend::registrations(self)?;
             self.found.proof = repo.durability().prove_objects()?;
             if !self.found.proof.put_aside.is_empty() {
@@ -258,7 +260,7 @@ impl Context {
         outcome
     }
 
-    /// Whether a supervisor runs in this repository, known with certainty from its lock.
+    /// Whether a supervisor runs in this repository: its lock decides, so the answer is certain.
     ///
     /// # Errors
     /// `IO_FAILED`.
@@ -277,8 +279,8 @@ impl Context {
         }
     }
 
-    /// The operation that is open, and whether somebody is carrying it out at this moment, known with certainty from the
-    /// operation lock.
+    /// The open operation, and whether a process is carrying it out now: the operation lock decides, so the answer is
+    /// certain.
     ///
     /// # Errors
     /// `IO_FAILED`; the codes of a damaged log.
@@ -290,7 +292,7 @@ impl Context {
         if files::is_locked(&self.layout().operation_lock())? {
             return Ok(Some((open, Progress::UnderWay)));
         }
-        // It may have ended between the two looks.
+        // The operation may have ended between reading the state and testing the lock.
         let now = Store::load(self.layout().clone())?;
         Ok(now.state().record.open.clone().map(|open| (open, Progress::Interrupted)))
     }

@@ -1,6 +1,6 @@
-//! What every operation works with, and where: the repository, the store, the configuration, who is asking.
+//! What every operation needs: the context (`handle`), the configuration, the place of the repository, who may write in it.
 //!
-//! What is then done is in the rooms of the verbs.
+//! Not here: the operations; they are in the other folders of `ops`.
 //!
 //! Begin reading with `handle`.
 

@@ -1,12 +1,13 @@
-//! Who may write in a repository. What root makes in a user's repository (`sudo`, a container) belongs to root, and locks the
-//! user out of the state, of checkpoints, of git's own files: so root is refused where the repository is somebody else's.
+//! Who may write in a repository. Files that root makes in a user's repository (`sudo`, a container) belong to root: the
+//! user can no longer write the state, checkpoints and git's own files. So root is refused in the repository of another
+//! user.
 
 use std::os::unix::fs::MetadataExt;
 
 use crate::error::{Code, Error, Result};
 use crate::git::Repository;
 
-/// Checks that what we make here belongs to the repository's owner, or was made by somebody who shares it on purpose.
+/// Refuses root in a repository that another user owns.
 ///
 /// # Errors
 /// `NOT_THE_OWNER`; `IO_FAILED`.
@@ -22,8 +23,8 @@ pub fn root_is_the_owner(repo: &Repository) -> Result<()> {
         .hint(format!("in a container: run it with --user {owner}, or make root the owner")))
 }
 
-/// Whether what a user makes keeps the owner out. Members of a group that shares a repository do not: they see what git lets
-/// them see.
+/// Whether files made by `user` are inaccessible to `owner`. Members of a group that shares a repository are allowed: git's
+/// `core.sharedRepository` decides on the permissions there.
 fn locks_out(user: u32, owner: u32) -> bool {
     user == 0 && owner != 0
 }

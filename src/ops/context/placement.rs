@@ -1,8 +1,10 @@
-//! Finding out whether this repository is where it was when that was written down, and settling what follows: what was moved or
-//! restored goes on here; a copy becomes a repository of its own, and nothing that names the original is touched.
+//! Finding out whether this repository is still where it was when its place was recorded, and adapting to a change: a moved
+//! or restored repository continues here; a copy becomes a repository of its own, and nothing that belongs to the original
+//! is touched.
 //!
-//! [`domain::state::place`](crate::domain::state::place) decides. Nobody else believes a recorded path: the log says from where to where the
-//! repository came, and all that was recorded before is read as if it had been recorded here.
+//! The rules are in [`domain::state::place`](crate::domain::state::place). Other code does not read recorded paths as they
+//! are: an event says from where to where the repository moved, and all paths recorded before it are translated to the new
+//! place.
 
 mod copied;
 mod moved;
@@ -24,35 +26,36 @@ use crate::store::layout::Layout;
 use super::handle::Context;
 use super::ownership;
 
-/// Arrival long somebody else is waited for who settles the same.
+/// How long to wait for another process that settles the same change.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What a verb is going to do.
+/// Whether a verb writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
-    /// It only looks: nothing is written, and the state is shown as it will be.
+    /// It only reads: nothing is written, and the state is shown as it will be once the change is settled.
     Look,
     /// It may write.
     Write,
 }
 
-/// What is found of a repository that is not where it was.
+/// The result of comparing the repository with its recorded place.
 enum Found {
-    /// Nothing to settle.
+    /// The place is the recorded one: nothing to settle.
     Settled,
-    /// Nothing is written down yet, and nothing of it is somebody else's.
+    /// No place is recorded yet, and nothing shows that this is a copy.
     Unknown,
     /// The same repository in the same place under another inode.
     SamePlace(Identity),
-    /// It came here.
+    /// The repository was moved, restored or copied here.
     Placed(Placing, Option<Identity>),
 }
 
-/// Settles where the repository is, before anything else is done; returns what a human should hear of it.
+/// Settles the place of the repository, before anything else is done; returns notes for the user.
 ///
 /// # Errors
-/// `BUSY`, `IO_FAILED`, `DISK_FULL`; `REPOSITORY_UNSUPPORTED` where a copy has the original's main worktree;
-/// `WORKSPACE_NOT_OURS` where we were called in the copy of a linked worktree; `NOT_THE_OWNER` for root in another's repository.
+/// `BUSY`, `IO_FAILED`, `DISK_FULL`; `REPOSITORY_UNSUPPORTED` where the main worktree of a copy is the original's;
+/// `WORKSPACE_NOT_OURS` where the current folder is the copy of a linked worktree; `NOT_THE_OWNER` for root in the
+/// repository of another user.
 pub fn settle(ctx: &mut Context, purpose: Purpose) -> Result<Vec<String>> {
     let found = if ctx.layout().exists() { look(ctx)? } else { Found::Settled };
     if purpose == Purpose::Write {
@@ -71,7 +74,7 @@ pub fn settle(ctx: &mut Context, purpose: Purpose) -> Result<Vec<String>> {
     }
 }
 
-/// Writes down where the repository is, where nothing is written down yet.
+/// Records the place of the repository, where none is recorded yet.
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.
@@ -83,7 +86,7 @@ pub fn write_down(layout: &Layout, repo: &Repository) -> Result<()> {
     identity::write(layout, &Identity::fresh(here(repo), repo.worktrees().main_entry())?)
 }
 
-/// Which worktree of a bare repository is the main one, for whoever looks without a [`Context`].
+/// Chooses the recorded main worktree of a bare repository, for callers without a [`Context`].
 ///
 /// # Errors
 /// `IO_FAILED`; `EVENT_LOG_TOO_NEW`.
@@ -94,8 +97,8 @@ pub fn recall_main(repo: &Repository) -> Result<()> {
     Ok(())
 }
 
-/// Checks that it is written down which worktree of a bare repository is the main one. Of one that became bare since nothing is,
-/// and whichever worktree somebody calls in would be it.
+/// Checks that the main worktree of a bare repository is recorded. For a repository that became bare after its place was
+/// recorded, none is; without this check, the worktree of whichever command comes first would become the main one.
 ///
 /// # Errors
 /// `BARE_REPOSITORY`; `IO_FAILED`.
@@ -110,8 +113,8 @@ pub fn main_is_chosen(ctx: &Context) -> Result<()> {
     }
 }
 
-/// Makes the worktree in which we were called the main one, where the bare repository's is gone, or was never chosen; says `false`
-/// where it is neither.
+/// Makes the current worktree the main one, where that of the bare repository is missing or was never chosen. Returns
+/// `false` where the main worktree is there, or the repository is not bare.
 ///
 /// # Errors
 /// As [`Worktrees::main_worktree`]; `IO_FAILED`, `DISK_FULL`.
@@ -125,7 +128,7 @@ pub fn choose_here(ctx: &mut Context, cwd: &Path) -> Result<bool> {
     let (Ok(main), Some(identity)) = (repo.worktrees().main_worktree(), identity::read(ctx.layout())?) else {
         return Err(gone);
     };
-    // The workspace of a task is nobody's own.
+    // The workspace of a task cannot be the main worktree, and an agent cannot choose one.
     if ctx.by() != &By::User || repo.refs().head(&main)?.branch().is_some_and(|branch| task_branches::task_of(branch).is_some()) {
         return Err(gone);
     }
@@ -157,7 +160,7 @@ fn look(ctx: &Context) -> Result<Found> {
         (Finding::Restored, Recorded::OtherWithTheId | Recorded::WithoutTheId | Recorded::Unknown) => Arrival::Restored,
         (Finding::Copy, _) => Arrival::Copied,
     };
-    // A session that goes on works with the paths that it knows.
+    // A running session keeps using the paths that it knows.
     if how == Arrival::Moved && ctx.supervisor_alive()? {
         return Ok(Found::Settled);
     }
@@ -165,15 +168,15 @@ fn look(ctx: &Context) -> Result<Found> {
     Ok(Found::Placed(placing, Some(identity)))
 }
 
-/// Whether the main worktree of a bare repository is elsewhere than it was, and this is no copy of it. Of others it moves with the
-/// repository.
+/// Whether the main worktree of a bare repository is at another path than recorded, and is not a copy. (Where the repository
+/// is not bare, its main worktree moves together with it.)
 fn main_has_moved(ctx: &Context, identity: &Identity) -> bool {
     let now = identity.main_entry.as_ref().and_then(|_| here(&ctx.repo).worktree);
     now.is_some() && now != identity.place.worktree && ctx.repo.worktrees().not_in_a_copied_worktree().is_ok()
 }
 
-/// Of a repository of an older version, which wrote nothing down: it is a copy where one of its workspaces is another
-/// repository's, and that one says so too.
+/// For a repository of an older version, which has no recorded place: it is a copy where one of its workspaces belongs to
+/// another repository, and that repository's registration names this workspace too.
 fn original_by_workspaces(ctx: &Context) -> Result<Option<Placing>> {
     for workspace in ctx.state().restorable.workspaces.values() {
         let Whose::Others(other) = ctx.repo.worktrees().whose(Path::new(&workspace.path))? else { continue };
@@ -194,7 +197,7 @@ fn locked(ctx: &mut Context) -> Result<Vec<String>> {
         return Err(Error::new(Code::Busy, "another process settles where this repository is")
             .hint("wait for it to end, then run the command again"));
     };
-    // Somebody else may have settled it while we waited.
+    // Another process may have settled it while this one waited for the lock.
     ctx.store.refresh()?;
     match look(ctx)? {
         Found::Settled => Ok(Vec::new()),
@@ -227,7 +230,7 @@ fn locked(ctx: &mut Context) -> Result<Vec<String>> {
     }
 }
 
-/// The event. A crash after it leads here again: then it is told already.
+/// Appends the event. A crash after it leads here again: then the event is there already.
 fn tell(ctx: &mut Context, placing: &Placing) -> Result<()> {
     ctx.in_its_own_transaction(By::Recovery, |ctx| {
         ctx.append_with(|state| {

@@ -1,4 +1,4 @@
-//! What a merge would be, before anything is written: the same for the merge itself and for its preview.
+//! Planning a merge, before anything is written: the same for the merge itself and for its preview.
 
 use std::path::Path;
 
@@ -18,32 +18,32 @@ use crate::ops::operation;
 use crate::ops::operation::branches::branches_are_free;
 use crate::ops::workspaces;
 
-/// What a merge comes to.
+/// The plan for a merge.
 pub(super) enum Planned {
     /// A clean merge.
     Merge {
-        /// Which.
+        /// The commits to merge, and the result's tree.
         of: MergeOf,
         /// The task.
         case: Box<Case>,
-        /// The branch.
+        /// The target branch.
         target: RefName,
     },
     /// The target has all of the work already.
     HasAll {
-        /// The task, which may not be noted as merged.
+        /// The task; its case may not say yet that it is merged.
         case: Box<Case>,
-        /// Where the work is.
+        /// The commit and branch that have the work.
         merged: Merged,
     },
-    /// It cannot be made.
+    /// The merge cannot be made; its outcome.
     Ends(MergeOutcome),
 }
 
-/// Plans the merge of a task. `approved` lets changes below `.axiom/` pass.
+/// Plans the merge of a task. `approved` allows changes below `.axiom/`.
 ///
 /// # Errors
-/// As [`super::merge_task`] says of the task and its branch.
+/// Those of [`super::merge_task`] that concern the task and its branch; `HOLDS_MOUNT` for its workspace.
 pub(super) fn plan(ctx: &Context, task: &CaseId, approved: bool) -> Result<Planned> {
     let case = Box::new(ctx.state().case(task)?.clone());
     if let Some(merged) = case.merged.clone() {
@@ -54,7 +54,7 @@ pub(super) fn plan(ctx: &Context, task: &CaseId, approved: bool) -> Result<Plann
         return Err(Error::new(Code::InvalidTransition, what).hint("only a task that is done is merged"));
     }
     if let Some(workspace) = ctx.state().restorable.workspaces.get(task) {
-        // It goes to the trash when the task is merged.
+        // The workspace goes to the trash when the task is merged.
         files::holds_no_mount(Path::new(&workspace.path))?;
     }
     let target = target_branch(ctx)?;
@@ -85,11 +85,11 @@ fn is_axioms(path: &RepoPath) -> bool {
     first.eq_ignore_ascii_case(b".axiom")
 }
 
-/// The operation that moves the target from `old` to `commit`, together with the worktree in which it is checked out; all that
-/// can stand in its way is looked for.
+/// The operation that moves the target from `old` to `commit`, together with the worktree in which it is checked out.
+/// Everything that could make it fail is checked.
 ///
 /// # Errors
-/// `IN_THE_WAY`, `BRANCH_IN_USE`, and what checking an operation says.
+/// `IN_THE_WAY`, `BRANCH_IN_USE`, and those of [`operation::check`].
 pub(super) fn operation_of(ctx: &Context, case: &Case, (target, old): (&RefName, Oid), commit: Oid) -> Result<Operation> {
     let task = &case.id;
     let kind = OperationKind::Merge { task: task.clone() };
@@ -108,7 +108,7 @@ pub(super) fn operation_of(ctx: &Context, case: &Case, (target, old): (&RefName,
     Ok(operation)
 }
 
-/// What stands in the way of a merge that was not verified; `None` where it was, or nobody wants that.
+/// The outcome for a merge that still has to be verified; `None` where it was, or where no verification is configured.
 ///
 /// # Errors
 /// `NOT_TRUSTED` where the commands that verify merges are not approved.

@@ -1,4 +1,4 @@
-//! What merging a task would do, found out without changing a ref, a file or the log.
+//! Previewing a merge, without changing a ref, a file or the log.
 
 use serde::Serialize;
 
@@ -18,31 +18,31 @@ pub struct Preview {
     pub task_id: CaseId,
     /// The branch that moves.
     pub target: RefName,
-    /// Its commit now.
+    /// Its current commit.
     pub commit: Oid,
-    /// Whether it has all of the work already: then only the task is noted as merged, if it is not.
+    /// Whether the target has all of the work already: then at most the case changes, to say that it is merged.
     pub was_merged_before: bool,
-    /// Files that change on the target.
+    /// Files that change on the target branch.
     pub files: Vec<FileLine>,
-    /// What becomes of the workspace.
+    /// What happens to the workspace.
     pub workspaces: Vec<WorkspaceLine>,
-    /// Commands that have to pass on the result before it is merged; empty where they have.
+    /// Commands that still have to pass on the result before it is merged.
     pub verify: Vec<String>,
 }
 
-/// What came of looking.
+/// The outcome of a preview.
 #[derive(Debug)]
 pub enum Foreseen {
-    /// It can be merged.
+    /// The task can be merged.
     Preview(Box<Preview>),
-    /// It cannot, as the merge itself would say.
+    /// The task cannot be merged; the outcome is the one that the merge would have.
     Refused(Box<MergeOutcome>),
 }
 
-/// What merging a task would do. `approved` as for the merge.
+/// Previews the merge of a task. `approved` as for [`super::merge_task`].
 ///
 /// # Errors
-/// As [`super::merge_task`], but for those of the checkpoint.
+/// As [`super::merge_task`], without those of the checkpoint.
 pub fn preview(ctx: &Context, task: &CaseId, approved: bool) -> Result<Foreseen> {
     ctx.no_open_operation()?;
     match look(ctx, task, approved) {
@@ -73,7 +73,7 @@ fn look(ctx: &Context, task: &CaseId, approved: bool) -> Result<Foreseen> {
     for file in ctx.repo.history().diff_trees(&ctx.repo.objects().read_commit(&of.target)?.tree, &of.tree)? {
         preview.files.push(FileLine::of(worktree.clone(), file, false));
     }
-    // No ref ever names it.
+    // No ref ever points to this commit.
     let commit = result_of(ctx, task, &of)?;
     operation_of(ctx, &case, (&target, of.target), commit)?;
     Ok(Foreseen::Preview(Box::new(preview)))

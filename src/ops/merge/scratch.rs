@@ -1,7 +1,8 @@
-//! The worktree in which the result of a merge is verified: made for that, and gone afterwards, also after a crash.
+//! The scratch worktree in which the result of a merge is verified: made for that, and removed afterwards, also after a
+//! crash.
 //!
-//! That one is to be made is written down first, so that all that bears its name is known to be ours; a lock says whether
-//! somebody is still at it.
+//! A note is written before it is made, so that whatever has its name is known to be ours. A lock shows whether a process
+//! still uses it.
 
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
@@ -16,19 +17,19 @@ use crate::git::WorkspaceBranch;
 use crate::ops::context::handle::Context;
 use crate::ops::{trash, workspaces};
 
-/// How long somebody else's verification is waited for: long enough for one who only looked.
+/// How long to wait for the lock of another process's verification: long enough for a process that only tests the lock.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// The worktree, while it is ours.
+/// The worktree, while this process holds its lock.
 #[derive(Debug)]
 pub struct Scratch {
     task: CaseId,
-    /// Where it is.
+    /// Its path.
     pub path: PathBuf,
     _lock: FileLock,
 }
 
-/// Where a task's merge is verified.
+/// The path at which a task's merge is verified.
 fn place(ctx: &Context, task: &CaseId) -> Result<PathBuf> {
     Ok(workspaces::root(ctx)?.join(format!("verify-{task}")))
 }
@@ -37,13 +38,13 @@ fn note(ctx: &Context, task: &CaseId) -> PathBuf {
     ctx.layout().verifying_dir().join(task.as_str())
 }
 
-/// The tasks whose merges are being verified, or were when somebody crashed.
+/// The tasks whose merges are being verified, or were when a process crashed.
 fn noted(ctx: &Context) -> Result<Vec<CaseId>> {
     let entries = files::list(&ctx.layout().verifying_dir())?;
     Ok(entries.iter().filter_map(|entry| CaseId::new(entry.file_name().to_str()?).ok()).collect())
 }
 
-/// Where such worktrees are: nobody's work, so no checkpoint holds them.
+/// The paths of all scratch worktrees: they hold no one's work, so no checkpoint holds them.
 ///
 /// # Errors
 /// `IO_FAILED`, `BARE_REPOSITORY`.
@@ -54,7 +55,7 @@ pub fn places(ctx: &Context) -> Result<Vec<PathBuf>> {
 /// Takes the lock under which a task's merge is verified.
 ///
 /// # Errors
-/// `BUSY` where somebody else does.
+/// `BUSY` where another process holds it.
 pub(super) fn claim(ctx: &Context, task: &CaseId) -> Result<FileLock> {
     match FileLock::take(&ctx.layout().verify_lock(task), PATIENCE)? {
         LockAttempt::Taken(lock) => Ok(lock),
@@ -66,7 +67,8 @@ pub(super) fn claim(ctx: &Context, task: &CaseId) -> Result<FileLock> {
 /// Makes the worktree with the files of `commit`. The caller holds the operation lock.
 ///
 /// # Errors
-/// `WORKSPACE_IN_THE_WAY` where something of somebody else's is there; `DISK_CHECKOUT_FAILED`, `GIT_FAILED`, `IO_FAILED`.
+/// `WORKSPACE_IN_THE_WAY` where a file or folder that is not ours is there; `DISK_CHECKOUT_FAILED`, `GIT_FAILED`,
+/// `IO_FAILED`.
 pub(super) fn set_up(ctx: &Context, task: &CaseId, commit: &Oid, lock: FileLock) -> Result<Scratch> {
     let (path, note) = (place(ctx, task)?, note(ctx, task));
     let is_ours = files::metadata(&note)?.is_some();
@@ -87,7 +89,7 @@ pub(super) fn set_up(ctx: &Context, task: &CaseId, commit: &Oid, lock: FileLock)
 }
 
 impl Scratch {
-    /// Takes the worktree away; its files are deleted in the background. A crash leaves what [`clear_left`] clears.
+    /// Removes the worktree; its files are deleted in the background. A crash leaves what [`clear_left`] removes.
     ///
     /// # Errors
     /// `IO_FAILED`, `GIT_FAILED`.
@@ -101,7 +103,7 @@ impl Scratch {
     }
 }
 
-/// Takes away what is at `path`.
+/// Removes the worktree at `path`.
 fn clear(ctx: &Context, path: &Path) -> Result<Option<JoinHandle<()>>> {
     let trash = super::trash_for(ctx, path)?;
     match ctx.repo.worktrees().worktree_at(path)? {
@@ -110,7 +112,7 @@ fn clear(ctx: &Context, path: &Path) -> Result<Option<JoinHandle<()>>> {
             let aside = ctx.repo.workspaces().plan_aside(&entry.worktree, &trash)?;
             ctx.repo.workspaces().put_aside(&aside)?;
             let both = [aside.moved_to, aside.git_dir_moved_to];
-            // What stays there the trash's own time ends.
+            // What cannot be deleted now is deleted when the trash expires.
             let work = move || both.iter().for_each(|place| drop(files::remove_trashed(place)));
             Ok(std::thread::Builder::new().spawn(work).ok())
         }
@@ -118,7 +120,8 @@ fn clear(ctx: &Context, path: &Path) -> Result<Option<JoinHandle<()>>> {
     }
 }
 
-/// Takes away the worktrees of verifications that nobody is at any more. Says which. The caller holds the operation lock.
+/// Removes the worktrees of verifications that no process works on any more, and returns their paths. The caller holds the
+/// operation lock.
 ///
 /// # Errors
 /// `IO_FAILED`, `GIT_FAILED`.

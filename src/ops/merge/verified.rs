@@ -1,6 +1,7 @@
-//! Merging only what was verified: `merge.verify` on the result of the merge, in a worktree of its own and outside every lock.
+//! Merging only what was verified: running `merge.verify` on the result of the merge, in a worktree of its own and outside
+//! all locks.
 //!
-//! What comes of it is recorded for that very merge, and [`super::merge_task`] refuses every other.
+//! The result is recorded for exactly that merge; [`super::merge_task`] refuses any other.
 
 use std::path::Path;
 use std::thread::JoinHandle;
@@ -15,13 +16,13 @@ use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::steps::{self, Job, Runner, Running, Verdict};
 
-/// How often a merge is verified again because a branch moved meanwhile.
+/// How many times a merge is verified while a branch moves meanwhile.
 pub const TRIES: u32 = 3;
 
-/// How often is looked whether steps have ended, in the foreground.
+/// How often the foreground checks whether the steps have ended.
 const TICK: Duration = Duration::from_millis(20);
 
-/// A verification under way.
+/// A running verification.
 #[derive(Debug)]
 pub struct Check {
     /// The task.
@@ -32,10 +33,12 @@ pub struct Check {
     scratch: Scratch,
 }
 
-/// Starts verifying the merge of a task as the branches are now. Takes the operation lock for making the worktree.
+/// Starts verifying the merge of a task with the current commits of the branches. Takes the operation lock while it makes
+/// the worktree.
 ///
 /// # Errors
-/// `BUSY` where somebody else verifies it; `CHANGED_MEANWHILE` where it is no clean merge any more; what making a worktree says.
+/// `BUSY` where another process verifies it; `CHANGED_MEANWHILE` where the merge is not clean any more; those of making a
+/// worktree.
 pub fn begin(ctx: &mut Context, task: &CaseId, runner: Runner) -> Result<Check> {
     let lock = scratch::claim(ctx, task)?;
     let commands = ctx.config.merge.verify.clone();
@@ -61,14 +64,14 @@ impl Check {
         self.running.verdict()
     }
 
-    /// Records what came of it and takes the worktree away. The thread deletes its files.
+    /// Records the result and removes the worktree. The returned thread deletes its files.
     ///
     /// # Errors
-    /// Those of the log. A worktree that cannot be taken away is left to recovery.
+    /// Those of the log. A worktree that cannot be removed is left to recovery.
     pub fn finish(self, ctx: &mut Context, verdict: Verdict) -> Result<(Verification, Option<JoinHandle<()>>)> {
         let mut results = verdict.results;
         if let (Some(failure), None) = (&verdict.failure, results.iter().find(|result| result.failure.is_some())) {
-            // Nobody knows of which step: none passes.
+            // It is not known which step failed: none counts as passed.
             let command = self.commands.first().cloned().unwrap_or_default();
             results = vec![crate::domain::work::verification::StepResult {
                 command,
@@ -84,7 +87,7 @@ impl Check {
         recorded.map(|_| (verification, removal))
     }
 
-    /// Ends it without a word on the merge.
+    /// Ends it without recording a result. The returned thread deletes the files.
     pub fn abandon(self, ctx: &mut Context) -> Option<JoinHandle<()>> {
         drop(self.running);
         take_down(ctx, self.scratch)
@@ -98,17 +101,17 @@ fn take_down(ctx: &mut Context, scratch: Scratch) -> Option<JoinHandle<()>> {
     })
 }
 
-/// Whoever watches a merge in the foreground.
+/// Watches a verification in the foreground.
 pub trait Watch {
-    /// These commands are under way.
+    /// Called when these commands start.
     fn verifying(&mut self, commands: &[String]);
-    /// They have ended.
+    /// Called when they have ended.
     fn ended(&mut self);
-    /// Whether somebody wants it to end.
+    /// Whether the user wants to end it.
     fn shall_end(&self) -> bool;
 }
 
-/// As [`merge_task`], running `merge.verify` where that is needed, and waiting for it.
+/// As [`merge_task`], running `merge.verify` first where that is needed, and waiting for it.
 ///
 /// # Errors
 /// As [`merge_task`] and [`begin`]; `INTERRUPTED`; `CHANGED_MEANWHILE` where a branch moves each time.
@@ -142,7 +145,7 @@ pub fn merge_verified(ctx: &mut Context, task: &CaseId, approved: bool, watch: &
     Err(moves_each_time(task))
 }
 
-/// A merge that is another one each time it has been verified.
+/// The error for a merge whose commits changed each time it was verified.
 pub fn moves_each_time(task: &CaseId) -> Error {
     Error::new(Code::ChangedMeanwhile, format!("the target moved each time that the merge of '{task}' was verified"))
         .hint(format!("git axiom merge {task}    tries it again"))

@@ -1,4 +1,5 @@
-//! What no capture holds and was in the way of an operation: taken to the trash, found there, put back.
+//! Files that no capture holds and that were in the way of an operation: moving them to the trash, finding them there,
+//! putting them back.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -21,7 +22,7 @@ pub(super) fn in_trash(change: &AsideChange) -> InTrash {
     InTrash { path: change.path.clone(), folder: PathBuf::from(&change.trash) }
 }
 
-/// What was in the way of an operation and is in its trash.
+/// The files that were in the way of an operation and are in its trash.
 ///
 /// # Errors
 /// `IO_FAILED`, `WORKSPACE_BROKEN`.
@@ -30,7 +31,7 @@ pub(super) fn moved_aside(ctx: &Context, operation: &Operation, txn: &TxnId) -> 
     let paths: BTreeSet<&String> = worktrees.chain(operation.advances.iter().map(|change| &change.path)).collect();
     let mut all = Vec::new();
     for path in paths {
-        // One that was removed meanwhile has no place to put anything back to.
+        // A worktree that was removed meanwhile: there is no place to put anything back to.
         let Some(entry) = ctx.repo.worktrees().worktree_at(Path::new(path))? else { continue };
         let there = entry.worktree;
         for InTrash { path: inside, folder } in git::in_trash(&trash::of(ctx, &there, txn)?)? {
@@ -41,7 +42,7 @@ pub(super) fn moved_aside(ctx: &Context, operation: &Operation, txn: &TxnId) -> 
     Ok(all)
 }
 
-/// Puts things back from the trash where their places are free; returns those of which something is still there.
+/// Puts files back from the trash where their places are free; returns those of which something is still in the trash.
 ///
 /// # Errors
 /// `IO_FAILED`, `WORKSPACE_BROKEN`.
@@ -49,7 +50,7 @@ pub(super) fn put_back(ctx: &Context, asides: &[AsideChange]) -> Result<Vec<Move
     let mut stay = Vec::new();
     for change in asides {
         let item = in_trash(change);
-        // What stays in the trash is named: nothing that fails here may stop the rest.
+        // The caller names what stays in the trash: a failure here must not stop the rest.
         let back = match ctx.repo.worktrees().worktree_at(Path::new(&change.worktree))? {
             Some(entry) if entry.present => match git::put_back(&entry.worktree, &item) {
                 Err(error) if error.passes() => return Err(error),

@@ -1,4 +1,4 @@
-//! Which commits leave their branches, which branches are reverted in place of that, and which must not move.
+//! Branches in an operation: which commits leave them, which branches are reverted instead, and which must not move.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,11 +15,11 @@ use crate::ops::workspaces;
 
 use crate::ops::rollback::preview::{CommitLine, Preview};
 
-/// How many commits are listed.
+/// How many commits are listed at most.
 const COMMITS: usize = 1000;
 
-/// Names the commits that leave the operation's branches, and those branches that go; those of which an upstream has commits
-/// are reverted in place of that.
+/// Adds to the preview the commits that leave the operation's branches, and the branches that are deleted. Where an upstream
+/// has some of these commits, the branch is reverted by a new commit instead.
 pub(in crate::ops) fn add_refs(
     ctx: &Context,
     name: &CheckpointName,
@@ -50,7 +50,8 @@ fn lost_commits(ctx: &Context, refs: &[RefChange], document: &CheckpointDocument
     let without: Vec<Oid> = document.refs.values().chain(&document.git_commit).chain(then).cloned().collect();
     let mut seen = BTreeSet::new();
     let mut commits = Vec::new();
-    // The target branch before the tasks' branches: where times are equal, merges then come before what they took in.
+    // The target branch before the tasks' branches: where times are equal, a merge then comes before the commits that it
+    // merged.
     let of_a_task = |change: &&RefChange| change.name.as_str().starts_with(BRANCHES);
     let moved = refs.iter().filter(|change| !preview.reverted.contains(&change.name));
     let (tasks, others): (Vec<&RefChange>, Vec<&RefChange>) = moved.partition(of_a_task);
@@ -75,7 +76,7 @@ fn lost_commits(ctx: &Context, refs: &[RefChange], document: &CheckpointDocument
     Ok(())
 }
 
-/// Names the commits that nothing but a HEAD has that is detached now, and goes elsewhere.
+/// Adds to the preview the commits that only a detached HEAD reaches, where the operation moves that HEAD.
 pub(in crate::ops) fn add_detached(ctx: &Context, operation: &Operation, preview: &mut Preview) -> Result<()> {
     for change in operation.worktrees.iter().filter(|change| change.head.old != change.head.new) {
         let HeadState::Detached(commit) = &change.head.old else { continue };
@@ -93,14 +94,15 @@ pub(in crate::ops) fn add_detached(ctx: &Context, operation: &Operation, preview
     Ok(())
 }
 
-/// What reverts a branch instead of resetting it.
+/// The revert of a branch, instead of a reset.
 struct Reverting {
     commit: Oid,
     commits: Vec<LoggedCommit>,
     on_upstream: usize,
 }
 
-/// The commit that reverts a branch instead of resetting it, where an upstream has some of what would be taken out.
+/// The commit that reverts a branch instead of resetting it, where an upstream has some of the commits that would be
+/// removed.
 fn reverting(ctx: &Context, change: &RefChange, name: &CheckpointName) -> Result<Option<Reverting>> {
     let (Some(old), Some(new)) = (&change.value.old, &change.value.new) else { return Ok(None) };
     if change.name.as_str().starts_with(BRANCHES) || ctx.repo.history().is_ancestor(old, new)? {
@@ -125,11 +127,11 @@ fn reverting(ctx: &Context, change: &RefChange, name: &CheckpointName) -> Result
     Ok(Some(Reverting { commit, commits, on_upstream }))
 }
 
-/// Moving a branch under a worktree that is not part of the operation would leave it with staged reversals; or with a
-/// rebase or a bisection that cannot end.
+/// Checks that no worktree outside of the operation uses a branch that moves: the worktree would seem to have staged changes
+/// that revert the new commits; or a rebase or bisect there could not end properly.
 ///
 /// # Errors
-/// `BRANCH_IN_USE` naming the worktree and what is in progress there.
+/// `BRANCH_IN_USE`, naming the worktree and what is in progress there.
 pub(crate) fn branches_are_free(ctx: &Context, operation: &Operation) -> Result<()> {
     let part: BTreeSet<&Path> = operation
         .worktrees
@@ -157,7 +159,7 @@ pub(crate) fn branches_are_free(ctx: &Context, operation: &Operation) -> Result<
             match &entry.locked {
                 _ if entry.present => return Err(error.hint(format!("git -C '{place}' switch --detach"))),
                 Some(reason) => return Err(gone_and_locked(error, path, reason)),
-                // Nothing is there that could come to harm.
+                // The folder is missing: there is nothing to damage.
                 None if is_ours(ctx, path) => continue,
                 None => {
                     return Err(error
@@ -166,7 +168,7 @@ pub(crate) fn branches_are_free(ctx: &Context, operation: &Operation) -> Result<
                 }
             }
         }
-        // HEAD is on no branch meanwhile, and the end of it would find another commit there than it left.
+        // During a rebase or bisect, HEAD is on no branch; at its end git would find another commit on the branch.
         let waiting = ctx.repo.captures().branches_in_progress(&entry.worktree)?;
         if let Some((branch, kind)) = waiting.iter().find(|(branch, _)| is_meant(branch)) {
             return Err(Error::new(Code::BranchInUse, format!("{} is part of {} in '{place}'", branch.short(), kind.words()))
@@ -183,7 +185,7 @@ fn gone_and_locked(error: Error, path: &Path, reason: &str) -> Error {
         .hint(format!("git worktree unlock '{}'; git worktree prune    where it is gone for good", path.display()))
 }
 
-/// Whether a worktree is, or was, a workspace of a task's.
+/// Whether a worktree is, or was, the workspace of a task.
 fn is_ours(ctx: &Context, path: &Path) -> bool {
     let known = ctx.state().restorable.workspaces.values().any(|workspace| Path::new(&workspace.path) == path);
     known || workspaces::root(ctx).is_ok_and(|root| path.starts_with(root))

@@ -1,5 +1,5 @@
-//! What only the disk has of files that an operation replaces: bytes that git takes for unchanged and would not give back as
-//! they are, and permissions.
+//! What only the working files hold of files that an operation replaces: bytes that git's conversions hide, so that git
+//! takes the file for unchanged and would not restore it exactly; and permissions.
 
 use crate::domain::base::names::Oid;
 use crate::domain::operation::journaled::{Operation, WorktreeChange};
@@ -10,9 +10,9 @@ use crate::ops::context::handle::Context;
 
 use super::steps::{capture_with, extras_of};
 
-/// Where an operation replaces or removes files of which no capture has the bytes or the permissions, they are kept in a
-/// capture of the worktree as it is, and that is what the way back goes by. The operation keeps it alive; a crash before that leaves objects that
-/// nothing names.
+/// Where an operation replaces or removes files of which no capture has the bytes or the permissions, captures them together
+/// with the worktree's present state; the reversal and the undo restore from that capture. The operation's ref keeps it
+/// alive; a crash before that leaves objects that nothing refers to.
 ///
 /// # Errors
 /// `GIT_FAILED`, `IO_FAILED`, `DISK_FULL`, `IDENTITY_MISSING`.
@@ -44,8 +44,9 @@ pub(in crate::ops) fn files_of(ctx: &Context, change: &WorktreeChange) -> Result
     ctx.repo.captures().changed_files((&change.files.old, &old), (&change.files.new, &new))
 }
 
-/// The capture of a worktree as it is. Where none was made yet and more than its tree says what its files are (bytes that are held,
-/// and what a sparse checkout leaves out), it is made: what an operation changes is told by that too. A crash leaves objects that nothing names.
+/// The capture of a worktree's present state. Where none was made yet, and the tree does not fully describe the files (raw
+/// bytes are held, or a sparse checkout leaves files out), it is made, so that all changes of an operation can be found. A
+/// crash leaves objects that nothing refers to.
 ///
 /// # Errors
 /// As [`capture_with`].

@@ -1,4 +1,4 @@
-//! Whether everything is as an operation expects, before its first change.
+//! Checking that everything is as an operation expects, before its first change.
 
 use std::path::Path;
 
@@ -12,12 +12,13 @@ use crate::ops::trash;
 use super::mounts;
 use super::steps::{advance, is_at, is_there, restore, worktree};
 
-/// Compares refs, HEADs, the way of advances, workspaces' places and case fields with what is expected, and looks for what
-/// would make a step fail: hooks that refuse, files and folders that cannot be changed, a trash that is none. Files are
-/// compared one by one when they are moved: each is in a capture by then.
+/// Compares refs, HEADs, advanced branches, places of workspaces and case fields with what is expected, and looks for what
+/// would make a step fail: hooks that refuse, files and folders that cannot be changed, a trash that is not a folder. Files
+/// are compared one by one when they are moved: each is in a capture by then.
 ///
 /// # Errors
-/// `CHANGED_MEANWHILE`, `GIT_FAILED`, `IN_THE_WAY`, `PERMISSIONS_LOST`, `GIT_LOCKED`, `WORKSPACE_IN_THE_WAY`, `WORKSPACE_BROKEN`, `HOLDS_MOUNT`.
+/// `CHANGED_MEANWHILE`, `GIT_FAILED`, `IN_THE_WAY`, `PERMISSIONS_LOST`, `GIT_LOCKED`, `WORKSPACE_IN_THE_WAY`,
+/// `WORKSPACE_BROKEN`, `HOLDS_MOUNT`.
 pub(super) fn expectations(ctx: &Context, operation: &Operation) -> Result<()> {
     let mut changed = Vec::new();
     let names: Vec<RefName> = operation.refs.iter().map(|change| change.name.clone()).collect();
@@ -73,13 +74,13 @@ pub(super) fn expectations(ctx: &Context, operation: &Operation) -> Result<()> {
     mounts::are_left_alone(ctx, operation)
 }
 
-/// Asks git, and so its hooks, whether each HEAD may be pointed to where the operation points it.
+/// Asks git, and so its hooks, whether each HEAD may be changed as the operation changes it.
 fn heads_may_move(ctx: &Context, operation: &Operation) -> Result<()> {
     for change in operation.worktrees.iter().filter(|change| change.head.old != change.head.new) {
         let there = worktree(ctx, &change.path)?;
         ctx.repo.refs().try_head(&there, &ctx.repo.refs().head(&there)?, &change.head.new)?;
     }
-    // One that is put aside is on no branch any more.
+    // The HEAD of a workspace that goes to the trash is detached.
     for change in operation.workspaces.iter().filter(|change| change.way == Way::PutAside && !change.lost) {
         let on_branch = matches!(change.head, HeadState::Branch(_));
         if let Some(commit) = change.commit.as_ref().filter(|_| on_branch)
@@ -92,7 +93,7 @@ fn heads_may_move(ctx: &Context, operation: &Operation) -> Result<()> {
     Ok(())
 }
 
-/// Finds out, for a preview, whether the contents could be made: a filter may fail. An operation makes them before its first
+/// For a preview: checks that the contents can be made, since a filter may fail. An operation makes them before its first
 /// change.
 ///
 /// # Errors

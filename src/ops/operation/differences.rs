@@ -1,4 +1,4 @@
-//! In which files a worktree differs from what a capture holds of it.
+//! Finding the files in which a worktree differs from a capture of it.
 
 use std::collections::BTreeSet;
 
@@ -14,15 +14,15 @@ use crate::ops::context::handle::Context;
 pub(in crate::ops) struct Then<'a> {
     /// Its tree.
     pub tree: &'a Oid,
-    /// What it has beside that.
+    /// What it holds in addition to the tree.
     pub extras: &'a CaptureExtras,
     /// What it does not hold.
     pub coverage: Option<&'a Coverage>,
 }
 
-/// What differs between a worktree now and then. Where only bytes are held otherwise, both moments have to know them, and they
-/// have to be others on the disk: the configuration may have been switched, and then the same bytes are held otherwise.
-/// Elsewhere they are left alone.
+/// The differences between a worktree now and a capture. A file that differs only in bytes that git's conversions hide is
+/// listed only where both sides know its bytes and its bytes on the disk really differ: after a change of the configuration,
+/// the same bytes may be stored differently.
 ///
 /// # Errors
 /// `GIT_FAILED`, `DISK_FULL`.
@@ -44,7 +44,7 @@ pub(in crate::ops) fn differences(
     Ok(changes)
 }
 
-/// What differs between what two captures hold. Where only bytes do, both have to know them.
+/// The differences between two captures. A file that differs only in hidden bytes is listed only where both know its bytes.
 ///
 /// # Errors
 /// `GIT_FAILED`.
@@ -55,7 +55,7 @@ pub(in crate::ops) fn differences_of_two(ctx: &Context, old: Then<'_>, new: Then
     Ok(changes)
 }
 
-/// Whether a capture knows which bytes a file had that it holds.
+/// Whether a capture knows the exact bytes of a file that it holds.
 pub(in crate::ops) fn is_decided(raw: &[RawFile], coverage: Option<&Coverage>, path: &RepoPath) -> bool {
     bytes_of(raw, path).is_some() || coverage.is_some_and(|coverage| coverage.decides_bytes_of(path))
 }

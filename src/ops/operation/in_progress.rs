@@ -1,5 +1,6 @@
-//! What becomes of git's operations that wait for their user (a merge, a rebase, a bisect) where a worktree goes back: what a
-//! rollback and an undo name of them; and which of them a branch must not move under. Restoring them is a matter of the capture.
+//! Git's own operations that wait for the user (a merge, a rebase, a bisect) in a worktree that is restored: what a rollback
+//! or an undo says about them, and under which of them a branch must not move. Not here: restoring them, which is part of
+//! restoring the capture.
 
 use serde::Serialize;
 
@@ -8,34 +9,34 @@ use crate::error::Result;
 use crate::git::{CaptureExtras, InProgress, Worktree};
 use crate::ops::context::handle::Context;
 
-/// What becomes of an operation.
+/// What happens to an operation of git's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum OperationFate {
-    /// It is in progress no more.
+    /// It is ended.
     Ended,
-    /// Another of its kind is in progress then.
+    /// Another operation of the same kind takes its place.
     Replaced,
-    /// It is not in progress now.
+    /// It is not in progress now, and comes back.
     BroughtBack,
 }
 
-/// An operation of git's in a worktree that waits for its user, and does not stay as it is.
+/// An operation of git's that waits for the user in a worktree, and does not stay as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OperationLine {
     /// The worktree.
     pub worktree: String,
-    /// Which, in words.
+    /// Which operation, in words.
     pub what: &'static str,
-    /// What becomes of it.
+    /// What happens to it.
     pub action: OperationFate,
-    /// Refs of this worktree alone that are part of it (`refs/bisect/…`), and come, go or move with it.
+    /// Refs of this worktree only that are part of it (`refs/bisect/…`), and that are created, deleted or moved with it.
     pub refs: Vec<RefName>,
 }
 
 impl OperationLine {
-    /// In words.
+    /// The line as text.
     pub fn text(&self) -> String {
         let becomes = match self.action {
             OperationFate::Ended => "ended",
@@ -46,8 +47,9 @@ impl OperationLine {
     }
 }
 
-/// The operation of git's under which the branch that is checked out in a worktree must not move: its outcome would be based on
-/// another commit. During a bisect HEAD is on no branch; where the user switched to one, nothing of it is lost.
+/// The operation of git's under which the branch that is checked out in a worktree must not move: its outcome would be based
+/// on another commit. A bisect does not count: HEAD is detached during a bisect, and if the user has switched to a branch,
+/// moving it loses nothing of the bisect.
 ///
 /// # Errors
 /// `GIT_FAILED`.
@@ -55,7 +57,7 @@ pub(in crate::ops) fn holds_branch(ctx: &Context, worktree: &Worktree) -> Result
     Ok(ctx.repo.captures().in_progress(worktree)?.into_iter().find(|kind| *kind != InProgress::Bisect))
 }
 
-/// What becomes of the operations that are in progress now, and those that were then.
+/// The fate of the operations that are in progress now, and of those that were in the capture `then`.
 pub(in crate::ops) fn operations(worktree: &str, now: &CaptureExtras, then: &CaptureExtras) -> Vec<OperationLine> {
     if then.has_operation_of(now) {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! What an operation and its undo need, kept by a ref of its own.
+//! The ref that keeps what an operation and its undo need.
 
 use std::collections::BTreeSet;
 
@@ -11,22 +11,22 @@ use crate::error::Result;
 use crate::git::{Expected, NewCommit, RefEdit, TREE, TreeEntry};
 use crate::ops::context::handle::Context;
 
-/// The folder with what no commit can keep: contents of tags, blobs and trees that refs name.
+/// The entry for what cannot be a commit's parent: contents of tags, and blobs and trees that refs point to.
 const TIPS: &str = "tips";
 
-/// What a transaction keeps.
+/// What the ref of a transaction keeps.
 #[derive(Debug, Default)]
 pub(in crate::ops) struct Kept {
-    /// Commits, or where there were many, commits that keep them.
+    /// Commits; where there were many, commits that reach them.
     pub parents: Vec<Oid>,
-    /// Trees.
+    /// Trees of worktrees and indexes.
     pub trees: BTreeSet<Oid>,
-    /// The folder with what no commit can keep.
+    /// The tree with contents of tags, and blobs and trees that refs point to.
     pub tips: Option<Oid>,
 }
 
 impl Kept {
-    /// What is kept by a transaction's ref; `None` where there is none, or where it is damaged.
+    /// What a transaction's ref keeps; `None` where there is no such ref, or where it is damaged.
     ///
     /// # Errors
     /// `GIT_FAILED` where refs cannot be read.
@@ -42,7 +42,7 @@ impl Kept {
         Ok(Some(Self { parents: commit.parents, trees: trees.into_iter().map(|entry| entry.oid).collect(), tips }))
     }
 
-    /// Writes tags again that are kept and not here any more.
+    /// Writes kept tags again that are missing from the repository.
     ///
     /// # Errors
     /// `CHECKPOINT_DAMAGED`, `DISK_FULL`, `GIT_FAILED`.
@@ -51,26 +51,26 @@ impl Kept {
     }
 }
 
-/// Whether what a ref names is a commit, always.
+/// Whether the ref always points to a commit.
 fn names_a_commit(change: &RefChange) -> bool {
     ["refs/heads/", REFS].iter().any(|folder| change.name.as_str().starts_with(folder))
 }
 
-/// The ref that keeps what a transaction needs.
+/// The name of the ref that keeps what a transaction needs.
 pub(in crate::ops) fn name_of(txn: &TxnId) -> RefName {
     RefName::new(format!("{KEPT}{txn}"))
 }
 
-/// `refs/axiom/kept/<transaction>`: one commit whose parents are what would be lost and the captures of its worktrees, and
-/// whose tree has the trees that it brings worktrees and indexes from and to. Some of these are in no capture: they were
-/// composed of several. When it returns, all of it survives a power loss and any `git gc`. Doing it again changes nothing
-/// more.
+/// Makes `refs/axiom/kept/<transaction>`: one commit. Its parents are the commits that would be lost and the captures of the
+/// operation's worktrees; its tree has the old and new trees of worktrees and indexes, since some of these are in no
+/// capture: they were combined from several. When this returns, all of it survives a power loss and any `git gc`. Repeating
+/// it changes nothing more.
 ///
 /// # Errors
 /// `DISK_FULL`, `GIT_FAILED`, `IDENTITY_MISSING`.
 pub(super) fn keep(ctx: &Context, operation: &Operation, txn: &TxnId) -> Result<()> {
     let captures = operation.worktrees.iter().flat_map(|change| [&change.captures.old, &change.captures.new]).flatten();
-    // What comes too, where it may be a tag: that is brought back by its content alone.
+    // New values too, where a ref may point to a tag: tag objects are brought back only from their kept contents.
     let others = operation.refs.iter().filter(|change| !names_a_commit(change));
     let tips: BTreeSet<&Oid> = others.flat_map(|change| [&change.value.old, &change.value.new]).flatten().collect();
     let commits: BTreeSet<&Oid> = operation.kept.iter().chain(captures).filter(|oid| !tips.contains(oid)).collect();

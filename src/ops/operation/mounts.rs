@@ -1,4 +1,4 @@
-//! What is mounted within a worktree is nobody's to move, replace or delete.
+//! Mounts within worktrees: an operation does not move, replace or delete what is mounted there.
 
 use std::path::{Path, PathBuf};
 
@@ -13,12 +13,11 @@ use crate::ops::context::handle::Context;
 use super::bytes::files_of;
 use super::steps::{extras_of, worktree};
 
-/// Whether an operation leaves alone whatever is mounted in what it touches: no workspace and nothing in the way that holds a
-/// mount moves, and no file changes at a mount or in one. It costs one look at the list of mounts for each worktree, as long
-/// as there are none.
+/// Checks that an operation touches no mount: no workspace and no file in the way that contains a mount moves, and no file
+/// changes at a mount or in one. Where there are no mounts, it only reads the list of mounts once for each worktree.
 ///
 /// # Errors
-/// `HOLDS_MOUNT` naming the path and the mount.
+/// `HOLDS_MOUNT`, naming the path and the mount.
 pub(super) fn are_left_alone(ctx: &Context, operation: &Operation) -> Result<()> {
     for change in &operation.workspaces {
         let moves = match change.way {
@@ -46,27 +45,27 @@ pub(super) fn are_left_alone(ctx: &Context, operation: &Operation) -> Result<()>
     Ok(())
 }
 
-/// What a restore will move out of its way.
+/// The paths that a restore will move out of its way.
 fn moves(ctx: &Context, change: &WorktreeChange) -> Result<Vec<RepoPath>> {
     let there = worktree(ctx, &change.path)?;
     let (before, after) = (extras_of(ctx, change.captures.old.as_ref())?, extras_of(ctx, change.captures.new.as_ref())?);
     let (from, to, beside) = (&change.files.old, &change.files.new, Some(Change::new(&before, &after)));
-    // Only looked at: there is no trash.
+    // Nothing is moved here: this trash does not exist.
     let trash = there.git_dir().join("axiom-no-trash");
     ctx.repo.restore().in_the_way(&Restore { worktree: &there, from, to, trash: &trash, attempt: Attempt::First, beside })
 }
 
-/// What is mounted within one worktree.
+/// The mounts within one worktree.
 struct Mounts {
     root: PathBuf,
-    /// Paths in the worktree.
+    /// Their paths, relative to the worktree.
     inside: Vec<PathBuf>,
 }
 
 impl Mounts {
     fn within(path: &str) -> Result<Self> {
         let path = Path::new(path);
-        // As the kernel names it.
+        // The path as the kernel lists it.
         let root = path.canonicalize().map_err(|e| Error::io("find", path, e))?;
         let mounts = files::mounts_within(&root)?.into_iter();
         let inside = mounts.filter_map(|mount| mount.strip_prefix(&root).ok().map(Path::to_owned));

@@ -1,6 +1,6 @@
-//! What is staged in a worktree now and will not be, and what will be and is not, where it goes back. Prepared is what the index
-//! has otherwise than the commit that is checked out (a commit that goes out of a branch leaves what it had staged), and what is
-//! only announced there (`git add -N`), which no tree holds.
+//! How an operation changes what is staged in a worktree. Staged are the paths in which the index differs from the commit
+//! that is checked out (where a commit leaves its branch and the index stays, its contents become staged), and the
+//! intent-to-add paths (`git add -N`), which no tree holds.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,9 +13,9 @@ use crate::ops::context::handle::Context;
 /// The paths of one worktree, ordered.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(in crate::ops) struct Prepared {
-    /// Prepared now, and not then, or otherwise.
+    /// Staged now, and afterwards not, or differently.
     pub lost: Vec<RepoPath>,
-    /// Prepared then, and not now, or otherwise.
+    /// Staged afterwards, and now not, or differently.
     pub back: Vec<RepoPath>,
 }
 
@@ -30,15 +30,15 @@ impl Prepared {
     }
 }
 
-/// Which side of a change.
+/// One side of a change: before or after the operation.
 #[derive(Debug, Clone, Copy)]
 enum Side {
     Old,
     New,
 }
 
-/// What `operation` does to what is staged in one of its worktrees. `now` and `then` are said beside its trees, where
-/// the operation has a capture to go to.
+/// How `operation` changes what is staged in one of its worktrees. `now` and `then` are the extras of the captures before
+/// and after; they count where the operation restores a capture.
 ///
 /// # Errors
 /// `GIT_FAILED`.
@@ -59,7 +59,7 @@ pub(in crate::ops) fn changes(
     Ok(if worktree.captures.new.is_some() { in_trees.and(announced(now, then)) } else { in_trees })
 }
 
-/// Paths whose content is still to be added.
+/// The changes of intent-to-add paths.
 fn announced(now: &CaptureExtras, then: &CaptureExtras) -> Prepared {
     let [now, then] = [now, then].map(|extras| extras.index.intent_to_add.iter().collect::<BTreeSet<_>>());
     let only_in = |one: &BTreeSet<&RepoPath>, other| one.difference(other).copied().cloned().collect();
@@ -75,7 +75,7 @@ fn staged(ctx: &Context, commit: Option<Oid>, index: &Oid) -> Result<BTreeMap<Re
     Ok(changes.into_iter().map(|change| (change.path.clone(), change)).collect())
 }
 
-/// The commit that is checked out before or after the operation.
+/// The commit that is checked out before or after the operation (`side`).
 fn commit_of(ctx: &Context, operation: &Operation, side: Side, head: &HeadState) -> Result<Option<Oid>> {
     let branch = match head {
         HeadState::Detached(commit) => return Ok(Some(commit.clone())),

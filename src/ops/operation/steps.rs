@@ -1,4 +1,4 @@
-//! The steps of an operation, each idempotent, in their fixed order.
+//! The steps of an operation, each idempotent, in their fixed order (see [`super`]).
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,22 +21,22 @@ use crate::ops::trash;
 use super::asides::{in_trash, put_back, take_away};
 use super::workspaces::{aside, bring_back};
 
-/// What the steps did that a human should hear of.
+/// What the steps did, for the report to the user.
 #[derive(Debug, Default)]
 pub struct Done {
-    /// What no capture held and was in the way: it is in the trash.
+    /// Files that no capture held and that were in the way: they are in the trash.
     pub moved_aside: Vec<MovedAside>,
-    /// What came back from an earlier transaction's trash.
+    /// Files that came back from an earlier transaction's trash.
     pub brought_back: Vec<PathBuf>,
-    /// What was to come back and is still in the trash, all or part of it: its place is taken.
+    /// Files that should come back and are, entirely or in part, still in the trash: their places are taken.
     pub still_aside: Vec<MovedAside>,
-    /// What was to come back and is nowhere: somebody emptied the trash.
+    /// Files that should come back and are missing: the user emptied the trash.
     pub lost: Vec<PathBuf>,
-    /// Files written and removed.
+    /// The number of files written and removed.
     pub files: usize,
-    /// What somebody changed meanwhile and was left alone, where an operation is taken back.
+    /// In a reversal: what another process changed meanwhile, which was left as it is.
     pub left: Vec<String>,
-    /// What could not be put back, and why, where an operation is taken back.
+    /// In a reversal: what could not be put back, and why.
     pub not_put_back: Vec<String>,
 }
 
@@ -52,8 +52,8 @@ impl Done {
         }));
     }
 
-    /// The outcome of one step. Forwards, what fails stops everything. On the way back it is named and left out, and the
-    /// rest goes on, unless waiting or making room is all that it needs.
+    /// Handles the outcome of one step. Forwards, an error stops the operation. In a reversal, the failure is recorded and
+    /// the rest goes on, unless the error passes by waiting or freeing disk space.
     fn or_named(&mut self, attempt: Attempt, what: &str, outcome: Result<()>) -> Result<()> {
         match outcome {
             Err(error) if attempt == Attempt::Back && !error.passes() => {
@@ -65,15 +65,15 @@ impl Done {
     }
 }
 
-/// Carries an operation out. What is done already is found done. To take one back is to carry its inverse out with
-/// [`Attempt::Back`]: what somebody changed meanwhile is left alone then.
+/// Carries out an operation; steps that are done already are recognized. To reverse an operation, carry out its inverse with
+/// [`Attempt::Back`]: then what another process changed meanwhile is left as it is.
 ///
 /// # Errors
-/// Those of the steps. What was done stays; doing it again goes on.
+/// Those of the steps. Completed steps stay; a repetition continues after them.
 pub(super) fn carry_out(ctx: &Context, operation: &Operation, txn: &TxnId, attempt: Attempt, ready: &Contents) -> Result<Done> {
     let mut done = Done::default();
     super::keep::keep(ctx, operation, txn)?;
-    // Also what an interrupted attempt put back already: it would be in the way of the files.
+    // Also files that an interrupted attempt has put back already: they would be in the way of the files to restore.
     let away = |change: &&AsideChange| change.way == Way::PutAside || attempt == Attempt::Again;
     for change in operation.asides.iter().filter(away) {
         let outcome = take_away(ctx, change);
@@ -133,7 +133,7 @@ fn carry_advance(
     done: &mut Done,
 ) -> Result<()> {
     if is_gone_on_the_way_back(ctx, &change.path, attempt, done)? {
-        // Its branch is checked out nowhere: that is all there is to take back.
+        // The worktree is missing, so its branch is checked out nowhere: only the branch has to move back.
         return move_refs(ctx, &[change.ref_change()], "taken back", txn, attempt, done);
     }
     advance(ctx, change, txn, |ctx, advance| {
@@ -145,7 +145,7 @@ fn carry_advance(
     })
 }
 
-/// Whether a worktree stands, so that something can be put back in it.
+/// Whether a worktree exists and is valid, so that something can be put back in it.
 ///
 /// # Errors
 /// `GIT_FAILED`.
@@ -154,7 +154,7 @@ pub(in crate::ops) fn is_there(ctx: &Context, path: &str) -> Result<bool> {
     Ok(entry.is_some_and(|entry| entry.present && entry.worktree.verify().is_ok()))
 }
 
-/// Whether a worktree stands no more in which something was to be put back: that is named.
+/// Whether the worktree of a reversal is missing; if so, that is recorded in `done`.
 fn is_gone_on_the_way_back(ctx: &Context, path: &str, attempt: Attempt, done: &mut Done) -> Result<bool> {
     let gone = attempt == Attempt::Back && !is_there(ctx, path)?;
     if gone {
@@ -163,7 +163,7 @@ fn is_gone_on_the_way_back(ctx: &Context, path: &str, attempt: Attempt, done: &m
     Ok(gone)
 }
 
-/// The contents that an operation writes, made ready before its first change; none of it where they are made on the way.
+/// The contents that an operation writes, prepared before its first change. Empty where they are made during the steps.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
     worktrees: BTreeMap<String, Prepared>,
@@ -171,7 +171,7 @@ pub(super) struct Contents {
 }
 
 impl Contents {
-    /// Makes everything that can fail by itself before anything is changed.
+    /// Makes all contents before anything is changed, since making them can fail.
     ///
     /// # Errors
     /// As [`crate::git::Restores::prepare_restore`].
@@ -189,7 +189,7 @@ impl Contents {
     }
 }
 
-/// Calls `work` with the restore that a change means.
+/// Calls `work` with the [`Restore`] for a change.
 pub(super) fn restore<T>(
     ctx: &Context,
     change: &WorktreeChange,
@@ -204,7 +204,7 @@ pub(super) fn restore<T>(
     work(ctx, &Restore { worktree: &worktree, from, to, trash: &trash, attempt, beside })
 }
 
-/// Files, then the index and the operation in progress, then HEAD, while `index.lock` is held.
+/// Restores the files, then the index and the git operation in progress, while `index.lock` is held; then HEAD.
 fn restore_worktree(
     ctx: &Context,
     change: &WorktreeChange,
@@ -233,8 +233,8 @@ fn restore_worktree(
     done.or_named(attempt, &of("the files"), outcome)?;
     env::fault_point("journal.files-restored");
     let index = &change.index;
-    // What stays is not touched: git keeps more in an index than a capture (how a conflict was settled, for one), and
-    // an operation may go on at this very moment.
+    // An index that does not change is not written: git keeps more in an index than a capture does (how a conflict was
+    // resolved, for example), and the user may be continuing the git operation right now.
     let known = change.captures.old.is_some();
     let index_stays = known && index.old == index.new && before.index == extras.index && !before.operation.is_empty();
     let outcome = match attempt {
@@ -256,13 +256,13 @@ fn restore_worktree(
     done.or_named(attempt, &of("HEAD"), outcome)
 }
 
-/// What a capture says beside its trees; nothing where there is none.
+/// What a capture holds in addition to its trees; empty where there is no capture.
 pub(in crate::ops) fn extras_of(ctx: &Context, capture: Option<&Oid>) -> Result<CaptureExtras> {
     capture.map_or_else(|| Ok(CaptureExtras::default()), |capture| CaptureExtras::of_capture(&ctx.repo, capture))
 }
 
-/// A capture of what a worktree will be, where no capture that was made says the same beside its trees. The operation keeps
-/// it alive; a crash before that leaves objects that nothing names.
+/// Makes a capture of a worktree's future state, where no existing capture has these extras. The operation keeps it alive; a
+/// crash before that leaves objects that nothing refers to.
 ///
 /// # Errors
 /// `IDENTITY_MISSING`, `DISK_FULL`, `GIT_FAILED`.
@@ -288,7 +288,7 @@ fn set_head(ctx: &Context, worktree: &Worktree, change: &WorktreeChange, attempt
     ctx.repo.refs().set_head(worktree, &now, &change.head.new, "git axiom: restored")
 }
 
-/// Whether HEAD is what an operation says.
+/// Whether HEAD is in the given state.
 pub(super) fn is_at(head: &Head, state: &HeadState) -> bool {
     match (state, head) {
         (HeadState::Branch(wanted), Head::Branch { name, .. }) => wanted == name,
@@ -297,7 +297,7 @@ pub(super) fn is_at(head: &Head, state: &HeadState) -> bool {
     }
 }
 
-/// Moves the refs that have not moved yet, each from what it is expected to be.
+/// Moves the refs that have not moved yet, each only from its expected value.
 fn move_refs(ctx: &Context, refs: &[RefChange], title: &str, txn: &TxnId, attempt: Attempt, done: &mut Done) -> Result<()> {
     let names: Vec<RefName> = refs.iter().map(|change| change.name.clone()).collect();
     let now = ctx.repo.refs().read_refs(&names)?;
@@ -318,7 +318,7 @@ fn move_refs(ctx: &Context, refs: &[RefChange], title: &str, txn: &TxnId, attemp
     ctx.repo.refs().update_refs(&edits, &format!("git axiom: {title}"))
 }
 
-/// Calls `work` with the advance that a change means.
+/// Calls `work` with the [`Advance`] for a change.
 pub(super) fn advance<T>(
     ctx: &Context,
     change: &BranchAdvance,
@@ -342,7 +342,7 @@ pub(super) fn advance<T>(
 /// The worktree at a path.
 ///
 /// # Errors
-/// `WORKSPACE_BROKEN` where git knows none there.
+/// `WORKSPACE_BROKEN` where git knows no worktree there.
 pub(in crate::ops) fn worktree(ctx: &Context, path: &str) -> Result<Worktree> {
     match ctx.repo.worktrees().worktree_at(Path::new(path))? {
         Some(entry) => Ok(entry.worktree),

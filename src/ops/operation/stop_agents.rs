@@ -1,4 +1,4 @@
-//! Stopping the agents before files move under them.
+//! Stopping the agents before an operation changes their files.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -16,15 +16,15 @@ use crate::process::{KeeperRecord, KeeperState, keeper_state};
 
 /// How long agents may take to stop.
 const PATIENCE: Duration = Duration::from_secs(90);
-/// How often it is looked whether they have.
+/// How often to check whether they have stopped.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// Who was paused.
+/// What was paused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::ops) enum Paused {
-    /// Nobody had to be.
+    /// Nothing that has to be resumed.
     Nothing,
-    /// The supervisor, which has to be told to go on.
+    /// The supervisor, which has to be resumed afterwards.
     BySupervisor,
 }
 
@@ -34,11 +34,12 @@ pub(in crate::ops) enum Paused {
 pub struct AgentLine {
     /// The agent.
     pub id: AgentId,
-    /// What it works on.
+    /// The task that it works on.
     pub task_id: CaseId,
 }
 
-/// The agents that [`stop_agents`] would stop: all that have work while a supervisor lives, else those whose keepers live.
+/// The agents that [`stop_agents`] would stop: all that have work while a supervisor runs, otherwise those whose keepers
+/// run.
 ///
 /// # Errors
 /// `IO_FAILED`.
@@ -61,8 +62,8 @@ pub(in crate::ops) fn at_work(ctx: &Context) -> Result<Vec<AgentLine>> {
     Ok(lines)
 }
 
-/// Stops all agents: through the supervisor where one lives, else by asking their keepers. A supervisor that ends meanwhile,
-/// as after `quit`, is waited for no longer than it lives.
+/// Stops all agents: through the supervisor where one runs, otherwise by asking their keepers. If the supervisor ends
+/// meanwhile, as after `quit`, the agents' keepers are asked.
 ///
 /// # Errors
 /// `BUSY` where they do not stop in time; `KEEPER_FAILED`.
@@ -85,11 +86,11 @@ pub(in crate::ops) fn stop_agents(ctx: &mut Context) -> Result<Paused> {
     Ok(Paused::Nothing)
 }
 
-/// Asks the supervisor to pause and waits until it has; `None` where it has ended before it could.
+/// Asks the supervisor to pause and waits until it has; `None` where it ended before it could.
 fn pause_supervisor(ctx: &mut Context) -> Result<Option<Paused>> {
     let was_running = session_is(ctx, SessionState::Running);
     let asked = interventions::make(ctx, Request::Pause { force: true })?;
-    // An agent between two iterations keeps its task while the session is paused, but nothing of it runs.
+    // An agent between two iterations keeps its task while the session is paused, but none of its processes runs.
     let mut has_ended = false;
     let stopped = wait(ctx, |ctx| {
         has_ended = !ctx.supervisor_alive()?;
@@ -102,14 +103,14 @@ fn pause_supervisor(ctx: &mut Context) -> Result<Option<Paused>> {
     }
     match (stopped, was_running) {
         (Ok(()), true) => Ok(Some(Paused::BySupervisor)),
-        // Somebody had paused it before: it stays paused.
+        // It was paused before: it stays paused.
         (Ok(()), false) => Ok(Some(Paused::Nothing)),
         (Err(error), true) => resume(ctx).and(Err(error)),
         (Err(error), false) => Err(error),
     }
 }
 
-/// Nobody is left who would deal with the request.
+/// Closes the request: no supervisor is left to handle it.
 fn forget(ctx: &mut Context, asked: &RequestId) -> Result<()> {
     let message = "the supervisor had ended".to_owned();
     ctx.append_with(|state| {
@@ -120,7 +121,7 @@ fn forget(ctx: &mut Context, asked: &RequestId) -> Result<()> {
     .map(drop)
 }
 
-/// Makes sure that no agent is at work.
+/// Checks that no agent is at work.
 ///
 /// # Errors
 /// `BUSY` where one is, or where a session runs, which may start one at any moment.
@@ -139,7 +140,7 @@ fn session_is(ctx: &Context, wanted: SessionState) -> bool {
     ctx.state().record.session.as_ref().is_some_and(|session| session.state == wanted)
 }
 
-/// The keepers that have a program running, and whether one is just about to.
+/// The keepers whose programs run, and whether another one is starting.
 fn living(ctx: &Context) -> Result<(Vec<KeeperRecord>, bool)> {
     let (mut living, mut starting) = (Vec::new(), false);
     for agent in ctx.state().busy_agents() {
@@ -169,7 +170,7 @@ fn wait(ctx: &mut Context, mut is_over: impl FnMut(&Context) -> Result<bool>) ->
     }
 }
 
-/// Lets the supervisor go on.
+/// Lets the supervisor continue.
 pub(in crate::ops) fn resume(ctx: &mut Context) -> Result<()> {
     interventions::make(ctx, Request::Resume).map(drop)
 }

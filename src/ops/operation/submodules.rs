@@ -1,4 +1,4 @@
-//! Submodules: a rollback brings back what the index says of them, and leaves their folders alone.
+//! Submodules: a rollback restores their entries in the index, and does not touch their folders.
 
 use std::path::Path;
 
@@ -7,9 +7,8 @@ use crate::error::Result;
 use crate::git::{FileId, SUBMODULE, TreeChange};
 use crate::ops::context::handle::Context;
 
-/// The tree `then` with the submodules that are there as they will be after the rollback: at the commits that they have
-/// checked out now. And those of them of which `then` says something else. `changes` are those from the tree of now to
-/// `then`.
+/// The tree `then`, in which the present submodules keep the commits that they have checked out now; and the paths of those
+/// for which `then` has another commit. `changes` are the changes from the current tree to `then`.
 ///
 /// # Errors
 /// `GIT_FAILED`, `DISK_FULL`.

@@ -1,4 +1,5 @@
-//! Workspaces that an operation puts aside, brings back from the trash, or makes again where the trash has lost them.
+//! Workspaces in an operation: moving them to the trash, bringing them back from there, or recreating them from their
+//! captures where the trash no longer has them.
 
 use std::path::{Path, PathBuf};
 
@@ -12,23 +13,24 @@ use crate::git::{Aside, Attempt, CaptureExtras, CaptureParts, Head, IndexLock, R
 use crate::ops::context::handle::Context;
 use crate::ops::trash;
 
-/// From the trash where all of it is still there, else made again from its capture.
+/// Brings a workspace back: from the trash where all of it is still there, otherwise recreated from its capture.
 pub(super) fn bring_back(ctx: &Context, change: &WorkspaceChange, txn: &TxnId) -> Result<()> {
     let path = Path::new(&change.workspace.path);
     let there = |path: &str| Path::new(path).symlink_metadata().is_ok();
-    // What a crash left half moved stands where it was.
+    // A move that a crash interrupted is reversed first.
     let half = aside(ctx, change)?;
     files::turn_back(&half.git_dir, &half.git_dir_moved_to)?;
     files::turn_back(&half.path, &half.moved_to)?;
     if change.lost {
         return ctx.repo.workspaces().bring_back_lost(&aside(ctx, change)?);
     }
-    // As a crash leaves it between the two moves, it names where it is registered.
+    // After a crash between the two moves, the folder in the trash still names its registration.
     let is_registered = || Ok::<_, Error>(ctx.repo.worktrees().own_git_dir_of(Path::new(&change.trash))?.is_some());
     if there(&change.trash) && (there(&change.git_dir_trash) || is_registered()?) {
         return ctx.repo.workspaces().bring_back(&aside(ctx, change)?).map(drop);
     }
-    // What is left of it stays in the trash, where nothing will be in its way when it goes there again.
+    // The rest of it stays in the trash under another name, so that it is not in the way when the workspace goes to the
+    // trash again.
     for half in [&change.trash, &change.git_dir_trash] {
         let apart = PathBuf::from(format!("{half}-{}", env::fresh_id()));
         if there(half) && !files::move_whole(Path::new(half), &apart)? {
@@ -36,16 +38,16 @@ pub(super) fn bring_back(ctx: &Context, change: &WorkspaceChange, txn: &TxnId) -
         }
     }
     let worktree = match ctx.repo.worktrees().worktree_at(path)?.filter(|entry| entry.present && entry.locked.is_none()) {
-        // An earlier try got that far, or it was never moved away: perhaps only its HEAD is still detached.
+        // An earlier attempt got this far, or the workspace was never moved away: perhaps only its HEAD is still detached.
         Some(_) => ctx.repo.workspaces().bring_back(&aside(ctx, change)?)?,
         None => {
             let trash = trash::of_workspaces(ctx, txn)?.join(format!("half-made-{}", env::fresh_id()));
-            // What a crash left half-made here is cleared first.
+            // A workspace that a crash left half-made here is removed first.
             ctx.repo.workspaces().repair_workspace(path, &trash)?;
             ctx.repo.workspaces().create_workspace(path, &WorkspaceBranch::Existing(change.workspace.branch.clone()), &trash)?
         }
     };
-    // Where it came back from the trash in an earlier try, this finds everything done.
+    // If an earlier attempt brought it back from the trash, this finds everything done.
     make_again(ctx, change, &worktree, txn)
 }
 
@@ -56,7 +58,7 @@ pub(super) fn make_again(ctx: &Context, change: &WorkspaceChange, worktree: &Wor
     let lock = IndexLock::take(worktree, txn.as_str())?;
     let attempt = Attempt::Again;
     let extras = CaptureExtras::of_capture(&ctx.repo, &change.capture)?;
-    // A worktree made from a sparse one is sparse too.
+    // A worktree that git made from a sparse worktree is sparse too.
     let now = CaptureExtras { index: ctx.repo.index(worktree).left_out_now()?, ..CaptureExtras::default() };
     let beside = Some(Change::new(&now, &extras));
     let restore = Restore { worktree, from: &base, to: &files, trash: &trash, attempt, beside };
@@ -71,9 +73,9 @@ pub(super) fn aside(ctx: &Context, change: &WorkspaceChange) -> Result<Aside> {
         (HeadState::Branch(name), commit) => Head::Branch { name: name.clone(), commit: commit.clone() },
         (HeadState::Detached(commit), _) => Head::Detached { commit: commit.clone() },
     };
-    // A workspace that was made again may be registered under another name than the one recorded.
+    // A recreated workspace may be registered under another name than the recorded one.
     let registered = match change.lost {
-        // What such a folder names, if anything, is not where it is registered.
+        // The `.git` of such a folder, if there is one, does not name its registration.
         true => None,
         false => match ctx.repo.worktrees().own_git_dir_of(Path::new(&change.workspace.path))? {
             Some(git_dir) => Some(git_dir),
@@ -89,8 +91,8 @@ pub(super) fn aside(ctx: &Context, change: &WorkspaceChange) -> Result<Aside> {
     })
 }
 
-/// Whether a workspace comes back without what no capture holds: its folder, or what it was registered as, is no longer in
-/// the trash, so that it is made again.
+/// Whether a workspace comes back without the files that no capture holds: its folder or its registration is no longer in
+/// the trash, so it is recreated.
 pub(in crate::ops) fn is_made_again(change: &WorkspaceChange) -> bool {
     let gone = |path: &str| Path::new(path).symlink_metadata().is_err();
     change.way == Way::BringBack && !change.lost && (gone(&change.trash) || gone(&change.git_dir_trash))

@@ -1,4 +1,5 @@
-//! Recovery of the event log itself: looking at the damage, and beginning anew from what a human (or `--from`) chose.
+//! Recovery of the event log itself: reporting the damage, and starting a new log from the source that a human (or `--from`)
+//! chose.
 //!
 //! Works without a context, because the state may not load.
 
@@ -24,45 +25,46 @@ use crate::store::{adopt, cases, log};
 pub use crate::store::inspect::{Inspection, SnapshotReport};
 pub use crate::store::rebuild::Source;
 
-/// How long recovery waits for somebody else's append or operation.
+/// How long recovery waits for an append or operation of another process.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A supervisor that has just ended may leave its lock to a child for the moment between fork and exec.
+/// How long to wait for the supervisor's lock: a child of a supervisor that has just ended may hold it between fork and
+/// exec.
 const MOMENT: Duration = Duration::from_millis(500);
 
-/// What to begin anew from.
+/// The source of the new log.
 #[derive(Debug)]
 pub enum Beginning {
     /// One of the choices of [`Inspection`].
     Stored(Source),
-    /// A state that the caller has read, for example from a checkpoint, and where from.
+    /// A state that the caller has read, for example from a checkpoint, and the name of its source.
     Given(String, Box<State>),
 }
 
-/// What recovery did.
+/// The result of a recovery.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recovered {
-    /// What the log began anew from.
+    /// The source of the new log.
     pub source: String,
     /// The number of its first event.
     pub seq: u64,
-    /// How many cases there are.
+    /// How many cases the new state has.
     pub cases: usize,
-    /// Where the old files are; none where an earlier run had done it all.
+    /// The folder with the old files; `None` where an earlier run had done everything.
     pub kept: Option<PathBuf>,
 }
 
-/// Loads the stored state. Checkpoints, which git keeps, tell of events too.
+/// Loads the stored state. If the log is empty, checkpoints, which git keeps, show that events are missing.
 ///
 /// # Errors
-/// As [`Store::load`]; `EVENT_LOG_TRUNCATED` where there is no event but a checkpoint.
+/// As [`Store::load`]; `EVENT_LOG_TRUNCATED` where there are no events, but a checkpoint; `GIT_FAILED`.
 pub fn load(repo: &Repository) -> Result<Store> {
     let layout = Layout::new(repo.common_dir());
     let store = Store::load(layout.clone())?;
     if store.state().seq > 0 || repo.checkpoints().list()?.is_empty() {
         return Ok(store);
     }
-    // The first one may have been made since the log was read.
+    // The first checkpoint may have been made after the log was read.
     let again = Store::load(layout.clone())?;
     if again.state().seq > 0 {
         Ok(again)
@@ -71,7 +73,7 @@ pub fn load(repo: &Repository) -> Result<Store> {
     }
 }
 
-/// Looks at the stored files and at the checkpoints, and changes nothing.
+/// Inspects the stored files and the checkpoints; changes nothing.
 ///
 /// # Errors
 /// As [`look`]; `GIT_FAILED`.
@@ -88,13 +90,13 @@ pub fn look_everywhere(repo: &Repository) -> Result<Inspection> {
             at: Some(document.created_at),
             cases: document.state_snapshot.cases.len() as u64,
         };
-        // What knows least stays the last.
+        // The last choice is the one that knows least; it stays last.
         found.choices.insert(found.choices.len().saturating_sub(1), choice);
     }
     Ok(found)
 }
 
-/// Looks at the stored files and changes nothing.
+/// Inspects the stored files; changes nothing.
 ///
 /// # Errors
 /// `IO_FAILED`, `EVENT_LOG_TOO_NEW`.
@@ -102,7 +104,7 @@ pub fn look(layout: &Layout) -> Result<Inspection> {
     inspect::inspect(layout)
 }
 
-/// Whether the stored state loads, so that nothing has to begin anew.
+/// Whether the stored state loads, so that no new log is needed.
 ///
 /// # Errors
 /// `IO_FAILED`, `GIT_FAILED`, `EVENT_LOG_TOO_NEW`.
@@ -129,17 +131,17 @@ pub fn begin_anew_from(repo: &Repository, source: Source) -> Result<Recovered> {
     begin_anew_above(&Layout::new(repo.common_dir()), &fresh_txn()?, beginning, last_seq_of_checkpoints(repo)?)
 }
 
-/// Begins the log anew from `beginning`, in transaction `txn`. The old files are kept below `state/damaged/`. Killed
-/// anywhere, the log is the old one or the new one; a second run finishes, and finds nothing to do after that.
+/// Starts a new log from `beginning`, in transaction `txn`. The old files are kept below `state/damaged/`. After a crash at
+/// any point, the log is the old one or the new one; a second run finishes the work, and a third one finds nothing to do.
 ///
 /// # Errors
-/// `SUPERVISOR_RUNNING`, `BUSY`; `RECOVERY_FAILED` where the choice gives no state; `EVENT_LOG_TOO_NEW`; `IO_FAILED`,
-/// `DISK_FULL`: the old files are then as they were.
+/// `SUPERVISOR_RUNNING`, `BUSY`; `RECOVERY_FAILED` where the source gives no state; `EVENT_LOG_TOO_NEW`; `IO_FAILED`,
+/// `DISK_FULL`: then the old files are unchanged.
 pub fn begin_anew(layout: &Layout, txn: &TxnId, beginning: Beginning) -> Result<Recovered> {
     begin_anew_above(layout, txn, beginning, 0)
 }
 
-/// As [`begin_anew`], with event numbers above `known` too: see [`last_seq_of_checkpoints`].
+/// As [`begin_anew`]; the new event numbers are also above `known`: see [`last_seq_of_checkpoints`].
 ///
 /// # Errors
 /// As [`begin_anew`].
@@ -161,7 +163,7 @@ pub fn begin_anew_above(layout: &Layout, txn: &TxnId, beginning: Beginning, know
         && rebuild::is_adopted(layout, &source)?
     {
         let state = store.state();
-        // Killed between the commit point and this, the cases are still those of before.
+        // After a crash between the commit point and this step, the file of cases is still the old one.
         if cases::load(layout)?.cases != state.restorable.cases {
             cases::rewrite(layout, state)?;
         }
@@ -178,7 +180,7 @@ pub fn begin_anew_above(layout: &Layout, txn: &TxnId, beginning: Beginning, know
 }
 
 fn take(lock: PathBuf, what: &str) -> Result<FileLock> {
-    // An operation that called us from a hook ends only after us.
+    // An operation whose hook called this process ends only after it: waiting would be a deadlock.
     let patience = if below_an_operation() { Duration::ZERO } else { PATIENCE };
     match FileLock::take(&lock, patience)? {
         LockAttempt::Taken(lock) => Ok(lock),
@@ -197,7 +199,8 @@ fn newest(documents: Vec<CheckpointDocument>) -> Option<CheckpointDocument> {
     documents.into_iter().max_by_key(|document| document.created_at)
 }
 
-/// The number of the last event that a checkpoint tells of, its own included; 0 where there is none.
+/// The number of the last event that the checkpoints show to have existed, including the event of the checkpoint itself; 0
+/// without checkpoints.
 ///
 /// # Errors
 /// `GIT_FAILED`.
@@ -205,11 +208,10 @@ pub fn last_seq_of_checkpoints(repo: &Repository) -> Result<u64> {
     Ok(documents(repo)?.iter().map(|document| document.seq + 1).max().unwrap_or(0))
 }
 
-/// The state of the newest checkpoint whose document can be read. Work that was under way then is not: its tasks are
-/// pending.
+/// The state of the newest checkpoint whose document can be read. Tasks that an agent worked on then become pending.
 ///
 /// # Errors
-/// `RECOVERY_FAILED` where there is none.
+/// `RECOVERY_FAILED` where there is no such checkpoint.
 pub fn newest_checkpoint(repo: &Repository) -> Result<Beginning> {
     let Some(document) = newest(documents(repo)?) else {
         return Err(Error::new(Code::RecoveryFailed, "there is no checkpoint to begin from").hint("see 'git axiom recover'"));

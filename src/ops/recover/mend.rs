@@ -1,4 +1,5 @@
-//! Workspaces whose files at git were damaged by a power loss, before anything asks git about them.
+//! Repairing worktrees whose files in the git directory (registration, branch, index) were damaged by a power loss, before
+//! other code runs git on them.
 
 use std::path::PathBuf;
 
@@ -10,7 +11,8 @@ use crate::error::Result;
 use crate::ops::context::handle::Context;
 use crate::ops::trash;
 
-/// Mends what makes git fail in the whole repository; nothing is asked of git.
+/// Repairs registrations of workspaces whose damage makes git fail in the whole repository; runs no git command. Returns
+/// what was repaired, in words.
 ///
 /// # Errors
 /// `IO_FAILED`.
@@ -25,7 +27,7 @@ pub fn registrations(ctx: &Context) -> Result<Vec<String>> {
     Ok(done)
 }
 
-/// Mends linked worktrees of the user's own that git cannot work with, where it is certain what was there.
+/// Repairs damaged linked worktrees of the user's own, where the right contents are known for certain; reports the others.
 pub fn linked_worktrees(ctx: &Context, report: &mut Repaired) -> Result<()> {
     let repo = &ctx.repo;
     for damaged in repo.workspaces().damaged_worktrees()? {
@@ -44,8 +46,8 @@ pub fn linked_worktrees(ctx: &Context, report: &mut Repaired) -> Result<()> {
     Ok(())
 }
 
-/// Mends branches and indexes of workspaces, and puts aside those in which nobody has worked yet and of which nobody knows
-/// whether their files came to disk. What fails is no reason not to go on.
+/// Repairs branches and indexes of workspaces. Moves to the trash workspaces in which no agent has worked yet and whose
+/// files may not have reached the disk. A failure is reported, and the others are still repaired.
 ///
 /// # Errors
 /// As [`trash::fresh`].

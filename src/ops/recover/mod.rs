@@ -1,6 +1,6 @@
-//! What a crash, a power loss or damage left, found and put right.
+//! Recovery: finding and repairing what a crash, a power loss or damage left.
 //!
-//! The decisions are in `domain`; damaged logs are read by `store`.
+//! Not here: the rules, which are in `domain`, and reading a damaged log, which is in `store`.
 //!
 //! Begin reading with `survey`, then `repair`.
 

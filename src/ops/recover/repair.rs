@@ -1,5 +1,5 @@
-//! Putting right what a crash left: the open operation, the checkpoint that was being made, half-made workspaces, git's lock
-//! files whose owner is provably dead. Doing it twice, or crashing in it, changes nothing more.
+//! Repairing what a crash left: the open operation, the checkpoint that was being made, half-made workspaces, git's lock
+//! files whose owners are provably dead. Repeating it, also after a crash, changes nothing more.
 
 use std::time::{Duration, Instant};
 
@@ -12,37 +12,37 @@ use crate::ops::supervise::live;
 use crate::ops::workspaces::{self, Condition};
 use crate::ops::{checkpoint, merge, operation, revert_task, tidy, trash};
 
-/// A lock file of git's is only looked at when it has been left alone for this long.
+/// A lock file of git's is judged only when it is at least this old.
 pub(in crate::ops) const LOCK_AGE: Duration = Duration::from_secs(2);
 
-/// How often locks that are too new to tell are looked at again.
+/// How often locks that are too new to judge are examined again.
 const LOCK_LOOK: Duration = Duration::from_millis(100);
 
-/// What was put right, and what was left alone.
+/// What was repaired, and what was left as it is.
 #[derive(Debug, Default)]
 pub struct Repaired {
-    /// One line for each thing that was done.
+    /// One line for each repair.
     pub done: Vec<String>,
-    /// One line for each thing that a human has to look at.
+    /// One line for each problem that a human has to look at.
     pub left: Vec<String>,
 }
 
-/// What becomes of an interrupted operation that a human had asked for.
+/// What to do with an interrupted operation that a human had requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HumansOperation {
-    /// It is finished, or reversed where that cannot be: a human asked for that now.
+    /// Finish it, or reverse it where that fails: a human requested that now.
     Finish,
-    /// Nothing is repaired before a human has said which way it ends.
+    /// Repair nothing until a human has decided how it ends.
     Refuse,
-    /// It waits, and so does all that might get in its way.
+    /// Leave it open, and repair nothing that might affect it.
     Leave,
 }
 
-/// Puts right what can be put right safely.
+/// Makes all repairs that are safe.
 ///
 /// # Errors
-/// `BUSY` while an operation is under way; `OPERATION_OPEN` where it shall be refused; what an open operation says that can
-/// neither be finished nor reversed.
+/// `BUSY` while an operation is under way; `OPERATION_OPEN` with [`HumansOperation::Refuse`]; those of an open operation
+/// that can neither be finished nor reversed.
 pub fn repair(ctx: &mut Context, humans: HumansOperation) -> Result<Repaired> {
     let mut report = Repaired::default();
     ctx.layout().ensure()?;
@@ -84,7 +84,7 @@ pub fn repair(ctx: &mut Context, humans: HumansOperation) -> Result<Repaired> {
     Ok(report)
 }
 
-/// Removes git's lock files whose owner is proved dead.
+/// Removes git's lock files whose owners are provably dead.
 ///
 /// # Errors
 /// `BUSY` while an operation is under way; `IO_FAILED`.
@@ -94,12 +94,13 @@ pub fn clear_dead_locks(ctx: &mut Context) -> Result<Repaired> {
     Ok(report)
 }
 
-/// Of ours nobody else can hold these locks: the operation lock is ours, and git children of a dead supervisor hold it too.
+/// No other process of ours can hold these locks: this process holds the operation lock, which git children of a dead
+/// supervisor would hold too.
 fn clear_locks(ctx: &mut Context, report: &mut Repaired) -> Result<()> {
     for lock in ctx.repo.git_locks()? {
         match ctx.repo.remove_dead_lock(&lock, LOCK_AGE) {
             Ok(()) => report.done.push(format!("removed the lock '{}' that a dead process left", lock.path.display())),
-            // git's upkeep at work stands in nobody's way.
+            // A running `git maintenance` or `git gc` does not block other commands.
             Err(error) if error.code() == Code::GitLocked && !lock.stops_commands => {}
             Err(error) if error.code() == Code::GitLocked => report.left.push(error.to_string()),
             Err(error) => return Err(error),
@@ -108,13 +109,14 @@ fn clear_locks(ctx: &mut Context, report: &mut Repaired) -> Result<()> {
     Ok(())
 }
 
-/// Waits until git's locks can be judged: what died a moment ago left new ones, and whatever follows would stumble over them.
+/// Waits until git's locks can be judged: a process that died a moment ago left new ones, and the following steps would fail
+/// because of them.
 fn wait_for_new_locks(ctx: &Context) -> Result<()> {
     let started = Instant::now();
     loop {
         let locks = ctx.repo.git_locks()?;
         let wait = locks.iter().map(|lock| LOCK_AGE.saturating_sub(lock.age)).max().unwrap_or_default();
-        // New ones that come and go belong to somebody who works: those are not waited for without end.
+        // New locks that come and go belong to a running process: the wait for those is limited.
         if wait.is_zero() || started.elapsed() > LOCK_AGE * 2 {
             return Ok(());
         }
@@ -146,7 +148,7 @@ fn say_what_was_left(report: &mut Repaired, ended: Option<operation::EndedOperat
     report.left.extend(not_put_back.iter().map(|what| format!("could not be put back: {what}")));
 }
 
-/// A crash between a merge and the end of its workspace leaves that standing.
+/// After a crash between a merge and the removal of its workspace, the workspace is still there.
 fn close_merged(ctx: &mut Context, report: &mut Repaired) {
     for task in merge::merged_with_workspace(ctx.state()) {
         match merge::close_workspace(ctx, &task) {
@@ -156,7 +158,8 @@ fn close_merged(ctx: &mut Context, report: &mut Repaired) {
     }
 }
 
-/// A crash between a rollback and the end of the worktree in which its conflict was settled leaves that standing.
+/// After a crash between a rollback and the removal of the worktree in which its conflict was resolved, that worktree is
+/// still there.
 fn close_settled(ctx: &Context, report: &mut Repaired) {
     match revert_task::put_finished_aside(ctx) {
         Ok(paths) => report.done.extend(paths.iter().map(|path| format!("'{path}', where all is settled, was put aside"))),
@@ -164,7 +167,7 @@ fn close_settled(ctx: &Context, report: &mut Repaired) {
     }
 }
 
-/// A crash while the result of a merge was verified leaves its worktree standing.
+/// After a crash during the verification of a merge, its worktree is still there.
 fn clear_verifications(ctx: &Context, report: &mut Repaired) {
     match merge::scratch::clear_left(ctx) {
         Ok(paths) => report.done.extend(paths.iter().map(|path| format!("'{path}', where a merge was verified, was cleared"))),
@@ -172,8 +175,8 @@ fn clear_verifications(ctx: &Context, report: &mut Repaired) {
     }
 }
 
-/// Rebuilds tags and notes that are missing, and takes up checkpoints that the state does not know, as after beginning anew.
-/// What fails is no reason not to go on.
+/// Rebuilds missing tags and notes, and records checkpoints that the state does not know, as after a new log was started. A
+/// failure is reported, and recovery goes on.
 fn heal_checkpoints(ctx: &mut Context, report: &mut Repaired) {
     let lost = ctx.repo.notes().load().is_ok_and(|notes| notes.are_lost());
     match checkpoint::heal(ctx, true) {
@@ -185,7 +188,8 @@ fn heal_checkpoints(ctx: &mut Context, report: &mut Repaired) {
     }
 }
 
-/// Objects that the operation lock has put aside, what is lost of them, and tags that can be made again.
+/// Reports objects that were found damaged when the operation lock was taken, and those of them that are lost; rebuilds tags
+/// that can be rebuilt.
 fn objects(ctx: &mut Context, report: &mut Repaired) -> Result<()> {
     ctx.repo.durability().finish_landings()?;
     ctx.repo.durability().clear_kept_packs()?;
@@ -207,7 +211,7 @@ fn objects(ctx: &mut Context, report: &mut Repaired) -> Result<()> {
     Ok(())
 }
 
-/// A line for each object that was put aside, that something needs, and that could not be written again.
+/// One line for each damaged object that something needs and that could not be written again.
 ///
 /// # Errors
 /// `IO_FAILED`; those of starting git.
@@ -219,7 +223,7 @@ pub fn lost_objects(ctx: &Context) -> Result<Vec<String>> {
     Ok(words.collect())
 }
 
-/// What nobody can want back any more. Failing here is no reason not to go on.
+/// Deletes expired captures and the expired trash. A failure is reported, and recovery goes on.
 fn empty_trash(ctx: &Context, report: &mut Repaired) {
     match live::release(ctx) {
         Ok(0) => {}
@@ -247,7 +251,7 @@ fn mend_workspaces(ctx: &mut Context, report: &mut Repaired, humans: HumansOpera
     use crate::git::Repair;
     let known: Vec<_> = ctx.state().restorable.workspaces.values().cloned().collect();
     for workspace in known {
-        // A session leaves it to the gate of the task.
+        // A session leaves this decision to the gate of the task.
         if humans != HumansOperation::Finish
             && let Condition::ForAHuman(why) = workspaces::condition(ctx, &workspace)?
         {
@@ -257,7 +261,7 @@ fn mend_workspaces(ctx: &mut Context, report: &mut Repaired, humans: HumansOpera
         let trash = trash::fresh(ctx, "half-made")?;
         let (repair, aside) = match workspaces::repaired(ctx, &workspace, &trash) {
             Ok(repaired) => repaired,
-            // One agent's folder is no reason not to repair the others'.
+            // One agent's folder must not prevent the repair of the others.
             Err(error) if !error.is_everybodys() => {
                 report.left.push(error.to_string());
                 continue;

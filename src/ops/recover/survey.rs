@@ -1,4 +1,4 @@
-//! `recover`: what a crash left, and putting it right.
+//! The verb `recover`: finding out what a crash left, and repairing it.
 
 use std::time::{Duration, Instant};
 
@@ -17,22 +17,22 @@ use crate::ops::supervise::{self, Attend, Options};
 use crate::process::keeper::spec::KeeperState;
 use crate::process::keeper_state;
 
-/// How long an operation is waited for that is just ending, or whose git children are.
+/// How long to wait for an operation that is just ending, or whose git children are.
 const MOMENT: Duration = Duration::from_secs(2);
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
-/// What there is to recover. Looking changes nothing.
+/// What there is to recover. Finding it out changes nothing.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct View {
-    /// Whether there is anything to do.
+    /// Whether there is anything to recover.
     pub needed: bool,
-    /// Whether `recover --yes` does some of it.
+    /// Whether `recover --yes` repairs some of it.
     #[serde(skip)]
     pub repairs: bool,
-    /// Iterations that go on, or whose result can be taken up.
+    /// Iterations that still run, or whose results can be used.
     pub resumable: Vec<Orphan>,
-    /// Tasks that become pending again, with a retry counted.
+    /// Tasks that become pending again; a retry is counted.
     pub reset: Vec<Orphan>,
     /// Tasks that have crashed too often.
     pub failed: Vec<Orphan>,
@@ -41,15 +41,15 @@ pub struct View {
     /// The checkpoint that was being made.
     #[serde(rename = "unfinishedCheckpoint")]
     pub checkpoint: Option<String>,
-    /// Checkpoints that are there, but that the state does not know: they are taken up.
+    /// Checkpoints that exist and that the state does not know: they are recorded again.
     pub forgotten_checkpoints: Vec<String>,
-    /// Git lock files that nobody seems to own.
+    /// Git's lock files.
     pub locks: Vec<String>,
-    /// Loose objects that are not what their names say: a power loss left them.
+    /// Loose objects whose contents do not match their ids, after a power loss.
     pub damaged_objects: Vec<String>,
-    /// What is lost of such objects, in words.
+    /// The lost ones of such objects, in words.
     pub lost_objects: Vec<String>,
-    /// Whatever else verbs refuse for, with the way out of it.
+    /// Other reasons for which verbs refuse, with what to do about each.
     pub wedges: Vec<WedgeView>,
 }
 
@@ -63,11 +63,11 @@ pub struct Orphan {
     pub agent_id: AgentId,
     /// The iteration it was in.
     pub iteration: u32,
-    /// What is known, and what follows.
+    /// What was found, and what follows from it.
     pub reason: String,
 }
 
-/// Looks at what a crash left, and at whatever else verbs refuse for.
+/// Finds what a crash left, and other reasons for which verbs refuse.
 ///
 /// # Errors
 /// `BUSY` while an operation is under way; `IO_FAILED`, `GIT_FAILED`.
@@ -129,7 +129,7 @@ pub fn look(ctx: &mut Context) -> Result<View> {
     Ok(view)
 }
 
-/// What an operation has not finished yet is no ruin: it is waited for, a moment.
+/// Waits a moment for a running operation: what it has not finished yet is not damage.
 fn nothing_is_under_way(ctx: &mut Context) -> Result<()> {
     let lock = ctx.layout().operation_lock();
     let begun = Instant::now();
@@ -145,8 +145,8 @@ fn nothing_is_under_way(ctx: &mut Context) -> Result<()> {
     ctx.store.refresh().map(drop)
 }
 
-/// Does every safe repair: finishes or reverses what was interrupted, takes up results, resets what crashed. What still
-/// runs goes on, and is taken over by the next `run`.
+/// Makes every safe repair: finishes or reverses what was interrupted, uses the results of ended iterations, resets crashed
+/// tasks. Agents that still run continue, and the next `run` takes them over.
 ///
 /// # Errors
 /// As [`supervise::attend`].

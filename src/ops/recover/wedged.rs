@@ -1,4 +1,4 @@
-//! Looking for every reason for which a verb refuses: see [`Wedge`]. Changes nothing.
+//! Finding every reason for which a verb refuses: see [`Wedge`]. Changes nothing.
 
 use std::path::{Path, PathBuf};
 
@@ -17,15 +17,16 @@ use crate::ops::context::handle::Context;
 use crate::ops::context::placement::Purpose;
 use crate::ops::{checkpoint, revert_task, workspaces};
 
-/// Looks for all of them.
+/// Finds all reasons for which a verb refuses.
 ///
 /// # Errors
-/// `IO_FAILED`, `GIT_FAILED`: where not even looking works, and the error says why.
+/// `IO_FAILED`, `GIT_FAILED`, where even the search fails.
 pub fn find(ctx: &Context) -> Result<Vec<Wedge>> {
     let mut found = Vec::new();
     found.extend(earlier_damage(ctx)?);
     if ctx.found.unsettled {
-        // What came along is the original's until the next command that changes something has settled that.
+        // Copied workspaces are the original's until the next command that changes something has settled the repository's
+        // place.
         return Ok(found);
     }
     found.extend(checkpoints_gone(ctx)?);
@@ -36,7 +37,7 @@ pub fn find(ctx: &Context) -> Result<Vec<Wedge>> {
     }
     found.extend(worktrees(ctx)?);
     found.extend(left_over(ctx)?);
-    // An interrupted operation is ended first; what can be captured is another thing afterwards.
+    // An interrupted operation is ended first; that changes what can be captured.
     if ctx.state().record.open.is_none() {
         let more = not_captured(ctx);
         let is_named = |one: &Wedge| matches!(one, Wedge::NotCaptured { path, .. } if names(&found, path));
@@ -46,7 +47,7 @@ pub fn find(ctx: &Context) -> Result<Vec<Wedge>> {
     Ok(found)
 }
 
-/// Whether something else is said of a place already.
+/// Whether another finding is about this path already.
 fn names(found: &[Wedge], place: &str) -> bool {
     found.iter().any(|one| matches!(one, Wedge::NotTheWorktree { path, .. } if path == place))
 }
@@ -67,7 +68,7 @@ fn checkpoints_gone(ctx: &Context) -> Result<Option<Wedge>> {
     Ok((!names.is_empty()).then_some(Wedge::CheckpointsGone { names, all }))
 }
 
-/// Linked worktrees that are not where git has them.
+/// Linked worktrees that are not where they are registered.
 fn worktrees(ctx: &Context) -> Result<Vec<Wedge>> {
     let mut found = Vec::new();
     let workspaces: Vec<&Path> = ctx.state().restorable.workspaces.values().map(|one| Path::new(&one.path)).collect();
@@ -91,7 +92,7 @@ fn worktrees(ctx: &Context) -> Result<Vec<Wedge>> {
         let workspace = workspaces.contains(&folder.as_path());
         let what = match ctx.repo.worktrees().whose(&folder)? {
             Whose::Ours(_) => continue,
-            // The agent's workspace is made again when its task is claimed.
+            // The workspace is made again when its task is claimed.
             Whose::Nobody if workspace => continue,
             Whose::Nobody => {
                 found.push(Wedge::WorktreeMoved { path, now_at: moved_to(&git_dir, &folder) });
@@ -108,14 +109,14 @@ fn worktrees(ctx: &Context) -> Result<Vec<Wedge>> {
     Ok(found)
 }
 
-/// Where a worktree is that was moved by hand: looked for beside its old place, not on the whole disk.
+/// The new path of a worktree that was moved by hand. Only the folder of its old path is searched, not the whole disk.
 fn moved_to(git_dir: &Path, folder: &Path) -> Option<String> {
     let beside = files::list(folder.parent()?).ok()?;
     let names_it = |place: &PathBuf| named_by(place).ok().flatten().is_some_and(|named| named == git_dir);
     beside.into_iter().map(|entry| entry.path()).find(names_it).map(|place| place.display().to_string())
 }
 
-/// Workspaces and branches of tasks that this state did not make.
+/// Workspaces and branches of tasks that are not in this state.
 fn left_over(ctx: &Context) -> Result<Vec<Wedge>> {
     let (state, root) = (ctx.state(), workspaces::root(ctx)?);
     let settling: Vec<String> = revert_task::noted(ctx)?.into_iter().map(|(_, note)| note.path).collect();
@@ -139,7 +140,7 @@ fn left_over(ctx: &Context) -> Result<Vec<Wedge>> {
     Ok(found)
 }
 
-/// What keeps a checkpoint from being made, or a workspace out of it, found out by making the captures.
+/// What prevents a checkpoint, or excludes a workspace from it, found out by making the captures.
 fn not_captured(ctx: &Context) -> Vec<Wedge> {
     let tried = ctx.repo.identity().map(drop).and_then(|()| captured_apart(ctx));
     let told = |error: Error| Wedge::NoCheckpoint {
@@ -161,8 +162,8 @@ fn not_captured(ctx: &Context) -> Vec<Wedge> {
     }
 }
 
-/// The captures that a checkpoint would make, in a repository of their own: nothing names them, so what they wrote goes with
-/// it, and never waits for its name beside what the repairs write.
+/// Makes the captures that a checkpoint would make, through a separate [`Context`]: nothing refers to their objects, so
+/// these are discarded with that context and never mixed with the objects that repairs write.
 fn captured_apart(ctx: &Context) -> Result<Captured> {
     let mut apart = Context::open(ctx.repo.worktrees().main_worktree()?.path(), Purpose::Look)?;
     apart.config = ctx.config.clone();

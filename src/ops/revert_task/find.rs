@@ -1,4 +1,4 @@
-//! Finding what belongs to a task: the branch that its work went into, and the commits that its iterations made.
+//! Finding what belongs to a task: the branch into which it was merged, and the commits of its iterations.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,14 +16,14 @@ use crate::ops::history;
 
 use super::TaskRollbackRequest;
 
-/// The tasks that are taken back: the one asked for first.
+/// The tasks to roll back: the requested one first.
 ///
 /// # Errors
-/// `INVALID_TRANSITION` for a group; `HAS_DEPENDENTS`.
+/// `UNKNOWN_TASK` for an id in another spelling; `INVALID_TRANSITION` for a group; `HAS_DEPENDENTS`.
 pub(super) fn tasks(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<Vec<CaseId>> {
     let state = ctx.state();
     let id = &wanted.task;
-    // An id in another spelling is a mistake that would go unnoticed where commits name it too.
+    // An id that differs only in case is a mistake. Without this check it would go unnoticed where commits name that id.
     if let Some(known) = state.restorable.cases.keys().find(|known| *known != id && known.folded() == id.folded()) {
         let error = Error::new(Code::UnknownTask, format!("there is no case '{id}'"));
         return Err(nearest::hinted(error, id.as_str(), [known.as_str()], "see 'git axiom task list'"));
@@ -42,10 +42,10 @@ pub(super) fn tasks(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<Vec<C
     Ok(std::iter::once(id.clone()).chain(dependents).collect())
 }
 
-/// The branch on which the commits are reverted, and its commit.
+/// The branch on which the commits are reverted, and its current commit.
 ///
 /// # Errors
-/// `TARGET_MISSING`, `DETACHED_HEAD`; `INVALID_TRANSITION` where the tasks went into different branches.
+/// `TARGET_MISSING`, `DETACHED_HEAD`; `INVALID_TRANSITION` where the tasks were merged into different branches.
 pub(super) fn target(ctx: &Context, wanted: &TaskRollbackRequest, tasks: &[CaseId]) -> Result<(RefName, Oid)> {
     let merged = |task: &CaseId| Some(&ctx.state().restorable.cases.get(task)?.merged.as_ref()?.target);
     let went_into: BTreeSet<&RefName> = tasks.iter().filter_map(merged).collect();
@@ -82,7 +82,7 @@ fn default_target(ctx: &Context) -> Result<RefName> {
     }
 }
 
-/// The tasks with the commits that their iterations are recorded to have made.
+/// The tasks with the commits that the log records for their iterations.
 ///
 /// # Errors
 /// The codes of a damaged log.
@@ -103,7 +103,7 @@ pub(super) fn with_recorded(ctx: &Context, tasks: &[CaseId]) -> Result<Vec<Taken
     Ok(found)
 }
 
-/// Where each task's branch stood before and after its iterations; those that follow each other are one.
+/// The commits of each task's branch before and after its iterations; consecutive ranges are joined.
 fn iterations(ctx: &Context) -> Result<BTreeMap<CaseId, Vec<(Oid, Oid)>>> {
     let mut works_on: BTreeMap<AgentId, CaseId> = BTreeMap::new();
     let mut ranges: BTreeMap<CaseId, Vec<(Oid, Oid)>> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! The plan of a task's rollback: the operation, and what it shows to whoever decides.
+//! Planning the rollback of a task: the operation, and its preview.
 
 use std::path::Path;
 
@@ -27,7 +27,7 @@ use crate::ops::rollback::{AgentLine, FileLine, WorkspaceLine};
 use super::reverts::{self, Reverted};
 use super::{TaskRollbackRequest, find, resolve};
 
-/// How many commits are named behind one file in conflict.
+/// How many commits are listed for one file in conflict.
 const BEHIND: usize = 10;
 
 /// A commit that gets a revert commit.
@@ -38,11 +38,11 @@ pub struct RevertLine {
     pub id: Oid,
     /// Its subject.
     pub subject: String,
-    /// The task that it is taken back for.
+    /// The task for which it is reverted.
     pub task_id: CaseId,
 }
 
-/// A merge that is reverted as one with what it took in.
+/// A merge that is reverted as a whole, with all commits that it merged.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MergeLine {
@@ -50,9 +50,9 @@ pub struct MergeLine {
     pub id: Oid,
     /// Its subject.
     pub subject: String,
-    /// The parent to whose content it goes back.
+    /// The parent whose tree the revert restores.
     pub mainline: Option<Oid>,
-    /// What it took in, newest first.
+    /// The commits that it merged, newest first.
     pub brings: Vec<Oid>,
 }
 
@@ -64,7 +64,7 @@ pub struct SkippedLine {
     pub id: Oid,
     /// Its subject.
     pub subject: String,
-    /// Why.
+    /// Why it needs no revert.
     #[serde(rename = "reason")]
     pub why: String,
 }
@@ -77,7 +77,7 @@ pub struct ConflictLine {
     pub path: RepoPath,
     /// The commit that could not be reverted.
     pub commit: Oid,
-    /// What changed the file since, newest first.
+    /// The commits that changed the file since, newest first.
     pub behind: Vec<CommitRef>,
 }
 
@@ -91,17 +91,17 @@ pub struct CommitRef {
     pub subject: String,
 }
 
-/// What a rollback will do, exactly.
+/// Exactly what the rollback of a task will do.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Preview {
-    /// The task that was asked for.
+    /// The requested task.
     pub task_id: CaseId,
     /// The branch on which commits are reverted.
     pub target: RefName,
-    /// What is reverted, in this order.
+    /// The commits to revert, in this order.
     pub commits: Vec<RevertLine>,
-    /// Those of them that are merges.
+    /// The merges among them.
     pub merges: Vec<MergeLine>,
     /// The commits of the task that need no revert.
     pub skipped: Vec<SkippedLine>,
@@ -109,9 +109,9 @@ pub struct Preview {
     pub tasks: Vec<TaskChange>,
     /// Files that change on the target.
     pub files: Vec<FileLine>,
-    /// What is in conflict: then nothing is done.
+    /// The files in conflict: then nothing is done.
     pub conflicts: Vec<ConflictLine>,
-    /// Workspaces that are put aside.
+    /// Workspaces that go to the trash.
     pub workspaces: Vec<WorkspaceLine>,
     /// Branches that are kept for undo and deleted.
     pub branches: Vec<RefName>,
@@ -119,21 +119,21 @@ pub struct Preview {
     pub agents: Vec<AgentLine>,
 }
 
-/// All that is to be done.
+/// The complete plan.
 #[derive(Debug)]
 pub(super) struct Work {
-    /// The tasks, the one asked for first.
+    /// The tasks, the requested one first.
     pub tasks: Vec<CaseId>,
     pub preview: Preview,
-    /// Without workspaces: they need captures.
+    /// The operation. Its workspaces are added later, since they need captures.
     pub operation: Operation,
     pub plan: Plan,
     pub reverted: Reverted,
-    /// The worktree in which a conflict was settled.
+    /// The worktree in which the user resolved a conflict.
     pub settled: Option<Worktree>,
 }
 
-/// Plans, given what is there now.
+/// Makes the plan from the present state.
 ///
 /// # Errors
 /// As [`super::preview`].
@@ -251,7 +251,7 @@ fn conflicts(ctx: &Context, unit: &Unit, files: &[RepoPath], tip: &Oid) -> Resul
     Ok(lines)
 }
 
-/// Says clearly why there is nothing to take back.
+/// Fails with the reason, where there is nothing to roll back.
 ///
 /// # Errors
 /// `NO_TASK_COMMITS`, `UNKNOWN_TASK`; `HISTORY_MISSING` where a shallow clone may lack the commits.
@@ -285,8 +285,8 @@ fn refuse_nothing(ctx: &Context, wanted: &TaskRollbackRequest, work: &Work) -> R
         .hint("see 'git axiom task show'"))
 }
 
-/// Checks that everything is as the operation expects, and no branch in use elsewhere; changes nothing. What an agent works
-/// on is planned as it will be when the agent has been stopped.
+/// Checks that everything is as the operation expects, and that no branch is in use elsewhere; changes nothing. Edits of
+/// tasks that agents work on are not compared: the plan assumes that the agents have been stopped.
 ///
 /// # Errors
 /// As [`operation::rehearse`]; `BRANCH_IN_USE`.
@@ -297,7 +297,8 @@ pub(super) fn check(ctx: &Context, work: &Work) -> Result<()> {
     branches_are_free(ctx, &work.operation)
 }
 
-/// Adds the tasks' workspaces, which go to the trash, and what has to be kept. Without captures it is for a preview only.
+/// Adds the tasks' workspaces, which go to the trash, and the commits to keep. Without captures, the result is for a preview
+/// only.
 ///
 /// # Errors
 /// `IN_THE_WAY` where a workspace is locked; `INTERNAL`.

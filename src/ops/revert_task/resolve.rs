@@ -1,9 +1,9 @@
-//! Settling a conflict of a rollback by hand: a worktree of its own, in which the reverts stand as far as they go by
-//! themselves and git waits in the middle of the one that conflicts.
+//! Resolving a conflict of a task's rollback by hand: in a separate worktree, the reverts are made up to the first conflict,
+//! and git waits in the middle of that revert.
 //!
-//! The worktree is all there is to it: a note in its git directory says what it is for. Nothing else is changed until the
-//! rollback is asked for again; then what was committed in it is what the target goes to. Abandoning it is removing it:
-//! `git worktree remove --force`.
+//! The worktree is the only state of this: a note in its git directory records its purpose. Nothing else is changed until
+//! the rollback is requested again; then the target branch moves to what was committed in the worktree. To abandon it, the
+//! user removes it: `git worktree remove --force`.
 
 use std::path::{Path, PathBuf};
 
@@ -23,31 +23,31 @@ use crate::ops::{trash, workspaces};
 use super::find;
 use super::reverts::Reverted;
 
-/// The note in the worktree's git directory.
+/// The name of the note in the worktree's git directory.
 const NOTE: &str = "axiom-resolve.json";
-/// The largest note.
+/// The largest size of a note, in bytes.
 const LIMIT: u64 = 64 * 1024;
 
-/// A conflict that somebody settles.
+/// A conflict that a user is resolving.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Settling {
-    /// The task that is taken back.
+    /// The task that is rolled back.
     pub task_id: CaseId,
     /// The branch on which its commits are reverted.
     pub target: RefName,
-    /// The worktree.
+    /// The path of the worktree.
     pub path: String,
 }
 
-/// All conflicts that are being settled, ordered by path. No process is started and no lock taken.
+/// All conflicts that are being resolved, ordered by path. Starts no process and takes no lock.
 ///
 /// # Errors
 /// `IO_FAILED`.
 pub fn settling(ctx: &Context) -> Result<Vec<Settling>> {
     let mut found = Vec::new();
     for (_, mut note) in noted(ctx)? {
-        // Where it is, and not where it was when that was noted.
+        // The current path, not the one in the note: the repository may have moved.
         note.path = place(ctx, &note.task_id)?.to_string_lossy().into_owned();
         found.extend(Some(note).filter(|note| Path::new(&note.path).is_dir()));
     }
@@ -55,14 +55,14 @@ pub fn settling(ctx: &Context) -> Result<Vec<Settling>> {
     Ok(found)
 }
 
-/// The notes in the git directories of linked worktrees, as they were written.
+/// The notes in the git directories of linked worktrees, with the paths as they were written.
 ///
 /// # Errors
 /// `IO_FAILED`.
 pub(in crate::ops) fn noted(ctx: &Context) -> Result<Vec<(PathBuf, Settling)>> {
     let mut found = Vec::new();
     for entry in files::list(&ctx.repo.common_dir().join("worktrees"))? {
-        // What cannot be read is no note of ours.
+        // A file that cannot be parsed is no note of ours.
         found.extend(read(&entry.path())?.map(|note| (entry.path(), note)));
     }
     Ok(found)
@@ -73,12 +73,12 @@ fn read(git_dir: &Path) -> Result<Option<Settling>> {
     Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
 }
 
-/// Where a task's conflict is settled.
+/// The path of the worktree in which a task's conflict is resolved.
 fn place(ctx: &Context, task: &CaseId) -> Result<PathBuf> {
     Ok(workspaces::root(ctx)?.join(format!("resolve-{task}")))
 }
 
-/// The worktree in which a task's conflict is being settled.
+/// The worktree in which a task's conflict is being resolved.
 ///
 /// # Errors
 /// `IO_FAILED`, `GIT_FAILED`.
@@ -89,8 +89,8 @@ pub(super) fn worktree(ctx: &Context, task: &CaseId) -> Result<Option<Worktree>>
     Ok(note.map(|_| worktree))
 }
 
-/// Sets up the worktree. The caller holds the operation lock. A crash leaves a worktree without a note, which the next call
-/// puts into the trash.
+/// Sets up the worktree. The caller holds the operation lock. A crash leaves a worktree without a note; the next call moves
+/// it to the trash.
 ///
 /// # Errors
 /// `WORKSPACE_IN_THE_WAY`, `DISK_CHECKOUT_FAILED`, `GIT_FAILED`.
@@ -104,7 +104,7 @@ pub(super) fn set_up(ctx: &Context, task: &CaseId, target: &RefName, plan: &Plan
     env::fault_point("resolve.worktree-made");
     let done: Vec<&Oid> = reverted.made.iter().map(|(unit, _)| &unit.oid).collect();
     let open: Vec<&Unit> = plan.units.iter().filter(|unit| !done.contains(&&unit.oid)).collect();
-    // It stops at the first conflict, and 'git revert --continue' goes on with the others.
+    // `git revert` stops at the first conflict; `git revert --continue` goes on with the others.
     let git = ctx.repo.git_in(&made).writing().config("commit.gpgSign=false").env("GIT_EDITOR", "true");
     let git = git.args(["revert", "--no-edit", "--mainline", "1"]).args(open.iter().map(|unit| unit.oid.as_str()));
     let output = git.run()?;
@@ -120,7 +120,7 @@ pub(super) fn set_up(ctx: &Context, task: &CaseId, target: &RefName, plan: &Plan
     Ok(path)
 }
 
-/// Clears what an earlier try left, where it is none of somebody's work: a worktree without our note.
+/// Removes the worktree that an earlier attempt left: without our note, it holds no one's work.
 fn clear(ctx: &Context, path: &Path) -> Result<()> {
     let trash = trash::fresh(ctx, "half-made")?;
     match ctx.repo.worktrees().worktree_at(path)? {
@@ -130,10 +130,10 @@ fn clear(ctx: &Context, path: &Path) -> Result<()> {
     }
 }
 
-/// Moves a worktree to the trash; its commits are referenced elsewhere, or nobody made any.
+/// Moves a worktree to the trash; its commits are referenced elsewhere, or there are none.
 ///
 /// # Errors
-/// `IO_FAILED`; doing it again finishes it.
+/// `IO_FAILED`; a repetition finishes it.
 pub(super) fn put_aside(ctx: &Context, worktree: &Worktree) -> Result<()> {
     let name = worktree.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     env::fault_point("resolve.before-aside");
@@ -141,7 +141,7 @@ pub(super) fn put_aside(ctx: &Context, worktree: &Worktree) -> Result<()> {
     ctx.repo.workspaces().put_aside(&aside)
 }
 
-/// Puts worktrees aside in which nothing is left to do: a crash came between the rollback and that. Says which.
+/// Moves finished worktrees to the trash and returns their paths: a crash came between the rollback and their removal.
 ///
 /// # Errors
 /// `IO_FAILED`, `GIT_FAILED`.
@@ -165,7 +165,7 @@ fn is_all(ctx: &Context, note: &Settling, commit: &Oid) -> Result<bool> {
     Ok(task_rollback::plan(&ctx.repo.history().scan_history(commit)?, &wanted).units.is_empty())
 }
 
-/// Whether git is in the middle of something there.
+/// Whether a git operation is in progress there.
 fn in_progress(ctx: &Context, worktree: &Worktree) -> bool {
     nothing_in_progress(ctx, worktree).is_err()
 }
@@ -179,10 +179,12 @@ fn uncommitted(ctx: &Context, worktree: &Worktree) -> Result<Vec<String>> {
     Ok(entries.filter(|entry| matters(&entry.kind)).map(|entry| entry.path.to_string()).collect())
 }
 
-/// What was settled: the commit that the target is to go to, if all is committed and every commit of the plan was reverted.
+/// The result of the resolution: the commit to which the target moves, if everything is committed and every commit of the
+/// plan was reverted.
 ///
 /// # Errors
-/// `NOT_SETTLED` with what is missing; `CHANGED_MEANWHILE` where the target went on and what was settled is not on top of it.
+/// `NOT_SETTLED`, with what is missing; `CHANGED_MEANWHILE` where the target has new commits that the resolution is not
+/// based on.
 pub(super) fn settled(
     ctx: &Context,
     worktree: &Worktree,

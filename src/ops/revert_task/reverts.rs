@@ -6,33 +6,33 @@ use crate::error::{Code, Error, Result};
 use crate::git::MergeResult;
 use crate::ops::context::handle::Context;
 
-/// What reverting comes to.
+/// The result of reverting.
 #[derive(Debug)]
 pub(super) struct Reverted {
     /// The branch's commit afterwards.
     pub tip: Oid,
-    /// What was reverted, by which commit; `None` where nothing of it was left.
+    /// The reverted units, each with its revert commit; `None` where nothing of the unit was left to revert.
     pub made: Vec<(Unit, Option<Oid>)>,
-    /// What could not be reverted: the files in conflict. What would have followed was not tried.
+    /// The unit that could not be reverted, with the files in conflict. The units after it were not tried.
     pub conflict: Option<(Unit, Vec<RepoPath>)>,
 }
 
 impl Reverted {
-    /// What somebody settled by hand: all of the plan, by this commit and those before it.
+    /// The result of a resolution by hand: the whole plan was reverted by this commit and those before it.
     pub fn by_hand(plan: &Plan, tip: Oid) -> Self {
         let made = plan.units.iter().map(|unit| (unit.clone(), Some(tip.clone()))).collect();
         Self { tip, made, conflict: None }
     }
 }
 
-/// Reverts what a plan says on top of `from`, up to the first conflict. Writes objects that nothing refers to yet.
+/// Reverts the units of a plan on top of `from`, up to the first conflict. Writes objects that nothing refers to yet.
 ///
 /// # Errors
 /// `HISTORY_MISSING` in a shallow clone; `GIT_FAILED`, `IDENTITY_MISSING`, `DISK_FULL`.
 pub(super) fn compute(ctx: &Context, plan: &Plan, from: &Oid) -> Result<Reverted> {
     let mut reverted = Reverted { tip: from.clone(), made: Vec::new(), conflict: None };
     let mut tree = ctx.repo.objects().read_commit(from)?.tree;
-    // The commit whose content this is: what is reverted from the end, one after the other, needs no merge.
+    // The commit whose tree this is: while the newest commits are reverted in order, no merge is needed.
     let mut content_of = Some(from.clone());
     for unit in &plan.units {
         let parent = parent(ctx, unit)?;
@@ -60,11 +60,11 @@ pub(super) fn compute(ctx: &Context, plan: &Plan, from: &Oid) -> Result<Reverted
     Ok(reverted)
 }
 
-/// The commit to whose content a unit goes back; an empty one before a root commit.
+/// The commit whose tree the revert of a unit restores; an empty commit for the revert of a root commit.
 fn parent(ctx: &Context, unit: &Unit) -> Result<Oid> {
     match &unit.parent {
         Some(parent) => Ok(parent.clone()),
-        // At the edge of a shallow clone the history says "no parent", but the commit itself knows better.
+        // At the boundary of a shallow clone, the walked history has no parent, but the commit object names one.
         None if !ctx.repo.objects().read_commit(&unit.oid)?.parents.is_empty() => {
             Err(Error::new(Code::HistoryMissing, format!("the parent of {} is not in this clone", unit.oid.short()))
                 .why("the clone is shallow")
@@ -74,7 +74,7 @@ fn parent(ctx: &Context, unit: &Unit) -> Result<Oid> {
     }
 }
 
-/// The message, as `git revert` writes it, with trailers.
+/// The message, in the form of `git revert`, with trailers.
 fn message(unit: &Unit) -> String {
     let Unit { oid, subject, task, .. } = unit;
     let what = match (&unit.parent, unit.is_merge) {

@@ -1,4 +1,5 @@
-//! Linked worktrees of the user's: a checkpoint holds them, and a rollback to it leaves them alone unless one is named.
+//! Linked worktrees of the user's own: a checkpoint holds them, but a rollback to it leaves them as they are unless the user
+//! names one.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,8 +16,8 @@ use crate::ops::operation::extras_of;
 
 use super::preview::{GoneLine, Preview};
 
-/// Names the worktrees that the checkpoint has otherwise than they are, and that the operation leaves alone; those that are
-/// gone too, with what makes them again.
+/// Adds to the preview the worktrees that differ from the checkpoint and that the operation leaves as they are; also missing
+/// ones, with the command that makes them again.
 ///
 /// # Errors
 /// `GIT_FAILED`, `CHECKPOINT_DAMAGED`.
@@ -32,7 +33,7 @@ pub(super) fn left_alone(
         match captured.workspaces.iter().find(|now| now.state.path == then.path) {
             Some(now) if is_same(ctx, (then, document.coverage.get(&then.path)), now)? => {}
             Some(_) => preview.left_alone.push(then.path.clone()),
-            // What becomes of a task's workspace is decided with the task.
+            // The fate of a task's workspace depends on the task.
             None if then.task_id.is_some() => {}
             None => {
                 preview.left_alone.push(then.path.clone());
@@ -43,7 +44,8 @@ pub(super) fn left_alone(
     Ok(())
 }
 
-/// The command that makes a worktree again that is gone; after `operation`, which may bring its branch back, or take it away.
+/// The command that makes a missing worktree again, to be run after `operation`, which may bring its branch back or delete
+/// it.
 ///
 /// # Errors
 /// `GIT_FAILED`.
@@ -67,10 +69,10 @@ pub(super) fn made_by(ctx: &Context, then: &WorkspaceState, operation: Option<&O
     })
 }
 
-/// Whoever calls from such a worktree may mean that one.
+/// Refuses a rollback of everything that was called in such a worktree: the user may have meant only that worktree.
 ///
 /// # Errors
-/// `INVALID_INPUT` with both ways to say what is meant.
+/// `INVALID_INPUT`, with the commands for both meanings.
 pub(super) fn refuse_from_there(
     ctx: &Context,
     document: &CheckpointDocument,

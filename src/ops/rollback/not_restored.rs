@@ -1,4 +1,4 @@
-//! What a rollback does not bring back: the checkpoint does not hold it, or the configuration excludes it by now.
+//! What a rollback does not bring back: the checkpoint does not hold it, or the configuration excludes it now.
 
 use std::path::Path;
 
@@ -12,8 +12,8 @@ use crate::ops::context::handle::Context;
 
 use super::preview::NotRestored;
 
-/// The changes that bring back untracked files of which the configuration says now that they are left alone. `changes` are those
-/// from the tree of now to that of the checkpoint, and `index` is what was tracked then.
+/// The changes that would bring back untracked files that the configuration excludes now. `changes` are the changes from the
+/// current tree to that of the checkpoint; `index` is the index tree of the checkpoint.
 ///
 /// # Errors
 /// `GIT_FAILED`.
@@ -31,8 +31,8 @@ pub(super) fn excluded_now(ctx: &Context, now: &WorktreeCapture, index: &Oid, ch
     Ok(excluded)
 }
 
-/// What was there when the checkpoint was made, is not held by it, and is there no more; then what is excluded. Of long lists only
-/// what the coverage names is looked for.
+/// The files that existed when the checkpoint was made, that it does not hold, and that are missing now; and the `excluded`
+/// ones. Of long lists, only the paths that the coverage names are checked.
 pub(super) fn not_restored(worktree: &str, coverage: Option<&Coverage>, excluded: &[RepoPath]) -> Vec<NotRestored> {
     let mut lines: Vec<NotRestored> = excluded.iter().map(|path| line(worktree, path, "excluded")).collect();
     let Some(coverage) = coverage else { return lines };
@@ -53,7 +53,7 @@ pub(super) fn not_restored(worktree: &str, coverage: Option<&Coverage>, excluded
     lines
 }
 
-/// What a sparse checkout leaves out does not come back into it.
+/// The missing files that a sparse checkout leaves out: they do not come back into it.
 pub(super) fn left_out(now: &WorktreeCapture, worktree: &str, only: &PathSet) -> Vec<NotRestored> {
     gone(worktree, now.extras.index.skip_worktree.iter().filter(|path| only.covers(path)), "sparse").collect()
 }

@@ -1,4 +1,4 @@
-//! Going back in one worktree and leaving everything else alone: other worktrees, their branches, the tasks.
+//! Rolling back one worktree: everything else stays as it is, such as other worktrees, their branches, the tasks.
 
 use std::path::Path;
 
@@ -17,20 +17,20 @@ use super::refs::add_branch_configs;
 use super::worktree::{Then, add_worktree, worktree_change};
 use crate::ops::operation::branches::{add_detached, add_refs, branches_are_free};
 
-/// One worktree as it was and as it is.
+/// One worktree at the checkpoint and now.
 pub(super) struct Both<'a> {
-    /// What the checkpoint holds of it.
+    /// The checkpoint's capture of it.
     pub capture: Oid,
     branch: Option<RefName>,
     commit: Option<Oid>,
-    /// What is there.
+    /// Its present contents.
     pub now: &'a CapturedWorktree,
-    /// The capture of that, where it is not the main worktree.
+    /// The commit of the present capture, where it is not the main worktree.
     pub now_capture: Option<Oid>,
 }
 
 impl Both<'_> {
-    /// What the checkpoint does not hold of it.
+    /// What the checkpoint's capture does not hold.
     pub fn coverage<'d>(&self, document: &'d CheckpointDocument, path: &str) -> Option<&'d Coverage> {
         match self.now_capture {
             Some(_) => document.coverage.get(path),
@@ -39,12 +39,12 @@ impl Both<'_> {
     }
 }
 
-/// Plans going back at `path`, from what was captured just now: files, index, HEAD, and the branch that was checked out
-/// there.
+/// Plans the rollback of the worktree at `path`, from the capture made just now: files, index, HEAD, and the branch that was
+/// checked out there.
 ///
 /// # Errors
-/// `INVALID_INPUT` where there is no worktree, or the checkpoint holds none at that path; `WORKSPACE_BROKEN` where it is
-/// gone; else as for the whole.
+/// `INVALID_INPUT` where there is no worktree at that path, or the checkpoint holds none; `WORKSPACE_BROKEN` where its
+/// folder is missing; otherwise those of a whole rollback.
 pub(super) fn make(
     ctx: &Context,
     record: &CheckpointRecord,
@@ -81,7 +81,7 @@ pub(super) fn make(
     Plan::of(ctx, captured, operation, preview)
 }
 
-/// The worktree at `path`, then and now.
+/// The worktree at `path`, at the checkpoint and now.
 ///
 /// # Errors
 /// As [`make`].

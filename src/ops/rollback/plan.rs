@@ -1,4 +1,4 @@
-//! The plan of a rollback: the operation, and what it shows to whoever decides.
+//! Planning a rollback: the operation, and its preview.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,7 @@ use super::workspace::add_workspace;
 use super::worktree::{Then, add_worktree, worktree_change};
 use crate::ops::operation::branches::{add_detached, add_refs, branches_are_free};
 
-/// The plan.
+/// The plan of a rollback.
 #[derive(Debug)]
 pub(super) struct Plan {
     pub operation: Operation,
@@ -30,7 +30,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Of an operation that is complete: what is said of refs and of staged content follows from all of it.
+    /// Makes the plan from a complete operation: adds the lists of refs and staged paths to the preview.
     ///
     /// # Errors
     /// `GIT_FAILED`.
@@ -49,7 +49,7 @@ impl Plan {
     }
 }
 
-/// Plans from what was captured just now.
+/// Plans a whole rollback from the captures made just now.
 ///
 /// # Errors
 /// `BRANCH_IN_USE`, `CHECKPOINT_DAMAGED`, `GIT_FAILED`.
@@ -73,7 +73,7 @@ pub(super) fn make(
     let more: Vec<RefName> = document.refs.keys().chain(&document.branch).cloned().collect();
     refs_now.extend(ctx.repo.refs().read_refs(&more)?);
     operation.refs = rollback::refs(document, &refs_now, ctx.state());
-    // What cannot be captured stays as it is, and so does the branch that it is on.
+    // A workspace that cannot be captured stays as it is, and so does its branch.
     for (task, workspace) in now.workspaces.iter().filter(|(_, workspace)| left.contains(&workspace.path)) {
         operation.refs.retain(|change| change.name != workspace.branch);
         let line = WorkspaceLine { path: workspace.path.clone(), action: WorkspaceFate::NotCaptured, task_id: task.clone() };
@@ -107,12 +107,12 @@ pub(super) fn make(
     Plan::of(ctx, captured, operation, preview)
 }
 
-/// What nothing would refer to any more.
+/// The commits and other objects to keep, because after the operation no ref may reach them; also the captures that it uses.
 pub(crate) fn kept(ctx: &Context, operation: &Operation) -> Result<Vec<Oid>> {
     let mut kept = BTreeMap::new();
     for change in &operation.refs {
         match (&change.value.old, &change.value.new) {
-            // Of other refs what is left behind may be a tag.
+            // The old value of a ref other than a branch may be a tag object, so it is kept in any case.
             (Some(old), Some(new))
                 if change.name.as_str().starts_with("refs/heads/") && ctx.repo.history().is_ancestor(old, new)? => {}
             (Some(old), _) => drop(kept.insert(old.clone(), ())),

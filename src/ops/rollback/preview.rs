@@ -1,4 +1,4 @@
-//! What a rollback shows to whoever decides.
+//! The preview of a rollback: its data, as shown to the user and as JSON.
 
 use std::path::Path;
 
@@ -23,7 +23,7 @@ use crate::ops::operation::in_progress::OperationLine;
 use super::refs::{MovedRef, RefLeft, RefLine};
 use crate::ops::operation::stop_agents::AgentLine;
 
-/// A commit that a rollback takes out of its branch.
+/// A commit that a rollback removes from its branch.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CommitLine {
@@ -43,9 +43,9 @@ pub struct FileLine {
     pub worktree: Option<String>,
     /// The file.
     pub path: RepoPath,
-    /// What becomes of it.
+    /// How it changes.
     pub change: FileChange,
-    /// Whether its content, as it is now, is in no commit of the branch (the safety checkpoint holds it).
+    /// Whether its present content is in no commit of the branch (the safety checkpoint holds it).
     pub uncommitted: bool,
 }
 
@@ -67,22 +67,22 @@ impl FileLine {
 pub struct HeadLine {
     /// The worktree.
     pub worktree: String,
-    /// What is checked out now, and what will be.
+    /// What is checked out before and after.
     #[serde(flatten)]
     pub head: Change<HeadState>,
 }
 
-/// A worktree of the user's own that the checkpoint holds and that is gone.
+/// A missing worktree of the user's own that the checkpoint holds.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GoneLine {
-    /// Where it was.
+    /// Its former path.
     pub path: String,
-    /// What makes it again, empty of what the checkpoint holds.
+    /// The command that makes it again, without what only the checkpoint holds.
     pub made_by: String,
 }
 
-/// Something in a worktree that a rollback touches.
+/// A file or folder that a rollback affects.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FileLoss {
@@ -99,7 +99,7 @@ impl FileLoss {
     }
 }
 
-/// Something that a rollback does not bring back.
+/// A file or folder that a rollback does not bring back.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NotRestored {
@@ -113,7 +113,7 @@ pub struct NotRestored {
 }
 
 impl NotRestored {
-    /// Its absolute path, and why.
+    /// Its absolute path and the reason.
     pub fn text(&self) -> String {
         let place = Path::new(&self.worktree).join(self.path.to_path());
         let why = match self.why {
@@ -132,20 +132,21 @@ impl NotRestored {
     }
 }
 
-/// What becomes of a workspace, in words.
+/// A workspace that changes.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkspaceLine {
     /// Its path.
     pub path: String,
-    /// What becomes of it.
+    /// What happens to it.
     pub action: WorkspaceFate,
     /// The task.
     pub task_id: CaseId,
 }
 
 impl WorkspaceLine {
-    /// Of a workspace that goes to the trash: where its folder is gone already, or never was made, it is only forgotten.
+    /// The line for a workspace that goes to the trash. If its folder is missing or never existed, its registration is only
+    /// removed.
     pub fn going(path: &str, task_id: &CaseId) -> Self {
         let is_gone = Path::new(path).symlink_metadata().is_err();
         let action = if is_gone { WorkspaceFate::Forgotten } else { WorkspaceFate::PutAside };
@@ -161,33 +162,33 @@ pub struct Goal {
     pub name: CheckpointName,
     /// When it was made.
     pub created_at: Timestamp,
-    /// Where only known paths were looked at: how many, and of which one all else is.
+    /// Where only known paths were examined: how many, and which checkpoint holds the rest.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "listed::only")]
     pub only: Option<OnlyCount>,
 }
 
-/// What a rollback will do, exactly.
+/// Exactly what a rollback will do.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Preview {
     /// The checkpoint.
     pub checkpoint: Goal,
-    /// The one worktree that goes back, everything else left alone.
+    /// The path, where only one worktree is rolled back, in whole or in part.
     pub worktree: Option<String>,
     /// Agents that are stopped first.
     pub agents: Vec<AgentLine>,
     /// HEADs that change.
     pub heads: Vec<HeadLine>,
-    /// Commits that leave their branches, newest first; those that only a detached HEAD has too.
+    /// Commits that leave their branches, newest first; also those that only a detached HEAD reaches.
     pub commits: Vec<CommitLine>,
-    /// Those of them that are merges.
+    /// The merges among them.
     pub merges: Vec<CommitLine>,
     /// Branches that are kept for undo and deleted.
     pub branches: Vec<RefName>,
-    /// Every ref that changes, those of all other lists among them.
+    /// Every ref that changes, also those of the other lists.
     #[serde(serialize_with = "listed::refs")]
     pub refs: Vec<RefChange>,
-    /// Whether the checkpoint holds local refs; one of an older version does not, and none comes back.
+    /// Whether the checkpoint holds local refs. One of an older version does not; then none comes back.
     pub refs_held: bool,
     /// Local refs that were deleted since and come back.
     pub refs_back: Vec<RefLine>,
@@ -195,10 +196,10 @@ pub struct Preview {
     pub refs_moved: Vec<MovedRef>,
     /// Local refs that were deleted since and do not come back.
     pub refs_left: Vec<RefLeft>,
-    /// Configuration that comes back with branches that do.
+    /// Configuration that comes back together with branches.
     #[serde(rename = "branchConfigs", serialize_with = "listed::branch_configs")]
     pub configs_back: Vec<BranchConfigChange>,
-    /// Branches that come back, of which something else is configured by now: that stays.
+    /// Branches that come back and for which other values are configured now: these stay.
     #[serde(rename = "branchConfigsLeft")]
     pub configs_left: Vec<RefName>,
     /// Entries of the stash that come back, newest first.
@@ -206,51 +207,52 @@ pub struct Preview {
     pub stash_back: Vec<StashEntry>,
     /// Branches that get a reverting commit, because an upstream has commits that would leave them.
     pub reverted: Vec<RefName>,
-    /// The commits that are reverted by that and stay, newest first.
+    /// The commits that are reverted in this way and stay, newest first.
     pub reverted_commits: Vec<CommitLine>,
-    /// How many commits that are of each of them, and how many of these an upstream has.
+    /// For each of these branches: how many commits are reverted, and how many of these an upstream has.
     #[serde(skip)]
     pub on_upstream: Vec<(RefName, usize, usize)>,
-    /// Where only some files go back: they and all below them, in that worktree.
+    /// The paths, where only some files are restored: each with everything below it, in that worktree.
     pub paths: Vec<RepoPath>,
-    /// Tasks whose state goes back.
+    /// Tasks whose state is restored.
     pub tasks: Vec<TaskChange>,
-    /// The mode, where it goes back.
+    /// The mode, where it changes.
     pub mode: Option<Change<Mode>>,
     /// Files that change.
     pub files: Vec<FileLine>,
-    /// Files and folders that stay, and get the permissions, ACL or attributes that the checkpoint has of them.
+    /// Files and folders whose contents stay, and that get back the permissions, ACL or attributes that the checkpoint
+    /// holds.
     pub permissions: Vec<FileLoss>,
-    /// What is staged and will not be, or otherwise (the safety checkpoint holds it).
+    /// What is staged now and will not be, or differently (the safety checkpoint holds it).
     pub staged: Vec<FileLoss>,
-    /// What will be staged and is not, or otherwise.
+    /// What will be staged and is not now, or differently.
     pub staged_back: Vec<FileLoss>,
-    /// Operations of git's that end, or come back.
+    /// Git's own operations that are ended, replaced or brought back.
     pub operations: Vec<OperationLine>,
-    /// What no capture holds and will be in the way: it is moved to the trash, and undo puts it back. Found out only for a
-    /// preview.
+    /// Files that no capture holds and that will be in the way: they are moved to the trash, and undo puts them back. Set
+    /// only by a preview.
     #[serde(skip)]
     pub moves_aside: Vec<FileLoss>,
-    /// What was there then and does not come back: the checkpoint does not hold it and it is gone, or it is excluded now and
-    /// left as it is.
+    /// What existed at the checkpoint and does not come back: it is missing and the checkpoint does not hold it, or it is
+    /// excluded now and stays as it is.
     pub not_restored: Vec<NotRestored>,
-    /// Submodules that stay at the commit that is checked out in them, though the checkpoint has another.
+    /// Submodules that keep the commit that is checked out in them, though the checkpoint has another.
     pub submodules: Vec<FileLoss>,
-    /// Worktrees of the user's that stay as they are, though the checkpoint has them otherwise: their paths.
+    /// Paths of worktrees of the user's own that differ from the checkpoint and stay as they are.
     pub left_alone: Vec<String>,
-    /// Those of them that are gone.
+    /// The missing ones among them.
     pub gone: Vec<GoneLine>,
     /// Workspaces that change.
     pub workspaces: Vec<WorkspaceLine>,
-    /// Whether everything is as it would be already. Found out only for a preview.
+    /// Whether nothing would change. Set only by a preview.
     #[serde(skip)]
     pub changes_nothing: bool,
-    /// What is in conflict: a rollback to a checkpoint has none.
+    /// Always empty: a rollback to a checkpoint has no conflicts.
     pub conflicts: Vec<String>,
 }
 
 impl Preview {
-    /// Of a rollback that does nothing yet.
+    /// The preview of a rollback that changes nothing yet.
     pub(super) fn of(state: &State, record: &CheckpointRecord) -> Self {
         Self {
             checkpoint: Goal {

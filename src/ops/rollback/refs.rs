@@ -1,5 +1,5 @@
-//! Local refs of the user's: what was deleted since comes back, what moved is named and stays unless it is asked for, and what
-//! was made since stays.
+//! Local refs of the user's in a rollback: deleted refs come back, moved refs are listed and stay unless the user wants them
+//! to move back, and new refs stay.
 
 use std::collections::BTreeSet;
 
@@ -16,7 +16,7 @@ use crate::ops::context::handle::Context;
 
 use super::preview::Preview;
 
-/// What becomes of local refs that are neither the target nor a task's, nor the branch that was checked out.
+/// What happens to local refs, except the target, the tasks' branches and the branch that was checked out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LocalRefs {
     /// Deleted ones come back.
@@ -33,7 +33,7 @@ pub enum LocalRefs {
 pub struct RefLine {
     /// Its full name.
     pub name: RefName,
-    /// What it will name.
+    /// The object that it will point to.
     #[serde(rename = "new")]
     pub id: Oid,
 }
@@ -44,9 +44,9 @@ pub struct RefLine {
 pub struct MovedRef {
     /// Its full name.
     pub name: RefName,
-    /// What it names now.
+    /// The object that it points to now.
     pub old: Oid,
-    /// What it named then.
+    /// The object that it pointed to at the checkpoint.
     pub new: Oid,
     /// Whether it moves back.
     pub moves: bool,
@@ -58,12 +58,13 @@ pub struct MovedRef {
 pub struct RefLeft {
     /// Its full name.
     pub name: RefName,
-    /// Why not.
+    /// Why it does not come back.
     #[serde(rename = "reason")]
     pub why: String,
 }
 
-/// What became of the local refs since a checkpoint, but for those that every rollback moves; says so where it holds none.
+/// How the local refs changed since a checkpoint, without those that every rollback moves. Records in the preview where the
+/// checkpoint holds no refs.
 ///
 /// # Errors
 /// `CHECKPOINT_DAMAGED`, `GIT_FAILED`.
@@ -89,8 +90,8 @@ pub(super) fn since(
     Ok(since)
 }
 
-/// Names the refs that moved, and adds those of them that are branches to what the operation moves: before anything is said of
-/// commits that leave their branches.
+/// Adds the moved refs to the preview, and those of them that are branches to the operation. Called before the commits that
+/// leave their branches are listed.
 pub(super) fn add_moved_branches(since: &Since, wish: LocalRefs, operation: &mut Operation, preview: &mut Preview) {
     let moves = wish == LocalRefs::MoveToo;
     for (name, then, now) in &since.moved {
@@ -101,7 +102,7 @@ pub(super) fn add_moved_branches(since: &Since, wish: LocalRefs, operation: &mut
     }
 }
 
-/// Adds all other local refs to what the operation does, and names them.
+/// Adds all other local refs to the operation and the preview.
 ///
 /// # Errors
 /// `CHECKPOINT_DAMAGED`, `GIT_FAILED`.
@@ -142,21 +143,21 @@ pub(super) fn add_local_refs(
             }
         }
     }
-    // Whether a ref can come back is asked of git, in a dry run too: a tag has to be there for that.
+    // Git is asked whether a ref can come back, in a preview too; for a tag, its object has to exist for that.
     let coming: Vec<Oid> = operation.refs.iter().filter_map(|change| change.value.new.clone()).collect();
     ctx.repo.checkpoints().write_tags_of_checkpoint(capture, &coming)?;
     let (here, lost): (Vec<StashEntry>, Vec<StashEntry>) =
         stash.into_iter().partition(|entry| ctx.repo.objects().holds(&entry.id));
     let name = || RefName::new(crate::domain::checkpoint::local_refs::STASH);
     preview.refs_left.extend(lost.into_iter().map(|entry| RefLeft { name: name(), why: format!("{} is gone", entry.id) }));
-    // Oldest first: the newest ends on top.
+    // Oldest first, so that the newest entry ends on top.
     let back = here.iter().rev().map(|entry| StashChange { entry: entry.clone(), way: Way::BringBack });
     operation.stash.extend(back);
     preview.stash_back = here;
     Ok(())
 }
 
-/// Adds the configuration of all branches that come back, and names it.
+/// Adds the configuration of all branches that come back to the operation and the preview.
 ///
 /// # Errors
 /// `CHECKPOINT_DAMAGED`, `GIT_FAILED`, `IO_FAILED`.

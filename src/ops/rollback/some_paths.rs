@@ -1,4 +1,4 @@
-//! Bringing back some files of one worktree, and nothing else: HEAD, the index, refs, tasks and all other files stay.
+//! Rolling back some files of one worktree, and nothing else: HEAD, the index, refs, tasks and all other files stay.
 
 use std::path::{Path, PathBuf};
 
@@ -18,10 +18,10 @@ use super::plan::{Plan, kept};
 use super::preview::Preview;
 use super::worktree::{Then, add_worktree, head_state, worktree_change};
 
-/// Plans bringing back `paths`, from what was captured just now. A path stands for all that is below it.
+/// Plans the rollback of `paths`, from the captures made just now. A path includes everything below it.
 ///
 /// # Errors
-/// `INVALID_INPUT` where they are in no worktree, in more than one, or name nothing; else as for one worktree.
+/// `INVALID_INPUT` where the paths are in no worktree, in more than one, or match nothing; otherwise those for one worktree.
 pub(super) fn make(
     ctx: &Context,
     record: &CheckpointRecord,
@@ -74,7 +74,7 @@ fn in_one_worktree<'c>(captured: &'c Captured, paths: &[PathBuf]) -> Result<(&'c
     }
 }
 
-/// A name that fits nothing was mistyped.
+/// Refuses a path that is in neither the checkpoint nor the present capture: it may be mistyped.
 fn name_something(ctx: &Context, record: &CheckpointRecord, both: &Both<'_>, named: &[RepoPath]) -> Result<()> {
     let then = ctx.repo.captures().capture_parts(&both.capture)?.files;
     for path in named.iter().filter(|path| !path.as_bytes().is_empty()) {

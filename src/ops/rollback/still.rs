@@ -1,4 +1,4 @@
-//! Whether a rollback would change anything at all.
+//! Finding out whether a rollback would change anything at all.
 
 use crate::domain::operation::journaled::{Operation, WorktreeChange};
 use crate::error::Result;
@@ -9,8 +9,9 @@ use crate::ops::operation;
 use super::{Part, Wish};
 use crate::ops::operation::stop_agents;
 
-/// Whether it is worth a look, before anything is made for it, at what a rollback changes: where commits go it changes
-/// something, and what agents write meanwhile cannot be looked at; they are stopped first. Paths are always looked for.
+/// Whether a preview should find out first if the rollback changes anything, before a safety checkpoint is made. Always for
+/// single paths. Not while agents run, since they write until they are stopped; and not for a whole rollback where HEAD
+/// differs from the checkpoint, since that changes something for certain.
 ///
 /// # Errors
 /// As [`super::preview()`].
@@ -28,12 +29,13 @@ pub fn may_change_nothing(ctx: &Context, wish: Wish<'_>) -> Result<bool> {
     Ok(!whole || head.commit() == document.git_commit.as_ref() && head.branch() == document.branch.as_ref())
 }
 
-/// Whether all that the operation would change is as it would be already: files, index, what is beside it, refs and state.
+/// Whether the operation would change nothing: files, index, extras of captures, refs and state are already as they would
+/// be.
 ///
 /// # Errors
 /// `GIT_FAILED`, `CHECKPOINT_DAMAGED`.
 pub(super) fn changes_nothing(ctx: &Context, operation: &Operation, captured: &Captured) -> Result<bool> {
-    // Whatever an operation will ever do more has to be looked at here.
+    // Every field is listed here, so that a new field of an operation has to be considered.
     let Operation { kind: _, title: _, safety: _, kept: _, advances, refs, branch_configs, stash, .. } = operation;
     let Operation { worktrees, workspaces, asides, edits, gates, restored, mode, .. } = operation;
     let no_refs = advances.is_empty() && refs.is_empty() && branch_configs.is_empty() && stash.is_empty();

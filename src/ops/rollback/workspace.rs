@@ -1,4 +1,4 @@
-//! What becomes of a task's workspace: it is restored, put aside, or made again.
+//! Planning what happens to a task's workspace in a rollback: it is restored, moved to the trash, recreated, or forgotten.
 
 use std::path::Path;
 
@@ -18,7 +18,7 @@ use crate::ops::{operation, trash};
 use super::preview::{Preview, WorkspaceLine};
 use super::worktree::{Then, add_worktree, head_state, worktree_change};
 
-/// Adds what a task's workspace needs, and says so.
+/// Adds the changes of a task's workspace to the operation and the preview.
 pub(super) fn add_workspace(
     ctx: &Context,
     fate: &Fate,
@@ -112,10 +112,10 @@ fn put_aside(ctx: &Context, task: &CaseId, workspace: &Workspace, present: &Capt
     })
 }
 
-/// What takes a workspace that lost its folder out of the state and out of git's list; `None` where it stands.
+/// The change that removes a workspace without a folder from the state and from git's list; `None` where the folder exists.
 ///
 /// # Errors
-/// `IN_THE_WAY` where it is locked.
+/// `IN_THE_WAY` where the workspace is locked.
 fn forget(ctx: &Context, task: &CaseId, workspace: &Workspace) -> Result<Option<WorkspaceChange>> {
     let entry = ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))?;
     match entry.as_ref().is_some_and(|entry| entry.present) {
@@ -124,7 +124,7 @@ fn forget(ctx: &Context, task: &CaseId, workspace: &Workspace) -> Result<Option<
     }
 }
 
-/// The change that puts aside what is left of a workspace that is none any more; `entry` is what git knows of it.
+/// The change that moves to the trash what is left of a workspace that is no longer one; `entry` is what git knows of it.
 ///
 /// # Errors
 /// `IN_THE_WAY` where it is locked.
@@ -141,7 +141,8 @@ pub(in crate::ops) fn lost_workspace(
     let (trash, git_dir_trash) = trash_places(ctx, &name)?;
     let git_dir = match entry {
         Some(entry) => entry.worktree.git_dir().display().to_string(),
-        // Another worktree may have the name by now: nothing is registered, so nothing moves.
+        // Another worktree may have this name now. Nothing is registered, so nothing is to be moved: the path does not
+        // exist.
         None => format!("{git_dir_trash}-none"),
     };
     Ok(WorkspaceChange {
@@ -158,13 +159,13 @@ pub(in crate::ops) fn lost_workspace(
     })
 }
 
-/// A lock says that somebody wants it to stay, or that its disk is elsewhere.
+/// Refuses a locked workspace: `git worktree lock` shows that a user wants it to stay, or that its disk is not connected.
 ///
 /// # Errors
-/// `IN_THE_WAY` with the lock's reason.
+/// `IN_THE_WAY`, with the reason of the lock.
 pub(in crate::ops) fn not_locked(workspace: &Workspace, locked: Option<&str>) -> Result<()> {
     match locked {
-        // As a killed `git worktree add` leaves it.
+        // A killed `git worktree add` leaves this reason.
         None | Some("initializing") => Ok(()),
         Some(reason) => {
             let error = Error::new(Code::InTheWay, format!("the workspace '{}' is locked", workspace.path))

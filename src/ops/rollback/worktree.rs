@@ -1,4 +1,4 @@
-//! What changes in one worktree: files, index, HEAD, and what is said beside them.
+//! Planning the changes of one worktree in a rollback: files, index, HEAD, and the other contents of its capture.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -21,7 +21,7 @@ use super::not_restored::{excluded_now, not_restored};
 use super::preview::{FileLine, FileLoss, HeadLine, Preview};
 use crate::ops::operation::submodules::with_own_submodules;
 
-/// What HEAD is, as an operation records it.
+/// The state of HEAD, as an operation records it.
 pub(crate) fn head_state(head: &Head) -> HeadState {
     match head {
         Head::Branch { name, .. } => HeadState::Branch(name.clone()),
@@ -29,7 +29,7 @@ pub(crate) fn head_state(head: &Head) -> HeadState {
     }
 }
 
-/// What a worktree goes back to.
+/// The state to which a worktree is rolled back.
 pub(super) struct Then<'a> {
     /// Its capture.
     pub capture: &'a Oid,
@@ -37,7 +37,7 @@ pub(super) struct Then<'a> {
     pub head: HeadState,
     /// What the capture does not hold.
     pub coverage: Option<&'a Coverage>,
-    /// The paths that go back, and nothing else: the index, HEAD and what is said beside them stay.
+    /// The only paths to restore, where there are any: then the index, HEAD and the other contents of the capture stay.
     pub only: Option<&'a PathSet>,
 }
 
@@ -60,7 +60,8 @@ pub(super) fn worktree_change(
     preview.not_restored.extend(lost.into_iter().filter(|lost| only.is_none_or(|only| only.covers(&lost.path))));
     let (files, kept) = with_own_submodules(ctx, Path::new(&path), files, &changes)?;
     preview.submodules.extend(kept.into_iter().map(|inside| FileLoss { worktree: path.clone(), path: inside }));
-    // What git ignores and is there just as the checkpoint has it stays, and stays when this is taken back.
+    // A file that git ignores and that is on the disk exactly as the checkpoint has it stays, also when the rollback is
+    // undone.
     let there = ctx.repo.restore().there_already(worktree, (&now.tree, &held), &changes, &extras.raw)?;
     let was = ctx.repo.objects().edit_tree(&now.tree, &there)?;
     preview.operations.extend(operations(&path, &now.extras, &extras));
@@ -68,7 +69,7 @@ pub(super) fn worktree_change(
     fitting.modes.retain(|one| !excluded.contains(&one.path));
     let mut differing = paths(ctx.repo.history().diff_trees(&was, &files)?);
     differing.extend(changes.iter().filter(|change| change.is_of_bytes_alone()).map(|change| change.path.clone()));
-    // Of what stays, the bytes stay too.
+    // Files that stay also keep their bytes.
     fitting.raw = bytes_by(&now.extras.raw, &extras.raw, |path| differing.contains(path));
     let permissions = ctx
         .repo
@@ -86,7 +87,7 @@ pub(super) fn worktree_change(
     })
 }
 
-/// What a worktree shall be, before what stays in it is known.
+/// The target state of a worktree, before the files that stay are known.
 struct Target {
     held: Oid,
     index: Oid,
@@ -105,16 +106,17 @@ fn wanted(ctx: &Context, (worktree, now): (&Worktree, &WorktreeCapture), then: &
     let extras = CaptureExtras {
         raw: extras.raw,
         modes: together(now.extras.modes.clone(), only, modes, |modes| &modes.path),
-        // What is written is theirs.
+        // Restored files have the line ends of the checkpoint.
         line_ends: extras.line_ends,
         ..now.extras.clone()
     };
     Ok(Target { held, index: now.index_tree.clone(), changes, extras })
 }
 
-/// The tree to go back to, with the files of now that the checkpoint said nothing of (ignored or too large then, perhaps
-/// captured now): they stay, or a rewritten `.gitignore` would cost a `.env`. So do ignored files that only the configuration
-/// includes. Where it is not known what the checkpoint left out, everything stays that it does not have.
+/// The tree to restore, with the present files that the checkpoint does not cover (ignored or too large then, perhaps
+/// captured now): they stay, since otherwise a changed `.gitignore` would delete a `.env`. Ignored files that only the
+/// configuration includes stay too. Where it is not known what the checkpoint left out, every file stays that it does not
+/// have.
 fn with_spared(
     ctx: &Context,
     (worktree, now): (&Worktree, &WorktreeCapture),
@@ -147,7 +149,7 @@ fn with_spared(
     ctx.repo.objects().edit_tree(&then, &spared)
 }
 
-/// Adds a worktree, and names what changes in it.
+/// Adds a worktree to the operation, and its changes to the preview.
 pub(super) fn add_worktree(
     ctx: &Context,
     change: WorktreeChange,
@@ -160,7 +162,7 @@ pub(super) fn add_worktree(
         None => ctx.repo.objects().empty_tree()?,
     };
     let dirty = paths(ctx.repo.history().diff_trees(&committed, &now.tree)?);
-    // No commit has what only conversions hide.
+    // Bytes that only git's conversions hide are in no commit.
     let is_dirty = |file: &TreeChange| {
         dirty.contains(&file.path) || file.is_of_bytes_alone() && bytes_of(&now.extras.raw, &file.path).is_some()
     };

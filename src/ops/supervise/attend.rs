@@ -12,22 +12,22 @@ use crate::files::{FileLock, LockAttempt};
 use crate::ops::context::handle::Context;
 use crate::ops::recover::repair::HumansOperation;
 
-/// How long results that cannot be committed yet are waited for.
+/// How long to wait for results that cannot be committed yet.
 const LOCKS: Duration = Duration::from_secs(10);
 
-/// What is to be done about the agents.
+/// What to do with the agents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Attend {
-    /// Take up what has ended; leave alone what runs.
+    /// Handle the results of ended iterations; leave running agents alone.
     TakeUp,
     /// End agents.
     End(HaltRequest),
 }
 
-/// Repairs, takes up the results of iterations that ended, and ends agents as asked.
+/// Repairs, handles the results of iterations that ended, and ends agents as requested.
 ///
 /// # Errors
-/// `SUPERVISOR_RUNNING`: then the supervisor has to be asked. As [`super::run`] otherwise.
+/// `SUPERVISOR_RUNNING`: then the caller has to send a request to the supervisor. Otherwise as [`super::run`].
 pub fn attend(ctx: &mut Context, what: &Attend, options: Options, watcher: &mut dyn Watcher) -> Result<()> {
     ctx.layout().ensure()?;
     let LockAttempt::Taken(lock) = FileLock::take(&ctx.layout().supervisor_lock(), super::LOCK_PATIENCE)? else {
@@ -35,11 +35,11 @@ pub fn attend(ctx: &mut Context, what: &Attend, options: Options, watcher: &mut 
     };
     ctx.store.refresh()?;
     let interrupts = Interrupts::default();
-    // Nothing is begun and nothing merged, so no target is needed: HEAD may be on no branch.
+    // No iteration is started and nothing is merged, so no target branch is needed: HEAD may be detached.
     let mut supervisor = Supervisor::new(ctx, watcher, &interrupts, options, None);
     supervisor.take_over(match what {
         Attend::TakeUp => HumansOperation::Finish,
-        // Who stops agents has not said what shall become of it.
+        // A user who stops agents has not decided how an interrupted operation ends.
         Attend::End(_) => HumansOperation::Leave,
     })?;
     supervisor.attend(what)?;
@@ -68,7 +68,7 @@ impl Supervisor<'_> {
                 }
             };
             self.clear_ended_runs();
-            // A lock of git's is only proved dead after a while.
+            // A lock of git's can be proved dead only after a while.
             let blocked = self.backs_off() && started.elapsed() < LOCKS;
             if !busy && !blocked && self.verifying.is_empty() && (!waits || started.elapsed() > patience) {
                 return self.ctx.store.save_snapshot();

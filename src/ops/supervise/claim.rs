@@ -1,4 +1,4 @@
-//! Claiming: gates in semi-auto, the workspace, the claim itself.
+//! Claiming tasks: gates in semi-auto mode, the workspace, the claim itself.
 
 use super::Supervisor;
 use super::notice::Notice;
@@ -15,16 +15,16 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::ops::workspaces;
 
-/// At most this many claim gates are open at once: a human need not decide about a thousand tasks.
+/// At most this many claim gates are open at the same time: a human should not have to decide on a thousand tasks.
 const MOST_CLAIM_GATES: usize = 20;
 
 impl Supervisor<'_> {
-    /// Claims one ready task if a slot is free; says whether anything was done.
+    /// Claims one ready task if a slot is free; returns whether anything was done.
     pub(super) fn claim_next(&mut self) -> Result<bool> {
         let free = (self.options.slots as usize).saturating_sub(self.slots_taken() + self.answered());
         let ready: Vec<Case> = ready::ready_tasks(self.ctx.state()).into_iter().cloned().collect();
         let ready: Vec<&Case> = ready.iter().filter(|case| !self.must_wait(case.id.as_str()) && !self.is_held(case)).collect();
-        // It was claimed before, and stopped when all was done but its verification: nobody is asked again.
+        // This task was claimed before and stopped when only its verification was missing: no human is asked again.
         if let Some(case) = ready.iter().find(|case| free > 0 && self.is_complete(case)) {
             if !self.reject_claim(case)? {
                 self.close_gate(GateKind::Claim, &case.id, "its work is complete")?;
@@ -34,7 +34,7 @@ impl Supervisor<'_> {
         }
         match self.ctx.state().restorable.mode {
             Mode::Autopilot => match ready.first() {
-                // Decided by a human before autopilot began: that stands.
+                // A rejection by a human before autopilot began is still valid.
                 Some(case) if self.reject_claim(case)? => Ok(true),
                 Some(case) if free > 0 => {
                     let approved = self.gate(GateKind::Claim, &case.id).is_some_and(|gate| gate.decision.is_some());
@@ -52,7 +52,7 @@ impl Supervisor<'_> {
     fn claim_at_gates(&mut self, ready: &[&Case], free: usize) -> Result<bool> {
         let mut asked = 0;
         for case in ready {
-            // Those that a human held were decided upon one by one: they are none of the many.
+            // Tasks that a human held are decided one by one: they do not count towards the limit.
             let was_held = self.gate(GateKind::Claim, &case.id).is_some_and(|gate| gate.held.is_some());
             asked += usize::from(!was_held);
             if !was_held && asked > MOST_CLAIM_GATES {
@@ -76,12 +76,12 @@ impl Supervisor<'_> {
         Ok(false)
     }
 
-    /// Whether a human took the task from its agent, or took it back, and has not said yet that it may go on.
+    /// Whether a human stopped the task's agent or rolled the task back, and has not allowed it to continue yet.
     fn is_held(&self, case: &Case) -> bool {
         self.gate(GateKind::Claim, &case.id).is_some_and(Gate::holds)
     }
 
-    /// Blocks the task if its claim was rejected at the gate; says whether it was.
+    /// Blocks the task if its claim was rejected at the gate; returns whether it was.
     fn reject_claim(&mut self, case: &Case) -> Result<bool> {
         let Some(Decision::Rejected { reason }) = self.gate(GateKind::Claim, &case.id).and_then(|gate| gate.decision.clone())
         else {
@@ -102,7 +102,7 @@ impl Supervisor<'_> {
         self.step(Event::CasesChanged { edits: vec![CaseEdit { id: task.clone(), changes }] })
     }
 
-    /// Whether an earlier attempt has completed the task and its branch still is as it was then.
+    /// Whether an earlier attempt completed the task and its branch has not changed since.
     fn is_complete(&self, case: &Case) -> bool {
         let state = self.ctx.state();
         let complete = state.record.cases.get(&case.id).and_then(|record| record.complete.as_ref());
@@ -110,7 +110,7 @@ impl Supervisor<'_> {
         self.ctx.repo.refs().read_ref(&workspace.branch).is_ok_and(|tip| tip.as_ref() == Some(complete))
     }
 
-    /// Makes the workspace, then takes the task. What cannot be made blocks the task, with the reason.
+    /// Makes the workspace, then claims the task. A workspace that cannot be made blocks the task, with the reason.
     fn claim(&mut self, case: &Case) -> Result<()> {
         self.ctx.act_as(By::Supervisor)?;
         let agent = ready::agent_for(self.ctx.state(), case)?;
@@ -134,7 +134,7 @@ impl Supervisor<'_> {
         env::fault_point("claim.before-claim");
         let complete = self.is_complete(case);
         self.ctx.append_with(|state| {
-            // Somebody may have edited, blocked or archived it since we looked.
+            // Another process may have edited, blocked or archived the task meanwhile.
             let still = state.restorable.cases.get(&case.id).is_some_and(|case| case.status == Status::Pending);
             Ok(still.then(|| Event::TaskClaimed { agent: agent.clone(), task: case.id.clone(), complete }).into_iter().collect())
         })?;
@@ -143,8 +143,8 @@ impl Supervisor<'_> {
         Ok(())
     }
 
-    /// The workspace of a task, made or repaired where needed. It is announced in the log before it is made, so that a
-    /// half-made one is never taken for somebody else's.
+    /// The workspace of a task, made or repaired where needed. An event announces it before it is made, so that a half-made
+    /// workspace is known to be ours.
     fn ensure_workspace(&mut self, case: &Case, agent: &AgentId) -> Result<Workspace> {
         let known = self.ctx.state().restorable.workspaces.get(&case.id).cloned();
         let workspace = match known {

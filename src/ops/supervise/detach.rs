@@ -1,4 +1,4 @@
-//! A session in the background: started, and waited for until it has begun.
+//! Starting a session in the background, and waiting until it has begun.
 
 use std::ffi::OsString;
 use std::io::{Read, Seek, SeekFrom};
@@ -12,33 +12,33 @@ use crate::files;
 use crate::ops::context::handle::Context;
 use crate::process::os::detached;
 
-/// How often is looked whether it has begun.
+/// How often to check whether the session has begun.
 const LOOK: Duration = Duration::from_millis(25);
 
-/// How long it may take to begin: repairs and the first checkpoint come before.
+/// How long it may take to begin: repairs and the first checkpoint come first.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How much of what it said is looked at for its error.
+/// How many bytes of its output are searched for its error.
 const MOST_SAID: u64 = 64 * 1024;
 
 /// A session that has begun.
 #[derive(Debug)]
 pub struct Begun {
-    /// The supervisor's process.
+    /// The supervisor's process id.
     pub pid: u32,
     /// The session.
     pub session: SessionId,
-    /// The file with what it prints.
+    /// The file with its output.
     pub log: PathBuf,
     /// Whether it has ended already.
     pub ended: bool,
 }
 
-/// Starts the present command line once more, in the background, and waits until its session has begun: its lock is held
-/// and its first checkpoint made. If we die meanwhile, it goes on alone.
+/// Starts the present command line again, in the background, and waits until its session has begun: its lock is held and its
+/// first checkpoint is made. If this process dies meanwhile, the session continues.
 ///
 /// # Errors
-/// `SUPERVISOR_RUNNING`; what the other process says where it does not begin; `BUSY` where that takes too long.
+/// `SUPERVISOR_RUNNING`; the error of the other process where it does not begin; `BUSY` where that takes too long.
 pub fn start(ctx: &mut Context) -> Result<Begun> {
     if ctx.supervisor_alive()? {
         return Err(Error::new(Code::SupervisorRunning, "a supervisor runs in this repository already")
@@ -69,7 +69,7 @@ pub fn start(ctx: &mut Context) -> Result<Begun> {
     }
 }
 
-/// Our own arguments, as they are for the one in the background.
+/// This process's arguments, changed for the one in the background.
 fn arguments(ours: Vec<OsString>) -> Vec<OsString> {
     let mut rest = false;
     let mut arguments = Vec::new();
@@ -83,7 +83,7 @@ fn arguments(ours: Vec<OsString>) -> Vec<OsString> {
     arguments
 }
 
-/// The error that it printed, as ours.
+/// The error that the other process printed.
 fn what_it_said(log: &Path, offset: u64) -> Error {
     let mut bytes = Vec::new();
     let read = std::fs::File::open(log).and_then(|mut file| {

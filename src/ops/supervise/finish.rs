@@ -1,4 +1,4 @@
-//! The iteration boundary: leftovers are committed, the report is recorded.
+//! The end of an iteration: uncommitted changes are committed, the report is recorded.
 
 use std::path::Path;
 
@@ -23,15 +23,16 @@ use crate::process::keeper::spec::ExitRecord;
 /// At most this many names of changed files are recorded.
 const MOST_FILES: usize = 100;
 
-/// So many of the last lines are compared and shown, each up to this many characters.
+/// How many of the last lines of output are compared and shown, and how many characters of each.
 const LAST_LINES: usize = 3;
 const LONGEST_LINE: usize = 200;
 
-/// So often in a row a keeper may fail to start.
+/// How many times in a row a keeper may fail to start.
 const MOST_UNSTARTED: u32 = 10;
 
 impl Supervisor<'_> {
-    /// Commits what the iteration left and records how it ended. Nothing of the program runs any more by now.
+    /// Commits what the iteration left uncommitted and records how it ended. Its program has ended by now, with all of its
+    /// processes.
     pub(super) fn finish(&mut self, agent: &AgentId, end: &End, exit: Option<&ExitRecord>) -> Result<()> {
         self.ctx.act_as(By::Supervisor)?;
         let Some(work) = self.ctx.state().restorable.agents.get(agent).and_then(|agent| agent.work.clone()) else {
@@ -50,8 +51,8 @@ impl Supervisor<'_> {
         let kept = self.keep_work(agent, &case, work.iteration, &from);
         let (outcome, broken, kept) = match kept {
             Ok(kept) => (outcome, None, kept),
-            // A git that was killed with the agent leaves its lock; somebody else's is gone soon. The end is on record and
-            // is taken up again.
+            // A git that was killed with the agent leaves its lock; a lock of another process goes away soon. The end is
+            // recorded by the keeper and is handled again.
             Err(error) if matches!(error.code(), Code::GitLocked | Code::Busy) => return self.finish_later(agent, &error),
             Err(error) => {
                 let (outcome, broken) = self.not_committed(end, outcome, error, &case)?;
@@ -106,7 +107,8 @@ impl Supervisor<'_> {
         }
     }
 
-    /// The outcome where the work could not be committed, and what a human has to look at before the next iteration, if anything.
+    /// The outcome where the work could not be committed, and the problem that a human has to look at before the next
+    /// iteration, if there is one.
     fn not_committed(&mut self, end: &End, outcome: Outcome, error: Error, case: &Case) -> Result<(Outcome, Option<String>)> {
         let outcome = not_kept(end, outcome, error)?;
         if let Outcome::Blocked { reason } = &outcome
@@ -118,7 +120,8 @@ impl Supervisor<'_> {
         Ok((outcome, None))
     }
 
-    /// Mends what git needs of a workspace, where its files are not what is wrong; says whether there was anything to mend.
+    /// Repairs the git data of a workspace (branch, index), where its files are not the problem; returns whether anything
+    /// was repaired.
     fn mend_contents(&mut self, case: &Case) -> Result<bool> {
         let Some(workspace) = self.ctx.state().restorable.workspaces.get(&case.id).cloned() else { return Ok(false) };
         if !self.mended.insert(case.id.clone()) {
@@ -139,13 +142,13 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Whether no signal was heard in the iteration that is ending.
+    /// Whether no signal was received in the iteration that is ending.
     fn said_nothing(&self, agent: &AgentId) -> bool {
         self.watches.get(agent).is_none_or(|watch| watch.signals_heard == 0)
     }
 
-    /// The keeper could not be started, so nothing of the program ran: the iteration counts for nothing and is tried again,
-    /// a limited number of times. A keeper that comes up late finds that it is not wanted any more.
+    /// Handles a keeper that could not be started: the program did not run, so the iteration does not count and is tried
+    /// again, a limited number of times. A keeper that starts late finds its intent withdrawn.
     pub(super) fn never_began(&mut self, agent: &AgentId, token: &Token, from: Oid, error: &Error) -> Result<()> {
         let report = IterationReport {
             outcome: Outcome::Unfinished { why: error.to_string() },
@@ -188,7 +191,7 @@ impl Supervisor<'_> {
         Ok(())
     }
 
-    /// Commits the leftovers in the workspace and makes the agent's own commits durable too.
+    /// Commits the uncommitted changes in the workspace, and makes the agent's own commits durable too.
     fn keep_work(&mut self, agent: &AgentId, case: &Case, iteration: u32, from: &Oid) -> Result<Kept> {
         let Some(workspace) = self.ctx.state().restorable.workspaces.get(&case.id).cloned() else {
             return Err(Error::new(Code::WorkspaceBroken, format!("the workspace of '{}' is not known", case.id)));
@@ -199,16 +202,16 @@ impl Supervisor<'_> {
     }
 }
 
-/// The last lines that a program printed, so far as the log has them.
+/// The last lines of a program's output, as far as the log has them.
 fn last_lines(log: &Path, since: Timestamp) -> Vec<String> {
     let lines = output::last_lines(log, since, LAST_LINES).unwrap_or_default();
     lines.into_iter().map(|line| line.chars().take(LONGEST_LINE).collect()).collect()
 }
 
-/// What the outcome is where the work could not be committed.
+/// The outcome where the work could not be committed.
 ///
 /// # Errors
-/// The error itself, where it is not the agent's.
+/// The error itself, where the agent did not cause it.
 fn not_kept(end: &End, outcome: Outcome, error: Error) -> Result<Outcome> {
     let unproved = *end == End::Unproved;
     if is_the_agents(error.code()) {
@@ -217,18 +220,18 @@ fn not_kept(end: &End, outcome: Outcome, error: Error) -> Result<Outcome> {
     if is_ours(error.code()) {
         return Err(error);
     }
-    // What the agent committed may be as incomplete as its files; or it did something that nobody thought of. A human has to
-    // look at it, and others go on.
+    // The agent's commits may be as incomplete as its files, or it did something unforeseen. A human has to look at it;
+    // other tasks continue.
     let what = if unproved { "what was left when the machine stopped is not whole" } else { "what it left cannot be committed" };
     Ok(Outcome::Blocked { reason: format!("{what}: {error}") })
 }
 
-/// What the agent did to its workspace that keeps its work from being committed: the next iteration has to mend it.
+/// Errors that the agent caused in its workspace and that prevent a commit of its work: the next iteration has to fix them.
 fn is_the_agents(code: Code) -> bool {
     matches!(code, Code::WorkspaceBroken | Code::TargetMissing | Code::MergeConflict | Code::ChangedMeanwhile)
 }
 
-/// What keeps any work from being committed.
+/// Errors that prevent any work from being committed.
 fn is_ours(code: Code) -> bool {
     matches!(code, Code::IoFailed | Code::DiskFull | Code::Internal | Code::OperationOpen | Code::IdentityMissing)
 }

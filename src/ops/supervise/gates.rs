@@ -1,4 +1,4 @@
-//! The gates of a session: opened, looked up, closed.
+//! The gates of a session: opening, finding and closing them.
 
 use std::cell::OnceCell;
 
@@ -63,7 +63,8 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Closes one gate whose matter is settled otherwise: by a verb on its task, or by hand. Says whether there was one.
+    /// Closes one gate that needs no decision any more: a verb on its task, or the user, has settled the matter. Returns
+    /// whether there was one.
     pub(super) fn close_idle_gates(&mut self) -> Result<bool> {
         let state = self.ctx.state();
         let ready = OnceCell::new();
@@ -71,7 +72,7 @@ impl Supervisor<'_> {
             let Some(task) = &gate.task_id else { return false };
             let case = state.restorable.cases.get(task);
             match gate.kind {
-                // It may wait for others first, and stays held meanwhile.
+                // A held task may wait for other tasks first; it stays held meanwhile.
                 GateKind::Claim if gate.held.is_some() => case.is_none_or(|case| case.status != Status::Pending),
                 GateKind::Claim => {
                     let ready: &Vec<&Case> = ready.get_or_init(|| ready::ready_tasks(state));

@@ -1,5 +1,5 @@
-//! Interventions: what a human asks for from another terminal. A living supervisor is asked by a request event; where none
-//! lives, the same is done here.
+//! Interventions: requests of a human from another terminal. A running supervisor gets a request event; where none runs, the
+//! same is done here.
 
 use std::time::{Duration, Instant};
 
@@ -21,25 +21,25 @@ use crate::ops::supervise::notice::Watcher;
 use crate::ops::supervise::{self, Attend, Options};
 use crate::store::log;
 
-/// How often a waiting verb looks again.
+/// How often a waiting verb checks again.
 const LOOK: Duration = Duration::from_millis(25);
 
-/// How long a verb waits for the supervisor to deal with its request.
+/// How long a verb waits for the supervisor to handle its request.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What came of a request.
+/// The result of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Handled {
     /// Whether it was done.
     pub done: bool,
-    /// In words.
+    /// The result in words.
     pub message: String,
 }
 
-/// Asks the living supervisor and waits until it has dealt with the request.
+/// Sends a request to the running supervisor and waits until it has handled it.
 ///
 /// # Errors
-/// `NO_SUPERVISOR`; `BUSY` where it does not answer in time (the request stays, and is dealt with later).
+/// `NO_SUPERVISOR`; `BUSY` where it does not answer in time (the request stays, and is handled later).
 pub fn ask_supervisor(ctx: &mut Context, request: Request) -> Result<Handled> {
     if !ctx.supervisor_alive()? {
         return Err(Error::new(Code::NoSupervisor, "no supervisor runs in this repository").hint("start one: git axiom run"));
@@ -62,7 +62,7 @@ pub fn ask_supervisor(ctx: &mut Context, request: Request) -> Result<Handled> {
     answer_to(ctx, &id, asked_at)
 }
 
-/// Makes a request, and waits for nothing.
+/// Records a request, and does not wait.
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.
@@ -89,10 +89,10 @@ fn answer_to(ctx: &Context, id: &RequestId, after: u64) -> Result<Handled> {
     Ok(answer)
 }
 
-/// How agents are to be ended, and what becomes of their tasks.
+/// How to end agents, and what happens to their tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ending {
-    /// By their adapter's signal, grace and SIGKILL, or by SIGKILL at once.
+    /// With their adapter's signal, a grace period and then SIGKILL; or with SIGKILL at once.
     pub halt: Halt,
     /// Whether their tasks wait for a human.
     pub afterwards: Afterwards,
@@ -101,9 +101,9 @@ pub struct Ending {
 /// An agent that was ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EndedAgent {
-    /// Which.
+    /// The agent.
     pub agent: AgentId,
-    /// What it had completed by then: that stands, done or to be verified.
+    /// The task that it had completed by then: that remains, done or still to be verified.
     pub completed: Option<CaseId>,
     /// The gate at which its task waits.
     pub gate: Option<GateId>,
@@ -164,7 +164,7 @@ fn held_at(state: &State, task: &CaseId) -> Option<GateId> {
     state.restorable.gates.get(&id).filter(|gate| gate.holds()).map(|gate| gate.id.clone())
 }
 
-/// Whether an agent has said that a task is complete, and that stands.
+/// Whether an agent has reported a task complete, and that is still valid.
 fn is_completed(state: &State, task: &CaseId) -> bool {
     let done = state.restorable.cases.get(task).is_some_and(|case| case.status == Status::Done);
     done || state.record.cases.get(task).is_some_and(|record| record.complete.is_some())
@@ -174,7 +174,7 @@ fn claim_of(ctx: &Context, agent: &AgentId) -> Option<jiff::Timestamp> {
     Some(ctx.state().restorable.agents.get(agent)?.work.as_ref()?.claimed_at)
 }
 
-/// Waits until none of these claims stands any more; a new claim of the same agent is no matter of ours.
+/// Waits until these claims have ended; a new claim of the same agent does not count.
 fn wait_released(ctx: &mut Context, claims: &[(AgentId, Option<jiff::Timestamp>)]) -> Result<()> {
     let patience = Duration::from_secs(ctx.config.agents.grace_seconds) + PATIENCE;
     let started = Instant::now();
@@ -190,7 +190,8 @@ fn wait_released(ctx: &mut Context, claims: &[(AgentId, Option<jiff::Timestamp>)
     }
 }
 
-/// Decides alike at gates, at all or none; a unique prefix of the id, or the task's id, will do.
+/// Makes the same decision at several gates, at all or none. A gate is named by a unique prefix of its id, or by its task's
+/// id.
 ///
 /// # Errors
 /// `UNKNOWN_GATE`, `AMBIGUOUS_NAME`.
@@ -230,10 +231,11 @@ fn find_gate(ctx: &Context, name: &str) -> Result<GateId> {
     }
 }
 
-/// Changes the mode; says whether it was another. Before autopilot begins a checkpoint is made, where configured.
+/// Changes the mode; returns whether it was another one. Before a change to autopilot a checkpoint is made, where
+/// configured.
 ///
 /// # Errors
-/// What the checkpoint says: then the mode stays as it is.
+/// Those of the checkpoint: then the mode does not change.
 pub fn change_mode(ctx: &mut Context, new: Mode) -> Result<bool> {
     let begins = new == Mode::Autopilot && ctx.state().restorable.mode != new;
     if begins && ctx.config.checkpoints.before_autopilot {

@@ -1,4 +1,4 @@
-//! One iteration: intent, prompt, keeper; then watching it until its end.
+//! One iteration: intent, prompt, keeper; then watching the keeper until its end.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -22,12 +22,12 @@ use crate::process::client::leftovers;
 use crate::process::keeper::spec::{ExitRecord, KEEPER, KEEPER_LOCK, KeeperState};
 use crate::process::{keeper_state, read_signals};
 
-/// What the next prompt says after the machine stopped.
+/// The part of the next prompt after the machine stopped.
 const UNPROVED: &str = "## The machine stopped\n\nIt stopped while an earlier attempt worked here. Files that were written \
     last may be empty or incomplete, committed ones too: look at each before you rely on it.";
 
 impl Supervisor<'_> {
-    /// Looks after one busy agent; says whether anything was done.
+    /// Looks after one busy agent; returns whether anything was done.
     pub(super) fn look_after(&mut self, agent: &AgentId) -> Result<bool> {
         let Some(work) = self.ctx.state().restorable.agents.get(agent).and_then(|agent| agent.work.clone()) else {
             return Ok(false);
@@ -38,8 +38,8 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Starts the next iteration: the intent is on disk before the keeper starts, and the keeper starts the program only
-    /// while the intent stands.
+    /// Starts the next iteration. The intent is on disk before the keeper starts, and the keeper starts the program only
+    /// while the intent is valid.
     pub(super) fn start_iteration(&mut self, agent: &AgentId, work: &Work) -> Result<()> {
         self.ctx.act_as(By::Supervisor)?;
         let case = self.ctx.state().case(&work.task)?.clone();
@@ -88,7 +88,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Makes a workspace again that the last iteration deleted or disconnected; says whether an iteration can begin.
+    /// Makes a workspace again that the last iteration deleted or disconnected; returns whether an iteration can begin.
     fn mend_workspace(&mut self, agent: &AgentId, workspace: &Workspace) -> Result<bool> {
         match workspaces::ensure(self.ctx, workspace) {
             Ok(aside) => {
@@ -108,8 +108,8 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Whether a lock of git's is left in the workspace, with which every git command of the next iteration would fail. One
-    /// of a dead process is removed; for any other the agent waits.
+    /// Whether the workspace has a lock file of git's, with which every git command of the next iteration would fail. The
+    /// lock of a dead process is removed; for any other the agent waits.
     fn is_locked_by_git(&mut self, agent: &AgentId, workspace: &Workspace) -> Result<bool> {
         let Some(entry) = self.ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))? else { return Ok(false) };
         let locks = ["index.lock", "HEAD.lock"].map(|name| entry.worktree.git_dir().join(name));
@@ -128,7 +128,7 @@ impl Supervisor<'_> {
         Ok(true)
     }
 
-    /// Watches the iteration that is under way; says whether anything was done.
+    /// Watches the running iteration; returns whether anything was done.
     fn watch(&mut self, agent: &AgentId, work: &Work, token: &Token) -> Result<bool> {
         let dir = self.ctx.layout().run_dir(agent, token);
         if self.watches.get(agent).and_then(|watch| watch.token.as_ref()) != Some(token) {
@@ -149,7 +149,7 @@ impl Supervisor<'_> {
                 Ok(heard)
             }
             KeeperState::NotStarted => self.never_started(agent, &dir),
-            // What it left could not be committed a moment ago.
+            // Its work could not be committed a moment ago.
             KeeperState::Ended(_) | KeeperState::Dead(_) | KeeperState::Unproved(_) if self.must_wait(agent.as_str()) => {
                 Ok(heard)
             }
@@ -178,7 +178,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Captures the workspace when it is due. A capture beside a working agent may fail; the next one comes soon.
+    /// Captures the workspace when that is due. A capture may fail while the agent is working; the next one follows soon.
     fn capture_live(&mut self, agent: &AgentId, task: &CaseId) {
         let interval = Duration::from_secs(self.ctx.config.agents.capture_interval);
         let Some(watch) = self.watches.get_mut(agent) else { return };
@@ -192,8 +192,9 @@ impl Supervisor<'_> {
         }
     }
 
-    /// An earlier supervisor died before its keeper came up (ours would have reported). The intent is withdrawn while the
-    /// keeper's lock is ours: a keeper that comes up late takes the lock first, and then finds that it is not wanted.
+    /// Handles an iteration whose supervisor died before the keeper started (a failed start by this supervisor is handled at
+    /// once). The intent is withdrawn while this process holds the keeper's lock: a keeper that starts late takes the lock
+    /// first, and then finds its intent withdrawn.
     fn never_started(&mut self, agent: &AgentId, dir: &Path) -> Result<bool> {
         let lock = if dir.is_dir() {
             match FileLock::try_take(&dir.join(KEEPER_LOCK))? {
@@ -210,7 +211,7 @@ impl Supervisor<'_> {
         Ok(true)
     }
 
-    /// Takes in the signals that the keeper has recorded since the last look.
+    /// Records the signals that the keeper has received since the last look.
     fn listen(&mut self, agent: &AgentId, token: &Token, dir: &Path) -> Result<bool> {
         let from = self.watches.get(agent).map_or(0, |watch| watch.signals_read);
         let read = read_signals(dir, from)?;
@@ -231,7 +232,7 @@ impl Supervisor<'_> {
                 }
                 watch.signals_heard > recorded
             });
-            // An earlier supervisor has recorded it.
+            // An earlier supervisor has recorded this signal.
             if !new {
                 continue;
             }
@@ -254,7 +255,7 @@ impl Supervisor<'_> {
         Some(self.work_of(agent)?.task.clone())
     }
 
-    /// Between two iterations: what the last outcome asks for.
+    /// Between two iterations: does what the last outcome requires.
     fn between(&mut self, agent: &AgentId, work: &Work, last: Option<&Outcome>) -> Result<bool> {
         match last {
             Some(outcome) => self.settle(agent, work, outcome),

@@ -1,5 +1,5 @@
-//! Captures of workspaces in which an agent works: `refs/axiom/live/<task>`, replaced each time. They are made periodically, and when
-//! what is uncommitted is discarded or put aside; [`release`] is the one place where they end.
+//! Live captures of workspaces: `refs/axiom/live/<task>`, replaced each time. They are made periodically while an agent
+//! works, and when uncommitted changes are discarded or go to the trash. Only [`release`] deletes them.
 
 use std::path::Path;
 
@@ -20,11 +20,11 @@ pub fn live_ref(task: &CaseId) -> RefName {
     RefName::new(format!("{LIVE}{task}"))
 }
 
-/// Captures the workspace of a task while its agent goes on, if its files have changed since the last time; says whether
+/// Captures the workspace of a task while its agent works, if its files have changed since the last capture; returns whether
 /// it did. A crash leaves the old capture or the new one.
 ///
 /// # Errors
-/// `BUSY`; those of a capture, for example where a file vanished while it was read: the old capture is then still there.
+/// `BUSY`; those of a capture, for example where a file vanished while it was read: then the old capture is still there.
 pub fn capture(ctx: &mut Context, task: &CaseId) -> Result<bool> {
     let Some(workspace) = ctx.state().restorable.workspaces.get(task).cloned() else { return Ok(false) };
     ctx.with_operation_lock(|ctx| {
@@ -33,7 +33,7 @@ pub fn capture(ctx: &mut Context, task: &CaseId) -> Result<bool> {
         let name = live_ref(task);
         let same_tree = match (ctx.repo.refs().read_ref(&name)?, capture.head.commit()) {
             (Some(last), _) => ctx.repo.objects().read_commit(&last)?.tree == capture.tree,
-            // Nothing is captured that the branch holds already.
+            // No capture is made of what the branch holds already.
             (None, Some(head)) => ctx.repo.objects().read_commit(head)?.tree == capture.tree,
             (None, None) => false,
         };
@@ -47,8 +47,8 @@ pub fn capture(ctx: &mut Context, task: &CaseId) -> Result<bool> {
     })
 }
 
-/// Ends the captures that have had their time, as [`retention::live_capture_ends`] says; says how many those were. To be called with
-/// the operation lock held and no operation open. A crash leaves some of them, which the next call ends.
+/// Deletes expired captures, by the rule of [`retention::live_capture_ends`], and returns their number. The caller holds the
+/// operation lock, and no operation is open. A crash leaves some of them, which the next call deletes.
 ///
 /// # Errors
 /// `GIT_FAILED`, `IO_FAILED`.
@@ -57,7 +57,7 @@ pub fn release(ctx: &Context) -> Result<usize> {
     let mut edits = Vec::new();
     for live in ctx.repo.refs().refs_below(LIVE)? {
         let Some(task) = live.name.as_str().strip_prefix(LIVE).and_then(|task| CaseId::new(task).ok()) else { continue };
-        // Of one that is damaged nothing is known; 'recover' names it.
+        // Nothing is known of a damaged capture; `recover` reports it.
         let Ok(seconds) = ctx.repo.objects().commit_seconds(&live.oid) else { continue };
         let made = Timestamp::from_second(seconds).unwrap_or(now);
         if retention::live_capture_ends(ctx.state(), &task, made, &rules, now) {

@@ -1,4 +1,4 @@
-//! Verifying the result of a merge beside the loop: one at a time, since each merge makes the others different ones.
+//! Verifying the result of a merge in parallel to the loop: one at a time, since each merge changes the others.
 
 use super::Supervisor;
 use super::notice::Notice;
@@ -12,8 +12,8 @@ use crate::ops::merge::verified::{self, TRIES, moves_each_time};
 use crate::ops::steps::Runner;
 
 impl Supervisor<'_> {
-    /// A merge has to be verified first: that is begun, or the task waits for a human where this very merge has failed before
-    /// and nobody said that it shall be tried again.
+    /// Handles a merge that has to be verified first: starts the verification; or, where this merge has failed before and no
+    /// human has approved another attempt, opens a gate.
     pub(super) fn verify_merge(&mut self, task: &CaseId, failed: Option<&Verification>) -> Result<()> {
         let decision = self.gate(GateKind::HumanReview, task).and_then(|gate| gate.decision.as_ref());
         let again = matches!(decision, Some(Decision::Approved | Decision::Answered { .. }));
@@ -43,7 +43,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Says whether anything was done for the verification that is under way.
+    /// Handles the running verification; returns whether anything was done.
     pub(super) fn look_after_merge_check(&mut self) -> Result<bool> {
         let Some(check) = &self.merge_check else { return Ok(false) };
         let case = self.ctx.state().restorable.cases.get(&check.task);
@@ -64,7 +64,7 @@ impl Supervisor<'_> {
         Ok(true)
     }
 
-    /// A failing verification is for a human to look at; approving tries it again.
+    /// Opens a gate for a failed verification, for a human to look at; approving it tries again.
     fn review(&mut self, task: &CaseId, failed: &Verification) -> Result<()> {
         self.verified_again.remove(task);
         let details = failed.failed().map(|step| step.lines.clone()).unwrap_or_default();
@@ -72,7 +72,7 @@ impl Supervisor<'_> {
         self.open_gate_about(GateKind::HumanReview, task, (reason, Some(Cause::VerifyFailed)), details)
     }
 
-    /// Ends the verification that is under way; nothing is said of its merge.
+    /// Ends the running verification without recording a result.
     pub(super) fn abandon_merge_check(&mut self) {
         if let Some(check) = self.merge_check.take() {
             drop(check.abandon(self.ctx));

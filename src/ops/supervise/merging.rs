@@ -1,4 +1,4 @@
-//! Choosing what to merge next, and what its outcome means.
+//! Choosing the next merge, and handling its outcome.
 
 use super::Supervisor;
 use super::notice::Notice;
@@ -11,11 +11,11 @@ use crate::domain::work::session::Mode;
 use crate::error::{Code, Result};
 use crate::ops::merge::{self, MergeOutcome};
 
-/// How often in a row a merge may meet that something changed meanwhile.
+/// How many times in a row a merge may fail because something changed meanwhile.
 const PATIENCE: u32 = 5;
 
 impl Supervisor<'_> {
-    /// Merges one task that is done, if there is one that may; says whether anything was done.
+    /// Merges one task that is done, if there is one that may be merged; returns whether anything was done.
     pub(super) fn merge_next(&mut self) -> Result<bool> {
         if self.merge_check.is_some() {
             return self.look_after_merge_check();
@@ -40,12 +40,12 @@ impl Supervisor<'_> {
                     return Ok(true);
                 }
                 Some(None) => continue,
-                // Tried again, below.
+                // The merge is tried again, below.
                 Some(Some(Decision::Approved | Decision::Answered { .. })) | None => {}
             }
             let gate = self.gate(GateKind::Merge, &task);
             let decision = gate.map(|gate| gate.decision.clone());
-            // Opened because of the mode, not because something is in the way.
+            // The gate was opened because of the mode, not because something is in the way.
             let asks = self.asks_to_merge(&task)?;
             let only_asks = gate.is_some_and(|gate| gate.reason == asks);
             match (decision, self.ctx.state().restorable.mode) {
@@ -74,8 +74,8 @@ impl Supervisor<'_> {
         self.ctx.act_as(By::Supervisor)?;
         let outcome = match merge::merge_task(self.ctx, task, approved) {
             Ok(outcome) => outcome,
-            // A broken workspace is another agent's, which the checkpoint cannot hold: mended before its next iteration.
-            // What never comes to rest is for a human to look at.
+            // A broken workspace is another agent's and makes the checkpoint fail; it is repaired before its next iteration.
+            // A merge that meets changes again and again is for a human to look at.
             Err(error) if error.code() == Code::ChangedMeanwhile && self.never_settles(task) => {
                 return self.wait_at_gate(task, error.to_string(), &[]);
             }
@@ -86,7 +86,7 @@ impl Supervisor<'_> {
                 self.warn(format!("{task} is not merged yet: {error}"));
                 return Ok(());
             }
-            // Without a disk or a state that can be written there is nothing to go on with.
+            // Without a writable disk or state, the session cannot continue.
             Err(error) if matches!(error.code(), Code::IoFailed | Code::DiskFull | Code::OperationOpen | Code::Internal) => {
                 return Err(error);
             }
@@ -118,7 +118,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Counts one more merge that met a change; says whether it was one too many, and then counts afresh.
+    /// Counts one more merge that met a change; returns whether the limit is reached, and then starts again at zero.
     fn never_settles(&mut self, task: &CaseId) -> bool {
         let met = self.unsettled.remove(task).unwrap_or(0) + 1;
         if met < PATIENCE {
@@ -127,10 +127,10 @@ impl Supervisor<'_> {
         met >= PATIENCE
     }
 
-    /// A merge that cannot be done now waits for a human; approving the gate tries it again.
+    /// Opens a gate for a merge that cannot be made now; approving it tries again.
     pub(super) fn wait_at_gate(&mut self, task: &CaseId, reason: String, paths: &[RepoPath]) -> Result<()> {
         let details = paths.iter().take(100).map(ToString::to_string).collect();
-        // A review that was approved has been acted upon: this is another wait.
+        // An approved review has been acted on: the task waits for something else now.
         self.close_gate(GateKind::HumanReview, task, "the merge waits for something else")?;
         self.open_gate(GateKind::Merge, task, reason, details)
     }

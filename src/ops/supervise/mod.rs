@@ -1,8 +1,11 @@
 //! The supervisor: `git axiom run`.
 //!
-//! One loop that looks at everything every [`TICK`] and does what the state asks for: requests of verbs, iterations that
-//! ended, verification, merges, claims. All it knows is in the log, in the keepers' folders and in git, so a supervisor that
-//! starts after a crash takes up what it finds by the very same loop.
+//! One loop that runs every [`TICK`] and does what the state requires: requests of verbs, iterations that ended,
+//! verification, merges, claims. All its knowledge is in the log, in the keepers' folders and in git, so a supervisor that
+//! starts after a crash continues with the same loop.
+//!
+//! Not here: rules, which are in `domain::work`, and keepers, which are in `process`. Begin reading with [`run`], then
+//! `iterate` and `finish`.
 
 mod attend;
 mod claim;
@@ -52,35 +55,35 @@ use notice::{Notice, Watcher};
 pub use requests::HaltRequest;
 pub use stopping::Interrupts;
 
-/// How often everything is looked at.
+/// How long the loop sleeps when there is nothing to do.
 const TICK: Duration = Duration::from_millis(50);
 
-/// How long a second supervisor waits for the lock: long enough for somebody who only looked whether it is held.
+/// How long a second supervisor waits for the lock: long enough for a process that only tests the lock.
 const LOCK_PATIENCE: Duration = Duration::from_millis(200);
 
-/// How long after an unsuccessful step it is tried again; doubled up to [`LONGEST_PAUSE`].
+/// How long to wait before a failed step is tried again; doubled up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// What `run` was asked for.
+/// The options of `run`.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// How many agents may work at once.
+    /// How many agents may work at the same time.
     pub slots: u32,
-    /// Iterations that a task may take.
+    /// The most iterations for a task.
     pub max_iterations: u32,
-    /// Whether to end when nothing more can be done.
+    /// Whether the session ends when nothing more can be done.
     pub until_idle: bool,
-    /// The mode to change to; without one it stays as it is.
+    /// The mode to change to; with `None` it does not change.
     pub mode: Option<Mode>,
-    /// Whether tasks that a human stopped or took back are taken up again.
+    /// Whether tasks that a human stopped or rolled back are claimed again.
     pub retry: bool,
     /// The agent program.
     pub program: AgentProgram,
 }
 
 impl Options {
-    /// For looking after agents without a session: nothing is started.
+    /// Options for looking after agents without a session: no agent is started.
     pub fn attending(program: AgentProgram) -> Self {
         Self { slots: 1, max_iterations: u32::MAX, until_idle: false, mode: None, retry: false, program }
     }
@@ -89,44 +92,44 @@ impl Options {
 /// How a session ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ending {
-    /// Every task is merged or put out of the way.
+    /// Every task is merged or archived.
     AllMerged,
-    /// Nothing more can be done, and this is left.
+    /// Nothing more can be done; these tasks are left, with reasons.
     Idle(Vec<String>),
-    /// A verb asked for it.
+    /// A verb requested it.
     Quit,
     /// Ctrl+C or a signal.
     Interrupted,
 }
 
-/// An iteration that is watched.
+/// A running iteration.
 #[derive(Debug, Default)]
 struct Watch {
     token: Option<Token>,
-    /// How far its signals have been read.
+    /// The offset up to which its signals have been read.
     signals_read: u64,
-    /// How many that were.
+    /// How many signals were read.
     signals_heard: u64,
-    /// The last signal that decides.
+    /// The last signal that decides the outcome.
     verdict: Option<Signal>,
-    /// When its workspace was captured last, or its watch began.
+    /// When its workspace was last captured, or watching began.
     captured_at: Option<Instant>,
 }
 
-/// A pause before the next try of something that failed.
+/// A pause before the next attempt at something that failed.
 #[derive(Debug, Clone, Copy)]
 struct Backoff {
     until: Instant,
     pause: Duration,
 }
 
-/// An iteration that somebody wants to end.
+/// An iteration that is to be ended.
 #[derive(Debug, Clone, Copy)]
 struct Halted {
     how: Halt,
-    /// As what its task is held then, where a human wants that.
+    /// How its task is held afterwards, where a human wants that.
     held: Option<Held>,
-    /// Whether its keeper was asked: one that is just starting cannot be.
+    /// Whether its keeper was asked to end it: a keeper that is just starting cannot be asked yet.
     asked: bool,
 }
 
@@ -135,24 +138,24 @@ struct Supervisor<'a> {
     watcher: &'a mut dyn Watcher,
     interrupts: &'a Interrupts,
     options: Options,
-    /// What work is merged into; `None` without a session, when nothing begins and nothing is merged.
+    /// The branch that work is merged into; `None` without a session, when no task is begun or merged.
     target: Option<RefName>,
     watches: HashMap<AgentId, Watch>,
     verifying: HashMap<AgentId, steps::Running>,
     /// The merge whose result is being verified.
     merge_check: Option<Check>,
-    /// How often in a row the merge of a task was another one when it had been verified.
+    /// How many times in a row the merge of a task had changed when its verification ended.
     verified_again: HashMap<CaseId, u32>,
-    /// What the next prompt of a task has to say: failing verification, a human's answer.
+    /// Notes for the next prompt of a task: a failed verification, a human's answer.
     notes: BTreeMap<CaseId, Vec<String>>,
     backoffs: HashMap<String, Backoff>,
-    /// How often in a row the merge of a task met that something changed meanwhile.
+    /// How many times in a row the merge of a task failed because something changed meanwhile.
     unsettled: HashMap<CaseId, u32>,
-    /// Tasks whose workspace was mended once already: an agent that breaks it again waits.
+    /// Tasks whose workspace was repaired once already: if the agent breaks it again, the task waits.
     mended: HashSet<CaseId>,
-    /// Iterations that somebody wants to end.
+    /// Iterations that are to be ended.
     halted: HashMap<Token, Halted>,
-    /// How often in a row the keepers of agents could not be started.
+    /// How many times in a row the keepers of agents could not be started.
     unstarted: HashMap<AgentId, u32>,
     /// Folders of runs whose keepers have reported and are about to end.
     ended_runs: Vec<PathBuf>,
@@ -163,7 +166,7 @@ struct Supervisor<'a> {
 /// Runs a session to its end.
 ///
 /// # Errors
-/// `SUPERVISOR_RUNNING`; what keeps a session from starting (identity, target, program …); a state that cannot be written.
+/// `SUPERVISOR_RUNNING`; what prevents a session (identity, target, program …); a state that cannot be written.
 pub fn run(ctx: &mut Context, options: Options, interrupts: &Interrupts, watcher: &mut dyn Watcher) -> Result<Ending> {
     let main = ctx.repo.worktrees().main_worktree()?;
     let target = session::check(ctx, &main, &options)?;
@@ -180,7 +183,7 @@ pub fn run(ctx: &mut Context, options: Options, interrupts: &Interrupts, watcher
     let mut supervisor = Supervisor::new(ctx, watcher, interrupts, options, Some(target));
     supervisor.take_over(HumansOperation::Refuse)?;
     if let Some(mode) = supervisor.options.mode {
-        // Asked for on the command line, by a human; and only now, when nobody else's session runs.
+        // The user gave it on the command line. It is applied only now, when no other session runs.
         supervisor.ctx.act_as(By::User)?;
         interventions::change_mode(supervisor.ctx, mode)?;
     }
@@ -225,7 +228,7 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// A human wants that what was stopped or taken back goes on.
+    /// Approves the gates that hold tasks: the user wants stopped and rolled-back tasks to continue.
     fn approve_held(&mut self) -> Result<()> {
         self.ctx.act_as(By::User)?;
         self.ctx
@@ -236,7 +239,7 @@ impl<'a> Supervisor<'a> {
             .map(drop)
     }
 
-    /// The loop.
+    /// The main loop.
     fn work(&mut self) -> Result<Ending> {
         loop {
             self.ctx.store.refresh()?;
@@ -265,7 +268,7 @@ impl<'a> Supervisor<'a> {
         }
     }
 
-    /// Looks after every busy agent once; says whether anything was done.
+    /// Looks after every busy agent once; returns whether anything was done.
     fn look_after_agents(&mut self) -> Result<bool> {
         let agents: Vec<AgentId> = self.ctx.state().busy_agents().map(|agent| agent.id.clone()).collect();
         let mut did = false;
@@ -282,8 +285,8 @@ impl<'a> Supervisor<'a> {
         self.ctx.state().record.session.as_ref().map_or(SessionState::Ended, |session| session.state)
     }
 
-    /// How many slots are taken. Who waits for an answer takes none: others go on meanwhile, and the answer waits for a free
-    /// slot.
+    /// How many slots are taken. An agent that waits for an answer takes none: other agents work meanwhile, and its next
+    /// iteration waits for a free slot.
     fn slots_taken(&self) -> usize {
         let waits = |agent: &&crate::domain::work::agent::Agent| {
             let stage = agent.work.as_ref().map(|work| &work.stage);
@@ -292,7 +295,7 @@ impl<'a> Supervisor<'a> {
         self.ctx.state().busy_agents().filter(|agent| !waits(agent)).count()
     }
 
-    /// How many agents have got their answers, and go on before anybody else begins.
+    /// How many agents have an answer and continue before another task is claimed.
     fn answered(&self) -> usize {
         let gates = self.ctx.state().restorable.gates.values();
         gates.filter(|gate| gate.kind == GateKind::Question && gate.decision.is_some()).count()
@@ -302,7 +305,7 @@ impl<'a> Supervisor<'a> {
         self.step(Event::SessionChanged { state, reason: reason.to_owned() })
     }
 
-    /// The agents with an iteration under way.
+    /// The agents with a running iteration or verification.
     fn running_agents(&self) -> Vec<AgentId> {
         let running = |agent: &&crate::domain::work::agent::Agent| {
             agent.work.as_ref().is_some_and(|work| work.stage.token().is_some()) || self.verifying.contains_key(&agent.id)
@@ -323,7 +326,7 @@ impl<'a> Supervisor<'a> {
         });
         let ready = OnceCell::new();
         let to_act_on = state.restorable.gates.values().filter(|gate| gate.decision.is_some()).any(|gate| match gate.kind {
-            // A word on a task that cannot be claimed yet is kept until it can.
+            // The decision on a task that cannot be claimed yet is kept until it can be.
             GateKind::Claim => {
                 let ready: &Vec<&Case> = ready.get_or_init(|| ready::ready_tasks(state));
                 ready.iter().any(|case| Some(&case.id) == gate.task_id.as_ref())
@@ -355,7 +358,7 @@ impl<'a> Supervisor<'a> {
         self.target.as_ref().ok_or_else(|| Error::new(Code::Internal, "work without a session has no target"))
     }
 
-    /// Appends one event of the supervisor's, in a transaction of its own.
+    /// Appends one event of the supervisor, in a transaction of its own.
     fn step(&mut self, event: Event) -> Result<()> {
         self.ctx.act_as(By::Supervisor)?;
         self.ctx.append(event).map(|_| ())
@@ -369,18 +372,18 @@ impl<'a> Supervisor<'a> {
         self.watcher.notice(Notice::Warning { text: text.into() });
     }
 
-    /// Clears what keepers that died after their report left in the temporary folder.
+    /// Removes the temporary files of keepers that ended after their report.
     fn clear_ended_runs(&mut self) {
-        // Only scratch: what cannot be cleared now is tried again.
+        // Only temporary files: what cannot be removed now is tried again.
         self.ended_runs.retain(|dir| !matches!(leftovers::clear_runtime(dir), Ok(true)));
     }
 
-    /// Whether `what` failed a moment ago and has to wait.
+    /// Whether `what` failed recently and has to wait.
     fn must_wait(&self, what: &str) -> bool {
         self.backoffs.get(what).is_some_and(|backoff| backoff.until > Instant::now())
     }
 
-    /// Whether anything failed a moment ago and has to wait.
+    /// Whether anything failed recently and has to wait.
     fn backs_off(&self) -> bool {
         self.backoffs.values().any(|backoff| backoff.until > Instant::now())
     }

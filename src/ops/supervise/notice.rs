@@ -1,11 +1,11 @@
-//! What the supervisor tells whoever watches it, as data; how it is shown is for the terminal.
+//! Notices of the supervisor to its watcher, as data. Not here: how they are shown.
 
 use crate::domain::base::ids::{AgentId, CaseId, CheckpointName, SessionId};
 use crate::domain::base::names::Oid;
 use crate::domain::work::case::Status;
 use crate::domain::work::session::Mode;
 
-/// Something worth a line.
+/// One notice, shown as one line.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs)] // the fields say what they are
 pub enum Notice {
@@ -25,8 +25,8 @@ pub enum Notice {
     Ended { how: String },
 }
 
-/// Takes notices as they come.
+/// Receives notices.
 pub trait Watcher {
-    /// Shows one.
+    /// Handles one notice.
     fn notice(&mut self, notice: Notice);
 }

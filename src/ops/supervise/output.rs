@@ -1,4 +1,4 @@
-//! Reading what agents printed, from the keepers' logs.
+//! Reading agents' output, from the keepers' logs.
 
 use std::io::{Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
@@ -11,24 +11,24 @@ use crate::files;
 use crate::ops::context::handle::Context;
 use crate::process::keeper::output::{LogLine, Stream};
 
-/// How much is read at once.
+/// How many bytes are read at once.
 const CHUNK: u64 = 4 * 1024 * 1024;
 
-/// Where the last lines are looked for.
+/// How many bytes at the end of the log are searched for the last lines.
 const TAIL: u64 = 64 * 1024;
 
 /// A part of a log.
 #[derive(Debug, Default)]
 pub struct Part {
-    /// What was printed.
+    /// The output.
     pub bytes: Vec<u8>,
     /// The lines of the log.
     pub lines: Vec<LogLine>,
-    /// Where to read on.
+    /// The offset from which to continue.
     pub next: u64,
 }
 
-/// The task that is meant: by its own name, or as an agent's newest.
+/// The task that `name` means: its own id, or an agent's, which means the agent's newest task.
 ///
 /// # Errors
 /// `UNKNOWN_TASK`.
@@ -52,7 +52,7 @@ pub fn find(ctx: &Context, name: &str) -> Result<CaseId> {
     Ok(task)
 }
 
-/// The logs of all agents that worked on a task, the one written last at the end. While an agent works, more may come.
+/// The logs of all agents that worked on a task, the most recently written one last. A working agent may append more.
 pub fn logs(ctx: &Context, task: &CaseId) -> Vec<PathBuf> {
     let agents = ctx.state().restorable.agents.keys();
     let mut files: Vec<PathBuf> = agents.map(|agent| ctx.layout().agent_log(agent, task)).filter(|path| path.is_file()).collect();
@@ -66,8 +66,8 @@ fn newest_log(folder: &Path) -> Option<CaseId> {
     CaseId::new(newest.path().file_stem()?.to_str()?).ok()
 }
 
-/// The last lines that were printed since a moment, without those that are empty: so many of standard output, then of
-/// standard error. In which order the two were read is chance.
+/// The last non-empty lines that were printed since a moment: at most `most` of standard output, then of standard error. The
+/// order between the two streams is not known.
 ///
 /// # Errors
 /// `IO_FAILED` with the path.
@@ -84,7 +84,7 @@ pub fn last_lines(path: &Path, since: Timestamp, most: usize) -> Result<Vec<Stri
     Ok([of(Stream::Stdout), of(Stream::Stderr)].concat())
 }
 
-/// Reads whole lines of a log from `offset` on, a few MiB at most.
+/// Reads complete lines of a log, starting at `offset`; a few MiB at most.
 ///
 /// # Errors
 /// `IO_FAILED` with the path.
@@ -97,7 +97,7 @@ pub fn read(path: &Path, offset: u64) -> Result<Part> {
         .map_err(|e| Error::io("read", path, e))?;
     let whole = buffer.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
     for line in buffer[..whole].split_inclusive(|byte| *byte == b'\n') {
-        // A line that a crash tore says nothing that could be shown.
+        // A line that a crash left incomplete has nothing to show.
         if let Ok(logged) = serde_json::from_slice::<LogLine>(line) {
             part.bytes.extend(logged.bytes());
             part.lines.push(logged);

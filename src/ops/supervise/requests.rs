@@ -1,4 +1,4 @@
-//! Requests of verbs: stop, kill, pause, resume, merge, quit.
+//! Handling requests of verbs: stop, kill, pause, resume, merge, quit.
 
 use super::notice::Notice;
 use super::{Halted, Supervisor};
@@ -16,16 +16,16 @@ use crate::process::client::control;
 use crate::process::keeper::spec::{KeeperRecord, KeeperState};
 use crate::process::keeper_state;
 
-/// Agents that somebody wants to end.
+/// A request to end agents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HaltRequest {
-    /// Which; all that have a task, where empty.
+    /// The agents; all with a task, where empty.
     pub agents: Vec<AgentId>,
-    /// What they worked on when that was said.
+    /// The tasks that they worked on at the request.
     pub tasks: Vec<CaseId>,
-    /// How.
+    /// Whether to stop or kill them.
     pub halt: Halt,
-    /// What becomes of their tasks.
+    /// What happens to their tasks.
     pub afterwards: Afterwards,
 }
 
@@ -40,7 +40,7 @@ impl HaltRequest {
 }
 
 impl Supervisor<'_> {
-    /// Deals with all requests; says whether the session is to end.
+    /// Handles all requests; returns whether the session is to end.
     pub(super) fn handle_requests(&mut self) -> Result<bool> {
         let requests: Vec<(RequestId, Request)> =
             self.ctx.state().record.requests.iter().map(|(id, request)| (id.clone(), request.clone())).collect();
@@ -71,8 +71,8 @@ impl Supervisor<'_> {
         Ok(quit)
     }
 
-    /// Ends these agents: their keepers are asked to end their programs, and their tasks are free when the keepers have
-    /// reported. Where no program runs they are free at once.
+    /// Ends these agents: their keepers are asked to end their programs, and their tasks are released when the keepers have
+    /// reported. Tasks of agents without a running program are released at once.
     pub(super) fn end_agents(&mut self, how: &HaltRequest) -> Result<(bool, String)> {
         let busy: Vec<AgentId> = self.ctx.state().busy_agents().map(|agent| agent.id.clone()).collect();
         let wanted: Vec<AgentId> = busy.into_iter().filter(|agent| how.agents.is_empty() || how.agents.contains(agent)).collect();
@@ -88,7 +88,7 @@ impl Supervisor<'_> {
         Ok((true, message))
     }
 
-    /// Tasks whose agents had let go of them before they could be stopped: they are held all the same.
+    /// Holds tasks that their agents had released before they could be stopped.
     fn hold_free(&mut self, tasks: &[CaseId], held: Held) -> Result<()> {
         self.ctx.act_as(By::Supervisor)?;
         let now = env::now();
@@ -106,7 +106,8 @@ impl Supervisor<'_> {
             .map(drop)
     }
 
-    /// Stops what runs; agents between two iterations keep their tasks. Nobody decided on those tasks: none is held.
+    /// Stops running iterations; agents between two iterations keep their tasks. No human decided on these tasks, so none is
+    /// held.
     pub(super) fn stop_running(&mut self) -> Result<()> {
         for agent in self.running_agents() {
             self.end_agent(&agent, Halt::Stop, None)?;
@@ -125,14 +126,16 @@ impl Supervisor<'_> {
         }
     }
 
-    /// What is discarded can be got back: `refs/axiom/live/<task>`. That it cannot be captured keeps nobody from ending it.
+    /// Captures the workspace before its changes are discarded, to `refs/axiom/live/<task>`. A failed capture does not
+    /// prevent the end of the agent.
     pub(super) fn capture_first(&mut self, task: &CaseId) {
         if let Err(error) = live::capture(self.ctx, task) {
             self.warn(format!("the workspace of {task} could not be captured first: {error}"));
         }
     }
 
-    /// Whatever comes of the iteration, the agent is not to begin another. What was killed once is not only stopped.
+    /// Ends the program of an iteration, after which the agent begins no other one. A kill is not weakened to a stop by a
+    /// later request.
     fn end_program(&mut self, agent: &AgentId, token: &Token, halt: Halt, held: Option<Held>) -> Result<()> {
         let before = self.halted.get(token);
         let how = if before.is_some_and(|before| before.how == Halt::Kill) { Halt::Kill } else { halt };
@@ -144,7 +147,7 @@ impl Supervisor<'_> {
         Ok(())
     }
 
-    /// Asks a keeper to end its program, once, if that is wanted: at once, or as soon as it lives.
+    /// Asks a keeper, once, to end its program, if that is wanted: at once, or as soon as the keeper has started.
     pub(super) fn ask_to_end(&mut self, agent: &AgentId, record: &KeeperRecord) {
         let Some(halted) = self.halted.get_mut(&record.token).filter(|halted| !halted.asked) else { return };
         halted.asked = true;
@@ -152,7 +155,7 @@ impl Supervisor<'_> {
             Halt::Stop => control::stop(record),
             Halt::Kill => control::kill(record),
         };
-        // A keeper that does not answer is just ending; its record tells soon.
+        // A keeper that does not answer is just ending; its record will show that soon.
         if let Err(error) = asked {
             self.warn(format!("{agent} could not be asked to stop: {error}"));
         }

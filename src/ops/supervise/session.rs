@@ -1,4 +1,4 @@
-//! The beginning and the end of a session, and the copies of the state that are written meanwhile.
+//! The beginning and the end of a session, and the copies of the state that are written during it.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -19,10 +19,10 @@ use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
 use crate::store::backup;
 
-/// How often the snapshot is written when something changed.
+/// How often the snapshot is written, if anything changed.
 const SNAPSHOT_EVERY: Duration = Duration::from_secs(5);
 
-/// Checks all that a session needs before it takes anything; returns the target branch.
+/// Checks everything that a session needs before it changes anything; returns the target branch.
 pub(super) fn check(ctx: &Context, main: &Worktree, options: &Options) -> Result<RefName> {
     ctx.repo.require_git_version()?;
     ctx.repo.identity()?;
@@ -67,7 +67,7 @@ fn find_program(command: &[String]) -> Result<()> {
 }
 
 impl Supervisor<'_> {
-    /// Announces the session and makes the checkpoint that a session rollback goes to.
+    /// Records the start of the session and makes the checkpoint for a rollback of the session.
     pub(super) fn begin_session(&mut self) -> Result<()> {
         let id = SessionId::new(format!("s{}", env::fresh_id()))?;
         let session = Session {
@@ -97,7 +97,7 @@ impl Supervisor<'_> {
         Ok(())
     }
 
-    /// Writes the end of the session down.
+    /// Records the end of the session.
     pub(super) fn end_session(&mut self, ending: &Ending) -> Result<()> {
         let (state, reason) = match ending {
             Ending::AllMerged if !self.ctx.state().restorable.cases.values().any(|case| case.kind == Kind::Task) => {

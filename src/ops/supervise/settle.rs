@@ -1,4 +1,4 @@
-//! What follows from an iteration's outcome: another one, verification, a question, release.
+//! What follows from an iteration's outcome: another iteration, verification, a question, or the release of the task.
 
 use std::path::Path;
 
@@ -16,18 +16,18 @@ use crate::env;
 use crate::error::Result;
 use crate::ops::steps::{self, Job, Runner};
 
-/// What a release leaves in the record of the task.
+/// What a release records for the task.
 struct Counts {
-    /// Whether it is a retry.
+    /// Whether a retry is counted.
     retry: bool,
-    /// The commit with which the work is complete, and not verified.
+    /// The commit that completes the work, where it is not verified yet.
     complete: Option<Oid>,
-    /// As what the task is held.
+    /// How the task is held.
     held: Option<Held>,
 }
 
 impl Supervisor<'_> {
-    /// Does what the outcome of the last iteration asks for; says whether anything was done.
+    /// Does what the outcome of the last iteration requires; returns whether anything was done.
     pub(super) fn settle(&mut self, agent: &AgentId, work: &Work, outcome: &Outcome) -> Result<bool> {
         let next = after_iteration(outcome, self.limits(work));
         self.follow(agent, work, next)
@@ -98,7 +98,7 @@ impl Supervisor<'_> {
         Ok(true)
     }
 
-    /// The agent asks a human: a gate, and another iteration with the answer.
+    /// Handles an agent's question: opens a gate, and starts another iteration with the answer.
     fn ask(&mut self, agent: &AgentId, work: &Work, question: &str) -> Result<bool> {
         let decision = self.gate(GateKind::Question, &work.task).map(|gate| gate.decision.clone());
         match decision {
@@ -125,8 +125,8 @@ impl Supervisor<'_> {
         Ok(true)
     }
 
-    /// Frees an agent that runs no program, because somebody wants it to end; what its last iteration came to decides what
-    /// becomes of the task. Is it pending then, it is held where that is wanted.
+    /// Releases the task of an agent that runs no program, because the agent is to be ended. The outcome of its last
+    /// iteration decides the status of the task; a pending task is held where that is wanted.
     pub(super) fn halt(&mut self, agent: &AgentId, halt: Halt, held: Option<Held>) -> Result<()> {
         let Some(work) = self.work_of(agent).cloned() else { return Ok(()) };
         let last = match &work.stage {
@@ -142,7 +142,7 @@ impl Supervisor<'_> {
         self.release_with(agent, left.status, &left.reason, Counts { retry: false, complete, held })
     }
 
-    /// Frees the agent; the task gets `status`.
+    /// Releases the agent's task with `status`.
     pub(super) fn release(&mut self, agent: &AgentId, status: Status, reason: &str, retry: bool) -> Result<()> {
         self.release_with(agent, status, reason, Counts { retry, complete: None, held: None })
     }
@@ -170,7 +170,7 @@ impl Supervisor<'_> {
         self.ctx.store.save_snapshot()?;
         let every = self.ctx.config.checkpoints.periodic;
         if status == Status::Done && every > 0 && self.ctx.state().record.tasks_completed.is_multiple_of(every) {
-            // The task is done already. A checkpoint that cannot be made now is no reason to stop everything.
+            // The task is done already: a failed checkpoint does not stop the session.
             if let Err(error) = self.make_checkpoint(Trigger::Periodic) {
                 self.warn(format!("no periodic checkpoint: {error}"));
             }
@@ -178,7 +178,7 @@ impl Supervisor<'_> {
         Ok(())
     }
 
-    /// Frees the agent because its workspace is broken: the task waits behind a gate, and others go on.
+    /// Releases the task because its workspace is broken: it waits at a gate, and other tasks continue.
     pub(super) fn hold_back(&mut self, agent: &AgentId, why: &str) -> Result<()> {
         self.release_with(agent, Status::Pending, why, Counts { retry: false, complete: None, held: Some(Held::Broken) })
     }

@@ -1,4 +1,4 @@
-//! What a keeper is started with: the prompt, the variables, the limits.
+//! Starting a keeper: its prompt, environment variables and limits.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::process::keeper::spec::{DEFAULT_OUTPUT_CAP, KeeperSpec, StateCheck, S
 /// How many entries of the audit log a prompt holds at most.
 const AUDIT_ENTRIES: usize = 20;
 
-/// The iteration that begins.
+/// The iteration to start.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Next<'a> {
     pub agent: &'a AgentId,
@@ -31,10 +31,10 @@ pub(super) struct Next<'a> {
 }
 
 impl Supervisor<'_> {
-    /// Starts the keeper of an iteration, whose intent is on disk.
+    /// Starts the keeper of an iteration whose intent is on disk.
     ///
     /// # Errors
-    /// `KEEPER_FAILED`, `INVALID_INPUT` where there is nothing to ask the program; `IO_FAILED`, `DISK_FULL`.
+    /// `KEEPER_FAILED`; `INVALID_INPUT` where there is no prompt for the program; `IO_FAILED`, `DISK_FULL`.
     pub(super) fn start_keeper(&mut self, next: &Next<'_>) -> Result<()> {
         let Next { agent, case, token, .. } = *next;
         let dir = self.ctx.layout().run_dir(agent, token);
@@ -117,7 +117,7 @@ impl Supervisor<'_> {
         }
     }
 
-    /// What the next prompt says of earlier attempts: looked up now, so that no half truth is told.
+    /// The history of earlier attempts for the prompt, read now, so that it is up to date.
     fn history(&mut self, case: &Case, workspace: &Workspace) -> Result<History> {
         let record = self.ctx.state().record.cases.get(&case.id).cloned().unwrap_or_default();
         let notes = self.notes.remove(&case.id).unwrap_or_default();
@@ -148,7 +148,7 @@ fn stop_signal(name: &str) -> StopSignal {
     }
 }
 
-/// Whether anything but ignored files is not as HEAD has it.
+/// Whether the worktree has changes against HEAD, other than ignored files.
 fn has_changes(entries: &[crate::git::StatusEntry]) -> bool {
     entries.iter().any(|entry| entry.kind != crate::git::StatusKind::Ignored)
 }

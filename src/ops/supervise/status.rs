@@ -1,4 +1,4 @@
-//! What goes on right now, from the state and the supervisor's lock: one call of git, no object is opened.
+//! The present status of session, agents and tasks, from the state and the supervisor's lock. Opens no git objects.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -22,21 +22,21 @@ use crate::process::{KeeperState, keeper_state};
 pub struct Status {
     /// The session.
     pub session: SessionView,
-    /// The project, in short.
+    /// A summary of the project.
     pub project: ProjectView,
     /// The supervisor.
     pub supervisor: SupervisorView,
-    /// All agents that ever worked, by id.
+    /// All agents that have ever worked, by id.
     pub agents: Vec<AgentView>,
-    /// Tasks by stored status.
+    /// The number of tasks by stored status.
     pub tasks: TaskCounts,
-    /// What the counts do not say.
+    /// Derived counts, in addition to the stored status.
     pub progress: TaskProgress,
-    /// What waits for a human.
+    /// Gates that wait for a human.
     pub gates: Vec<GateLine>,
-    /// Conflicts of rollbacks that are being settled by hand.
+    /// Conflicts of rollbacks that a user is resolving.
     pub settling: Vec<Settling>,
-    /// Whether something has to be recovered.
+    /// Whether a recovery is needed.
     pub recovery: RecoveryView,
 }
 
@@ -44,35 +44,35 @@ pub struct Status {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionView {
-    /// Its id; none where there never was one.
+    /// Its id; `None` where there has been no session.
     pub id: Option<String>,
-    /// What goes on of it.
+    /// Its present state.
     pub state: SessionNow,
     /// semi-auto or autopilot.
     pub mode: &'static str,
-    /// What happened last, in words.
+    /// The last action, in words.
     pub last_action: Option<String>,
-    /// When.
+    /// The time of the last event.
     pub updated_at: Option<Timestamp>,
-    /// More about it.
+    /// More about the session.
     pub metadata: Metadata,
 }
 
-/// The project in short, for scripts: one task, one agent, one word.
+/// A summary of the project for scripts: one task, one agent, one word.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ProjectView {
-    /// The task of which something was heard last, among those that agents work on.
+    /// The task with the most recent activity, among those that agents work on.
     pub current_task_id: Option<String>,
     /// The agent that works on it.
     pub current_agent_id: Option<String>,
-    /// What happened last, in words.
+    /// The last action, in words.
     pub last_action: Option<String>,
-    /// How it stands.
+    /// Its status.
     pub status: ProjectStatus,
-    /// When something happened last.
+    /// The time of the last event.
     pub updated_at: Option<Timestamp>,
-    /// As the session's.
+    /// The same as in the session.
     pub metadata: Metadata,
 }
 
@@ -84,9 +84,9 @@ pub struct Metadata {
     pub started_at: Option<Timestamp>,
     /// The branch that work is merged into.
     pub target: Option<String>,
-    /// How many agents may work at once.
+    /// How many agents may work at the same time.
     pub slots: Option<u32>,
-    /// The checkpoint that a session rollback goes to.
+    /// The checkpoint for a rollback of the session.
     pub start_checkpoint: Option<String>,
     /// How many checkpoints there are.
     pub checkpoints: usize,
@@ -97,7 +97,7 @@ pub struct Metadata {
 /// The supervisor's part of the answer.
 #[derive(Debug, Serialize)]
 pub struct SupervisorView {
-    /// Whether it runs, known with certainty from its lock.
+    /// Whether it runs, which its lock shows for certain.
     pub alive: bool,
     /// Its process id, while it runs.
     pub pid: Option<u32>,
@@ -117,27 +117,27 @@ pub struct AgentView {
     pub title: Option<String>,
     /// Iterations of this claim so far.
     pub iteration: u32,
-    /// The most that the session allows.
+    /// The most iterations that the session allows.
     pub max_iterations: Option<u32>,
     /// The workspace's path.
     pub workspace: Option<String>,
     /// The task's branch.
     pub branch: Option<String>,
-    /// In percent, as the agent says.
+    /// Progress in percent, as the agent reports it.
     pub progress: Option<u8>,
-    /// What the agent says it is doing.
+    /// The phase that the agent reports.
     pub phase: Option<String>,
-    /// Seconds since the claim, at the last event.
+    /// Seconds since the claim.
     pub duration: Option<u64>,
-    /// Tokens used on the task, where the program says.
+    /// Tokens used on the task, where the program reports them.
     pub tokens_used: Option<u64>,
-    /// Cost of the task in US dollars, where the program says.
+    /// Cost of the task in US dollars, where the program reports it.
     pub cost_usd: Option<f64>,
-    /// When something was last heard of it.
+    /// The time of its last activity.
     pub last_activity: Option<Timestamp>,
 }
 
-/// Whether something has to be recovered.
+/// Whether a recovery is needed.
 #[derive(Debug, Serialize)]
 pub struct RecoveryView {
     /// Whether `git axiom recover` has something to do.
@@ -146,10 +146,10 @@ pub struct RecoveryView {
     pub reasons: Vec<String>,
 }
 
-/// Looks at the state as it was read last. `now` is for durations.
+/// The status, from the state when it was last read. `now` is for durations.
 ///
 /// # Errors
-/// `IO_FAILED` where the supervisor's lock cannot be looked at.
+/// `IO_FAILED` where a lock or a note cannot be read.
 pub fn status(ctx: &Context, now: Timestamp) -> Result<Status> {
     let alive = ctx.supervisor_alive()?;
     let operation = !matches!(ctx.open_operation()?, Some((_, Progress::Interrupted)));
@@ -163,27 +163,27 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<Status> {
     Ok(status)
 }
 
-/// Whether the keeper of an agent's iteration has died: nothing works on the task until a supervisor takes it up.
+/// Whether the keeper of an agent's iteration has died: no process works on the task until a supervisor handles it.
 fn is_dead(ctx: &Context, agent: &Agent) -> Result<bool> {
     let Some(token) = agent.token() else { return Ok(false) };
     Ok(match keeper_state(&ctx.layout().run_dir(&agent.id, token)) {
         Ok(KeeperState::Dead(_) | KeeperState::Unproved(_)) => true,
         Ok(KeeperState::NotStarted | KeeperState::Starting | KeeperState::Alive(_) | KeeperState::Ended(_)) => false,
-        // A look at what goes on does not fail because of a record that nobody can read.
+        // The status does not fail because of an unreadable record.
         Err(_) => true,
     })
 }
 
-/// Who lives of those that the state tells of.
+/// Which of the processes in the state are running.
 #[derive(Debug, Clone, Copy)]
 pub struct Alive {
-    /// The supervisor.
+    /// Whether the supervisor runs.
     pub supervisor: bool,
-    /// Whoever carries the open operation out, where there is one.
+    /// Whether a process carries out the open operation; true where none is open.
     pub operation: bool,
 }
 
-/// The answer, from the state and from who lives.
+/// The status, from the state and the running processes.
 pub fn view(state: &State, who: Alive, now: Timestamp) -> Status {
     let alive = who.supervisor;
     let session = state.record.session.as_ref();

@@ -1,4 +1,4 @@
-//! Ctrl+C, SIGTERM and requests to quit: pause, wait for the boundary, stop what still runs.
+//! Ctrl+C, SIGTERM and requests to quit: pause, wait until iterations end, stop what still runs.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,28 +14,28 @@ use crate::domain::work::session::SessionState;
 use crate::error::{Code, Error, Result};
 use crate::own_process::end_signals;
 
-/// How long running iterations may take to reach their boundary.
+/// How long running iterations may take to end by themselves.
 const BOUNDARY: Duration = Duration::from_secs(5);
 
-/// What comes so soon after a Ctrl+C is the same one: the terminal sends it to us and to the git that called us, which hands
-/// it on.
+/// A SIGINT so soon after another one belongs to the same Ctrl+C: the terminal sends it to this process and to the git that
+/// called it, which forwards it.
 const SAME: Duration = Duration::from_millis(250);
 
-/// Counts the signals that ask us to end. A second Ctrl+C ends the process at once; SIGTERM and SIGHUP never do, however
-/// often they come: who sends them is a program or a closed terminal, to the whole group and more than once.
+/// Counts the signals that ask this process to end. A second Ctrl+C ends the process at once; SIGTERM and SIGHUP never do,
+/// however often they come: a program or a closed terminal may send them to the whole group and more than once.
 #[derive(Debug, Clone, Default)]
 pub struct Interrupts {
     count: Arc<AtomicUsize>,
-    /// What still runs, to be named when we leave at once.
+    /// The agents that still run, to be named when the process ends at once.
     running: Arc<Mutex<Vec<String>>>,
 }
 
 impl Interrupts {
-    /// Takes over SIGINT, SIGTERM and SIGHUP for this process. `leave` is called at the second Ctrl+C, with the names of the
+    /// Handles SIGINT, SIGTERM and SIGHUP in this process. `leave` is called at the second Ctrl+C, with the names of the
     /// agents that still run; it must end the process.
     ///
     /// # Errors
-    /// `INTERNAL` where the signals cannot be taken.
+    /// `INTERNAL` where the signals cannot be handled; `IO_FAILED` where no thread can be started.
     pub fn install(leave: impl Fn(&[String]) + Send + 'static) -> Result<Self> {
         let interrupts = Self::default();
         end_signals::leave_signals_to_session();
@@ -60,7 +60,7 @@ impl Interrupts {
         Ok(interrupts)
     }
 
-    /// How many have come.
+    /// How many signals have come.
     pub fn count(&self) -> usize {
         self.count.load(Ordering::SeqCst)
     }
@@ -71,8 +71,9 @@ impl Interrupts {
 }
 
 impl Supervisor<'_> {
-    /// No new tasks, five seconds for the boundary, then stop what still runs. Their work is committed at the boundary that
-    /// the stop makes; their tasks become pending without a retry counted, or what the agents said of them by then.
+    /// Ends the session's work: no new tasks, five seconds for iterations to end, then running ones are stopped. A stopped
+    /// agent's work is committed at the end of its iteration; its task becomes pending without a retry counted, or gets the
+    /// status that the agent has reported by then.
     pub(super) fn shut_down(&mut self) -> Result<()> {
         self.change_session(SessionState::Pausing, "shutting down")?;
         self.tell(Notice::Pausing { why: "shutting down".into() });
@@ -97,7 +98,7 @@ impl Supervisor<'_> {
         Ok(())
     }
 
-    /// Looks after the agents until none runs any more, or `patience` is over.
+    /// Looks after the agents until none runs any more, or `patience` has passed.
     fn wait_for_boundary(&mut self, patience: Duration) -> Result<()> {
         let started = Instant::now();
         loop {

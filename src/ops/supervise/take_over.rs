@@ -1,5 +1,5 @@
 //! Taking over from a supervisor that crashed: its session is closed, its open steps are finished, half-made workspaces and
-//! dead locks are cleared. Agents that still run are found again by the loop, from their keepers.
+//! dead locks are removed. The loop finds agents that still run from their keepers.
 
 use super::Supervisor;
 use super::notice::Notice;
@@ -23,7 +23,7 @@ impl Supervisor<'_> {
         for what in report.left {
             self.warn(what);
         }
-        // What the last supervisor would have cleared. Of a run that still has to be settled nothing is touched.
+        // Temporary files that the last supervisor would have removed. Runs of agents that still have work are left alone.
         let working: Vec<_> = self.ctx.state().busy_agents().filter_map(Agent::token).cloned().collect();
         let agents = self.ctx.layout().agents_dir();
         let left = leftovers::runs_with_runtime(&agents)?.into_iter();
@@ -50,7 +50,7 @@ impl Supervisor<'_> {
             };
             self.tell(Notice::Recovered { what: format!("the last session crashed; {taken}") });
         }
-        // Requests to a supervisor that is gone: whoever asked is gone too, or asks again.
+        // Requests to a supervisor that has ended: the verb that made one has ended too, or makes it again.
         let stale: Vec<_> = self.ctx.state().record.requests.keys().cloned().collect();
         for id in stale {
             self.ctx.append(Event::RequestHandled { id, done: false, message: "no supervisor was running".into() })?;

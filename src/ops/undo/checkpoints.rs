@@ -1,4 +1,4 @@
-//! Checkpoints whose deletion is taken back: their names must still be free, and they come back whole.
+//! Checkpoints whose deletion is undone: their names must still be free, and they come back complete.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,11 @@ use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::{checkpoint, history};
 
-/// Whether the names of the checkpoints that come back are free: of other checkpoints and of cases in any spelling, archived
-/// ones too, and of tags that are not theirs.
+/// Checks that the names of the checkpoints that come back are free. In use are the names of other checkpoints and of cases
+/// (archived ones too), without regard to case, and the names of other tags.
 ///
 /// # Errors
-/// `CHANGED_MEANWHILE` naming what has the name by now.
+/// `CHANGED_MEANWHILE`, naming what has the name now.
 pub(super) fn names_are_free(ctx: &Context, operation: &Operation) -> Result<()> {
     let state = ctx.state();
     for (name, capture) in coming(operation) {
@@ -59,11 +59,12 @@ fn coming(operation: &Operation) -> Vec<(CheckpointName, Oid)> {
     back.collect()
 }
 
-/// Makes tags and notes again of checkpoints that came back, and removes those of checkpoints that went. What the state
-/// forgot of one (the time for that is over) is taken from the log. A crash in between leaves what the next look completes.
+/// Rebuilds tags and notes of checkpoints that came back, and removes those of deleted checkpoints. The record of a
+/// checkpoint that the state has forgotten (after the retention time) is read from the log. A crash in between leaves what
+/// the next look completes.
 ///
 /// # Errors
-/// `GIT_FAILED`, `DISK_FULL`, naming what is missing; the undo itself is done.
+/// `GIT_FAILED`, `DISK_FULL`, saying what is missing; the undo itself is done.
 pub(super) fn follow(ctx: &mut Context, operation: &Operation) -> Result<()> {
     let back = coming(operation);
     if back.is_empty() && !operation.refs.iter().any(|change| change.name.as_str().starts_with(CAPTURES)) {
@@ -84,7 +85,7 @@ pub(super) fn follow(ctx: &mut Context, operation: &Operation) -> Result<()> {
     })
 }
 
-/// What the log says of checkpoints when they were made.
+/// The log's records of checkpoints when they were made.
 fn records_of(ctx: &Context, wanted: &[&(CheckpointName, Oid)]) -> Result<BTreeMap<CheckpointName, CheckpointRecord>> {
     let mut found = BTreeMap::new();
     history::each_event(ctx.layout(), |envelope| {

@@ -1,4 +1,4 @@
-//! Worktrees of a transaction that were removed since: they are left out of its undo, and named.
+//! Worktrees of a transaction that were removed since: its undo leaves them out and names them.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,12 +12,11 @@ use crate::ops::checkpoint::Captured;
 use crate::ops::context::handle::Context;
 use crate::ops::operation;
 
-/// Takes out of an undo what would happen in worktrees that are gone; returns their paths. Their branches go back all the
-/// same, with the worktree in which they are checked out by now, if there is one. What was moved aside in them stays in the
-/// trash.
+/// Removes from an undo the changes in missing worktrees; returns their paths. Their branches still go back, together with
+/// the worktree in which they are checked out now, if there is one. Their files in the trash stay there.
 ///
 /// # Errors
-/// `NOT_UNDOABLE` where nothing is left to be done; `GIT_FAILED`.
+/// `NOT_UNDOABLE` where nothing else is left to undo; `GIT_FAILED`.
 pub(super) fn leave_out(
     ctx: &Context,
     of: &TxnId,
@@ -45,12 +44,12 @@ pub(super) fn leave_out(
     for change in gone_with {
         add_branch(ctx, change, operation)?;
     }
-    // Whatever git still has of it goes to the trash, and comes back no sounder.
+    // What git still has of a broken workspace goes to the trash; a redo brings it back just as broken.
     for change in operation.workspaces.iter_mut().filter(|change| change.way == Way::PutAside && !change.lost) {
         if !stands(&change.workspace.path)? {
             gone.insert(change.workspace.path.clone());
             change.lost = true;
-            // Its name may be another worktree's by now.
+            // Another worktree may be registered under its name now.
             let registered = ctx.repo.worktrees().worktree_at(Path::new(&change.workspace.path))?;
             change.git_dir = match registered {
                 Some(entry) => entry.worktree.git_dir().display().to_string(),

@@ -1,4 +1,4 @@
-//! What taking a transaction back needs: kept for `keepDeletedDays`, and then perhaps gone.
+//! The objects that an undo needs: they are kept for `keepDeletedDays`; after that they may be missing.
 
 use std::collections::BTreeSet;
 
@@ -16,10 +16,10 @@ use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::operation::{Kept, kept_ref};
 
-/// Proves that everything that an undo and its redo need is there, with all that it reaches.
+/// Checks that all objects that an undo and its redo need exist, with everything that they reach.
 ///
 /// # Errors
-/// `NOT_UNDOABLE` naming until when it was kept, and by which setting.
+/// `NOT_UNDOABLE`, naming until when they were kept, and the setting.
 pub(super) fn are_there(ctx: &Context, transaction: &Transaction) -> Result<()> {
     let needs = Needs::of(transaction);
     needs.write_tags_again(ctx, transaction)?;
@@ -34,8 +34,8 @@ pub(super) fn are_there(ctx: &Context, transaction: &Transaction) -> Result<()> 
         .hint("git axiom checkpoint list    shows what can still be gone back to"))
 }
 
-/// The transactions of which something that an undo needs is gone, with what there is to say of it. A quick look: only
-/// that each is there is asked, not what it reaches.
+/// The transactions for whose undo objects are missing, each with the reason. A quick check: only the objects themselves are
+/// looked up, not what they reach.
 ///
 /// # Errors
 /// `GIT_FAILED` where refs cannot be read.
@@ -50,7 +50,7 @@ pub(super) fn lost_needs<'t>(ctx: &Context, all: impl Iterator<Item = &'t Transa
                 || trees.into_iter().flatten().any(|oid| gone(oid)))
     };
     let lost: Vec<&Transaction> = all.filter(is_lost).collect();
-    // Of a partial clone only git knows what is owed.
+    // In a partial clone, only git knows which missing objects it can fetch.
     if lost.is_empty() || ctx.repo.objects().is_partial() {
         return Ok(Vec::new());
     }
@@ -64,13 +64,13 @@ fn kept_until(ctx: &Context, transaction: &Transaction) -> String {
     format!("it was kept until {until} ({}: checkpoints.keepDeletedDays)", count(days, "day"))
 }
 
-/// Whether what a transaction keeps has an object that no commit can keep: a tag by its content.
+/// Whether the kept ref of a transaction has an object that cannot be a commit's parent: a tag, by its contents.
 fn is_kept_beside(ctx: &Context, transaction: &Transaction, oid: &Oid) -> bool {
     let tips = Kept::by(ctx, &transaction.id).ok().flatten().and_then(|kept| kept.tips);
     tips.is_some_and(|tree| ctx.repo.tips().kept_below(&tree).is_ok_and(|all| all.contains(oid)))
 }
 
-/// Objects by name.
+/// The ids of the objects that an undo and its redo need.
 struct Needs<'t> {
     commits: BTreeSet<&'t Oid>,
     trees: BTreeSet<&'t Oid>,
@@ -100,7 +100,7 @@ impl<'t> Needs<'t> {
         self.commits.is_empty() && self.trees.is_empty()
     }
 
-    /// Writes tags again that are kept by their contents and not here any more.
+    /// Writes tag objects again that are missing and whose contents are kept.
     fn write_tags_again(&self, ctx: &Context, transaction: &Transaction) -> Result<()> {
         let gone: Vec<Oid> = self.commits.iter().filter(|oid| !ctx.repo.objects().holds(oid)).map(|oid| (*oid).clone()).collect();
         if gone.is_empty() {
@@ -109,8 +109,8 @@ impl<'t> Needs<'t> {
         Kept::by(ctx, &transaction.id)?.map_or(Ok(()), |kept| kept.write_tags_again(ctx, &gone))
     }
 
-    /// Whether the commit that was made to keep them has all of them, but for what a branch that only went on has anyway:
-    /// then git has forgotten nothing that they reach.
+    /// Whether the commit of the kept ref has all of them, except old values of branches that were only fast-forwarded,
+    /// which the branch itself reaches. Then git has kept everything that they reach.
     fn are_kept(&self, ctx: &Context, transaction: &Transaction) -> Result<bool> {
         if !self.commits.iter().chain(&self.trees).all(|oid| ctx.repo.objects().holds(oid)) {
             return Ok(false);
@@ -123,7 +123,7 @@ impl<'t> Needs<'t> {
         if self.commits.iter().any(|oid| !commits.contains(*oid)) {
             commits.append(&mut ctx.repo.tips().without_buckets(&parents)?);
         }
-        // Were the branch elsewhere by now, there would be no undo.
+        // If the branch had moved elsewhere since, there would be no undo.
         let advances = transaction.advances.iter().map(|change| (&change.commit.old, &change.commit.new));
         let refs = transaction.refs.iter().filter_map(|change| change.value.old.as_ref().zip(change.value.new.as_ref()));
         for (old, new) in advances.chain(refs) {

@@ -1,4 +1,4 @@
-//! What taking a transaction back changes, named: refs, files, workspaces, cases.
+//! The preview of an undo: refs, files, workspaces, cases.
 
 use std::path::Path;
 
@@ -22,48 +22,49 @@ use crate::ops::operation::staged::{self, Prepared};
 use crate::ops::operation::{self, extras_of};
 use crate::ops::rollback::{FileLoss, WorkspaceLine};
 
-/// What an undo changes; old is what is there now.
+/// What an undo changes; `old` is the present value.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Preview {
-    /// Refs that move, come back or go; branches that move with the worktree in which they are checked out among them.
+    /// Refs that move, come back or are deleted, including branches that move with the worktree in which they are checked
+    /// out.
     #[serde(serialize_with = "listed::refs")]
     pub refs: Vec<RefChange>,
-    /// Configuration of branches that comes back or goes.
+    /// Configuration of branches that comes back or is removed.
     #[serde(serialize_with = "listed::branch_configs")]
     pub branch_configs: Vec<BranchConfigChange>,
-    /// Entries of the stash that come back or go.
+    /// Stash entries that come back or are removed.
     #[serde(serialize_with = "listed::stash")]
     pub stash: Vec<StashChange>,
-    /// Worktrees that get another branch or commit.
+    /// Worktrees that check out another branch or commit.
     pub heads: Vec<HeadChange>,
-    /// Operations of git's that end, or come back.
+    /// Git's own operations that are ended, replaced or brought back.
     pub operations: Vec<OperationLine>,
     /// Files that change, ordered by worktree and path.
     pub files: Vec<FileLine>,
-    /// Files and folders that stay, and get other permissions, another ACL or other attributes.
+    /// Files and folders whose contents stay, and that get other permissions, another ACL or other attributes.
     pub permissions: Vec<FileLoss>,
-    /// What is staged and will not be, or otherwise.
+    /// What is staged now and will not be, or differently.
     pub staged: Vec<FileLoss>,
-    /// What will be staged and is not, or otherwise.
+    /// What will be staged and is not now, or differently.
     pub staged_back: Vec<FileLoss>,
-    /// Workspaces that are put aside or come back.
+    /// Workspaces that go to the trash or come back.
     pub workspaces: Vec<WorkspaceLine>,
     /// Fields of cases that change.
     #[serde(rename = "tasks", serialize_with = "listed::tasks")]
     pub cases: Vec<CaseEdit>,
     /// The mode, where it changes.
     pub mode: Option<Change<Mode>>,
-    /// What was in the way and does not come back: it is no longer in the trash. Where it was, as absolute paths.
+    /// Absolute paths of files that were in the way and do not come back, because they are no longer in the trash.
     pub lost: Vec<String>,
-    /// Worktrees that were removed since: nothing comes back in them. Absolute paths.
+    /// Absolute paths of worktrees that were removed since: nothing comes back in them.
     pub left_out: Vec<String>,
-    /// What comes back from the trash if nothing else is in its place by then.
+    /// What comes back from the trash, if its place is free then.
     #[serde(skip)]
     pub asides: Vec<AsideChange>,
 }
 
-/// What a worktree has checked out.
+/// The change of a worktree's HEAD.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HeadChange {
@@ -80,14 +81,14 @@ pub struct HeadChange {
 pub struct FileLine {
     /// The worktree's absolute path.
     pub worktree: String,
-    /// Its path in there.
+    /// Its path in the worktree.
     pub path: RepoPath,
-    /// What becomes of it.
+    /// How it changes.
     pub change: FileChange,
 }
 
-/// What an operation that takes something back is going to change, given what was captured just now; what of it is `lost`, and
-/// which worktrees it leaves out.
+/// The preview of an undo's operation, from the captures made just now. `lost` are files that cannot come back, `left_out`
+/// the worktrees that it leaves out.
 ///
 /// # Errors
 /// `GIT_FAILED` where a tree is missing.
@@ -138,7 +139,7 @@ pub(super) fn preview(
         mode: operation.mode,
         lost: lost.iter().map(|change| Path::new(&change.worktree).join(change.path.to_path()).display().to_string()).collect(),
         left_out,
-        // In the order in which they were moved away.
+        // In the order in which the transaction moved them away.
         asides: operation.asides.iter().rev().filter(|aside| aside.way == Way::BringBack).cloned().collect(),
     })
 }
@@ -155,7 +156,8 @@ fn other_permissions(
     ctx.repo.captures().permissions_that_change(&there.worktree, modes, |path| known.binary_search(path).is_ok())
 }
 
-/// Made again is what is no longer whole in the trash: as it was captured, without ignored files.
+/// The line for a workspace. One that is no longer complete in the trash is recreated from its capture, without ignored
+/// files.
 fn workspace(change: &WorkspaceChange) -> WorkspaceLine {
     let action = match change.way {
         Way::PutAside => return WorkspaceLine::going(&change.workspace.path, &change.task),

@@ -1,5 +1,5 @@
-//! An operation of git's (a merge, a rebase) that the user began since: an undo keeps it as it is, and does nothing that
-//! would become part of it or be lost with it.
+//! A git operation (a merge, a rebase) that the user began since the transaction: an undo leaves it in progress, and changes
+//! nothing that would become part of it or be lost with it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -16,22 +16,23 @@ use crate::ops::rollback::worktree::head_state;
 
 use super::changed;
 
-/// One worktree as it is and as an undo would have it.
+/// One worktree: its present state and the changes of an undo.
 pub(super) struct Undoing<'a> {
     pub worktree: &'a Worktree,
     pub now: &'a WorktreeCapture,
-    /// What changes in the files.
+    /// The changes in its files.
     pub files: Vec<TreeChange>,
-    /// Trees of the index.
+    /// The trees of the index before and after the undo.
     pub index: Change<&'a Oid>,
 }
 
 impl Undoing<'_> {
-    /// Whether an operation that began or went on since can stay as it is, whatever becomes of it: the undo moves no branch
-    /// that it is on, stages nothing, and changes no path that it concerns or that its end may write over.
+    /// Checks that a git operation that began or continued since the transaction can stay in progress, however it ends: the
+    /// undo moves no branch that it is on, stages nothing, and changes no path that it concerns or that its end may
+    /// overwrite.
     ///
     /// # Errors
-    /// `CHANGED_MEANWHILE` naming the operation, what stands against it, and the ways out.
+    /// `CHANGED_MEANWHILE`, naming the operation, the reasons, and how to end it.
     pub fn leaves_alone(&self, ctx: &Context, transaction: &Transaction, kinds: &[InProgress]) -> Result<()> {
         let Some(kind) = kinds.first().copied() else { return Ok(()) };
         let claimed = ctx.repo.captures().branches_in_progress(self.worktree)?.into_iter().map(|(name, _)| name);
@@ -52,8 +53,8 @@ impl Undoing<'_> {
         if both.is_empty() { Ok(()) } else { Err(self.stands_against(kind, &both)) }
     }
 
-    /// What is unmerged or staged. And where the end of the operation may be a hard reset, which overwrites whatever git
-    /// tracks, all of that: as it is now, and as it will be then.
+    /// The paths that the operation concerns: unmerged and staged ones. During a rebase, whose end may be a hard reset, also
+    /// all tracked paths, those of the index and those of its branches.
     fn concerned(&self, ctx: &Context, kinds: &[InProgress]) -> Result<BTreeSet<RepoPath>> {
         let committed = match self.now.head.commit() {
             Some(commit) => ctx.repo.objects().read_commit(commit)?.tree,
@@ -89,8 +90,8 @@ fn moved(transaction: &Transaction) -> impl Iterator<Item = &RefName> {
     refs.chain(transaction.advances.iter().map(|change| &change.branch))
 }
 
-/// What becomes of HEAD. Where the transaction left it and its branch alone, it stays where it is by now: on another
-/// branch that the user switched to, or off it for an operation in progress.
+/// The change of HEAD. If the transaction changed neither HEAD nor its branch, HEAD stays as it is now: on another branch
+/// that the user switched to, or detached by a git operation in progress.
 pub(super) fn head(transaction: &Transaction, change: &WorktreeChange, now: &Head) -> Change<HeadState> {
     let now = head_state(now);
     let is_moved = |head: &HeadState| match head {
@@ -103,10 +104,10 @@ pub(super) fn head(transaction: &Transaction, change: &WorktreeChange, now: &Hea
     Change::new(now.clone(), now)
 }
 
-/// A branch that moves together with the worktree in which it is checked out must not move under an operation.
+/// Checks that no branch that moves together with its worktree is in a git operation that was begun since.
 ///
 /// # Errors
-/// `CHANGED_MEANWHILE` as above.
+/// `CHANGED_MEANWHILE`, as [`Undoing::leaves_alone`].
 pub(super) fn advances_are_clear(ctx: &Context, transaction: &Transaction) -> Result<()> {
     for advance in &transaction.advances {
         let Some(entry) = ctx.repo.worktrees().worktree_at(Path::new(&advance.path))? else { continue };

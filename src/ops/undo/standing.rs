@@ -1,7 +1,7 @@
-//! Whether undo would take a transaction back now, for lists: what the log tells, what has changed since, what is gone.
+//! Whether a transaction can be undone now, for lists: from the log, from later changes, and from missing objects.
 //!
-//! Most transactions fall by what is in memory: a task that was worked on, a branch that moved on. Only of what is left the
-//! worktrees are looked at, once, as a dry run of the undo would.
+//! Most transactions are ruled out with data in memory: a task that was worked on, a branch that moved. Only for the others
+//! the worktrees are captured, once, as for a dry run of the undo.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use crate::ops::checkpoint::{self, Captured};
 use crate::ops::context::handle::Context;
 use crate::ops::operation::check;
 
-/// How every transaction of the log stands.
+/// Whether each transaction of the log can be undone.
 pub struct Standing<'a> {
     ctx: &'a Context,
     lost: BTreeMap<&'a TxnId, String>,
@@ -25,7 +25,7 @@ pub struct Standing<'a> {
 }
 
 impl<'a> Standing<'a> {
-    /// Of these transactions, all that there are.
+    /// Takes all transactions of the log.
     ///
     /// # Errors
     /// `GIT_FAILED` where refs cannot be read.
@@ -34,13 +34,13 @@ impl<'a> Standing<'a> {
         Ok(Self { ctx, lost, refs: RefCell::default(), worktrees: OnceCell::new() })
     }
 
-    /// Why undo would not take it back; `None` where it would.
+    /// Why the transaction cannot be undone; `None` where it can.
     pub fn obstacle(&self, transaction: &Transaction) -> Option<String> {
         let known = transaction.obstacle().or_else(|| self.lost_need(transaction));
         known.map(str::to_owned).or_else(|| self.refused(transaction).err().map(|error| error.to_string()))
     }
 
-    /// What is gone that an undo needs, where the log itself says that it can be undone.
+    /// The missing objects that an undo needs, in words, where the log itself says that it can be undone.
     pub fn lost_need(&self, transaction: &Transaction) -> Option<&str> {
         self.lost.get(&transaction.id).map(String::as_str)
     }
@@ -59,7 +59,7 @@ impl<'a> Standing<'a> {
         check(self.ctx, &operation(self.ctx, &chosen, captured)?.0)
     }
 
-    /// Whether the refs are where the transaction left them. A branch that all merges moved is read once.
+    /// Checks that the refs are where the transaction left them. Each ref is read only once for all transactions.
     fn refs_stand(&self, transaction: &Transaction) -> Result<()> {
         let advanced = transaction.advances.iter().map(|change| (&change.branch, Some(&change.commit.new)));
         let moved = transaction.refs.iter().map(|change| (&change.name, change.value.new.as_ref()));

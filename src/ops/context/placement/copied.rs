@@ -1,6 +1,6 @@
-//! A copy becomes a repository of its own. What came along of the original's work under way is put aside, nothing is deleted:
-//! registrations of its workspaces, the folders that were copied with them, the records of its keepers. Doing it again after a
-//! crash finishes it.
+//! Making a copy a repository of its own. Copied parts of the original's running work are moved to the trash, and nothing is
+//! deleted: registrations of its workspaces, the folders that were copied with them, the records of its keepers. Repeating
+//! it after a crash finishes it.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::git::Whose;
 use crate::ops::context::handle::Context;
 use crate::ops::revert_task;
 
-/// Returns what a human should hear of.
+/// Separates the copy from the original; returns notes for the user.
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`; `REPOSITORY_UNSUPPORTED` where `core.worktree` still names the original's main worktree.
@@ -21,7 +21,7 @@ pub(super) fn leave_the_original_alone(ctx: &mut Context, placing: &Placing) -> 
     debug_assert_eq!(placing.how, Arrival::Copied);
     not_the_originals_worktree(placing)?;
     separate(ctx)?;
-    // Which workspaces there were is only known once nobody else can write the log any more.
+    // The list of workspaces is final only once no other process can write the log any more.
     ctx.store.refresh()?;
     let mut said = vec!["it has no workspaces; tasks that were being worked on are pending".to_owned()];
     for path in workspaces(ctx)? {
@@ -36,7 +36,7 @@ pub(super) fn leave_the_original_alone(ctx: &mut Context, placing: &Placing) -> 
     Ok(said)
 }
 
-/// A copy whose configuration names the original's files (`core.worktree`) has nothing of its own to work on.
+/// Refuses a copy whose configuration names the original's files (`core.worktree`): it has no worktree of its own.
 fn not_the_originals_worktree(placing: &Placing) -> Result<()> {
     match &placing.to.worktree {
         Some(worktree) if placing.from.worktree.as_ref() == Some(worktree) => {
@@ -49,8 +49,8 @@ fn not_the_originals_worktree(placing: &Placing) -> Result<()> {
     }
 }
 
-/// Files that the copy shares with the original by hard links get an inode of their own before anything is locked or written:
-/// what is appended to in place is ours below `axiom`, and git's logs of refs.
+/// Gives files that the copy shares with the original by hard links their own inodes, before anything is locked or written:
+/// the files that are appended to in place, which are ours below `axiom` and git's reflogs.
 fn separate(ctx: &Context) -> Result<()> {
     let common = ctx.repo.common_dir();
     let mut folders = vec![ctx.layout().root().to_owned(), common.join("logs"), common.join("info")];
@@ -63,14 +63,14 @@ fn separate(ctx: &Context) -> Result<()> {
     Ok(())
 }
 
-/// Where the original's workspaces are, as it recorded them: the agents', and those in which a conflict is settled.
+/// The paths of the original's workspaces, as recorded: the agents', and those in which a conflict is being resolved.
 fn workspaces(ctx: &Context) -> Result<BTreeSet<String>> {
     let agents = ctx.state().restorable.workspaces.values().map(|workspace| workspace.path.clone());
     let settling = revert_task::noted(ctx)?.into_iter().map(|(_, note)| note.path);
     Ok(agents.chain(settling).collect())
 }
 
-/// Takes git's record of a workspace out of this copy: it names the original's folder.
+/// Removes git's registration of a workspace from this copy: it names the original's folder.
 fn unregister(ctx: &Context, recorded: &str, here: &Path) -> Result<()> {
     for (git_dir, folder) in ctx.repo.worktrees().linked()? {
         if folder == Path::new(recorded) || folder == here {
@@ -82,7 +82,8 @@ fn unregister(ctx: &Context, recorded: &str, here: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Puts the copy of a workspace's folder aside, where there is one: its `.git` names the original. Returns where it is.
+/// Moves the copy of a workspace's folder to the trash, where there is one: its `.git` names the original. Returns its new
+/// place.
 fn put_copy_aside(ctx: &Context, here: &Path) -> Result<Option<PathBuf>> {
     let below = ctx.repo.worktrees().main_worktree().is_ok_and(|main| here.starts_with(main.path()));
     let copied = match ctx.repo.worktrees().whose(here)? {
@@ -95,13 +96,13 @@ fn put_copy_aside(ctx: &Context, here: &Path) -> Result<Option<PathBuf>> {
         return Ok(None);
     }
     let trash = above.join("trash").join(format!("copied-{}-{}", name.to_string_lossy(), env::fresh_id()));
-    // First the name that leads to the original, so that no git command in the trash ever works on it.
+    // The `.git` that names the original first, so that no git command in the trash ever works on the original.
     move_aside(&here.join(".git"), &trash.join("dot-git"))?;
     move_aside(here, &trash.join("folder"))?;
     Ok(Some(trash))
 }
 
-/// The keepers' records name sockets, processes and temporary folders of the original.
+/// Moves the keepers' records to the trash: they name sockets, processes and temporary folders of the original.
 fn put_runs_aside(ctx: &Context) -> Result<()> {
     for agent in files::list(&ctx.layout().agents_dir())? {
         let name = agent.file_name().to_string_lossy().into_owned();

@@ -1,5 +1,6 @@
-//! What was moved or restored goes on where it is: workspaces of ours that came along, and that name this repository as it was,
-//! name it as it is. Whatever does not name us back is left alone. Doing it again after a crash finishes it.
+//! Reconnecting the workspaces of a moved or restored repository: a workspace of ours that names this repository at its old
+//! place is made to name it at the new one. A folder that does not name this repository is left alone. Repeating it after a
+//! crash finishes it.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +10,7 @@ use crate::error::Result;
 use crate::git::Whose;
 use crate::ops::context::handle::Context;
 
-/// Returns what a human should hear of.
+/// Reconnects the workspaces; returns notes for the user.
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.
@@ -34,7 +35,7 @@ pub(super) fn take_along(ctx: &Context, placing: &Placing) -> Result<Vec<String>
     Ok(said)
 }
 
-/// Whether the folder names the git directory: where it is, or where it was.
+/// Whether the folder's `.git` names the git directory, at its new or its old place.
 fn names(folder: &Path, git_dir: &Path, placing: &Placing) -> Result<bool> {
     let Some(named) = crate::git::named_by(folder)? else { return Ok(false) };
     let named = named.to_string_lossy();
