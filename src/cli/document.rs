@@ -1,6 +1,6 @@
-//! What all documents of `--json` have in common: their version, the verb that was called, errors, and how times are written.
+//! The common parts of all documents of `--json`: their version, the verb, errors, and the format of times.
 //!
-//! What each verb answers is in `docs/JSON.md`; a test holds every document against it.
+//! The contents of each verb's document are in `docs/JSON.md`; a test compares every document with it.
 
 use std::borrow::Cow;
 
@@ -10,7 +10,8 @@ use serde::Serialize;
 use super::visible;
 use crate::error::{Code, Error, Result};
 
-/// The version of all documents on standard output. Keys are only added to it. What is stored has numbers of its own.
+/// The version of all documents on standard output. New keys may be added without a new version. Stored files have version
+/// numbers of their own.
 pub const SCHEMA: u32 = 2;
 
 #[derive(Serialize)]
@@ -21,7 +22,7 @@ struct Document<'a, T> {
     content: &'a T,
 }
 
-/// An answer and the error that it ends with.
+/// An answer, and the error with which the verb ends.
 #[derive(Serialize)]
 pub struct Failed<'a, T> {
     /// The answer.
@@ -54,10 +55,10 @@ impl<'a> Failure<'a> {
     }
 }
 
-/// A document as a line.
+/// A document as one line.
 ///
 /// # Errors
-/// `INTERNAL` where it has no form in JSON.
+/// `INTERNAL` where the content cannot be written as JSON.
 pub fn of<T: Serialize>(verb: Option<&str>, content: &T) -> Result<String> {
     let document = Document { schema: SCHEMA, verb, content };
     let text = serde_json::to_string(&document)
@@ -65,12 +66,12 @@ pub fn of<T: Serialize>(verb: Option<&str>, content: &T) -> Result<String> {
     Ok(format!("{}\n", visible::json(&fixed_width(&text))))
 }
 
-/// A time up to its seconds, and all of it.
+/// The lengths of a time up to its seconds, and of a whole time.
 const SECONDS: usize = "2026-01-13T12:00:00".len();
 const WHOLE: usize = "2026-01-13T12:00:00.000Z".len();
 
-/// Writes all times of a document with the same width: in UTC, to the millisecond. They are stored without zeros at the end.
-/// A time is what looks like one in the value of a key that is called so, never a part of a text.
+/// Writes all times in a document with the same width: in UTC, to the millisecond. (Stored times have no trailing zeros.)
+/// Only a value that looks like a time, of a key with the name of a time, is changed, never a part of a text.
 fn fixed_width(document: &str) -> Cow<'_, str> {
     let mut written = String::new();
     let mut from = 0;
@@ -92,7 +93,7 @@ fn fixed_width(document: &str) -> Cow<'_, str> {
     Cow::Owned(written)
 }
 
-/// Whether it is a time as they are stored.
+/// Whether the text is a time in the stored format.
 fn is_time(text: &str) -> bool {
     let digit = |place: usize, byte: u8| match place {
         4 | 7 => byte == b'-',
@@ -109,7 +110,7 @@ fn is_time(text: &str) -> bool {
         }
 }
 
-/// Whether a document, up to the value of a key, ends with a key that is called as times are.
+/// Whether a document, up to a value, ends with a key that has the name of a time.
 fn is_of_a_time(before: &str) -> bool {
     let Some(key) = before.strip_suffix("\":").and_then(|before| Some(&before[before.rfind('"')? + 1..])) else { return false };
     matches!(key, "at" | "until" | "lastActivity") || key.ends_with("At")

@@ -1,6 +1,6 @@
 //! The terminal: output, prompts, error reports.
 //!
-//! What a verb is called and does is in `commands`.
+//! The verbs' names, arguments and effects are not here but in `commands` and `ops`. Begin reading with `screen`.
 
 pub mod document;
 pub mod prompt;

@@ -1,10 +1,10 @@
-//! Errors on the terminal: `error[CODE]: what happened: why`, and hints.
+//! Error messages on the terminal, `error[CODE]: what happened: why` with hints, and the set-up of tracing.
 
 use super::document::{self, Failure, OnlyFailed};
 use super::screen::Screen;
 use crate::error::{Code, Error, Exit};
 
-/// Reports an error: for people on standard error, with `--json` also as a document on standard output.
+/// Reports an error: in words on standard error, and with `--json` also as a document on standard output.
 pub fn error(screen: &mut Screen, error: &Error) -> Exit {
     if screen.wants_json() && !screen.has_answered() {
         let report = OnlyFailed { error: Failure::of(screen.verb(), error) };
@@ -16,14 +16,14 @@ pub fn error(screen: &mut Screen, error: &Error) -> Exit {
     error.code().exit()
 }
 
-/// Reports what clap says of a command line: help and version are answers, the rest is an error of usage.
+/// Reports an error of clap's about the command line. Help and version are answers, the rest is a usage error.
 pub fn usage(error: &clap::Error, json: bool, verb: Option<String>) -> Exit {
     if !error.use_stderr() {
         let _ = error.print();
         return Exit::Done;
     }
     let mut screen = Screen::new(json, verb);
-    // A value that a type of ours refused says itself what is wrong.
+    // If one of git axiom's own types refused a value, its error has the reason.
     if let Some(own) = std::error::Error::source(error).and_then(|source| source.downcast_ref::<Error>()) {
         return self::error(&mut screen, own);
     }
@@ -44,7 +44,7 @@ pub fn usage(error: &clap::Error, json: bool, verb: Option<String>) -> Exit {
     self::error(&mut screen, &report.hint("-h explains a verb and its options"))
 }
 
-/// Sets up tracing where `AXIOM_LOG` asks for it: a filter, and after `>` a file to append to.
+/// Sets up tracing if `AXIOM_LOG` is set: a filter, and after `>` a file to append to.
 pub fn start_tracing() {
     let Some(wanted) = crate::env::var("AXIOM_LOG").and_then(|text| text.into_string().ok()) else { return };
     let (filter, file) = match wanted.split_once('>') {

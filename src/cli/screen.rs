@@ -1,5 +1,5 @@
-//! Standard output and standard error: the answer goes to the one, everything else to the other. Nothing goes to people but by
-//! [`visible`].
+//! Standard output and standard error: the answer goes to standard output, everything else to standard error. All text for
+//! people passes through [`visible`].
 
 use std::io::{IsTerminal, Write};
 
@@ -8,28 +8,28 @@ use serde::Serialize;
 use super::{document, prompt, visible};
 use crate::error::{Code, Error, Result};
 
-/// Where a verb prints.
+/// The output of a verb.
 #[derive(Debug)]
 pub struct Screen {
     json: bool,
-    /// The verb that was called, all its words; none where that cannot be told.
+    /// The verb with all its words; `None` where it could not be parsed.
     verb: Option<String>,
     reader_is_gone: bool,
     answered: bool,
 }
 
 impl Screen {
-    /// A screen for a verb; with `json`, people's words are left out.
+    /// The output of a verb; with `json`, text for people is left out.
     pub fn new(json: bool, verb: Option<String>) -> Self {
         Self { json, verb, reader_is_gone: false, answered: false }
     }
 
-    /// A screen for people, beside that of a verb.
+    /// Output for people only, in addition to that of a verb.
     pub fn for_people() -> Self {
         Self::new(false, None)
     }
 
-    /// The verb that was called, all its words.
+    /// The verb with all its words.
     pub fn verb(&self) -> Option<&str> {
         self.verb.as_deref()
     }
@@ -47,13 +47,14 @@ impl Screen {
     /// Prints the answer: `content` as JSON (an object; `schema` and `verb` are added) or the text of `people`.
     ///
     /// # Errors
-    /// `IO_FAILED` where standard output cannot be written to for another reason than a reader who has seen enough. What the
-    /// verb was to do is done by then: a full disk behind standard output is not ours.
+    /// `IO_FAILED` where writing to standard output fails, except for a closed pipe. The work of the verb is done by then,
+    /// so the error must not look like a failure of that work.
     pub fn answer<T: Serialize>(&mut self, content: &T, people: impl FnOnce() -> String) -> Result<()> {
         self.answer_styled(content, || visible::text(&people()).into_owned())
     }
 
-    /// As [`Screen::answer`], for a text with styles of ours in it, in which everything of others was made visible before.
+    /// As [`Screen::answer`], for a text that contains styles. The caller has already passed names and texts of others
+    /// through [`visible`].
     ///
     /// # Errors
     /// As [`Screen::answer`].
@@ -64,8 +65,8 @@ impl Screen {
         self.write(text.as_bytes())
     }
 
-    /// Prints the answer together with the error that it ends with: one document, or the text of `people`. The error itself is
-    /// still to be reported.
+    /// Prints the answer together with the error that it ends with: one document, or the text of `people`. The error itself
+    /// still has to be reported.
     ///
     /// # Errors
     /// As [`Screen::answer`].
@@ -73,7 +74,7 @@ impl Screen {
         self.answer_styled_with(content, error, || visible::text(&people()).into_owned())
     }
 
-    /// As [`Screen::answer_with`], for a text as that of [`Screen::answer_styled`].
+    /// As [`Screen::answer_with`], for a text as in [`Screen::answer_styled`].
     ///
     /// # Errors
     /// As [`Screen::answer`].
@@ -87,7 +88,7 @@ impl Screen {
         self.answer_styled(&document::Failed { content, error: document::Failure::of(verb.as_deref(), error) }, people)
     }
 
-    /// Prints documents, a line each; what only people would see is printed otherwise.
+    /// Prints JSON documents, one per line.
     ///
     /// # Errors
     /// As [`Screen::answer`].
@@ -98,12 +99,12 @@ impl Screen {
         self.write(text.as_bytes())
     }
 
-    /// Whether an answer was printed: an error after it adds no second document.
+    /// Whether an answer was printed: then an error adds no second document.
     pub fn has_answered(&self) -> bool {
         self.answered
     }
 
-    /// Prints bytes on standard output as they are.
+    /// Prints bytes on standard output unchanged.
     ///
     /// # Errors
     /// As [`Screen::answer`].
@@ -121,10 +122,11 @@ impl Screen {
         }
     }
 
-    /// Asks a human whether to go on; `yes` says that the command line has answered already.
+    /// Asks the user for confirmation; `yes` is whether the command line has `--yes`.
     ///
     /// # Errors
-    /// `NEEDS_CONFIRMATION` where nobody can be asked, `DECLINED` where the answer is no, `INTERRUPTED` at Ctrl+C.
+    /// `NEEDS_CONFIRMATION` where there is no terminal to ask at, `DECLINED` where the answer is no, `INTERRUPTED` at
+    /// Ctrl+C.
     pub fn confirm(&mut self, question: &str, yes: bool) -> Result<()> {
         if yes {
             return Ok(());
@@ -136,17 +138,17 @@ impl Screen {
         if prompt::confirm(question)? { Ok(()) } else { Err(Error::new(Code::Declined, "the answer was no")) }
     }
 
-    /// Whether whoever read standard output has seen enough: verbs that go on printing end then.
+    /// Whether the reader of standard output has closed it: then verbs that keep printing end.
     pub fn reader_is_gone(&self) -> bool {
         self.reader_is_gone
     }
 
-    /// Whether people look at standard output on a terminal.
+    /// Whether the answer goes to a terminal, and not as JSON.
     pub fn shows_terminal(&self) -> bool {
         !self.json && std::io::stdout().is_terminal()
     }
 
-    /// Wipes the terminal before something is shown anew; does nothing elsewhere.
+    /// Clears the terminal; does nothing if standard output is not a terminal.
     ///
     /// # Errors
     /// As [`Screen::answer`].
@@ -154,31 +156,32 @@ impl Screen {
         if self.shows_terminal() { self.write(b"\x1b[H\x1b[2J") } else { Ok(()) }
     }
 
-    /// Says a line beside the answer, on standard error; left out with `--json`.
+    /// Prints a line on standard error, in addition to the answer; left out with `--json`.
     pub fn note(&mut self, line: &str) {
         if !self.json {
             self.complain(line);
         }
     }
 
-    /// As [`Screen::note`], several lines.
+    /// As [`Screen::note`], for several lines.
     pub fn note_text(&mut self, text: &str) {
         if !self.json {
             self.complain_text(text);
         }
     }
 
-    /// Says a line on standard error, always.
+    /// Prints a line on standard error, also with `--json`.
     pub fn complain(&mut self, line: &str) {
         Self::say(&visible::line(line));
     }
 
-    /// Says several lines on standard error, always.
+    /// Prints several lines on standard error, also with `--json`.
     pub fn complain_text(&mut self, text: &str) {
         Self::say(&visible::text(text));
     }
 
-    /// Says an error and its hints on standard error, always. A no is no error: it is what was wanted.
+    /// Prints an error and its hints on standard error, also with `--json`. A declined confirmation is not shown as an
+    /// error: the user wanted it.
     pub fn complain_of(&mut self, error: &Error) {
         if error.code() == Code::Declined {
             return self.complain("Nothing was changed.");
@@ -197,7 +200,8 @@ impl Screen {
     }
 }
 
-/// Lines up rows in columns, two spaces apart; the last column is not padded. A cell stays on its line, whatever is in it.
+/// Aligns rows in columns, two spaces apart; the last column is not padded. A cell never breaks its line, whatever it
+/// contains.
 pub fn table<C: AsRef<str>>(rows: &[Vec<C>]) -> String {
     let rows: Vec<Vec<_>> = rows.iter().map(|row| row.iter().map(|cell| visible::line(cell.as_ref())).collect()).collect();
     let mut widths: Vec<usize> = Vec::new();
@@ -216,7 +220,7 @@ pub fn table<C: AsRef<str>>(rows: &[Vec<C>]) -> String {
             text.push_str(cell);
             text.extend(std::iter::repeat_n(' ', widest.saturating_sub(width(cell)) + 2));
         }
-        // A line feed is no white space of this row's: the row before is left as it is.
+        // The line feed of the previous row must not be removed.
         text.truncate(text.trim_end_matches(|c: char| c.is_whitespace() && c != '\n').len());
         text.push('\n');
     }

@@ -1,23 +1,24 @@
-//! What people are shown of names and texts that others made: nothing in it that a terminal would obey, and nothing that looks
-//! like a line of ours.
+//! Making names and texts of others safe to print: they contain nothing that a terminal would interpret, and nothing that
+//! looks like a line of git axiom's.
 //!
-//! Agents name files, write commit subjects, ask questions and print what they like. Everything that goes to people comes by
-//! [`text`] (see [`super::screen`]), and what stands in a line of ours comes by [`line`] too. JSON has its own escapes.
+//! Agents choose file names, commit subjects, questions and output. All text for people passes through [`text`] (see
+//! [`super::screen`]), and parts of a line also through [`line`]. JSON has its own escapes.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
-/// Text of several lines: line ends and tabs stay, every other control character and mark that cannot be seen is shown.
+/// Text of several lines: line feeds and tabs are kept; all other control and invisible characters are escaped.
 pub fn text(text: &str) -> Cow<'_, str> {
     escaped(text, |c| matches!(c, '\n' | '\t'))
 }
 
-/// A part of a line: line ends are shown as `⏎`.
+/// A part of a line: line feeds are shown as `⏎` too.
 pub fn line(text: &str) -> Cow<'_, str> {
     escaped(text, |_| false)
 }
 
-/// Text of others below a line of ours: what follows its first line is set in, so that it cannot pass for ours.
+/// Text of others that is printed after git axiom's own text: all lines but the first are indented, so that they cannot look
+/// like git axiom's own.
 pub fn set_in<'a>(text: &'a str, by: &str) -> Cow<'a, str> {
     match self::text(text) {
         shown if shown.contains('\n') => Cow::Owned(shown.trim_end().replace('\n', &format!("\n{by}"))),
@@ -25,7 +26,7 @@ pub fn set_in<'a>(text: &'a str, by: &str) -> Cow<'a, str> {
     }
 }
 
-/// Bytes of others for a terminal, line by line as they came; what is no UTF-8 is shown as `\xNN`.
+/// Bytes of others for a terminal, with their line feeds; bytes that are not UTF-8 are shown as `\xNN`.
 pub fn bytes(bytes: &[u8]) -> String {
     let mut shown = String::with_capacity(bytes.len());
     for chunk in bytes.utf8_chunks() {
@@ -37,8 +38,8 @@ pub fn bytes(bytes: &[u8]) -> String {
     shown
 }
 
-/// A JSON document with nothing in it that a terminal would obey: what `serde_json` leaves as it is stands there by its number,
-/// which any reader takes for the same text.
+/// A JSON document without anything that a terminal would interpret: characters that `serde_json` does not escape are
+/// escaped by their number, which is the same text for every parser.
 pub fn json(document: &str) -> Cow<'_, str> {
     if !document.chars().any(|c| is_hidden(c) && c != '\n') {
         return Cow::Borrowed(document);
@@ -56,7 +57,7 @@ pub fn json(document: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// How many bytes at the end of a part of a stream begin a character whose rest has yet to come.
+/// How many bytes at the end of a chunk are the beginning of an incomplete character.
 pub fn unfinished(bytes: &[u8]) -> usize {
     let last = bytes.utf8_chunks().last();
     last.map_or(0, |chunk| match std::str::from_utf8(chunk.invalid()) {
@@ -65,7 +66,7 @@ pub fn unfinished(bytes: &[u8]) -> usize {
     })
 }
 
-/// A path as git writes it: as it is, or in double quotes with C escapes where it holds what cannot be shown as it is.
+/// A path as git prints it: unchanged, or in double quotes with C escapes if it contains characters that cannot be shown.
 pub fn quoted(path: &[u8]) -> String {
     let plain = std::str::from_utf8(path).ok().filter(|text| !text.chars().any(|c| is_hidden(c) || matches!(c, '"' | '\\')));
     if let Some(plain) = plain {
@@ -86,7 +87,7 @@ pub fn quoted(path: &[u8]) -> String {
     shown
 }
 
-/// Bytes in git's quotes.
+/// Bytes with the escapes that git uses in quotes.
 fn octal(bytes: &[u8], shown: &mut String) {
     for byte in bytes {
         let _ = match byte {
@@ -103,7 +104,7 @@ fn octal(bytes: &[u8], shown: &mut String) {
 }
 
 fn escaped(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
-    // Nearly everything is plain ASCII: a look at the bytes is enough.
+    // Nearly all texts are plain ASCII, for which looking at the bytes is enough.
     if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) || !text.chars().any(|c| is_hidden(c) && !stays(c)) {
         return Cow::Borrowed(text);
     }
@@ -122,8 +123,8 @@ fn escaped(text: &str, stays: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// What a terminal obeys, or what changes how the rest is read without being seen: control characters, marks of direction, of no
-/// width, of an end of line, and tags.
+/// Characters that a terminal interprets, or that invisibly change how the rest is read: control characters, direction
+/// marks, zero-width characters, line separators, and tags.
 fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(c,

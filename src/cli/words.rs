@@ -1,4 +1,4 @@
-//! Times, numbers and paths as people are shown them. In JSON, times are RFC 3339 in UTC and paths absolute.
+//! Times and paths for people. In JSON, times are RFC 3339 in UTC and paths are absolute.
 
 use std::path::Path;
 
@@ -10,12 +10,12 @@ use crate::env;
 
 pub use crate::domain::base::plural::{count, count_of, verb};
 
-/// Date and time to the second, in the user's own time zone, which is said.
+/// Date and time to the second, in the user's time zone, with its offset.
 pub fn time(at: Timestamp) -> String {
     times::with_zone(&env::time_zone(), at)
 }
 
-/// As [`time`], in a column whose heading says the zone: see [`time_heading`].
+/// As [`time`], without the zone, for a column whose heading has it: see [`time_heading`].
 pub fn time_in(zone: &TimeZone, at: Timestamp) -> String {
     times::local(zone, at)
 }
@@ -25,12 +25,12 @@ pub fn time_heading(word: &str) -> String {
     format!("{word} ({})", times::zone_name(&env::time_zone(), env::file_clock().try_into().unwrap_or(Timestamp::UNIX_EPOCH)))
 }
 
-/// The time of day to the second, in the user's own time zone.
+/// The time of day to the second, in the user's time zone.
 pub fn clock(at: Timestamp) -> String {
     at.to_zoned(env::time_zone()).strftime("%H:%M:%S").to_string()
 }
 
-/// A path as seen from `base` where it is below it, and whole elsewhere.
+/// A path relative to `base` if it is below it; otherwise the whole path.
 pub fn below(base: Option<&Path>, path: &str) -> String {
     let relative = base.and_then(|base| Path::new(path).strip_prefix(base).ok());
     match relative {

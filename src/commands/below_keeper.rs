@@ -1,10 +1,11 @@
-//! What an agent may not do: verbs that decide for a human, or that stop, change or verify the work of others.
+//! Verbs that an agent may not call: those that decide for a human, or that stop, change or verify the work of other agents.
 
 use super::task::Task;
 use crate::commands::grammar::arguments::Verb;
 
-/// The name of a verb that is refused below a keeper, whatever its arguments. Verbs of which a part only looks (gates,
-/// checkpoints, rollbacks, recovery, the mode) refuse the rest themselves, once they know what is asked for.
+/// The name of a verb that is refused below a keeper, whatever its arguments; `None` for other verbs. Verbs that can also
+/// only show something (gates, checkpoints, rollbacks, recovery, the mode) refuse their other uses themselves, once they
+/// have read their arguments.
 pub(super) fn refused(verb: &Verb) -> Option<&'static str> {
     match verb {
         Verb::Run(_) | Verb::Pause(_) | Verb::Resume(_) | Verb::Stop(_) | Verb::Kill(_) | Verb::Quit(_) => Some(verb.name()),
@@ -31,7 +32,7 @@ pub(super) fn refused(verb: &Verb) -> Option<&'static str> {
 
 fn of_task(task: &Task) -> Option<&'static str> {
     match task {
-        // A changed verify step, a body, a dependency: an agent's work is judged by them.
+        // Verify steps, the body and the dependencies decide whether an agent's work is accepted.
         Task::Edit(_) => Some("task edit"),
         Task::Block(_) => Some("task block"),
         Task::Unblock(_) => Some("task unblock"),

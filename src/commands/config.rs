@@ -72,7 +72,7 @@ pub fn run(args: &Config, global: &Global, screen: &mut Screen) -> Result<Exit> 
     Ok(Exit::Done)
 }
 
-/// Whether a key is the one that is wanted, or within the section that is.
+/// Whether a key is the wanted one, or is in the wanted section.
 fn is_within(key: &str, wanted: &str) -> bool {
     let (key, wanted) = (key.to_lowercase(), wanted.to_lowercase());
     key == wanted || key.strip_prefix(&wanted).is_some_and(|rest| rest.starts_with('.'))

@@ -1,7 +1,7 @@
-//! `git axiom demo`: the main job, shown on a scratch repository with real processes, and checked.
+//! `git axiom demo`: the main features, shown on a scratch repository with real processes, and checked.
 //!
-//! Everything is done by the commands that a user would type, run with this very program. What is claimed at the end is
-//! looked up in git, in files and in the process table.
+//! Every step is a command that a user would type, run with this same program. The claims at the end are checked in git, in
+//! files and in the process table.
 
 use std::time::Instant;
 
@@ -38,7 +38,7 @@ struct DemoAnswer {
     checks: Vec<Check>,
 }
 
-/// Plays the demo. Whatever comes of it, no process of it is left; the folder stays.
+/// Runs the demo. However it ends, it ends all its processes and leaves its folder.
 ///
 /// # Errors
 /// `DEMO_FAILED` where a step fails, `INTERRUPTED`, `GIT_MISSING`, `IO_FAILED`.
@@ -53,7 +53,7 @@ pub fn run(_args: &Demo, screen: &mut Screen) -> Result<Exit> {
             .complain(&format!("warning: {} of the demo could not be ended", words::count_of(survivors, "process", "processes")));
     }
     let evidence = played.map_err(|error| {
-        // A Ctrl+C may show itself as the failure of a step.
+        // Ctrl+C may appear as the failure of a step.
         let error = if stage.is_interrupted() { Error::new(Code::Interrupted, "the demo was interrupted") } else { error };
         error.hint(format!("what it left is in {}", stage.folder.display())).hint(format!("to remove it: {remove}"))
     })?;

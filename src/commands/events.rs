@@ -17,7 +17,7 @@ use crate::domain::state::whole::State;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::history;
 
-/// How often `--follow` looks.
+/// How often `--follow` checks for new events.
 const INTERVAL: Duration = Duration::from_millis(200);
 
 /// Arguments of `events`.
@@ -47,7 +47,7 @@ struct View {
     transaction: TxnId,
     by: String,
     event: &'static str,
-    /// What the log stores of it.
+    /// The event as it is stored in the log.
     data: Box<RawValue>,
 }
 
@@ -55,7 +55,7 @@ impl View {
     fn of(envelope: &Envelope) -> Result<Self> {
         let Envelope { seq, at, txn, by, event } = envelope;
         let broken = |e| Error::new(Code::Internal, "an event cannot be written as JSON").because(e);
-        // An event is stored as an object whose one key is its name.
+        // An event is stored as an object with one key, its name.
         let stored = serde_json::to_string(event).map_err(broken)?;
         let inner = stored.split_once(':').and_then(|(_, rest)| rest.strip_suffix('}')).unwrap_or("{}");
         let data = RawValue::from_string(inner.to_owned()).map_err(broken)?;
@@ -64,7 +64,7 @@ impl View {
 }
 
 fn in_words(envelope: &Envelope) -> String {
-    // Words that depend on the state are left out here.
+    // The log's words for some events need the state; this verb shows them without it.
     let (_, words) = describe(&envelope.event, &State::default());
     format!(
         "{:>6}  {}  {}  {}  {}\n",

@@ -1,4 +1,4 @@
-//! `git axiom gate`: what waits for a human.
+//! `git axiom gate`: decisions that wait for a human.
 
 use clap::Subcommand;
 use serde::Serialize;
@@ -81,7 +81,7 @@ struct Decided {
 /// Lists gates or decides at some.
 ///
 /// # Errors
-/// `NOT_FOR_AGENTS`; `INVALID_INPUT` where a question would be approved; as [`interventions::decide`].
+/// `NOT_FOR_AGENTS`; `INVALID_INPUT` where a question is to be approved; as [`interventions::decide`].
 pub fn run(verb: GateVerb, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let purpose = if matches!(verb, GateVerb::List) { Purpose::Look } else { Purpose::Write };
     let mut ctx = open_for(purpose, global, screen)?;
@@ -127,7 +127,7 @@ fn is_question(ctx: &Context, name: &str) -> bool {
     ctx.state().restorable.gates.values().any(|gate| gate.kind == GateKind::Question && named(gate))
 }
 
-/// What a human has said, until it is acted upon.
+/// The decision in words, until it is carried out.
 fn decided(decision: &Decision) -> String {
     let DecisionLine { is, text } = DecisionLine::from(decision);
     match text {

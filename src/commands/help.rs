@@ -1,4 +1,4 @@
-//! `git axiom help`, and what `git axiom` alone says.
+//! `git axiom help`, and the answer of `git axiom` without a verb.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::commands::grammar::pages;
 use crate::domain::base::nearest;
 use crate::error::{Code, Error, Exit, Result};
 
-/// Fits a terminal of 80 columns and 24 lines.
+/// The overview. It fits a terminal of 80 columns and 24 lines.
 pub const OVERVIEW: &str = "\
 git axiom: the safety net and control room for coding agents in a git repository
 
@@ -56,7 +56,7 @@ pub fn run(args: &Help, _global: &Global, screen: &mut Screen) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// What `git axiom` alone answers: it is no command, so a script hears that.
+/// Prints the overview, for `git axiom` without a verb. Ends with the status of a usage error, so that a script notices it.
 ///
 /// # Errors
 /// `USAGE` where JSON was asked for.
@@ -73,7 +73,7 @@ fn below(command: &Command, word: &str) -> Option<Command> {
     command.get_subcommands().filter(|verb| !verb.is_hide_set()).find(named).cloned()
 }
 
-/// The error for a verb that does not exist, with the one that was meant.
+/// The error for an unknown verb, with the verb that may have been meant.
 pub(super) fn unknown(words: &[&str]) -> Error {
     let wanted = words.join(" ");
     let verbs = pages::verbs();
@@ -85,7 +85,7 @@ pub(super) fn unknown(words: &[&str]) -> Error {
     error.hint("git axiom help    lists all verbs")
 }
 
-/// The verbs that [`OVERVIEW`] names.
+/// The verbs that are named in [`OVERVIEW`].
 pub fn verbs_of_overview() -> BTreeSet<&'static str> {
     let verbs = OVERVIEW.lines().skip(2).take_while(|line| !line.is_empty()).filter_map(|line| line.get(12..));
     verbs.flat_map(|line| line.split([',', ';'])).filter_map(|part| part.split_whitespace().next()).collect()

@@ -10,7 +10,7 @@ use crate::error::{Exit, Result};
 use crate::ops::context::placement::{self, Purpose};
 use crate::ops::workspaces;
 
-/// What may come next.
+/// Suggestions for the next step.
 const NEXT: &str = "\
 next:  git axiom task add TITLE --body SCRIPT    plans a piece of work
        git axiom run                             starts agents on what is planned
@@ -35,7 +35,7 @@ struct InitAnswer {
     created: bool,
 }
 
-/// Makes the folders of ours; what is there stays.
+/// Creates git axiom's folders; existing ones are left as they are.
 ///
 /// # Errors
 /// `BARE_REPOSITORY`, `GIT_TOO_OLD`, `IO_FAILED`.

@@ -1,4 +1,4 @@
-//! Reading what a verb is given as text: arguments, files, standard input.
+//! Reading text that is passed to a verb: from files, standard input, and lists of ids.
 
 use std::io::Read;
 use std::path::Path;
@@ -7,7 +7,7 @@ use crate::domain::base::ids::CaseId;
 use crate::error::{Code, Error, Result};
 use crate::files;
 
-/// Reads a text from a file, or from standard input where it is `-`.
+/// Reads a text from a file, or from standard input where the path is `-`.
 ///
 /// # Errors
 /// `IO_FAILED`; `TOO_LARGE` over `limit` bytes; `INVALID_INPUT` where it is not UTF-8.
@@ -32,7 +32,7 @@ fn read_standard_input(limit: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Ids, as given one by one or with commas.
+/// Parses ids, given separately or separated by commas.
 ///
 /// # Errors
 /// `INVALID_ID`.

@@ -1,4 +1,4 @@
-//! `git axiom keeper`: the hidden verb by which the supervisor starts a keeper.
+//! `git axiom keeper`: the hidden verb that runs a keeper.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ pub struct Keeper {
     step: Option<PathBuf>,
 }
 
-/// Owns one agent program to its end.
+/// Runs a keeper to the end of its program or step.
 ///
 /// # Errors
 /// As [`keeper::own_agent`] and [`keeper::own_step`].

@@ -1,4 +1,4 @@
-//! One command line: parsed, its verb called, and how it ended.
+//! One command line: parsing it, calling its verb, reporting the result.
 
 use std::ffi::OsString;
 
@@ -12,18 +12,18 @@ use crate::cli::screen::Screen;
 use crate::error::Exit;
 use crate::own_process::{end_signals, limits};
 
-/// Runs one command line and says how it ended; errors have been reported by then.
+/// Runs one command line and returns its exit status. Errors have been reported by then.
 pub fn run(arguments: Vec<OsString>) -> Exit {
     if crate::env::var("NO_COLOR").is_some() {
         console::set_colors_enabled(false);
         console::set_colors_enabled_stderr(false);
     }
     if let Some(candidates) = complete::answer(&arguments) {
-        // Where the shell has gone, nobody waits for them.
+        // If the shell has closed the pipe, the candidates are not needed.
         let _ = Screen::new(false, None).write(&candidates);
         return Exit::Done;
     }
-    // What cannot be parsed is to be reported as JSON too, where that was asked for.
+    // Parsing errors are to be reported as JSON too, so this is checked before parsing.
     let json = arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json");
     let called = called(&arguments);
     let parsed = Cli::command().try_get_matches_from(&arguments).and_then(|mut matches| {
@@ -50,7 +50,7 @@ pub fn run(arguments: Vec<OsString>) -> Exit {
     }
 }
 
-/// The words of the command that was called, the program and what only says how to answer left out.
+/// The words of the command line without the program and `--json`.
 fn called(arguments: &[OsString]) -> String {
     let words = arguments.iter().skip(1).filter(|word| *word != "--json");
     words.map(|word| word.to_string_lossy()).collect::<Vec<_>>().join(" ")

@@ -68,7 +68,7 @@ struct View<'a> {
     checkpoints: Vec<Named<'a>>,
 }
 
-/// A transaction, and why undo would not take it back now.
+/// A transaction, and why it cannot be undone now.
 struct Shown<'a> {
     transaction: &'a Transaction,
     obstacle: Option<String>,
@@ -94,7 +94,7 @@ fn view<'a>(shown: &'a Shown<'_>) -> View<'a> {
     }
 }
 
-/// Every ref that it moved, branches that are checked out somewhere among them.
+/// All refs that it moved, including branches that are checked out in a worktree.
 fn refs(transaction: &Transaction) -> Vec<RefChange> {
     let advanced = transaction.advances.iter().map(|advance| RefChange {
         name: advance.branch.clone(),
@@ -103,7 +103,7 @@ fn refs(transaction: &Transaction) -> Vec<RefChange> {
     advanced.chain(transaction.refs.iter().cloned()).collect()
 }
 
-/// Every worktree whose files it changed.
+/// All worktrees whose files it changed.
 fn worktrees(transaction: &Transaction) -> Vec<&str> {
     let advanced = transaction.advances.iter().map(|advance| advance.path.as_str());
     advanced.chain(transaction.worktrees.iter().map(|worktree| worktree.path.as_str())).collect()
@@ -115,7 +115,7 @@ fn worktrees(transaction: &Transaction) -> Vec<&str> {
 /// As [`history::transactions`].
 pub fn run(args: &Log, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = look(global, screen)?;
-    // Looking back works with a configuration that does not: it says only for how long things were kept.
+    // The log is shown even with a configuration that cannot be read: it only provides how long things are kept.
     if let Err(error) = ctx.load_config(Vec::new()) {
         tracing::debug!(%error, "the configuration was not read");
     }

@@ -26,7 +26,7 @@ pub struct Man {
     out: Option<PathBuf>,
 }
 
-/// Prints a page, or writes all of them. Pages that are there are replaced.
+/// Prints a page, or writes all of them. Existing pages are replaced.
 ///
 /// # Errors
 /// `INVALID_INPUT` for an unknown verb; `IO_FAILED`.

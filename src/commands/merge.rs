@@ -23,7 +23,7 @@ use crate::ops::merge::verified::{Watch, merge_verified};
 use crate::ops::rollback::{FileLine, WorkspaceLine};
 use crate::own_process::end_signals::{self, CanEnd};
 
-/// So many files are shown.
+/// How many files are shown.
 const SHOWN: usize = 20;
 
 /// Arguments of `merge`.
@@ -46,7 +46,7 @@ pub struct Merge {
     allow_axiom: bool,
 }
 
-/// What is in all answers; what a dry run says beside it.
+/// The keys of all answers; a dry run has further ones.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct MergeAnswer<'a> {
@@ -70,7 +70,7 @@ struct Foretold<'a> {
 /// Merges a task.
 ///
 /// # Errors
-/// `MERGE_CONFLICT`, `IN_THE_WAY`, `TARGET_MISSING`, and what `merge_task` says.
+/// `MERGE_CONFLICT`, `IN_THE_WAY`, `TARGET_MISSING`, and the errors of `merge_task`.
 pub fn run(args: &Merge, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_configured_for(purpose(args.dry_run), global, Vec::new(), screen)?;
     ctx.for_humans_only("merge")?;
@@ -107,7 +107,7 @@ pub fn run(args: &Merge, global: &Global, screen: &mut Screen) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// Shows what the merge would do.
+/// Shows what the merge would change.
 fn foresee(args: &Merge, ctx: &Context, screen: &mut Screen) -> Result<Exit> {
     let preview = match preview(ctx, &args.task, args.allow_axiom)? {
         Foreseen::Preview(preview) => preview,
@@ -187,7 +187,7 @@ fn not_verified(task: &CaseId, failed: Option<&Verification>) -> Error {
     error.hint(format!("mend it on the branch axiom/{task}, then: git axiom merge {task}"))
 }
 
-/// Says what is being verified, and hears Ctrl+C meanwhile.
+/// Shows which commands verify the merge, and lets Ctrl+C end them.
 #[derive(Default)]
 struct Foreground {
     line: Option<ProgressBar>,

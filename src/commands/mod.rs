@@ -1,4 +1,6 @@
-//! The verbs, one a file: arguments and help, one operation, what is printed.
+//! The verbs, one in each file or folder: arguments and help, one call of `ops`, and what is printed. No effects and no
+//! decisions: those are in `ops` and `domain`. The grammar of the command line is in `grammar`. Begin reading with `line`
+//! and [`dispatch`].
 
 mod below_keeper;
 pub mod checkpoint;
@@ -44,7 +46,7 @@ use crate::ops::context::placement::{self, Purpose};
 /// Runs a verb.
 ///
 /// # Errors
-/// Whatever the verb says.
+/// Those of the verb.
 pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Exit> {
     let Cli { global, verb } = cli;
     let Some(verb) = verb else {
@@ -85,13 +87,13 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Exit> {
     }
 }
 
-/// The folder in which the verb was called, `-C` respected.
+/// The folder in which the verb was called, after `-C`.
 ///
 /// # Errors
 /// `IO_FAILED`.
 pub fn working_dir(global: &Global) -> Result<PathBuf> {
     let here = env::current_dir()?;
-    // As in git: an empty one changes nothing.
+    // As in git, an empty path changes nothing.
     global
         .directory
         .iter()
@@ -115,22 +117,22 @@ pub fn look(global: &Global, screen: &mut Screen) -> Result<Context> {
     open_for(Purpose::Look, global, screen)
 }
 
-/// What a verb is going to do that has a dry run.
+/// The purpose of a verb with a dry run.
 pub fn purpose(dry_run: bool) -> Purpose {
     if dry_run { Purpose::Look } else { Purpose::Write }
 }
 
-/// The repository and its state, as every verb needs them. What a human should hear of the repository's place is said.
+/// The repository and its state. Prints notes about the repository's place, if it was moved, restored or copied.
 ///
 /// # Errors
-/// As [`Context::open`]; `BARE_REPOSITORY`: where `init` refuses, so do all, and where it has to choose first.
+/// As [`Context::open`]; `BARE_REPOSITORY` within a bare repository, and where `init` has to choose the main worktree first.
 pub fn open_for(purpose: Purpose, global: &Global, screen: &mut Screen) -> Result<Context> {
     let ctx = open_to_choose(purpose, global, screen)?;
     placement::main_is_chosen(&ctx)?;
     Ok(ctx)
 }
 
-/// As [`open_for`], for who chooses the main worktree of a bare repository.
+/// As [`open_for`], for `init`, which chooses the main worktree of a bare repository.
 ///
 /// # Errors
 /// As [`Context::open`]; `BARE_REPOSITORY`.
@@ -143,7 +145,7 @@ pub fn open_to_choose(purpose: Purpose, global: &Global, screen: &mut Screen) ->
     Ok(ctx)
 }
 
-/// The agent program that the configuration names: a table of its own, or a preset.
+/// The agent program that the configuration names: from its own table, or a preset.
 ///
 /// # Errors
 /// `CONFIG_INVALID`.
@@ -161,7 +163,7 @@ pub fn configured_program(ctx: &Context) -> Result<AgentProgram> {
     }
 }
 
-/// The repository alone, for verbs that need no state.
+/// The repository without its state, for verbs that need no state.
 ///
 /// # Errors
 /// As [`Repository::discover`].
@@ -169,7 +171,7 @@ pub fn repository(global: &Global) -> Result<Repository> {
     Repository::discover(&working_dir(global)?)
 }
 
-/// As [`open`], with the configuration that applies; `command_line` are keys (`section.name`) with their values.
+/// As [`open`], with the configuration; `command_line` are keys (`section.name`) and values from the command line.
 ///
 /// # Errors
 /// As [`Context::open`], and `CONFIG_INVALID`.
@@ -177,7 +179,7 @@ pub fn open_configured(global: &Global, command_line: Vec<(String, String)>, scr
     open_configured_for(Purpose::Write, global, command_line, screen)
 }
 
-/// As [`open_for`], with the configuration that applies.
+/// As [`open_for`], with the configuration.
 ///
 /// # Errors
 /// As [`open_configured`].

@@ -30,10 +30,10 @@ struct ModeAnswer {
     mode: Mode,
 }
 
-/// Shows or changes the mode. Before autopilot begins a checkpoint is made, where configured.
+/// Shows or changes the mode. Before autopilot begins, a checkpoint is made if that is configured.
 ///
 /// # Errors
-/// `NOT_FOR_AGENTS`; what a checkpoint says: then the mode stays as it is.
+/// `NOT_FOR_AGENTS`; the errors of making a checkpoint: then the mode is not changed.
 pub fn run(args: &ModeArgs, global: &Global, screen: &mut Screen) -> Result<Exit> {
     if args.mode.is_some() {
         called_by_human("mode", &super::working_dir(global)?)?;

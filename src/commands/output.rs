@@ -1,4 +1,4 @@
-//! `git axiom output`: what agents printed.
+//! `git axiom output`: the output of agents.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::supervise::output;
 
-/// How often `--follow` looks.
+/// How often `--follow` checks for new output.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Arguments of `output`.
@@ -36,10 +36,10 @@ pub struct Output {
     raw: bool,
 }
 
-/// Prints what was logged.
+/// Prints the log of a task.
 ///
 /// # Errors
-/// `UNKNOWN_TASK` where nothing of that name ever ran.
+/// `UNKNOWN_TASK` where no task or agent with that name ever ran.
 pub fn run(args: &Output, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = look(global, screen)?;
     let task = output::find(&ctx, &args.of)?;
@@ -52,9 +52,9 @@ pub fn run(args: &Output, global: &Global, screen: &mut Screen) -> Result<Exit> 
         screen.note("note: standard output is a terminal: what it would obey is shown, not sent");
     }
     loop {
-        // Asked before reading: what is printed after the last look of a run that has ended is none.
+        // Checked before reading, so that the last output of a run that has just ended is read too.
         let goes_on = args.follow && still_running(&mut ctx, &task)?;
-        // Looked for each time: an agent that has just begun has no log yet.
+        // Listed each time, because an agent that has just started has no log yet.
         for path in output::logs(&ctx, &task) {
             print_new(&path, shown.entry(path.clone()).or_default(), raw, screen)?;
         }
@@ -65,11 +65,11 @@ pub fn run(args: &Output, global: &Global, screen: &mut Screen) -> Result<Exit> 
     }
 }
 
-/// How far a log was printed.
+/// How much of a log was printed.
 #[derive(Default)]
 struct Printed {
     offset: u64,
-    /// The beginning of a character whose rest has yet to be read.
+    /// The beginning of an incomplete character at the end.
     begun: Vec<u8>,
 }
 

@@ -54,7 +54,7 @@ fn ask(request: Request, global: &Global, screen: &mut Screen, wait_paused: bool
     Ok(Exit::Done)
 }
 
-/// Holds the agents at their next iteration boundary.
+/// Pauses the agents when their iterations end.
 ///
 /// # Errors
 /// As [`interventions::ask_supervisor`].
@@ -62,7 +62,7 @@ pub fn pause(args: &Pause, global: &Global, screen: &mut Screen) -> Result<Exit>
     ask(Request::Pause { force: args.force }, global, screen, args.wait)
 }
 
-/// Lets the agents go on.
+/// Lets the agents continue.
 ///
 /// # Errors
 /// As [`interventions::ask_supervisor`].

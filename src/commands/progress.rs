@@ -1,4 +1,4 @@
-//! What the supervisor does, as it does it: lines with a time on standard error, and on a terminal a live line per agent.
+//! The progress of the supervisor: lines with a time on standard error, and on a terminal a live line for each agent.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,19 +13,19 @@ use crate::domain::work::gate::{GateKind, to_settle_first};
 use crate::env;
 use crate::ops::supervise::notice::{Notice, Watcher};
 
-/// Shows notices.
+/// Prints notices.
 #[derive(Debug)]
 pub struct Progress {
     live: Option<MultiProgress>,
     bars: BTreeMap<AgentId, ProgressBar>,
-    /// Where paths are seen from.
+    /// The folder to which paths are shown relative.
     base: Option<PathBuf>,
-    /// How the last iteration of each task ended: what was said is not said again.
+    /// How the last iteration of each task ended, so that the next line need not repeat it.
     ended: BTreeMap<CaseId, String>,
 }
 
 impl Progress {
-    /// With `terminal`, running agents get a live line each; otherwise there are plain lines only.
+    /// With `terminal`, each running agent has a live line; otherwise there are plain lines only.
     pub fn new(terminal: bool) -> Self {
         let live = terminal.then(MultiProgress::new);
         Self { live, bars: BTreeMap::new(), base: None, ended: BTreeMap::new() }
@@ -125,7 +125,7 @@ impl Watcher for Progress {
     }
 }
 
-/// What became of a task, without what the line on its last iteration said already.
+/// What happened to a task, without the part that the line on its last iteration had already.
 fn released(task: &CaseId, status: Status, reason: &str, said: Option<&str>) -> String {
     let word = match status {
         Status::Done if reason == "complete" => return format!("{task} is done"),

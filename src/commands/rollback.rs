@@ -1,4 +1,5 @@
-//! `git axiom rollback …`.
+//! `git axiom rollback …` and `git axiom restore`. The rollback of a task is in `task`, the menu in `menu`, the texts in
+//! `words` and `parts`.
 
 pub(in crate::commands) mod menu;
 mod parts;
@@ -138,10 +139,10 @@ struct RollbackEnded {
     not_put_back: Vec<String>,
 }
 
-/// Goes back.
+/// Rolls back, or continues or aborts an interrupted operation.
 ///
 /// # Errors
-/// `NEEDS_CONFIRMATION`, `DECLINED`, and whatever the operation says.
+/// `NEEDS_CONFIRMATION`, `DECLINED`, and the errors of the operation.
 pub fn run(args: &Rollback, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let dry_run = match &args.to {
         Some(To::Task(args)) => args.is_dry_run(),
@@ -168,12 +169,12 @@ pub fn run(args: &Rollback, global: &Global, screen: &mut Screen) -> Result<Exit
     }
 }
 
-/// The top of the worktree that a user means.
+/// The worktree that the user named.
 fn worktree_at(global: &Global, path: &Path) -> Result<PathBuf> {
     let place = working_dir(global)?.join(path);
     match place.canonicalize() {
         Ok(found) => Ok(found),
-        // One that is gone has a name all the same: a checkpoint may hold it.
+        // A worktree that does not exist any more can be named too: a checkpoint may hold it.
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
             let above = place.parent().and_then(|above| above.canonicalize().ok());
             Ok(above.zip(place.file_name()).map_or(place.clone(), |(above, name)| above.join(name)))
@@ -192,7 +193,7 @@ pub fn restore(args: &Checkpoint, global: &Global, screen: &mut Screen) -> Resul
     to_named(args, &mut ctx, global, screen)
 }
 
-/// A list of paths that came out empty (`-- $FILES` in a script) does not mean everything.
+/// An empty list of paths (`-- $FILES` in a script) must not mean everything.
 fn names_some_path(to: &Checkpoint) -> Result<()> {
     if to.paths.is_empty() && env::arguments().last().is_some_and(|last| last == "--") {
         return Err(Error::new(Code::Usage, "no path is given behind '--'")
@@ -228,7 +229,7 @@ fn ended(screen: &mut Screen, ended: Option<Closed>, outcome: &'static str) -> R
         return Err(put_back(error, Some(&closed)));
     }
     let Closed { open, left, not_put_back, .. } = closed;
-    // A reversal that had begun is not turned round again by --continue.
+    // `--continue` does not change the direction of a reversal that has begun.
     let outcome = if open.reversing { "reversed" } else { outcome };
     let answer = RollbackEnded { operation: Some(open.operation.title.clone()), outcome, left, not_put_back };
     screen.answer(&answer, || {

@@ -1,4 +1,4 @@
-//! `git axiom run`: the supervisor.
+//! `git axiom run`: the options of a session, and its result. The supervisor itself is in `ops::supervise`.
 
 mod detach;
 
@@ -21,7 +21,7 @@ use crate::ops::context::configure;
 use crate::ops::context::handle::Context;
 use crate::ops::supervise::{self, Ending, Interrupts, Options};
 
-/// The most agents at once.
+/// The largest number of agents.
 const MOST_AGENTS: u32 = 100;
 
 /// Arguments of `run`.
@@ -109,10 +109,10 @@ fn not_merged(tasks: usize) -> String {
     format!("{} {} not merged", words::count(tasks, "task"), words::verb(tasks, "is", "are"))
 }
 
-/// The program as the user means it who names it by a path: seen from where they stand, not from an agent's workspace.
+/// Makes a program's relative path absolute: it is relative to the user's folder, not to an agent's workspace.
 ///
 /// # Errors
-/// `INVALID_INPUT` where that path is no text.
+/// `INVALID_INPUT` where that path is not UTF-8.
 fn from_here(mut program: Vec<String>, here: &Path) -> Result<Vec<String>> {
     if let Some(first) = program.first_mut().filter(|first| first.contains('/') && !first.starts_with('/')) {
         let path = here.join(first.as_str());
@@ -122,7 +122,7 @@ fn from_here(mut program: Vec<String>, here: &Path) -> Result<Vec<String>> {
     Ok(program)
 }
 
-/// What a session is run with: the command line before the configuration.
+/// The options of a session: the command line has priority over the configuration.
 ///
 /// # Errors
 /// `INVALID_INPUT`, `CONFIG_INVALID`.
@@ -147,8 +147,9 @@ fn options(ctx: &Context, args: &Run, global: &Global) -> Result<Options> {
     })
 }
 
-/// The second Ctrl+C: what is under way is journaled or durable, and agents belong to their keepers, so leaving is safe.
-#[allow(clippy::disallowed_methods)] // the one place beside main that ends the process: main waits for the session
+/// At the second Ctrl+C. Leaving is safe: operations in progress are journaled or durable, and agents belong to their
+/// keepers.
+#[allow(clippy::disallowed_methods)] // the one place besides main that ends the process: main waits for the session
 fn leave_at_once(running: &[String]) {
     let mut screen = Screen::for_people();
     if running.is_empty() {

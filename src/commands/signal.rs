@@ -1,4 +1,4 @@
-//! `git axiom signal`: what an agent reports.
+//! `git axiom signal`: the reports of agents.
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
@@ -130,7 +130,7 @@ struct SignalAnswer {
     recorded: bool,
 }
 
-/// Hands the report to the keeper and waits until it is on disk.
+/// Sends the report to the keeper and waits until it is on disk.
 ///
 /// # Errors
 /// As [`keeper::report`].

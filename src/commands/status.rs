@@ -15,7 +15,7 @@ use crate::error::{Code, Error, Exit, Result};
 use crate::ops::revert_task::Settling;
 use crate::ops::supervise::status::{self, AgentView, Status as Report};
 
-/// How often `--watch` looks.
+/// How often `--watch` checks for changes.
 const INTERVAL: Duration = Duration::from_millis(500);
 
 /// Arguments of `status`.
@@ -32,10 +32,10 @@ pub struct Status {
     watch: bool,
 }
 
-/// Shows what goes on.
+/// Shows the status once, or again after each change.
 ///
 /// # Errors
-/// What opening says; `USAGE` where it cannot be watched.
+/// Those of opening the repository; `USAGE` where `--watch` has no terminal.
 pub fn run(args: &Status, global: &Global, screen: &mut Screen) -> Result<Exit> {
     if args.watch && !screen.wants_json() && !screen.shows_terminal() {
         return Err(Error::new(Code::Usage, "--watch draws on a terminal, and standard output is none")

@@ -48,7 +48,8 @@ struct StopAnswer {
 /// Ends agents and waits until their tasks are free.
 ///
 /// # Errors
-/// `UNKNOWN_AGENT`, `USAGE` where none is named; `INVALID_TRANSITION` where a named agent works on nothing; as [`interventions::end_agents`].
+/// `UNKNOWN_AGENT`; `USAGE` where no agent is named; `INVALID_TRANSITION` where a named agent is not working; as
+/// [`interventions::end_agents`].
 pub fn run(args: &Stop, halt: Halt, global: &Global, screen: &mut Screen) -> Result<Exit> {
     if args.agents.is_empty() && !args.all {
         let verb = match halt {

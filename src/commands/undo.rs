@@ -1,4 +1,4 @@
-//! `git axiom undo` and `git axiom redo`.
+//! `git axiom undo` and `git axiom redo`. Their output is in `told`.
 
 mod told;
 
@@ -18,7 +18,7 @@ use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::undo as op;
 
-/// So many transactions are named where the one that was done last cannot be taken back.
+/// How many other transactions are named when the last one cannot be undone.
 const LISTED: usize = 5;
 
 /// Arguments of `undo`.
@@ -47,7 +47,7 @@ pub struct Redo {
     consent: Consent,
 }
 
-/// Takes a transaction back.
+/// Undoes a transaction.
 ///
 /// # Errors
 /// As [`op::choose`] and [`op::undo`]; `NEEDS_CONFIRMATION`, `DECLINED`.
@@ -56,7 +56,7 @@ pub fn undo(args: &Undo, global: &Global, screen: &mut Screen) -> Result<Exit> {
     run(&asked, "undo", &args.consent, global, screen)
 }
 
-/// Takes the last undo back.
+/// Undoes the last undo.
 ///
 /// # Errors
 /// As [`undo`].
@@ -72,7 +72,7 @@ fn run(asked: &Asked, verb: &str, consent: &Consent, global: &Global, screen: &m
     let others = *asked == Asked::Undo && chosen.transaction.by != By::User;
     let explain = |ctx: &Context, error| with_possible(ctx, asked, explain(ctx, &chosen.transaction, error));
     if others && consent.yes && !consent.dry_run {
-        // The way on that is named has to lead somewhere.
+        // The command that the error suggests has to work, so this is checked first.
         op::check(&ctx, &chosen).map_err(|error| explain(&ctx, error))?;
         return Err(not_yours(&chosen.transaction));
     }
@@ -95,7 +95,7 @@ fn run(asked: &Asked, verb: &str, consent: &Consent, global: &Global, screen: &m
     Ok(Exit::Done)
 }
 
-/// Without an id the newest change is meant; where somebody else made it, only an id says that this is known.
+/// Without an id, the newest change is meant. If the user did not make it, the id is needed to show that the user knows.
 fn not_yours(transaction: &Transaction) -> Error {
     let Transaction { id, at, by, what, .. } = transaction;
     Error::new(
@@ -106,23 +106,23 @@ fn not_yours(transaction: &Transaction) -> Error {
     .hint("git axiom log --undoable    lists what else can be taken back")
 }
 
-/// Where it is not said what to take back, and what was done last cannot be, the error lists what can.
+/// If the user named no transaction, and the last one cannot be undone, the error lists those that can.
 fn with_possible(ctx: &Context, asked: &Asked, error: Error) -> Error {
     let impossible = [Code::NotUndoable, Code::ChangedMeanwhile, Code::InTheWay, Code::BranchInUse];
     if *asked != Asked::Undo || !impossible.contains(&error.code()) {
         return error;
     }
-    // Where not even the log can be read, the error says enough.
+    // If the log cannot be read, the error is returned without a list.
     let possible = op::possible(ctx, LISTED).unwrap_or_default();
     possible.iter().fold(error, |error, one| error.hint(format!("git axiom undo {}    takes back: {}", one.id, one.what)))
 }
 
-/// Adds to a conflict what changed since by whom, and which ways on there are.
+/// Adds to a `CHANGED_MEANWHILE` error which later transactions changed the same things, and what the user can do.
 fn explain(ctx: &Context, transaction: &Transaction, error: Error) -> Error {
     if error.code() != Code::ChangedMeanwhile {
         return error;
     }
-    // Where the log cannot be read, the error says enough.
+    // If the log cannot be read, the error is returned without them.
     let since = op::changed_since(ctx, &transaction.id).unwrap_or_default();
     let error = since.iter().filter(|one| one.matters()).take(3).fold(error, |error, later| {
         let Transaction { id, at, by, what, .. } = later;

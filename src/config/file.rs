@@ -1,4 +1,4 @@
-//! Reading a configuration file: every value with its line, so that an error can name it.
+//! Reading a configuration file: every value with its line, so that errors can name the line.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use toml::de::{DeTable, DeValue};
 
 use crate::error::{Code, Error, Result};
 
-/// A value and the line that it stands on.
+/// A value and its line.
 #[derive(Debug)]
 pub struct Place {
     /// The value.
@@ -19,7 +19,7 @@ pub struct Place {
 /// All values of a file by their full names (`section.name`), in the file's order.
 ///
 /// # Errors
-/// `CONFIG_INVALID` with file and line where it is no TOML.
+/// `CONFIG_INVALID` with file and line where the file is not valid TOML.
 pub fn entries(path: &Path, text: &str) -> Result<Vec<(String, Place)>> {
     let table = DeTable::parse(text).map_err(|e| {
         let line = e.span().map_or(0, |span| line_of(text, span.start));
@@ -47,7 +47,7 @@ fn collect(text: &str, prefix: &str, table: &DeTable<'_>, found: &mut Vec<(Strin
     }
 }
 
-/// TOML's value as JSON; what no key takes becomes a text.
+/// A TOML value as JSON. Types that no key accepts become strings or null.
 fn convert(value: &DeValue<'_>) -> Value {
     match value {
         DeValue::String(text) => Value::from(text.as_ref()),
@@ -59,7 +59,7 @@ fn convert(value: &DeValue<'_>) -> Value {
         DeValue::Float(number) => number.as_str().parse::<f64>().map_or(Value::Null, Value::from),
         DeValue::Datetime(time) => Value::from(time.to_string()),
         DeValue::Array(items) => items.iter().map(|item| convert(item.get_ref())).collect(),
-        // Only within a list, where no key takes one.
+        // Can only occur within a list, and no key accepts a list of tables.
         DeValue::Table(_) => Value::Null,
     }
 }

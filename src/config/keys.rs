@@ -1,38 +1,38 @@
-//! The keys one by one: what values each takes. The defaults stand in `schema`.
+//! All keys, and which values each accepts. The defaults are in `schema`.
 
 use serde_json::Value;
 
 use crate::error::{Code, Error, Result};
 
-/// What values a key takes.
+/// The kind of values that a key accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// `true` or `false`.
     Switch,
     /// A whole number between two limits.
     Number(u64, u64),
-    /// A size in MB; text may carry a unit.
+    /// A size in MB; a string may have a unit.
     Megabytes,
-    /// Seconds; text may carry a unit.
+    /// Seconds; a string may have a unit.
     Seconds,
-    /// Days; text may carry a unit.
+    /// Days; a string may have a unit.
     Days,
-    /// A text that is not empty.
+    /// A non-empty string.
     Text,
-    /// A list of texts.
+    /// A list of non-empty strings.
     List,
-    /// A list of patterns of paths, as in a `.gitignore`.
+    /// A list of path patterns, as in a `.gitignore`.
     Patterns,
 }
 
-/// One key.
+/// A key.
 #[derive(Debug)]
 pub struct Key {
     /// Its section.
     pub section: &'static str,
     /// Its name within the section.
     pub name: &'static str,
-    /// What values it takes.
+    /// The kind of its values.
     pub kind: Kind,
 }
 
@@ -70,7 +70,7 @@ pub const KEYS: &[Key] = &[
     key("verify", "timeLimit", Kind::Seconds),
 ];
 
-/// Keys that are to come: nothing reads them yet, so `run` and `config check` refuse them; other verbs pass them over, since a
+/// Keys of later versions that have no effect yet: `run` and `config check` refuse them. Other verbs ignore them, since a
 /// configuration may be written for a newer version.
 pub const LATER: &[(&str, &str)] = &[
     ("recovery", "auto"),
@@ -85,18 +85,18 @@ pub const LATER: &[(&str, &str)] = &[
     ("hooks", "timeout"),
 ];
 
-/// The keys of an adapter's table, `agents.<name>`.
+/// The keys of an agent program's table, `agents.<name>`.
 pub const ADAPTER_KEYS: &[Key] = &[
     key("agents.<name>", "command", Kind::List),
     key("agents.<name>", "exitCompletes", Kind::Switch),
     key("agents.<name>", "stopSignal", Kind::Text),
 ];
 
-/// Larger values overflow nothing when they are turned into bytes or milliseconds.
+/// The largest number of a value with a unit, so that nothing overflows when it is converted to bytes or milliseconds.
 const MOST: u64 = 1_000_000_000;
 
 impl Kind {
-    /// What it takes, for messages.
+    /// A description of the accepted values, for messages.
     pub fn expects(self) -> String {
         match self {
             Self::Switch => "true or false".into(),
@@ -119,10 +119,10 @@ impl Kind {
         }
     }
 
-    /// Checks a value and brings it into the form of the schema: numbers in the key's own unit.
+    /// Checks a value and converts it to the form of the schema: numbers in the unit of the key.
     ///
     /// # Errors
-    /// `CONFIG_INVALID`, without saying where the value stands.
+    /// `CONFIG_INVALID`, without the place of the value.
     pub fn accept(self, name: &str, value: Value) -> Result<Value> {
         let refuse = || {
             let what = format!("the value {value} of '{name}' cannot be used");
@@ -148,14 +148,15 @@ impl Kind {
         }
     }
 
-    /// A value that was given as text (`git config`, command line).
+    /// Checks and converts a value given as text (`git config`, command line). For a list, each text is an item; otherwise
+    /// the last one counts.
     ///
     /// # Errors
     /// As [`Kind::accept`].
     pub fn accept_text(self, name: &str, texts: &[String]) -> Result<Value> {
         let last = texts.last().map_or("", String::as_str);
         let value = match self {
-            // git's own words for a switch; a key without a value is true.
+            // The boolean values of git; a key without a value is true.
             Self::Switch => match last.to_ascii_lowercase().as_str() {
                 "" | "true" | "yes" | "on" | "1" => Value::Bool(true),
                 "false" | "no" | "off" | "0" => Value::Bool(false),
@@ -171,7 +172,7 @@ impl Kind {
     }
 }
 
-/// Whether a text means paths, and is neither a comment nor a list that somebody put into one text.
+/// Whether a text is a path pattern, and not a comment or several patterns in one text.
 fn is_pattern(text: &str) -> bool {
     let meant = text.trim_start_matches('!').trim_matches('/');
     !meant.trim().is_empty() && !text.starts_with('#') && !text.contains('\n')

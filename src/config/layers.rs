@@ -1,4 +1,5 @@
-//! The layers, later wins: defaults, the user's file, `git config axiom.*`, the command line; and where each value is from.
+//! The layers of the configuration, where later ones win: defaults, the user's file, `git config axiom.*`, the command line.
+//! Each value is returned with its source.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,14 +13,14 @@ use super::schema::Config;
 use crate::domain::base::nearest;
 use crate::error::{Code, Error, Result};
 
-/// Where a value is from.
+/// The source of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     /// Built in.
     Default,
-    /// A configuration file, with the line.
+    /// A configuration file and the line.
     File(PathBuf, usize),
-    /// `git config`, with the origin that git names.
+    /// `git config`, with the origin as git prints it.
     Git(String),
     /// The command line.
     CommandLine,
@@ -36,53 +37,53 @@ impl fmt::Display for Source {
     }
 }
 
-/// One value of `git config`.
+/// One value from `git config`.
 #[derive(Debug, Clone)]
 pub struct GitEntry {
-    /// Where git found it: a file's path, `command line`, `blob:…`.
+    /// The origin as git prints it: a file's path, `command line`, `blob:…`.
     pub origin: String,
-    /// The key as git prints it: first and last part in lower case.
+    /// The key as git prints it: the first and the last part are in lower case.
     pub key: String,
-    /// The value; none for a key without `=`.
+    /// The value; `None` for a key without `=`.
     pub value: Option<String>,
 }
 
-/// What the layers are made of.
+/// The contents of the layers.
 #[derive(Debug, Default)]
 pub struct Layers {
-    /// The user's file with its content, where there is one.
+    /// The user's file and its content, if there is one.
     pub user_file: Option<(PathBuf, String)>,
-    /// What `git config` holds below `axiom.`, in git's order.
+    /// All values of `git config` below `axiom.`, in git's order.
     pub git: Vec<GitEntry>,
     /// Keys (`section.name`) and values from the command line.
     pub command_line: Vec<(String, String)>,
 }
 
-/// A value and where it is from.
+/// A value and its source.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setting {
-    /// The value; null where nothing is set.
+    /// The value; null where none is set.
     pub value: Value,
-    /// Where it is from.
+    /// The source.
     pub source: Source,
 }
 
-/// The configuration that applies.
+/// The effective configuration.
 #[derive(Debug, Clone, Default)]
 pub struct Loaded {
-    /// It.
+    /// The values.
     pub config: Config,
-    /// Every key, `section.name`, in the order of the documentation.
+    /// Every key, `section.name`, in the order of the documentation, with its setting.
     pub settings: Vec<(String, Setting)>,
-    /// Keys that somebody set and nothing reads yet, with where.
+    /// Keys that are set but have no effect yet, with their sources.
     pub later: Vec<(String, Source)>,
 }
 
 impl Loaded {
-    /// Refuses keys that do nothing yet: whoever sets one believes that it does something.
+    /// Refuses keys that have no effect yet: a user who sets one believes that it has.
     ///
     /// # Errors
-    /// `CONFIG_INVALID` with the place of the first.
+    /// `CONFIG_INVALID` with the source of the first such key.
     pub fn all_do_something(&self) -> Result<()> {
         self.later.first().map_or(Ok(()), |(key, source)| Err(does_nothing(key, source)))
     }
@@ -93,7 +94,7 @@ fn does_nothing(key: &str, source: &Source) -> Error {
         .hint("take it out; a later version will know it")
 }
 
-/// The settings, as the layers are put on top of each other.
+/// The settings, while the layers are applied one after the other.
 #[derive(Default)]
 struct Heap {
     settings: BTreeMap<String, Setting>,
@@ -101,7 +102,7 @@ struct Heap {
 }
 
 impl Heap {
-    /// Whether the name is a key that does nothing yet: it is noted.
+    /// Whether the name is a key without effect. Such a key is added to `later`.
     fn is_later(&mut self, name: &str, same: fn(&str, &str) -> bool, source: impl Fn() -> Source) -> bool {
         let known =
             LATER.iter().find(|(section, key)| name.split_once('.').is_some_and(|(s, k)| same(s, section) && same(k, key)));
@@ -112,7 +113,7 @@ impl Heap {
     }
 }
 
-/// Which key a name means.
+/// The key that a name refers to.
 struct Found {
     /// `section.name`, or `agents.<adapter>.name`.
     path: String,
@@ -120,10 +121,10 @@ struct Found {
     adapter: Option<String>,
 }
 
-/// Puts the layers on top of each other.
+/// Applies the layers one after the other.
 ///
 /// # Errors
-/// `CONFIG_INVALID`, with the place, and the nearest key for one that is unknown.
+/// `CONFIG_INVALID` with the place, and with the nearest key where one is unknown.
 pub fn load(layers: &Layers) -> Result<Loaded> {
     let defaults = as_json(&Config::default())?;
     let mut heap = Heap::default();
@@ -146,7 +147,7 @@ pub fn load(layers: &Layers) -> Result<Loaded> {
     let config = build(defaults, &settings)?;
     let order = |path: &str| KEYS.iter().position(|key| is_called(key, path, str::eq)).unwrap_or(KEYS.len());
     let mut settings: Vec<(String, Setting)> = settings.into_iter().collect();
-    // Cached, because the order of one is found by looking through all.
+    // Cached, because `order` looks through all keys.
     settings.sort_by_cached_key(|(path, _)| order(path));
     Ok(Loaded { config, settings, later })
 }
@@ -166,7 +167,8 @@ fn put_file(heap: &mut Heap, path: &Path, name: &str, place: Place) -> Result<()
     Ok(())
 }
 
-/// Values of the same key follow each other: the last one counts, but lists take all of the last origin.
+/// Applies the values of `git config`. Of several values of a key, the last one counts; a list takes all values of the last
+/// origin.
 fn put_git(heap: &mut Heap, entries: &[GitEntry]) -> Result<()> {
     let mut grouped: BTreeMap<String, (Found, String, Vec<String>)> = BTreeMap::new();
     for GitEntry { origin, key, value } in entries {
@@ -190,7 +192,7 @@ fn put_git(heap: &mut Heap, entries: &[GitEntry]) -> Result<()> {
     Ok(())
 }
 
-/// The key of this name. git keeps no case in the last part, so its names are compared without.
+/// The key with this name. git does not keep the case of the last part, so names from git are compared without case.
 fn find(name: &str, ignore_case: bool) -> Option<Found> {
     let same = if ignore_case { str::eq_ignore_ascii_case } else { str::eq };
     if let Some(key) = KEYS.iter().find(|key| is_called(key, name, same)) {
@@ -202,14 +204,14 @@ fn find(name: &str, ignore_case: bool) -> Option<Found> {
     Some(Found { path: format!("agents.{adapter}.{}", key.name), key, adapter: Some(adapter.to_owned()) })
 }
 
-/// Whether `path` is section and name of a key. Every verb asks this a thousand times: no text is put together for it.
+/// Whether `path` consists of the key's section and name. Allocates nothing, because every verb calls this a thousand times.
 fn is_called(key: &Key, path: &str, same: fn(&str, &str) -> bool) -> bool {
     let section = key.section.len();
     let (Some(before), Some(after)) = (path.get(..section), path.get(section..)) else { return false };
     after.strip_prefix('.').is_some_and(|name| same(name, key.name)) && same(before, key.section)
 }
 
-/// The error for a key or section that somebody named on the command line.
+/// The error for an unknown key or section on the command line.
 pub fn nothing_called(name: &str) -> Error {
     with_nearest(Error::new(Code::InvalidInput, format!("there is no key or section '{name}'")), name)
 }
@@ -237,7 +239,7 @@ fn build(mut config: Value, settings: &BTreeMap<String, Setting>) -> Result<Conf
     Ok(config)
 }
 
-/// What only shows when all values are known.
+/// Checks values that can only be checked when all of them are known.
 fn check(config: &Config) -> Result<()> {
     for (name, adapter) in &config.agents.adapters {
         if adapter.command.is_empty() {

@@ -1,6 +1,7 @@
-//! Configuration: its keys with their defaults, its layers, and where each value comes from.
+//! The configuration: keys with their defaults, layers, and the source of each value.
 //!
-//! What a value means is for the part that uses it. Nothing here looks for files or calls git: the layers are handed in.
+//! What a value is used for is not defined here. Nothing here looks for files or calls git: the caller passes the layers in.
+//! Begin reading with `schema`, then `layers`.
 
 mod file;
 pub mod keys;

@@ -1,4 +1,4 @@
-//! All keys and their defaults, as in `.axiom/config.toml`.
+//! All keys and their defaults, as in the user's `config.toml`. What each kind of key accepts is in `keys`.
 
 use std::collections::BTreeMap;
 
@@ -48,13 +48,13 @@ section! {
         max_count: u32 = 50,
         /// How many days they are kept.
         max_age_days: u32 = 30,
-        /// Whether named ones are kept regardless.
+        /// Whether named ones are always kept.
         protect_named: bool = true,
         /// Untracked files larger than this are not captured, in MB.
         max_file_size: u64 = 50,
         /// How many days deleted things can be brought back.
         keep_deleted_days: u32 = 7,
-        /// Ignored files that are captured and restored all the same.
+        /// Ignored files that are captured and restored nevertheless.
         include: Vec<String> = Vec::new(),
         /// Untracked and ignored files that are not captured, and left alone by a rollback.
         exclude: Vec<String> = Vec::new(),
@@ -74,9 +74,9 @@ section! {
 section! {
     /// What happens after a crash.
     Recovery {
-        /// Whether the next prompt holds what happened before.
+        /// Whether the next prompt contains what happened before.
         inject_audit_log: bool = true,
-        /// Crashes after which a task is failed.
+        /// The number of crashes after which a task fails.
         max_retries: u32 = 3,
     }
 }
@@ -88,15 +88,15 @@ section! {
         default: String = "shell".into(),
         /// How many work at once.
         count: u32 = 2,
-        /// Iterations that a task may take.
+        /// How many iterations a task may take.
         max_iterations: u32 = 50,
-        /// How long a stop waits before it kills, in seconds.
+        /// How long a stop waits before it kills the program, in seconds.
         grace_seconds: u64 = 5,
         /// Seconds between captures of a running agent's workspace.
         capture_interval: u64 = 30,
         /// The longest an iteration may take, in seconds.
         time_limit: Option<u64> = None,
-        /// The longest an iteration may be silent, in seconds.
+        /// The longest time without output in an iteration, in seconds.
         silence_limit: Option<u64> = None,
         /// Where workspaces are made, relative to the main worktree.
         workspace_root: String = ".worktrees".into(),
@@ -110,7 +110,7 @@ section! {
     Adapter {
         /// The program and its arguments; `{prompt}` and `{promptFile}` are replaced, otherwise the prompt comes on stdin.
         command: Vec<String> = Vec::new(),
-        /// Whether exit 0 completes the task; otherwise a signal or final event is needed.
+        /// Whether exit status 0 completes the task; otherwise a signal or final event is needed.
         exit_completes: bool = true,
         /// The signal that asks it to stop: TERM, INT, HUP or QUIT.
         stop_signal: String = "TERM".into(),
@@ -120,7 +120,7 @@ section! {
 section! {
     /// Merging.
     Merge {
-        /// The branch that work goes into; the one checked out at `run` where empty.
+        /// The branch that work is merged into; if it is not set, the one that is checked out when `run` starts.
         target: Option<String> = None,
         /// Commands that must pass on the result of a merge before it is made.
         verify: Vec<String> = Vec::new(),

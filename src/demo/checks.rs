@@ -1,20 +1,20 @@
-//! What the demo claims, judged from the evidence alone. Pure.
+//! The claims of the demo, checked against the evidence. Pure.
 
 use serde::Serialize;
 
 use super::evidence::{Evidence, Note, TAKEN_BACK, working};
 use super::tasks::TASKS;
 
-/// A claim, and whether it holds.
+/// A claim, and whether it is true.
 #[derive(Debug, Serialize)]
 pub struct Check {
     /// Its name.
     pub id: &'static str,
-    /// What is claimed.
+    /// The text of the claim.
     pub claim: &'static str,
-    /// Whether it holds.
+    /// Whether it is true.
     pub ok: bool,
-    /// What was found, where it does not.
+    /// The evidence, if it is not true.
     pub found: Option<String>,
 }
 
@@ -98,7 +98,7 @@ fn rollback_and_undo(seen: &Evidence) -> Vec<Check> {
     ]
 }
 
-/// All is as before, but for the file and the state of the task, and the commit that reverts it.
+/// Whether only the file and the state of the task changed, and the commit that reverts it was added.
 fn one_is_gone(seen: &Evidence) -> bool {
     let (before, after) = (&seen.before_rollback, &seen.after_task_rollback);
     let file = TASKS.iter().find(|task| task.id == TAKEN_BACK).map(|task| task.file);
@@ -123,7 +123,7 @@ fn what_is_left(seen: &Evidence) -> Vec<Check> {
     ]
 }
 
-/// The parser's agent ended between the two supervisors.
+/// Whether the parser's agent ended between the two supervisors.
 fn unwatched(seen: &Evidence) -> bool {
     let ended = |log: &[Note]| log.iter().any(|note| note.what == "ended" && note.task == "parser");
     seen.working_then.iter().any(|task| task == "parser")
@@ -131,7 +131,8 @@ fn unwatched(seen: &Evidence) -> bool {
         && seen.merged.iter().any(|task| task == "parser")
 }
 
-/// The printer's agent worked when the second supervisor had begun, and the process that ended is the one that started.
+/// Whether the printer's agent was still working when the second supervisor began, and the process that started is the one
+/// that ended.
 fn adopted(seen: &Evidence) -> bool {
     let pids = |what: &str| -> Vec<&str> {
         seen.log.iter().filter(|note| note.task == "printer" && note.what == what).map(|note| note.pid.as_str()).collect()
@@ -143,7 +144,7 @@ fn adopted(seen: &Evidence) -> bool {
         && started == ended
 }
 
-/// Every task once, and none before one that it depends on.
+/// Whether every task was merged once, and none before one that it depends on.
 fn in_order(merged: &[String]) -> bool {
     let place = |id: &str| merged.iter().position(|task| task == id);
     let after_others = |id: &str, after: &[&str]| after.iter().all(|other| place(other) < place(id));

@@ -1,4 +1,4 @@
-//! What is looked up in git, in files and in the process table, at which moment. Nothing is judged here.
+//! The evidence that the demo collects in git, in files and in the process table, and when. It is judged in `checks`.
 
 use std::collections::BTreeMap;
 
@@ -8,51 +8,51 @@ use crate::domain::base::own_names::CAPTURES;
 use crate::error::{Code, Error, Result};
 use crate::files;
 
-/// The user's own files: staged, modified, untracked.
+/// The user's own files: one staged, one modified, one untracked.
 pub const STAGED: &str = "staged.txt";
 pub const MODIFIED: &str = "README.md";
 pub const UNTRACKED: &str = "todo.txt";
-/// An untracked file that the user makes after the checkpoint.
+/// An untracked file that the user creates after the checkpoint.
 pub const IDEA: &str = "idea.txt";
 
-/// The task that is rolled back by itself. Nothing depends on it.
+/// The task that is rolled back on its own. Nothing depends on it.
 pub const TAKEN_BACK: &str = "docs";
 
-/// The most that is read of a file of the demo.
+/// How many bytes of a file are read at most.
 const MOST: u64 = 1024 * 1024;
 
-/// All that the checks are computed from.
+/// The data for all checks.
 #[derive(Debug, Clone, Default)]
 pub struct Evidence {
     /// The signal that ended the first supervisor.
     pub killed_by: Option<i32>,
-    /// The tasks whose agents worked at that moment.
+    /// The tasks whose agents were working at that moment.
     pub working_then: Vec<String>,
-    /// What the agents had noted when the second supervisor began.
+    /// The lines in `agents.log` when the second supervisor began.
     pub log_at_takeover: Vec<Note>,
-    /// What they had noted at the end.
+    /// The lines in it at the end.
     pub log: Vec<Note>,
-    /// The tasks whose trailer is on the target branch, in the order of its merges.
+    /// The tasks named in trailers on the target branch, in the order of the merges.
     pub merged: Vec<String>,
-    /// The user's files, with when they were looked at.
+    /// The user's files at several moments, each with its name.
     pub users: Vec<(&'static str, UsersWork)>,
     /// Before the agents began.
     pub at_start: Whole,
-    /// After all was merged, before the rollback.
+    /// After all tasks were merged, before the rollback.
     pub before_rollback: Whole,
-    /// After it.
+    /// After the rollback.
     pub after_rollback: Whole,
-    /// What the checkpoint made before the rollback holds of [`IDEA`].
+    /// The content of [`IDEA`] in the checkpoint made before the rollback.
     pub idea_held: Option<String>,
-    /// After the rollback of one task, once that of everything was undone.
+    /// After the rollback of one task. The rollback of everything was undone before.
     pub after_task_rollback: Whole,
-    /// After the undo of that too.
+    /// After that was undone too.
     pub after_undo: Whole,
-    /// What `git fsck` found.
+    /// The output of `git fsck`.
     pub fsck: String,
-    /// Linked worktrees that git knows at the end.
+    /// The number of linked worktrees at the end.
     pub worktrees: usize,
-    /// Processes of the demo that live at the end.
+    /// The number of the demo's processes that run at the end.
     pub processes: usize,
 }
 
@@ -63,11 +63,11 @@ pub struct Note {
     pub what: String,
     /// The task.
     pub task: String,
-    /// The process that noted it.
+    /// The id of the process that wrote the line.
     pub pid: String,
 }
 
-/// The user's files as git and the disk have them.
+/// The user's files according to git and on disk.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UsersWork {
     pub status: String,
@@ -80,15 +80,15 @@ pub struct UsersWork {
 pub struct Whole {
     /// The commit of the target branch.
     pub target: String,
-    /// The files that tasks write, as they are in the main worktree.
+    /// The files that the tasks write, in the main worktree.
     pub files: BTreeMap<String, Option<String>>,
-    /// The file that the user made after the checkpoint.
+    /// The file that the user created after the checkpoint.
     pub idea: Option<String>,
     /// The status of every task, and whether it is merged.
     pub tasks: BTreeMap<String, String>,
 }
 
-/// Runs git and returns what it printed.
+/// Runs git and returns its output.
 pub fn git(stage: &Stage, arguments: &[&str]) -> Result<String> {
     let ended = stage.git(arguments)?;
     if ended.status.success() {
@@ -110,20 +110,20 @@ fn content(stage: &Stage, file: &str) -> Result<Option<String>> {
     Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
-/// What the agents have noted by now.
+/// The complete lines of `agents.log`.
 pub fn log(stage: &Stage) -> Result<Vec<Note>> {
     let bytes = files::read_optional(&stage.folder.join(LOG), MOST)?.unwrap_or_default();
     let note = |line: &str| {
         let mut words = line.split(' ').map(str::to_owned);
         Some(Note { what: words.next()?, task: words.next()?, pid: words.next()? })
     };
-    // The last line may be just being written.
+    // An agent may be writing the last line.
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let whole = text.rfind('\n').map_or("", |end| &text[..end]);
     Ok(whole.lines().filter_map(note).collect())
 }
 
-/// The tasks that an agent has begun and not ended.
+/// The tasks that were started and have not ended.
 pub fn working(log: &[Note]) -> Vec<String> {
     let ended = |task: &str| log.iter().any(|note| note.what == "ended" && note.task == task);
     log.iter().filter(|note| note.what == "started" && !ended(&note.task)).map(|note| note.task.clone()).collect()
@@ -162,7 +162,7 @@ pub fn merged(stage: &Stage) -> Result<Vec<String>> {
     Ok(printed.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect())
 }
 
-/// What the newest checkpoint made before a rollback holds of [`IDEA`].
+/// The content of [`IDEA`] in the newest checkpoint made before a rollback.
 pub fn idea_held(stage: &Stage) -> Result<Option<String>> {
     let list = axiom_json(stage, &["checkpoint", "list"])?;
     let safety = list["checkpoints"].as_array().into_iter().flatten().rfind(|one| one["trigger"] == "before-rollback");
@@ -171,7 +171,7 @@ pub fn idea_held(stage: &Stage) -> Result<Option<String>> {
     Ok(ended.status.success().then_some(ended.stdout))
 }
 
-/// What is there when everything is over.
+/// Collects the evidence at the end.
 pub fn at_the_end(stage: &Stage, evidence: &mut Evidence) -> Result<()> {
     evidence.log = log(stage)?;
     evidence.users.push(("at the end", users_work(stage)?));

@@ -1,5 +1,5 @@
-//! Where the demo plays: a folder of its own in the temporary folder, and programs that see nothing of the user's
-//! configuration, started one after the other and all ended at the end.
+//! The surroundings of the demo: a folder of its own in the temporary folder, and programs that run there without the user's
+//! configuration, and are all ended at the end.
 
 use std::ffi::OsStr;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -14,19 +14,19 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::process::os::{by_environment, command};
 
-/// What every process of the demo is started with, so that none is overlooked.
+/// The variable that marks every process of the demo, so that all of them can be found.
 const MARK: &str = "AXIOM_DEMO";
-/// How often a child is looked at.
+/// How often a child is checked.
 const LOOK: Duration = Duration::from_millis(10);
-/// After this a step has failed.
+/// How long a step may take.
 pub const PATIENCE: Duration = Duration::from_secs(120);
-/// The most that is read of what a child printed.
+/// How many bytes of a child's output are read at most.
 const MOST_OUTPUT: u64 = 4 * 1024 * 1024;
 
-/// The scratch folder and how programs are run in it.
+/// The scratch folder, and how programs run in it.
 #[derive(Debug)]
 pub struct Stage {
-    /// Holds everything: `repo`, `scripts`, `agents.log`, a home and a temporary folder.
+    /// The folder with everything: `repo`, `scripts`, `agents.log`, a home and a temporary folder.
     pub folder: PathBuf,
     mark: String,
     own_program: PathBuf,
@@ -34,7 +34,7 @@ pub struct Stage {
     outputs: std::cell::Cell<u64>,
 }
 
-/// What a program printed and how it ended.
+/// The output of a program and its exit status.
 #[derive(Debug)]
 pub struct Ran {
     pub status: ExitStatus,
@@ -42,7 +42,7 @@ pub struct Ran {
     pub stderr: String,
 }
 
-/// A program under way, with what it printed so far. Killed when dropped.
+/// A running program and its output files. Killed when dropped.
 #[derive(Debug)]
 pub struct Running {
     child: Child,
@@ -52,7 +52,7 @@ pub struct Running {
 }
 
 impl Stage {
-    /// Makes the folder and takes over the signals that would end this process.
+    /// Creates the folder, and handlers for the signals that would end this process.
     ///
     /// # Errors
     /// `IO_FAILED`, `INTERNAL`.
@@ -76,7 +76,7 @@ impl Stage {
         self.folder.join("repo")
     }
 
-    /// Whether Ctrl+C or another signal asked to end.
+    /// Whether a signal such as Ctrl+C asked the demo to end.
     pub fn is_interrupted(&self) -> bool {
         self.interrupted.load(Ordering::Relaxed)
     }
@@ -89,7 +89,7 @@ impl Stage {
         self.finish(self.start(Path::new("git"), arguments)?)
     }
 
-    /// Runs git axiom, this very program, in the repository to its end.
+    /// Runs git axiom, this same program, in the repository to its end.
     ///
     /// # Errors
     /// As [`Stage::finish`].
@@ -105,8 +105,8 @@ impl Stage {
         self.start(&self.own_program, arguments)
     }
 
-    /// Starts a program in the repository. It is in a process group of its own, so that Ctrl+C reaches the demo alone,
-    /// which then ends everything in order.
+    /// Starts a program in the repository. It is in a process group of its own, so that Ctrl+C only reaches the demo, which
+    /// then ends everything in order.
     ///
     /// # Errors
     /// `GIT_MISSING` or `IO_FAILED` where it cannot be started.
@@ -124,7 +124,7 @@ impl Stage {
         Ok(Running { child, stdout, stderr, shown: 0 })
     }
 
-    /// Nothing of the user's: no configuration, no identity, no repository, and no agent that we may run below.
+    /// A command without the user's configuration, identity and repository, and without the variables of an agent's keeper.
     fn command(&self, program: &Path) -> Command {
         let mut command = command::command(program);
         for (name, _) in env::all_vars() {
@@ -141,7 +141,7 @@ impl Stage {
         command
     }
 
-    /// Waits for a program's end.
+    /// Waits for the end of a program.
     ///
     /// # Errors
     /// `INTERRUPTED` and `DEMO_FAILED` (it takes too long), after it was killed; `IO_FAILED`.
@@ -163,7 +163,7 @@ impl Stage {
         }
     }
 
-    /// Sleeps a moment between two looks at something.
+    /// Sleeps for a moment between two checks.
     ///
     /// # Errors
     /// `INTERRUPTED`; `DEMO_FAILED` where it takes too long since `begun`.
@@ -178,7 +178,7 @@ impl Stage {
         Ok(())
     }
 
-    /// The processes of the demo that live now, after those that are just ending had a moment.
+    /// The processes of the demo that are running, after a short wait for those that are ending.
     pub fn processes_left(&self) -> Vec<i32> {
         let begun = Instant::now();
         loop {
@@ -190,11 +190,12 @@ impl Stage {
         }
     }
 
-    /// Ends whatever still runs, also after an interruption, and says how many could not be ended.
+    /// Ends all processes of the demo that are still running, also after an interruption. Returns how many could not be
+    /// ended.
     pub fn end_everything(&self) -> usize {
         let left = || by_environment::started_with(MARK, &self.mark, &self.folder).len();
         let within = |seconds: u64, begun: Instant| begun.elapsed() < Duration::from_secs(seconds);
-        // The keepers first: they end their agents with all descendants and clear up behind themselves.
+        // The keepers first: they end their agents with all descendants, and clean up.
         if (left() > 0 || self.is_interrupted())
             && let Ok(mut ending) = self.start_axiom(&["kill", "--all"])
         {
@@ -211,7 +212,7 @@ impl Stage {
         left()
     }
 
-    /// How to call git axiom from a shell: as usual, or by its path where it is not installed.
+    /// How to call git axiom from a shell: by its usual name, or by its path if it is not installed.
     pub fn how_to_call(&self) -> String {
         let path = env::var("PATH").unwrap_or_default();
         let installed = std::env::split_paths(&path).any(|folder| folder.join("git-axiom").is_file());
@@ -220,7 +221,7 @@ impl Stage {
 }
 
 impl Drop for Running {
-    /// Nobody waits for it any more, so it must not go on.
+    /// A program that nothing waits for must not keep running.
     fn drop(&mut self) {
         if matches!(self.child.try_wait(), Ok(None)) {
             let _ = self.child.kill().and_then(|()| self.child.wait());
@@ -229,7 +230,7 @@ impl Drop for Running {
 }
 
 impl Running {
-    /// Whether and how it has ended.
+    /// The exit status, if it has ended.
     ///
     /// # Errors
     /// `IO_FAILED`.
@@ -242,7 +243,7 @@ impl Running {
         self.child.id()
     }
 
-    /// Ends it with SIGKILL; returns the signal that ended it.
+    /// Ends it with SIGKILL. Returns the signal that ended it.
     ///
     /// # Errors
     /// `IO_FAILED`.
@@ -251,7 +252,7 @@ impl Running {
         Ok(killed.map_err(|e| Error::io("kill", Path::new("a child"), e))?.signal())
     }
 
-    /// The whole lines that it has printed on standard error since the last call.
+    /// The complete lines on its standard error since the last call.
     ///
     /// # Errors
     /// `IO_FAILED`.

@@ -1,4 +1,4 @@
-//! The demo's story: what happens, in order, and what is said about it. It gathers evidence and judges nothing.
+//! The steps of the demo, in order, and the text about them. The evidence is collected here and judged in `checks`.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -11,12 +11,12 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 
-/// The checkpoint that is gone back to.
+/// The checkpoint to which the demo rolls back.
 const CHECKPOINT: &str = "before-agents";
-/// How the supervisor is called, both times.
+/// The arguments of the supervisor, both times.
 const RUN: [&str; 6] = ["run", "--agents", "2", "--mode", "autopilot", "--until-idle"];
 
-/// Plays it all.
+/// Runs all steps.
 ///
 /// # Errors
 /// `DEMO_FAILED` where a command fails that should not, `INTERRUPTED`, `IO_FAILED`.
@@ -50,7 +50,7 @@ impl Story<'_> {
         }
     }
 
-    /// Shows and runs git axiom, expects success, shows what it printed.
+    /// Prints the command, runs it, expects success, and prints its output.
     fn axiom(&mut self, arguments: &[&str]) -> Result<()> {
         self.say(&shown("git axiom", arguments));
         let ended = self.stage.axiom(arguments)?;
@@ -69,11 +69,11 @@ impl Story<'_> {
         Ok(())
     }
 
-    /// A repository with a commit and work of the user's own in it.
+    /// Creates a repository with a commit and uncommitted work of the user.
     fn begin(&mut self) -> Result<()> {
         let stage = self.stage;
         self.say(&format!("1. A scratch repository, with work of your own in it: {}\n", stage.repo().display()));
-        // Without templates: those of the machine may bring hooks.
+        // Without templates, because those of the machine may contain hooks.
         let setup: [&[&str]; 3] = [
             &["init", "--quiet", "--initial-branch=main", "--template="],
             &["config", "user.name", "Demo User"],
@@ -100,7 +100,7 @@ impl Story<'_> {
         files::write_scratch(&self.stage.repo().join(file), text.as_bytes())
     }
 
-    /// Five tasks and a checkpoint.
+    /// Adds five tasks and makes a checkpoint.
     fn plan(&mut self) -> Result<()> {
         self.say("\n2. Five tasks. An agent can be any program; here each is a shell script, so that no model is needed.\n");
         for task in &TASKS {
@@ -119,7 +119,7 @@ impl Story<'_> {
         self.look_at_users_work("after the checkpoint")
     }
 
-    /// Agents begin, and while two of them work the supervisor is killed.
+    /// Starts the agents, and kills the supervisor while two of them work.
     fn crash(&mut self) -> Result<u32> {
         self.say(
             "\n4. Two agents work, each in a git worktree of its own. A human could decide at gates; 'autopilot' needs none.\n",
@@ -152,8 +152,8 @@ impl Story<'_> {
         Ok(pid)
     }
 
-    /// The program has ended; its keeper needs a moment to write the result down. What is shown next is clearer then, and
-    /// nothing depends on it, so the wait is short.
+    /// Waits for the keeper to record the end of a program that has ended. The next output is clearer then, but nothing
+    /// depends on it, so the wait is short.
     fn wait_for_keeper(&self, id: &str) -> Result<()> {
         let begun = Instant::now();
         while begun.elapsed() < Duration::from_secs(5) {
@@ -167,7 +167,7 @@ impl Story<'_> {
         Ok(())
     }
 
-    /// The next supervisor takes over what still runs and what has ended.
+    /// Starts the next supervisor, which takes over the agent that is running and the one that has ended.
     fn recover(&mut self, killed: u32) -> Result<()> {
         self.say(
             "\n6. 'recover' has only looked. The next 'run' takes over: nothing is started a second time, nothing is lost.\n",
@@ -199,14 +199,14 @@ impl Story<'_> {
         self.look_at_users_work("after the merges")
     }
 
-    /// Whether another supervisor than the one that was killed has begun its session.
+    /// Whether a new supervisor has begun its session.
     fn has_taken_over(&self, killed: u32) -> Result<bool> {
         let status = evidence::axiom_json(self.stage, &["status"])?;
         let pid = status["supervisor"]["pid"].as_u64();
         Ok(status["session"]["state"] == "running" && pid.is_some_and(|pid| pid != u64::from(killed)))
     }
 
-    /// Rollback to the checkpoint, and the undo of it.
+    /// Rolls back to the checkpoint, and undoes that.
     fn go_back_and_forth(&mut self) -> Result<()> {
         self.say(&format!(
             "\n7. You write something down, untracked: {IDEA}. Then you do not like what the agents did, and go back.\n"
@@ -222,7 +222,7 @@ impl Story<'_> {
         self.look_at_users_work("after the undo")
     }
 
-    /// Rollback of a single task, by the commits that bear its name, and the undo of it.
+    /// Rolls back a single task by the commits that name it, and undoes that.
     fn take_one_task_back(&mut self) -> Result<()> {
         self.say("\n9. One task alone was not what you wanted: its commits are reverted, and it is to be done again.\n");
         self.axiom(&["rollback", "task", TAKEN_BACK, "--yes"])?;
@@ -240,7 +240,7 @@ impl Story<'_> {
         }
     }
 
-    /// Shows what a supervisor has said since the last time.
+    /// Prints what a supervisor has printed since the last call.
     fn follow(&mut self, running: &mut Running) -> Result<()> {
         for line in running.new_lines()? {
             self.show(&line);
@@ -248,7 +248,7 @@ impl Story<'_> {
         Ok(())
     }
 
-    /// For the test that checks the checks, in debug builds only: makes every claim about the end wrong.
+    /// Makes every claim about the end false. Only in debug builds, for the test that checks the checks.
     fn sabotage(&mut self) -> Result<()> {
         if !cfg!(debug_assertions) || env::var("AXIOM_TEST_DEMO_SABOTAGE").is_none() {
             return Ok(());
@@ -266,7 +266,7 @@ fn started(log: &[evidence::Note], task: &Task) -> bool {
     log.iter().any(|note| note.what == "started" && note.task == task.id)
 }
 
-/// A command line as one would type it.
+/// A command line as the user would type it.
 fn shown(program: &str, arguments: &[&str]) -> String {
     let plain =
         |word: &str| !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_./,=".contains(&byte));

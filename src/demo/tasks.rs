@@ -2,26 +2,26 @@
 
 use std::path::Path;
 
-/// One task.
+/// A task of the demo.
 #[derive(Debug)]
 pub struct Task {
     /// Its id.
     pub id: &'static str,
     /// Its title.
     pub title: &'static str,
-    /// What it waits for.
+    /// The ids of the tasks it depends on.
     pub after: &'static [&'static str],
     /// The file that it writes.
     pub file: &'static str,
-    /// The commands that write it.
+    /// The commands that write the file.
     work: &'static str,
-    /// What is in the file then.
+    /// The content of the file afterwards.
     pub content: &'static str,
-    /// Whether it goes on only when the demo says so.
+    /// Whether its agent waits until the demo lets it go on.
     pub waits: bool,
 }
 
-/// A diamond: the plan, then two at the same time, then what needs both, then the rest.
+/// A diamond: the plan, then two tasks at the same time, then one that needs both, then the last one.
 pub const TASKS: [Task; 5] = [
     Task {
         id: "plan",
@@ -71,16 +71,16 @@ pub const TASKS: [Task; 5] = [
     },
 ];
 
-/// Seconds after which an agent goes on although nobody told it to: so nothing stays behind for long, whatever happens.
+/// After how many seconds a waiting agent goes on by itself, so that no process is left for long in any case.
 const LONGEST_WAIT: u32 = 60;
 
 impl Task {
-    /// The file whose appearance lets the agent go on.
+    /// The file that lets the agent go on.
     pub fn go(&self) -> String {
         format!("{}-may-go-on", self.id)
     }
 
-    /// The shell script. It notes its start and its end in `agents.log` of `folder`, with its process id.
+    /// The shell script. It writes its start and end to `agents.log` in `folder`, with its process id.
     pub fn script(&self, folder: &Path) -> String {
         let log = quoted(&folder.join(LOG));
         let mut text = format!("set -e\necho \"started {} $$\" >> {log}\n", self.id);
@@ -96,10 +96,10 @@ impl Task {
     }
 }
 
-/// Where the scripts note that they ran.
+/// The file to which the scripts write their start and end.
 pub const LOG: &str = "agents.log";
 
-/// The path as one word of the shell.
+/// The path, quoted for a shell.
 pub fn quoted(path: &Path) -> String {
     format!("'{}'", path.to_string_lossy().replace('\'', "'\\''"))
 }

@@ -37,7 +37,7 @@ impl AppendFile {
         Ok(Self { path: path.to_owned(), file })
     }
 
-    /// The length now, in bytes.
+    /// The current length in bytes.
     ///
     /// # Errors
     /// `IO_FAILED` with the path.
@@ -45,7 +45,7 @@ impl AppendFile {
         self.file.seek(SeekFrom::End(0)).map_err(|e| Error::io("measure", &self.path, e))
     }
 
-    /// Whether nothing is in it.
+    /// Whether the file is empty.
     ///
     /// # Errors
     /// As [`AppendFile::len`].
@@ -53,10 +53,11 @@ impl AppendFile {
         Ok(self.len()? == 0)
     }
 
-    /// Appends `bytes` without syncing. Where that fails half-way, the file is cut back to what it was.
+    /// Appends `bytes` without syncing. If that fails, the file is cut back to its old length.
     ///
     /// # Errors
-    /// `IO_FAILED` or `DISK_FULL`; then nothing was appended, or (where even the cut failed) a torn end that readers ignore.
+    /// `IO_FAILED` or `DISK_FULL`; then nothing was appended, or (where even the cut failed) an incomplete end that readers
+    /// ignore.
     pub fn append(&mut self, bytes: &[u8]) -> Result<()> {
         let before = self.len()?;
         self.file.write_all(bytes).map_err(|e| {
@@ -65,11 +66,11 @@ impl AppendFile {
         })
     }
 
-    /// Makes what was appended survive a power loss.
+    /// Syncs the file, so that appended bytes survive a power failure.
     ///
     /// # Errors
-    /// `IO_FAILED`. The caller must not go on appending: whether the bytes are on disk is unknown, and a second sync
-    /// would report success for pages that the kernel has dropped.
+    /// `IO_FAILED`. The caller must not go on appending: whether the bytes are on disk is unknown, and a second sync would
+    /// report success for pages that the kernel has dropped.
     pub fn sync(&self) -> Result<()> {
         env::fault_point("files.before-append-sync");
         self.file.sync_data().map_err(|e| Error::io("sync", &self.path, e))
@@ -84,7 +85,7 @@ impl AppendFile {
     }
 }
 
-/// Opens a file for appending what nobody needs after a crash (traces).
+/// Opens a file for appending data that is not needed after a crash (traces).
 ///
 /// # Errors
 /// `IO_FAILED` with the path.

@@ -1,5 +1,5 @@
-//! ACLs and the attributes of the user's (`user.*`): read and set without following a link. Those of the system
-//! (`security.*`, `trusted.*`) are nobody's to copy.
+//! ACLs and the user's extended attributes (`user.*`): read and set without following a link. System attributes
+//! (`security.*`, `trusted.*`) are not copied.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,23 +10,24 @@ use rustix::io::Errno;
 use crate::env;
 use crate::error::{Error, Result};
 
-/// Names and values.
+/// Extended attributes: names and values.
 pub type Attributes = BTreeMap<Vec<u8>, Vec<u8>>;
 
-/// The ACL of a file or folder: with it the permissions are more than a mode says.
+/// The ACL of a file or folder. With an ACL, the permissions are not fully described by the mode.
 pub const ACL: &[u8] = b"system.posix_acl_access";
 
-/// The ACL that what is made in a folder gets.
+/// The default ACL of a folder, which new entries inherit.
 pub const DEFAULT_ACL: &[u8] = b"system.posix_acl_default";
 
-/// The largest list of names, and the largest value, that Linux knows.
+/// The largest list of names, and the largest value, that Linux allows.
 const LARGEST: usize = 64 * 1024;
 
 fn is_copied(name: &[u8]) -> bool {
     name.starts_with(b"user.") || name == ACL || name == DEFAULT_ACL
 }
 
-/// The ACLs and the user's attributes of what is at `path`: none where nothing is, or where the file system has none.
+/// The ACLs and the user's attributes of the file at `path`; empty where there is no file, or the file system has no
+/// attributes.
 ///
 /// # Errors
 /// `IO_FAILED`.
@@ -43,7 +44,7 @@ pub fn attributes(path: &Path) -> Result<Attributes> {
     Ok(found)
 }
 
-/// The one value of a name; `None` where there is none.
+/// The value of one attribute; `None` where there is none.
 ///
 /// # Errors
 /// `IO_FAILED`.
@@ -82,20 +83,21 @@ fn value(path: &Path, name: &[u8]) -> Result<Option<Vec<u8>>, Errno> {
     }
 }
 
-/// Whether there is nothing to be read: no such attribute, no such file, a file system without them.
+/// Whether the error means that there is nothing to read: no such attribute, no such file, or a file system without
+/// attributes.
 fn is_none(error: Errno) -> bool {
     [Errno::NODATA, Errno::NOENT, Errno::NOTDIR, Errno::OPNOTSUPP, Errno::NOSYS].contains(&error)
 }
 
-/// Whether the file system at `place` has attributes of this name at all; it is asked for one, and nothing is set.
+/// Whether the file system at `place` supports attributes of this name. Reads one, and sets none.
 pub fn knows_attribute(place: &Path, name: &[u8]) -> bool {
     let mut none = [0_u8; 0];
     let refused = env::refusal_point("files.attributes").is_err();
     !refused && !matches!(rustix::fs::lgetxattr(place, name, &mut none[..]), Err(Errno::OPNOTSUPP | Errno::NOSYS))
 }
 
-/// Gives a file or folder exactly these attributes, an ACL last: from then on the mode is what that says. Nothing is
-/// synced; a crash leaves some of them set.
+/// Gives a file or folder exactly these attributes, the ACL last, because it changes the mode. Other attributes are removed.
+/// Nothing is synced; a crash leaves some of them set.
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.

@@ -1,8 +1,8 @@
-//! Deleting folders with all that is in them: the one place that does.
+//! Deleting folders with all their contents: the one place that does so.
 //!
-//! A folder is named once and held open. Each folder below it is opened from the one above, so that no link is followed and
-//! no mount is crossed, whoever swaps what meanwhile; and what goes is removed from the folder that is held, never by a path
-//! from the root. A crash leaves a part of what was to go.
+//! The folder is opened once by its path. Each folder below it is opened from the one above, so that no link is followed and
+//! no mount is crossed, even if another process replaces entries meanwhile. Entries are removed relative to the open folder,
+//! never by a path from the root. A crash leaves a part of the contents.
 
 #![allow(clippy::disallowed_methods)]
 
@@ -20,13 +20,13 @@ use crate::error::{Code, Error, Result};
 use super::mounts;
 use super::step::{self, Way};
 
-/// Deeper than this, folders are moved up before they go, so that neither descriptors nor the stack run out.
+/// Folders at a greater depth are moved up before they are deleted, so that neither descriptors nor the stack run out.
 const DEPTH: usize = 64;
 
-/// How often a folder is emptied again that somebody fills at the same moment.
+/// How often a folder is emptied again if another process adds entries at the same time.
 const PASSES: u32 = 5;
 
-/// A folder that is held open: deleting stays beneath it.
+/// An open folder. Everything is deleted below it.
 #[derive(Debug)]
 pub struct Beneath {
     folder: OwnedFd,
@@ -35,11 +35,11 @@ pub struct Beneath {
 }
 
 impl Beneath {
-    /// Opens the folder `below` of `anchor`; `None` where there is none. What the caller calls `anchor` may be a link, or be
-    /// mounted; from there on neither is crossed.
+    /// Opens the folder `below` of `anchor`; `None` where there is none. `anchor` itself may be a link or a mount; below it
+    /// neither is crossed.
     ///
     /// # Errors
-    /// `IN_THE_WAY` where a link is on the way; `HOLDS_MOUNT` where a mount is; `IO_FAILED`.
+    /// `IN_THE_WAY` where a part of the path is a link; `HOLDS_MOUNT` where it is a mount; `IO_FAILED`.
     pub fn open(anchor: &Path, below: &Path) -> Result<Option<Self>> {
         match Self::at(anchor)? {
             Some(anchor) => anchor.down(below),
@@ -47,7 +47,7 @@ impl Beneath {
         }
     }
 
-    /// Opens a folder by a path that is the user's own word; `None` where there is none.
+    /// Opens a folder by a path that may contain links and mounts; `None` where there is none.
     ///
     /// # Errors
     /// `IO_FAILED`.
@@ -60,7 +60,7 @@ impl Beneath {
         }
     }
 
-    /// The folder `below` this one, over no link and into no mount; `None` where there is none.
+    /// The folder `below` this one, without following links or entering mounts; `None` where there is none.
     ///
     /// # Errors
     /// As [`Beneath::open`].
@@ -69,7 +69,7 @@ impl Beneath {
         self.walk(below, way)
     }
 
-    /// As [`Beneath::down`], into mounts too: for a place at which the user may have mounted something to be used.
+    /// As [`Beneath::down`], but enters mounts: for a place where the user may have mounted a file system on purpose.
     ///
     /// # Errors
     /// As [`Beneath::open`].
@@ -92,18 +92,18 @@ impl Beneath {
         Ok(Some(self))
     }
 
-    /// The same, but never by what the kernel offers.
+    /// The same, but without `openat2`.
     #[cfg(test)]
     pub(super) fn by_looking(self) -> Self {
         Self { way: Way::Looking, ..self }
     }
 
-    /// Where it is, for messages.
+    /// Its path, for messages.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The names in it, in no order.
+    /// The names of its entries, in no particular order.
     ///
     /// # Errors
     /// `IO_FAILED`.
@@ -112,34 +112,34 @@ impl Beneath {
         Ok(entries.into_iter().map(|(name, _)| OsString::from_vec(name.into_bytes())).collect())
     }
 
-    /// When an entry came here or was last changed, in seconds since 1970; `None` where there is none. What is behind a link
-    /// is not looked at.
+    /// When an entry was moved here or last changed, in seconds since 1970; `None` where there is none. Links are not
+    /// followed.
     ///
     /// # Errors
     /// `IO_FAILED`.
     pub fn last_change(&self, name: &OsStr) -> Result<Option<i64>> {
         match rustix::fs::statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW) {
-            // Moving a folder changes the time of its inode, not of its content.
+            // Moving a folder changes its ctime, not its mtime.
             Ok(stat) => Ok(Some(stat.st_mtime.max(stat.st_ctime))),
             Err(Errno::NOENT) => Ok(None),
             Err(e) => Err(Error::io("look at", &self.path.join(name), e)),
         }
     }
 
-    /// Removes an entry, whatever it is, with all that is in it, read-only folders too; links themselves. It is no error if
-    /// there is none. Nothing is removed of what holds a mount.
+    /// Removes an entry of any type, with all its contents, including read-only folders. Links are removed, not followed. It
+    /// is no error if there is no such entry. If there is a mount in it, nothing is removed.
     ///
     /// # Errors
-    /// `HOLDS_MOUNT`; `IO_FAILED` with the path: a part may be gone.
+    /// `HOLDS_MOUNT`; `IO_FAILED` with the path: a part may have been removed.
     pub fn remove(&self, name: &OsStr) -> Result<()> {
         let text = self.entry(name)?;
-        // Seen before anything goes.
+        // Checked before anything is removed.
         mounts::holds_no_mount(&self.path.join(name))?;
         self.carry_away(&text)
     }
 
-    /// As [`Beneath::remove`], for what nobody else knows: it is not looked for mounts before. They are not crossed either, but
-    /// what is beside them goes.
+    /// As [`Beneath::remove`], for entries that no other program uses: there is no check for mounts before. Mounts are not
+    /// crossed either, but entries next to them are removed.
     ///
     /// # Errors
     /// As [`Beneath::remove`].
@@ -147,7 +147,7 @@ impl Beneath {
         self.carry_away(&self.entry(name)?)
     }
 
-    /// The name of something in this very folder.
+    /// Checks the name of an entry of this folder.
     fn entry(&self, name: &OsStr) -> Result<CString> {
         if name.as_bytes().contains(&b'/') || matches!(name.as_bytes(), b"" | b"." | b"..") {
             return Err(Error::new(Code::Internal, format!("'{}' is no name in a folder", name.display())));
@@ -161,13 +161,13 @@ impl Beneath {
     }
 }
 
-/// One folder on the way down.
+/// One folder on the path down.
 struct Level<'a> {
     folder: BorrowedFd<'a>,
     path: &'a Path,
-    /// 0 is the folder that the caller named, which stays as it is.
+    /// 0 is the folder that the caller opened, whose permissions are not changed.
     depth: usize,
-    /// The uppermost folder that goes.
+    /// The topmost folder that is removed.
     top: BorrowedFd<'a>,
 }
 
@@ -176,8 +176,8 @@ impl Level<'_> {
         self.path.join(OsStr::from_bytes(name.to_bytes()))
     }
 
-    /// Changes what is in this folder; where its permissions forbid that, once more with it opened up (module caches are
-    /// read-only). The folder that the caller named keeps its permissions.
+    /// Changes an entry of this folder. If its permissions forbid that, they are changed first (module caches are
+    /// read-only). The folder that the caller opened keeps its permissions.
     fn change(&self, change: impl Fn() -> Result<(), Errno>) -> Result<(), Errno> {
         match change() {
             Err(Errno::ACCESS) if self.depth > 0 => {
@@ -197,7 +197,7 @@ impl Level<'_> {
 
 struct Removal {
     way: Way,
-    /// How many folders were too deep and are in the uppermost one now.
+    /// How many folders were too deep and were moved to the topmost one.
     moved_up: usize,
 }
 
@@ -236,7 +236,7 @@ impl Removal {
             }
             match above.unlink(name, AtFlags::REMOVEDIR) {
                 Ok(()) => return Ok(()),
-                // What was moved up goes in the next pass of the uppermost folder.
+                // Folders that were moved up are removed in the next pass of the topmost folder.
                 Err(Errno::NOTEMPTY | Errno::EXIST) if self.moved_up > moved_up => {}
                 Err(Errno::NOTEMPTY | Errno::EXIST) if passes > 0 => passes -= 1,
                 Err(e) => return Err(refused(path, e)),
@@ -245,7 +245,7 @@ impl Removal {
     }
 
     fn move_up(&mut self, above: &Level<'_>, name: &CStr, folder: BorrowedFd<'_>) -> Result<(), Errno> {
-        // A folder that changes its parent is itself changed.
+        // Moving a folder to another parent needs write permission on the folder itself.
         let _ = rustix::fs::fchmod(folder, Mode::RWXU);
         above.change(|| rustix::fs::renameat(above.folder, name, above.top, env::fresh_id()))?;
         self.moved_up += 1;
@@ -253,7 +253,7 @@ impl Removal {
     }
 }
 
-/// The names and kinds of what is in a folder.
+/// The names and types of a folder's entries.
 fn entries(folder: BorrowedFd<'_>) -> Result<Vec<(CString, FileType)>, Errno> {
     let mut found = Vec::new();
     for entry in Dir::read_from(folder)? {

@@ -1,4 +1,4 @@
-//! Deleting stays beneath what was named: links, mounts, permissions, depth, by what the kernel offers and without it.
+//! Deleting stays below the folder that was opened: links, mounts, permissions, depth, with `openat2` and without it.
 #![allow(clippy::disallowed_methods)]
 
 use std::ffi::OsStr;
@@ -10,10 +10,10 @@ use crate::error::{Code, Error, Result};
 
 use super::Beneath;
 
-/// Where the tests that mount something do it, in a process and a namespace of their own.
+/// The folder for the tests that mount something, which run in a process and a namespace of their own.
 const PLACE: &str = "AXIOM_TEST_BENEATH";
 
-/// A user whom permissions bind.
+/// A user to whom permissions apply.
 const NOBODY: u32 = 65_534;
 
 fn open(folder: &Path) -> [Beneath; 2] {
@@ -92,7 +92,7 @@ fn folders_that_their_owner_may_not_change_or_read_go_too() {
         }
         std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o755)).unwrap();
         bound_by_permissions(dir, || {
-            // The folder that was named is not ours to open up.
+            // The permissions of the opened folder must not be changed.
             std::fs::set_permissions(dir, std::fs::Permissions::from_mode(0o555)).unwrap();
             assert_eq!(remove(folder, "e").unwrap_err().code(), Code::IoFailed);
             assert_eq!(dir.metadata().unwrap().permissions().mode() & 0o777, 0o555);
@@ -103,7 +103,7 @@ fn folders_that_their_owner_may_not_change_or_read_go_too() {
     });
 }
 
-/// Calls something in a thread that root's rights do not help, in folders of its own.
+/// Calls something in a thread without root's privileges, in folders of its own.
 fn bound_by_permissions(dir: &Path, work: impl Fn() + Sync) {
     if rustix::process::geteuid().is_root() {
         let mut command = Command::new("chown");
@@ -124,7 +124,7 @@ fn bound_by_permissions(dir: &Path, work: impl Fn() + Sync) {
 fn a_folder_of_any_depth_goes() {
     both_ways(|dir, folder| {
         std::fs::create_dir(dir.join("e")).unwrap();
-        // Longer than any path may be.
+        // Longer than the longest path that is allowed.
         let name = "d".repeat(100);
         let mut deepest = rustix::fs::open(dir.join("e"), rustix::fs::OFlags::PATH, rustix::fs::Mode::empty()).unwrap();
         for _ in 0..300 {
@@ -148,7 +148,7 @@ fn nothing_that_is_mounted_is_touched() {
     assert!(output.status.success() && words.contains("both ways looked at"), "{words}");
 }
 
-/// Runs in a process of its own; does nothing otherwise.
+/// Runs in a process of its own; does nothing in the normal test run.
 #[test]
 fn within_a_namespace() {
     let Some(dir) = crate::env::var(PLACE) else { return };
@@ -166,7 +166,7 @@ fn within_a_namespace() {
             std::fs::write(case.join(file), "mine").unwrap();
         }
         let place = |path: &str| case.join(path).display().to_string();
-        // On one device, so that only the number of the mount tells; a file; a file system of its own.
+        // A bind mount on the same device, which only differs in its mount number; a file; a file system of its own.
         for (kind, path) in [("bind", "e/bound"), ("file", "e/file"), ("tmpfs", "e/deep/tmpfs")] {
             let at = place(path);
             match kind {
@@ -178,7 +178,7 @@ fn within_a_namespace() {
             let folder = &open(&case)[way];
             assert_eq!(code(remove(folder, "e")), Err(Code::HoldsMount), "{kind}");
             assert!(case.join("e/beside/file").exists() && case.join("e/file").exists(), "{kind}: nothing goes of it");
-            // What was mounted after that look.
+            // Mounts that appear after the check.
             assert_eq!(code(folder.remove_own(OsStr::new("e"))), Err(Code::HoldsMount), "{kind}");
             assert_eq!(std::fs::read(case.join("precious/mine")).unwrap(), b"mine", "{kind}");
             assert!(Path::new(&at).exists(), "{kind}");
@@ -192,7 +192,7 @@ fn within_a_namespace() {
                 std::fs::write(case.join(path), "mine").unwrap();
             }
         }
-        // A mount on the way down.
+        // A mount on the path down.
         run("mount", &["--bind", &place("precious"), &place("e/bound")]);
         let folder = || open(&case).into_iter().nth(way).unwrap();
         assert_eq!(folder().down(Path::new("e/bound")).unwrap_err().code(), Code::HoldsMount);

@@ -1,4 +1,5 @@
-//! Whole-file writes that are there completely or not at all, also after a power loss.
+//! Writing, reading and removing whole files. [`write_atomic`] gives a file the old or the new content, never a mixture,
+//! also after a power failure; the other functions say whether they sync.
 
 #![allow(clippy::disallowed_methods)]
 
@@ -12,7 +13,7 @@ use crate::error::{Code, Error, Result};
 
 use super::look::says_nothing_is_there;
 
-/// How many folders are synced at once beside the first.
+/// How many folders are synced at the same time, in addition to the first.
 const AT_ONCE: usize = 4;
 
 /// Reads a file of at most `limit` bytes.
@@ -40,12 +41,12 @@ pub fn read_optional(path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
     }
 }
 
-/// Replaces `path` by `bytes` with mode `0600`: the old or the new content is there, never a mixture, and once this
-/// returns the new content survives a power loss. A crash may leave a file `.tmp-…` beside it. A symbolic link at
-/// `path` is replaced, not followed.
+/// Replaces `path` by `bytes` with mode `0600`: the old or the new content is there, never a mixture, and once this returns
+/// the new content survives a power failure. A crash may leave a file `.tmp-…` next to it. A symbolic link at `path` is
+/// replaced, not followed.
 ///
 /// # Errors
-/// `IO_FAILED` or `DISK_FULL`; the old content is then still there.
+/// `IO_FAILED` or `DISK_FULL`; the old content is then unchanged.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<()> {
     let folder = parent(path)?;
     let temporary = folder.join(format!(".tmp-{}", env::fresh_id()));
@@ -60,10 +61,10 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<()> {
     sync_dir(folder)
 }
 
-/// As [`create_new`], but says `false` where something is at `path`. Nothing is synced. A crash may leave it without content.
+/// As [`create_new`], but returns `false` where `path` exists. Not synced: a crash may leave the file empty.
 ///
 /// # Errors
-/// `IO_FAILED` or `DISK_FULL` with the path. What was written of it is removed again.
+/// `IO_FAILED` or `DISK_FULL` with the path. A partly written file is removed.
 pub fn create_if_free(path: &Path, bytes: &[u8]) -> Result<bool> {
     let mut file = match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
         Ok(file) => file,
@@ -79,7 +80,7 @@ pub fn create_if_free(path: &Path, bytes: &[u8]) -> Result<bool> {
 /// Creates `path` with `bytes`, synced, mode `0600`; the folder is synced too.
 ///
 /// # Errors
-/// `IO_FAILED`, also where the file exists. What was written of it is removed again.
+/// `IO_FAILED`, also where the file exists. A partly written file is removed.
 pub fn create_new(path: &Path, bytes: &[u8]) -> Result<()> {
     write_new(path, bytes)?;
     sync_dir(parent(path)?)
@@ -95,7 +96,7 @@ fn write_new(path: &Path, bytes: &[u8]) -> Result<()> {
     })
 }
 
-/// Writes a file that nobody needs after a crash: not synced, replaced in place.
+/// Writes a file that is not needed after a crash: not synced, overwritten in place.
 ///
 /// # Errors
 /// `IO_FAILED` with the path.
@@ -103,10 +104,10 @@ pub fn write_scratch(path: &Path, bytes: &[u8]) -> Result<()> {
     std::fs::write(path, bytes).map_err(|e| Error::io("write", path, e))
 }
 
-/// Creates a file that nobody is to change, readable by whom the user's umask lets. Nothing is synced.
+/// Creates a read-only file; the user's umask decides who can read it. Not synced.
 ///
 /// # Errors
-/// `IO_FAILED` or `DISK_FULL` with the path, also where something is there. What was written of it is removed again.
+/// `IO_FAILED` or `DISK_FULL` with the path, also where `path` exists. A partly written file is removed.
 pub fn write_read_only(path: &Path, bytes: &[u8]) -> Result<()> {
     let opened = OpenOptions::new().write(true).create_new(true).mode(0o444).open(path);
     let mut file = opened.map_err(|e| Error::io("create", path, e))?;
@@ -116,15 +117,15 @@ pub fn write_read_only(path: &Path, bytes: &[u8]) -> Result<()> {
     })
 }
 
-/// Makes a file as new as one that is written now, its content as it is; says whether that could be done. A crash leaves the
-/// one time or the other.
+/// Sets the times of a file to now, without changing its content. Returns whether that succeeded. A crash leaves the old
+/// times or the new ones.
 pub fn touch(path: &Path) -> bool {
     let now = rustix::fs::Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
     let times = rustix::fs::Timestamps { last_access: now, last_modification: now };
     rustix::fs::utimensat(rustix::fs::CWD, path, &times, rustix::fs::AtFlags::empty()).is_ok()
 }
 
-/// Says of a file that it was last written at `time`. Nothing is synced.
+/// Sets the modification time of a file. Not synced.
 ///
 /// # Errors
 /// `IO_FAILED` with the path.
@@ -132,18 +133,18 @@ pub fn set_modified(path: &Path, time: std::time::SystemTime) -> Result<()> {
     File::open(path).and_then(|file| file.set_modified(time)).map_err(|e| Error::io("set the time of", path, e))
 }
 
-/// Creates one of the user's own files, with the permissions that the user's umask gives. Nothing is synced.
+/// Creates one of the user's own files, with the permissions from the user's umask. Not synced.
 ///
 /// # Errors
-/// `IO_FAILED` or `DISK_FULL` with the path, also where something is there.
+/// `IO_FAILED` or `DISK_FULL` with the path, also where `path` exists.
 pub fn write_users_file(path: &Path, bytes: &[u8], executable: bool) -> Result<()> {
     let mode = if executable { 0o777 } else { 0o666 };
     let opened = OpenOptions::new().write(true).create_new(true).mode(mode).open(path);
     opened.and_then(|mut file| file.write_all(bytes)).map_err(|e| Error::io("write", path, e))
 }
 
-/// Creates a folder and its missing parents with mode `0700`. Nothing is synced: for a caller that moves many files and
-/// syncs the file system once.
+/// Creates a folder and its missing parents with mode `0700`. Not synced: for a caller that moves many files and syncs the
+/// file system once.
 ///
 /// # Errors
 /// `IO_FAILED` with the path.
@@ -152,11 +153,11 @@ pub fn create_dirs_unsynced(path: &Path) -> Result<()> {
     DirBuilder::new().mode(0o700).recursive(true).create(path).map_err(|e| Error::io("create the folder", path, e))
 }
 
-/// Replaces `path` by `bytes` with the mode that the user's umask gives: for files that others may read, such as pages of
-/// the manual. Crash-safe as [`write_atomic`]; not synced, since it can be made again.
+/// Replaces `path` by `bytes` with the mode from the user's umask: for files that others may read, such as pages of the
+/// manual. Replaced by a rename as in [`write_atomic`]; not synced, since it can be written again.
 ///
 /// # Errors
-/// `IO_FAILED` or `DISK_FULL`; the old content is then still there.
+/// `IO_FAILED` or `DISK_FULL`; the old content is then unchanged.
 pub fn write_public(path: &Path, bytes: &[u8]) -> Result<()> {
     let temporary = parent(path)?.join(format!(".tmp-{}", env::fresh_id()));
     let outcome = std::fs::write(&temporary, bytes)
@@ -165,7 +166,7 @@ pub fn write_public(path: &Path, bytes: &[u8]) -> Result<()> {
     outcome.inspect_err(|_| drop(std::fs::remove_file(&temporary)))
 }
 
-/// Creates a folder and its missing parents with the mode that the user's umask gives.
+/// Creates a folder and its missing parents with the mode from the user's umask.
 ///
 /// # Errors
 /// `IO_FAILED` with the path.
@@ -173,7 +174,7 @@ pub fn create_public_dir(path: &Path) -> Result<()> {
     std::fs::create_dir_all(path).map_err(|e| Error::io("create the folder", path, e))
 }
 
-/// Creates a folder and its missing parents with mode `0700`, and syncs every folder that got a new name.
+/// Creates a folder and its missing parents with mode `0700`, and syncs every folder that got a new entry.
 ///
 /// # Errors
 /// `IO_FAILED` with the path.
@@ -190,11 +191,11 @@ pub fn create_dir_all(path: &Path) -> Result<()> {
     }
 }
 
-/// Creates one folder among the user's own files, with the permissions that the user's umask gives; no error if it is
-/// there. Nothing is synced.
+/// Creates one folder among the user's own files, with the permissions from the user's umask; no error if it exists. Not
+/// synced.
 ///
 /// # Errors
-/// `IO_FAILED` with the path, also where something else is there.
+/// `IO_FAILED` with the path, also where something else exists at `path`.
 pub fn create_users_dir(path: &Path) -> Result<()> {
     refusable("create the folder", path)?;
     match std::fs::create_dir(path) {
@@ -203,7 +204,7 @@ pub fn create_users_dir(path: &Path) -> Result<()> {
     }
 }
 
-/// Creates one folder that only its owner can use, and says whether it was not there. Nothing is synced.
+/// Creates one folder with mode `0700`. Returns whether it did not exist before. Not synced.
 ///
 /// # Errors
 /// `IO_FAILED` with the path.
@@ -215,7 +216,7 @@ pub fn create_private_dir(path: &Path) -> Result<bool> {
     }
 }
 
-/// Sets the permissions of a file or folder. Nothing is synced.
+/// Sets the permissions of a file or folder. Not synced.
 ///
 /// # Errors
 /// `IO_FAILED` with the path.
@@ -237,7 +238,7 @@ pub fn rename(from: &Path, to: &Path) -> Result<()> {
     if parent(from)? == parent(to)? { Ok(()) } else { sync_dir(parent(from)?) }
 }
 
-/// Renames, replacing a file at `to`. Nothing is synced: a caller that moves several files syncs their folders once.
+/// Renames, replacing a file at `to`. Not synced: a caller that moves several files syncs their folders once.
 ///
 /// # Errors
 /// `IO_FAILED` with both paths.
@@ -245,8 +246,8 @@ pub fn replace_unsynced(from: &Path, to: &Path) -> Result<()> {
     std::fs::rename(from, to).map_err(|e| Error::io(&format!("rename '{}' to", from.display()), to, e))
 }
 
-/// Moves a file, replacing what is at `to`, also to another file system: then a synced copy takes its name there at once. No
-/// folder is synced.
+/// Moves a file, replacing a file at `to`, also to another file system: there a synced copy is renamed to `to`. No folder is
+/// synced.
 ///
 /// # Errors
 /// `IO_FAILED` or `DISK_FULL` with both paths.
@@ -264,7 +265,7 @@ pub fn move_unsynced(from: &Path, to: &Path) -> Result<()> {
     remove_file(from)
 }
 
-/// Removes one file; it is no error if there is none. The folder is not synced: after a crash the file may be back.
+/// Removes one file; it is no error if there is none. The folder is not synced: after a crash the file may exist again.
 ///
 /// # Errors
 /// `IO_FAILED` with the path.
@@ -276,10 +277,10 @@ pub fn remove_file(path: &Path) -> Result<()> {
     }
 }
 
-/// Removes a folder if it is empty, and says whether it is gone.
+/// Removes a folder if it is empty. Returns whether it no longer exists.
 ///
 /// # Errors
-/// `IO_FAILED` with the path, for other reasons than content.
+/// `IO_FAILED` with the path, for other reasons than that it is not empty.
 pub fn remove_empty_dir(path: &Path) -> Result<bool> {
     refusable("remove the folder", path)?;
     match std::fs::remove_dir(path) {
@@ -290,15 +291,15 @@ pub fn remove_empty_dir(path: &Path) -> Result<bool> {
     }
 }
 
-/// Syncs a folder, so that names made or removed in it survive a power loss.
+/// Syncs a folder, so that entries added or removed in it survive a power failure.
 ///
 /// # Errors
-/// `IO_FAILED`; after a failed sync nothing may be claimed.
+/// `IO_FAILED`; after a failed sync nothing may be reported as saved.
 pub fn sync_dir(path: &Path) -> Result<()> {
     File::open(path).and_then(|folder| folder.sync_all()).map_err(|e| Error::io("sync the folder", path, e))
 }
 
-/// As [`sync_dir`]; says `false` where there is no such folder (any more).
+/// As [`sync_dir`]; returns `false` where the folder does not exist (any more).
 ///
 /// # Errors
 /// As [`sync_dir`].
@@ -310,10 +311,10 @@ pub fn sync_dir_if_there(path: &Path) -> Result<bool> {
     }
 }
 
-/// Syncs several folders, and says `false` where one of them is not there (any more).
+/// Syncs several folders. Returns `false` where one of them does not exist (any more).
 ///
-/// All at once: a journal is written once for all who wait, while each who comes after the other waits for a write, and
-/// for the disk's cache, of his own.
+/// All at the same time: the file system then writes its journal once for all of them, instead of once for each, together
+/// with a flush of the disk's cache.
 ///
 /// # Errors
 /// As [`sync_dir`].
@@ -332,7 +333,7 @@ pub fn sync_dirs_if_there(folders: &[&Path]) -> Result<bool> {
         let begun: Vec<_> = rest.chunks(part).map(begin).collect();
         let mut all_there = sync_dir_if_there(first);
         for (part, thread) in begun {
-            // A thread that could not be started, or came to no end, has synced nothing.
+            // A thread that could not be started, or that panicked, has synced nothing.
             let outcome = thread.ok().and_then(|thread| thread.join().ok()).unwrap_or_else(|| sync(part));
             all_there = all_there.and_then(|so_far| Ok(so_far & outcome?));
         }
@@ -340,7 +341,7 @@ pub fn sync_dirs_if_there(folders: &[&Path]) -> Result<bool> {
     })
 }
 
-/// Syncs a file that somebody else wrote.
+/// Syncs a file that another program wrote.
 ///
 /// # Errors
 /// As [`sync_dir`].
@@ -348,7 +349,7 @@ pub fn sync_file(path: &Path) -> Result<()> {
     File::open(path).and_then(|file| file.sync_all()).map_err(|e| Error::io("sync", path, e))
 }
 
-/// Where a test lets a change fail.
+/// Lets a test make a change fail.
 fn refusable(action: &str, path: &Path) -> Result<()> {
     env::refusal_point("files.change").map_err(|e| Error::io(action, path, e))
 }

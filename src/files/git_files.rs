@@ -1,5 +1,6 @@
-//! Changing files that are git's or the user's, and not ours: they keep mode and owner, so that whoever could read and write
-//! them still can. And files that a copy shares with its original, by hard links, get an inode of their own.
+//! Changing files of git or the user that git axiom does not own: they keep their mode and owner, so that everyone who could
+//! read and write them still can. Also giving files that a copy shares with its original by hard links an inode of their
+//! own.
 
 #![allow(clippy::disallowed_methods)]
 
@@ -14,11 +15,12 @@ use super::durable::{parent, sync_dir};
 use crate::env;
 use crate::error::{Error, Result};
 
-/// Replaces a file of git's by `bytes`, durably: mode, group and owner stay, as far as we may set them; a new file gets those of
-/// its folder. The old or the new content is there, never a mixture. A crash may leave a file `.tmp-…` beside it.
+/// Replaces a file of git's by `bytes`, durably. Mode, group and owner are kept, as far as this user may set them; a new
+/// file gets those of its folder. The file has the old or the new content, never a mixture. A crash may leave a file
+/// `.tmp-…` next to it.
 ///
 /// # Errors
-/// `IO_FAILED` or `DISK_FULL`; the old content is then still there.
+/// `IO_FAILED` or `DISK_FULL`; the old content is then unchanged.
 pub fn replace_keeping(path: &Path, bytes: &[u8]) -> Result<()> {
     let folder = parent(path)?;
     let temporary = folder.join(format!(".tmp-{}", env::fresh_id()));
@@ -33,12 +35,12 @@ pub fn replace_keeping(path: &Path, bytes: &[u8]) -> Result<()> {
     sync_dir(folder)
 }
 
-/// Appends whole lines to a file of git's or the user's, durably. The file itself is written to: mode, owner, access list and
-/// a link that leads to it stay. A file that has other names (a copy made of hard links) is replaced instead, and so is one
-/// that may not be written to. A crash may leave a beginning of `lines`.
+/// Appends whole lines to a file of git's or the user's, durably. The file is written in place: its mode, owner, ACL and a
+/// symbolic link to it are kept. A file with several hard links (in a copied repository), or without write permission, is
+/// replaced instead. A crash may leave only the first part of `lines`.
 ///
 /// # Errors
-/// `IO_FAILED` or `DISK_FULL`; what was written of it is cut off again.
+/// `IO_FAILED` or `DISK_FULL`; a part that was written is cut off again.
 pub fn append_keeping(path: &Path, lines: &[u8]) -> Result<()> {
     let failed = |e: std::io::Error| Error::io("append to", path, e);
     let mut file = match OpenOptions::new().read(true).append(true).open(path) {
@@ -69,12 +71,12 @@ fn replace_with_more(path: &Path, lines: &[u8]) -> Result<()> {
     replace_keeping(path, &content)
 }
 
-/// Gives a regular file that has several names an inode of its own under this one, with the same content, mode and owner; says
-/// whether it had to. What has one name, or is no regular file, stays as it is. A crash leaves the one or the other, and
-/// perhaps a file `.tmp-…` beside it.
+/// Gives a regular file with several hard links an inode of its own at `path`, with the same content, mode and owner.
+/// Returns whether that was needed: other files are not changed. A crash leaves the old file or the new one, and perhaps a
+/// file `.tmp-…` next to it.
 ///
 /// # Errors
-/// `IO_FAILED` or `DISK_FULL`; the file is then as it was.
+/// `IO_FAILED` or `DISK_FULL`; the file is then unchanged.
 pub fn with_inode_of_its_own(path: &Path) -> Result<bool> {
     let Some(meta) = super::metadata(path)?.filter(|meta| meta.is_file() && meta.nlink() > 1) else { return Ok(false) };
     let folder = parent(path)?;
@@ -90,8 +92,8 @@ pub fn with_inode_of_its_own(path: &Path) -> Result<bool> {
     sync_dir(folder).map(|()| true)
 }
 
-/// Gives a new file mode, group and owner of the one that it is going to replace, as far as we may set them; does nothing where
-/// there is none. Nothing is synced.
+/// Gives a new file the mode, group and owner of the file that it is going to replace, as far as this user may set them.
+/// Does nothing where there is no such file. Not synced.
 ///
 /// # Errors
 /// `IO_FAILED` with the path.
@@ -109,14 +111,14 @@ pub fn look_like(new: &Path, existing: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What a file is to look like.
+/// The mode and owner that a file is to have.
 struct Model {
     mode: u32,
     uid: u32,
     gid: u32,
 }
 
-/// As the file that is there, else as its folder lets files be.
+/// Those of the existing file; otherwise those of the folder, without the execute bits.
 fn model(path: &Path, folder: &Path) -> Result<Model> {
     let of = |meta: &Metadata, mask: u32| Model { mode: meta.mode() & mask, uid: meta.uid(), gid: meta.gid() };
     match super::metadata(path)?.filter(Metadata::is_file) {
@@ -135,8 +137,8 @@ fn write_like(path: &Path, bytes: &[u8], model: &Model) -> Result<()> {
         .map_err(failed)
 }
 
-/// Owner and group as in the model. Who is not root may give a file to a group of his own and to nobody else: as git itself,
-/// a member of the group then owns what he wrote.
+/// Sets owner and group as in the model. Only root may change the owner; other users may only set a group that they are in.
+/// As with git itself, the file then belongs to the user who wrote it.
 fn give(file: &File, model: &Model) {
     let (uid, gid) = (Uid::from_raw(model.uid), Gid::from_raw(model.gid));
     if fchown(file, Some(uid), Some(gid)).is_err() {

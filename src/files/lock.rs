@@ -1,4 +1,4 @@
-//! Locks of the operating system: they end with their holder, so no stale file ever has to be deleted.
+//! Locks of the operating system: they end with their holder, so no stale lock file ever has to be deleted.
 
 #![allow(clippy::disallowed_methods)]
 
@@ -12,7 +12,7 @@ use rustix::fs::{FlockOperation, flock};
 
 use crate::error::{Error, Result};
 
-/// A held lock (`flock`). It is freed when this and every inherited copy of its descriptor is closed, by exit or crash.
+/// A held lock (`flock`). It is freed when its descriptor and all inherited copies of it are closed, by exit or crash.
 #[derive(Debug)]
 pub struct FileLock {
     file: File,
@@ -21,14 +21,14 @@ pub struct FileLock {
 /// The outcome of trying to take a lock.
 #[derive(Debug)]
 pub enum LockAttempt {
-    /// It is ours now.
+    /// This process holds it now.
     Taken(FileLock),
-    /// Somebody else holds it.
+    /// Another process holds it.
     Held,
 }
 
 impl FileLock {
-    /// Tries to take the lock without waiting. The lock file is created where it is missing, and never deleted.
+    /// Tries to take the lock without waiting. The lock file is created if it is missing, and never deleted.
     ///
     /// # Errors
     /// `IO_FAILED` with the path.
@@ -48,7 +48,7 @@ impl FileLock {
         }
     }
 
-    /// Tries to take the lock on a file that is there; one that is not there counts as held.
+    /// Tries to take the lock on an existing file. A missing file counts as held.
     ///
     /// # Errors
     /// `IO_FAILED` with the path.
@@ -65,7 +65,7 @@ impl FileLock {
         }
     }
 
-    /// Whether the locked file is the one that now is at `path`.
+    /// Whether the locked file is the one that is at `path` now.
     pub fn is_on(&self, path: &Path) -> bool {
         use std::os::unix::fs::MetadataExt;
         let place = |meta: std::fs::Metadata| (meta.dev(), meta.ino());
@@ -95,13 +95,13 @@ impl FileLock {
         }
     }
 
-    /// The descriptor, for children that have to hold the lock too (our git children and the operation lock).
+    /// The descriptor, for children that have to hold the lock too (git children and the operation lock).
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }
 }
 
-/// Whether somebody holds the lock at `path` now; `false` where there is no such file.
+/// Whether another process holds the lock at `path` now; `false` where there is no such file.
 ///
 /// # Errors
 /// `IO_FAILED` with the path.

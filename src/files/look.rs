@@ -1,4 +1,4 @@
-//! Looking at what may not be there: what is missing is an answer, everything else an error with its path.
+//! Reading files that may be missing: a missing file is a result, everything else an error with its path.
 
 use std::fs::{DirEntry, File, Metadata};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read, Seek, SeekFrom};
@@ -6,14 +6,14 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 
-/// Whether an error says that nothing is at a path: it is missing, or something above it is a file, or a link that leads to
+/// Whether an error means that there is nothing at a path: it is missing, or a parent is a file or a link that refers to
 /// itself.
 pub fn says_nothing_is_there(error: &io::Error) -> bool {
     let loops = Some(rustix::io::Errno::LOOP.raw_os_error());
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) || error.raw_os_error() == loops
 }
 
-/// What is at a path, a link itself and not what it points to; `None` where nothing is.
+/// The metadata of a file or folder, without following a link; `None` where there is nothing.
 ///
 /// # Errors
 /// `IO_FAILED` with the path.
@@ -25,7 +25,7 @@ pub fn metadata(path: &Path) -> Result<Option<Metadata>> {
     }
 }
 
-/// What is in a folder, in no order; nothing where there is no folder.
+/// The entries of a folder, in no particular order; empty where there is no folder.
 ///
 /// # Errors
 /// `IO_FAILED` with the path.
@@ -38,19 +38,19 @@ pub fn list(folder: &Path) -> Result<Vec<DirEntry>> {
     }
 }
 
-/// What is at a path where a small file should be, in a folder that somebody else may have filled.
+/// What is at the path of a small file, in a folder to which other programs may have written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Small {
     /// There is nothing.
     Nothing,
     /// A small regular file, with this content.
     Content(Vec<u8>),
-    /// Something else, in words.
+    /// Something else; the text names it.
     Odd(&'static str),
 }
 
 impl Small {
-    /// The content, where it is a small regular file.
+    /// The content, if it is a small regular file.
     pub fn content(self) -> Option<Vec<u8>> {
         match self {
             Self::Content(content) => Some(content),
@@ -59,7 +59,7 @@ impl Small {
     }
 }
 
-/// Reads a small regular file. No link is followed, nothing is waited for (a FIFO), and no more than `limit` bytes are read.
+/// Reads a small regular file. Follows no link, does not wait (on a FIFO), and accepts no more than `limit` bytes.
 ///
 /// # Errors
 /// `IO_FAILED` with the path.
@@ -71,7 +71,7 @@ pub fn read_small(path: &Path, limit: u64) -> Result<Small> {
         Ok(file) => File::from(file),
         Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Small::Nothing),
         Err(Errno::LOOP | Errno::MLINK) => return Ok(Small::Odd("a symbolic link")),
-        // A socket.
+        // It is a socket.
         Err(Errno::NXIO) => return Ok(Small::Odd("no file")),
         Err(e) => return Err(Error::io("open", path, e)),
     };
@@ -132,7 +132,7 @@ pub fn same_bytes(a: &Path, b: &Path) -> Result<bool> {
     Ok(compare(a, b)? == Compared::Same)
 }
 
-/// Whether a regular file begins with all that is in another one.
+/// Whether the bytes of a regular file begin with those of another one.
 ///
 /// # Errors
 /// `IO_FAILED`.
@@ -140,11 +140,11 @@ pub fn begins_with(all: &Path, part: &Path) -> Result<bool> {
     Ok(matches!(compare(all, part)?, Compared::Same | Compared::SecondIsBegin))
 }
 
-/// What the bytes of two files are to one another.
+/// How the bytes of two files compare.
 #[derive(Debug, PartialEq, Eq)]
 enum Compared {
     Same,
-    /// The first begins with all of the second, and goes on.
+    /// The first begins with the second, and is longer.
     SecondIsBegin,
     Different,
 }

@@ -1,7 +1,7 @@
-//! Durable files: the one place that writes, renames and deletes files.
+//! Durable files: the one place that writes, renames and deletes files, and takes file locks.
 //!
-//! Every function here names its path in its error, and says in its documentation what a crash leaves behind.
-//! What the files mean is not known here.
+//! Every function here names its path in its error, and documents what a crash leaves. What the files contain and mean is
+//! not known here. Begin reading with `durable`.
 
 mod append;
 mod attributes;

@@ -1,5 +1,5 @@
-//! What is mounted within a folder. Device numbers do not tell: a bind mount has that of its folder, and a subvolume of
-//! btrfs has one of its own.
+//! Mounts within a folder. Device numbers are not enough to find them: a bind mount can have that of its folder, and a btrfs
+//! subvolume has one of its own without being a mount.
 
 use std::path::{Path, PathBuf};
 
@@ -7,13 +7,13 @@ use crate::error::{Code, Error, Result};
 
 use super::durable;
 
-/// The largest list of mounts.
+/// The largest list of mounts that is read, in bytes.
 #[cfg(target_os = "linux")]
 const LIST_LIMIT: u64 = 64 * 1024 * 1024;
 
-/// Where something is mounted at `place` or anywhere below it, in order. Nothing where nothing is at `place`.
+/// The mount points at or below `place`, sorted. Empty where there is nothing at `place`.
 ///
-/// One read of the kernel's list; where that cannot be read, every folder is looked at.
+/// Reads the kernel's list once. If it cannot be read, every folder is checked instead.
 ///
 /// # Errors
 /// `IO_FAILED` with the path.
@@ -26,10 +26,10 @@ pub fn mounts_within(place: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// That nothing is mounted at `place` or below it, so that it can be moved or removed without touching what is not ours.
+/// Checks that there is no mount at or below `place`, so that moving or removing it does not affect other file systems.
 ///
 /// # Errors
-/// `HOLDS_MOUNT` naming what is mounted; `IO_FAILED`.
+/// `HOLDS_MOUNT` with the mount point; `IO_FAILED`.
 pub fn holds_no_mount(place: &Path) -> Result<()> {
     match mounts_within(place)?.first() {
         None => Ok(()),
@@ -37,7 +37,7 @@ pub fn holds_no_mount(place: &Path) -> Result<()> {
     }
 }
 
-/// The refusal to move or remove `place`, for what is mounted at `mount`.
+/// The error for refusing to move or remove `place` because of the mount at `mount`.
 pub fn holds_mount(place: &Path, mount: &Path) -> Error {
     let what = if place == mount {
         "something is mounted there".to_owned()
@@ -49,7 +49,7 @@ pub fn holds_mount(place: &Path, mount: &Path) -> Error {
         .hint(format!("umount '{}'    then try again", mount.display()))
 }
 
-/// The path as the kernel writes it; what is at its end is not followed.
+/// The path as the kernel writes it. If its last part is a link, that is not followed.
 fn resolved(place: &Path) -> Result<Option<PathBuf>> {
     use std::io::ErrorKind;
     if super::metadata(place)?.is_none() {
@@ -79,7 +79,7 @@ fn all(place: &Path) -> Result<Vec<PathBuf>> {
     by_walking(place)
 }
 
-/// The mount point of a line of the kernel's list: its fifth field, with blanks written as `\040`.
+/// The mount point in a line of the kernel's list: the fifth field, with blanks written as `\040`.
 #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 fn mount_point(line: &[u8]) -> Option<PathBuf> {
     use std::os::unix::ffi::OsStringExt;
@@ -102,14 +102,14 @@ fn mount_point(line: &[u8]) -> Option<PathBuf> {
     Some(PathBuf::from(std::ffi::OsString::from_vec(bytes)))
 }
 
-/// Mounts of other file systems alone: it is the best that can be had without a list.
+/// Finds only mounts of other file systems: without the kernel's list, bind mounts cannot be found.
 fn by_walking(place: &Path) -> Result<Vec<PathBuf>> {
     use std::os::unix::fs::MetadataExt;
     let device = |path: &Path| super::metadata(path).map(|meta| meta.map(|meta| meta.dev()));
     let mut found = Vec::new();
     let mut walk = walkdir::WalkDir::new(place).into_iter();
     while let Some(entry) = walk.next() {
-        // What cannot be looked into holds no mount that would be removed: it is refused there.
+        // Folders that cannot be read are skipped: removing them will fail anyway.
         let Ok(entry) = entry else { continue };
         if !entry.file_type().is_dir() {
             continue;

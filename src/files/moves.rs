@@ -1,4 +1,4 @@
-//! Moving files and folders, replacing nothing, by the best way that the file system has.
+//! Moving files and folders without replacing anything, in the best way that the file system supports.
 
 #![allow(clippy::disallowed_methods)]
 
@@ -14,13 +14,13 @@ use crate::error::{Error, Result};
 
 use super::parts;
 
-/// Renames only if nothing is at `to`, and says whether it did. Neither folder is synced: a caller that moves many
-/// files syncs the folders once.
+/// Renames only if nothing exists at `to`. Returns whether it did. Neither folder is synced: a caller that moves many files
+/// syncs the folders once.
 ///
-/// Where the file system does not know the flag for it (FUSE, NFS and others), a file gets its second name, which never
-/// replaces anything, and then loses its first; a crash in between leaves both. Where there are no second names either
-/// (exFAT), the place is taken by an empty file first. A folder is renamed as it is: that replaces an empty folder at
-/// most, and none that was seen.
+/// If the file system does not support the flag for this (FUSE, NFS and others), a file gets a hard link at `to`, which
+/// never replaces anything, and then loses its old name; a crash in between leaves both. If there are no hard links either
+/// (exFAT), an empty file is created at `to` first. A folder is checked for and then renamed: at most, that replaces an
+/// empty folder created at the same moment.
 ///
 /// # Errors
 /// `IO_FAILED` with both paths.
@@ -32,18 +32,18 @@ pub fn rename_no_replace(from: &Path, to: &Path) -> Result<bool> {
     }
 }
 
-/// What became of a rename that replaces nothing.
+/// The result of a rename that replaces nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Renamed {
     /// It was done.
     Done,
-    /// Something is in its place.
+    /// There is something at the new path.
     Taken,
-    /// No rename leads there: another file system, or a folder of a lower layer.
+    /// A rename is not possible: `to` is on another file system, or the folder is in a lower layer of an overlay.
     Elsewhere,
 }
 
-/// Renames only if nothing is at `to`, as [`rename_no_replace`].
+/// As [`rename_no_replace`], with the three possible results.
 ///
 /// # Errors
 /// `IO_FAILED` with both paths.
@@ -62,12 +62,13 @@ pub(super) fn renamed(from: &Path, to: &Path) -> Result<Renamed> {
     }
 }
 
-/// As [`rename_no_replace`], for what may be a folder: it moves whole, or not at all where something is mounted in it. A
-/// mount would move with it, and who mounted it would find it nowhere. Where no rename leads there it goes in parts (see
-/// [`super::turn_back`]), and is on disk when this returns.
+/// As [`rename_no_replace`], also for folders: a folder is moved as a whole, or not at all if there is a mount in it. The
+/// mount would move along, and its users would not find it. If a rename is not possible, it is moved in parts (see
+/// [`super::turn_back`]), and is synced when this returns.
 ///
 /// # Errors
-/// `HOLDS_MOUNT`; as [`rename_no_replace`]. In parts also `CHANGED_MEANWHILE`, `DISK_FULL`: some of it may have moved.
+/// `HOLDS_MOUNT`; as [`rename_no_replace`]. For a move in parts also `CHANGED_MEANWHILE`, `DISK_FULL`: some of it may have
+/// moved.
 pub fn move_whole(from: &Path, to: &Path) -> Result<bool> {
     super::holds_no_mount(from)?;
     if parts::is_begun(to)? {
@@ -119,8 +120,8 @@ fn folder_without_flag(from: &Path, to: &Path) -> Result<bool, IoError> {
     }
 }
 
-/// An empty file claims the place, which fails where anything is there; then it is replaced. Whoever writes into that very
-/// file in between would lose it, so it is looked at right before.
+/// Creates an empty file at `to`, which fails if there is anything, and then replaces it. A program that writes into that
+/// file in between would lose its data, so the file is checked right before the rename.
 fn into_placeholder(from: &Path, to: &Path) -> Result<bool, IoError> {
     let claimed = match std::fs::OpenOptions::new().write(true).create_new(true).open(to) {
         Ok(file) => file.metadata()?,
@@ -143,14 +144,14 @@ fn link(existing: &Path, name: &Path) -> Result<(), IoError> {
     std::fs::hard_link(existing, name)
 }
 
-/// Whether a file cannot get a second name here at all.
+/// Whether the error means that hard links are not possible here.
 fn has_no_links(error: &IoError) -> bool {
     let codes = [Errno::PERM, Errno::OPNOTSUPP, Errno::NOSYS, Errno::MLINK, Errno::INVAL];
     error.raw_os_error().is_some_and(|code| codes.iter().any(|one| one.raw_os_error() == code))
 }
 
-/// Gives the file `existing` a second name, and says whether it did (`false`: the name is taken); `None` where files have one
-/// name only.
+/// Creates a hard link `name` to the file `existing`. Returns whether it did (`false`: the name is taken), or `None` where
+/// hard links are not possible.
 ///
 /// # Errors
 /// `IO_FAILED` with the path.

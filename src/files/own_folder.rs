@@ -1,4 +1,4 @@
-//! Folders of our own that live as long as a value.
+//! Private folders that exist as long as a value.
 
 #![allow(clippy::disallowed_methods)]
 
@@ -11,14 +11,14 @@ use crate::error::{Error, Result};
 
 use super::{Beneath, durable};
 
-/// A fresh, private folder that is removed with all that is in it when this value goes; a crash leaves it for cleanup.
+/// A fresh, private folder, which is removed with its contents when this value is dropped. A crash leaves it for cleanup.
 #[derive(Debug)]
 pub struct OwnFolder {
     path: PathBuf,
 }
 
 impl OwnFolder {
-    /// Makes one in `parent`, under a name that begins with `prefix` and ends as all our names in a trash do.
+    /// Creates one in `parent`. Its name begins with `prefix` and ends with a fresh id, like all names in a trash.
     ///
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`.
@@ -28,7 +28,7 @@ impl OwnFolder {
         made.map_err(|e| Error::io("create the folder", &path, e)).map(|()| Self { path })
     }
 
-    /// Where it is.
+    /// Its path.
     pub fn path(&self) -> &Path {
         &self.path
     }

@@ -1,4 +1,4 @@
-//! Owner and group: what takes the place of a file gets those that it had, as far as this user may give them.
+//! Owner and group: a file that replaces another one gets its owner and group, as far as this user may set them.
 
 use std::fs::Metadata;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::error::{Error, Result};
 
-/// Whether this user may give a file of his to a group.
+/// Whether this user may give one of their files to a group.
 pub fn may_give_to_group(gid: u32) -> bool {
     let is_it = |group: &rustix::process::Gid| group.as_raw() == gid;
     rustix::process::geteuid().is_root()
@@ -14,8 +14,8 @@ pub fn may_give_to_group(gid: u32) -> bool {
         || rustix::process::getgroups().is_ok_and(|groups| groups.iter().any(is_it))
 }
 
-/// Gives what is at `place`, a link itself, owner and group of what is `wanted`, as far as that may be done; says whether it has
-/// the group by then. Without the right to give it away it stays this user's. Nothing is synced.
+/// Gives the file at `place` (without following a link) the owner and group in `wanted`, as far as this user may set them.
+/// Returns whether it has the group now. The owner can only be changed by root. Not synced.
 ///
 /// # Errors
 /// `IO_FAILED` with the path.
@@ -27,13 +27,13 @@ pub fn hand_owner(place: &Path, wanted: &Metadata) -> Result<bool> {
         return Ok(true);
     }
     if lchown(place, Some(wanted.uid()), Some(wanted.gid())).is_err() {
-        // Only root gives away; a group that he is in, anybody.
+        // Only root may change the owner; other users may set a group that they are in.
         let _ = lchown(place, None, Some(wanted.gid()));
     }
     Ok(look()?.gid() == wanted.gid())
 }
 
-/// Gives a file to a group where this user may; nothing else. Nothing is synced.
+/// Sets the group of a file if this user may do so. Not synced.
 ///
 /// # Errors
 /// `IO_FAILED` with the path.
@@ -46,13 +46,13 @@ pub fn hand_group(place: &Path, gid: u32) -> Result<()> {
     given.map_err(|e| Error::io("give to its group", place, e))
 }
 
-/// Whether somebody may do more with a file of this mode when it is another group's: the new group what only the old one could,
-/// or the old one what all but it could.
+/// Whether a change of the group gives a file with this mode to more users: the new group may get permissions that only the
+/// old one had, or the old one permissions that all others had.
 pub fn opens_for_another_group(mode: u32) -> bool {
     (mode >> 3) & 0o7 != mode & 0o7
 }
 
-/// A mode that lets no group do what not everybody may.
+/// A mode in which the group and all others have only the permissions that both had.
 pub(super) fn for_another_group(meta: &Metadata) -> u32 {
     let mode = meta.permissions().mode() & 0o777;
     let both = (mode >> 3) & mode & 0o7;

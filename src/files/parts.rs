@@ -1,10 +1,10 @@
-//! Moving what no rename moves: a folder of an overlay's lower layer, of which the kernel says that it is elsewhere, and
-//! anything that goes to another file system.
+//! Moving files and folders that cannot be renamed: a folder in a lower layer of an overlay, for which the kernel reports
+//! another file system, and anything that is moved to another file system.
 //!
-//! It goes in parts, into a folder that waits beside the place where it is to be. Whatever can be renamed is; anything else is
-//! copied, synced, compared, and only then taken from where it was. When all of it is there it gets its name, in one step. A
-//! crash leaves every part in one of the two places, or in both, and the folder that waits tells of it: the same move goes on
-//! where it ended, and [`turn_back`] takes it back.
+//! It is moved in parts, into a waiting folder next to its new path. Parts that can be renamed are renamed; others are
+//! copied, synced, compared, and only then removed from the old path. When all parts have arrived, the whole gets its new
+//! name, in one step. After a crash, every part is at the old or the new place, or at both, and the waiting folder shows
+//! that a move was interrupted: the same move can be continued, and [`turn_back`] reverses it.
 
 #![allow(clippy::disallowed_methods)]
 
@@ -18,25 +18,25 @@ use crate::error::{Code, Error, Result};
 use super::moves::{Renamed, renamed};
 use super::{attributes, durable, owner, whole};
 
-/// How the names of folders begin in which something waits that is moved in parts.
+/// The prefix of the names of waiting folders.
 const HALF: &str = ".axiom-half-";
 
-/// Where it is in there.
+/// The name of the moved file or folder within its waiting folder.
 const WHOLE: &str = "whole";
 
-/// The folder in which what is moved to `to` waits.
+/// The waiting folder for a move to `to`.
 fn half(to: &Path) -> Result<PathBuf> {
     let mut name = std::ffi::OsString::from(HALF);
     name.push(to.file_name().unwrap_or_default());
     Ok(durable::parent(to)?.join(name))
 }
 
-/// The name of what waits in a folder of this name, where it is one in which something waits.
+/// The name of the file or folder that is being moved, if this is the name of a waiting folder.
 pub fn half_moved_name(folder: &[u8]) -> Option<&[u8]> {
     folder.strip_prefix(HALF.as_bytes()).filter(|name| !name.is_empty())
 }
 
-/// Whether a move to `to` was begun in parts, and has not come to its very end.
+/// Whether a move in parts to `to` was begun and has not been finished completely.
 ///
 /// # Errors
 /// `IO_FAILED`.
@@ -44,7 +44,7 @@ pub(super) fn is_begun(to: &Path) -> Result<bool> {
     is_folder(&half(to)?)
 }
 
-/// Whether a move to `to` was interrupted: some of it is there, some of it where it was.
+/// Whether a move to `to` was interrupted: some parts have been moved, others have not.
 ///
 /// # Errors
 /// `IO_FAILED`.
@@ -52,17 +52,19 @@ pub fn is_half_moved(to: &Path) -> Result<bool> {
     Ok(is_folder(&half(to)?)? && super::metadata(&half(to)?.join(WHOLE))?.is_some())
 }
 
-/// Moves `from` to `to` in parts; says `false` where something is at `to`. On disk when it returns. To be called again after
-/// a crash, with the same two.
+/// Moves `from` to `to` in parts. Returns `false` where something exists at `to`. Synced when it returns. After a crash,
+/// call it again with the same paths.
 ///
 /// # Errors
-/// `CHANGED_MEANWHILE` where somebody writes in it at this very moment; `IO_FAILED`, `DISK_FULL`: [`turn_back`] takes it back.
+/// `CHANGED_MEANWHILE` where another process writes to it at the same time; `IO_FAILED`, `DISK_FULL`: [`turn_back`] reverses
+/// the move.
 pub(super) fn move_in_parts(from: &Path, to: &Path) -> Result<bool> {
     let waits = half(to)?;
     let whole_now = waits.join(WHOLE);
     let begun = is_folder(&waits)?;
     if super::metadata(to)?.is_some() {
-        // Its name was all that it still needed; what is left of it is an empty folder, or a file that was copied.
+        // The earlier move has already given it its name. At most an empty folder, or a file that was copied, is left at the
+        // old path.
         return Ok(begun && super::metadata(&whole_now)?.is_none() && ended(from, to, &waits)?);
     }
     if !begun && !durable::create_private_dir(&waits)? {
@@ -84,7 +86,7 @@ pub(super) fn move_in_parts(from: &Path, to: &Path) -> Result<bool> {
     ended(from, to, &waits)
 }
 
-/// Takes away what a move left where it came from; says whether that was nothing but what is at `to`.
+/// Removes what a move left at the old path. Returns whether it left nothing but a copy of what is at `to`.
 fn ended(from: &Path, to: &Path, waits: &Path) -> Result<bool> {
     let gone = match super::metadata(from)? {
         None => true,
@@ -98,8 +100,8 @@ fn ended(from: &Path, to: &Path, waits: &Path) -> Result<bool> {
     Ok(gone)
 }
 
-/// Takes an interrupted move from `from` to `to` back: all of it is where it was. Where all of it was at `to` already it
-/// stays there, and nothing of it is left at `from`. To be called again after a crash. Nothing to do where there was none.
+/// Reverses an interrupted move from `from` to `to`: everything is at the old path again. If everything had arrived at `to`,
+/// it stays there, and the rest at `from` is removed. After a crash, call it again. Does nothing if there was no such move.
 ///
 /// # Errors
 /// As [`super::move_whole`].
@@ -109,7 +111,7 @@ pub fn turn_back(from: &Path, to: &Path) -> Result<()> {
         return Ok(());
     }
     if !is_half_moved(to)? {
-        // It has its name, and may be moved as anything else.
+        // It has its name at `to`, so it can be moved like anything else.
         return if super::metadata(to)?.is_some() { ended(from, to, &waits) } else { durable::remove_empty_dir(&waits) }
             .map(drop);
     }
@@ -127,33 +129,33 @@ fn is_folder(path: &Path) -> Result<bool> {
     Ok(super::metadata(path)?.is_some_and(|meta| meta.is_dir()))
 }
 
-/// Where parts go.
+/// The direction of a move in parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Direction {
-    /// To where they wait for the others. What is there already was put there by an earlier try.
+    /// Into the waiting folder. Parts that are there already were moved by an earlier attempt.
     There,
-    /// Back to where they were. What is there already never left.
+    /// Back to the old path. Parts that are there were never moved.
     Back,
 }
 
-/// What was copied and is to go, and folders that are to be closed again.
+/// The copied files whose originals have to be removed, and the folders whose permissions have to be set.
 struct Parts {
     direction: Direction,
     copied: Vec<(PathBuf, PathBuf, Seen)>,
     folders: Vec<Folder>,
 }
 
-/// A folder that what is in another one goes to.
+/// A folder whose contents are being moved.
 struct Folder {
     from: PathBuf,
     to: PathBuf,
-    /// What it gets when all of it is there: no more open than what either was that stood when this began.
+    /// The mode that it gets at the end: no permission that either of the existing folders did not have.
     mode: u32,
-    /// The time of the other one, where this one is new.
+    /// The modification time of the original, if the new folder was created.
     time: Option<std::time::SystemTime>,
 }
 
-/// What tells that nobody wrote to a file between two looks.
+/// The data by which a write between two checks is detected.
 #[derive(Debug, PartialEq, Eq)]
 struct Seen {
     inode: u64,
@@ -173,8 +175,8 @@ impl Parts {
         Self { direction, copied: Vec::new(), folders: Vec::new() }
     }
 
-    /// Everything at or below `from` goes to the same place at or below `to`, where some of it may be already. Folders that
-    /// it was in stay, empty, but for those below `from`.
+    /// Moves everything at or below `from` to the same place at or below `to`, where some of it may be already. Folders
+    /// below `from` are removed; `from` itself stays, empty.
     fn carry(mut self, from: &Path, to: &Path) -> Result<()> {
         let Some(meta) = super::metadata(from)? else { return Ok(()) };
         if meta.is_dir() {
@@ -182,19 +184,19 @@ impl Parts {
         } else {
             self.leaf(from, to)?;
         }
-        // What was copied is on disk before anything goes.
+        // Copies are synced before any original is removed.
         whole::sync_file_system(durable::parent(to)?)?;
         env::fault_point("files.half-synced");
         for (from, to, seen) in &self.copied {
             if Seen::at(from)?.as_ref() != Some(seen) || !is_begin_of(from, to)? {
                 return Err(changed(from));
             }
-            // A file by itself goes when its copy has its name.
+            // A single file is removed only when its copy has its final name.
             if !self.folders.is_empty() {
                 durable::remove_file(from)?;
             }
         }
-        // Deepest first: what is in a folder was listed after it.
+        // Deepest first: a folder's contents were added after it.
         for (number, folder) in self.folders.iter().enumerate().rev() {
             if number > 0 && !durable::remove_empty_dir(&folder.from)? {
                 return Err(changed(&folder.from));
@@ -225,7 +227,8 @@ impl Parts {
             mode: mode & known.unwrap_or(mode),
             time: meta.modified().ok().filter(|_| known.is_none()),
         });
-        // What is in it leaves it by name. A crash leaves a folder that nobody could write to open to its owner.
+        // Entries are moved out of the folder, so it must be writable. A crash may leave a read-only folder with write
+        // permission for its owner.
         [from, to].iter().try_for_each(|folder| open_up(folder))?;
         for entry in super::list(from)? {
             let (from, to) = (entry.path(), to.join(entry.file_name()));
@@ -249,7 +252,7 @@ impl Parts {
             Renamed::Done => return Ok(()),
             Renamed::Elsewhere => copy(from, to)?,
             Renamed::Taken => match self.direction {
-                // A crash came while it was copied, or after that: nothing is in it that its original has not.
+                // An earlier attempt crashed during or after copying: the copy has nothing that the original does not have.
                 Direction::There if is_begin_of(to, from)? => {
                     durable::remove_file(to)?;
                     copy(from, to)?;
@@ -267,8 +270,8 @@ impl Parts {
     }
 }
 
-/// A copy with all that is the user's of it: content, permissions, ACLs, attributes, owner where we may, time. Nobody takes it
-/// for more than it is: a crash leaves it beside its original, begun or whole.
+/// Copies a file with all its user data: content, permissions, ACLs, attributes, owner as far as allowed, time. A crash
+/// leaves the copy, complete or not, in addition to the original.
 fn copy(from: &Path, to: &Path) -> Result<()> {
     let failed = |e| Error::io(&format!("copy '{}' to", from.display()), to, e);
     let Some(meta) = super::metadata(from)? else { return Err(changed(from)) };
@@ -291,9 +294,9 @@ fn copy(from: &Path, to: &Path) -> Result<()> {
     durable::sync_file(to)
 }
 
-/// Gives a copy what its original has: the owner where we may, ACLs and attributes, this mode.
+/// Gives a copy the owner (as far as allowed), ACLs and attributes of its original, and this mode.
 fn dress(copy: &Path, original: &Path, meta: &Metadata, mode: u32) -> Result<()> {
-    // Of a group that we may not give it to: what only that one could do, nobody else can.
+    // If the group cannot be set, permissions that only the original group had are removed.
     let mode = if owner::hand_owner(copy, meta)? { mode } else { owner::for_another_group(meta) };
     let wanted = attributes::attributes(original)?;
     if !wanted.is_empty() {
@@ -315,7 +318,7 @@ fn set_mode(path: &Path, mode: u32) -> Result<()> {
     if now.permissions().mode() & 0o7777 == mode { Ok(()) } else { durable::set_mode(path, mode) }
 }
 
-/// Whether a file, or a link, has nothing that another one has not: it is the same, or the beginning of it.
+/// Whether a file or link contains nothing that another one does not: it is equal, or the beginning of it.
 fn is_begin_of(part: &Path, all: &Path) -> Result<bool> {
     let (Some(left), Some(right)) = (super::metadata(part)?, super::metadata(all)?) else { return Ok(false) };
     if left.is_symlink() && right.is_symlink() {

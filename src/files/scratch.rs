@@ -1,4 +1,4 @@
-//! What is of use for a moment only: our folders in the system's temporary folder, names in a trash, stand-ins.
+//! Temporary files: git axiom's folders in the system's temporary folder, names in a trash, stand-ins.
 
 #![allow(clippy::disallowed_methods)]
 
@@ -8,14 +8,14 @@ use crate::error::{Code, Error, Result};
 
 use super::Beneath;
 
-/// How the names of our folders in the temporary folder begin.
+/// The prefix of the names of git axiom's folders in the temporary folder.
 pub const SCRATCH_PREFIX: &str = "axiom-";
 
-/// Removes a folder of ours in the temporary folder with all that is in it, read-only folders too; nothing that a link or a
-/// mount in it leads to. It is no error if there is none. A crash leaves a part of it.
+/// Removes a folder of git axiom in the temporary folder with all its contents, including read-only folders. Links are not
+/// followed, and mounts are not entered. It is no error if there is none. A crash leaves a part of it.
 ///
 /// # Errors
-/// `INTERNAL` where the name is not one of ours; `HOLDS_MOUNT`; `IO_FAILED` with the path.
+/// `INTERNAL` where the name is not one that git axiom gave; `HOLDS_MOUNT`; `IO_FAILED` with the path.
 pub fn remove_scratch(path: &Path) -> Result<()> {
     let name = path.file_name().unwrap_or_default();
     if !name.as_encoded_bytes().starts_with(SCRATCH_PREFIX.as_bytes()) || !is_trashed_name(name.as_encoded_bytes()) {
@@ -24,11 +24,11 @@ pub fn remove_scratch(path: &Path) -> Result<()> {
     remove_tree(path)
 }
 
-/// Removes a folder of ours, or whatever is in its place, with all that is in it: one whose name ends as our names in a trash
-/// do. Nothing that a link or a mount in it leads to. It is no error if there is none. A crash leaves a part of it.
+/// Removes a file or folder with a name that git axiom gave in a trash, with all its contents. Links are not followed, and
+/// mounts are not entered. It is no error if there is none. A crash leaves a part of it.
 ///
 /// # Errors
-/// `INTERNAL` where the name is not one of ours; `HOLDS_MOUNT`; `IO_FAILED` with the path.
+/// `INTERNAL` where the name is not one that git axiom gave; `HOLDS_MOUNT`; `IO_FAILED` with the path.
 pub fn remove_trashed(path: &Path) -> Result<()> {
     if !path.file_name().is_some_and(|name| is_trashed_name(name.as_encoded_bytes())) {
         return Err(Error::new(Code::Internal, format!("'{}' has no name that git axiom gave", path.display())));
@@ -44,14 +44,14 @@ fn remove_tree(path: &Path) -> Result<()> {
     }
 }
 
-/// Whether a name is one of ours in a trash: it ends with a [`crate::env::fresh_id`].
+/// Whether git axiom gave this name in a trash: it ends with a [`crate::env::fresh_id`].
 pub fn is_trashed_name(name: &[u8]) -> bool {
     let digits = name.len().checked_sub(16).and_then(|from| name.get(from..));
     digits.is_some_and(|digits| digits.iter().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte)))
 }
 
-/// Makes an empty file (or a link to nowhere) in a scratch folder, its folders too: something for git to look at. Not
-/// durable.
+/// Creates an empty file (or a dangling link) in a scratch folder, with its parent folders, as a stand-in that git can read.
+/// Not synced.
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL` with the path.

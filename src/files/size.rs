@@ -1,11 +1,12 @@
-//! How much is in a place.
+//! The size of files and folders.
 
 use std::path::Path;
 
 use walkdir::WalkDir;
 
-/// The bytes of the file at a path, or of all files below it; links count for themselves. `None` where nothing is there,
-/// where not all of it can be looked at, or where there is more than `entries` allows; what was looked at is taken off it.
+/// The bytes of the file at a path, or of all files below it; links count with their own size. `None` where there is
+/// nothing, where a part cannot be read, or where there are more entries than `entries`, which is reduced by the number of
+/// entries read.
 pub fn size_below(path: &Path, entries: &mut u64) -> Option<u64> {
     let mut bytes = 0;
     for entry in WalkDir::new(path) {

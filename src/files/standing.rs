@@ -1,23 +1,24 @@
-//! What decides whether something can be moved: its mount, the attributes that forbid changes, and what this user may do.
+//! What decides whether a file or folder can be moved: its mount, the attributes that forbid changes, and this user's
+//! permissions.
 
 use std::path::Path;
 
 use crate::error::{Error, Result};
 
-/// What decides whether something can be moved.
+/// The properties that decide whether a file or folder can be moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Standing {
-    /// The file system and, where the system tells, the mount: a rename leaves neither.
+    /// The device and, if the system shows it, the mount. A rename cannot leave either.
     pub mount: (u64, u64),
-    /// Whether it is a folder. On an overlay only folders are on its device: files are on their layer's.
+    /// Whether it is a folder. On an overlay, only folders have its device number: files have that of their layer.
     pub is_folder: bool,
-    /// Nobody can change it, or anything in it (`chattr +i`).
+    /// It and its entries cannot be changed (`chattr +i`).
     pub immutable: bool,
-    /// Nothing can be taken from it (`chattr +a`).
+    /// Entries cannot be removed from it (`chattr +a`).
     pub append_only: bool,
 }
 
-/// How something stands, a link itself and not what it points to; `None` where nothing is.
+/// The properties of a file or folder, without following a link; `None` where there is nothing.
 ///
 /// # Errors
 /// `IO_FAILED` with the path.
@@ -35,13 +36,13 @@ pub fn standing(path: &Path) -> Result<Option<Standing>> {
             Ok(Some(Standing { mount: (device, mount), is_folder, immutable, append_only }))
         }
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
-        // An old kernel, or a sandbox that knows no statx.
+        // An old kernel, or a sandbox without statx.
         Err(Errno::NOSYS | Errno::PERM) => by_stat(path),
         Err(e) => Err(Error::io("look at", path, e)),
     }
 }
 
-/// How something stands, a link itself and not what it points to; `None` where nothing is.
+/// The properties of a file or folder, without following a link; `None` where there is nothing.
 ///
 /// # Errors
 /// `IO_FAILED` with the path.
@@ -56,8 +57,8 @@ fn by_stat(path: &Path) -> Result<Option<Standing>> {
     Ok(found.map(|meta| Standing { mount: (meta.dev(), 0), is_folder: meta.is_dir(), immutable: false, append_only: false }))
 }
 
-/// The mount and file system of what is at a path, or will be made there: that of the lowest folder above it that is there. A
-/// link on the way is followed.
+/// The device and mount of a path that exists or will be created: for the latter, those of its nearest existing parent.
+/// Links are followed.
 ///
 /// # Errors
 /// `IO_FAILED` with the path.
@@ -70,7 +71,7 @@ pub fn mount_of(path: &Path) -> Result<Option<(u64, u64)>> {
     Ok(None)
 }
 
-/// Why this user cannot make and remove names in a folder; `None` where that can be.
+/// The error because of which this user cannot add and remove entries in a folder; `None` where it is allowed.
 pub fn refuses_changes(folder: &Path) -> Option<std::io::Error> {
     use rustix::fs::{Access, AtFlags, CWD, accessat};
     accessat(CWD, folder, Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS).err().map(Into::into)

@@ -1,4 +1,4 @@
-//! One step down into a folder, over no link and into no mount.
+//! One step down into a folder, without following a link or entering a mount.
 
 use std::ffi::CStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -6,26 +6,27 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use rustix::fs::{Mode, OFlags};
 use rustix::io::Errno;
 
-/// How often the kernel may say that something was moved in this very moment.
+/// How often to retry when the kernel reports a concurrent rename.
 #[cfg(target_os = "linux")]
 const AGAIN: u32 = 1000;
 
-/// How a step is taken.
+/// How a step is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Way {
-    /// The kernel sees to it; where it cannot, or a sandbox forbids it, as below.
+    /// With `openat2`, which checks for links and mounts. If the kernel does not have it, or a sandbox forbids it, as
+    /// `Looking`.
     Kernel,
-    /// It is looked at after it was taken.
+    /// With `openat`, and a check of the opened folder afterwards.
     #[cfg_attr(not(test), allow(dead_code))]
     Looking,
-    /// Over no link, but into whatever is mounted.
+    /// Without following links, but entering mounts.
     IntoMounts,
 }
 
 /// Opens the folder `name` in `above`.
 ///
 /// # Errors
-/// `LOOP` for a link, `XDEV` for a mount, `NOTDIR` for what is no folder either; those of opening it.
+/// `LOOP` for a link, `XDEV` for a mount, `NOTDIR` for other files; the other errors of opening it.
 pub(super) fn enter(way: Way, above: BorrowedFd<'_>, name: &CStr, access: OFlags) -> Result<OwnedFd, Errno> {
     let flags = access | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let opened = match way {
@@ -34,13 +35,13 @@ pub(super) fn enter(way: Way, above: BorrowedFd<'_>, name: &CStr, access: OFlags
         Way::IntoMounts => rustix::fs::openat(above, name, flags, Mode::empty()),
     };
     match opened {
-        // What it says of a link that shall be a folder differs between systems.
+        // The error for a link that should be a folder differs between systems.
         Err(Errno::NOTDIR | Errno::LOOP) if is_link(above, name) => Err(Errno::LOOP),
         opened => opened,
     }
 }
 
-/// As [`enter`], to read it; a folder whose permissions forbid that is opened up first.
+/// As [`enter`], for reading the folder. If its permissions forbid that, they are changed first.
 ///
 /// # Errors
 /// As [`enter`].
@@ -51,7 +52,7 @@ pub(super) fn enter_opened_up(way: Way, above: BorrowedFd<'_>, name: &CStr) -> R
     }
 }
 
-/// Lets the owner into a folder. Its permissions are changed by what was opened, never by its name.
+/// Gives the owner full permissions on a folder. They are changed through the opened folder, never by its name.
 #[cfg(target_os = "linux")]
 fn open_up(way: Way, above: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
     use std::os::fd::AsRawFd;
@@ -68,7 +69,7 @@ fn is_link(above: BorrowedFd<'_>, name: &CStr) -> bool {
     rustix::fs::readlinkat(above, name, Vec::new()).is_ok()
 }
 
-/// `None` where the kernel does not know how, or a sandbox forbids it.
+/// `None` where the kernel does not support it, or a sandbox forbids it.
 #[cfg(target_os = "linux")]
 fn by_kernel(above: BorrowedFd<'_>, name: &CStr, flags: OFlags) -> Option<Result<OwnedFd, Errno>> {
     use rustix::fs::ResolveFlags;
@@ -93,7 +94,7 @@ fn by_looking(above: BorrowedFd<'_>, name: &CStr, flags: OFlags) -> Result<Owned
     if is_same_mount(above, folder.as_fd())? { Ok(folder) } else { Err(Errno::XDEV) }
 }
 
-/// By the number of the mount. A kernel before 5.8 does not tell it: then by the device.
+/// Compares the mount numbers. A kernel before 5.8 does not provide them: then the devices.
 #[cfg(target_os = "linux")]
 fn is_same_mount(one: BorrowedFd<'_>, other: BorrowedFd<'_>) -> Result<bool, Errno> {
     use rustix::fs::{AtFlags, StatxFlags, statx};

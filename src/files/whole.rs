@@ -1,4 +1,4 @@
-//! Syncing what others wrote: everything below a folder, of which nobody knows the files.
+//! Syncing files that other programs wrote: everything below a folder, without knowing the files.
 
 #![allow(clippy::disallowed_methods)]
 
@@ -7,18 +7,19 @@ use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
 
-/// Syncs everything below `folder`, by file system where that is possible.
+/// Syncs everything below `folder`; on Linux, its whole file system.
 ///
 /// # Errors
-/// `IO_FAILED`; then nothing that was written may be claimed.
+/// `IO_FAILED`; then nothing may be reported as saved.
 pub fn sync_file_system(folder: &Path) -> Result<()> {
     WholeFolder::open(folder)?.sync()
 }
 
-/// A folder that is to be synced with all that is below it, later, by whatever name it has then. It is opened before others
-/// write in it: so a write that fails meanwhile is told by the sync, also where the kernel has given the pages up by then.
+/// A folder to be synced later with everything below it, even if it is renamed in between. It is opened before other
+/// programs write to it: so the sync reports a write that failed in between, even if the kernel has dropped the pages by
+/// then.
 ///
-/// On Linux this is one `syncfs` of its file system; elsewhere every file and folder is synced by itself.
+/// On Linux this is one `syncfs` of its file system; on other systems every file and folder is synced separately.
 #[derive(Debug)]
 pub struct WholeFolder {
     path: PathBuf,
@@ -27,10 +28,10 @@ pub struct WholeFolder {
 }
 
 impl WholeFolder {
-    /// Opens it.
+    /// Opens a folder.
     ///
     /// # Errors
-    /// `IO_FAILED` with the path, also where it is no folder.
+    /// `IO_FAILED` with the path, also where it is not a folder.
     pub fn open(folder: &Path) -> Result<Self> {
         use std::os::unix::fs::OpenOptionsExt;
         let directory = i32::try_from(rustix::fs::OFlags::DIRECTORY.bits()).unwrap_or(0);
@@ -39,7 +40,7 @@ impl WholeFolder {
         Ok(Self { path: folder.to_owned(), file })
     }
 
-    /// Syncs all that is below it.
+    /// Syncs everything below it.
     ///
     /// # Errors
     /// As [`sync_file_system`].
@@ -48,7 +49,7 @@ impl WholeFolder {
         rustix::fs::syncfs(&self.file).map_err(|e| Error::io("sync the file system of", &self.path, e))
     }
 
-    /// Syncs all that is below it.
+    /// Syncs everything below it.
     ///
     /// # Errors
     /// As [`sync_file_system`].

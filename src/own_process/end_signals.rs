@@ -1,7 +1,8 @@
-//! What must not be ended half-way: while it is under way, a signal that asks us to end waits until it is finished.
+//! Work that must not be interrupted: while it is in progress, a signal that asks this process to end is deferred.
 //!
-//! The first SIGINT, SIGTERM or SIGHUP is only written down, and said; a second one ends the process at once, and the journal
-//! holds what is to be finished or put back then. A session has handlers of its own, and a question puts the terminal back first.
+//! The first SIGINT, SIGTERM or SIGHUP is only recorded, and a message is printed. The second one ends the process at once;
+//! then the journal has what must be finished or reversed. A session has handlers of its own, and a question restores the
+//! terminal first.
 
 use std::io::Write;
 use std::sync::OnceLock;
@@ -10,25 +11,25 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-/// How many things are under way that are finished first.
+/// How many pieces of work in progress defer signals.
 static UNDER_WAY: AtomicUsize = AtomicUsize::new(0);
-/// The signal that came meanwhile; 0 where none did.
+/// The signal that was deferred; 0 where none was.
 static CAME: AtomicI32 = AtomicI32::new(0);
 /// Whether a session handles signals itself.
 static OF_A_SESSION: AtomicBool = AtomicBool::new(false);
-/// How many questions are being asked, and the signal that came meanwhile.
+/// How many questions are being asked, and the signal that was received meanwhile.
 static ASKING: AtomicUsize = AtomicUsize::new(0);
 static CAME_WHILE_ASKING: AtomicI32 = AtomicI32::new(0);
 static LISTENS: OnceLock<bool> = OnceLock::new();
 
-/// How many things are under way that end by themselves when a signal has come.
+/// How many pieces of work in progress react to a deferred signal themselves.
 static CAN_END: AtomicUsize = AtomicUsize::new(0);
 
-/// While this lives, a signal waits.
+/// Signals are deferred as long as this value exists.
 #[derive(Debug)]
 pub struct FinishFirst(());
 
-/// From here on until the result is dropped, a signal that asks us to end waits.
+/// Defers signals that ask this process to end, until the result is dropped.
 pub fn finish_first() -> FinishFirst {
     UNDER_WAY.fetch_add(1, Ordering::SeqCst);
     if !OF_A_SESSION.load(Ordering::SeqCst) {
@@ -37,12 +38,12 @@ pub fn finish_first() -> FinishFirst {
     FinishFirst(())
 }
 
-/// While this lives, a signal waits for whoever holds it, who looks for it ([`signal_that_waited`]), ends what it does and
-/// clears up.
+/// Signals are deferred as long as this value exists. Its owner checks for them ([`signal_that_waited`]), stops its work and
+/// cleans up.
 #[derive(Debug)]
 pub struct CanEnd(FinishFirst);
 
-/// From here on until the result is dropped, a signal is the caller's to look for.
+/// Defers signals until the result is dropped. The caller has to check for them.
 pub fn can_end() -> CanEnd {
     CAN_END.fetch_add(1, Ordering::SeqCst);
     CanEnd(finish_first())
@@ -60,21 +61,22 @@ impl Drop for FinishFirst {
     }
 }
 
-/// The name of the signal that came while something was finished first.
+/// The name of the signal that was deferred, if any.
 pub fn signal_that_waited() -> Option<&'static str> {
     name(CAME.load(Ordering::SeqCst))
 }
 
-/// From now on a session handles the signals.
+/// From now on, the session handles the signals.
 pub fn leave_signals_to_session() {
     OF_A_SESSION.store(true, Ordering::SeqCst);
 }
 
-/// While this lives, a signal that asks us to end is only noted: whoever asks has changed how the terminal works.
+/// As long as this value exists, a signal that asks this process to end is only recorded, because a question has changed the
+/// mode of the terminal.
 #[derive(Debug)]
 pub struct LeftToQuestion(());
 
-/// From here on until the result is dropped, whoever asks a question ends us when a signal wants it.
+/// Until the result is dropped, the code that asks the question has to end this process when there was a signal.
 pub fn leave_signals_to_question() -> LeftToQuestion {
     ASKING.fetch_add(1, Ordering::SeqCst);
     LISTENS.get_or_init(listen);
@@ -82,7 +84,7 @@ pub fn leave_signals_to_question() -> LeftToQuestion {
 }
 
 impl LeftToQuestion {
-    /// Ends us, where a signal wanted that, once `put_back` has put the terminal back.
+    /// If there was a signal, calls `put_back` to restore the terminal, and ends this process.
     pub fn obey(&self, put_back: impl FnOnce()) {
         let signal = CAME_WHILE_ASKING.load(Ordering::SeqCst);
         if signal != 0 {
@@ -107,9 +109,9 @@ fn name(signal: i32) -> Option<&'static str> {
     }
 }
 
-/// Where signals cannot be taken, what they end is in the journal all the same.
+/// Starts the thread that receives signals. If that fails, the journal still has the work that a signal interrupts.
 fn listen() -> bool {
-    // What whoever started us wants ignored (`nohup`) stays ignored.
+    // Signals that the parent process has set to be ignored (`nohup`) stay ignored.
     let taken = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !is_ignored(*signal));
     let Ok(mut signals) = Signals::new(taken) else { return false };
     let work = move || signals.forever().for_each(take);
@@ -126,7 +128,7 @@ fn take(signal: i32) {
     }
     let is_first = UNDER_WAY.load(Ordering::SeqCst) > 0 && CAME.swap(signal, Ordering::SeqCst) == 0;
     if !is_first {
-        // Ends the process, as if nobody had asked for the signal.
+        // Ends the process, as the default handler would.
         let _ = signal_hook::low_level::emulate_default_handler(signal);
         return;
     }
@@ -135,11 +137,11 @@ fn take(signal: i32) {
     }
     let words = "git axiom finishes what it is doing, so that nothing is left half-way; once more leaves at once, \
                  then: git axiom rollback --continue or --abort\n";
-    // The terminal may be gone.
+    // The terminal may be closed.
     let _ = std::io::stderr().write_all(words.as_bytes());
 }
 
-/// Whether a signal was ignored when we were started; where the system does not show it, none was.
+/// Whether a signal was set to be ignored when this process started; `false` where the system does not show it.
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

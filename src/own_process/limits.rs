@@ -1,21 +1,21 @@
-//! Limits of the system on this process (`ulimit`), said in words in place of a silent death.
+//! Limits of the system on this process (`ulimit`): errors in words instead of a silent end of the process.
 
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use crate::error::{Code, Error, Result};
 
-/// From now on a write beyond the limit on the size of files (`ulimit -f`) fails with an error, instead of ending the process
-/// without a word. Programs that we start are as they were.
+/// From now on, a write over the limit on the file size (`ulimit -f`) fails with an error instead of ending the process
+/// silently. Child processes are not changed.
 pub fn say_what_is_too_large() {
-    // Where it cannot be set the system does as it always does.
+    // If the handler cannot be set, the default of the system applies.
     let _ = signal_hook::flag::register(signal_hook::consts::SIGXFSZ, Arc::new(AtomicBool::new(false)));
 }
 
-/// The least address space in which threads, git and objects find room.
+/// The smallest address space, in bytes, that is enough for threads, git and objects.
 const LEAST_MEMORY: u64 = 96 * 1024 * 1024;
 
-/// Checks that there is room to work in: where memory ends in the middle of something, a process dies without a word.
+/// Checks that there is enough memory: otherwise the process might end silently in the middle of its work.
 ///
 /// # Errors
 /// `IO_FAILED` where the address space is limited to less than is needed.

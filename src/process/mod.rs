@@ -1,11 +1,11 @@
 //! Programs: starting them, owning them (the keeper), ending them with all their descendants.
 //!
-//! What is started, and what its outcome means, is decided in `ops`, `git` and `hook`.
+//! Which program is started, and what its outcome means, is decided in `ops`, `git` and `hook`.
 //!
-//! A keeper is a process of its own between the supervisor and one agent program. The supervisor writes a
-//! [`KeeperSpec`], calls [`start_keeper`], and from then on looks at files ([`keeper_state`],
-//! [`read_signals`]) and asks through a socket ([`client::control`]). If it dies, nothing changes for the keeper. If the
-//! keeper dies, [`end_leftovers`] ends what it owned.
+//! A keeper is a separate process between the supervisor and one agent program. The supervisor writes a [`KeeperSpec`] and
+//! calls [`start_keeper`]. From then on it reads files ([`keeper_state`], [`read_signals`]) and sends requests through a
+//! socket ([`client::control`]). If the supervisor dies, the keeper goes on. If the keeper dies, [`end_leftovers`] ends the
+//! processes that it owned. Begin reading with `client`, then `keeper`.
 
 pub mod client;
 pub mod keeper;

@@ -1,7 +1,7 @@
-//! Beginning the log anew from a state that recovery found. Nothing is deleted: all that was there is kept aside first.
+//! Starting a new log from a state that recovery found. Nothing is deleted: all existing files are first saved in a folder.
 //!
-//! The commit point is one rename: before it the old files stand as they were, after it the new log does, and whatever
-//! of the old is still beside it counts no more (see `segments::beginning`).
+//! The commit point is one rename. Before it, the old files are unchanged; after it, the new log is in place, and old files
+//! that are still next to it are ignored (see `segments::beginning`).
 
 use std::path::{Path, PathBuf};
 
@@ -14,12 +14,12 @@ use crate::env;
 use crate::error::{Error, Result};
 use crate::files;
 
-/// Keeps all files aside in a new folder below `damaged/`, and begins a log with `state` as its event number `seq`, which
-/// is above all known ones. The caller holds the state lock and the snapshot lock. A crash leaves the old log or the new
-/// one; [`tidy`] removes what is left over. Returns the folder.
+/// Saves all files in a new folder below `damaged/`, and starts a log with `state` as its event number `seq`, which is above
+/// all known ones. The caller holds the state lock and the snapshot lock. A crash leaves the old log or the new one;
+/// [`tidy`] removes the rest. Returns the folder.
 ///
 /// # Errors
-/// `IO_FAILED`, `DISK_FULL`: the old files are then as they were. `TOO_LARGE` where the state fits no line.
+/// `IO_FAILED`, `DISK_FULL`: the old files are then unchanged. `TOO_LARGE` where the state does not fit into a line.
 pub fn begin_anew(layout: &Layout, txn: &TxnId, source: &str, state: State, seq: u64) -> Result<PathBuf> {
     let event = Event::StateAdopted { source: source.to_owned(), state: Box::new(state) };
     let envelope = Envelope { seq, at: env::now(), txn: txn.clone(), by: By::Recovery, event };
@@ -36,7 +36,7 @@ pub fn begin_anew(layout: &Layout, txn: &TxnId, source: &str, state: State, seq:
     Ok(kept)
 }
 
-/// Gives every file of ours a second name in the folder `kept`, which the caller may then replace or remove.
+/// Links or copies every stored file into the folder `kept`. The caller may then replace or remove the originals.
 fn keep_all(layout: &Layout, kept: &Path) -> Result<()> {
     files::create_dir_all(kept)?;
     for path in stored_files(layout)? {
@@ -49,7 +49,8 @@ fn keep_all(layout: &Layout, kept: &Path) -> Result<()> {
 fn keep(path: &Path, kept: &Path) -> Result<()> {
     let Some(name) = path.file_name() else { return Ok(()) };
     let second = kept.join(name);
-    // What is appended to in place is copied, and so is all on a file system without hard links.
+    // `cases.jsonl` is appended to in place, so a link would change with it. File systems without hard links need copies
+    // too.
     if name != "cases.jsonl" && matches!(files::hard_link(path, &second), Ok(Some(_))) {
         return Ok(());
     }
@@ -59,7 +60,7 @@ fn keep(path: &Path, kept: &Path) -> Result<()> {
     }
 }
 
-/// Log, segments, snapshot, backups and cases, as far as they exist.
+/// Log, segments, snapshot, backups and cases, those that exist.
 fn stored_files(layout: &Layout) -> Result<Vec<PathBuf>> {
     let folder = layout.state_dir();
     let mut found = Vec::new();
@@ -78,15 +79,15 @@ fn stored_files(layout: &Layout) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Puts aside what stands before a log that begins anew: segments and a snapshot that do not count any more. Safe to
-/// repeat; does nothing to a log that does not begin anew. What has a second name in the folder `kept` already loses its
-/// first. The caller holds the state lock and the snapshot lock.
+/// Moves away segments and a snapshot that are older than a newly started log, and no longer valid. Safe to repeat; does
+/// nothing to a log that does not begin with an adopted state. Files that have a link in the folder `kept` already are only
+/// unlinked. The caller holds the state lock and the snapshot lock.
 ///
 /// # Errors
 /// `IO_FAILED`.
 pub fn tidy(layout: &Layout, kept: Option<&Path>) -> Result<()> {
     let all = match segments::list(layout) {
-        // Of a log whose first line is damaged nobody knows where it begins: it is one that is to be replaced.
+        // If the first line is damaged, the beginning of the log is unknown: this log is about to be replaced.
         Err(error) if super::rebuild::is_damage(&error) => return Ok(()),
         listed => listed?,
     };

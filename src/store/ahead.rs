@@ -1,6 +1,7 @@
-//! Decoding lines on other threads, ahead of the one that applies them: replaying a long log is mostly decoding.
+//! Decoding lines on other threads, ahead of the thread that applies them: most of the time of replaying a long log is
+//! decoding.
 //!
-//! The order is kept: pieces of the log go to the threads in turns, and their results are taken back in the same turns.
+//! The order is kept: pieces of the log are given to the threads in turn, and the results are taken in the same order.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, Scope};
@@ -9,14 +10,14 @@ use super::head::Memory;
 use super::line::{self, BadLine};
 use crate::domain::state::event::Envelope;
 
-/// More threads than this do not help: one applies what they decode.
+/// More threads than this do not help, because one thread applies what they decode.
 const MOST_THREADS: usize = 4;
 
-/// Whole lines, and what they say; after a bad line there is nothing more.
+/// Whole lines and their events. After a bad line there is nothing more.
 pub struct Piece {
     /// The lines.
     pub bytes: Vec<u8>,
-    /// What they say, each with its length, the line feed not counted.
+    /// The events, each with the length of its line without the line feed.
     pub lines: Vec<(usize, Result<Envelope, BadLine>)>,
 }
 
@@ -43,7 +44,7 @@ struct Worker {
     take: Receiver<Piece>,
 }
 
-/// The threads, or none: then pieces are decoded by the caller.
+/// The threads, or none: then the caller decodes.
 pub struct Ahead {
     workers: Vec<Worker>,
     given: usize,
@@ -51,7 +52,7 @@ pub struct Ahead {
 }
 
 impl Ahead {
-    /// Starts threads that end with `scope`, where there are processors for them.
+    /// Starts threads that end with `scope`, if there is more than one processor.
     pub fn start<'scope>(scope: &'scope Scope<'scope, '_>) -> Self {
         let processors = std::thread::available_parallelism().map_or(1, usize::from);
         let wanted = if processors > 1 { processors.min(MOST_THREADS) } else { 0 };
@@ -66,7 +67,7 @@ impl Ahead {
                     }
                 }
             };
-            // A system that has no thread for us still has this one.
+            // If no thread can be started, the current one decodes.
             if Builder::new().name("replay".into()).spawn_scoped(scope, work).is_ok() {
                 workers.push(Worker { give, take });
             }
@@ -74,7 +75,7 @@ impl Ahead {
         Self { workers, given: 0, taken: 0 }
     }
 
-    /// Hands in the next piece; returns the oldest result where enough is under way.
+    /// Adds the next piece. Returns the oldest result if enough pieces are in progress.
     pub fn give(&mut self, bytes: Vec<u8>) -> Option<Piece> {
         let count = self.workers.len();
         if count == 0 {
@@ -83,12 +84,12 @@ impl Ahead {
         let oldest = if self.given - self.taken >= 2 * count { self.take() } else { None };
         let worker = &self.workers[self.given % count];
         self.given += 1;
-        // A worker ends only after its sender; were it otherwise, the missing events would be noticed as a gap.
+        // A worker ends only after its sender. If it did not, the missing events would be detected as a gap.
         let _ = worker.give.send(bytes);
         oldest
     }
 
-    /// The oldest result that was not returned yet; `None` where nothing is under way.
+    /// The oldest result that was not returned yet; `None` where no piece is in progress.
     pub fn take(&mut self) -> Option<Piece> {
         if self.taken == self.given {
             return None;

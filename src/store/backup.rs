@@ -19,17 +19,17 @@ pub fn path(layout: &Layout, number: u32) -> PathBuf {
     layout.state_dir().join(name)
 }
 
-/// Copies the active log to the newest backup, after moving the others on by one; keeps `count` of them. Nothing is done
-/// where nothing was appended since the last one, so that an idle hour does not push out the older ones. A crash leaves
-/// every backup whole, perhaps with a number twice or missing.
+/// Renumbers the backups and copies the active log to the newest one; keeps `count` of them. Does nothing if no event was
+/// appended since the last backup, so that an idle session does not replace older backups. A crash leaves every backup
+/// whole, but a number may be missing or two backups may be equal.
 ///
 /// # Errors
-/// `EVENT_LOG_CORRUPTED` where the log is damaged: the backups stay as they are; `IO_FAILED`, `DISK_FULL`. The log itself
-/// is never touched.
+/// `EVENT_LOG_CORRUPTED` where the log is damaged: the backups are not changed; `IO_FAILED`, `DISK_FULL`. The log itself is
+/// never touched.
 pub fn roll(layout: &Layout, count: u32) -> Result<()> {
     let log = layout.events();
     let Some(mut bytes) = files::read_optional(&log, MAX_LOG)? else { return Ok(()) };
-    // Whole lines only: a line that is just being written is not ours to keep.
+    // Whole lines only: another process may be writing the last one.
     let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
     bytes.truncate(whole);
     if count == 0 || bytes.is_empty() || files::read_optional(&path(layout, 0), MAX_LOG)?.as_ref() == Some(&bytes) {

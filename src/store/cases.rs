@@ -1,9 +1,11 @@
-//! `cases.jsonl`: the last word on every case, a source for recovery that does not depend on the event log.
+//! `cases.jsonl`: the latest version of every case, a source for recovery that does not depend on the event log.
 //!
-//! One line per change: `{"seq":…,"case":{…},"sum":"…"}`, later lines win. Rewritten when most of it is out of date.
+//! One line per change: `{"seq":…,"case":{…},"sum":"…"}`; later lines replace earlier ones. The file is rewritten when most
+//! of it is outdated.
 //!
-//! The last line's number says how far the file goes: nothing is appended while something before it is missing. What could
-//! not be written (a full disk) is seen by that, whoever comes next, and made good: see [`Standing`].
+//! The number of the last line shows how far the file goes: nothing is appended while an earlier change is missing. The next
+//! process that appends or writes a snapshot detects changes that could not be written (a full disk), and writes them: see
+//! [`Standing`].
 
 use std::collections::BTreeMap;
 
@@ -18,8 +20,8 @@ use crate::files::{self, AppendFile};
 
 const MAX_FILE: u64 = 1024 * 1024 * 1024;
 
-/// How much of the file's end is searched for its last line. Where that is longer, the file is taken for one that is behind
-/// and is written anew, which costs time and nothing else.
+/// How much of the file's end is searched for its last line. If the last line is longer, the file is rewritten: that costs
+/// time and nothing else.
 const LAST_LINE: u64 = 64 * 1024;
 
 #[derive(Serialize)]
@@ -49,10 +51,10 @@ fn decode(line: &[u8]) -> Option<LineIn> {
     (u32::from_str_radix(digits, 16).ok()? == crc32c::crc32c(&line[..cut])).then(|| serde_json::from_slice(line).ok())?
 }
 
-/// What was read.
+/// The contents of the file.
 #[derive(Debug, Default)]
 pub struct Cases {
-    /// The last word on every case.
+    /// The latest version of every case.
     pub cases: BTreeMap<CaseId, Case>,
     /// Lines that could not be used.
     pub damaged: u64,
@@ -60,7 +62,7 @@ pub struct Cases {
     pub seq: u64,
 }
 
-/// Reads the file; damaged lines are counted and passed over.
+/// Reads the file; damaged lines are counted and skipped.
 ///
 /// # Errors
 /// `IO_FAILED` with the path.
@@ -79,7 +81,7 @@ pub fn load(layout: &Layout) -> Result<Cases> {
     Ok(found)
 }
 
-/// How far the file goes, by its last good line.
+/// The event number up to which the file goes, from its last good line.
 fn recorded(layout: &Layout) -> Result<u64> {
     let Some(end) = files::read_end(&layout.cases(), LAST_LINE)? else { return Ok(0) };
     let good = end.rsplit(|byte| *byte == b'\n').find_map(decode);
@@ -91,12 +93,12 @@ fn recorded(layout: &Layout) -> Result<u64> {
 pub(super) struct Standing {
     /// The number of the last event that changed a case.
     changed: u64,
-    /// The number of an event up to which the file is known to have everything.
+    /// The number of an event up to which the file is known to be complete.
     recorded: u64,
 }
 
 impl Standing {
-    /// Of a state that was loaded: the last event that changed a case.
+    /// For a loaded state, given the last event that changed a case.
     pub fn loaded(changed: u64) -> Self {
         Self { changed, recorded: 0 }
     }
@@ -106,28 +108,28 @@ impl Standing {
         self.changed
     }
 
-    /// An event that somebody appended changed a case.
+    /// Records that a newer event in the log changed a case.
     pub fn heard(&mut self, seq: u64) {
         self.changed = seq;
     }
 
-    /// Whether the file lacks something.
+    /// Whether changes are missing in the file.
     ///
     /// # Errors
     /// `IO_FAILED` with the path.
     pub fn is_behind(&mut self, layout: &Layout, state: &State) -> Result<bool> {
         if self.recorded < self.changed {
-            // Others may have recorded what they changed.
+            // Other processes may have recorded their changes.
             self.recorded = self.recorded.max(recorded(layout)?);
         }
         Ok(self.recorded < self.changed && !state.restorable.cases.is_empty())
     }
 
-    /// Brings the file up to the state: with the new word on the cases `touched`, or whole, where it lacks something. The
-    /// caller holds the state lock, and `state` is the newest.
+    /// Brings the file up to date: appends the new versions of the cases `touched`, or rewrites the file if earlier changes
+    /// are missing. The caller holds the state lock, and `state` is the newest.
     ///
     /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`: the next call makes it good.
+    /// `IO_FAILED`, `DISK_FULL`: the next call writes what is missing.
     pub fn catch_up(&mut self, layout: &Layout, state: &State, touched: &[CaseId]) -> Result<()> {
         let behind = self.is_behind(layout, state);
         if !touched.is_empty() {
@@ -145,8 +147,8 @@ impl Standing {
     }
 }
 
-/// Appends the new word on the cases `ids`; the caller holds the state lock. Not synced: the event log is, and is the
-/// truth. Where it has grown to several times its need it is rewritten.
+/// Appends the new versions of the cases `ids`. The caller holds the state lock. Not synced: the event log is synced, and
+/// decides. Rewrites a file that has grown to several times the size that it needs.
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.
@@ -156,7 +158,7 @@ fn record(layout: &Layout, state: &State, ids: &[CaseId]) -> Result<()> {
         bytes.extend(encode(state.seq, case)?);
     }
     let mut file = AppendFile::open(&layout.cases())?;
-    // A line that a crash tore must not swallow the next one.
+    // If a crash left an incomplete line, the next one must not be appended to it.
     let length = file.len()?;
     if length > 0 {
         bytes.insert(0, b'\n');
@@ -166,7 +168,7 @@ fn record(layout: &Layout, state: &State, ids: &[CaseId]) -> Result<()> {
     if length > live * 4 { rewrite(layout, state) } else { Ok(()) }
 }
 
-/// Writes all cases anew. A crash leaves the old or the new file.
+/// Rewrites the file with all cases. A crash leaves the old or the new file.
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.

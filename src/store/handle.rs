@@ -1,6 +1,7 @@
-//! The store: the state in memory, kept in step with the log on disk.
+//! The store: the state in memory, kept up to date with the log on disk.
 //!
-//! Every change is: take the state lock, read what others appended, validate by `apply`, append, sync, record the cases.
+//! Every change takes the state lock, reads the events that other processes appended, validates the new ones by `apply`,
+//! appends, syncs, and records the cases.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -21,16 +22,17 @@ use crate::files::{self, AppendFile, FileLock, LockAttempt};
 /// How long an append waits for the state lock.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long a snapshot waits for it, to record what `cases.jsonl` lacks: another one comes soon.
+/// How long the writer of a snapshot waits for the state lock to complete `cases.jsonl`. Short, because another snapshot
+/// follows soon.
 const MOMENT: Duration = Duration::from_millis(200);
 
-/// How often a log in which something seems to be missing is read again.
+/// How often a log in which events seem to be missing is read again.
 const READ_AGAIN: u32 = 3;
 
-/// A snapshot is written by whatever command appends when this many events came after the last one.
+/// After how many events the command that appends writes a new snapshot.
 const SNAPSHOT_AFTER: u64 = 500;
 
-/// The state, and the place in the log that it stands for.
+/// The state, and the position in the log up to which it was read.
 #[derive(Debug)]
 pub struct Store {
     layout: Layout,
@@ -38,19 +40,19 @@ pub struct Store {
     position: Position,
     snapshot_seq: u64,
     cases: cases::Standing,
-    /// Set after a failed sync: whether the last lines are on disk is unknown, so nothing more may be claimed.
+    /// Set after a failed sync: it is unknown whether the last lines are on disk, so nothing more may be acknowledged.
     poisoned: bool,
-    /// Set where the state is not what the log says: see [`Store::look_as`].
+    /// Set where the state in memory is not that of the log: see [`Store::look_as`].
     only_shown: bool,
     warnings: Vec<Error>,
 }
 
-/// Who appends, in which transaction.
+/// The author of appended events, and their transaction.
 #[derive(Debug, Clone)]
 pub struct Author {
     /// The transaction.
     pub txn: TxnId,
-    /// Who.
+    /// The author.
     pub by: By,
 }
 
@@ -58,13 +60,13 @@ impl Store {
     /// Loads the state without a lock: the snapshot and the events after it, or all events.
     ///
     /// # Errors
-    /// The codes of a damaged log (exit status 6), also where no event is left but other files tell of some;
+    /// The codes of a damaged log (exit status 6), also where the log has no event but other files show that it had some;
     /// `EVENT_LOG_TOO_NEW`, `IO_FAILED`.
     pub fn load(layout: Layout) -> Result<Self> {
         let mut attempts = 0;
         loop {
             match Self::load_once(layout.clone()) {
-                // A log that is sealed or replaced while it is read may look as if something were missing.
+                // A log that is sealed or replaced while it is read may look as if events were missing.
                 Err(error) if error.code() == Code::EventLogTruncated && attempts < READ_AGAIN => {
                     attempts += 1;
                     std::thread::sleep(Duration::from_millis(2));
@@ -85,7 +87,7 @@ impl Store {
             }
         };
         let snapshot_seq = state.seq;
-        // An older snapshot does not tell: then the file is behind until it was looked at.
+        // An older snapshot does not contain this number: then the file counts as incomplete until it was read.
         let cases = cases::Standing::loaded(changed.unwrap_or(state.seq));
         let position = Position::default();
         let mut store = Self { layout, state, position, snapshot_seq, cases, poisoned: false, only_shown: false, warnings };
@@ -111,7 +113,7 @@ impl Store {
         Ok(tail.torn)
     }
 
-    /// Reads on from where we are; where the log was replaced or cut back under us, everything anew.
+    /// Reads on from the current position. If the log was replaced or truncated, reads everything again.
     fn catch_up(&mut self) -> Result<u64> {
         match self.read_on(Some(self.position)) {
             Err(error) if error.code() == Code::EventLogTruncated => {
@@ -122,7 +124,7 @@ impl Store {
         }
     }
 
-    /// Reads what others appended, and says whether there was anything.
+    /// Reads the events that other processes appended. Returns whether there were any.
     ///
     /// # Errors
     /// As [`Store::load`].
@@ -132,13 +134,13 @@ impl Store {
         Ok(self.state.seq != before)
     }
 
-    /// The state as of the last load, refresh or append.
+    /// The state after the last load, refresh or append.
     pub fn state(&self) -> &State {
         &self.state
     }
 
-    /// From now on shows the state as it will be once it is written down where the repository is. Nothing may be appended to
-    /// a state that is only shown.
+    /// From now on shows the state as it will be after the repository's new place is recorded. No event may be appended to
+    /// such a state.
     pub fn look_as(&mut self, placing: &Placing) {
         self.only_shown = true;
         self.state.place(placing, self.state.seq);
@@ -149,22 +151,23 @@ impl Store {
         &self.layout
     }
 
-    /// What was found damaged but could be done without.
+    /// Damage that was found and did not prevent loading.
     pub fn warnings(&self) -> &[Error] {
         &self.warnings
     }
 
-    /// Appends what `decide` wants, given the newest state. One write and one sync: acknowledged when this returns. A
-    /// crash leaves none, a beginning, or all of the events; what must happen together is one event.
+    /// Appends the events that `decide` returns for the newest state. One write and one sync: the events are acknowledged
+    /// when this returns. A crash leaves none of them, the first few, or all: changes that must happen together are one
+    /// event.
     ///
     /// # Errors
-    /// What `decide` or `apply` says, then nothing was appended; `BUSY`; `IO_FAILED`, `DISK_FULL`.
+    /// The errors of `decide` and `apply`; then nothing was appended. `BUSY`, `IO_FAILED`, `DISK_FULL`.
     pub fn append_with(&mut self, author: &Author, decide: impl FnOnce(&State) -> Result<Vec<Event>>) -> Result<Vec<Envelope>> {
         self.append_how(author, SyncTime::Now, decide)
     }
 
-    /// As [`Store::append_with`], for an intent: nothing is acknowledged by it, and what it announces is synced later,
-    /// and this with it. A power loss may leave none of the events; a crash of ours leaves them like any others.
+    /// As [`Store::append_with`], for an intent: it acknowledges nothing, and is synced together with the later event that
+    /// it announces. A power failure may lose the events; a crash of the process does not.
     ///
     /// # Errors
     /// As [`Store::append_with`].
@@ -223,20 +226,20 @@ impl Store {
             }
             Ok(prepared.envelopes)
         });
-        // After a refused or failed write the state in memory may be ahead of the log.
+        // After a refused or failed write, the state in memory may be ahead of the log.
         if outcome.is_err() && self.state.seq != seq && !self.poisoned {
             self.reload();
         }
         outcome
     }
 
-    /// Numbers the events, applies them to the state in memory, and makes lines of them.
+    /// Numbers the events, applies them to the state in memory, and encodes their lines.
     fn prepare(&mut self, author: &Author, events: Vec<Event>) -> Result<Prepared> {
         let mut prepared = Prepared::default();
         for event in events {
             let envelope =
                 Envelope { seq: self.state.seq + 1, at: env::now(), txn: author.txn.clone(), by: author.by.clone(), event };
-            // Before it is applied: a line that is too long is refused while nothing has changed.
+            // Before `apply`: a line that is too long is refused while nothing has changed.
             let line = line::encode(&envelope)?;
             let touched = touched_cases(&self.state, &envelope.event);
             self.state.apply(&envelope)?;
@@ -262,7 +265,7 @@ impl Store {
         env::fault_point("store.after-sync");
         self.position.offset += prepared.bytes.len() as u64;
         self.position.sum = line::last_sum(&prepared.bytes);
-        // From here on the change is made; what follows are copies of it, whose failure must not deny it.
+        // The change is made now. The rest are copies of it: if they fail, the change must still be acknowledged.
         if let Err(error) = self.write_copies(&prepared.touched) {
             tracing::warn!(%error, "a copy of the state could not be written");
         }
@@ -271,7 +274,7 @@ impl Store {
 
     fn write_copies(&mut self, touched: &[CaseId]) -> Result<()> {
         if let Err(error) = self.cases.catch_up(&self.layout, &self.state, touched) {
-            // Seen by the next append and the next snapshot, in this process or another.
+            // The next append or snapshot, in this process or another, detects this.
             tracing::warn!(%error, "the cases could not be recorded beside the log, and will be later");
         }
         if self.position.offset > segments::SEAL_AT {
@@ -284,8 +287,8 @@ impl Store {
         Ok(())
     }
 
-    /// Writes a snapshot if anything changed since the last one, and what `cases.jsonl` lacks. A snapshot of somebody else's
-    /// that is newer stays; so does the old one while somebody else is writing one.
+    /// Writes a snapshot if anything has changed since the last one, and completes `cases.jsonl`. A newer snapshot of
+    /// another process is kept, and so is the old one while another process writes one.
     ///
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`.
@@ -317,7 +320,7 @@ impl Store {
         Ok(())
     }
 
-    /// A crash tore the last line: it was never acknowledged. It is kept aside, then cut off.
+    /// A crash left an incomplete last line, which was never acknowledged. Saves it to a file, then cuts it off.
     fn cut_torn_end(&self, file: &mut AppendFile) -> Result<Event> {
         let path = self.layout.events();
         let bytes = files::read(&path, u64::MAX - 1)?;
@@ -330,7 +333,7 @@ impl Store {
         Ok(Event::LogRepaired { bytes: torn.len() as u64, kept: kept.display().to_string() })
     }
 
-    /// Reads the state anew; where even that fails, nothing more may be claimed.
+    /// Reads the state again. If even that fails, nothing more may be acknowledged.
     fn reload(&mut self) {
         match Self::load(self.layout.clone()) {
             Ok(fresh) => *self = fresh,
@@ -342,7 +345,7 @@ impl Store {
     }
 }
 
-/// A file that is only written after an event: with it, a log without any event has lost them.
+/// A file that is only written after the first event. If there is one and the log is empty, the log has lost its events.
 fn trace_of_events(layout: &Layout) -> Result<Option<PathBuf>> {
     if let Some(segment) = segments::sealed(layout)?.pop() {
         return Ok(Some(segment.path));
@@ -358,7 +361,7 @@ enum SyncTime {
     Later,
 }
 
-/// What is to be appended, and what it touches.
+/// Events to be appended, and the cases they touch.
 #[derive(Default)]
 struct Prepared {
     bytes: Vec<u8>,
@@ -366,7 +369,7 @@ struct Prepared {
     touched: Vec<CaseId>,
 }
 
-/// Applies an event that was read from the log: one that does not fit is damage, not a mistake of the caller's.
+/// Applies an event that was read from the log. An event that does not fit is damage, not a mistake of the caller's.
 pub(super) fn apply(state: &mut State, envelope: &Envelope) -> Result<()> {
     state.apply(envelope).map_err(|error| {
         let error = if error.code() == Code::EventSchemaInvalid { error } else { misfit(envelope, &error) };

@@ -1,14 +1,14 @@
-//! The envelope of a line, read by hand: replaying a long log is mostly this.
+//! A fast parser for the envelope of a line, because most of the time of replaying a long log is spent there.
 //!
-//! Only the exact form that `line::encode` writes is understood; anything else is left to serde. Neighbours in a log are of
-//! the same minute and often of one transaction, so what was read of the line before is remembered.
+//! It only understands the exact form that `line::encode` writes; anything else is left to serde. Consecutive lines mostly
+//! have the same minute and often the same transaction, so the values of the previous line are remembered.
 
 use jiff::Timestamp;
 
 use crate::domain::base::ids::{AgentId, TxnId};
 use crate::domain::state::event::By;
 
-/// What a line says of its event.
+/// The envelope of a line, without its event.
 pub struct Head {
     pub seq: u64,
     pub at: Timestamp,
@@ -16,10 +16,10 @@ pub struct Head {
     pub by: By,
 }
 
-/// What all lines of this form begin with.
+/// The beginning of all lines of this form.
 pub const BEGINNING: &[u8] = br#"{"v":1,"seq":"#;
 
-/// What was read of the lines before.
+/// Values of the previous lines.
 #[derive(Debug, Default)]
 pub struct Memory {
     minute: Option<(Minute, i64)>,
@@ -38,7 +38,7 @@ impl Memory {
         self.txn.clone()
     }
 
-    /// `2026-01-13T10:00:00Z`, with up to nine digits of a fraction.
+    /// Parses `2026-01-13T10:00:00Z`, with up to nine digits of a fraction.
     fn timestamp(&mut self, text: &[u8]) -> Option<Timestamp> {
         let (minute, rest) = text.split_first_chunk()?;
         let start = match self.minute {
@@ -73,7 +73,7 @@ fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
     Some((digits(&bytes[..end])?, &bytes[end..]))
 }
 
-/// The number that `bytes` are the digits of; at most 18, so that it cannot overflow.
+/// The number with these digits; at most 18 of them, so that it cannot overflow.
 fn digits(bytes: &[u8]) -> Option<u64> {
     if bytes.is_empty() || bytes.len() > 18 {
         return None;
@@ -81,7 +81,7 @@ fn digits(bytes: &[u8]) -> Option<u64> {
     bytes.iter().try_fold(0_u64, |number, byte| byte.is_ascii_digit().then(|| number * 10 + u64::from(byte - b'0')))
 }
 
-/// A string without escapes up to its closing quote.
+/// A string without escapes, up to its closing quote.
 fn text(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = memchr::memchr2(b'"', b'\\', bytes)?;
     (bytes[end] == b'"').then(|| (&bytes[..end], &bytes[end + 1..]))
@@ -111,7 +111,7 @@ fn start_of(minute: &Minute) -> Option<i64> {
     let field = |from: usize, to: usize| digits(&minute[from..to]).map(|number| number as i64);
     let (year, month, day) = (field(0, 4)?, field(5, 7)?, field(8, 10)?);
     let (hour, minute) = (field(11, 13)?, field(14, 16)?);
-    // A day that no month has is left to jiff, which refuses it.
+    // Impossible dates are left to jiff, which refuses them.
     if !(1..=12).contains(&month) || !(1..=28).contains(&day) && !fits(year, month, day) {
         return None;
     }
@@ -129,7 +129,8 @@ fn fits(year: i64, month: i64, day: i64) -> bool {
     (1..=length).contains(&day)
 }
 
-/// Days from 1970-01-01 in the Gregorian calendar: years are counted from March, so that the leap day is their last.
+/// Days since 1970-01-01 in the Gregorian calendar. Years are counted from March, so that the leap day is the last day of a
+/// year.
 fn days_since_epoch(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);

@@ -1,4 +1,4 @@
-//! Which repository this is: a random id, and where it was when that was written down. See [`crate::domain::state::place`].
+//! The identity of a repository: a random id, and its recorded place. See [`crate::domain::state::place`].
 
 use std::fs::Metadata;
 use std::io::ErrorKind;
@@ -16,29 +16,29 @@ use crate::files;
 /// The version of the file.
 const VERSION: u32 = 1;
 
-/// The largest file of this kind.
+/// The largest identity file that is read, in bytes.
 const LIMIT: u64 = 64 * 1024;
 
-/// What is written down of a repository.
+/// The recorded identity of a repository.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Identity {
     /// The version of this format.
     pub v: u32,
-    /// Its id: a copy gets another one.
+    /// Its id. A copy gets another one.
     pub id: String,
-    /// Where it is.
+    /// Its place.
     #[serde(flatten)]
     pub place: Place,
     /// The inode of the common git directory.
     pub inode: u64,
-    /// Of a bare repository git's entry of the worktree that is the main one.
+    /// For a bare repository: git's entry for the worktree that counts as the main one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub main_entry: Option<String>,
 }
 
 impl Identity {
-    /// A new identity of the repository at a place.
+    /// A new identity for the repository at a place.
     ///
     /// # Errors
     /// `IO_FAILED`.
@@ -60,10 +60,10 @@ impl Identity {
         Ok(Self { inode, ..self })
     }
 
-    /// Compares what is written down with what is there now; `common_dir` is where the repository is.
+    /// Compares the record with the present; `common_dir` is where the repository is now.
     ///
     /// # Errors
-    /// `IO_FAILED` where `common_dir` itself cannot be looked at.
+    /// `IO_FAILED` where `common_dir` itself cannot be read.
     pub fn compare(&self, common_dir: &Path) -> Result<(Recorded, Inode)> {
         let here = std::fs::metadata(common_dir).map_err(|e| Error::io("look at", common_dir, e))?;
         let inode = if here.ino() == self.inode { Inode::Same } else { Inode::Other };
@@ -85,10 +85,10 @@ impl Identity {
     }
 }
 
-/// Reads what is written down; `None` where nothing is, or nothing that can be understood.
+/// Reads the identity; `None` where there is none, or where it cannot be parsed.
 ///
 /// # Errors
-/// `IO_FAILED` where it is not known whether there is something; `EVENT_LOG_TOO_NEW` where a newer version wrote it.
+/// `IO_FAILED` where it is unknown whether there is one; `EVENT_LOG_TOO_NEW` where a newer version wrote it.
 pub fn read(layout: &Layout) -> Result<Option<Identity>> {
     let path = layout.identity();
     if !files::metadata(&path)?.is_some_and(|meta| meta.is_file()) {
@@ -105,7 +105,7 @@ pub fn read(layout: &Layout) -> Result<Option<Identity>> {
     }
 }
 
-/// Writes it down, durably.
+/// Writes the identity durably.
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.

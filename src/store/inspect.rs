@@ -1,4 +1,4 @@
-//! A thorough look at everything that is stored: what is good, what is damaged, and what recovery can begin from.
+//! A thorough check of all stored files: which are good, which are damaged, and from which sources recovery can start.
 //!
 //! Reads all segments, also those that a snapshot makes unnecessary. Changes nothing.
 
@@ -16,16 +16,16 @@ use crate::files;
 
 const MAX_FILE: u64 = 1024 * 1024 * 1024;
 
-/// Backups are looked for up to this number.
+/// The highest number of a backup that is looked for.
 const MAX_BACKUPS: u32 = 16;
 
-/// What was found.
+/// The result of the check.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Inspection {
-    /// The damage that keeps the state from being loaded; none where it loads.
+    /// The damage because of which the state cannot be loaded; `None` where it can be.
     pub blocked_by: Option<Damage>,
-    /// Events from the beginning up to the first bad line.
+    /// The number of events before the first bad line.
     pub good_events: u64,
     /// The first bad line, also where a snapshot covers it.
     pub first_bad: Option<Damage>,
@@ -33,7 +33,7 @@ pub struct Inspection {
     pub good_after: u64,
     /// Lines that are not intact.
     pub bad_lines: u64,
-    /// Bytes behind the last line feed of the active log: a crash tore them, the next change cuts them off.
+    /// Bytes after the last line feed of the active log: an incomplete line after a crash. The next change cuts them off.
     pub torn: u64,
     /// The snapshot.
     pub snapshot: SnapshotReport,
@@ -42,19 +42,19 @@ pub struct Inspection {
     /// `cases.jsonl`.
     #[serde(rename = "tasks")]
     pub cases: CasesReport,
-    /// A number above every event that is known of.
+    /// A number above every known event.
     pub next_seq: u64,
-    /// What recovery can begin from, in the order in which it is offered. Checkpoints are not looked for here.
+    /// The sources from which recovery can start, in the order in which they are offered. Checkpoints are not among them.
     pub choices: Vec<Choice>,
 }
 
-/// Damage, as an error would report it.
+/// Damage, in the form of an error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Damage {
     /// The stable code.
     pub code: &'static str,
-    /// Where and what.
+    /// The place and the damage.
     pub message: String,
 }
 
@@ -64,7 +64,7 @@ impl From<&Error> for Damage {
     }
 }
 
-/// What is known of the snapshot.
+/// The state of the snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "is")]
 #[allow(missing_docs)] // the fields are those of `Choice`
@@ -80,21 +80,21 @@ pub enum SnapshotReport {
     Good { seq: u64, at: Option<Timestamp> },
 }
 
-/// What is known of a backup.
+/// The state of a backup.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BackupReport {
     /// 0 is the newest.
     pub number: u32,
-    /// The last event that it leads to; 0 where it cannot be used.
+    /// The last event of its state; 0 where it cannot be used.
     pub seq: u64,
-    /// When that event was.
+    /// The time of that event.
     pub at: Option<Timestamp>,
     /// What is wrong with it.
     pub damage: Option<Damage>,
 }
 
-/// What is known of `cases.jsonl`.
+/// The state of `cases.jsonl`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CasesReport {
@@ -103,33 +103,33 @@ pub struct CasesReport {
     pub cases: u64,
     /// Lines that cannot be used.
     pub damaged: u64,
-    /// The last event that it knows of.
+    /// The highest event number in it.
     pub seq: u64,
 }
 
-/// Something that recovery can begin from.
+/// A source from which recovery can start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Choice {
-    /// As `--from` takes it.
+    /// The value for `--from`.
     #[serde(rename = "source")]
     pub from: String,
-    /// What it is.
+    /// The source.
     #[serde(skip)]
     pub source: Source,
-    /// The last event that it knows of; none for `cases` and `fresh`.
+    /// The last event that it includes; `None` for `cases` and `fresh`.
     pub seq: Option<u64>,
-    /// When that event was.
+    /// The time of that event.
     pub at: Option<Timestamp>,
     /// How many cases it has.
     #[serde(rename = "taskCount")]
     pub cases: u64,
 }
 
-/// Looks at everything.
+/// Checks all stored files.
 ///
 /// # Errors
-/// `IO_FAILED`; `EVENT_LOG_TOO_NEW`, because nothing is damaged then.
+/// `IO_FAILED`; `EVENT_LOG_TOO_NEW`, because then nothing is damaged.
 pub fn inspect(layout: &Layout) -> Result<Inspection> {
     let blocked_by = match Store::load(layout.clone()) {
         Ok(_) => None,
@@ -247,13 +247,13 @@ fn choices(
 }
 
 impl Inspection {
-    /// Whether anything is damaged, also where it does not keep the state from being loaded.
+    /// Whether nothing is damaged, not even in files that are not needed to load the state.
     pub fn is_sound(&self) -> bool {
         let snapshot = !matches!(self.snapshot, SnapshotReport::Damaged { .. });
         self.blocked_by.is_none() && self.first_bad.is_none() && self.torn == 0 && self.bad_lines == 0 && snapshot
     }
 
-    /// The error with which commands end that cannot go on.
+    /// The error of commands that need the state; `None` where it can be loaded.
     pub fn error(&self) -> Option<Error> {
         let damage = self.blocked_by.as_ref()?;
         let code = Code::ALL.iter().copied().find(|code| code.as_str() == damage.code).unwrap_or(Code::EventLogCorrupted);

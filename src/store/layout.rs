@@ -1,4 +1,4 @@
-//! Where everything of ours lies below the common git directory.
+//! The paths of all files that git axiom stores below the common git directory.
 
 use std::path::{Path, PathBuf};
 
@@ -39,13 +39,13 @@ impl Layout {
         &self.root
     }
 
-    /// Which repository this is, and where it was when that was written down.
+    /// The identity of this repository and its recorded place.
     pub fn identity(&self) -> PathBuf {
         self.root.join("identity.json")
     }
 
-    /// Held while what is found in another place becomes this place's; `inode` is that of the common git directory, so that a
-    /// copy made of hard links has a lock of its own.
+    /// Held while the repository's new place is recorded. `inode` is that of the common git directory, so that a copy made
+    /// of hard links has a lock of its own.
     pub fn placing_lock(&self, inode: u64) -> PathBuf {
         self.locks_dir().join(format!("placing-{inode}"))
     }
@@ -65,12 +65,12 @@ impl Layout {
         self.state_dir().join("snapshot.json")
     }
 
-    /// Damaged files, kept aside.
+    /// Copies of damaged or replaced files.
     pub fn damaged_dir(&self) -> PathBuf {
         self.state_dir().join("damaged")
     }
 
-    /// The last word on every case.
+    /// The latest version of every case.
     pub fn cases(&self) -> PathBuf {
         self.root.join("cases.jsonl")
     }
@@ -80,7 +80,7 @@ impl Layout {
         self.root.join("locks")
     }
 
-    /// What sessions in the background print; nothing depends on it.
+    /// The output of sessions in the background. No code reads it.
     pub fn session_log(&self) -> PathBuf {
         self.root.join("session.log")
     }
@@ -110,22 +110,22 @@ impl Layout {
         self.locks_dir().join(format!("workspace-{}", task.folded()))
     }
 
-    /// Held by whoever verifies the merge of `task`.
+    /// Held by the process that verifies the merge of `task`.
     pub fn verify_lock(&self, task: &CaseId) -> PathBuf {
         self.locks_dir().join(format!("verify-{}", task.folded()))
     }
 
-    /// The tasks whose merges are being verified, an empty file each.
+    /// The tasks whose merges are being verified: one empty file for each.
     pub fn verifying_dir(&self) -> PathBuf {
         self.root.join("verifying")
     }
 
-    /// What agents printed, and the keepers' records.
+    /// The output of agents, and the keepers' records.
     pub fn agents_dir(&self) -> PathBuf {
         self.root.join("agents")
     }
 
-    /// What was printed while `agent` worked on `task`.
+    /// The output of `agent` for `task`.
     pub fn agent_log(&self, agent: &AgentId, task: &CaseId) -> PathBuf {
         self.agents_dir().join(agent.as_str()).join("logs").join(format!("{task}.jsonl"))
     }
@@ -135,12 +135,12 @@ impl Layout {
         self.agents_dir().join(agent.as_str()).join("runs").join(token.as_str())
     }
 
-    /// What agents learned.
+    /// The learnings that agents reported.
     pub fn learnings(&self) -> PathBuf {
         self.root.join("learnings.md")
     }
 
-    /// Files that nobody needs after a crash.
+    /// Files that are not needed after a crash.
     pub fn tmp_dir(&self) -> PathBuf {
         self.root.join("tmp")
     }

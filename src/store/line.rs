@@ -1,7 +1,7 @@
-//! One event as one line: `{"v":1,"seq":…,"at":…,"txn":…,"by":…,"event":{…},"sum":"…"}`.
+//! The format of the log: one event per line, `{"v":1,"seq":…,"at":…,"txn":…,"by":…,"event":{…},"sum":"…"}`.
 //!
-//! `sum` is the CRC32C, in eight hexadecimal digits, of all bytes of the line before `,"sum"`. So a torn or altered line
-//! is never taken for a good one. The version is read first: a newer line is "too new", never "corrupt".
+//! `sum` is the CRC32C, in eight hexadecimal digits, of all bytes of the line before `,"sum"`. It detects incomplete and
+//! altered lines. The version is read first: a line of a newer version is "too new", never "corrupt".
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -14,7 +14,7 @@ use crate::error::{Code, Error, Result};
 /// The longest line that is written or read, in bytes.
 pub const MAX_LINE: usize = 512 * 1024 * 1024;
 
-/// The length of what follows the checked bytes of a line, without the line feed.
+/// The length of the part of a line after the checked bytes, without the line feed.
 pub const SUM_LENGTH: usize = r#","sum":"01234567"}"#.len();
 
 #[derive(Serialize)]
@@ -37,7 +37,7 @@ struct LineIn {
     event: Event,
 }
 
-/// What is wrong with a line.
+/// Why a line cannot be used.
 #[derive(Debug, PartialEq, Eq)]
 pub enum BadLine {
     /// The checksum or the form is wrong.
@@ -49,7 +49,7 @@ pub enum BadLine {
 }
 
 impl BadLine {
-    /// The error of this damage at `place` ("line 3 of events.jsonl").
+    /// The error for this damage at `place` ("line 3 of events.jsonl").
     pub fn into_error(self, place: &str) -> Error {
         match self {
             Self::Corrupt(why) => {
@@ -67,7 +67,7 @@ impl BadLine {
     }
 }
 
-/// Writes an event as a line, line feed included.
+/// Encodes an event as a line, with its line feed.
 ///
 /// # Errors
 /// `TOO_LARGE` over [`MAX_LINE`].
@@ -85,18 +85,18 @@ pub fn encode(envelope: &Envelope) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Reads a line without its line feed.
+/// Decodes a line without its line feed.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Why the line cannot be used.
 pub fn decode(line: &[u8]) -> Result<Envelope, BadLine> {
     decode_next(line, &mut Memory::default())
 }
 
-/// As [`decode`], with what is remembered of the lines before: many lines are read faster.
+/// As [`decode`], with values remembered from the previous lines, which is faster for many lines.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Why the line cannot be used.
 pub(super) fn decode_next(line: &[u8], memory: &mut Memory) -> Result<Envelope, BadLine> {
     if !line.starts_with(head::BEGINNING) {
         let version = version_of(line).ok_or_else(|| BadLine::Corrupt("it does not begin with a version".into()))?;
@@ -107,17 +107,17 @@ pub(super) fn decode_next(line: &[u8], memory: &mut Memory) -> Result<Envelope, 
     let body = checked_body(line)?;
     let schema = |e: serde_json::Error| BadLine::Schema(e.to_string());
     if let Some((head, event)) = head::split(body, memory) {
-        // Checked once as a whole: that costs less than string by string.
+        // Checks UTF-8 once for the whole event: that is faster than string by string.
         let event = std::str::from_utf8(event).map_err(|e| BadLine::Schema(e.to_string()))?;
         let event = serde_json::from_str(event).map_err(schema)?;
         return Ok(Envelope { seq: head.seq, at: head.at, txn: head.txn, by: head.by, event });
     }
-    // Written by something else, or with keys that came later: unknown keys pass.
+    // A line written by another program, or with keys of a later version. Unknown keys are ignored.
     let parsed: LineIn = serde_json::from_slice(line).map_err(schema)?;
     Ok(Envelope { seq: parsed.seq, at: parsed.at, txn: parsed.txn, by: parsed.by, event: parsed.event })
 }
 
-/// Whether the checksum of a line is right, whatever it says.
+/// Whether the checksum of a line is right, whatever the line contains.
 pub fn is_intact(line: &[u8]) -> bool {
     checked_body(line).is_ok()
 }
@@ -129,7 +129,7 @@ fn checked_body(line: &[u8]) -> Result<&[u8], BadLine> {
     if crc32c::crc32c(body) == sum { Ok(body) } else { Err(corrupt("the checksum does not fit")) }
 }
 
-/// The checksum as written at the end of a line.
+/// The checksum written at the end of a line.
 fn written_sum(tail: &[u8]) -> Option<u32> {
     let digits = tail.strip_prefix(br#","sum":""#)?.strip_suffix(br#""}"#)?;
     let digit = |byte: &u8| match byte {
@@ -140,44 +140,44 @@ fn written_sum(tail: &[u8]) -> Option<u32> {
     digits.iter().try_fold(0_u32, |sum, byte| Some(sum << 4 | digit(byte)?))
 }
 
-/// The checksum that a good line bears; 0 where it bears none.
+/// The checksum written in a good line; 0 where there is none.
 pub fn sum_of(line: &[u8]) -> u32 {
     line.len().checked_sub(SUM_LENGTH).and_then(|start| written_sum(&line[start..])).unwrap_or(0)
 }
 
-/// Whether `end`, the last bytes of a line and its line feed, bear the checksum `sum`.
+/// Whether `end`, the last bytes of a line and its line feed, contains the checksum `sum`.
 pub fn ends_with_sum(end: &[u8], sum: u32) -> bool {
     end.strip_suffix(b"\n").and_then(written_sum) == Some(sum)
 }
 
-/// Where the first line of `bytes` ends, the line feed not counted.
+/// The position of the first line feed in `bytes`.
 pub fn find_end(bytes: &[u8]) -> Option<usize> {
     memchr::memchr(b'\n', bytes)
 }
 
-/// Where the last line that ends in `bytes` ends, the line feed not counted.
+/// The position of the last line feed in `bytes`.
 pub fn find_last_end(bytes: &[u8]) -> Option<usize> {
     memchr::memrchr(b'\n', bytes)
 }
 
-/// The checksum that the last of these whole lines bears; 0 where there is none.
+/// The checksum written in the last of these whole lines; 0 where there is none.
 pub fn last_sum(lines: &[u8]) -> u32 {
     lines.strip_suffix(b"\n").map_or(0, sum_of)
 }
 
-/// Whether a line, of which `head` is the beginning, adopts a state: nothing before it counts.
+/// Whether a line that begins with `head` adopts a state: then all earlier events are ignored.
 pub fn begins_anew(head: &[u8]) -> bool {
     memchr::memmem::find(head, br#","event":{"stateAdopted":"#).is_some()
 }
 
-/// The version that a line claims, read before anything else.
+/// The version written in a line, read before anything else.
 pub fn version_of(line: &[u8]) -> Option<u32> {
     let rest = line.strip_prefix(br#"{"v":"#)?;
     let end = rest.iter().position(|b| !b.is_ascii_digit())?;
     std::str::from_utf8(&rest[..end]).ok()?.parse().ok()
 }
 
-/// The sequence number that a good line claims, without reading the event.
+/// The sequence number written in a good line, without decoding the event.
 pub fn sequence_of(line: &[u8]) -> Option<u64> {
     let start = line.windows(6).take(24).position(|w| w == br#""seq":"#)? + 6;
     let rest = &line[start..];

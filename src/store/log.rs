@@ -1,7 +1,7 @@
 //! Reading the event log, without a lock.
 //!
-//! A reader takes whole lines only, so it never sees half a line. What was read is remembered by its place and by the
-//! checksum of its last line, so that a log that was replaced or cut back is noticed instead of continued.
+//! A reader uses whole lines only, so it never sees an incomplete one. It remembers its position and the checksum of the
+//! last line it read, and so detects a log that was replaced or truncated.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -17,13 +17,13 @@ use crate::domain::state::event::{Envelope, Event};
 use crate::error::{Code, Error, Result};
 use crate::files;
 
-/// How much is read at once: little enough to stay in the processor's cache.
+/// How much is read at once: small enough for the processor's cache.
 const CHUNK: usize = 128 * 1024;
 
-/// From this many bytes on, other threads are worth their start.
+/// The file size from which decoding on other threads pays off.
 const MUCH: u64 = 1024 * 1024;
 
-/// Where the next unread line begins.
+/// The beginning of the next unread line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
 pub struct Position {
     /// The number of the first event in the file.
@@ -34,21 +34,21 @@ pub struct Position {
     pub sum: u32,
 }
 
-/// How reading to the end went.
+/// The result of reading to the end.
 #[derive(Debug, Default, Clone, Copy)]
 pub struct Tail {
-    /// Where to go on.
+    /// Where the next read starts.
     pub position: Position,
-    /// Bytes behind the last line feed: a line being written, or one that a crash tore.
+    /// Bytes after the last line feed: a line that is being written, or that a crash left incomplete.
     pub torn: u64,
 }
 
-/// Reads all events after number `after`, in order, and calls `each` with them. `hint` says where event `after` ends, so
-/// that what is known need not be read again.
+/// Reads all events after number `after`, in order, and calls `each` with them. `hint` is the position after event `after`,
+/// so that known events need not be read again.
 ///
 /// # Errors
-/// `EVENT_LOG_CORRUPTED`, `EVENT_SCHEMA_INVALID`, `EVENT_LOG_TOO_NEW` with file and line; `EVENT_LOG_TRUNCATED` where
-/// events are missing, or the log is not the one of the hint any more; what `each` returns.
+/// `EVENT_LOG_CORRUPTED`, `EVENT_SCHEMA_INVALID`, `EVENT_LOG_TOO_NEW` with file and line; `EVENT_LOG_TRUNCATED` where events
+/// are missing, or the log is no longer the one of the hint; the errors of `each`.
 pub fn read_after(layout: &Layout, after: u64, hint: Option<Position>, each: impl FnMut(Envelope) -> Result<()>) -> Result<Tail> {
     let mut reader = Reader { expected: after + 1, each };
     if let Some(position) = hint
@@ -58,7 +58,7 @@ pub fn read_after(layout: &Layout, after: u64, hint: Option<Position>, each: imp
     }
     let all = segments::list(layout)?;
     let begin = segments::beginning(&all, reader.expected)?;
-    // Somebody has to vouch that event `after` is in the log, unless later ones follow it.
+    // Whether it is certain that event `after` is in the log. Later events that follow it prove that too.
     let mut vouched = after == 0;
     let mut tail = Tail { position: Position { first: reader.expected, ..Position::default() }, torn: 0 };
     for mut segment in all.into_iter().skip(begin) {
@@ -74,7 +74,7 @@ pub fn read_after(layout: &Layout, after: u64, hint: Option<Position>, each: imp
     if vouched || reader.expected > after + 1 { Ok(tail) } else { Err(gone(&layout.events(), after)) }
 }
 
-/// The usual case: the active log is still the file of the hint. `None` where it is not.
+/// The usual case: the active log is still the file of the hint. `None` where it is another file.
 fn read_in_place<F: FnMut(Envelope) -> Result<()>>(
     layout: &Layout,
     position: Position,
@@ -82,7 +82,7 @@ fn read_in_place<F: FnMut(Envelope) -> Result<()>>(
 ) -> Result<Option<Tail>> {
     let path = layout.events();
     let Some(file) = files::open_optional(&path)? else {
-        // Just sealed, and nothing appended since: the usual case after a seal.
+        // The log was just sealed, and no event appended since.
         let just_sealed = position.offset == 0
             && position.first == reader.expected
             && position.first > 1
@@ -102,13 +102,13 @@ fn gone(path: &Path, seq: u64) -> Error {
         .hint("see 'git axiom recover'")
 }
 
-/// The error of a log without events where something shows that there were some: `evidence` says what.
+/// The error for a log without events where `evidence` shows that there were some.
 pub fn emptied(layout: &Layout, evidence: &str) -> Error {
     let what = format!("'{}' holds no event, but {evidence}", layout.events().display());
     Error::new(Code::EventLogTruncated, what).hint("see 'git axiom recover'")
 }
 
-/// Checks and hands on lines, in order, without gaps.
+/// Checks lines and passes them to `each`, in order, without gaps.
 struct Reader<F> {
     expected: u64,
     each: F,
@@ -121,7 +121,7 @@ impl<F: FnMut(Envelope) -> Result<()>> Reader<F> {
         self.read_file(file, &segment.path, start).map(Some)
     }
 
-    /// Reads from `start` to the end: a little at once, and of much, the lines are decoded on other threads.
+    /// Reads from `start` to the end. The lines of a large file are decoded on other threads.
     fn read_file(&mut self, mut file: File, path: &Path, start: Position) -> Result<Tail> {
         let io = |e| Error::io("read", path, e);
         let length = file.metadata().map_err(io)?.len();
@@ -140,7 +140,8 @@ impl<F: FnMut(Envelope) -> Result<()>> Reader<F> {
         }
     }
 
-    /// Cuts the file into pieces of whole lines, which `give` has decoded sooner or later, and `rest` at the end.
+    /// Cuts the file into pieces of whole lines. `give` takes each piece and returns one that is decoded, if any; `rest`
+    /// returns the remaining ones.
     fn read_lines(
         &mut self,
         mut file: File,
@@ -157,7 +158,7 @@ impl<F: FnMut(Envelope) -> Result<()>> Reader<F> {
             if buffer.len() == filled {
                 break;
             }
-            // Only what is new can hold the line feed that was missing before.
+            // Only the new bytes can contain the missing line feed.
             if let Some(end) = line::find_last_end(&buffer[filled..]) {
                 let behind = buffer.split_off(filled + end + 1);
                 let whole = std::mem::replace(&mut buffer, behind);
@@ -176,13 +177,13 @@ impl<F: FnMut(Envelope) -> Result<()>> Reader<F> {
         Ok(place.tail)
     }
 
-    /// Hands on all lines of a piece.
+    /// Passes on all lines of a piece.
     fn take_piece(&mut self, piece: Piece, place: &mut Place<'_>) -> Result<()> {
         for (length, decoded) in piece.lines {
             place.number += 1;
             let envelope = decoded.map_err(|bad| bad.into_error(&place.to_string()))?;
             if envelope.seq >= self.expected {
-                // What recovery adopted stands for all that came before it.
+                // An adopted state replaces all events before it, so numbers may be skipped.
                 if envelope.seq > self.expected && !matches!(envelope.event, Event::StateAdopted { .. }) {
                     let what = format!("{place} is event {}, but event {} is missing", envelope.seq, self.expected);
                     return Err(Error::new(Code::EventLogTruncated, what).hint("see 'git axiom recover'"));
@@ -197,7 +198,7 @@ impl<F: FnMut(Envelope) -> Result<()>> Reader<F> {
     }
 }
 
-/// Where reading is.
+/// The current position of a reader.
 struct Place<'a> {
     path: &'a Path,
     start: Position,
@@ -205,7 +206,7 @@ struct Place<'a> {
     number: u64,
 }
 
-/// How people find the line: by its number, or by its offset where the lines before it were not read.
+/// For messages: the number of the line, or its offset where the lines before it were not read.
 impl fmt::Display for Place<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
@@ -216,7 +217,7 @@ impl fmt::Display for Place<'_> {
     }
 }
 
-/// Checks that the line that ends at `start` is the one that was read before.
+/// Checks that the line that ends at `start` is the one that was read earlier.
 fn check_end_of_known(file: &mut File, path: &Path, start: Position, length: u64, expected: u64) -> Result<()> {
     let io = |e| Error::io("read", path, e);
     let mut end = [0_u8; SUM_LENGTH + 1];

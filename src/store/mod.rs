@@ -1,7 +1,7 @@
-//! The state on disk: layout, event log, snapshot, backups, cases.
+//! The state on disk: layout, event log, snapshot, backups, cases, and the repository's identity.
 //!
-//! Knows how events and states are stored and read back, under which locks, and what damage looks like. Does not know
-//! git, and never decides what to append: that is for `ops`.
+//! This folder defines how events and states are stored and read, under which locks, and how damage is detected. It does not
+//! know git, and does not decide what to append: `ops` does. Begin reading with `layout` and `handle`.
 
 pub mod adopt;
 mod ahead;

@@ -1,4 +1,4 @@
-//! States out of what is left: the snapshot, a part of the log, a backup, the cases.
+//! Building a state from what is left: the snapshot, a part of the log, a backup, or the cases.
 
 use std::fmt;
 use std::path::Path;
@@ -16,10 +16,10 @@ use crate::domain::work::case::{Case, Status};
 use crate::error::{Code, Error, Result};
 use crate::files;
 
-/// The largest file that is read while looking for what can be saved.
+/// The largest file that is read for this.
 const MAX_FILE: u64 = 1024 * 1024 * 1024;
 
-/// Where a state can be taken from when the log is damaged, in the order in which people are offered them.
+/// A source of a state when the log is damaged, in the order in which they are offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Source {
@@ -27,15 +27,15 @@ pub enum Source {
     Snapshot,
     /// All events, without the snapshot.
     Events,
-    /// All events before the first bad line, from the snapshot on where that reaches further.
+    /// All events before the first bad line. If the snapshot reaches further, the snapshot and the good events after it.
     Partial,
     /// A backup of the log; 0 is the newest.
     Backup(u32),
-    /// The last word on every case; agents, gates and checkpoints are forgotten.
+    /// The latest version of every case; agents, gates and checkpoints are lost.
     Cases,
-    /// A checkpoint's state, which the caller has to read.
+    /// The state of a checkpoint, which the caller has to read.
     Checkpoint,
-    /// Nothing but the cases, from wherever they are found.
+    /// Only the cases, from whichever source has them.
     Fresh,
 }
 
@@ -74,10 +74,10 @@ impl std::str::FromStr for Source {
     }
 }
 
-/// The state that a source gives.
+/// Builds the state of a source.
 ///
 /// # Errors
-/// `RECOVERY_FAILED` where the source gives none, with the damage as the reason; `IO_FAILED`.
+/// `RECOVERY_FAILED` where the source has no usable state, with the damage as the reason; `IO_FAILED`.
 pub fn state_from(layout: &Layout, source: Source) -> Result<State> {
     let nothing = |why: String| Error::new(Code::RecoveryFailed, format!("there is no state to take from: {source}")).why(why);
     match source {
@@ -111,7 +111,7 @@ pub fn state_from(layout: &Layout, source: Source) -> Result<State> {
     }
 }
 
-/// The events up to the first bad line, and what is wrong with it; from `state`, which ends at `hint`.
+/// The state at the first bad line or the end, and the damage. Starts with `state`, which ends at `hint`.
 ///
 /// # Errors
 /// `IO_FAILED`. Damage is no error here.
@@ -124,13 +124,13 @@ pub fn prefix(layout: &Layout, mut state: State, hint: Option<Position>) -> Resu
     }
 }
 
-/// Whether an error says that the stored log is damaged.
+/// Whether an error means that the stored log is damaged.
 pub fn is_damage(error: &Error) -> bool {
     let code = error.code();
     code == Code::EventLogCorrupted || code == Code::EventLogTruncated || code == Code::EventSchemaInvalid
 }
 
-/// All events before the first bad line; or the snapshot and what follows it, where that reaches further.
+/// All events before the first bad line; or the snapshot and the events after it, if that reaches further.
 fn partial(layout: &Layout) -> Result<State> {
     let (state, _) = prefix(layout, State::default(), None)?;
     let Snapshot::Good(snapshot, position, _) = snapshot::load(layout)? else { return Ok(state) };
@@ -140,8 +140,8 @@ fn partial(layout: &Layout) -> Result<State> {
     Ok(prefix(layout, *snapshot, Some(position))?.0)
 }
 
-/// The state at the end of a backup, and what is wrong with the rest of it. A backup holds one file of the log, so what
-/// was before it has to come from the snapshot or the segments.
+/// The state at the end of a backup, and the damage in it. A backup is one file of the log, so the events before it are
+/// taken from the segments or the snapshot.
 ///
 /// # Errors
 /// `IO_FAILED`.
@@ -168,7 +168,7 @@ pub fn from_backup(layout: &Layout, number: u32) -> Result<(State, Option<Error>
     Ok((state, None))
 }
 
-/// The best state that reaches up to event `first`: of the segments before it, or of an older snapshot.
+/// The best state before event `first`: from the segments before it, or from an older snapshot.
 fn before(layout: &Layout, first: u64) -> Result<State> {
     let mut state = State::default();
     for segment in segments::sealed(layout)? {
@@ -190,13 +190,13 @@ fn before(layout: &Layout, first: u64) -> Result<State> {
     Ok(state)
 }
 
-/// The events of one file up to the first that cannot be read.
+/// The events of one file before the first one that cannot be decoded.
 fn intact(path: &Path) -> Result<Vec<Envelope>> {
     let bytes = files::read_optional(path, MAX_FILE)?.unwrap_or_default();
     Ok(bytes.split(|byte| *byte == b'\n').map_while(|line| line::decode(line).ok()).collect())
 }
 
-/// A state that knows nothing but cases. Nobody works on them, and what they refer to is among them.
+/// A state with cases only. None of them is active, and references to unknown cases are removed.
 fn only_cases(cases: std::collections::BTreeMap<CaseId, Case>) -> State {
     let mut state = State::default();
     for (id, case) in &cases {
@@ -213,10 +213,11 @@ fn only_cases(cases: std::collections::BTreeMap<CaseId, Case>) -> State {
     state
 }
 
-/// Whether the log holds nothing but the adoption of a state from `source`: recovery has been here, and nothing since.
+/// Whether the last event of the log is the adoption of a state from `source`: recovery has run, and nothing was appended
+/// since.
 ///
 /// # Errors
-/// `IO_FAILED`. A damaged log is not one that recovery has made.
+/// `IO_FAILED`. A damaged log returns false: recovery did not write it.
 pub fn is_adopted(layout: &Layout, source: &str) -> Result<bool> {
     let mut last = false;
     let outcome = log::read_after(layout, 0, None, |envelope| {

@@ -14,7 +14,7 @@ use crate::files;
 /// The active log is sealed when it is longer than this, in bytes.
 pub const SEAL_AT: u64 = 8 * 1024 * 1024;
 
-/// As much of a line as is needed to tell which event it holds: number, time, transaction (100 characters), author.
+/// The length of the beginning of a line that contains its number, time, transaction (100 characters) and author.
 const HEAD: u64 = 384;
 
 /// One file of the log.
@@ -28,8 +28,8 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// The file from its beginning; `None` where it is gone. The active log stays the same file even if it was sealed
-    /// since it was listed.
+    /// The file from its beginning; `None` where it does not exist any more. For the active log, this is the same file even
+    /// if it was sealed since it was listed.
     ///
     /// # Errors
     /// `IO_FAILED`.
@@ -43,7 +43,7 @@ impl Segment {
         }
     }
 
-    /// Whether its first event is the adoption of a state, before which nothing counts.
+    /// Whether its first event is an adopted state: then all earlier events are ignored.
     ///
     /// # Errors
     /// `IO_FAILED`.
@@ -59,7 +59,7 @@ impl Segment {
     }
 }
 
-/// The name of a sealed segment.
+/// The path of a sealed segment.
 pub fn segment_path(layout: &Layout, first: u64) -> PathBuf {
     layout.state_dir().join(format!("events-{first:020}.jsonl"))
 }
@@ -68,8 +68,8 @@ fn segment_number(path: &Path) -> Option<u64> {
     path.file_name()?.to_str()?.strip_prefix("events-")?.strip_suffix(".jsonl")?.parse().ok()
 }
 
-/// All files, oldest first, the active one last. It is opened before the others are listed: a log that is sealed in
-/// between is then seen twice, never not at all.
+/// All files, oldest first, the active one last. The active one is opened before the others are listed: a log that is sealed
+/// in between is then seen twice, but never missed.
 ///
 /// # Errors
 /// `IO_FAILED`; `EVENT_LOG_CORRUPTED`, `EVENT_LOG_TOO_NEW` where the first line of the active log has no number.
@@ -105,8 +105,8 @@ pub fn sealed(layout: &Layout) -> Result<Vec<Segment>> {
     Ok(found)
 }
 
-/// The index of the file in which reading on from event `expected` begins: the newest that can hold it, or a newer one
-/// that begins anew.
+/// The index of the file that contains event `expected`: the newest one that can contain it, or a newer one that begins with
+/// an adopted state.
 ///
 /// # Errors
 /// `IO_FAILED`.
@@ -127,10 +127,10 @@ fn head_of(mut file: &File, path: &Path) -> Result<Vec<u8>> {
     Ok(head)
 }
 
-/// The number of the first event of a file; `None` where it has no whole line yet.
+/// The number of the first event of a file; `None` where its first line is not complete yet.
 ///
 /// # Errors
-/// `IO_FAILED`; `EVENT_LOG_CORRUPTED`, `EVENT_LOG_TOO_NEW` where there is a line, but without a number.
+/// `IO_FAILED`; `EVENT_LOG_CORRUPTED`, `EVENT_LOG_TOO_NEW` where the first line has no number, or a newer version.
 pub fn first_number(file: &File, path: &Path) -> Result<Option<u64>> {
     let head = head_of(file, path)?;
     if head.is_empty() {
@@ -147,7 +147,7 @@ pub fn first_number(file: &File, path: &Path) -> Result<Option<u64>> {
     }
 }
 
-/// Seals the active log: it becomes the segment of its first number. The caller holds the state lock. A crash leaves the
+/// Seals the active log: renames it to the segment of its first number. The caller holds the state lock. A crash leaves the
 /// log under its old or its new name.
 ///
 /// # Errors

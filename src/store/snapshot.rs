@@ -1,4 +1,4 @@
-//! The snapshot: a checksummed cache of the state machine, so that a start need not replay the whole log.
+//! The snapshot: a checksummed copy of the state, so that a start need not replay the whole log.
 //!
 //! Two lines: a header `{"v":1,"seq":…,"position":{…},"length":…,"sum":"…"}` and the state. `sum` is the CRC32C of the
 //! header's bytes before `,"sum"` and of the second line. Losing the snapshot costs time, never data.
@@ -19,7 +19,8 @@ use crate::files::{self, FileLock, LockAttempt};
 /// The largest snapshot that is read, in bytes.
 const MAX_SNAPSHOT: u64 = 1024 * 1024 * 1024;
 
-/// How long a writer waits for another one: a lock outlives its holder where a child is between fork and exec.
+/// How long a writer waits for another one. A lock can outlive its holder for a moment, when a child of it is between fork
+/// and exec.
 const MOMENT: Duration = Duration::from_millis(20);
 
 #[derive(Serialize, Deserialize)]
@@ -33,14 +34,14 @@ struct Header {
     cases: Option<u64>,
 }
 
-/// What the snapshot file holds.
+/// The contents of the snapshot file.
 #[derive(Debug)]
 pub enum Snapshot {
     /// There is none.
     Missing,
     /// It cannot be used, for this reason.
     Damaged(String),
-    /// The state, where the log goes on, and the last event that changed a case, where it tells.
+    /// The state, the position in the log after it, and the last event that changed a case, if the snapshot has it.
     Good(Box<State>, Position, Option<u64>),
 }
 
@@ -54,7 +55,7 @@ pub fn load(layout: &Layout) -> Result<Snapshot> {
         Ok(parts) => parts,
         Err(why) => return Ok(Snapshot::Damaged(why.to_owned())),
     };
-    // Checked once as a whole: that costs less than string by string.
+    // Checks UTF-8 once for the whole state: that is faster than string by string.
     let Ok(body) = std::str::from_utf8(body) else { return Ok(Snapshot::Damaged("it is not in UTF-8".into())) };
     match serde_json::from_str::<State>(body) {
         Ok(state) if state.seq == header.seq => Ok(Snapshot::Good(Box::new(state), header.position, header.cases)),
@@ -63,7 +64,7 @@ pub fn load(layout: &Layout) -> Result<Snapshot> {
     }
 }
 
-/// Header and state of an intact snapshot, or what is wrong with it.
+/// Header and state of an intact snapshot, or why it cannot be used.
 fn split(bytes: &[u8]) -> Result<std::result::Result<(Header, &[u8]), &'static str>> {
     if let Some(version) = line::version_of(&bytes[..bytes.len().min(64)])
         && version > LOG_VERSION
@@ -84,20 +85,20 @@ fn split(bytes: &[u8]) -> Result<std::result::Result<(Header, &[u8]), &'static s
     }
 }
 
-/// The number that the snapshot on disk stands for; `None` where there is no intact one.
+/// The event number of the snapshot on disk; `None` where there is no intact one.
 pub(super) fn written_seq(layout: &Layout) -> Result<Option<u64>> {
     let Some(bytes) = files::read_optional(&layout.snapshot(), MAX_SNAPSHOT)? else { return Ok(None) };
     Ok(split(&bytes)?.ok().map(|(header, _)| header.seq))
 }
 
-/// Writes the snapshot, unless somebody else is writing one or has written a newer one; returns the number of the event
-/// that the snapshot on disk stands for, as far as is known. `cases` is the last event that changed a case. A crash leaves
-/// the old or the new one.
+/// Writes the snapshot, unless another process is writing one or has written a newer one. Returns the event number of the
+/// snapshot on disk, or 0 where it is unknown. `cases` is the last event that changed a case. A crash leaves the old or the
+/// new one.
 ///
 /// # Errors
-/// `IO_FAILED`, `DISK_FULL`; the old one is then still there.
+/// `IO_FAILED`, `DISK_FULL`; the old one is then unchanged.
 pub fn save(layout: &Layout, state: &State, position: Position, cases: Option<u64>) -> Result<u64> {
-    // Without it, a process that was held up could put an older snapshot in place of a newer one.
+    // Without the lock, a slow process could replace a newer snapshot by an older one.
     let LockAttempt::Taken(_lock) = FileLock::take(&layout.snapshot_lock(), MOMENT)? else { return Ok(0) };
     match written_seq(layout)? {
         Some(newer) if newer >= state.seq => return Ok(newer),

@@ -1,4 +1,4 @@
-//! Holds documents of `--json` against `docs/JSON.md`: no key that is not there, none missing, the right types.
+//! Compares documents of `--json` with `docs/JSON.md`: no unknown key, no missing one, the right types.
 
 #![allow(dead_code, clippy::unwrap_used, clippy::panic)]
 
@@ -7,10 +7,10 @@ use std::sync::OnceLock;
 
 use serde_json::{Map, Value};
 
-/// The type of a value, as the page writes it.
+/// The type of a value, as written in `docs/JSON.md`.
 #[derive(Debug, Clone)]
 enum Kind {
-    /// A word: `string`, `time`, or the name of a shape.
+    /// One word: `string`, `time`, or the name of a shape.
     Word(String),
     OneOf(Vec<String>),
     List(Box<Kind>),
@@ -20,7 +20,7 @@ enum Kind {
 
 #[derive(Debug, Clone, Default)]
 struct Shape {
-    /// Shapes of which it has all keys.
+    /// Other shapes whose keys it has too.
     also: Vec<String>,
     keys: BTreeMap<String, (Kind, Presence)>,
 }
@@ -31,10 +31,10 @@ enum Presence {
     Sometimes,
 }
 
-/// The page.
+/// The contents of `docs/JSON.md`.
 #[derive(Debug, Default)]
 pub struct Page {
-    /// What each verb answers; several where it answers different things.
+    /// The answer of each verb; several entries for a verb with different answers.
     verbs: Vec<(String, Shape)>,
     shapes: BTreeMap<String, Shape>,
 }
@@ -45,12 +45,12 @@ pub fn page() -> &'static Page {
     PAGE.get_or_init(|| Page::read(include_str!("../../docs/JSON.md")))
 }
 
-/// What is wrong with a document; nothing where it is as the page says.
+/// The differences between a document and `docs/JSON.md`; empty where there are none.
 pub fn complaints(document: &Value) -> Vec<String> {
     page().complaints(document)
 }
 
-/// Expects that a document is as the page says.
+/// Expects that a document is as described in `docs/JSON.md`.
 #[track_caller]
 pub fn check(document: &Value) {
     let complaints = complaints(document);
@@ -58,7 +58,7 @@ pub fn check(document: &Value) {
 }
 
 impl Page {
-    /// Reads the page.
+    /// Parses the page.
     pub fn read(text: &str) -> Self {
         let mut page = Self::default();
         let mut of: Option<&str> = None;
@@ -85,7 +85,7 @@ impl Page {
         page
     }
 
-    /// A heading names verbs in back quotes, or one shape.
+    /// Adds a shape. The heading contains verbs in backquotes, or the name of one shape.
     fn put(&mut self, heading: &str, shape: &Shape) {
         let verbs = quoted(heading);
         if verbs.is_empty() {
@@ -95,19 +95,19 @@ impl Page {
         self.verbs.extend(verbs.map(|verb| (verb, shape.clone())));
     }
 
-    /// The verbs that it tells of.
+    /// The verbs that are described.
     pub fn verbs(&self) -> Vec<&str> {
         self.verbs.iter().map(|(verb, _)| verb.as_str()).collect()
     }
 
-    /// What each verb answers: what is said of it, or else of all that begin with its first word.
+    /// The shapes of a verb's answers: its own, or else those of its first word.
     fn shapes_of(&self, verb: &str) -> Vec<&Shape> {
         let of = |name: &str| self.verbs.iter().filter(|(one, _)| one == name).map(|(_, shape)| shape).collect::<Vec<_>>();
         let exact = of(verb);
         if exact.is_empty() { of(verb.split(' ').next().unwrap()) } else { exact }
     }
 
-    /// What is wrong with a document.
+    /// The differences between a document and the page.
     pub fn complaints(&self, document: &Value) -> Vec<String> {
         let Some(object) = document.as_object() else { return vec!["no object".to_owned()] };
         let mut wrong = Vec::new();
@@ -140,7 +140,7 @@ impl Page {
         wrong
     }
 
-    /// All keys of a shape.
+    /// All keys of a shape, including those of other shapes.
     fn keys(&self, shape: &Shape) -> BTreeMap<String, (Kind, Presence)> {
         let mut keys = shape.keys.clone();
         for also in &shape.also {
@@ -191,12 +191,12 @@ impl Page {
     }
 }
 
-/// What stands between back quotes.
+/// The texts between backquotes.
 fn quoted(text: &str) -> Vec<String> {
     text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
-/// Whether a value is of a plain type; nothing where the word is no plain type.
+/// Whether a value has a plain type; `None` where the word is not a plain type.
 fn is_of_word(value: &Value, word: &str) -> Option<bool> {
     let text = value.as_str();
     Some(match word {

@@ -1,6 +1,6 @@
 //! The environment that every test gives to the programs it starts.
 
-/// Nothing of the machine's or the user's git configuration, and an identity.
+/// No git configuration of the machine or the user, and a fixed identity.
 pub const FIXED: &[(&str, &str)] = &[
     ("GIT_CONFIG_NOSYSTEM", "1"),
     ("GIT_CONFIG_GLOBAL", "/dev/null"),

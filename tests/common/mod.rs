@@ -1,9 +1,9 @@
-//! What every black-box test stands on: a folder of its own, nothing of the machine's configuration, outputs whole.
+//! The basis of every black-box test: a folder of its own, no configuration of the machine, and whole outputs.
 //!
-//! A test makes a [`TestEnv`], calls `git axiom` in it, and compares [`Run`]s: standard output, standard error and exit
+//! A test creates a [`TestEnv`], calls `git axiom` in it, and compares [`Run`]s: standard output, standard error and exit
 //! status together, with the test's own folder written as `$ROOT`.
 
-// Each test file uses a part of it; tests may start programs and may fail.
+// Each test file uses only a part of it; tests may start programs and may panic.
 #![allow(dead_code, clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 pub mod documents;
@@ -21,14 +21,14 @@ pub use run::Run;
 
 use fixed::FIXED;
 
-/// A user who is not root, and no user of this machine.
+/// A user id that is not root, and not of a user of this machine.
 pub const NOBODY: u32 = 65_534;
 
-/// A folder with a home, perhaps a repository, and a way to call `git axiom` in it. Gone when dropped.
+/// A folder with a home, optionally with a repository, in which `git axiom` can be called. Deleted when dropped.
 pub struct TestEnv {
     _dir: tempfile::TempDir,
     root: PathBuf,
-    /// With a fixed clock: how many programs were started so far, so that no two of them make the same id.
+    /// With a fixed clock: how many programs were started so far, so that no two of them make the same ids.
     started: Mutex<Option<u64>>,
 }
 
@@ -64,8 +64,8 @@ impl TestEnv {
         env
     }
 
-    /// From now on clock and ids are fixed, so that outputs can be compared: the n-th program started sees 12:00 plus n
-    /// seconds. Not for tests that start a supervisor: its children would make the same ids.
+    /// Fixes the clock and the ids from now on, so that outputs can be compared: the n-th program started has the time 12:00
+    /// plus n seconds. Not for tests that start a supervisor: its children would make the same ids.
     pub fn with_fixed_clock(self) -> Self {
         *self.started.lock().unwrap() = Some(0);
         self
@@ -81,24 +81,24 @@ impl TestEnv {
         self.root.join("repo")
     }
 
-    /// Where git axiom keeps its files in the repository.
+    /// The folder of git axiom's files in the repository.
     pub fn axiom_dir(&self) -> PathBuf {
         self.repo().join(".git/axiom")
     }
 
-    /// Writes a file of the repository, its folders too.
+    /// Writes a file in the repository, with its parent folders.
     pub fn write(&self, path: &str, content: impl AsRef<[u8]>) {
         let path = self.repo().join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, content).unwrap();
     }
 
-    /// Reads a file of the repository.
+    /// Reads a file in the repository.
     pub fn read(&self, path: &str) -> String {
         std::fs::read_to_string(self.repo().join(path)).unwrap()
     }
 
-    /// A program that sees only this environment.
+    /// A program with only this environment.
     pub fn program(&self, program: impl AsRef<OsStr>, folder: &Path) -> Command {
         hear_signals();
         let mut command = Command::new(program);
@@ -108,12 +108,12 @@ impl TestEnv {
         }
         command.envs(FIXED.iter().copied());
         command.env("HOME", self.root.join("home")).env("TMPDIR", self.root.join("tmp"));
-        // Never the repository above the temporary folder, if there is one.
+        // Git must not find a repository above the temporary folder.
         command.env("GIT_CEILING_DIRECTORIES", &self.root);
         command
     }
 
-    /// `git-axiom` in `folder`, to be started by the test itself.
+    /// `git-axiom` in `folder`. The test starts it itself.
     pub fn axiom_command<A: AsRef<OsStr>>(&self, folder: &Path, args: impl IntoIterator<Item = A>) -> Command {
         let mut command = self.program(env!("CARGO_BIN_EXE_git-axiom"), folder);
         command.args(args);
@@ -126,15 +126,16 @@ impl TestEnv {
         command
     }
 
-    /// `git-axiom` in the repository as a user whom permissions bind: root becomes [`NOBODY`], who may not see where the
-    /// program was built.
+    /// `git-axiom` in the repository, as a user to whom permissions apply: root becomes [`NOBODY`], who may not be able to
+    /// read the folder in which the program was built.
     pub fn bound_by_permissions(&self, args: &[&str]) -> Command {
         let prepared = self.axiom_command(&self.repo(), args);
         if !is_root() {
             return prepared;
         }
         let program = self.root.join("git-axiom");
-        // Not by us: what another test starts meanwhile would hold it open for writing, and then nobody can start it.
+        // Copied by another process: if this one wrote the file, a child that another test starts meanwhile would inherit
+        // the open file, and the program could not be executed.
         assert!(Command::new("cp").arg(prepared.get_program()).arg(&program).status().unwrap().success());
         let mut command = Command::new(program);
         command.args(prepared.get_args()).current_dir(self.repo()).env_clear().uid(NOBODY).gid(NOBODY);
@@ -152,17 +153,17 @@ impl TestEnv {
         self.run(self.axiom_command(folder, args), None)
     }
 
-    /// Calls `git axiom` in the repository with something on its standard input.
+    /// Calls `git axiom` in the repository with this standard input.
     pub fn axiom_fed(&self, args: &[&str], input: &[u8]) -> Run {
         self.run(self.axiom_command(&self.repo(), args), Some(input))
     }
 
-    /// Calls `git axiom`, expects exit 0, and returns standard output without the line end.
+    /// Calls `git axiom`, expects exit status 0, and returns standard output without the final line feed.
     pub fn ok(&self, args: &[&str]) -> String {
         self.axiom(args).success().stdout.trim_end().to_owned()
     }
 
-    /// Calls `git axiom` with `--json`, expects exit 0 and one document.
+    /// Calls `git axiom` with `--json`, expects exit status 0 and one document.
     pub fn json(&self, args: &[&str]) -> serde_json::Value {
         self.axiom(&[&["--json"], args].concat()).success().json()
     }
@@ -172,7 +173,7 @@ impl TestEnv {
         Run::of(command, input, &self.root)
     }
 
-    /// Calls git in the repository, expects exit 0, and returns standard output without the line end.
+    /// Calls git in the repository, expects exit status 0, and returns standard output without the final line feed.
     pub fn git(&self, args: &[&str]) -> String {
         self.git_in(&self.repo(), args)
     }
@@ -184,19 +185,19 @@ impl TestEnv {
         run.stdout.trim_end().to_owned()
     }
 
-    /// Calls git in the repository, whatever comes of it.
+    /// Calls git in the repository; it may fail.
     pub fn try_git(&self, args: &[&str]) -> Run {
         self.try_git_in(&self.repo(), args)
     }
 
-    /// Calls git in a folder, whatever comes of it.
+    /// Calls git in a folder; it may fail.
     pub fn try_git_in(&self, folder: &Path, args: &[&str]) -> Run {
         let mut command = self.program("git", folder);
         command.args(args);
         self.run(command, None)
     }
 
-    /// Expects that git finds nothing wrong with the repository.
+    /// Expects that `git fsck` finds no problem in the repository.
     pub fn fsck(&self) {
         let run = self.try_git(&["fsck", "--strict", "--no-dangling", "--no-progress"]);
         assert_eq!(run.code, Some(0), "{run}");
@@ -216,7 +217,7 @@ fn hear_signals() {
     });
 }
 
-/// Whether permissions do not bind the user who runs the tests.
+/// Whether the user who runs the tests is root, to whom permissions do not apply.
 pub fn is_root() -> bool {
     std::fs::read_to_string("/proc/self/status").unwrap().lines().any(|line| line.starts_with("Uid:\t0\t"))
 }

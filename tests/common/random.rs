@@ -1,12 +1,12 @@
-//! Random numbers that a seed determines, the same everywhere.
+//! Pseudo-random numbers, determined by a seed, the same on every machine.
 
 #![allow(dead_code)]
 
-/// A row of numbers (splitmix64).
+/// A sequence of numbers (splitmix64).
 pub struct Random(pub u64);
 
 impl Random {
-    /// Mixed first: the numbers of seed + 1 would be those of the seed, one further.
+    /// The seed is mixed first: otherwise the sequence of seed + 1 would be similar to that of the seed.
     pub fn of(seed: u64) -> Self {
         let mut mixed = Self(seed.wrapping_mul(0xd134_2543_de82_ef95) ^ 0x5851_f42d_4c95_7f2d);
         Self(mixed.below(u64::MAX))

@@ -1,4 +1,4 @@
-//! One program's run: what it printed on both channels and how it ended.
+//! The result of running a program: both outputs and the exit status.
 
 use std::fmt;
 use std::io::Write;
@@ -10,9 +10,9 @@ use std::process::{Command, Stdio};
 pub struct Run {
     /// The exit code; `None` when a signal ended it.
     pub code: Option<i32>,
-    /// Standard output, as it was.
+    /// Standard output, unchanged.
     pub stdout: String,
-    /// Standard error, as it was.
+    /// Standard error, unchanged.
     pub stderr: String,
     root: PathBuf,
 }
@@ -24,7 +24,7 @@ impl Run {
         let pipe = child.stdin.take();
         let output = std::thread::scope(|scope| {
             if let (Some(mut pipe), Some(input)) = (pipe, input) {
-                // The program may end before it has read everything.
+                // The program may end before it has read all input.
                 scope.spawn(move || drop(pipe.write_all(input)));
             }
             child.wait_with_output().unwrap()
@@ -37,14 +37,14 @@ impl Run {
         }
     }
 
-    /// Expects exit 0.
+    /// Expects exit status 0.
     #[track_caller]
     pub fn success(self) -> Self {
         assert_eq!(self.code, Some(0), "\n{self}");
         self
     }
 
-    /// Expects an error of this code with its documented exit status, and that it says what to do next.
+    /// Expects an error with this code and its documented exit status.
     #[track_caller]
     pub fn fails_with(self, code: git_axiom::error::Code) -> Self {
         assert!(self.stderr.contains(&format!("error[{code}]: ")), "expected {code}\n{self}");
@@ -52,7 +52,7 @@ impl Run {
         self
     }
 
-    /// Standard output as one JSON document: exactly one line, as `docs/JSON.md` says.
+    /// Standard output as one JSON document: exactly one line, as described in `docs/JSON.md`.
     #[track_caller]
     pub fn json(&self) -> serde_json::Value {
         assert_eq!(self.stdout.matches('\n').count(), 1, "one document on one line\n{self}");

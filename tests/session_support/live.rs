@@ -1,4 +1,4 @@
-//! A `git axiom` that runs in the background.
+//! A `git axiom` process in the background.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -7,14 +7,14 @@ use std::time::Instant;
 
 use super::PATIENCE;
 
-/// A program in the background. It is ended when dropped, so that a failing test leaves nothing behind.
+/// A program in the background. It is killed when dropped, so that a failing test leaves no process behind.
 pub struct Live {
     child: Child,
     stdout: PathBuf,
     stderr: PathBuf,
 }
 
-/// How a background program ended, and what it printed.
+/// The exit code and the outputs of a background program that has ended.
 #[derive(Debug)]
 pub struct Ended {
     /// The exit code; `None` when a signal ended it.
@@ -39,12 +39,12 @@ impl Live {
         i32::try_from(self.child.id()).unwrap()
     }
 
-    /// What it has printed on standard error so far.
+    /// Its standard error so far.
     pub fn stderr(&self) -> String {
         String::from_utf8_lossy(&std::fs::read(&self.stderr).unwrap()).into_owned()
     }
 
-    /// Whether it still runs.
+    /// Whether it is still running.
     pub fn runs(&mut self) -> bool {
         self.child.try_wait().unwrap().is_none()
     }
@@ -64,7 +64,7 @@ impl Live {
     #[track_caller]
     pub fn wait(mut self) -> Ended {
         let begun = Instant::now();
-        // A repository of many files, asked for by hand, takes its time.
+        // A repository with many files, which only a developer asks for, takes longer.
         let patience = if std::env::var_os("AXIOM_FILES").is_some() { PATIENCE * 20 } else { PATIENCE * 2 };
         while self.runs() {
             assert!(begun.elapsed() < patience, "it does not end:\n{}", self.stderr());

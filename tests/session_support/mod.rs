@@ -1,7 +1,7 @@
-//! What tests of whole sessions stand on: supervisors that run in the background, what is the user's, what is left behind.
+//! The basis of tests of whole sessions: supervisors in the background, the user's files, and remaining processes.
 //!
-//! Agents are shell scripts, processes are real ones, and whatever a test starts has its home folder in the environment:
-//! so everything that a session leaves behind can be found, whoever its parent is by then.
+//! Agents are shell scripts, and processes are real. Everything that a test starts has the test's home folder in its
+//! environment, so that every process that a session leaves can be found, whatever its parent is.
 
 #![allow(dead_code, clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
@@ -13,13 +13,13 @@ use std::time::{Duration, Instant};
 
 pub use crate::common::random::Random;
 pub use live::Live;
-#[allow(unused_imports)] // not every test binary that includes this needs both
+#[allow(unused_imports)] // not every file that uses this needs both
 pub use world::{UsersThings, World};
 
-/// The longest that a test waits for anything.
+/// How long a test waits at most.
 pub const PATIENCE: Duration = Duration::from_secs(30);
 
-/// Waits until `holds`, and panics with `what` where it never does.
+/// Waits until `holds` returns true; panics with `what` after [`PATIENCE`].
 #[track_caller]
 pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     let begun = Instant::now();
@@ -29,7 +29,7 @@ pub fn wait_until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Does all of `work`, several at a time: sessions mostly wait for disks and agents.
+/// Calls `each` for all of `work`, four at a time: sessions mostly wait for disks and agents.
 pub fn several_at_a_time<T: Send>(work: Vec<T>, each: impl Fn(T) + Sync) {
     let work = std::sync::Mutex::new(work);
     std::thread::scope(|scope| {
@@ -45,7 +45,7 @@ pub fn several_at_a_time<T: Send>(work: Vec<T>, each: impl Fn(T) + Sync) {
 }
 
 impl Random {
-    /// The seed of `AXIOM_CHAOS_SEED`, or one of the clock; printed, so that a failure can be repeated.
+    /// The seed in `AXIOM_CHAOS_SEED`, or one from the clock. It is printed, so that a failure can be repeated.
     pub fn seeded(what: &str) -> Self {
         let given = std::env::var("AXIOM_CHAOS_SEED").ok().and_then(|text| text.parse().ok());
         let clock = || std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as u64;
@@ -55,7 +55,7 @@ impl Random {
     }
 }
 
-/// Processes that were started with this home: their number and command line. Zombies are none.
+/// Processes that were started with this home: their process id and command line. Zombies are not included.
 pub fn processes_of(home: &Path) -> Vec<(i32, String)> {
     let marker = format!("HOME={}", home.display()).into_bytes();
     let mut found = Vec::new();
@@ -70,12 +70,12 @@ pub fn processes_of(home: &Path) -> Vec<(i32, String)> {
     found
 }
 
-/// Sends SIGKILL; says whether there was such a process.
+/// Sends SIGKILL. Returns whether there was such a process.
 pub fn kill(pid: i32) -> bool {
     signal(pid, rustix::process::Signal::KILL)
 }
 
-/// Sends a signal; says whether there was such a process.
+/// Sends a signal. Returns whether there was such a process.
 pub fn signal(pid: i32, signal: rustix::process::Signal) -> bool {
     rustix::process::kill_process(rustix::process::Pid::from_raw(pid).unwrap(), signal).is_ok()
 }

@@ -1,4 +1,4 @@
-//! A repository with tasks, its user's things, and the checks that hold at the end of every session.
+//! A repository with tasks, files of the user's, and the checks that must pass at the end of every session.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use super::live::Ended;
 use super::{Live, kill, processes_of};
 use crate::common::TestEnv;
 
-/// A repository in which sessions run. Whatever it started is ended when it is dropped.
+/// A repository in which sessions run. Processes that it started are ended when it is dropped.
 pub struct World {
     /// The repository and its surroundings.
     pub env: TestEnv,
@@ -19,7 +19,7 @@ pub struct World {
     pub variables: Vec<(String, String)>,
 }
 
-/// What is the user's in the main worktree, as far as git and the disk can tell.
+/// The user's changes in the main worktree, according to git and on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsersThings {
     status: String,
@@ -31,25 +31,25 @@ pub struct UsersThings {
 }
 
 impl UsersThings {
-    /// What has to be there even between a crash in the middle of a merge and its recovery, when the branch, the index and
-    /// the files that come with the merge do not fit each other yet.
+    /// The part that must not change even between a crash in the middle of a merge and its recovery, when the branch, the
+    /// index and the merged files may not match yet.
     pub fn contents(&self) -> (&[String], &str, &BTreeMap<String, Vec<u8>>) {
         (&self.entries, &self.stash, &self.files)
     }
 }
 
 impl World {
-    /// The little repository of [`TestEnv::new`].
+    /// With the small repository of [`TestEnv::new`].
     pub fn new() -> Self {
         Self::of(TestEnv::new())
     }
 
-    /// A prepared repository.
+    /// With a prepared repository.
     pub fn of(env: TestEnv) -> Self {
         Self { env, started: Cell::new(0), variables: Vec::new() }
     }
 
-    /// A path beside the repository, for what tests and agents tell each other.
+    /// A path next to the repository, for files by which tests and agents communicate.
     pub fn beside(&self, name: &str) -> PathBuf {
         self.env.root().join(name)
     }
@@ -65,7 +65,7 @@ impl World {
         self.env.ok(&args);
     }
 
-    /// `git axiom run` with arguments, prepared.
+    /// The command `git axiom run` with arguments.
     pub fn run_command(&self, args: &[&str]) -> std::process::Command {
         let all = [&["run"], args].concat();
         let mut command = self.env.axiom_command(&self.env.repo(), all);
@@ -80,17 +80,17 @@ impl World {
         Live::start(self.run_command(args), self.env.root(), &format!("run-{number}"))
     }
 
-    /// Starts a supervisor in autopilot that ends when nothing more can be done.
+    /// Starts a supervisor in autopilot that ends when no more work is possible.
     pub fn start_autopilot(&self, more: &[&str]) -> Live {
         self.start(&[&["--mode", "autopilot", "--until-idle"], more].concat())
     }
 
-    /// Runs such a session to its end.
+    /// Runs a session in autopilot to its end.
     pub fn autopilot(&self, more: &[&str]) -> Ended {
         self.start_autopilot(more).wait()
     }
 
-    /// The task as `task show --json` has it.
+    /// The task in `task show --json`.
     pub fn show(&self, task: &str) -> Value {
         self.env.json(&["task", "show", task])
     }
@@ -100,7 +100,7 @@ impl World {
         self.find_task(task)["status"].as_str().unwrap().to_owned()
     }
 
-    /// The task as `task list --json` has it.
+    /// The task in `task list --json`.
     #[track_caller]
     pub fn find_task(&self, task: &str) -> Value {
         let all = self.env.json(&["task", "list"]);
@@ -108,12 +108,12 @@ impl World {
         found.unwrap_or_else(|| panic!("no task {task}: {all}")).clone()
     }
 
-    /// The agents as `status --json` has them.
+    /// The agents in `status --json`.
     pub fn agents(&self) -> Vec<Value> {
         self.env.json(&["status"])["agents"].as_array().unwrap().clone()
     }
 
-    /// Open gates: id and reason.
+    /// The open gates in `gate list --json`.
     pub fn gates(&self) -> Vec<Value> {
         self.env.json(&["gate", "list"])["gates"].as_array().unwrap().clone()
     }
@@ -130,18 +130,18 @@ impl World {
         found
     }
 
-    /// Waits until a file beside the repository is there.
+    /// Waits until a file next to the repository exists.
     #[track_caller]
     pub fn wait_for_file(&self, name: &str) {
         super::wait_until(&format!("file {name}"), || self.beside(name).exists());
     }
 
-    /// Writes a file beside the repository: what scripts wait for.
+    /// Creates a file next to the repository, for which scripts wait.
     pub fn signal_file(&self, name: &str) {
         std::fs::write(self.beside(name), "").unwrap();
     }
 
-    /// The lines that agents appended to a file beside the repository, sorted.
+    /// The lines that agents appended to a file next to the repository, sorted.
     pub fn lines(&self, name: &str) -> Vec<String> {
         let text = std::fs::read_to_string(self.beside(name)).unwrap_or_default();
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -169,14 +169,14 @@ impl World {
         self.users_things()
     }
 
-    /// What is the user's now.
+    /// The user's changes now.
     pub fn users_things(&self) -> UsersThings {
         let env = &self.env;
         let mine = ["README", "added.txt", "src/lib.txt", "untracked dir/deep/\u{e9}.txt", "build.ignored"];
         let status = env.git(&["status", "--porcelain=v1", "--ignored", "-uall"]);
         let entries = env.git(&["ls-files", "-s", "--", "README", "added.txt", "src/lib.txt"]);
         UsersThings {
-            // Our workspaces are excluded, and so ignored.
+            // The workspaces' folder is excluded, so git shows it as ignored.
             status: status.lines().filter(|line| !line.contains(".worktrees/")).collect::<Vec<_>>().join("\n"),
             staged: env.git(&["diff", "--full-index", "--cached"]),
             unstaged: env.git(&["diff", "--full-index"]),
@@ -189,12 +189,12 @@ impl World {
         }
     }
 
-    /// Processes that sessions started and that still run.
+    /// The processes of sessions that are still running.
     pub fn processes(&self) -> Vec<(i32, String)> {
         processes_of(&self.env.root().join("home"))
     }
 
-    /// Expects that no process is left, soon at least: a keeper removes its temporary folder after its report.
+    /// Expects that all processes end within a short time: a keeper removes its temporary folder after its report.
     #[track_caller]
     pub fn no_process_is_left(&self) {
         let begun = std::time::Instant::now();
@@ -204,7 +204,7 @@ impl World {
         }
     }
 
-    /// Expects that every workspace that git knows is sound and that no folder stands that git does not know.
+    /// Expects that every linked worktree is sound, and that `.worktrees` contains no folder that git does not know.
     #[track_caller]
     pub fn no_half_made_workspace(&self) {
         let list = self.env.git(&["worktree", "list", "--porcelain"]);
@@ -220,8 +220,8 @@ impl World {
         }
     }
 
-    /// Everything that has to hold when a session has ended and nothing is under way: no process, no half-made workspace,
-    /// no lock, nothing open in the log, nothing wrong with the repository.
+    /// Everything that must be true when a session has ended: no process, no half-made workspace, no lock of git's, an
+    /// empty temporary folder, no recovery needed, and no problem in the repository.
     #[track_caller]
     pub fn all_is_well(&self) {
         self.no_process_is_left();

@@ -1,10 +1,10 @@
-//! Repositories with conversions that lose something.
+//! Repositories in which git's conversions lose information.
 #![allow(dead_code)]
 
 use crate::support::Scratch;
 
-/// A configuration, a file of attributes, and the bytes of a file `f.txt` that git takes for unchanged although a checkout
-/// would write others.
+/// Configuration, `.gitattributes`, and the content of a file `f.txt` that git treats as unchanged although a checkout would
+/// write other bytes.
 pub type Lossy = (&'static [(&'static str, &'static str)], &'static str, &'static str);
 
 pub const SECRETS: &[(&str, &str)] = &[("filter.s.clean", "sed s/SECRET=.*/SECRET=/"), ("filter.s.smudge", "cat")];
@@ -19,7 +19,7 @@ pub const LOSSY: &[Lossy] = &[
     (&[], "f.txt working-tree-encoding=UTF-16\n", ""),
 ];
 
-/// A repository with a committed `f.txt` that git takes for unchanged, older than its index.
+/// A repository with a committed `f.txt` that git treats as unchanged, and that is older than the index.
 pub fn with_lossy((config, attributes, text): &Lossy) -> Scratch {
     let scratch = Scratch::new();
     for (key, value) in *config {
@@ -29,7 +29,7 @@ pub fn with_lossy((config, attributes, text): &Lossy) -> Scratch {
         scratch.write(".gitattributes", attributes);
     }
     if attributes.contains("encoding") {
-        // High byte first, with a mark: a checkout writes the low one first.
+        // Big-endian with a byte order mark: a checkout writes little-endian.
         std::fs::write(scratch.path().join("f.txt"), b"\xfe\xff\0h\0i\0\n").unwrap();
     } else {
         scratch.write("f.txt", text);
@@ -38,7 +38,7 @@ pub fn with_lossy((config, attributes, text): &Lossy) -> Scratch {
     scratch
 }
 
-/// Commits everything, and lets the index be younger than all files: by seconds, for that is what git goes by.
+/// Commits everything, and makes the index seconds newer than all files, because git compares these times.
 pub fn commit_settled(scratch: &Scratch) {
     scratch.git(&["add", "-A"]);
     scratch.git(&["commit", "-q", "--allow-empty", "-m", "all"]);
@@ -56,7 +56,7 @@ pub fn commit_settled(scratch: &Scratch) {
     std::thread::sleep(std::time::Duration::from_millis(150));
 }
 
-/// What a new checkpoint says that it holds only as git converts it.
+/// How many files a new checkpoint reports as `converted`, held only as git converts them.
 pub fn converted(scratch: &Scratch, name: &str) -> u64 {
     let made = scratch.json(&["checkpoint", "create", name]);
     made["coverage"][scratch.path().to_str().unwrap()]["converted"]["count"].as_u64().unwrap()

@@ -1,4 +1,4 @@
-//! A scratch repository with real git and the real binary, cut off from the machine's configuration.
+//! A scratch repository with real git and the real binary, independent of the machine's configuration.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::panic, dead_code, missing_docs)]
 
 use std::os::unix::process::CommandExt;
@@ -19,7 +19,7 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// With a first commit of `a.txt` and `sub/b.txt`, and the workspaces' folder excluded.
+    /// With a first commit of `a.txt`, `sub/b.txt` and `staged.txt`, and the folder of the workspaces excluded.
     pub fn new() -> Self {
         let scratch = Self::empty();
         scratch.write("a.txt", "a\n");
@@ -62,7 +62,7 @@ impl Scratch {
         std::fs::remove_file(self.path().join(path)).unwrap();
     }
 
-    /// A program in the repository, cut off from the machine's configuration.
+    /// A program in the repository, independent of the machine's configuration.
     pub fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.env_clear().current_dir(self.path());
@@ -98,13 +98,13 @@ impl Scratch {
         String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
     }
 
-    /// The binary with these arguments and variables.
+    /// Runs the binary with these arguments and variables.
     pub fn axiom_with(&self, args: &[&str], vars: &[(&str, &str)]) -> Output {
         let mut command = self.command(env!("CARGO_BIN_EXE_git-axiom"));
         command.args(args).envs(vars.iter().copied()).output().unwrap()
     }
 
-    /// The binary, which must succeed.
+    /// Runs the binary, which must succeed.
     pub fn axiom(&self, args: &[&str]) -> String {
         let output = self.axiom_with(args, &[]);
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
@@ -112,7 +112,7 @@ impl Scratch {
         text(&output.stdout)
     }
 
-    /// The binary, which must fail with this code.
+    /// Runs the binary, which must fail with this code.
     pub fn refused(&self, args: &[&str], code: &str, exit: i32) {
         let output = self.axiom_with(args, &[]);
         let words = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -166,7 +166,7 @@ impl Scratch {
         self.path().join(format!(".worktrees/ed-001-{id}"))
     }
 
-    /// A task in work, with a workspace in which nothing was done yet.
+    /// Adds an active task with a workspace without changes.
     pub fn open_task(&self, id: &str) {
         self.add_case(id);
         self.reopen_task(id);
@@ -186,7 +186,7 @@ impl Scratch {
         ]);
     }
 
-    /// Ends the work on the open task of the agent: everything is committed and the task is done.
+    /// Ends the agent's work on the open task: everything is committed and the task is done.
     pub fn finish_task(&self, id: &str) {
         let (agent, path) = (AgentId::new("ed-001").unwrap(), self.workspace(id));
         let in_workspace = |args: &[&str]| self.git(&[&["-C", path.to_str().unwrap()], args].concat());
@@ -229,7 +229,7 @@ impl Scratch {
         ]);
     }
 
-    /// A task that is done: its work is one file of that name.
+    /// Adds a task that is done. Its work is one file with its name.
     pub fn done_task(&self, id: &str) {
         self.open_task(id);
         std::fs::write(self.workspace(id).join(format!("{id}.txt")), format!("{id}\n")).unwrap();
@@ -244,7 +244,7 @@ impl Scratch {
         self.git(&["fsck", "--strict", "--no-dangling"]);
     }
 
-    /// Everything of the user's in the main worktree that must never change by itself.
+    /// The state of the user's changes in the main worktree, which no verb may change unasked.
     pub fn users_view(&self) -> String {
         let status = self.git(&["status", "--porcelain=v2", "-uall"]);
         let staged = self.git(&["diff", "--cached", "--binary"]);
@@ -252,7 +252,7 @@ impl Scratch {
         format!("{status}\n{staged}\n{unstaged}")
     }
 
-    /// As [`Scratch::make_dirty`], of files that only those tests touch which say so.
+    /// As [`Scratch::make_dirty`], with files that other tests do not change.
     pub fn make_dirty_elsewhere(&self) {
         self.write("staged.txt", "staged by the user\n");
         self.git(&["add", "staged.txt"]);
@@ -260,7 +260,7 @@ impl Scratch {
         self.write("untracked.txt", "u\n");
     }
 
-    /// Staged, unstaged and untracked content, apart.
+    /// Makes staged, unstaged and untracked changes.
     pub fn make_dirty(&self) {
         self.write("staged.txt", "staged by the user\n");
         self.git(&["add", "staged.txt"]);
@@ -270,7 +270,7 @@ impl Scratch {
     }
 }
 
-/// Files of a folder with their contents, `.git` left out, for comparing.
+/// The files of a folder with their contents, without `.git` and `.worktrees`, for comparing.
 pub fn contents(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let walk = walkdir::WalkDir::new(folder)
         .sort_by_file_name()

@@ -1,4 +1,4 @@
-//! The binary at a pseudo terminal, so that prompts can be answered.
+//! The binary at a pseudo-terminal, so that prompts can be answered.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::panic, dead_code, missing_docs)]
 
 use std::fs::File;
@@ -9,13 +9,13 @@ use std::time::{Duration, Instant};
 
 use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 
-/// How long something may take to appear.
+/// How long to wait for expected output, or for the end.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub struct Terminal {
     keyboard: File,
     child: Child,
-    /// What is on the screen, and how much of it was waited for already.
+    /// The output so far, and up to where it was waited for already.
     seen: Arc<Mutex<String>>,
     from: usize,
 }
@@ -41,7 +41,7 @@ impl Terminal {
         let (mut reader, into) = (keyboard.try_clone().unwrap(), Arc::clone(&seen));
         std::thread::spawn(move || {
             let mut bytes = [0; 4096];
-            // At the end of the program the terminal is gone: an error.
+            // When the program ends, the terminal is closed and reading fails.
             while let Ok(read @ 1..) = reader.read(&mut bytes) {
                 into.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..read]));
             }
@@ -49,7 +49,7 @@ impl Terminal {
         Self { keyboard, child, seen, from: 0 }
     }
 
-    /// Waits until a text appears that was not waited for before, and returns what came up to it.
+    /// Waits until a text appears after the last one that was waited for, and returns the output up to it.
     pub fn wait_for(&mut self, text: &str) -> String {
         let started = Instant::now();
         loop {
@@ -65,12 +65,12 @@ impl Terminal {
         }
     }
 
-    /// Types all of it at once, now.
+    /// Types all of it at once.
     pub fn type_at_once(&mut self, text: &str) {
         self.keyboard.write_all(text.as_bytes()).unwrap();
     }
 
-    /// Whether keys are shown and come line by line, as a shell wants it.
+    /// Whether the terminal echoes keys and reads whole lines, as a shell expects.
     pub fn is_as_shells_want_it(&self) -> bool {
         use rustix::termios::LocalModes;
         let modes = rustix::termios::tcgetattr(&self.keyboard).unwrap().local_modes;
@@ -85,10 +85,10 @@ impl Terminal {
         self.child.try_wait().unwrap().is_none()
     }
 
-    /// Types keys one after the other, once the program listens.
+    /// Types keys one after the other, with pauses.
     pub fn keys(&mut self, keys: &[&str]) {
         for key in keys {
-            // What comes at once was pasted.
+            // Keys that arrive together would be taken for pasted text.
             std::thread::sleep(Duration::from_millis(150));
             self.keyboard.write_all(key.as_bytes()).unwrap();
         }
@@ -111,7 +111,7 @@ impl Terminal {
     }
 }
 
-/// A test that fails leaves no program behind that asks nobody.
+/// A test that fails leaves no program behind.
 impl Drop for Terminal {
     fn drop(&mut self) {
         let _ = self.child.kill();

@@ -1,4 +1,4 @@
-//! Yes or no. No is what everything means but a typed `y` and Enter.
+//! A question with the answers yes and no. The answer is no unless the user types `y` and Enter.
 
 use dialoguer::theme::{SimpleTheme, Theme};
 
@@ -6,10 +6,10 @@ use super::{Key, Next, Question, ask};
 use crate::cli::visible;
 use crate::error::Result;
 
-/// Asks; `false` where the answer is no, or none.
+/// Asks; `false` where the answer is no, or there is none.
 ///
 /// # Errors
-/// `INTERRUPTED` at Ctrl+C; `DECLINED` where the terminal is gone.
+/// `INTERRUPTED` at Ctrl+C; `DECLINED` where the terminal was closed.
 pub fn confirm(question: &str) -> Result<bool> {
     let question = Confirm { text: visible::line(question).into_owned(), typed: None };
     Ok(ask(question)?.unwrap_or(false))
@@ -41,7 +41,8 @@ impl Confirm {
     }
 }
 
-/// Whether keys that came at once are what somebody typed, on a slow line perhaps: one answer, and Enter after it.
+/// Whether keys that arrived together may have been typed (on a slow connection) and not pasted: one answer, with or without
+/// Enter.
 fn could_be_typed(keys: &[Key]) -> bool {
     let answer = keys.strip_suffix(&[Key::Enter]).unwrap_or(keys);
     let word: Option<String> = answer.iter().map(|key| if let Key::Char(c) = key { Some(*c) } else { None }).collect();
@@ -53,7 +54,7 @@ impl Question for Confirm {
 
     fn lines(&self, _rows: usize, _columns: usize) -> Vec<String> {
         let mut line = String::new();
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = SimpleTheme.format_confirm_prompt(&mut line, &self.text, Some(false));
         line.push_str(self.typed.map_or("", |yes| if yes { "y" } else { "n" }));
         vec![line]

@@ -1,24 +1,24 @@
-//! What a question has on the screen: drawn in place, and again over itself.
+//! The lines of a question on the screen: drawn, and drawn again in the same place.
 
 use console::Term;
 
 use super::terminal::say;
 
-/// What is on the screen now.
+/// The lines that are on the screen now.
 #[derive(Debug)]
 pub(super) struct Drawn {
-    /// How many lines below the first the cursor is.
+    /// How many lines the cursor is below the first one.
     below: usize,
     shows_cursor: bool,
 }
 
-/// How many rows and columns there are. A terminal that does not say is taken for 24 × 80.
+/// The size of the terminal in rows and columns. The default is 24 × 80 where it is unknown.
 pub(super) fn size() -> (usize, usize) {
     let (rows, columns) = Term::stderr().size();
     (usize::from(rows).max(4), usize::from(columns).max(20))
 }
 
-/// A line that takes one row of the screen.
+/// Cuts a line so that it takes one row of the screen.
 pub(super) fn cut(line: &str, columns: usize) -> String {
     console::truncate_str(line, columns.saturating_sub(1), "…").into_owned()
 }
@@ -28,7 +28,7 @@ impl Drawn {
         Self { below: 0, shows_cursor }
     }
 
-    /// Draws over what is there. The cursor stays behind the last line.
+    /// Draws over the old lines. The cursor stays at the end of the last line.
     pub(super) fn draw(&mut self, lines: &[String]) {
         let mut text = String::new();
         if !self.shows_cursor {
@@ -43,19 +43,19 @@ impl Drawn {
         say(text.as_bytes());
     }
 
-    /// How many rows below the first the last line ends: a long one takes several.
+    /// How many rows below the first one the last line ends: a long line takes several rows.
     fn rows(&self, lines: &[String]) -> usize {
         let (_, columns) = size();
         let of = |line: &String| 1 + console::measure_text_width(line).saturating_sub(1) / columns;
         lines.iter().map(of).sum::<usize>().saturating_sub(1)
     }
 
-    /// What was drawn is no longer where it was: the next time begins a line of its own.
+    /// The old lines have moved on the screen: the next drawing starts on a new line.
     pub(super) fn forget(&mut self) {
         self.below = 0;
     }
 
-    /// What is there stays there.
+    /// Leaves the lines on the screen and starts a new line.
     pub(super) fn end(&mut self) {
         self.below = 0;
         say(b"\n");

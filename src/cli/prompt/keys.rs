@@ -1,21 +1,21 @@
-//! What a terminal sends, as keys and pasted text. Pure: bytes in, keys out.
+//! Parsing a terminal's input into keys and pasted text. Pure: bytes in, keys out.
 
 /// A key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Key {
-    /// A character that can be seen, or a space.
+    /// A printable character, or a space.
     Char(char),
     /// Return.
     Enter,
-    /// Escape alone.
+    /// The Escape key.
     Escape,
     /// Arrow up.
     Up,
     /// Arrow down.
     Down,
-    /// A page up.
+    /// Page up.
     PageUp,
-    /// A page down.
+    /// Page down.
     PageDown,
     /// To the beginning.
     Home,
@@ -29,26 +29,26 @@ pub enum Key {
     Interrupt,
     /// Ctrl+Z.
     Suspend,
-    /// Ctrl+D: there is no answer.
+    /// Ctrl+D: no answer.
     EndOfInput,
-    /// What was pasted, where the terminal says so.
+    /// Pasted text, if the terminal marks it.
     Pasted(String),
-    /// Any other key: none that means something here.
+    /// Any other key.
     Other,
 }
 
-/// What the terminal puts around pasted text, where it was asked to.
+/// The sequences with which the terminal marks pasted text, when it was asked to.
 const PASTE_BEGINS: &[u8] = b"\x1b[200~";
 const PASTE_ENDS: &[u8] = b"\x1b[201~";
 
-/// Cuts what came into keys. What has not come whole yet stays for the next time.
+/// Splits input into keys. An incomplete sequence is kept for the next call.
 #[derive(Debug, Default)]
 pub struct Keys {
     waiting: Vec<u8>,
 }
 
 impl Keys {
-    /// The keys in these bytes and what waited.
+    /// The keys in these bytes and in the bytes kept before.
     pub fn take(&mut self, bytes: &[u8]) -> Vec<Key> {
         self.waiting.extend_from_slice(bytes);
         let mut keys = Vec::new();
@@ -66,12 +66,12 @@ impl Keys {
         keys
     }
 
-    /// Whether something waits for its rest: an Escape, or the beginning of a sequence.
+    /// Whether incomplete input is kept: an Escape, or the beginning of a sequence.
     pub fn is_waiting(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// What waits, where no rest has come: an Escape by itself, or nothing that means anything. A paste goes on until it ends.
+    /// The key for the kept bytes when no more arrive: Escape, or an unknown key. A paste is kept until its end arrives.
     pub fn give_up_waiting(&mut self) -> Option<Key> {
         if self.waiting.starts_with(PASTE_BEGINS) {
             return None;
@@ -81,7 +81,7 @@ impl Keys {
     }
 }
 
-/// The first key and how many bytes it takes; `None` where its rest has yet to come.
+/// The first key, and the number of its bytes; `None` where it is incomplete.
 fn one(bytes: &[u8]) -> Option<(Key, usize)> {
     let key = match bytes[0] {
         0x1b => return sequence(bytes),
@@ -104,7 +104,7 @@ fn character(bytes: &[u8]) -> Option<(Key, usize)> {
     match chunk.valid().chars().next() {
         Some(c) if c.is_control() => Some((Key::Other, c.len_utf8())),
         Some(c) => Some((Key::Char(c), c.len_utf8())),
-        // The beginning of a character whose rest has yet to come, or no UTF-8 at all.
+        // The beginning of an incomplete character. Anything else is not UTF-8.
         None if chunk.invalid().len() == bytes.len() && bytes.len() < 4 && could_begin(bytes) => None,
         None => Some((Key::Other, chunk.invalid().len().max(1))),
     }
@@ -114,7 +114,7 @@ fn could_begin(bytes: &[u8]) -> bool {
     std::str::from_utf8(bytes).is_err_and(|e| e.error_len().is_none())
 }
 
-/// Escape, a sequence that begins with it, or a paste.
+/// Escape, an escape sequence, or a paste.
 fn sequence(bytes: &[u8]) -> Option<(Key, usize)> {
     if bytes.starts_with(PASTE_BEGINS) {
         let text = &bytes[PASTE_BEGINS.len()..];
@@ -128,7 +128,7 @@ fn sequence(bytes: &[u8]) -> Option<(Key, usize)> {
             Some((named(&bytes[2..=end]), end + 1))
         }
         b'O' => bytes.get(2).map(|last| (named(&[*last]), 3)),
-        // Two Escapes are an Escape; with another key it is that key with Alt.
+        // Two Escapes are one Escape key. Escape and another character are that key with Alt.
         0x1b => Some((Key::Escape, 1)),
         _ => Some((Key::Other, 2)),
     }

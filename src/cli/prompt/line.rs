@@ -1,4 +1,4 @@
-//! A line of text.
+//! A question whose answer is a line of text.
 
 use dialoguer::theme::{SimpleTheme, Theme};
 
@@ -6,10 +6,10 @@ use super::{Key, Next, Question, ask, drawn};
 use crate::cli::visible;
 use crate::error::Result;
 
-/// No answer of ours is longer.
+/// The longest answer, in characters.
 const LONGEST: usize = 1000;
 
-/// Asks; `None` where nothing is wanted.
+/// Asks; `None` where there is no answer.
 ///
 /// # Errors
 /// As [`super::confirm()`].
@@ -24,7 +24,7 @@ struct Line {
 }
 
 impl Line {
-    /// What is pasted is text as if it was typed: its first line.
+    /// Adds typed or pasted text: its first line.
     fn add(&mut self, text: &str) {
         let first = text.split(['\r', '\n']).next().unwrap_or_default();
         let room = LONGEST.saturating_sub(self.typed.chars().count());
@@ -33,7 +33,7 @@ impl Line {
 
     fn text(&self, typed: &str) -> String {
         let mut line = String::new();
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = SimpleTheme.format_input_prompt(&mut line, &self.question, None);
         line + &visible::line(typed)
     }
@@ -57,7 +57,7 @@ impl Question for Line {
                 Key::Pasted(text) => self.add(text),
                 Key::Backspace => drop(self.typed.pop()),
                 Key::ClearLine => self.typed.clear(),
-                // Lines that came at once were pasted: none of them answers but the last key of all.
+                // Lines that arrived together were pasted. Only an Enter that is the last key is an answer.
                 Key::Enter if place + 1 == keys.len() => return Next::Answered(Some(self.typed.clone())),
                 Key::Enter => {
                     self.typed.clear();

@@ -1,4 +1,4 @@
-//! One of a list, or some of it. The list scrolls within the screen: what is selected is always to be seen.
+//! A question whose answer is one item of a list, or several. The list scrolls, so that the selected item is always visible.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use super::{Key, Next, Question, ask, drawn};
 use crate::cli::visible;
 use crate::error::Result;
 
-/// Asks for one; its place in the list, or `None` where none is wanted. `heading` stays above the list.
+/// Asks for one item. Returns its index, or `None` where none is chosen. `heading` stays above the list.
 ///
 /// # Errors
 /// As [`super::confirm()`].
@@ -17,7 +17,7 @@ pub fn one_of<S: AsRef<str>>(question: &str, heading: Option<&str>, items: &[S],
     Ok(chosen.first().copied())
 }
 
-/// Asks for some; their places in the list, or `None` where nothing is wanted.
+/// Asks for several items. Returns their indices, or `None` where there is no answer.
 ///
 /// # Errors
 /// As [`super::confirm()`].
@@ -25,12 +25,12 @@ pub fn some_of<S: AsRef<str>>(question: &str, heading: Option<&str>, items: &[S]
     ask(Menu::new(question, heading, items, 0, Picks::Some(BTreeSet::new())))
 }
 
-/// What Enter picks.
+/// What Enter chooses.
 #[derive(Debug, PartialEq, Eq)]
 enum Picks {
-    /// Where the cursor is.
+    /// The item at the cursor.
     One,
-    /// What Space has marked.
+    /// The items marked with Space.
     Some(BTreeSet<usize>),
 }
 
@@ -40,7 +40,7 @@ struct Menu {
     heading: Option<String>,
     items: Vec<String>,
     picks: Picks,
-    /// Where the cursor is.
+    /// The index of the item at the cursor.
     at: usize,
 }
 
@@ -51,7 +51,7 @@ impl Menu {
         Self { question, heading, at: first.min(items.len().saturating_sub(1)), items, picks }
     }
 
-    /// The items that fit between what stands above and below them: the cursor's among them, in the middle where there is room.
+    /// The items that fit on the screen, with the item at the cursor, in the middle if possible.
     fn window(&self, rows: usize) -> std::ops::Range<usize> {
         let room = rows.max(1).min(self.items.len());
         let start = self.at.saturating_sub(room / 2).min(self.items.len() - room);
@@ -61,7 +61,7 @@ impl Menu {
     fn item(&self, place: usize) -> String {
         let (text, active) = (self.items[place].as_str(), place == self.at);
         let mut line = String::new();
-        // Writing to a string does not fail.
+        // Writing to a string cannot fail.
         let _ = match &self.picks {
             Picks::One => SimpleTheme.format_select_prompt_item(&mut line, text, active),
             Picks::Some(marked) => SimpleTheme.format_multi_select_prompt_item(&mut line, text, marked.contains(&place), active),
@@ -69,7 +69,7 @@ impl Menu {
         line
     }
 
-    /// How far the items' text is from the left edge.
+    /// The column at which the text of the items begins.
     fn margin(&self) -> usize {
         match self.picks {
             Picks::One => "> ".len(),
@@ -118,7 +118,7 @@ impl Question for Menu {
         let _ = SimpleTheme.format_select_prompt(&mut question, &self.question);
         let heading = self.heading.as_ref().map(|heading| format!("{}{heading}", " ".repeat(self.margin())));
         let mut lines: Vec<String> = std::iter::once(question).chain(heading).collect();
-        // A line below says how many there are, where not all fit.
+        // If not all items fit, a line below the list shows how many there are.
         let room = rows.saturating_sub(lines.len());
         let (room, says_more) = if self.items.len() > room { (room.saturating_sub(1), true) } else { (room, false) };
         let window = self.window(room);
@@ -141,7 +141,7 @@ impl Question for Menu {
     }
 
     fn take(&mut self, keys: &[Key]) -> Next<Vec<usize>> {
-        // Arrow keys that are held come at once; text that does was pasted.
+        // Several arrow keys arrive together when a key is held; text that arrives together was pasted.
         let is_text = |key: &&Key| matches!(key, Key::Char(_) | Key::Enter);
         if keys.len() > 1 && keys.iter().filter(is_text).count() > 1 {
             return Next::Pasted;

@@ -1,9 +1,9 @@
 //! Questions to a human at a terminal: yes or no, one of a list, some of a list, a line of text.
 //!
-//! Lives here: modes of the terminal, keys, what is drawn. Does not live here: whether somebody can be asked
-//! ([`super::screen::Screen::can_ask`]). The rules, for all of them: Escape leaves everything as it is, at once. What was typed
-//! before the question, and what is pasted, is no answer. Ctrl+C and Ctrl+Z do what they do elsewhere, with the terminal put
-//! back. Nothing is drawn below the last or beyond the last column of the screen.
+//! Terminal modes, keys and drawing are here. Whether the user can be asked is decided in
+//! [`super::screen::Screen::can_ask`]. The rules for all questions: Escape leaves at once and changes nothing. Text typed
+//! before the question, and pasted text, is no answer. Ctrl+C and Ctrl+Z work as usual, and restore the terminal first.
+//! Nothing is drawn outside the screen. Begin reading with `confirm`.
 
 mod confirm;
 mod drawn;
@@ -23,14 +23,14 @@ use drawn::Drawn;
 use keys::Key;
 use terminal::{Came, Terminal};
 
-/// How a question goes on after some keys.
+/// The state of a question after some keys.
 #[derive(Debug, PartialEq, Eq)]
 enum Next<T> {
-    /// It is answered; `None` where the answer is that there is none.
+    /// It is answered; `None` where the user chose to give no answer.
     Answered(Option<T>),
-    /// It is still asked.
+    /// It is not answered yet.
     Asked,
-    /// What came was pasted, and is no answer.
+    /// The input was pasted, and is no answer.
     Pasted,
     /// Ctrl+C.
     Interrupted,
@@ -38,20 +38,20 @@ enum Next<T> {
     Suspended,
 }
 
-/// A question: what is shown, and what keys do to it.
+/// A question: what is drawn, and how keys change it.
 trait Question {
     type Answer;
 
-    /// The lines to show, for a screen of this size.
+    /// The lines to draw, for a screen of this size.
     fn lines(&self, rows: usize, columns: usize) -> Vec<String>;
 
-    /// What stays on the screen once it is answered.
+    /// The line that stays on the screen after the answer.
     fn answered(&self, answer: Option<&Self::Answer>) -> String;
 
-    /// Keys that came at once.
+    /// Handles keys that arrived together.
     fn take(&mut self, keys: &[Key]) -> Next<Self::Answer>;
 
-    /// Whether the cursor says something here.
+    /// Whether the cursor is shown.
     fn shows_cursor(&self) -> bool {
         true
     }
@@ -103,7 +103,7 @@ fn ask<Q: Question>(mut question: Q) -> Result<Option<Q::Answer>> {
     }
 }
 
-/// What chunks of input come to, for tests: each is what came at once.
+/// The state of a question after chunks of input, for tests: the keys of a chunk arrive together.
 #[cfg(test)]
 fn after<Q: Question>(mut question: Q, chunks: &[&str]) -> Next<Q::Answer> {
     let mut keys = keys::Keys::default();

@@ -1,5 +1,5 @@
-//! The terminal while somebody is asked: keys come one by one and are not shown, and whatever ends the asking, the terminal is as
-//! it was. Nothing else changes its modes.
+//! The terminal during a question: keys are read one by one and not echoed, and the old modes are restored however the
+//! question ends. No other code changes the modes.
 
 use std::io::Write;
 use std::os::fd::BorrowedFd;
@@ -17,28 +17,28 @@ use signal_hook::consts::{SIGCONT, SIGWINCH};
 use super::keys::{Key, Keys};
 use crate::own_process::end_signals;
 
-/// How long the rest of a sequence may take to come.
+/// How long to wait for the rest of an escape sequence.
 const SEQUENCE: Duration = Duration::from_millis(40);
-/// How often is looked whether a signal came, where no key does.
+/// How often to check for a signal while no key is pressed.
 const LOOK: Duration = Duration::from_millis(250);
-/// Pasted text comes without such a pause.
+/// A pause that does not occur within pasted text.
 const PASTE_PAUSE: Duration = Duration::from_millis(60);
-/// Pasted text is told apart from typed keys; and back.
+/// Switches the marking of pasted text on, and off again.
 const TELL_PASTES: &[u8] = b"\x1b[?2004h";
 const AS_BEFORE: &[u8] = b"\x1b[?2004l\x1b[?25h";
 
-/// What came.
+/// The result of waiting.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Came {
-    /// Keys, all that came at once.
+    /// Keys that arrived together.
     Keys(Vec<Key>),
-    /// The screen has to be drawn again: it has another size, or we were stopped meanwhile.
+    /// The screen has to be drawn again: its size has changed, or the process was stopped and continued.
     Redraw,
-    /// Nothing, in the time that was given.
+    /// No input within the given time.
     Nothing,
 }
 
-/// The terminal, in the modes in which keys can be read; dropped, it is as it was.
+/// The terminal in the modes for reading keys. Dropping it restores the old modes.
 #[derive(Debug)]
 pub struct Terminal {
     before: Termios,
@@ -49,14 +49,14 @@ pub struct Terminal {
 }
 
 impl Terminal {
-    /// Begins to read keys. What was typed before is forgotten: it was typed to something else.
+    /// Begins to read keys. Input typed before is discarded: it was not meant for this question.
     ///
     /// # Errors
-    /// Where standard input is no terminal.
+    /// Where standard input is not a terminal.
     pub fn begin() -> std::io::Result<Self> {
         let before = rustix::termios::tcgetattr(standard_input())?;
         let redraw = Arc::new(AtomicBool::new(false));
-        // Without these, only a changed size is not noticed.
+        // If these fail, only a change of the size is not noticed.
         let listening =
             [SIGWINCH, SIGCONT].into_iter().filter_map(|signal| signal_hook::flag::register(signal, Arc::clone(&redraw)).ok());
         let listening = listening.collect();
@@ -79,14 +79,14 @@ impl Terminal {
 
     fn leave(&self) {
         say(AS_BEFORE);
-        // What was typed and not read is not for whoever comes next: it was typed to a question.
+        // Unread input is discarded: it was typed for this question, not for the next program.
         let _ = rustix::termios::tcsetattr(standard_input(), OptionalActions::Flush, &self.before);
     }
 
-    /// Waits for keys. A signal that asks us to end does so here, with the terminal put back.
+    /// Waits for keys. A signal that asks this process to end takes effect here, after the terminal is restored.
     ///
     /// # Errors
-    /// Where the terminal is gone.
+    /// Where the terminal was closed.
     pub fn wait(&mut self, patience: Option<Duration>) -> std::io::Result<Came> {
         let waits_until = patience.map(|patience| Instant::now() + patience);
         loop {
@@ -95,7 +95,7 @@ impl Terminal {
                 say(b"\n");
             });
             if self.redraw.swap(false, Ordering::SeqCst) {
-                // Whoever went on with us may have set the terminal up for itself.
+                // The shell may have changed the modes while this process was stopped.
                 self.enter_again()?;
                 return Ok(Came::Redraw);
             }
@@ -115,9 +115,9 @@ impl Terminal {
         }
     }
 
-    /// The bytes that came; `None` where none came in time, or a signal did.
+    /// Reads the bytes that are available; `None` where there are none in time, or a signal interrupts.
     fn read(&self, timeout: Duration) -> std::io::Result<Option<Vec<u8>>> {
-        // Never long: it fits.
+        // A short time, so that the conversion cannot overflow.
         let timeout = Timespec { tv_sec: timeout.as_secs() as i64, tv_nsec: i64::from(timeout.subsec_nanos()) };
         let input = standard_input();
         let mut polled = [PollFd::new(&input, PollFlags::IN)];
@@ -135,7 +135,7 @@ impl Terminal {
         }
     }
 
-    /// Forgets what goes on coming: the rest of what was pasted.
+    /// Discards input until there is a pause: the rest of pasted text.
     ///
     /// # Errors
     /// As [`Terminal::wait`].
@@ -146,14 +146,14 @@ impl Terminal {
         Ok(())
     }
 
-    /// Stops, as Ctrl+Z asks, with the terminal as it was; comes back when somebody lets us go on.
+    /// Stops this process, as Ctrl+Z does, after restoring the terminal. Returns when it is continued.
     ///
     /// # Errors
-    /// Where the terminal is gone.
+    /// Where the terminal was closed.
     pub fn suspend(&mut self) -> std::io::Result<()> {
         self.leave();
         say(b"\n");
-        // All of us, as the terminal itself would: `git`, which started us, too.
+        // The whole process group, as the terminal itself would do: the `git` that started this process too.
         let _ = rustix::process::kill_current_process_group(Signal::TSTP);
         self.redraw.store(false, Ordering::SeqCst);
         self.enter_again()
@@ -178,7 +178,7 @@ fn standard_input() -> BorrowedFd<'static> {
     rustix::stdio::stdin()
 }
 
-/// On standard error, where questions are; a terminal that is gone is noticed when it is read.
+/// Writes to standard error, where questions are shown. If the terminal was closed, the next read reports it.
 pub(super) fn say(bytes: &[u8]) {
     let mut err = std::io::stderr().lock();
     let _ = err.write_all(bytes).and_then(|()| err.flush());

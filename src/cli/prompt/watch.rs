@@ -1,4 +1,4 @@
-//! Waiting while something is watched: `q` ends it, and so does Ctrl+C.
+//! Waiting while a verb shows changing output: `q` or Ctrl+C ends it.
 
 use std::io::IsTerminal;
 use std::time::Duration;
@@ -9,9 +9,9 @@ use super::terminal::{Came, Terminal};
 /// How a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waited {
-    /// The time is over.
+    /// The time has passed.
     Elapsed,
-    /// What is shown has to be drawn again.
+    /// The screen has to be drawn again.
     Redraw,
     /// `q` or Escape.
     Quit,
@@ -19,25 +19,25 @@ pub enum Waited {
     Interrupted,
 }
 
-/// Somebody who watches.
+/// Reads keys while output is shown.
 #[derive(Debug)]
 pub struct Watching {
     terminal: Option<Terminal>,
 }
 
 impl Watching {
-    /// Keys are read where somebody sits at this terminal, in the foreground; elsewhere nothing is.
+    /// Starts reading keys if a user is at this terminal and the process is in the foreground; otherwise no keys are read.
     pub fn begin() -> Self {
         let sits_there = std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && is_in_foreground();
         Self { terminal: if sits_there { Terminal::begin().ok() } else { None } }
     }
 
-    /// What to say of how it ends; nothing where no key is read.
+    /// The line that explains how to end it; empty where no keys are read.
     pub fn way_out(&self) -> &'static str {
         if self.terminal.is_some() { "\nq ends this.\n" } else { "" }
     }
 
-    /// Waits for a key that means something, or for the time to pass.
+    /// Waits for a key that has an effect, or for the time to pass.
     pub fn wait(&mut self, time: Duration) -> Waited {
         let Some(terminal) = &mut self.terminal else {
             std::thread::sleep(time);
@@ -64,9 +64,9 @@ impl Watching {
     }
 }
 
-/// A job in the background would be stopped for touching the terminal.
+/// A background job would be stopped if it read from the terminal.
 fn is_in_foreground() -> bool {
     let ours = rustix::process::getpgrp();
-    // A terminal that is not ours to control has no foreground.
+    // A terminal that does not control this process has no foreground group.
     rustix::termios::tcgetpgrp(rustix::stdio::stdin()).map_or(true, |group| group == ours)
 }

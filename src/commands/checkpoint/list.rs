@@ -46,7 +46,7 @@ struct Single<'a> {
     checkpoint: &'a Shown,
 }
 
-/// Lists the checkpoints; tags and notes that got lost are rebuilt first.
+/// Lists the checkpoints; missing tags and notes are rebuilt first.
 ///
 /// # Errors
 /// `GIT_FAILED`.
@@ -65,7 +65,7 @@ pub(super) fn list(args: &List, global: &Global, screen: &mut Screen) -> Result<
     Ok(Exit::Done)
 }
 
-/// The table, its heading first.
+/// The rows of the table; the first one is the heading.
 pub(in crate::commands) fn rows(checkpoints: &[Listed]) -> Vec<Vec<Cow<'_, str>>> {
     let time = words::time_heading("time");
     let heading = ["#".into(), time.into(), "type".into(), "name".into(), "since".into(), "size".into()].to_vec();
@@ -88,13 +88,13 @@ pub(in crate::commands) fn rows(checkpoints: &[Listed]) -> Vec<Vec<Cow<'_, str>>
     std::iter::once(heading).chain(rows).collect()
 }
 
-/// Who wanted it, and whether all was looked at.
+/// The type of a checkpoint, and for one of known paths their number.
 fn kind(one: &Listed) -> Cow<'_, str> {
     let kind = one.kind.as_str();
     one.only.as_ref().map_or(kind.into(), |only| format!("{kind}, {}", words::count(only.paths, "path")).into())
 }
 
-/// Shows what a checkpoint holds, and what not.
+/// Shows what a checkpoint holds, and what it does not.
 ///
 /// # Errors
 /// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`, `CHECKPOINT_DAMAGED`.

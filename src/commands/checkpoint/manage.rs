@@ -1,5 +1,5 @@
-//! `git axiom checkpoint manage`: the checkpoints at a glance, and what is usually done with them. Escape at any prompt
-//! leaves everything as it was.
+//! `git axiom checkpoint manage`: shows the checkpoints and offers the usual actions on them. Escape at any prompt changes
+//! nothing.
 
 use super::list::rows;
 use super::remove::tell;
@@ -16,7 +16,7 @@ use crate::error::{Code, Error, Exit, Result, some_of};
 use crate::ops::checkpoint::{self, Listed};
 use crate::ops::context::handle::Context;
 
-/// What can be done.
+/// The actions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Action {
     Delete,
@@ -34,10 +34,10 @@ const ACTIONS: &[(Action, &str)] = &[
     (Action::Leave, "Leave"),
 ];
 
-/// Shows the checkpoints and asks what to do, until there is nothing more to do.
+/// Shows the checkpoints and asks for an action, until the user leaves.
 ///
 /// # Errors
-/// `NEEDS_CONFIRMATION` without a terminal; whatever an action says.
+/// `NEEDS_CONFIRMATION` without a terminal; the errors of the actions.
 pub(super) fn manage(global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_configured(global, Vec::new(), screen)?;
     ctx.for_humans_only("checkpoint manage")?;
@@ -70,7 +70,7 @@ pub(super) fn manage(global: &Global, screen: &mut Screen) -> Result<Exit> {
     }
 }
 
-/// Counts and space.
+/// The table of checkpoints, their number, and the disk space.
 fn overview(ctx: &Context, all: &[Listed]) -> Result<String> {
     let named = all.iter().filter(|one| one.kind == CheckpointType::Named).count();
     let added: u64 = all.iter().filter_map(|one| one.size).sum();
@@ -88,7 +88,7 @@ fn overview(ctx: &Context, all: &[Listed]) -> Result<String> {
     ))
 }
 
-/// The heading, and a line for each.
+/// The heading of the table, and a line for each checkpoint.
 fn labels(all: &[Listed]) -> (String, Vec<String>) {
     let table = table(&rows(all));
     let mut lines = table.lines().map(str::to_owned);

@@ -1,4 +1,5 @@
-//! `git axiom checkpoint …`.
+//! `git axiom checkpoint …`: `create`, and the texts that the verbs share. The other verbs are in the files of this folder.
+//! Making and deleting checkpoints is not here but in `ops::checkpoint`. Begin reading with [`run`].
 
 pub(in crate::commands) mod list;
 mod manage;
@@ -108,10 +109,10 @@ struct Created<'a> {
     /// Local refs that are not held.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     refs_not_held: &'a [RefName],
-    /// Why everything was looked at, where only some paths should have been.
+    /// Why everything was looked at although only some paths were named.
     #[serde(skip_serializing_if = "Option::is_none")]
     looked_at_all: Option<String>,
-    /// Named paths that are neither there, nor staged, nor in the checkpoint that is built on.
+    /// Named paths that exist neither in the worktree, nor in the index, nor in the base checkpoint.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     nowhere: Vec<String>,
 }
@@ -119,7 +120,7 @@ struct Created<'a> {
 /// Runs a verb on checkpoints.
 ///
 /// # Errors
-/// Whatever the verb says.
+/// Those of the verb.
 pub fn run(args: &Checkpoint, global: &Global, screen: &mut Screen) -> Result<Exit> {
     match args {
         Checkpoint::Create(args) => create(args, global, screen),
@@ -173,7 +174,7 @@ fn create(args: &Create, global: &Global, screen: &mut Screen) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// The paths that shall be looked at, absolute; `None` for everything.
+/// The absolute paths of `--only`; `None` for everything.
 fn only(args: &Create, global: &Global) -> Result<Option<Vec<PathBuf>>> {
     let Some(only) = &args.only else { return Ok(None) };
     let here = working_dir(global)?;
@@ -184,7 +185,7 @@ fn only(args: &Create, global: &Global) -> Result<Option<Vec<PathBuf>>> {
     Ok(Some(all))
 }
 
-/// What a checkpoint of known paths is, in one line.
+/// Describes a checkpoint of known paths, in one line.
 pub(in crate::commands) fn only_text(only: &OnlyCount) -> String {
     let paths = words::count(only.paths, "path");
     let were = if only.paths == 1 { "was" } else { "were" };
@@ -192,7 +193,7 @@ pub(in crate::commands) fn only_text(only: &OnlyCount) -> String {
     format!("only {paths} {were} looked at; all else is as of checkpoint {}{since}", only.all_else_as_of)
 }
 
-/// What follows the name of the checkpoint that one of known paths is built on.
+/// The text after the name of a base checkpoint that was deleted.
 fn since_deleted(gone: bool) -> &'static str {
     if gone { ", which was deleted since" } else { "" }
 }
@@ -228,7 +229,7 @@ fn summary(coverage: &BTreeMap<String, Coverage>) -> Option<String> {
     (!parts.is_empty()).then(|| format!("not held: {}", parts.join(", ")))
 }
 
-/// What `checkpoints.include` holds, in one line; `None` where it is not set.
+/// How many files `checkpoints.include` adds, in one line; `None` where it is not set.
 fn included(coverage: &BTreeMap<String, Coverage>, is_set: bool) -> Option<String> {
     let (count, named) = first_ones(coverage, |coverage| &coverage.included);
     match count {
@@ -240,7 +241,7 @@ fn included(coverage: &BTreeMap<String, Coverage>, is_set: bool) -> Option<Strin
     }
 }
 
-/// How many paths there are of a kind, and the first of them: within the worktree where there is only one.
+/// How many paths there are of one kind, and the first of them, relative to the worktree if there is only one.
 fn first_ones(coverage: &BTreeMap<String, Coverage>, of: fn(&Coverage) -> &PathSample) -> (u64, String) {
     let count: u64 = coverage.values().map(|coverage| of(coverage).count).sum();
     let all = coverage.iter().flat_map(|(worktree, coverage)| of(coverage).paths.iter().map(move |path| (worktree, path)));
@@ -256,10 +257,10 @@ fn first_ones(coverage: &BTreeMap<String, Coverage>, of: fn(&Coverage) -> &PathS
     (count, named.join(", "))
 }
 
-/// So many things of each kind are named in one line.
+/// How many paths of each kind are named in one line.
 const NAMED: usize = 3;
 
-/// A kind of thing that is not held.
+/// A kind of path that is not held.
 struct Kind {
     of: fn(&Coverage) -> &PathSample,
     one: &'static str,
@@ -324,7 +325,7 @@ fn left_out(path_text: &str, coverage: &Coverage, sizes: &BTreeMap<String, u64>,
     lines
 }
 
-/// A path with the size of what is there now.
+/// A path with its current size.
 fn with_size(path: &Path, sizes: &BTreeMap<String, u64>) -> String {
     let path = path.to_string_lossy().into_owned();
     match sizes.get(&path) {
@@ -333,7 +334,7 @@ fn with_size(path: &Path, sizes: &BTreeMap<String, u64>) -> String {
     }
 }
 
-/// A size for people.
+/// A size in words.
 fn size_text(bytes: Option<u64>) -> String {
     let Some(bytes) = bytes else { return "?".to_owned() };
     let units = [(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];

@@ -71,7 +71,7 @@ fn age(text: &str) -> Result<SignedDuration, String> {
         "w" => 7 * 24 * 60 * 60,
         _ => return Err(wrong()),
     };
-    // A thousand years are old enough for anybody, and no sum of times overflows.
+    // A limit of a thousand years, so that no sum of times overflows.
     let most = 1000 * 366 * 24 * 60 * 60;
     match number.checked_mul(seconds) {
         Some(seconds) if (0..=most).contains(&seconds) => Ok(SignedDuration::from_secs(seconds)),
@@ -82,7 +82,7 @@ fn age(text: &str) -> Result<SignedDuration, String> {
 /// Deletes checkpoints by name.
 ///
 /// # Errors
-/// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`, `PROTECTED`, `NEEDS_CONFIRMATION`, `DECLINED`, and what deleting says.
+/// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`, `PROTECTED`, `NEEDS_CONFIRMATION`, `DECLINED`, and the errors of deleting.
 pub(super) fn delete(args: &Delete, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_configured(global, Vec::new(), screen)?;
     ctx.for_humans_only("checkpoint delete")?;
@@ -95,7 +95,7 @@ pub(super) fn delete(args: &Delete, global: &Global, screen: &mut Screen) -> Res
 /// Deletes old checkpoints.
 ///
 /// # Errors
-/// `NEEDS_CONFIRMATION`, `DECLINED`, and what deleting says.
+/// `NEEDS_CONFIRMATION`, `DECLINED`, and the errors of deleting.
 pub(super) fn cleanup(args: &Cleanup, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_configured(global, Vec::new(), screen)?;
     ctx.for_humans_only("checkpoint cleanup")?;

@@ -12,7 +12,7 @@ use crate::commands::{open_configured, open_configured_for, purpose};
 use crate::error::{Code, Error, Exit, Result, some_of};
 use crate::ops::checkpoint::{self, Compacted, Difference, Look, PutRight, Verification, Verified};
 
-/// So many paths are named in a note.
+/// How many paths are named in a note.
 const NAMED: usize = 20;
 
 /// Arguments of `checkpoint verify`.
@@ -143,7 +143,8 @@ pub(super) fn diff(args: &Diff, global: &Global, screen: &mut Screen) -> Result<
     };
     let plain = patch("--color=never")?.stdout;
     let shown = if screen.shows_terminal() { visible::bytes(&plain).into_bytes() } else { plain.clone() };
-    // Colours of git's cannot be told from those of the files: only a patch without any is shown with git's.
+    // git's colours could not be distinguished from escape sequences in files, so they are only used for a patch without
+    // any.
     let colored = screen.shows_terminal() && shown == plain;
     screen.write(&if colored { patch("--color=always")?.stdout } else { shown })?;
     Ok(Exit::Done)
@@ -161,7 +162,7 @@ pub(super) fn compact(global: &Global, screen: &mut Screen) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// What compacting did, for people.
+/// The result of compacting, in words.
 pub(super) fn text(done: &Compacted) -> String {
     let Compacted { before, after, notes_cut: _, not_packed } = done;
     if let Some(why) = not_packed {

@@ -1,4 +1,5 @@
-//! The command line's grammar: global options and the list of verbs. Each verb's own options stand beside its code.
+//! The grammar of the command line: global options and the list of verbs. Each verb's own options are in the file of its
+//! code.
 
 use std::ffi::OsString;
 
@@ -107,7 +108,7 @@ run' begins the next session.")]
 }
 
 impl Verb {
-    /// The verb's name, for reports.
+    /// The name of the verb, for reports.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Init(_) => "init",

@@ -1,6 +1,7 @@
-//! What a shell offers at a Tab: the ids and names that there are in this repository.
+//! The candidates for completion in a shell: ids and names in this repository.
 //!
-//! It takes no lock, and gives up where they cannot be had at once: verbs and options are offered all the same.
+//! No lock is taken, and if reading takes too long, there are no candidates from the repository: verbs and options are
+//! completed anyway.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -16,38 +17,38 @@ use crate::ops::context::handle::Context;
 use crate::ops::context::placement::Purpose;
 use crate::ops::history;
 
-/// Whoever presses Tab does not wait longer.
+/// How long a user who presses Tab has to wait at most.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// So many transactions, the newest.
+/// How many transactions are offered, the newest ones.
 const NEWEST: usize = 50;
 
-/// What an argument takes.
+/// What an argument accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Of {
     /// Cases of every kind.
     Cases,
-    /// Tasks alone.
+    /// Tasks only.
     Tasks,
     /// Agents.
     Agents,
-    /// Agents, and the tasks that they work or worked on.
+    /// Agents, and the tasks that they work on or have worked on.
     AgentsAndTasks,
-    /// Gates that are open.
+    /// Open gates.
     Gates,
     /// Checkpoints.
     Checkpoints,
-    /// Transactions that can be taken back.
+    /// Transactions that can be undone.
     Transactions,
-    /// Verbs of ours.
+    /// Verbs of git axiom.
     Verbs,
     /// One of these words.
     Words(&'static [&'static str]),
 }
 
-/// An id with what it is.
+/// An id and its description.
 type Offer = (String, String);
 
-/// All that there are; none where that cannot be known at once.
+/// All candidates of one kind; empty where they cannot be read in time.
 pub fn all(of: Of) -> Vec<CompletionCandidate> {
     let offers = match of {
         Of::Verbs => verbs(),
@@ -63,7 +64,7 @@ pub fn all(of: Of) -> Vec<CompletionCandidate> {
     offers.into_iter().enumerate().map(candidate).collect()
 }
 
-/// What `look` finds, if that is soon.
+/// The result of `look`, if it arrives in time.
 fn at_once(look: impl FnOnce() -> Option<Vec<Offer>> + Send + 'static) -> Vec<Offer> {
     let (tell, told) = mpsc::channel();
     let look = move || drop(tell.send(look()));
@@ -104,7 +105,7 @@ fn agents(state: &State) -> Vec<Offer> {
     state.restorable.agents.values().map(|agent| (agent.id.to_string(), work(agent))).collect()
 }
 
-/// Newest first.
+/// The transactions that can be undone, newest first.
 fn transactions(ctx: &Context) -> Option<Vec<Offer>> {
     let all = history::transactions(ctx).ok()?;
     let undoable = all.iter().rev().filter(|one| one.matters() && one.undoable());
@@ -112,7 +113,7 @@ fn transactions(ctx: &Context) -> Option<Vec<Offer>> {
 }
 
 fn verbs() -> Vec<Offer> {
-    // One word each: a verb's own verbs would be two.
+    // Only verbs of one word: a verb's own verbs would be two words.
     let verbs = pages::verbs().into_iter().filter(|verb| !verb.contains(' '));
     verbs.map(|verb| (verb, String::new())).collect()
 }

@@ -1,7 +1,7 @@
-//! Completion in shells: the scripts, and the answer to what they ask at each Tab.
+//! Completion in shells: the scripts, and the candidates for which they call this program at each Tab.
 //!
-//! A script asks this program, by [`ASKED`], for the candidates at the cursor. Verbs and options come from the grammar, ids and
-//! names from [`candidates`], where they can be had at once.
+//! A script calls this program with the variable [`ASKED`] to get the candidates at the cursor. Verbs and options are taken
+//! from the grammar, ids and names from [`candidates`].
 
 use std::ffi::OsString;
 
@@ -13,14 +13,14 @@ use super::arguments::Cli;
 use super::candidates::{self, Of};
 use crate::env;
 
-/// Its value is the shell that asks.
+/// The variable with the name of the shell that calls for candidates.
 pub const ASKED: &str = "GIT_AXIOM_COMPLETE";
 
 const KINDS: &[&str] = &["task", "operation", "directive"];
 const MODES: &[&str] = &["semi-auto", "autopilot"];
 const STATUSES: &[&str] = &["pending", "waiting", "interrupted", "active", "done", "blocked", "failed", "archived"];
 
-/// The arguments that take ids and names of what there is: a verb, its argument, what is offered.
+/// The arguments that accept ids and names: the verb, the argument, and the candidates.
 const OFFERED: &[(&str, &str, Of)] = &[
     ("task add", "kind", Of::Words(KINDS)),
     ("task add", "parent", Of::Cases),
@@ -56,8 +56,8 @@ const OFFERED: &[(&str, &str, Of)] = &[
     ("man", "verb", Of::Verbs),
 ];
 
-/// What bash is told. Git's own completion calls `_git_axiom` with its own variables; where nothing completes git, this does it
-/// for `git axiom` alone, and where something will later (a loader of completions), it leaves git to that.
+/// The script for bash. Git's own completion calls `_git_axiom` with its own variables. If there is no completion for git,
+/// this script completes `git axiom` only; if one is loaded later (by a loader of completions), it leaves `git` to that.
 const BASH: &str = r#"# Completion of 'git axiom' and 'git-axiom' for bash.
 
 # The words of the command line from the program on; the last one is completed.
@@ -124,11 +124,11 @@ if ! complete -p git >/dev/null 2>&1 && ! complete -p -D >/dev/null 2>&1; then
 fi
 "#;
 
-/// For `git axiom`, beside what is there for `git-axiom`.
+/// The addition for `git axiom` in fish; the rest of the script is for `git-axiom`.
 const FISH_BELOW_GIT: &str = r#"complete --keep-order --exclusive --command git --condition 'test (count (commandline -opc)) -ge 2; and test (commandline -opc)[2] = axiom' --arguments "(GIT_AXIOM_COMPLETE=fish git-axiom -- (commandline --current-process --tokenize --cut-at-cursor)[2..-1] (commandline --current-token))"
 "#;
 
-/// zsh's completion of git calls a function of this name; the first call is the one that loads the file.
+/// The end of the script for zsh. zsh's completion of git calls a function of this name; its first call loads the file.
 const ZSH_END: &str = r#"_git-axiom() { _clap_dynamic_completer_git_axiom }
 
 if [[ $funcstack[1] == _git-axiom ]]; then
@@ -138,14 +138,14 @@ else
 fi
 "#;
 
-/// The script for a shell, by the name that `clap_complete` has for it.
+/// The script for a shell, by its name in `clap_complete`.
 pub fn script(shell: &str) -> String {
     if shell == "bash" {
         return BASH.to_owned();
     }
     let mut script = Vec::new();
     if let Some(completer) = Shells::builtins().completer(shell) {
-        // Writing to memory does not fail.
+        // Writing to memory cannot fail.
         let _ = completer.write_registration(ASKED, "git-axiom", "git-axiom", "git-axiom", &mut script);
     }
     let script = String::from_utf8_lossy(&script).into_owned();
@@ -156,7 +156,7 @@ pub fn script(shell: &str) -> String {
     }
 }
 
-/// The candidates, where a shell asks for them; `None` where this is a call like any other.
+/// The candidates, if a shell calls for them; `None` for any other call.
 pub fn answer(arguments: &[OsString]) -> Option<Vec<u8>> {
     let shell = env::var(ASKED)?;
     let words: Vec<OsString> = arguments.iter().skip_while(|word| *word != "--").skip(1).cloned().collect();
@@ -164,13 +164,13 @@ pub fn answer(arguments: &[OsString]) -> Option<Vec<u8>> {
     let shells = Shells::builtins();
     if let (Some(completer), Some(_)) = (shell.to_str().and_then(|name| shells.completer(name)), words.first()) {
         go_where_the_words_say(&words);
-        // What has no candidates is said as an error.
+        // Having no candidates is reported as an error, which is ignored.
         let _ = completer.write_complete(&mut grammar(), words, None, &mut candidates);
     }
     Some(candidates)
 }
 
-/// `-C` holds for the candidates too. Where it cannot be followed, there are none of the repository.
+/// Follows `-C` for the candidates. If that fails, the current folder is used.
 fn go_where_the_words_say(words: &[OsString]) {
     let cursor = words.len() - 1;
     let of_us = words.iter().take(cursor).take_while(|word| *word != "--").collect::<Vec<_>>();
@@ -179,7 +179,7 @@ fn go_where_the_words_say(words: &[OsString]) {
     }
 }
 
-/// The grammar with what is offered for each argument.
+/// The grammar with the candidates for each argument.
 fn grammar() -> Command {
     let mut command = Cli::command();
     command.build();

@@ -1,4 +1,4 @@
-//! What every verb asks that changes much: shall it only be shown, and has it been agreed to.
+//! The options of every verb that changes much: to only show the changes, and to agree to them in advance.
 
 use clap::Args;
 

@@ -1,15 +1,15 @@
 //! Verbs whose options are built only when they are called.
 //!
-//! Every call is a start, and building the options of some sixty verbs costs more than all else in it. A verb's name and
-//! what the list of verbs says of it stand in `arguments`; what it takes follows when clap gets to it.
+//! Building the options of some sixty verbs would cost more than the rest of a call. A verb's name and its line in the list
+//! of verbs are in `arguments`; its options are built when clap parses it.
 
 use std::ops::Deref;
 
 use clap::builder::Resettable;
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
 
-/// The arguments `T` of a verb, or its verbs, told to clap when it needs them. Whoever looks at a [`Command`] without
-/// parsing calls [`Command::build`] first.
+/// The arguments `T` of a verb, or its verbs, built when clap needs them. Code that reads a [`Command`] without parsing must
+/// call [`Command::build`] first.
 #[derive(Debug)]
 pub struct Later<T>(pub T);
 
@@ -63,7 +63,7 @@ impl<T: FromArgMatches> FromArgMatches for Later<T> {
     }
 }
 
-/// What `augment` adds, but as the list of verbs describes the verb: the type's own documentation is for programmers.
+/// Adds the arguments, but keeps the description from the list of verbs: the type's own documentation is for programmers.
 fn described(command: Command, augment: fn(Command) -> Command) -> Command {
     let (about, long_about) = (command.get_about().cloned(), command.get_long_about().cloned());
     augment(command).about(Resettable::from(about)).long_about(Resettable::from(long_about))

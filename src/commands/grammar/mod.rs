@@ -1,6 +1,7 @@
-//! The grammar of the command line: options of each verb, what a verb is called, manual pages, completion.
+//! The grammar of the command line: the list of verbs, common options, the name of the called verb, manual pages,
+//! completion.
 //!
-//! What a verb does is in its own file beside this room.
+//! Each verb's own options and its code are in its file in the folder above.
 //!
 //! Begin reading with `arguments`.
 

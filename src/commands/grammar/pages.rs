@@ -1,11 +1,11 @@
-//! The man pages, made from the command line's grammar, so that they never say anything else.
+//! The man pages, made from the grammar of the command line, so that they always match it.
 
 use clap::{Command, CommandFactory};
 
 use super::arguments::Cli;
 use crate::error::{Error, Result};
 
-/// Follows the options on the main page, in roff.
+/// The text after the options on the main page, in roff.
 const MAIN_END: &str = r#".SH "EXIT STATUS"
 .TP
 0
@@ -54,7 +54,7 @@ State and logs. Checkpoints and long texts are git objects, below refs/axiom/ an
 pub struct Page {
     /// Its file name, such as `git-axiom-task.1`.
     pub name: String,
-    /// The words after `git axiom`: none for the main page.
+    /// The words after `git axiom`; empty for the main page.
     pub verb: Vec<String>,
     /// Its text, in roff.
     pub text: String,
@@ -63,7 +63,7 @@ pub struct Page {
 /// All pages: the main one first, then one for every verb and its verbs.
 ///
 /// # Errors
-/// None that can be reached: the pages are written to memory.
+/// None in practice: the pages are written to memory.
 pub fn pages() -> Result<Vec<Page>> {
     let mut pages = Vec::new();
     render(Cli::command(), &[], &mut pages)?;
@@ -92,7 +92,8 @@ pub fn verbs() -> Vec<String> {
 fn render(mut command: Command, verb: &[String], pages: &mut Vec<Page>) -> Result<()> {
     command = command.disable_help_subcommand(true);
     if !verb.is_empty() {
-        // A verb's own verbs are built late. Building all from the main page on would repeat the global options everywhere.
+        // A verb's own verbs are built late. Building all of them from the main page would repeat the global options on
+        // every page.
         command.build();
     }
     let parts: Vec<Command> = command.get_subcommands().filter(|part| !part.is_hide_set()).cloned().collect();

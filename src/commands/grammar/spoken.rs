@@ -1,4 +1,4 @@
-//! The name of the verb that was called, all its words: `task add`.
+//! The name of the called verb with all its words: `task add`.
 
 use std::ffi::{OsStr, OsString};
 
@@ -6,7 +6,7 @@ use clap::{ArgMatches, Command, CommandFactory};
 
 use super::arguments::Cli;
 
-/// The verb of a command line that was understood.
+/// The verb of a parsed command line.
 pub fn verb(matches: &ArgMatches) -> Option<String> {
     let (first, mut matches) = matches.subcommand()?;
     let mut words = first.to_owned();
@@ -17,7 +17,7 @@ pub fn verb(matches: &ArgMatches) -> Option<String> {
     Some(words)
 }
 
-/// The verb that a command line means which is not understood, as far as that can be told.
+/// The verb of a command line that cannot be parsed, as far as it can be recognised.
 pub fn verb_meant(arguments: &[OsString]) -> Option<String> {
     let mut whole = Cli::command();
     whole.build();

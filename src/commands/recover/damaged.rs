@@ -1,4 +1,5 @@
-//! `git axiom recover` where the stored state does not load: what is damaged, what it can begin anew from.
+//! `git axiom recover` for a stored state that cannot be loaded: shows the damage and the sources from which a new log can
+//! start.
 
 use serde::Serialize;
 
@@ -29,10 +30,10 @@ struct Anew<'a> {
     kept: Option<String>,
 }
 
-/// Shows the damage and the choices; at a terminal, asks which one to take.
+/// Shows the damage and the choices. At a terminal, asks which one to take.
 ///
 /// # Errors
-/// `error`, the one that loading said, where there is nobody to ask.
+/// `error`, the one from loading, where there is no terminal to ask at.
 pub(super) fn look(global: &Global, error: Error, screen: &mut Screen) -> Result<Exit> {
     let found = log_recovery::look_everywhere(&repository(global)?)?;
     if screen.can_ask() {
@@ -54,10 +55,10 @@ fn choose(found: &Inspection) -> Result<Option<Source>> {
     Ok(picked.and_then(|number| found.choices.get(number)).map(|choice| choice.source))
 }
 
-/// Begins the log anew from `source`, as the command line said: after a question, or with `yes` without one.
+/// Starts a new log from `source`, which the command line names. Asks for confirmation unless `yes` is set.
 ///
 /// # Errors
-/// `NEEDS_CONFIRMATION`, `DECLINED`: nothing was changed then; a sound state is only given up with `yes`. As
+/// `NEEDS_CONFIRMATION`, `DECLINED`: then nothing was changed. A sound state is only replaced with `yes`. As
 /// [`log_recovery::begin_anew`].
 pub(super) fn begin_anew_from(global: &Global, source: Source, yes: bool, screen: &mut Screen) -> Result<Exit> {
     if !yes && log_recovery::is_sound(&repository(global)?)? {
@@ -77,7 +78,7 @@ pub(super) fn begin_anew_from(global: &Global, source: Source, yes: bool, screen
 fn begin_anew(global: &Global, source: Source, screen: &mut Screen) -> Result<Exit> {
     let done = log_recovery::begin_anew_from(&repository(global)?, source)?;
     let kept = done.kept.map(|path| path.display().to_string());
-    // Checkpoints stand in git: the new state only has to know of them. What fails here, `checkpoint list` tries again.
+    // Checkpoints are kept in git, so the new state only has to find them. If that fails, `checkpoint list` tries again.
     let checkpoints = checkpoint::heal_at_once(&mut open(global, screen)?);
     let taken_up: Vec<Named<'_>> = checkpoints.iter().map(|name| Named { name }).collect();
     let answer = Anew { recovered: true, source: done.source, task_count: done.cases, checkpoints: taken_up, kept };

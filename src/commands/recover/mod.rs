@@ -1,4 +1,5 @@
-//! `git axiom recover`.
+//! `git axiom recover`: shows what has to be recovered, and repairs it. A stored state that cannot be loaded is handled in
+//! `damaged`. The checks and repairs are not here but in `ops::recover`. Begin reading with [`run`].
 
 mod damaged;
 
@@ -44,10 +45,10 @@ struct RecoverAnswer {
     view: View,
 }
 
-/// Looks, or repairs.
+/// Shows what has to be recovered, or repairs it.
 ///
 /// # Errors
-/// As [`survey::look`] and [`survey::recover`]; `NOT_FOR_AGENTS` where it would repair.
+/// As [`survey::look`] and [`survey::recover`]; `NOT_FOR_AGENTS` where an agent calls it for a repair.
 pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit> {
     if args.yes || args.from.is_some() {
         called_by_human("recover", &super::working_dir(global)?)?;
@@ -64,7 +65,7 @@ pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit>
     if args.yes {
         let options = Options::attending(configured_program(&ctx)?);
         survey::recover(&mut ctx, options, &mut Progress::new(false))?;
-        // What is left is for a human, and may be another thing than before.
+        // The remaining conditions need a human, and may be others than before.
         let recovered = std::mem::take(&mut view.wedges).into_iter().filter(|wedge| wedge.recovers);
         let left = survey::look(&mut ctx)?.wedges;
         view.wedges = recovered.filter(|one| !left.contains(one)).chain(left.clone()).collect();

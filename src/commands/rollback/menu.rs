@@ -1,5 +1,5 @@
-//! The rollback menu: the checkpoints, what going back to one would revert, and making a new one. Escape at any prompt
-//! leaves everything as it was.
+//! The rollback menu: the checkpoints, what a rollback to one would change, and making a new one. Escape at any prompt
+//! changes nothing.
 
 use super::words::nothing_changes;
 use super::{checkpoint, people};
@@ -16,10 +16,10 @@ use crate::ops::checkpoint::{self as op, CheckpointRequest, Listed};
 use crate::ops::context::handle::Context;
 use crate::ops::rollback;
 
-/// Shows the menu until something was done or nothing is wanted.
+/// Shows the menu until the user has rolled back or leaves.
 ///
 /// # Errors
-/// `USAGE` without a terminal; whatever the rollback says.
+/// `USAGE` without a terminal; the errors of the rollback.
 pub(super) fn run(ctx: &mut Context, screen: &mut Screen) -> Result<Exit> {
     if !screen.can_ask() {
         return Err(Error::new(Code::Usage, "the rollback menu needs a terminal")
@@ -52,7 +52,7 @@ pub(super) fn run(ctx: &mut Context, screen: &mut Screen) -> Result<Exit> {
     }
 }
 
-/// What was confirmed in the menu is not asked for again.
+/// The options after a confirmation in the menu: no second question.
 const AGREED: super::RollbackOptions = super::RollbackOptions {
     consent: Consent { dry_run: false, yes: true },
     no_stop: false,
@@ -68,10 +68,10 @@ fn counts(ctx: &Context) -> String {
     format!("Tasks: {done} done, {active} in progress, {pending} pending")
 }
 
-/// Shows what going back to a checkpoint reverts, asks, and goes back; `None` where that is not wanted.
+/// Shows what a rollback to a checkpoint changes, asks, and rolls back; `None` where the user declines.
 ///
 /// # Errors
-/// Whatever the rollback says.
+/// Those of the rollback.
 pub(in crate::commands) fn offer(ctx: &mut Context, screen: &mut Screen, one: &Listed) -> Result<Option<Exit>> {
     if !agreed(ctx, screen, one)? {
         return Ok(None);
@@ -79,7 +79,7 @@ pub(in crate::commands) fn offer(ctx: &mut Context, screen: &mut Screen, one: &L
     checkpoint(ctx, screen, AGREED.wish(one.name.as_str(), rollback::Part::Whole), &AGREED).map(Some)
 }
 
-/// Shows the details of a checkpoint and what going back to it reverts, and asks.
+/// Shows the details of a checkpoint and what a rollback to it changes, and asks.
 fn agreed(ctx: &mut Context, screen: &mut Screen, one: &Listed) -> Result<bool> {
     let preview = rollback::preview(ctx, AGREED.wish(one.name.as_str(), rollback::Part::Whole))?;
     if preview.changes_nothing {
@@ -109,7 +109,7 @@ fn create(ctx: &mut Context, screen: &mut Screen) -> Result<()> {
     });
     match made {
         Ok(record) => screen.note(&format!("Made checkpoint {}", record.name)),
-        // A name that is taken is no reason to leave the menu.
+        // A name that is taken does not end the menu.
         Err(error) => screen.complain_of(&error),
     }
     ctx.act_as(ctx.by().clone())

@@ -1,19 +1,19 @@
-//! How a rollback is told to people: a list of parts, each with its number, and what to do about it afterwards.
+//! The text of a rollback: a list of parts, each with its number, and what the user can do afterwards.
 
 use crate::cli::{visible, words};
 use crate::domain::base::ids::GateId;
 
-/// So many lines of each part are shown.
+/// How many lines of each part are shown.
 const SHOWN: usize = 20;
 
-/// A text that grows by its parts; a part without lines is none.
+/// A text with parts. A part without lines is left out.
 pub(super) struct Parts {
     text: String,
     title: usize,
 }
 
 impl Parts {
-    /// Begins with a line of its own.
+    /// Begins with a title line.
     pub fn below(title: &str) -> Self {
         let text = format!("{title}\n");
         Self { title: text.len(), text }
@@ -33,7 +33,7 @@ impl Parts {
         }
     }
 
-    /// Whether there is nothing but the first line.
+    /// Whether there is only the title line.
     pub fn is_empty(&self) -> bool {
         self.text.len() == self.title
     }
@@ -44,7 +44,7 @@ impl Parts {
     }
 }
 
-/// What is said once it is done: where things are, and how to take it back.
+/// The text after a rollback: where things are now, and how to undo it.
 pub(super) fn ending(moved_aside: &[String], gates: &[GateId], safety: &str, undo: &str) -> String {
     let aside: String = moved_aside.iter().map(|place| format!("moved out of the way: {}\n", visible::line(place))).collect();
     let waits = match gates {

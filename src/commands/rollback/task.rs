@@ -81,10 +81,10 @@ impl<'a> RollbackTaskAnswer<'a> {
     }
 }
 
-/// Takes a task back.
+/// Rolls back a task.
 ///
 /// # Errors
-/// `MERGE_CONFLICT`, `NEEDS_CONFIRMATION`, `DECLINED`, and whatever the operation says.
+/// `MERGE_CONFLICT`, `NEEDS_CONFIRMATION`, `DECLINED`, and the errors of the operation.
 pub(super) fn run(args: &Task, ctx: &mut Context, screen: &mut Screen) -> Result<Exit> {
     let Task { task, cascade, target, resolve, .. } = args;
     let afterwards = Afterwards::with_retry(args.retry);
@@ -95,7 +95,7 @@ pub(super) fn run(args: &Task, ctx: &mut Context, screen: &mut Screen) -> Result
     }
     if args.consent.dry_run || !args.consent.yes {
         let preview = op::preview(ctx, &wanted)?;
-        // Setting up a worktree to settle it in changes nothing that is there.
+        // Creating a worktree for resolving the conflict changes nothing that exists.
         let is_conflict = !preview.conflicts.is_empty();
         if is_conflict && (args.consent.dry_run || !args.resolve) {
             return conflict(screen, &preview, args.consent.dry_run);
@@ -156,11 +156,11 @@ fn to_settle(screen: &mut Screen, preview: &Preview, path: &Path) -> Result<Exit
             files.concat()
         )
     })?;
-    // People are told all of it by the answer.
+    // The error is part of the text that was printed.
     Ok(error.code().exit())
 }
 
-/// With `--json` the whole document, so that a script sees what is in conflict with what; the error in any case.
+/// Reports a conflict. With `--json`, the whole document is printed, so that a script can read which files are in conflict.
 fn conflict(screen: &mut Screen, preview: &Preview, dry_run: bool) -> Result<Exit> {
     let mut lines = Vec::new();
     for conflict in preview.conflicts.iter().take(20) {

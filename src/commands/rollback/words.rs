@@ -1,4 +1,4 @@
-//! A rollback to a checkpoint in words: what will be, and afterwards what was done.
+//! A rollback to a checkpoint in words: before it, what would change, and afterwards, what was changed.
 
 use std::collections::BTreeMap;
 
@@ -16,11 +16,11 @@ use crate::domain::operation::rollback::TaskChange;
 use crate::ops::operation::in_progress::OperationLine;
 use crate::ops::rollback::{AgentLine, CommitLine, FileLine, FileLoss, NotRestored, Preview};
 
-/// What is said of a checkpoint of a version that held no refs.
+/// The note for a checkpoint of an older version that holds no refs.
 const NO_REFS: &str = "  the checkpoint is of an older version and holds no branches, tags and stash
   entries: what was deleted of them since does not come back\n";
 
-/// The text; `goes` is what it begins with: `Would go`, `Went`.
+/// The whole text. `goes` is its beginning: `Would go`, `Went`.
 pub(super) fn people(preview: &Preview, goes: &str) -> String {
     let only = preview.checkpoint.only.as_ref().map_or_else(String::new, |only| format!("\n  for it, {}", only_text(only)));
     let place = preview.worktree.as_ref().map_or_else(String::new, |path| format!(" in '{path}' only"));
@@ -44,7 +44,7 @@ pub(super) fn people(preview: &Preview, goes: &str) -> String {
     format!("{}{nothing}{}", parts.into_text(), if preview.refs_held { "" } else { NO_REFS })
 }
 
-/// The text where everything is as it would be already: with what is left alone in any case.
+/// The text where everything is as in the checkpoint already, with the things that are left alone.
 pub(super) fn nothing_changes(preview: &Preview) -> String {
     let what = if preview.paths.is_empty() { "everything" } else { "what was named" };
     let mut parts = Parts::below(&format!(
@@ -59,7 +59,7 @@ pub(super) fn nothing_changes(preview: &Preview) -> String {
     parts.into_text()
 }
 
-/// Tells who sits at a terminal what is waited for.
+/// Tells a user at a terminal which agents are stopped first, because that takes time.
 pub(super) fn say_who_is_stopped(screen: &mut Screen, agents: &[AgentLine]) {
     if !agents.is_empty() {
         let names: Vec<&str> = agents.iter().map(|agent| agent.id.as_str()).collect();
@@ -67,7 +67,7 @@ pub(super) fn say_who_is_stopped(screen: &mut Screen, agents: &[AgentLine]) {
     }
 }
 
-/// Agents with what they work on.
+/// Agents and their tasks.
 pub(super) fn agents(agents: &[AgentLine]) -> Vec<String> {
     agents.iter().map(|agent| format!("{}, which works on {}", agent.id, agent.task_id)).collect()
 }
@@ -99,7 +99,7 @@ fn add_history(preview: &Preview, parts: &mut Parts) {
     parts.add("branch kept for undo and deleted", "branches kept for undo and deleted", branches.collect());
 }
 
-/// Branches that come back or move forward: of the others the commits that leave them are named.
+/// Branches that come back or move forward. For other branches, the commits they lose are listed instead.
 fn add_branches(preview: &Preview, parts: &mut Parts) {
     let told = |name: &RefName| {
         preview.commits.iter().any(|line| line.branch.as_ref() == Some(name))
@@ -142,7 +142,7 @@ fn add_refs(preview: &Preview, parts: &mut Parts) {
     parts.add("deleted ref that does not come back", "deleted refs that do not come back", left.collect());
 }
 
-/// What follows the name of a branch that comes back: what is configured of it.
+/// The text after the name of a branch that comes back: its configuration.
 fn configurations(preview: &Preview) -> impl Fn(&RefName) -> String {
     let back = preview.configs_back.iter().map(|line| (line.branch.clone(), format!(", with {}", said(&line.values))));
     let left = preview.configs_left.iter().map(|branch| (branch.clone(), ", what is configured of it now stays".to_owned()));
@@ -150,7 +150,7 @@ fn configurations(preview: &Preview) -> impl Fn(&RefName) -> String {
     move |name| all.get(name).cloned().unwrap_or_default()
 }
 
-/// A ref as people call it: two of one short name may be there.
+/// The name of a ref for people, with its kind: a branch and a tag may have the same short name.
 fn ref_name(name: &RefName) -> String {
     let kinds = [("refs/heads/", "branch"), ("refs/tags/", "tag"), ("refs/notes/", "notes")];
     let of = |(folder, kind): (&str, &str)| name.as_str().strip_prefix(folder).map(|short| format!("{kind} {short}"));
@@ -232,7 +232,7 @@ fn head(state: &HeadState) -> String {
     }
 }
 
-/// What becomes of a workspace.
+/// What happens to a workspace, in words.
 pub(in crate::commands) fn workspace(fate: WorkspaceFate) -> &'static str {
     match fate {
         WorkspaceFate::Restored => "restored",

@@ -16,7 +16,7 @@ struct RunDetachAnswer {
     ended: bool,
 }
 
-/// Starts the session in the background and says where it is.
+/// Starts the session in the background, and prints its process id and log.
 ///
 /// # Errors
 /// As [`detach::start`].

@@ -86,10 +86,10 @@ fn asked(args: &Edit, global: &Global) -> Result<edit::NewFields> {
     Ok(edit)
 }
 
-/// Changes fields of a case and says what has changed.
+/// Changes fields of a case, and prints the changes.
 ///
 /// # Errors
-/// As [`edit::edit`]; `USAGE` where nothing is asked.
+/// As [`edit::edit`]; `USAGE` where no field is given.
 pub fn run(args: &Edit, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let id = CaseId::new(args.id.as_str())?;
     let edit = asked(args, global)?;

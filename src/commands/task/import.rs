@@ -13,7 +13,7 @@ use crate::domain::base::ids::CaseId;
 use crate::error::{Exit, Result};
 use crate::ops::cases::import;
 
-/// The largest file that is taken.
+/// The largest file that is accepted, in bytes.
 const MAX_FILE: u64 = 1024 * 1024 * 1024;
 
 /// Arguments of `task import`.

@@ -33,7 +33,7 @@ struct TaskListAnswer<'a> {
     tasks: Vec<CaseView<'a>>,
 }
 
-/// What `--status` asks for.
+/// The value of `--status`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum StatusFilter {
     Stored(Status),
@@ -50,7 +50,7 @@ fn wanted(word: &str) -> Result<StatusFilter> {
 /// Lists cases.
 ///
 /// # Errors
-/// `INVALID_INPUT` for an unknown status; what opening says.
+/// `INVALID_INPUT` for an unknown status; the errors of opening the repository.
 pub fn run(args: &List, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let words = args.status.iter().flat_map(|word| word.split(','));
     let wanted = words.map(wanted).collect::<Result<Vec<_>>>()?;

@@ -1,4 +1,5 @@
-//! `git axiom task …`.
+//! `git axiom task …`: one verb in each file, and the forms of a case in JSON and in words in `view`. What the verbs do to
+//! tasks is not here but in `ops`. Begin reading with `add`.
 
 mod add;
 mod audit;
@@ -44,7 +45,7 @@ pub enum Task {
 /// Runs a verb on cases.
 ///
 /// # Errors
-/// Whatever the verb says.
+/// Those of the verb.
 pub fn run(args: &Task, global: &Global, screen: &mut Screen) -> Result<Exit> {
     match args {
         Task::Add(args) => add::run(args, global, screen),
@@ -59,7 +60,7 @@ pub fn run(args: &Task, global: &Global, screen: &mut Screen) -> Result<Exit> {
     }
 }
 
-/// A path as given on the command line, seen from where `-C` says; `-` stays.
+/// A path from the command line, relative to the folder of `-C`. `-` is not changed.
 fn resolve(path: &Path, global: &Global) -> Result<PathBuf> {
     if path.as_os_str() == "-" { Ok(path.to_owned()) } else { Ok(working_dir(global)?.join(path)) }
 }

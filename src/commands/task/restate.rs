@@ -92,7 +92,7 @@ pub fn unblock(args: &Unblock, global: &Global, screen: &mut Screen) -> Result<E
     restate(&args.ids, global, screen, "pending", edit::unblock)
 }
 
-/// Puts cases out of the way.
+/// Archives cases.
 ///
 /// # Errors
 /// As [`edit::archive`].

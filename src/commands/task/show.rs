@@ -38,7 +38,7 @@ struct TaskShowAnswer<'a> {
 /// Shows a case.
 ///
 /// # Errors
-/// `UNKNOWN_TASK`; what opening says.
+/// `UNKNOWN_TASK`; the errors of opening the repository.
 pub fn run(args: &Show, global: &Global, screen: &mut Screen) -> Result<Exit> {
     let id = CaseId::new(args.id.as_str())?;
     let ctx = look(global, screen)?;
@@ -102,7 +102,7 @@ fn in_words(state: &State, case: &Case, body: Option<&str>) -> String {
     row("added", words::time(case.created_at));
     let head = format!("{}: {}\n{}", case.id, visible::line(&case.title), table(&rows));
     match body {
-        // Set in: a line of it cannot pass for one of ours.
+        // Indented, so that a line of the body cannot look like one of git axiom's own.
         Some(body) => format!("{head}\n  {}\n", visible::set_in(body.trim_end_matches('\n'), "  ")),
         None => head,
     }

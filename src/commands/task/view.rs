@@ -1,4 +1,4 @@
-//! A case as JSON: the keys of `task list --json` and `task show --json`.
+//! The form of a case in JSON: the keys of `task list --json` and `task show --json`. Also common texts about cases.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -9,7 +9,7 @@ use crate::domain::state::whole::State;
 use crate::domain::work::case::{Case, Kind, Merged, Status};
 use crate::domain::work::view::Shown;
 
-/// A case as JSON. `import` takes the same keys.
+/// A case as JSON. `import` accepts the same keys.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CaseView<'a> {
@@ -31,7 +31,7 @@ pub struct CaseView<'a> {
     iterations: u32,
     tokens_used: Option<u64>,
     cost_usd: Option<f64>,
-    /// Seconds, over all iterations.
+    /// Seconds of wall time, over all iterations.
     duration: u64,
     created_at: Timestamp,
     body_size: u64,
@@ -72,13 +72,13 @@ impl<'a> CaseView<'a> {
     }
 }
 
-/// The status in words for people: `done` says whether the work is in the target.
+/// The status in words. For `done` it shows whether the work is merged.
 pub fn status_words(state: &State, case: &Case) -> String {
     let shown = Shown::of(state, case).as_str();
     if case.merged.is_some() && case.status == Status::Done { format!("{shown}, merged") } else { shown.to_owned() }
 }
 
-/// Ids with commas; `none` for none.
+/// Ids separated by commas; the text `none` where there are none.
 pub fn joined(ids: &[CaseId], none: &str) -> String {
     if ids.is_empty() { none.to_owned() } else { ids.iter().map(CaseId::as_str).collect::<Vec<_>>().join(", ") }
 }

@@ -1,4 +1,4 @@
-//! How an undo is told: in words and as JSON.
+//! The output of an undo, in words and as JSON.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::domain::state::audit::change_text;
 use crate::ops::operation::in_progress::OperationLine;
 use crate::ops::undo::{Chosen, Preview, Undone};
 
-/// So many lines of each part are shown.
+/// How many lines of each part are shown.
 const SHOWN: usize = 20;
 
 /// The answer as JSON.
@@ -36,9 +36,9 @@ pub(super) struct UndoToldAnswer<'a> {
 }
 
 impl<'a> UndoToldAnswer<'a> {
-    /// What would happen.
+    /// For a dry run, or before the question.
     pub fn before(chosen: &'a Chosen, preview: &'a Preview) -> Self {
-        // Where they come back to, if nothing else is there by then.
+        // The places to which they come back, if those are free by then.
         let place = |change: &AsideChange| Path::new(&change.worktree).join(change.path.to_path()).display().to_string();
         Self {
             undo_of: chosen.transaction.id.as_str(),
@@ -54,7 +54,7 @@ impl<'a> UndoToldAnswer<'a> {
         }
     }
 
-    /// What happened.
+    /// After the undo.
     pub fn after(chosen: &'a Chosen, done: &'a Undone) -> Self {
         Self {
             undo_of: chosen.transaction.id.as_str(),
@@ -70,7 +70,7 @@ impl<'a> UndoToldAnswer<'a> {
         }
     }
 
-    /// In words, what would happen.
+    /// The planned changes, in words.
     pub fn plan(&self, chosen: &Chosen, main: &Path) -> String {
         let mut text =
             format!("{} {}\n", if self.redo { "Would do again" } else { "Would take back" }, visible::line(&which(chosen)));
@@ -83,7 +83,7 @@ impl<'a> UndoToldAnswer<'a> {
         text
     }
 
-    /// In words, what happened.
+    /// The result, in words.
     pub fn outcome(&self, chosen: &Chosen) -> String {
         let mut text = format!("{} {}\n", if self.redo { "Did again" } else { "Took back" }, visible::line(&which(chosen)));
         for place in &self.moved_aside {
@@ -109,13 +109,13 @@ impl<'a> UndoToldAnswer<'a> {
 }
 
 impl UndoToldAnswer<'_> {
-    /// Worktrees that were removed since.
+    /// Worktrees that were removed since, and are left out.
     fn left_out(&self, what: &str) -> String {
         let paths = self.preview.left_out.iter();
         paths.map(|path| format!("{what}, for it was removed since: the worktree {}\n", visible::line(path))).collect()
     }
 
-    /// What the trash was emptied of.
+    /// Files that are no longer in the trash.
     fn lost_from_trash(&self, what: &str) -> String {
         let asides =
             self.preview.lost.iter().map(|place| format!("{what}, for it is no longer in the trash: {}\n", visible::line(place)));
@@ -203,7 +203,7 @@ fn file_lines(preview: &Preview, main: &Path) -> Vec<String> {
     });
     let permissions = preview.permissions.iter();
     let permissions = permissions.map(|file| line(&file.worktree, &file.path, "stays, with the permissions of before"));
-    // The index goes with a file that changes.
+    // The index entry of a changed file changes with it, and is not listed separately.
     let changes: BTreeSet<(&str, &RepoPath)> = preview.files.iter().map(|file| (file.worktree.as_str(), &file.path)).collect();
     let staged = preview.staged.iter().chain(&preview.staged_back).map(|file| (file.worktree.as_str(), &file.path));
     let staged: BTreeSet<_> = staged.filter(|place| !changes.contains(place)).collect();

@@ -36,13 +36,13 @@ fn check(what: &str, text: &str) -> Result<()> {
     }
 }
 
-/// Whether all is well with it; what is wrong otherwise, [`check`] says.
+/// Whether the bytes are a valid id. [`check`] says why they are not.
 fn is_id(bytes: &[u8]) -> bool {
     let allowed = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     bytes.len() <= MAX_ID_LENGTH && bytes.first().is_some_and(u8::is_ascii_alphanumeric) && bytes.iter().all(allowed)
 }
 
-/// Reads an id without a detour over an owned string.
+/// Reads an id without making an owned string first.
 struct IdVisitor<F>(F);
 
 impl<T, F: FnOnce(&str) -> Result<T>> de::Visitor<'_> for IdVisitor<F> {
@@ -57,8 +57,8 @@ impl<T, F: FnOnce(&str) -> Result<T>> de::Visitor<'_> for IdVisitor<F> {
     }
 }
 
-/// The ids that were read last, so that a log that names the same few agents and tasks a million times needs neither
-/// check nor memory for each. Only ids that were checked are in it.
+/// The ids that were read last. A log names the same few agents and tasks a million times: with this cache, each id needs no
+/// new check and no new memory. Only checked ids are in it.
 struct Recent([Option<Arc<str>>; RECENT]);
 
 const RECENT: usize = 256;
@@ -67,7 +67,8 @@ thread_local! {
     static READ_LAST: RefCell<Recent> = const { RefCell::new(Recent([const { None }; RECENT])) };
 }
 
-/// Ids are told apart by their ends; what a collision costs is memory for another copy.
+/// A hash of the length and the first and last eight bytes of an id. A collision only costs memory for another copy of an
+/// id.
 fn place_of(bytes: &[u8]) -> u64 {
     let mix = |sum: u64, word: u64| (sum ^ word).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     match (bytes.first_chunk(), bytes.last_chunk()) {
@@ -76,7 +77,7 @@ fn place_of(bytes: &[u8]) -> u64 {
     }
 }
 
-/// The id that `text` spells, if it spells one.
+/// The id with this text; `None` where the text is not a valid id.
 fn shared(text: &str) -> Option<Arc<str>> {
     let hash = place_of(text.as_bytes());
     READ_LAST.with_borrow_mut(|recent| {
@@ -108,7 +109,7 @@ macro_rules! id {
                 Ok(Self(text.into()))
             }
 
-            /// The id that these bytes spell; `None` where they spell none.
+            /// The id with these bytes; `None` where they are not a valid id.
             pub fn from_ascii(bytes: &[u8]) -> Option<Self> {
                 shared(std::str::from_utf8(bytes).ok()?).map(Self)
             }
@@ -181,11 +182,11 @@ id!(SessionId "session id" "The id of a session: from the start of `git axiom ru
 id!(GateId "gate id" "The id of a gate.");
 id!(RequestId "request id" "The id of a request to the supervisor.");
 impl RequestId {
-    /// The id of a request that comes after the event `seq`: requests are dealt with in the order of their ids, so in that
-    /// in which they were made. `unique` tells apart what two histories of one log make.
+    /// The id of a request made after the event `seq`. Requests are handled in the order of their ids, which is the order in
+    /// which they were made. `unique` distinguishes requests with the same `seq`, which two histories of one log can have.
     ///
     /// # Errors
-    /// `INVALID_INPUT` where `unique` is no part of an id.
+    /// `INVALID_INPUT` where `unique` has characters that an id cannot have.
     pub fn after(seq: u64, unique: &str) -> Result<Self> {
         Self::new(format!("r{seq:020}-{unique}"))
     }

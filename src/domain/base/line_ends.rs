@@ -1,37 +1,38 @@
-//! What git does to line ends: on a file's way into an object (check-in) and out again (check-out). It is git's own rule,
-//! by configuration, attributes, the content and what the index holds; `tests/it/line_ends.rs` asks git itself about all of it.
+//! Git's conversion of line ends: on check-in (file to blob) and on checkout (blob to file). The rule is git's own. It
+//! depends on the configuration, the attributes, the content and the blob in the index; `tests/it/line_ends.rs` compares all
+//! of it with git itself.
 //!
-//! Keywords, encodings and filters are not here: what those make of a file only git can tell, by doing it.
+//! Keywords, encodings and filters are not here: only git itself can apply those.
 
 use serde::{Deserialize, Serialize};
 
-/// What `core.autocrlf` says.
+/// The value of `core.autocrlf`.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum AutoCrlf {
-    /// Files without attributes are left alone.
+    /// `false`: files without attributes are not converted.
     #[default]
     False,
-    /// Carriage returns are taken away, and never put in.
+    /// `input`: check-in removes carriage returns, checkout does not add any.
     Input,
-    /// Carriage returns are taken away, and put in.
+    /// `true`: check-in removes carriage returns, checkout adds them.
     True,
 }
 
-/// What the configuration says of line ends.
+/// The configuration of line ends.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Settings {
     /// `core.autocrlf`.
     pub autocrlf: AutoCrlf,
-    /// Whether `core.eol` is `crlf`: all else is LF on the systems that we run on.
+    /// Whether `core.eol` is `crlf`. All other values mean LF on the supported systems.
     pub eol_is_crlf: bool,
 }
 
-/// What the attribute `text`, or `crlf`, its old name, says.
+/// The value of the attribute `text`, or of `crlf`, its old name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Text {
-    /// Nothing, or a word that means nothing.
+    /// Not specified, or an unknown value.
     Unspecified,
     /// `text`.
     Set,
@@ -43,10 +44,10 @@ pub enum Text {
     Input,
 }
 
-/// What the attribute `eol` says.
+/// The value of the attribute `eol`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Eol {
-    /// Nothing, or a word that means nothing.
+    /// Not specified, or an unknown value.
     Unspecified,
     /// `eol=lf`.
     Lf,
@@ -54,28 +55,28 @@ pub enum Eol {
     Crlf,
 }
 
-/// What a checkout writes where a line ends.
+/// The line ends that a checkout writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Out {
-    /// What the object has.
+    /// Those of the blob.
     Lf,
     /// Carriage return and line feed, as far as the content allows.
     Crlf,
 }
 
-/// What happens to the line ends of a file.
+/// How the line ends of a file are converted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LineEnds {
-    /// Nothing.
+    /// Not at all.
     AsIs,
-    /// It is text, whatever it looks like.
+    /// The file is text, whatever its content.
     Text(Out),
-    /// It is text where it looks like text.
+    /// The file is text if its content looks like text.
     Auto(Out),
 }
 
 impl Text {
-    /// The value of an attribute, as `git check-attr` prints it.
+    /// From the value of the attribute, as `git check-attr` prints it.
     pub fn of(value: &[u8]) -> Self {
         match value {
             b"set" => Self::Set,
@@ -88,7 +89,7 @@ impl Text {
 }
 
 impl Eol {
-    /// The value of an attribute, as `git check-attr` prints it.
+    /// From the value of the attribute, as `git check-attr` prints it.
     pub fn of(value: &[u8]) -> Self {
         match value {
             b"lf" => Self::Lf,
@@ -99,7 +100,7 @@ impl Eol {
 }
 
 impl Settings {
-    /// Of the values of `core.autocrlf` and `core.eol`; `None` where one is not set.
+    /// From the values of `core.autocrlf` and `core.eol`; `None` where one is not set.
     pub fn of(autocrlf: Option<&str>, eol: Option<&str>) -> Self {
         let autocrlf = match autocrlf.map(str::to_ascii_lowercase).as_deref() {
             None | Some("" | "false" | "no" | "off" | "0") => AutoCrlf::False,
@@ -109,7 +110,7 @@ impl Settings {
         Self { autocrlf, eol_is_crlf: eol.is_some_and(|eol| eol.eq_ignore_ascii_case("crlf")) }
     }
 
-    /// As values of `core.autocrlf` and `core.eol`.
+    /// The values of `core.autocrlf` and `core.eol`.
     pub fn values(self) -> (&'static str, &'static str) {
         let autocrlf = match self.autocrlf {
             AutoCrlf::False => "false",
@@ -119,12 +120,12 @@ impl Settings {
         (autocrlf, if self.eol_is_crlf { "crlf" } else { "lf" })
     }
 
-    /// Whether nothing is set.
+    /// Whether both settings have their default.
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
 
-    /// What ends a line where only "text" is said.
+    /// The line ends that a checkout writes where the attributes say that a file is text, but not which `eol`.
     fn out(self) -> Out {
         match (self.autocrlf, self.eol_is_crlf) {
             (AutoCrlf::True, _) | (AutoCrlf::False, true) => Out::Crlf,
@@ -134,7 +135,7 @@ impl Settings {
 }
 
 impl LineEnds {
-    /// What the attributes `text`, `crlf` and `eol` and the configuration come to.
+    /// The conversion that follows from the attributes `text`, `crlf` and `eol` and from the configuration.
     pub fn of((text, crlf, eol): (Text, Text, Eol), settings: Settings) -> Self {
         let text = if text == Text::Unspecified { crlf } else { text };
         match (text, eol) {
@@ -153,7 +154,8 @@ impl LineEnds {
         }
     }
 
-    /// What git stores of a file; `None`: its bytes. `index` is what the index has at its path.
+    /// The content of the blob that git stores for a file; `None` where it is the file's bytes. `index` is the content of
+    /// the index entry at the file's path.
     pub fn stored(self, content: &[u8], index: Option<&[u8]>) -> Option<Vec<u8>> {
         let stats = Stats::of(content);
         let guessed = match self {
@@ -173,7 +175,7 @@ impl LineEnds {
         Some(stored)
     }
 
-    /// What a checkout writes of stored content; `None`: the same.
+    /// The bytes that a checkout writes for the content of a blob; `None` where they are the same.
     pub fn checked_out(self, content: &[u8]) -> Option<Vec<u8>> {
         let stats = Stats::of(content);
         if !self.puts_in(&stats) {
@@ -191,7 +193,7 @@ impl LineEnds {
         Some(out)
     }
 
-    /// Whether a checkout may write other bytes than are stored.
+    /// Whether a checkout may write other bytes than the blob has.
     pub fn may_put_in(self) -> bool {
         match self {
             Self::AsIs | Self::Text(Out::Lf) | Self::Auto(Out::Lf) => false,
@@ -199,14 +201,14 @@ impl LineEnds {
         }
     }
 
-    /// How many bytes a checkout writes of stored content.
+    /// How many bytes a checkout writes for the content of a blob.
     pub fn length_checked_out(self, content: &[u8]) -> usize {
         let stats = Stats::of(content);
         if self.puts_in(&stats) { content.len() + stats.lone_lf } else { content.len() }
     }
 
-    /// Whether `git add` refuses a file where `core.safecrlf` is true: a checkout would not bring back one of the two kinds
-    /// of line ends.
+    /// Whether `git add` refuses a file where `core.safecrlf` is true, because a checkout would not restore one of the two
+    /// kinds of line ends.
     pub fn is_refused(self, content: &[u8], index: Option<&[u8]>) -> bool {
         let was = Stats::of(content);
         let kept = match self {
@@ -215,7 +217,7 @@ impl LineEnds {
             Self::Auto(_) if was.is_binary() => return false,
             Self::Auto(_) => index.is_some_and(keeps_returns),
         };
-        // git counts what would become of them, and looks at no bytes.
+        // As git does: this predicts the counts after both conversions, and does not convert the bytes.
         let mut will_be = was;
         if !kept {
             will_be.lone_lf += std::mem::take(&mut will_be.crlf);
@@ -232,18 +234,18 @@ impl LineEnds {
             Self::Text(Out::Crlf) => false,
             Self::Auto(Out::Crlf) => true,
         };
-        // What was guessed to be text and has carriage returns is not touched.
+        // `Auto` does not convert content that already has carriage returns.
         stats.lone_lf > 0 && !(guessed && (stats.crlf > 0 || stats.lone_cr > 0 || stats.is_binary()))
     }
 }
 
-/// Whether what the index holds keeps its carriage returns: what is guessed to be text is then taken as it is.
+/// Whether the blob in the index has carriage returns: then `Auto` stores the file unconverted.
 fn keeps_returns(index: &[u8]) -> bool {
     let stats = Stats::of(index);
     stats.crlf > 0 && !stats.is_binary()
 }
 
-/// What git counts in a content.
+/// The counts by which git decides whether content is text.
 #[derive(Debug, Default, Clone, Copy)]
 struct Stats {
     crlf: usize,
@@ -267,13 +269,13 @@ impl Stats {
                     stats.nul += 1;
                     stats.not_printable += 1;
                 }
-                // Backspace, tab, escape and form feed are in texts.
+                // Backspace, tab, escape and form feed occur in text files.
                 8 | 9 | 27 | 12 => stats.printable += 1,
                 1..32 | 127 => stats.not_printable += 1,
                 _ => stats.printable += 1,
             }
         }
-        // The end of a file of DOS is no sign of a binary one.
+        // A Ctrl+Z at the end, as in old DOS files, is no sign of a binary file.
         if content.last() == Some(&26) {
             stats.not_printable -= 1;
         }

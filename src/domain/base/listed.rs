@@ -1,5 +1,5 @@
-//! How a change of a thing is written in the documents of `--json`: one form for each kind of thing, over all verbs. What is
-//! stored is another matter: its names never change.
+//! How changes are written in the documents of `--json`: one form for each kind of thing, the same for all verbs. Stored
+//! events do not use these forms: their names never change.
 //!
 //! The functions are for `#[serde(serialize_with = …)]`.
 
@@ -15,42 +15,42 @@ use crate::domain::checkpoint::local_refs::StashEntry;
 use crate::domain::operation::journaled::{RefChange, StashChange, Way};
 use crate::domain::work::case::{CaseChange, CaseEdit};
 
-/// What becomes of a file.
+/// How a file changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum FileChange {
-    /// It is not there yet.
+    /// There is no such file yet.
     Added,
     /// It gets other content.
     Modified,
-    /// It goes.
+    /// It is deleted.
     Deleted,
-    /// It becomes executable, or no longer is.
+    /// It becomes executable, or stops being executable.
     ModeChanged,
-    /// It becomes a file of another type: a symbolic link, a submodule.
+    /// It gets another type, such as symbolic link or submodule.
     TypeChanged,
 }
 
 impl FileChange {
-    /// What becomes of a file, by what git says of it before and after: its mode, and what identifies its content.
+    /// How a file changes, from its mode and content id in git before and after.
     pub fn between<T: PartialEq>(old: Option<(u32, &T)>, new: Option<(u32, &T)>) -> Self {
         let of_type = |mode: u32| mode & 0o170_000;
         match (old, new) {
             (None, _) => Self::Added,
             (Some(_), None) => Self::Deleted,
             (Some((then, _)), Some((now, _))) if of_type(then) != of_type(now) => Self::TypeChanged,
-            // With the same mode too, it is the bytes that git's conversions hide.
+            // The same mode too: git sees no change, but the bytes that git's conversions hide differ. That is `Modified`.
             (Some((one, then)), Some((other, now))) if then == now && one != other => Self::ModeChanged,
             (Some(_), Some(_)) => Self::Modified,
         }
     }
 }
 
-/// What becomes of a workspace.
+/// What happens to a workspace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum WorkspaceFate {
-    /// Its files go back; it stays where it is.
+    /// Its files are rolled back; its folder stays where it is.
     Restored,
     /// It goes to the trash.
     PutAside,
@@ -58,9 +58,9 @@ pub enum WorkspaceFate {
     BroughtBack,
     /// It is made again from its capture, without ignored files.
     MadeAgain,
-    /// Its folder is gone already; nothing is known of it any more.
+    /// Its folder does not exist any more; git and the state forget it.
     Forgotten,
-    /// It cannot be captured, and stays as it is.
+    /// It could not be captured, and stays as it is.
     NotCaptured,
 }
 
@@ -79,7 +79,7 @@ pub fn refs<S: Serializer>(all: &[RefChange], to: S) -> Result<S::Ok, S::Error> 
     to.collect_seq(all.iter().map(|RefChange { name, value }| RefLine { name, old: value.old.as_ref(), new: value.new.as_ref() }))
 }
 
-/// What becomes of something that is no file and no folder.
+/// What happens to something that is neither a file nor a folder.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 enum Fate {
@@ -103,7 +103,7 @@ struct StashLine<'a> {
     action: Fate,
 }
 
-/// Entries of the stash that come back or go: {`id`, `message`, `action`}.
+/// Stash entries that are removed or brought back: {`id`, `message`, `action`}.
 ///
 /// # Errors
 /// The serializer's.
@@ -115,7 +115,7 @@ pub fn stash<S: Serializer>(all: &[StashChange], to: S) -> Result<S::Ok, S::Erro
     }))
 }
 
-/// As [`stash`], where all of them come back.
+/// As [`stash`], where all entries come back.
 ///
 /// # Errors
 /// The serializer's.
@@ -130,7 +130,7 @@ struct BranchConfigLine<'a> {
     action: Fate,
 }
 
-/// What is configured of branches, where it comes back or goes: {`branch`, `values`, `action`}.
+/// The configuration of branches that is removed or brought back: {`branch`, `values`, `action`}.
 ///
 /// # Errors
 /// The serializer's.
@@ -195,14 +195,14 @@ impl Serialize for FieldLine<'_> {
     }
 }
 
-/// A checkpoint of which only the name is said.
+/// A checkpoint, written with its name only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Named<'a> {
     /// Its name.
     pub name: &'a CheckpointName,
 }
 
-/// Of a checkpoint for which only known paths were looked at: how many, and where the rest is from.
+/// For a checkpoint of known paths: how many paths were looked at, and which checkpoint the rest is taken from.
 ///
 /// # Errors
 /// The serializer's.

@@ -1,6 +1,6 @@
-//! What everything else is made of: ids, git's names as types, texts, times, numbers in words, orders. Pure.
+//! What the rest of the domain is built on: ids, git's names as types, texts, times, numbers in words, orders. Pure.
 //!
-//! Nothing here knows of tasks, checkpoints or operations.
+//! Nothing here knows of tasks, checkpoints or operations, except how `listed` writes their changes as JSON.
 //!
 //! Begin reading with `ids` and `names`.
 

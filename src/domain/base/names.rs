@@ -29,7 +29,7 @@ impl Oid {
     }
 
     fn is_id(text: &[u8]) -> bool {
-        // To the end in any case: that is done by many bytes at once.
+        // No early exit: without it, many bytes are compared at once.
         let is_hex = |all: bool, b: &u8| all & (b.is_ascii_digit() | (b'a'..=b'f').contains(b));
         (text.len() == 40 || text.len() == 64) && text.iter().fold(true, is_hex)
     }
@@ -60,7 +60,7 @@ impl Serialize for Oid {
 
 impl<'de> Deserialize<'de> for Oid {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        /// Without a detour over an owned string: a snapshot has ten thousands of ids.
+        /// Reads an id without making an owned string first: a snapshot has tens of thousands of ids.
         struct Text;
         impl serde::de::Visitor<'_> for Text {
             type Value = Oid;
@@ -91,15 +91,15 @@ impl fmt::Display for Oid {
 
 /// A full ref name, `refs/…`, or a pseudo ref such as `HEAD`.
 ///
-/// git allows names that are not UTF-8. Here, in JSON and for people every name is text: a byte that is part of no character is
-/// spelled `\351`, in octal digits as in git's own quotes. That is no name of another ref, for git allows no backslash in one.
-/// What is given to git, and what is a file, is [`RefName::in_git`].
+/// git allows names that are not UTF-8. Here, in JSON and for people every name is text: a byte that is not UTF-8 is written
+/// as `\351`, in octal digits, as git quotes it. That cannot be the name of another ref, because git allows no backslash in
+/// a ref name. For git and for file names, use [`RefName::in_git`].
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct RefName(String);
 
 impl RefName {
-    /// A ref by its full name. Whether git allows the name is git's to say when it is written.
+    /// A ref by its full name. The name is not checked: git does that when the ref is written.
     pub fn new(full: impl Into<String>) -> Self {
         Self(full.into())
     }
@@ -114,7 +114,7 @@ impl RefName {
         Self(spelled(name).into_owned())
     }
 
-    /// The full name as text: for people, JSON and our own lists.
+    /// The full name as text: for people, JSON and git axiom's own lists.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -124,18 +124,19 @@ impl RefName {
         unspelled(&self.0)
     }
 
-    /// The name as git takes it where `refs/heads/` or `refs/tags/` goes without saying.
+    /// The short name for git, where `refs/heads/` or `refs/tags/` is implied.
     pub fn short_in_git(&self) -> Cow<'_, OsStr> {
         unspelled(self.short())
     }
 
-    /// The same as a word of a command for a shell.
+    /// The short name, quoted for a shell.
     pub fn short_in_shell(&self) -> String {
         let short = self.short();
         if short.contains('\\') { format!("$'{}'", short.replace('\'', "\\'")) } else { short.to_owned() }
     }
 
-    /// Whether it is a ref of one linked worktree alone, as git calls it elsewhere: `worktrees/<name>/refs/…`.
+    /// Whether it is a ref of one linked worktree, with the name that git uses in the other worktrees:
+    /// `worktrees/<name>/refs/…`.
     pub fn is_of_a_linked_worktree(&self) -> bool {
         self.0.starts_with(super::own_names::LINKED)
     }
@@ -153,7 +154,7 @@ impl fmt::Display for RefName {
     }
 }
 
-/// Bytes as text, without loss: what is part of no character, and each backslash, as `\NNN`.
+/// Bytes as text, without loss: each byte that is not UTF-8, and each backslash, becomes `\NNN`.
 pub fn spelled(bytes: &[u8]) -> Cow<'_, str> {
     match std::str::from_utf8(bytes) {
         Ok(text) if !text.contains('\\') => Cow::Borrowed(text),
@@ -168,7 +169,7 @@ pub fn spelled(bytes: &[u8]) -> Cow<'_, str> {
     }
 }
 
-/// The bytes that were spelled so. A backslash without three octal digits stands for itself.
+/// The inverse of [`spelled`]. A backslash without three octal digits is kept as it is.
 fn unspelled(text: &str) -> Cow<'_, OsStr> {
     if !text.contains('\\') {
         return Cow::Borrowed(OsStr::new(text));
@@ -215,7 +216,7 @@ impl RepoPath {
         &self.0
     }
 
-    /// The folder that it is in (empty: the topmost), and its name there.
+    /// Its folder (empty for the topmost folder) and its name there.
     pub fn split(&self) -> (&[u8], &[u8]) {
         match self.0.iter().rposition(|byte| *byte == b'/') {
             Some(at) => (&self.0[..at], &self.0[at + 1..]),
@@ -223,18 +224,18 @@ impl RepoPath {
         }
     }
 
-    /// The folders that it is in, topmost first; without the topmost of all, which has no name.
+    /// All folders that contain it, topmost first, without the root of the worktree.
     pub fn folders_above(&self) -> impl Iterator<Item = RepoPath> {
         let ends = self.0.iter().enumerate().filter(|(_, byte)| **byte == b'/');
         ends.map(|(end, _)| Self::new(&self.0[..end]))
     }
 
-    /// Its name in its folder.
+    /// Its name within its folder.
     pub fn file_name(&self) -> &[u8] {
         self.split().1
     }
 
-    /// The path for the operating system, relative.
+    /// The path for the operating system, relative to the worktree.
     pub fn to_path(&self) -> std::path::PathBuf {
         std::path::PathBuf::from(OsStr::from_bytes(&self.0))
     }

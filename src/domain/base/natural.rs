@@ -2,8 +2,8 @@
 
 use std::cmp::Ordering;
 
-/// Compares piece by piece: digits by their number, all else by its characters. Names that read alike are told apart by their
-/// spelling, so the order is total.
+/// Compares piece by piece: digits by their number, all else by characters. Names that are equal by this rule are ordered by
+/// their spelling, so the order is total.
 pub fn compare(one: &str, other: &str) -> Ordering {
     let (mut left, mut right) = (one, other);
     loop {
@@ -26,14 +26,14 @@ pub fn compare(one: &str, other: &str) -> Ordering {
     }
 }
 
-/// All of them in this order of what `name` says of each.
+/// The items, sorted in this order by `name`.
 pub fn sorted<T>(items: impl IntoIterator<Item = T>, name: impl Fn(&T) -> &str) -> Vec<T> {
     let mut items: Vec<T> = items.into_iter().collect();
     items.sort_by(|one, other| compare(name(one), name(other)));
     items
 }
 
-/// The number at the beginning, without zeros in front, and what follows it.
+/// The number at the beginning, without leading zeros, and the rest of the text.
 fn digits(text: &str) -> (&str, &str) {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     (text[..end].trim_start_matches('0'), &text[end..])

@@ -1,8 +1,9 @@
-//! Which of the names that there are somebody may have meant.
+//! Which known name the user may have meant by a mistyped one.
 
 use crate::error::Error;
 
-/// The nearest one, if it is near enough to be a slip of the keys: letters left out, added, changed or swapped, another case.
+/// The nearest known name, if it is near enough to be a typing error: letters left out, added, changed or swapped, or
+/// another case.
 pub fn to<'a>(meant: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let folded = meant.to_lowercase();
     let far = 1 + meant.chars().count() / 3;
@@ -11,13 +12,13 @@ pub fn to<'a>(meant: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&
     near.filter(|(distance, name)| *distance <= far && *distance < name.chars().count().max(1)).min().map(|(_, name)| name)
 }
 
-/// The numbers in a text, without zeros in front. Another number is not meant by a slip: `t9` is not `t1`.
+/// The numbers in a text, without leading zeros. A typing error does not change them: `t9` does not suggest `t1`.
 fn numbers(text: &str) -> Vec<&str> {
     let digits = text.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty());
     digits.map(|digits| digits.trim_start_matches('0')).collect()
 }
 
-/// How many letters have to be added, left out, changed or swapped with their neighbour to make one text of the other.
+/// How many letters have to be added, left out, changed or swapped with their neighbour to turn one text into the other.
 fn distance(one: &str, other: &str) -> usize {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     let mut before: Vec<usize> = Vec::new();
@@ -37,7 +38,8 @@ fn distance(one: &str, other: &str) -> usize {
     row.last().copied().unwrap_or_default()
 }
 
-/// Adds to an error on a name that there is not which one may have been meant, or else `otherwise`: where they are listed.
+/// Adds a hint to an error about an unknown name: the name that may have been meant, or else `otherwise`, which says where
+/// the names are listed.
 #[must_use]
 pub fn hinted<'a>(error: Error, meant: &str, known: impl IntoIterator<Item = &'a str>, otherwise: &str) -> Error {
     match to(meant, known) {

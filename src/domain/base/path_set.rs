@@ -1,17 +1,17 @@
-//! Paths that stand for themselves and everything below them; the empty path for everything.
+//! A set of paths, each of which covers itself and everything below it. The empty path covers everything.
 
 use std::collections::BTreeSet;
 
 use super::names::RepoPath;
 
-/// Paths of which none is below another.
+/// Paths, none of which is below another.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct PathSet {
     paths: BTreeSet<RepoPath>,
 }
 
 impl PathSet {
-    /// Of any paths: those below another one are left out.
+    /// The set of these paths; those below another one are left out.
     pub fn new(paths: impl IntoIterator<Item = RepoPath>) -> Self {
         let all: BTreeSet<RepoPath> = paths.into_iter().collect();
         let topmost = |path: &&RepoPath| !path.folders_above().any(|folder| all.contains(&folder));

@@ -1,11 +1,11 @@
-//! Numbers with their words: the one place that says `1 task` and `2 tasks`.
+//! Numbers with their words, such as `1 task` and `2 tasks`.
 
-/// A number with its word: `1 task`, `2 tasks`. Verbs behind it agree by [`verb`].
+/// A number with its word: `1 task`, `2 tasks`. [`verb`] chooses the verb that goes with it.
 pub fn count(number: impl TryInto<u64>, one: &str) -> String {
     count_of(number, one, &format!("{one}s"))
 }
 
-/// As [`count`], where more than one is another word.
+/// As [`count`], for words whose plural is not formed with `s`.
 pub fn count_of(number: impl TryInto<u64>, one: &str, many: &str) -> String {
     let number: u64 = number.try_into().unwrap_or(u64::MAX);
     format!("{number} {}", if number == 1 { one } else { many })

@@ -1,4 +1,4 @@
-//! Texts of cases and audit: short ones stand in the event, long ones are blobs below `refs/axiom/texts`.
+//! Texts of cases and of the audit: short ones are in the event, long ones are blobs kept by `refs/axiom/texts`.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ pub const INLINE_LIMIT: usize = 1024;
 /// The longest text that is accepted, in bytes.
 pub const MAX_TEXT: usize = 16 * 1024 * 1024;
 
-/// A text, or where it is stored.
+/// A text, or the blob that holds it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Text {
@@ -25,12 +25,12 @@ pub enum Text {
     },
 }
 
-/// An old and a new value: what undo inverts, and what each change expects to find.
+/// An old and a new value. A change expects to find the old one, and undo swaps the two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change<T> {
-    /// What it was; the change is refused where it is something else.
+    /// The old value; the change is refused where the value is another one.
     pub old: T,
-    /// What it becomes.
+    /// The new value.
     pub new: T,
 }
 
@@ -40,7 +40,7 @@ impl<T> Change<T> {
         Self { old, new }
     }
 
-    /// The change that takes this one back.
+    /// The change that undoes this one.
     #[must_use]
     pub fn inverse(self) -> Self {
         Self { old: self.new, new: self.old }

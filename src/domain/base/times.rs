@@ -1,9 +1,9 @@
-//! Times as people are shown them, in the time zone that they live in, which is always said.
+//! Times for people, in their time zone. The zone is always shown.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-/// Date and time to the second, without the zone: where a heading says it.
+/// Date and time to the second, without the zone, for places where a heading shows the zone.
 pub fn local(zone: &TimeZone, at: Timestamp) -> String {
     let local = zone.to_datetime(at);
     let mut text = String::with_capacity("2026-01-13 10:00:00".len());
@@ -11,7 +11,7 @@ pub fn local(zone: &TimeZone, at: Timestamp) -> String {
         text.push_str(sign);
         text.extend([number / 10 % 10, number % 10].into_iter().filter_map(|digit| char::from_digit(digit, 10)));
     };
-    // A list has thousands of times: `strftime` reads its format for each.
+    // Not `strftime`, which parses its format for each time: a list can have thousands of times.
     let Ok(year) = u32::try_from(local.year()) else { return local.strftime("%Y-%m-%d %H:%M:%S").to_string() };
     push("", year / 100);
     push("", year);
@@ -22,12 +22,12 @@ pub fn local(zone: &TimeZone, at: Timestamp) -> String {
     text
 }
 
-/// Date and time to the second, with how far the zone is from UTC, as git writes it.
+/// Date and time to the second, with the offset from UTC in git's format.
 pub fn with_zone(zone: &TimeZone, at: Timestamp) -> String {
     format!("{} {}", local(zone, at), at.to_zoned(zone.clone()).strftime("%z"))
 }
 
-/// The name of a zone; where it has none, how far it is from UTC at that time.
+/// The name of a zone; where it has none, its offset from UTC at that time.
 pub fn zone_name(zone: &TimeZone, at: Timestamp) -> String {
     match zone.iana_name() {
         Some(name) => name.to_owned(),

@@ -1,5 +1,5 @@
-//! What git's configuration says of one branch (`branch.NAME.*`: its upstream, mostly), which goes with the branch when
-//! `git branch -D` deletes it. Pure.
+//! The configuration of one branch (`branch.NAME.*`, mostly its upstream). `git branch -D` deletes it together with the
+//! branch. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,34 +8,34 @@ use serde::{Deserialize, Serialize};
 use crate::domain::base::names::RefName;
 use crate::domain::operation::journaled::{RefChange, Way};
 
-/// One value.
+/// One value of the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConfigValue {
     /// The last part of its key, in lower case.
     pub key: String,
-    /// What it is; `None` where only the key is there, which is git's short form of `true`.
+    /// The value; `None` for a key without a value, which is git's short form of `true`.
     pub value: Option<String>,
 }
 
-/// All values of some branches, in their order; a branch without any is not in it.
+/// The values of each branch, in their order. Branches without values are not in the map.
 pub type BranchConfigs = BTreeMap<RefName, Vec<ConfigValue>>;
 
-/// The configuration of a branch that comes back or goes.
+/// The configuration of a branch that is removed or brought back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BranchConfigChange {
     /// The branch.
     pub branch: RefName,
-    /// All that is said of it.
+    /// All its values.
     pub values: Vec<ConfigValue>,
-    /// Which way it goes: [`Way::PutAside`] takes it out.
+    /// The direction: [`Way::PutAside`] removes the values.
     pub way: Way,
 }
 
 impl BranchConfigChange {
-    /// Whether there is something to do. It comes back only where nothing is said of the branch, and goes only while it is what it
-    /// was: what somebody said of it since is his.
+    /// Whether there is something to do. The values come back only where the branch has none now. They are removed only
+    /// where they are unchanged: what the user has configured since is left alone.
     pub fn is_to_do(&self, now: &BranchConfigs) -> bool {
         match self.way {
             Way::BringBack => !now.contains_key(&self.branch),
@@ -44,16 +44,16 @@ impl BranchConfigChange {
     }
 }
 
-/// What becomes of the configuration of branches that come back.
+/// What happens to the configuration of branches that come back.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Coming {
-    /// What comes back with them.
+    /// The values that come back with them.
     pub back: Vec<BranchConfigChange>,
-    /// Those of which something else is said by now: it stays.
+    /// Branches that have other values by now: those stay.
     pub left: Vec<RefName>,
 }
 
-/// What comes back with the branches that come back, by what was said of them then and what is said now.
+/// The configuration that comes back with the branches that come back, given the values `then` and `now`.
 pub fn coming(refs: &[RefChange], then: &BranchConfigs, now: &BranchConfigs) -> Coming {
     let is_back = |change: &&RefChange| change.value.old.is_none() && change.value.new.is_some();
     let branches: BTreeSet<&RefName> = refs.iter().filter(is_back).map(|change| &change.name).collect();
@@ -71,7 +71,7 @@ pub fn coming(refs: &[RefChange], then: &BranchConfigs, now: &BranchConfigs) -> 
     coming
 }
 
-/// The values in words, one after the other, branches by their short names.
+/// The values in words, in their order, with short branch names.
 pub fn said(values: &[ConfigValue]) -> String {
     let one = |one: &ConfigValue| match &one.value {
         Some(value) => format!("{} {}", one.key, value.strip_prefix("refs/heads/").unwrap_or(value)),

@@ -1,4 +1,4 @@
-//! Checkpoints: what is recorded of them in the state, and the JSON document that a checkpoint holds.
+//! Checkpoints: their record in the state, and the JSON document that each checkpoint holds.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::state::whole::Restorable;
 use crate::domain::work::case::Status;
 
-/// Who wanted it: retention treats them apart.
+/// Who wanted a checkpoint: retention has a rule for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum CheckpointType {
@@ -22,7 +22,7 @@ pub enum CheckpointType {
 }
 
 impl CheckpointType {
-    /// The word as in JSON.
+    /// The word used in JSON.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -31,10 +31,10 @@ impl CheckpointType {
     }
 }
 
-/// What made it.
+/// Why a checkpoint was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-#[allow(missing_docs)] // the words are those of DESIGN 4
+#[allow(missing_docs)] // the words say it; `as_str` has them
 pub enum Trigger {
     Manual,
     Periodic,
@@ -52,7 +52,7 @@ pub enum Trigger {
 }
 
 impl Trigger {
-    /// The word as in JSON and in automatic names.
+    /// The word used in JSON and in automatic names.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Manual => "manual",
@@ -72,18 +72,18 @@ impl Trigger {
     }
 }
 
-/// What the state records of a checkpoint: enough to list it without opening its tag.
+/// The state's record of a checkpoint: enough to list it without opening its tag.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CheckpointRecord {
     /// Its name.
     pub name: CheckpointName,
-    /// Who wanted it.
+    /// Who wanted it: an automatic trigger or the user.
     #[serde(rename = "type")]
     pub kind: CheckpointType,
-    /// What made it.
+    /// Why it was made.
     pub trigger: Trigger,
-    /// When.
+    /// When it was made.
     pub created_at: Timestamp,
     /// The commit that was checked out in the main worktree.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -92,14 +92,14 @@ pub struct CheckpointRecord {
     pub capture: Oid,
     /// The annotated tag.
     pub tag: Oid,
-    /// How many events there were before it: what came after it is counted from here.
+    /// How many events the log had before it. Later events are counted from here.
     pub seq: u64,
-    /// How many tasks had ever been completed: what came after it is counted from here.
+    /// How many tasks had ever been completed. Later ones are counted from here.
     pub tasks_completed: u32,
-    /// How many bytes it added to the repository; none where that was not measured.
+    /// How many bytes it added to the repository; `None` where that was not measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<u64>,
-    /// Where only known paths were looked at: how many, and of which checkpoint the rest is.
+    /// For a checkpoint of known paths: how many were looked at, and which checkpoint the rest is taken from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only: Option<OnlyCount>,
 }
@@ -108,9 +108,9 @@ pub struct CheckpointRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct DeletedCheckpoint {
-    /// What was recorded of it.
+    /// Its record.
     pub record: CheckpointRecord,
-    /// Until when it can be brought back.
+    /// When it can no longer be brought back.
     pub until: Timestamp,
 }
 
@@ -122,43 +122,44 @@ pub struct CheckpointDocument {
     pub schema: u32,
     /// Its name.
     pub name: CheckpointName,
-    /// Who wanted it.
+    /// Who wanted it: an automatic trigger or the user.
     #[serde(rename = "type")]
     pub kind: CheckpointType,
-    /// What made it.
+    /// Why it was made.
     pub trigger: Trigger,
-    /// When, RFC 3339 in UTC.
+    /// When it was made, RFC 3339 in UTC.
     pub created_at: Timestamp,
     /// The commit that was checked out in the main worktree; none on an unborn branch.
     pub git_commit: Option<Oid>,
     /// The branch that was checked out; none with a detached HEAD.
     pub branch: Option<RefName>,
-    /// How many events there were before it.
+    /// How many events the log had before it.
     pub seq: u64,
     /// How many tasks had ever been completed.
     pub tasks_completed: u32,
     /// Target and task branches.
     pub refs: BTreeMap<RefName, Oid>,
-    /// The status of every case.
+    /// The status of every case, by id.
     pub case_states: BTreeMap<CaseId, Status>,
     /// What a rollback restores.
     pub state_snapshot: Restorable,
     /// What the agents were doing.
     pub agent_states: Vec<AgentState>,
-    /// The agents' workspaces and other linked worktrees. The main worktree is in the capture ref.
+    /// The agents' workspaces and the other linked worktrees. The main worktree is in the capture ref.
     pub workspaces: Vec<WorkspaceState>,
-    /// What the checkpoint does not hold, per worktree path.
+    /// What the checkpoint does not hold, by worktree path.
     pub coverage: BTreeMap<String, Coverage>,
-    /// Local refs that are not held, since what they name is not here, or they are no refs that can be read.
+    /// Local refs that are not held, because their object is missing or because they cannot be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refs_not_held: Vec<RefName>,
-    /// Who made the tag and when, so that a lost tag can be rebuilt to the byte.
+    /// Who made the tag and when, so that a lost tag can be rebuilt byte by byte.
     pub tagger: Tagger,
 }
 
 impl CheckpointDocument {
-    /// What the capture of the main worktree does not hold; `None` where that is not said. By what is left over and not by
-    /// the path: the repository may have been moved since.
+    /// What the capture of the main worktree does not hold; `None` where the document does not say so. The main worktree is
+    /// the one captured worktree that is not a linked one. Its path is not used, because the repository may have been moved
+    /// since.
     pub fn main_coverage(&self) -> Option<&Coverage> {
         let is_linked = |path: &String| self.workspaces.iter().any(|workspace| workspace.path == *path);
         let mut rest = self.coverage.iter().filter(|(path, coverage)| coverage.has_a_capture() && !is_linked(path));
@@ -166,7 +167,7 @@ impl CheckpointDocument {
         rest.next().is_none().then_some(coverage)
     }
 
-    /// What was looked at, where that was not everything.
+    /// For a checkpoint of known paths: how many were looked at, and which checkpoint the rest is taken from.
     pub fn only(&self) -> Option<OnlyCount> {
         let only = || self.coverage.values().filter_map(|coverage| coverage.only.as_ref());
         let base = only().next()?.clone();
@@ -195,19 +196,19 @@ pub struct Tagger {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AgentState {
-    /// Which agent.
+    /// The agent.
     pub id: AgentId,
-    /// On which task.
+    /// Its task.
     pub task_id: Option<CaseId>,
-    /// In which iteration.
+    /// The iteration.
     pub iteration: u32,
 }
 
-/// A worktree beside the main one, as captured.
+/// A linked worktree, as captured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WorkspaceState {
-    /// The agent it belongs to; none for a linked worktree of the user's.
+    /// The agent it belongs to; `None` for one of the user's worktrees.
     pub agent_id: Option<AgentId>,
     /// The task it belongs to.
     pub task_id: Option<CaseId>,
@@ -221,7 +222,7 @@ pub struct WorkspaceState {
     pub capture: Oid,
 }
 
-/// How many paths of one kind are listed; the rest is only counted.
+/// How many paths of one kind are listed. The others are only counted.
 pub const LISTED: usize = 200;
 
 /// Paths of one kind: how many, and the first of them.
@@ -234,7 +235,7 @@ pub struct PathSample {
 }
 
 impl PathSample {
-    /// Counts a path, and lists it while there is room.
+    /// Counts a path, and lists it unless the list is full.
     pub fn add(&mut self, path: RepoPath) {
         self.count += 1;
         if self.paths.len() < LISTED {
@@ -243,16 +244,16 @@ impl PathSample {
     }
 }
 
-/// What a capture does not hold.
+/// What a capture does not hold, or does not hold exactly.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Coverage {
     /// Ignored files and folders, the topmost ones.
     pub ignored: PathSample,
-    /// Repositories within the worktree that are no submodules: the folder, or its `.git` alone where the files beside
-    /// that are held.
+    /// Nested repositories that are no submodules: the folder, or only its `.git` where the other files of the folder are
+    /// held.
     pub nested_repositories: PathSample,
-    /// Submodules with changes of their own; of a submodule only its commit is held.
+    /// Submodules with changes in their own files: only the commit of a submodule is held.
     pub dirty_submodules: PathSample,
     /// Untracked files over the size limit.
     pub too_large: PathSample,
@@ -260,27 +261,29 @@ pub struct Coverage {
     pub special: PathSample,
     /// Files and folders that cannot be read.
     pub unreadable: PathSample,
-    /// Files that git takes into no tree because of their names: `git~1`, `.GIT/x`.
+    /// Files that git accepts in no tree because of their names: `git~1`, `.GIT/x`.
     pub refused_names: PathSample,
-    /// Files of which only what git's conversions (line ends, keywords, filters, encodings) give back is held, not the
-    /// bytes themselves: larger than is kept beside the tree, or changed while they were read.
+    /// Files whose exact bytes are not held, only the content that git's conversions (line ends, keywords, filters,
+    /// encodings) restore: larger than the limit for bytes kept next to the tree, or changed while they were read.
     pub converted: PathSample,
-    /// Untracked and ignored files and folders that `checkpoints.exclude` keeps out, the topmost ones.
+    /// Untracked and ignored files and folders that `checkpoints.exclude` excludes, the topmost ones.
     #[serde(skip_serializing_if = "PathSample::is_empty")]
     pub excluded: PathSample,
-    /// Ignored files that `checkpoints.include` names, beyond what it may hold.
+    /// Ignored files that match `checkpoints.include`, but are over its limit.
     #[serde(skip_serializing_if = "PathSample::is_empty")]
     pub over_include_limit: PathSample,
-    /// Ignored files that are held, because `checkpoints.include` names them.
+    /// Ignored files that are held because they match `checkpoints.include`.
     #[serde(skip_serializing_if = "PathSample::is_empty")]
     pub included: PathSample,
-    /// The whole worktree: its folder is gone.
+    /// Whether the whole worktree is missing: its folder did not exist.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub missing: bool,
-    /// The whole worktree: it could not be captured; why. Only an agent's workspace, or a place that is no worktree any more.
+    /// Why the whole worktree could not be captured. Only for an agent's workspace, or for a place that is no worktree any
+    /// more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_captured: Option<String>,
-    /// Everything but these paths, as it was when the checkpoint was made: of the rest, what an earlier one had is held.
+    /// For a checkpoint of known paths: the paths that were looked at. For all other paths, an earlier checkpoint is taken
+    /// over.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub only: Option<OnlyPaths>,
 }
@@ -290,12 +293,12 @@ impl PathSample {
         self.count == 0
     }
 
-    /// Whether there are more than are listed.
+    /// Whether there are more paths than the list has.
     fn is_cut(&self) -> bool {
         self.count > self.paths.len() as u64
     }
 
-    /// Whether a path is one of those listed, or below one.
+    /// Whether a path is in the list, or below a path of the list.
     fn covers(&self, path: &RepoPath) -> bool {
         self.paths.iter().any(|root| {
             let rest = path.as_bytes().strip_prefix(root.as_bytes());
@@ -305,35 +308,36 @@ impl PathSample {
 }
 
 impl Coverage {
-    /// Whether the capture says nothing of a path, or may say nothing of it because not all such paths are listed: going
-    /// back to it must leave the path alone. What was ignored and is not listed only the rules of then can tell.
+    /// Whether the capture has no information about a path, or may have none because not all such paths are listed: a
+    /// rollback must leave the path alone. Ignored paths that are not listed are not decided here: that needs the ignore
+    /// rules of that time.
     pub fn says_nothing_of(&self, path: &RepoPath) -> bool {
         let Self { ignored, nested_repositories, too_large, special, unreadable, refused_names, .. } = self;
-        // Of the others something is held: a submodule's commit, a file as git converts it.
-        // Nor is what was not looked at left alone: what the earlier checkpoint had is what this one has.
+        // The other kinds are held in some form: a submodule by its commit, a file as git converts it. Paths that were not
+        // looked at are held as in the earlier checkpoint.
         let Self { dirty_submodules: _, converted: _, missing: _, not_captured: _, only: _, included: _, .. } = self;
         let Self { excluded, over_include_limit, .. } = self;
         let others = [nested_repositories, too_large, special, unreadable, refused_names, excluded, over_include_limit];
         ignored.covers(path) || others.into_iter().any(|sample| sample.is_cut() || sample.covers(path))
     }
 
-    /// Whether it is known which bytes a file had that is held: those beside the tree, or, where there are none, what a checkout
+    /// Whether the exact bytes of a held file are known: they are kept next to the tree, or else they are what a checkout
     /// writes.
     pub fn decides_bytes_of(&self, path: &RepoPath) -> bool {
         self.has_a_capture() && !self.converted.is_cut() && !self.converted.covers(path)
     }
 
-    /// Of a worktree that could not be captured.
+    /// For a worktree that could not be captured.
     pub fn of_nothing(why: impl Into<String>) -> Self {
         Self { not_captured: Some(why.into()), ..Self::default() }
     }
 
-    /// Whether there is a capture that this is about.
+    /// Whether there is a capture at all.
     pub fn has_a_capture(&self) -> bool {
         !self.missing && self.not_captured.is_none()
     }
 
-    /// Whether more was ignored than is listed.
+    /// Whether more paths were ignored than are listed.
     pub fn lists_not_all_ignored(&self) -> bool {
         self.ignored.is_cut()
     }
@@ -343,7 +347,7 @@ impl Coverage {
         self.has_a_capture() && self.only.is_none() && self.samples().iter().all(|sample| sample.count == 0)
     }
 
-    /// What is not held, or not as it was, of every kind.
+    /// The paths that are not held, or not exactly, one sample for each kind.
     pub fn samples(&self) -> [&PathSample; 10] {
         let Self { ignored, nested_repositories, dirty_submodules, too_large, special, .. } = self;
         let Self { unreadable, refused_names, converted, excluded, over_include_limit, .. } = self;

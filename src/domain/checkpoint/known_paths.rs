@@ -1,5 +1,5 @@
-//! Checkpoints of known paths: somebody said what changed, only that was looked at, and all else is as a complete
-//! checkpoint had it. Pure: which checkpoint that is, and which content comes from where.
+//! Checkpoints of known paths: the caller names the paths that changed, only those are looked at, and the rest is taken from
+//! a complete checkpoint. Pure: which checkpoint that is, and which content comes from where.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,44 +10,44 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::base::path_set::PathSet;
 use crate::domain::state::whole::State;
 
-/// What was looked at in a worktree of which the rest was taken over.
+/// Which paths of a worktree were looked at, and which checkpoint the rest is taken from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OnlyPaths {
-    /// The files and folders that were looked at: those that were named since that checkpoint, and those of which it has
-    /// something else staged.
+    /// The files and folders that were looked at: those that were named since that checkpoint, and those whose index entry
+    /// differs from it.
     pub paths: Vec<RepoPath>,
-    /// The checkpoint of which all else is.
+    /// The checkpoint from which the rest is taken.
     pub all_else_as_of: CheckpointName,
-    /// Its capture: a name may be given again. None in what was made before this was written down.
+    /// The capture of that checkpoint, because a name may be used again. `None` in documents of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub all_else_capture: Option<Oid>,
 }
 
-/// The same in short, as the state records it.
+/// The same in short, for the state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OnlyCount {
     /// How many files and folders were looked at, in all worktrees.
     pub paths: u64,
-    /// The checkpoint of which all else is.
+    /// The checkpoint from which the rest is taken.
     pub all_else_as_of: CheckpointName,
-    /// Its capture: a name may be given again. None in what was made before this was written down.
+    /// The capture of that checkpoint, because a name may be used again. `None` in records of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub all_else_capture: Option<Oid>,
-    /// Whether that checkpoint was deleted since: only where it is shown, never recorded.
+    /// Whether that checkpoint was deleted since. Only for display, never recorded.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub all_else_gone: bool,
 }
 
 impl OnlyCount {
-    /// Whether all else is as of this checkpoint, and not of an earlier one of its name.
+    /// Whether it is built on this checkpoint, and not on an earlier one with the same name.
     pub fn is_on(&self, record: &CheckpointRecord) -> bool {
         let same = self.all_else_capture.as_ref().is_none_or(|capture| *capture == record.capture);
         same && self.all_else_as_of == record.name
     }
 
-    /// As it is shown: with whether that checkpoint is still there.
+    /// For display: with `all_else_gone` set from the state.
     #[must_use]
     pub fn shown(&self, state: &State) -> Self {
         let is_there = state.record.checkpoints.get(&self.all_else_as_of).is_some_and(|record| self.is_on(record));
@@ -55,17 +55,16 @@ impl OnlyCount {
     }
 }
 
-/// What a checkpoint of known paths can be built on.
+/// The checkpoints that a checkpoint of known paths can be built on.
 #[derive(Debug, Clone, Copy)]
 pub struct Base<'s> {
     /// The newest complete checkpoint.
     pub complete: &'s CheckpointRecord,
-    /// The newest one that was built on it: what was named for that one is looked at again, for what was learned since is
-    /// not to be forgotten.
+    /// The newest one that was built on it. Its paths are looked at again, so that what it recorded is not lost.
     pub last: Option<&'s CheckpointRecord>,
 }
 
-/// What to build on; in words why everything has to be looked at where there is nothing.
+/// The checkpoints to build on, or in words why everything has to be looked at.
 ///
 /// # Errors
 /// The reason.
@@ -83,14 +82,15 @@ pub fn base(state: &State) -> Result<Base<'_>, String> {
     Ok(Base { complete, last: newest(&on_it) })
 }
 
-/// Whether what follows such a checkpoint writes files that nobody names. (A merge stages what it writes: that is seen.)
+/// Whether git axiom itself changes files after such a checkpoint, at paths that no caller names. (A merge changes files
+/// too, but it also changes the index, and that is seen.)
 fn changes_files_next(trigger: Trigger) -> bool {
-    // A cleanup removes checkpoints, and no file.
+    // A cleanup removes checkpoints, and no files.
     retention::is_safety(trigger) && trigger != Trigger::BeforeCleanup
 }
 
-/// What differs from the index: what was seen where somebody looked, and elsewhere what differed in the capture that the
-/// rest is taken from. `then` are differences of that capture's files from the index of now. Ordered by path.
+/// All differences from the index: for the paths that were looked at, those that were seen; for the rest, those of the base
+/// capture. `then` are the differences of the base capture's files from the current index. Ordered by path.
 pub fn together<T>(then: Vec<T>, looked_at: &PathSet, seen: Vec<T>, path: impl Fn(&T) -> &RepoPath) -> Vec<T> {
     let mut all: Vec<T> = then.into_iter().filter(|one| !looked_at.covers(path(one))).collect();
     all.extend(seen);
@@ -98,8 +98,8 @@ pub fn together<T>(then: Vec<T>, looked_at: &PathSet, seen: Vec<T>, path: impl F
     all
 }
 
-/// What is not held: what was seen where somebody looked, elsewhere what an earlier capture did not hold. `is_there` says
-/// whether there still is something at a path.
+/// All that is not held: for the paths that were looked at, what was seen; for the rest, what the base capture did not hold.
+/// `is_there` decides whether a path still exists.
 pub fn held_else(then: &Coverage, looked_at: &PathSet, seen: Coverage, is_there: impl Fn(&RepoPath) -> bool) -> Coverage {
     let join = |then: &PathSample, seen: PathSample| {
         let new = PathSet::new(seen.paths.iter().cloned());

@@ -1,4 +1,4 @@
-//! The refs of this repository alone: which of them a checkpoint holds, how they are written down, and what became of them
+//! The local refs of a repository: which of them a checkpoint holds, how they are stored as text, and how they have changed
 //! since. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,13 +9,14 @@ use serde::{Deserialize, Serialize};
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names;
 
-/// So many tips at most are kept alive by one commit.
+/// How many tips one commit keeps alive at most.
 pub const BUCKET: usize = 500;
 
-/// The ref of the stash, whose entries are in its log.
+/// The ref of the stash. Its entries are in its reflog.
 pub const STASH: &str = "refs/stash";
 
-/// Folders of refs that no checkpoint holds: ours, what remotes have, and what an operation in progress is held with.
+/// Folders of refs that no checkpoint holds: git axiom's own, remote-tracking ones, and those of a bisect or rebase in
+/// progress.
 pub const LEFT_OUT: &[&str] = &[
     own_names::REFS,
     own_names::TAGS,
@@ -27,8 +28,8 @@ pub const LEFT_OUT: &[&str] = &[
     "refs/rewritten/",
 ];
 
-/// Whether a ref, or what is below a folder of refs that ends in `/`, is held by every checkpoint. Not the stash: its entries
-/// are.
+/// Whether every checkpoint holds a ref, or the refs below a folder that ends in `/`. The ref of the stash is not held as a
+/// ref: its entries are.
 pub fn is_held(name: &str) -> bool {
     name != own_names::NOTES && name != STASH && !LEFT_OUT.iter().any(|folder| name.starts_with(folder))
 }
@@ -39,38 +40,38 @@ pub fn is_held(name: &str) -> bool {
 pub struct StashEntry {
     /// Its commit.
     pub id: Oid,
-    /// What the stash says of it.
+    /// Its message in the reflog.
     pub message: String,
 }
 
-/// Local refs at one moment. What only one linked worktree has is called `worktrees/<name>/refs/worktree/…`, as git does.
+/// The local refs at one moment. Refs of one linked worktree have git's names for them: `worktrees/<name>/refs/worktree/…`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LocalRefs {
-    /// What names an object.
+    /// Refs to an object.
     pub refs: BTreeMap<RefName, Oid>,
-    /// What names another ref.
+    /// Symbolic refs.
     pub links: BTreeMap<RefName, RefName>,
     /// The stash, newest first.
     pub stash: Vec<StashEntry>,
 }
 
-/// What became of local refs since a checkpoint.
+/// How local refs have changed since a checkpoint.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Since {
-    /// Deleted, with what they named.
+    /// Deleted refs, with their old values.
     pub gone: Vec<(RefName, Oid)>,
-    /// Deleted, and in the way of their names is another.
+    /// Deleted refs that cannot be made again, because the second ref blocks the name.
     pub blocked: Vec<(RefName, RefName)>,
-    /// Moved: what they named then, and what they name now.
+    /// Refs that moved: the old value and the new one.
     pub moved: Vec<(RefName, Oid, Oid)>,
-    /// Those that named another ref and are deleted, or name something else now.
+    /// Symbolic refs that were deleted or changed, with their old targets.
     pub links: Vec<(RefName, RefName)>,
-    /// Entries that the stash has lost, newest first.
+    /// Entries that were dropped from the stash, newest first.
     pub stash: Vec<StashEntry>,
 }
 
 impl LocalRefs {
-    /// What became of these refs, by what there is now. What came since is left alone, and not told.
+    /// How these refs have changed, given the current ones. Refs that were created since are left alone and not listed.
     pub fn since(&self, now: &Self) -> Since {
         let mut since = Since::default();
         let taken: BTreeSet<&str> = now.refs.keys().chain(now.links.keys()).map(RefName::as_str).collect();
@@ -95,7 +96,7 @@ impl LocalRefs {
     }
 }
 
-/// The ref that makes a name impossible: git keeps `a` and `a/b` from being there together.
+/// The existing ref that blocks a name: git does not allow `a` and `a/b` at the same time.
 fn in_the_way<'n>(name: &str, taken: &BTreeSet<&'n str>) -> Option<&'n str> {
     let below = format!("{name}/");
     let mut after = taken.range::<str, _>((Bound::Included(below.as_str()), Bound::Unbounded));
@@ -104,8 +105,8 @@ fn in_the_way<'n>(name: &str, taken: &BTreeSet<&'n str>) -> Option<&'n str> {
     first_below.or_else(above).copied()
 }
 
-/// Where sorted, distinct ids are cut so that no part has more than `most`: by their leading bits, so that an id that comes or
-/// goes changes the part that it falls into and no other.
+/// Cuts sorted, distinct ids into parts of at most `most` ids. The cuts follow the leading bits of the ids, so that adding
+/// or removing an id changes only its own part.
 pub fn buckets(ids: &[Oid], most: usize) -> Vec<Range<usize>> {
     let mut parts = Vec::new();
     cut(ids, 0..ids.len(), 0, most.max(1), &mut parts);
@@ -130,12 +131,12 @@ fn cut(ids: &[Oid], range: Range<usize>, bit: usize, most: usize, parts: &mut Ve
     cut(ids, middle..range.end, bit + 1, most, parts);
 }
 
-/// Ids and names as lines `oid SP name`, in the order in which they come.
+/// Ids and names as lines `oid SP name`, in the given order.
 pub fn to_lines<'r>(refs: impl Iterator<Item = (&'r str, &'r str)>) -> String {
     refs.flat_map(|(oid, name)| [oid, " ", name, "\n"]).collect()
 }
 
-/// The two words of each line; `None` where a line has not two. The second may have spaces in it.
+/// The two fields of each line; `None` where a line has only one. The second may contain spaces.
 pub fn of_lines(text: &str) -> Option<Vec<(&str, &str)>> {
     text.lines().map(|line| line.split_once(' ')).collect()
 }

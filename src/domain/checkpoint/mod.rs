@@ -1,6 +1,6 @@
-//! Checkpoints: what is recorded of them, which are kept, what they hold beside files. Pure.
+//! Checkpoints: their documents and records, which of them are kept, and what they hold in addition to files. Pure.
 //!
-//! Going back to one is in `operation`.
+//! Rolling back to a checkpoint is in `operation`.
 //!
 //! Begin reading with `document`.
 

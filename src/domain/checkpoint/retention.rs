@@ -1,4 +1,4 @@
-//! Which checkpoints are kept, and why: pure.
+//! Which checkpoints are kept, and why. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,35 +10,35 @@ use crate::domain::base::ids::{CaseId, CheckpointName};
 use crate::domain::operation::journaled::OperationKind;
 use crate::domain::state::whole::State;
 
-/// How many of the newest are kept whatever else is asked.
+/// How many of the newest checkpoints are always kept.
 pub const NEWEST: usize = 3;
 
-/// What the configuration says.
+/// The configured rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
-    /// How many are kept.
+    /// How many checkpoints are kept.
     pub max_count: u32,
     /// How many days they are kept.
     pub max_age_days: u32,
-    /// Whether named ones are kept regardless.
+    /// Whether named checkpoints are always kept.
     pub protect_named: bool,
-    /// How many days what was done can be taken back.
+    /// For how many days an operation can be undone, and a deleted checkpoint brought back.
     pub keep_deleted_days: u32,
 }
 
-/// Why a checkpoint is not removed by itself. Ordered: the weightiest reason is the last, and is told.
+/// Why a checkpoint is not removed automatically. Ordered: of several reasons, the last is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Protection {
-    /// It is among the newest, or the newest complete one.
+    /// It is one of the newest, or the newest complete one.
     Newest,
-    /// A user named it.
+    /// The user named it.
     Named,
-    /// What was done after it can still be undone.
+    /// It was made before an operation that can still be undone.
     Undo,
     /// The session began with it.
     SessionStart,
-    /// An operation that is open needs it.
+    /// An open operation needs it.
     OpenOperation,
 }
 
@@ -62,7 +62,7 @@ pub fn newest_first(state: &State) -> Vec<&CheckpointRecord> {
     records
 }
 
-/// What protects which checkpoint: every reason, for one may fall and another stand.
+/// The reasons that protect each checkpoint. All of them, because a caller may ignore one of them.
 pub fn protections(state: &State, rules: &Rules, now: Timestamp) -> BTreeMap<CheckpointName, BTreeSet<Protection>> {
     let mut kept: BTreeMap<CheckpointName, BTreeSet<Protection>> = BTreeMap::new();
     let mut keep = |name: &CheckpointName, why: Protection| {
@@ -70,7 +70,7 @@ pub fn protections(state: &State, rules: &Rules, now: Timestamp) -> BTreeMap<Che
     };
     let records = newest_first(state);
     records.iter().take(NEWEST).for_each(|record| keep(&record.name, Protection::Newest));
-    // Those of known paths are built on it.
+    // Checkpoints of known paths are built on it.
     records.iter().find(|record| record.only.is_none()).into_iter().for_each(|record| keep(&record.name, Protection::Newest));
     for record in &records {
         if rules.protect_named && record.kind == CheckpointType::Named {
@@ -92,8 +92,8 @@ pub fn protections(state: &State, rules: &Rules, now: Timestamp) -> BTreeMap<Che
     kept
 }
 
-/// The checkpoints that have had their time, oldest first: over the age, or over the count. Complete ones and those of known
-/// paths are counted each by themselves: one is made after every edit of an agent's, and they are built on complete ones.
+/// The checkpoints that have expired, oldest first: over the age, or over the count. Complete ones and those of known paths
+/// are counted separately: the latter can be made after every edit of an agent, and are built on complete ones.
 pub fn expired(state: &State, rules: &Rules, now: Timestamp) -> Vec<CheckpointName> {
     let kept = protections(state, rules, now);
     let mut gone = Vec::new();
@@ -111,8 +111,8 @@ pub fn expired(state: &State, rules: &Rules, now: Timestamp) -> Vec<CheckpointNa
     gone
 }
 
-/// What `cleanup` removes, oldest first: what is older than `older_than`, but for the newest `keep`, and but for what is
-/// protected. With `named`, being named protects no more.
+/// The checkpoints that `cleanup` removes, oldest first: those older than `older_than`, except the newest `keep` and the
+/// protected ones. With `named`, a name does not protect.
 pub fn cleanup(
     state: &State,
     rules: &Rules,
@@ -133,15 +133,15 @@ pub fn cleanup(
     gone
 }
 
-/// Whether the newest capture of a task's workspace (`refs/axiom/live/<task>`), made at `made`, has had its time. While the workspace
-/// stands it never has, however old it is: it may be all that is held of what is uncommitted there. What was discarded or put
-/// aside can be got back for `keepDeletedDays`, as from the trash.
+/// Whether the newest capture of a task's workspace (`refs/axiom/live/<task>`), made at `made`, has expired. It never
+/// expires while the state knows the workspace: the capture may be the only copy of uncommitted work there. After the
+/// workspace was discarded or moved to the trash, the capture is kept for `keepDeletedDays`, like the trash.
 pub fn live_capture_ends(state: &State, task: &CaseId, made: Timestamp, rules: &Rules, now: Timestamp) -> bool {
     let limit = SignedDuration::from_hours(24 * i64::from(rules.keep_deleted_days));
     !state.restorable.workspaces.contains_key(task) && now.duration_since(made) > limit
 }
 
-/// Whether it was made so that something can be taken back: making such a one removes nothing.
+/// Whether the checkpoint was made before an operation so that it can be undone. Making such a checkpoint removes no others.
 pub fn is_safety(trigger: Trigger) -> bool {
     match trigger {
         Trigger::BeforeRollback

@@ -1,7 +1,9 @@
-//! Operations: what is journaled before refs or files change, so that a crash can be finished or reversed.
+//! Operations: the journal written before refs or files change, so that an operation can be finished or reversed after a
+//! crash.
 //!
-//! An operation records old and new of everything it changes. Each change expects the old value, finds the new one
-//! where it was made already, and can be turned round: the same data serves to finish, to abort, and to undo.
+//! An operation records the old and the new value of everything it changes. Each change expects to find the old value, or
+//! the new one if it was already made, and each change can be inverted: the same data serves to finish, to abort, and to
+//! undo.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -21,36 +23,36 @@ use crate::domain::work::session::Mode;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum OperationKind {
-    /// A task's branch goes into the target.
+    /// A task's branch is merged into the target branch.
     Merge {
         /// Which task.
         task: CaseId,
     },
-    /// Back to a checkpoint.
+    /// Rollback to a checkpoint.
     RollbackCheckpoint {
-        /// Which.
+        /// The checkpoint.
         checkpoint: CheckpointName,
     },
     /// One task's commits are reverted.
     RollbackTask {
-        /// Which, and what depends on it.
+        /// The tasks: the given one and those that depend on it.
         tasks: Vec<CaseId>,
     },
-    /// Checkpoints are deleted: their capture refs go; tags and notes follow from that.
+    /// Checkpoints are deleted: this deletes their capture refs; tags and notes are removed afterwards.
     DeleteCheckpoints {
         /// Until when they can be brought back.
         until: Timestamp,
     },
-    /// A transaction is taken back.
+    /// A transaction is undone.
     Undo {
-        /// Which.
+        /// The transaction.
         of: TxnId,
     },
 }
 
 impl OperationKind {
-    /// Whether the next session finishes it unasked: what it was going to do by itself. What a human asked for waits for a
-    /// human, who may want it back instead.
+    /// Whether the next session finishes it without asking. That is so for what a session does on its own. What a human
+    /// asked for waits for a human, who may want to abort it instead.
     pub fn is_finished_unasked(&self) -> bool {
         match self {
             Self::Merge { .. } | Self::DeleteCheckpoints { .. } => true,
@@ -70,40 +72,41 @@ pub struct Operation {
     /// The checkpoint made before it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub safety: Option<CheckpointName>,
-    /// Commits that nothing would refer to any more: `refs/axiom/kept/<transaction>` holds them for undo.
+    /// Commits that no other ref would reach any more: `refs/axiom/kept/<transaction>` keeps them for undo.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kept: Vec<Oid>,
-    /// Branches that move together with the worktree in which they are checked out, the user's own changes kept.
+    /// Branches that move together with the worktree in which they are checked out; the user's own changes are kept.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub advances: Vec<BranchAdvance>,
     /// Refs that move, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refs: Vec<RefChange>,
-    /// Configuration of branches that comes back or goes with them, after the refs.
+    /// Configuration of branches that is removed or brought back, after the refs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub branch_configs: Vec<BranchConfigChange>,
-    /// Entries of the stash that come back or go, in this order, after the refs.
+    /// Stash entries that are removed or brought back, in this order, after the refs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub stash: Vec<StashChange>,
     /// Worktrees whose files, index or HEAD change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub worktrees: Vec<WorktreeChange>,
-    /// Workspaces that are put aside or brought back.
+    /// Workspaces that go to the trash or come back from it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub workspaces: Vec<WorkspaceChange>,
-    /// What was in the way of an earlier operation and comes back from its trash where the place is free.
+    /// Files that an earlier operation moved to the trash because they were in its way. They come back where their place is
+    /// free.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asides: Vec<AsideChange>,
     /// Fields of cases that change when it ends.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edits: Vec<CaseEdit>,
-    /// Gates that hold tasks, and open or end when it ends, in this order, after all else.
+    /// Gates on tasks that open or close when it ends, in this order, after everything else.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<GateChange>,
     /// The restorable state that it restores when it ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub restored: Option<Box<Restorable>>,
-    /// The mode that it brings back when it ends, where it restores no whole state.
+    /// The mode that it sets when it ends, where it restores no whole state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<Change<Mode>>,
 }
@@ -113,14 +116,14 @@ pub struct Operation {
 pub struct Settled {
     /// Fields of cases that change.
     pub edits: Vec<CaseEdit>,
-    /// The restorable state in place of the one there is.
+    /// The restorable state that replaces the current one.
     pub restored: Option<Box<Restorable>>,
-    /// The mode.
+    /// The change of the mode.
     pub mode: Option<Change<Mode>>,
 }
 
-/// A branch that moves together with the worktree in which it is checked out: only paths that differ between the two
-/// commits are touched, and everything else of the user's stays, staged or not.
+/// A branch that moves together with the worktree in which it is checked out. Only paths that differ between the two commits
+/// are touched; the user's other changes stay, staged or not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BranchAdvance {
@@ -133,14 +136,14 @@ pub struct BranchAdvance {
 }
 
 impl BranchAdvance {
-    /// What it comes to for the branch alone.
+    /// The change of the branch's ref alone.
     pub fn ref_change(&self) -> RefChange {
         let Change { old, new } = &self.commit;
         RefChange { name: self.branch.clone(), value: Change::new(Some(old.clone()), Some(new.clone())) }
     }
 }
 
-/// A ref that moves. `None` is: there is no such ref.
+/// A ref that moves. The value `None` means that the ref does not exist.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct RefChange {
@@ -150,14 +153,14 @@ pub struct RefChange {
     pub value: Change<Option<Oid>>,
 }
 
-/// An entry of the stash that comes back or goes.
+/// A stash entry that is removed or brought back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StashChange {
-    /// Which.
+    /// The entry.
     #[serde(flatten)]
     pub entry: StashEntry,
-    /// Which way it goes: [`Way::PutAside`] takes it out of the stash.
+    /// The direction: [`Way::PutAside`] removes it from the stash.
     pub way: Way,
 }
 
@@ -171,19 +174,21 @@ pub enum HeadState {
     Detached(Oid),
 }
 
-/// The change of one worktree: by the trees before and after, so only paths that differ between them are touched.
+/// The change of one worktree. It is given by the trees before and after, so only paths that differ between them are
+/// touched.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WorktreeChange {
     /// Its absolute path.
     pub path: String,
-    /// Trees of the files.
+    /// The trees of the files.
     pub files: Change<Oid>,
-    /// Trees of the index.
+    /// The trees of the index.
     pub index: Change<Oid>,
     /// What is checked out.
     pub head: Change<HeadState>,
-    /// The captures that hold conflict stages, flags and operations in progress; none where files and index say it all.
+    /// The captures with conflict stages, index flags and operations in progress; `None` where the trees of files and index
+    /// are enough.
     pub captures: Change<Option<Oid>>,
 }
 
@@ -199,47 +204,47 @@ pub struct WorkspaceChange {
     pub trash: String,
     /// Its git directory.
     pub git_dir: String,
-    /// The place of its git directory while it is put aside.
+    /// The place of its git directory while it is in the trash.
     pub git_dir_trash: String,
-    /// Which way it goes.
+    /// The direction.
     pub way: Way,
-    /// What is checked out in it while it stands.
+    /// What it has checked out when it is not in the trash.
     pub head: HeadState,
     /// The commit that is checked out in it.
     pub commit: Option<Oid>,
-    /// The capture that it is made from again, where the trash was emptied.
+    /// The capture from which it is made again if the trash was emptied.
     pub capture: Oid,
-    /// Whether it had lost its folder, or its folder the way back to git, before the operation: what is left of it moves,
-    /// and comes back no sounder than it was. `capture` is a commit of its branch then.
+    /// Whether the workspace was already broken before the operation: its folder was missing, or had lost its link to git.
+    /// What is left of it is moved, and comes back just as broken. `capture` is then a commit of its branch.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub lost: bool,
 }
 
-/// Something that no capture holds, and that goes to the trash or comes back from it.
+/// A file or folder that no capture holds, and that goes to the trash or comes back from it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct AsideChange {
     /// The worktree's absolute path.
     pub worktree: String,
-    /// Where it is in the worktree.
+    /// Its path in the worktree.
     pub path: RepoPath,
-    /// The folder in the trash below which it is at the same path.
+    /// The folder in the trash that holds it, at the same relative path.
     pub trash: String,
-    /// Which way it goes.
+    /// The direction.
     pub way: Way,
 }
 
-/// A gate that holds a task, and opens or ends with an operation.
+/// A gate on a task that opens or closes with an operation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GateChange {
-    /// The gate, as it stands while it is open.
+    /// The gate, as it is while it is open.
     pub gate: Gate,
-    /// Which way it goes: [`Way::PutAside`] ends it.
+    /// The direction: [`Way::PutAside`] closes it.
     pub way: Way,
 }
 
-/// Which way a workspace, or something else that can be put aside, goes.
+/// The direction of a change: away to the trash, or back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Way {
@@ -271,8 +276,8 @@ impl Operation {
         }
     }
 
-    /// The operation's changes of refs, files, workspaces, case fields and the mode turned round, last first, for aborting and
-    /// undoing. What it restored of the state as a whole is not: that is undone field by field.
+    /// The inverse of the operation's changes of refs, files, workspaces, case fields and mode, last first, for aborting and
+    /// undoing. The whole state that it restored is not inverted: that is undone field by field.
     #[must_use]
     pub fn inverse(self, kind: OperationKind, title: String) -> Self {
         let refs = self.refs.into_iter().rev().map(|r| RefChange { name: r.name, value: r.value.inverse() });
@@ -303,7 +308,7 @@ impl Operation {
         inverse
     }
 
-    /// The gates at which tasks wait once it has ended.
+    /// The gates that the operation opens when it ends.
     pub fn opened_gates(&self) -> Vec<GateId> {
         let opened = self.gates.iter().filter(|change| change.way == Way::BringBack);
         opened.map(|change| change.gate.id.clone()).collect()
@@ -318,8 +323,8 @@ impl Operation {
             && self.workspaces.is_empty()
     }
 
-    /// What its end does to the state as it is by then. A field that somebody changed since it began keeps that change;
-    /// cases that were added since are archived by a rollback, never forgotten.
+    /// What the end of the operation does to the current state. A field that was changed since the operation began keeps
+    /// that change. Cases that were added since are archived by a rollback, never forgotten.
     pub fn settle(&self, now: &State) -> Settled {
         if let Some(restored) = &self.restored {
             let mut restored = restored.clone();
@@ -350,7 +355,7 @@ impl Way {
     }
 }
 
-/// Whether all changes of an edit find what they expect, and none touches an active case's status.
+/// Whether all changes of an edit find the values they expect, and none changes a status from or to active.
 pub fn edit_fits(edit: &CaseEdit, case: &crate::domain::work::case::Case) -> bool {
     let mut case = case.clone();
     let active = |change: &CaseChange| match change {
@@ -367,8 +372,8 @@ pub fn edit_fits(edit: &CaseEdit, case: &crate::domain::work::case::Case) -> boo
     edit.changes.iter().all(|change| !active(change) && change.apply(&mut case))
 }
 
-/// What a human said of a task stands, whatever the checkpoint says: gates that hold tasks stay as they are now. Those that
-/// the operation itself opens and ends are its own.
+/// A rollback does not override what a human decided about a task: the gates that hold tasks stay as they are now, whatever
+/// the checkpoint has. The gates that the operation itself opens and closes are not handled here.
 fn keep_held(restored: &mut Restorable, now: &Restorable) {
     restored.gates.retain(|_, gate| gate.held.is_none());
     let pending = |gate: &&Gate| {
@@ -379,12 +384,12 @@ fn keep_held(restored: &mut Restorable, now: &Restorable) {
     restored.gates.extend(held.into_iter().map(|gate| (gate.id.clone(), gate)));
 }
 
-/// Changes of gates turned round, last first.
+/// The inverse of changes of gates, last first.
 fn inverse_gates(gates: Vec<GateChange>) -> Vec<GateChange> {
     gates.into_iter().rev().map(|change| GateChange { way: change.way.opposite(), ..change }).collect()
 }
 
-/// Edits turned round, last first.
+/// The inverse of edits, last first.
 pub fn inverse_edits(edits: Vec<CaseEdit>) -> Vec<CaseEdit> {
     let turn =
         |edit: CaseEdit| CaseEdit { id: edit.id, changes: edit.changes.into_iter().rev().map(CaseChange::inverse).collect() };

@@ -1,4 +1,4 @@
-//! Operations and transactions: what is journaled before refs or files change, and what rollback and undo decide. Pure.
+//! Operations and transactions: what is journaled before refs or files change, and the decisions of rollback and undo. Pure.
 //!
 //! Carrying them out is `ops::operation`.
 //!

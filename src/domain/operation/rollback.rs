@@ -1,4 +1,4 @@
-//! What going back to a checkpoint means, decided from what is: refs, workspaces, the state. Pure.
+//! What a rollback to a checkpoint changes: refs, workspaces, tasks, gates and the state. Pure.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,43 +17,43 @@ use crate::domain::work::case::{Case, CaseChange, Status};
 use crate::domain::work::gate::{Afterwards, Gate, Held};
 use crate::domain::work::task_branches::task_of;
 
-/// What becomes of one workspace.
+/// What happens to one workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Fate {
-    /// It stands, and its files, index and HEAD go back.
+    /// It exists, and its files, index and HEAD are rolled back.
     Restore {
         /// The task.
         task: CaseId,
-        /// What the checkpoint holds of it.
+        /// The checkpoint's record of it.
         then: WorkspaceState,
     },
-    /// It is of later: it goes to the trash.
+    /// It was made after the checkpoint: it goes to the trash.
     PutAside {
         /// The task.
         task: CaseId,
         /// The workspace.
         workspace: Workspace,
     },
-    /// Its folder is gone and does not come back: git and the state forget it.
+    /// Its folder does not exist and is not made again: git and the state forget it.
     Forget {
         /// The task.
         task: CaseId,
         /// The workspace.
         workspace: Workspace,
     },
-    /// It stood then, and is made again.
+    /// It existed then, and is made again.
     MakeAgain {
         /// The task.
         task: CaseId,
         /// The workspace as the state knew it then.
         workspace: Workspace,
-        /// What the checkpoint holds of it.
+        /// The checkpoint's record of it.
         then: WorkspaceState,
     },
 }
 
-/// What becomes of the workspaces, by task. `standing` are the paths at which one stands now; those at the paths in `left`
-/// could not be captured, and nothing becomes of them.
+/// What happens to the workspaces, by task. `standing` are the paths at which a workspace exists now. The workspaces at the
+/// paths in `left` could not be captured, and are left alone.
 pub fn workspaces(
     document: &CheckpointDocument,
     now: &Restorable,
@@ -88,14 +88,14 @@ pub fn workspaces(
     fates
 }
 
-/// The refs that move: those that the checkpoint names, its branch, and task branches that were made since.
+/// The refs that change: those that the checkpoint records, the branch that was checked out, and task branches made since.
 pub fn refs(document: &CheckpointDocument, now: &BTreeMap<RefName, Oid>, state: &State) -> Vec<RefChange> {
     let mut wanted: BTreeMap<RefName, Option<Oid>> =
         document.refs.iter().map(|(name, oid)| (name.clone(), Some(oid.clone()))).collect();
     if let Some(branch) = &document.branch {
         wanted.insert(branch.clone(), document.git_commit.clone());
     }
-    // A branch below axiom/ that we did not make is the user's, whatever task has its name.
+    // A branch below `axiom/` that git axiom did not make belongs to the user, even if it has the name of a task.
     let is_below = |name: &RefName| name.as_str().starts_with(BRANCHES);
     wanted.retain(|name, _| !is_below(name) || !now.contains_key(name) || state.made_branch(name));
     let of_a_task = |name: &RefName| task_of(name).is_some_and(|id| state.restorable.cases.contains_key(&id));
@@ -109,9 +109,9 @@ pub fn refs(document: &CheckpointDocument, now: &BTreeMap<RefName, Oid>, state: 
     changes.filter(|change| change.value.old != change.value.new).collect()
 }
 
-/// The restorable state as it will be: that of the checkpoint, where what was active is pending (no retry counted), and
-/// only workspaces that stand afterwards are known, those too that are `left` as they are. Cases that were added since are
-/// archived when the operation ends.
+/// The restorable state after the rollback: that of the checkpoint, where active tasks become pending (no retry counted). Of
+/// the workspaces, only those that exist afterwards are recorded, including the ones in `left`, as they are now. Cases that
+/// were added since are archived when the operation ends.
 pub fn restored(document: &CheckpointDocument, now: &Restorable, fates: &[Fate], left: &BTreeSet<String>) -> Restorable {
     let mut restored = document.state_snapshot.clone();
     for (id, agent) in &now.agents {
@@ -131,29 +131,29 @@ pub fn restored(document: &CheckpointDocument, now: &Restorable, fates: &[Fate],
     restored
 }
 
-/// A task whose state goes back.
+/// A task that the rollback changes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskChange {
     /// The task.
     pub id: CaseId,
-    /// Its status now, and afterwards.
+    /// Its status now and afterwards.
     pub status: Change<Status>,
     /// Whether it is merged now and will not be.
     pub unmerged: bool,
     /// Whether it is not merged now and will be.
     pub merged_again: bool,
-    /// Whether its title, text, parent, dependencies, persona or verification go back.
+    /// Whether its title, body, parent, dependencies, persona or verification change.
     pub edited: bool,
 }
 
 impl TaskChange {
-    /// A change of its status, and of nothing else.
+    /// A change of the status only.
     pub fn of_status(id: CaseId, from: Status, to: Status) -> Self {
         Self { id, status: Change::new(from, to), unmerged: false, merged_again: false, edited: false }
     }
 
-    /// How people see that a case changes; `None` where they do not.
+    /// The visible changes of a case; `None` where there are none.
     pub fn between(old: &Case, new: &Case) -> Option<Self> {
         let mut change = Self::of_status(old.id.clone(), old.status, new.status);
         for field in CaseChange::between(old, new) {
@@ -162,7 +162,7 @@ impl TaskChange {
                     change.unmerged |= merged.new.is_none();
                     change.merged_again |= merged.old.is_none();
                 }
-                // The reason goes with the status.
+                // The status is in `change` already, and the reason belongs to the status.
                 CaseChange::Status(_) | CaseChange::Reason(_) => {}
                 CaseChange::Title(_)
                 | CaseChange::Body(_)
@@ -177,7 +177,7 @@ impl TaskChange {
     }
 }
 
-/// The tasks that go back. Those that were added since are archived.
+/// The tasks that change. Those that were added since are archived.
 pub fn tasks(now: &Restorable, restored: &Restorable) -> Vec<TaskChange> {
     let changes = now.cases.values().filter_map(|case| match restored.cases.get(&case.id) {
         Some(then) => TaskChange::between(case, then),
@@ -186,8 +186,8 @@ pub fn tasks(now: &Restorable, restored: &Restorable) -> Vec<TaskChange> {
     changes.collect()
 }
 
-/// The gates that a rollback opens and ends. Held are the tasks whose status it changes to pending (`stopped` are those whose
-/// agents it stopped), and no others; what was held and will not be pending waits no more, until an undo.
+/// The gates that a rollback opens and closes. It holds the tasks whose status it changes to pending (`stopped` are those
+/// whose agents it stopped), and no others. The gates of tasks that are not pending afterwards are closed, until an undo.
 pub fn gates(
     now: &Restorable,
     restored: &Restorable,

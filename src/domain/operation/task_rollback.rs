@@ -1,8 +1,9 @@
-//! Which commits of a branch are a task's, which of them still have an effect, and in what order they are reverted. Pure.
+//! Which commits of a branch belong to a task, which of them still have an effect, and in what order they are reverted.
+//! Pure.
 //!
-//! What the first-parent chain of the branch took in by a merge belongs to that merge. A merge that says it is the task's,
-//! or that took in nothing but the task's commits, is reverted as one, by its first parent; work of others that came in by
-//! the same merge is left alone: then the task's commits are reverted one by one.
+//! Commits that a merge on the first-parent chain brought in belong to that merge. A merge that is marked as the task's, or
+//! that brought in only the task's commits, is reverted as one commit, against its first parent. A merge that also brought
+//! in other work is not reverted: then the task's commits are reverted one by one.
 
 mod heights;
 mod history;
@@ -27,31 +28,31 @@ pub struct Logged {
     pub parents: Vec<Oid>,
     /// The first line of its message.
     pub subject: String,
-    /// What its message says of tasks.
+    /// The marks in its message that name tasks.
     pub marks: Marks,
 }
 
-/// A task that is to be taken back.
+/// A task that is to be rolled back.
 #[derive(Debug, Clone)]
 pub struct TakenBack {
     /// The task.
     pub task: CaseId,
-    /// The commits that its iterations are recorded to have made.
+    /// The commits of its iterations, from the records.
     pub recorded: BTreeSet<Oid>,
 }
 
-/// What gets one revert commit.
+/// A commit that gets one revert commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unit {
     /// The commit.
     pub oid: Oid,
-    /// The parent to whose content it goes back: the mainline one of a merge; none of a root commit.
+    /// The parent whose content the revert restores: for a merge the mainline one; `None` for a root commit.
     pub parent: Option<Oid>,
     /// Its subject.
     pub subject: String,
-    /// The task that it is taken back for.
+    /// The task for which it is reverted.
     pub task: CaseId,
-    /// What a merge took in and goes with it, newest first.
+    /// The commits that a merge brought in, which are reverted with it, newest first.
     pub brings: Vec<(Oid, String)>,
     /// Whether it is a merge.
     pub is_merge: bool,
@@ -64,23 +65,23 @@ pub struct Skipped {
     pub oid: Oid,
     /// Its subject.
     pub subject: String,
-    /// Why.
+    /// Why it needs none.
     pub why: Why,
 }
 
 /// Why a commit needs no revert.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Why {
-    /// This commit reverts it, and stands.
+    /// This commit reverts it, and is not reverted itself.
     RevertedBy(Oid),
-    /// It only joins lines of work, and others' work is among them.
+    /// It only merges lines of work, and other work is among them.
     Joins,
 }
 
-/// What is to be reverted, newest first, and what is not.
+/// What is to be reverted, and what is not.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Plan {
-    /// In this order.
+    /// Newest first, the order of the reverts.
     pub units: Vec<Unit>,
     /// Newest first.
     pub skipped: Vec<Skipped>,
@@ -93,7 +94,8 @@ pub fn plan(log: &[Logged], wanted: &[TakenBack]) -> Plan {
     let candidates = candidates(&history, &owners);
     let mut plan = Plan::default();
     let mut planned: BTreeSet<usize> = BTreeSet::new();
-    // Newest first: what a planned revert brings to life again (a revert of a revert) is older, and is looked at later.
+    // Newest first: a planned revert may make an older commit effective again (revert of a revert), which is looked at
+    // later.
     for candidate in &candidates {
         let commit = &log[candidate.index];
         match candidate.role {
@@ -112,9 +114,9 @@ pub fn plan(log: &[Logged], wanted: &[TakenBack]) -> Plan {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
-    /// It gets a revert commit, unless it was reverted.
+    /// It gets a revert commit, unless it was reverted already.
     Reverted,
-    /// It is a merge with other lines of work.
+    /// It is a merge that also brought in other work.
     Joins,
 }
 
@@ -158,13 +160,14 @@ fn candidates(history: &History<'_>, owners: &[Option<usize>]) -> Vec<Candidate>
             found.push(Candidate { index: link, owner, role: Role::Reverted });
         }
     }
-    // A revert of the task's own work is no work of the task. (A task whose work it was to revert something else: that is.)
+    // A commit that reverts the task's own work is not a candidate. (A revert of something else, made as the task's work,
+    // is.)
     found.retain(|candidate| history.reverts_of(candidate.index).is_none_or(|root| owners[root] != Some(candidate.owner)));
     found.sort_by_key(|candidate| candidate.index);
     found
 }
 
-/// What is to be done about a merge of the chain and what it took in.
+/// Adds the candidates of a merge on the chain and of the commits that it brought in.
 fn of_merge(history: &History<'_>, owners: &[Option<usize>], link: usize, found: &mut Vec<Candidate>) {
     let brought = history.brought(link);
     let commits = || brought.iter().copied().filter(|index| !history.is_merge(*index));
@@ -172,7 +175,7 @@ fn of_merge(history: &History<'_>, owners: &[Option<usize>], link: usize, found:
     let others = |index: usize| owners[index].is_none() && !history.log[index].marks.tasks.is_empty();
     let has_work_of_others = commits().any(others);
     let first_parent = history.first_parent(link);
-    // The agent took the target into its branch, and the target was then moved to that: the first parent is the task's.
+    // A merge of the target into the task's branch, to which the target was then moved: the first parent is the task's.
     let is_inner = own.is_empty() && first_parent.is_some_and(|parent| owners[parent].is_some());
     let owner = owners[link].or_else(|| own.first().and_then(|index| owners[*index]));
     let Some(owner) = owner else { return };
@@ -186,7 +189,7 @@ fn of_merge(history: &History<'_>, owners: &[Option<usize>], link: usize, found:
         found.push(Candidate { index: link, owner, role: Role::Joins });
     }
     for &index in brought {
-        // What such a merge took in unmarked is the task's where the merge says so.
+        // A merge that is marked as the task's makes the unmarked commits that it brought in the task's too.
         let unmarked = owners[link].filter(|_| !is_inner && history.log[index].marks.tasks.is_empty());
         if let Some(owner) = owners[index].or(unmarked) {
             let role = if history.is_merge(index) { Role::Joins } else { Role::Reverted };

@@ -1,4 +1,4 @@
-//! Which cases an event changes: what `cases.jsonl` gets a new word on, and what a transaction is shown to have done.
+//! Which cases an event changes: these get new lines in `cases.jsonl`, and are shown as changed by the transaction.
 
 use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::state::event::Event;
@@ -10,13 +10,13 @@ use crate::domain::work::case::Status;
 enum Touched<'e> {
     /// None.
     Nothing,
-    /// These.
+    /// These cases.
     These(Vec<&'e CaseId>),
-    /// These, and all that were there before.
+    /// These cases, and all that existed before.
     TheseAndAll(Vec<&'e CaseId>),
-    /// What the agent was working on.
+    /// The case that the agent was working on.
     WorkOf(&'e AgentId),
-    /// Those that were active.
+    /// All cases that were active.
     Active,
 }
 
@@ -63,7 +63,7 @@ fn touched(event: &Event) -> Touched<'_> {
     }
 }
 
-/// The cases that an event may change, some of them perhaps to what they were. `state` is the one before it.
+/// The cases that an event may change; some may keep their old values. `state` is the state before the event.
 pub fn touched_cases(state: &State, event: &Event) -> Vec<CaseId> {
     let before = &state.restorable;
     match touched(event) {
@@ -81,7 +81,7 @@ pub fn touched_cases(state: &State, event: &Event) -> Vec<CaseId> {
     }
 }
 
-/// Whether an event may change a case at all: [`touched_cases`] without the names.
+/// Whether an event may change any case: [`touched_cases`] without the ids.
 pub fn changes_cases(event: &Event) -> bool {
     match touched(event) {
         Touched::Nothing => false,

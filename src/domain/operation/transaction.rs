@@ -1,6 +1,7 @@
-//! Transactions, folded from events: one user command or supervisor step, with the recorded old → new of all it changed.
+//! Transactions, computed from events: a transaction is one user command or supervisor step, with the recorded old and new
+//! value of everything it changed.
 //!
-//! The fold replays the state, so what a transaction did to cases is exact whichever events did it.
+//! The fold replays the state, so it knows exactly how a transaction changed cases, whichever events did it.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -20,13 +21,13 @@ use crate::domain::work::case::{Case, CaseChange, CaseEdit, Merged, Status};
 use crate::domain::work::session::Mode;
 use crate::error::Result;
 
-/// How far a transaction is.
+/// The progress of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Progress {
-    /// It is done.
+    /// It is finished.
     Done,
-    /// Its operation has begun and not ended.
+    /// Its operation has begun and has not ended.
     Open,
     /// Its operation was reversed.
     #[serde(rename = "reversed")]
@@ -40,65 +41,66 @@ pub struct Transaction {
     pub id: TxnId,
     /// When it began.
     pub at: Timestamp,
-    /// Who.
+    /// Who did it.
     pub by: By,
     /// One line on what it did.
     pub what: String,
-    /// How far it is.
+    /// How far it has come.
     pub progress: Progress,
     /// Refs that it moved.
     pub refs: Vec<RefChange>,
-    /// Configuration of branches that it took or brought back.
+    /// Configuration of branches that it removed or brought back.
     pub branch_configs: Vec<BranchConfigChange>,
-    /// Entries of the stash that it took or brought back.
+    /// Stash entries that it removed or brought back.
     pub stash: Vec<StashChange>,
     /// Branches that it moved together with the worktree in which they are checked out.
     pub advances: Vec<BranchAdvance>,
     /// Worktrees that it changed.
     pub worktrees: Vec<WorktreeChange>,
-    /// Workspaces that it put aside or brought back.
+    /// Workspaces that it moved to the trash or brought back.
     pub workspaces: Vec<WorkspaceChange>,
-    /// What was in its way and is in the trash.
+    /// Files that were in its way and are in the trash.
     pub asides: Vec<AsideChange>,
-    /// Gates that hold tasks, which it opened or ended.
+    /// Gates on tasks that it opened or closed.
     pub gates: Vec<GateChange>,
     /// Cases that it added.
     pub added: Vec<CaseId>,
-    /// What those cases were when it had ended.
+    /// The status and merge of those cases when the transaction had ended.
     pub added_as: BTreeMap<CaseId, AddedAs>,
-    /// Case fields that it changed, of cases that were there before.
+    /// Fields that it changed in cases that existed before.
     pub edits: Vec<CaseEdit>,
-    /// The mode, where it changed it.
+    /// The change of the mode, where it changed the mode.
     pub mode: Option<Change<Mode>>,
-    /// The mode, where it went back or forth with everything else: an undo takes that along.
+    /// The change of the mode, where the mode changed as part of a rollback, or of the undo of one. An undo inverts that
+    /// too.
     pub mode_restored: Option<Change<Mode>>,
     /// Checkpoints that it made.
     pub checkpoints: Vec<CheckpointName>,
-    /// The transaction that it took back, where it is an undo.
+    /// The transaction that it undid, where it is an undo.
     pub undo_of: Option<TxnId>,
-    /// The transaction that took it back and still stands.
+    /// The transaction that undid it, where that was not undone itself.
     pub undone_by: Option<TxnId>,
     /// The number of its first event.
     pub first_seq: u64,
     /// The number of its last event.
     pub last_seq: u64,
-    /// Whether it carried an operation out. The agents whose work is concerned were stopped before it.
+    /// Whether it carried out an operation. Before an operation, the agents concerned are stopped.
     operates: bool,
     /// Whether a session began or ended in it.
     bounds_session: bool,
-    /// Whether it is retention: nobody asked for it.
+    /// Whether it is automatic retention, which no user asked for.
     retains: bool,
-    /// Whether the log begins anew with it.
+    /// Whether a new log begins with it.
     begins_anew: bool,
     rank: u8,
 }
 
-/// What a case was when it was added.
+/// A case as it was added.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AddedAs {
     /// Its status.
     pub status: Status,
-    /// Where its work was, where it was imported as done.
+    /// Where its work is, for a case that was imported as done.
     pub merged: Option<Merged>,
 }
 
@@ -136,7 +138,8 @@ impl Transaction {
         }
     }
 
-    /// Why it cannot be undone as far as the log tells; `None` where it can. What has changed since is for undo to find.
+    /// Why the transaction cannot be undone, as far as the log shows; `None` where it can. Whether anything has changed
+    /// since is checked by undo.
     pub fn obstacle(&self) -> Option<&'static str> {
         match self.progress {
             Progress::Open => return Some("it is not finished: see 'git axiom recover'"),
@@ -171,20 +174,20 @@ impl Transaction {
             && self.workspaces.is_empty())
     }
 
-    /// Whether refs, files or cases are no longer what they were, for good and because somebody asked for it: no claim, no
-    /// iteration, no gate, no capture, and not what retention lets go.
+    /// Whether it changed refs, files or cases permanently, and because a user asked for it. Claims, iterations, gates,
+    /// captures and automatic retention do not count.
     pub fn changes_for_good(&self) -> bool {
         let cases = !self.added.is_empty() || self.edits.iter().any(|edit| !is_work(edit));
         self.progress == Progress::Done && !self.retains && (self.moves() || cases || self.mode_restored.is_some())
     }
 
-    /// Whether it can be undone as far as the log tells.
+    /// Whether it can be undone, as far as the log shows.
     pub fn undoable(&self) -> bool {
         self.obstacle().is_none()
     }
 
-    /// Whether it is more than a step on the way: somebody asked for it, a session began or ended, a checkpoint was made,
-    /// or refs, files, or cases are no longer what they were for good.
+    /// Whether it is more than an intermediate step: a user, agent or recovery did it, a session began or ended, a
+    /// checkpoint was made, or it changed refs, files or cases.
     pub fn matters(&self) -> bool {
         let asked = match &self.by {
             By::User | By::Agent(_) | By::Recovery => true,
@@ -195,33 +198,33 @@ impl Transaction {
     }
 }
 
-/// Whether an edit is an agent's work on a task: claimed by it, or given back.
+/// Whether an edit is only an agent's work on a task: a claim or a release.
 fn is_work(edit: &CaseEdit) -> bool {
     let active =
         |change: &CaseChange| matches!(change, CaseChange::Status(s) if s.old == Status::Active || s.new == Status::Active);
     edit.changes.iter().any(active)
 }
 
-/// A case before and after a transaction; none where there was none.
+/// A case before and after a transaction; `None` where it did not exist.
 #[derive(Debug, Default)]
 struct Touched {
     before: Option<Case>,
     after: Option<Case>,
 }
 
-/// Folds events into transactions; see the module.
+/// Folds events into transactions. See the module.
 #[derive(Debug, Default)]
 pub struct Fold {
     state: State,
     all: Vec<Transaction>,
     places: HashMap<TxnId, usize>,
-    /// Cases as they were before the transaction touched them, and after it did so last. Transactions overlap: what the
-    /// supervisor does while a command waits for it comes between that command's events.
+    /// For each transaction, the cases it touched: before its first event that touched them, and after the last one.
+    /// Transactions overlap: events of the supervisor can come between the events of a command that waits for it.
     touched: HashMap<usize, BTreeMap<CaseId, Touched>>,
 }
 
 impl Fold {
-    /// Takes in the next event.
+    /// Adds the next event.
     ///
     /// # Errors
     /// Where the event does not fit the state before it.
@@ -277,7 +280,7 @@ impl Fold {
         Ok(())
     }
 
-    /// An undo takes its target back; undoing an undo brings the first one's target to life again.
+    /// An undo undoes its target. The undo of an undo makes the first one's target effective again.
     fn link_undo(&mut self, place: usize, of: TxnId) {
         let id = self.all[place].id.clone();
         if let Some(target) = self.places.get(&of).copied() {
@@ -285,7 +288,7 @@ impl Fold {
             let revived = self.all[target].undo_of.as_ref().and_then(|first| self.places.get(first).copied());
             if let Some(revived) = revived {
                 self.all[revived].undone_by = None;
-                // What was put back has been in the way again, and is in another trash now.
+                // The files that were put back were in the way again, and are in another folder of the trash now.
                 self.all[revived].asides = self.all[place].asides.clone();
             }
         }
@@ -299,7 +302,7 @@ impl Fold {
                 match (before, after) {
                     (Some(mut then), Some(now)) => {
                         if transaction.operates && then.status == Status::Active {
-                            // Taken back, it would be pending: no agent works on it any more.
+                            // An undo makes the task pending: no agent works on it any more.
                             then.status = Status::Pending;
                         }
                         let changes = CaseChange::between(&then, &now);
@@ -319,7 +322,7 @@ impl Fold {
     }
 }
 
-/// Takes from an event what is shown of its transaction; the weightiest event names it.
+/// Adds to the transaction what is shown of an event. The event with the highest rank gives the title.
 fn note(transaction: &mut Transaction, event: &Event, state: &State) {
     if let Event::OperationBegan { .. } = event {
         transaction.progress = Progress::Open;

@@ -1,4 +1,4 @@
-//! Which transaction an undo takes back, and what becomes of cases. Pure.
+//! Which transaction an undo undoes, and what happens to cases and the mode. Pure.
 
 use std::collections::BTreeSet;
 
@@ -13,21 +13,21 @@ use crate::domain::work::case::{CaseChange, CaseEdit, Status};
 use crate::domain::work::session::Mode;
 use crate::error::{Code, Error, Result, some_of};
 
-/// So many tasks are named.
+/// How many tasks an error message names at most.
 const NAMED: usize = 20;
 
-/// What is asked for.
+/// Which transaction the user asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Asked {
-    /// The last transaction that changed refs, files or cases for good, that is no undo and that was not taken back.
+    /// The last transaction that changed refs, files or cases permanently, is no undo, and was not undone.
     Undo,
-    /// The last undo that stands.
+    /// The last undo that was not undone.
     Redo,
-    /// This one: its id, or a unique beginning of it.
+    /// The one with this id, or with a unique beginning of it.
     Named(String),
 }
 
-/// The transaction that is meant.
+/// Chooses the transaction that the user asked for.
 ///
 /// # Errors
 /// `NOTHING_TO_UNDO`, `UNKNOWN_TRANSACTION`, `AMBIGUOUS_NAME`, `NOT_UNDOABLE` with the reason.
@@ -35,13 +35,13 @@ pub fn choose<'t>(all: &'t [Transaction], asked: &Asked) -> Result<&'t Transacti
     let depth = |transaction: &Transaction| taken_back(all, transaction).count();
     let nothing = |what: &str| Error::new(Code::NothingToUndo, what.to_owned()).hint("see 'git axiom log'");
     match asked {
-        // Passing over what cannot be taken back would take back something else than what was done last.
+        // The last transaction is meant. If it cannot be undone, that is an error: an older one is not undone in its place.
         Asked::Undo => {
             let stands = |one: &&Transaction| one.undo_of.is_none() && one.undone_by.is_none() && one.changes_for_good();
             let newest = all.iter().rev().find(stands);
             newest.ok_or_else(|| nothing("there is no transaction that can be undone")).and_then(possible)
         }
-        // An undo of an undo is a redo: it is taken back by undoing the first transaction again.
+        // An undo of an undo is a redo. To reverse it, the first transaction is undone again.
         Asked::Redo => {
             let mut newest = all.iter().rev().filter(|one| one.by == By::User && depth(one) % 2 == 1);
             newest.find(|one| one.undoable()).ok_or_else(|| nothing("there is no undo that can be taken back"))
@@ -75,20 +75,21 @@ fn possible(one: &Transaction) -> Result<&Transaction> {
     }
 }
 
-/// What a transaction took back, what that took back, and so on.
+/// The transaction that this one undid, the one that was undone by that, and so on.
 fn taken_back<'t>(all: &'t [Transaction], transaction: &'t Transaction) -> impl Iterator<Item = &'t TxnId> {
     let up = |id: &TxnId| all.iter().find(|other| other.id == *id);
     std::iter::successors(transaction.undo_of.as_ref(), move |id| up(id)?.undo_of.as_ref()).take(all.len())
 }
 
-/// What was done in the first place, and whether taking this transaction back does that again: it is an undo.
+/// The title of the transaction at the start of a chain of undos, and whether undoing `transaction` does it again: then
+/// `transaction` is an undo.
 pub fn subject<'t>(all: &'t [Transaction], transaction: &'t Transaction) -> (&'t str, bool) {
     let chain: Vec<&TxnId> = taken_back(all, transaction).collect();
     let first = chain.last().and_then(|id| all.iter().find(|other| other.id == **id));
     (first.map_or(transaction.what.as_str(), |first| first.what.as_str()), chain.len() % 2 == 1)
 }
 
-/// The later transactions that changed what this one changed and still stand, newest first: why it cannot be taken back.
+/// The later transactions that are still effective and changed the same things, newest first: why this one cannot be undone.
 pub fn changed_since<'t>(all: &'t [Transaction], id: &TxnId) -> Vec<&'t Transaction> {
     let Some(place) = all.iter().position(|one| one.id == *id) else { return Vec::new() };
     let (mine, later) = (touched(&all[place]), &all[place + 1..]);
@@ -98,7 +99,7 @@ pub fn changed_since<'t>(all: &'t [Transaction], id: &TxnId) -> Vec<&'t Transact
     later.iter().rev().filter(|one| !cancelled(one) && !touched(one).is_disjoint(&mine)).collect()
 }
 
-/// The cases, refs and stash entries that a transaction changed, and the worktrees.
+/// The ids, names and paths of the cases, refs, stash entries and worktrees that a transaction changed.
 fn touched(transaction: &Transaction) -> BTreeSet<&str> {
     let cases = transaction.added.iter().chain(transaction.edits.iter().map(|edit| &edit.id)).map(CaseId::as_str);
     let refs = transaction.refs.iter().map(|change| &change.name);
@@ -108,7 +109,7 @@ fn touched(transaction: &Transaction) -> BTreeSet<&str> {
     cases.chain(refs).chain(worktrees).chain(stash).collect()
 }
 
-/// What takes the state back.
+/// The changes of the state that undo a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StateBack {
     /// Edits of cases.
@@ -117,11 +118,11 @@ pub struct StateBack {
     pub mode: Option<Change<Mode>>,
 }
 
-/// What of the state takes a transaction back.
+/// Computes the changes of the state that undo a transaction.
 ///
 /// # Errors
-/// As [`edits`] and [`mode`]; `NOT_UNDOABLE` where all of it is as it was before already: such an undo would do nothing, and
-/// could not be taken back in turn.
+/// As [`edits`] and [`mode`]; `NOT_UNDOABLE` where everything has its old value already: such an undo would do nothing, and
+/// could not be undone itself.
 pub fn state_back(transaction: &Transaction, now: &State) -> Result<StateBack> {
     let back = StateBack { edits: edits(transaction, now)?, mode: mode(transaction, now.restorable.mode)? };
     if !transaction.moves() && back.edits.is_empty() && back.mode.is_none() {
@@ -131,10 +132,10 @@ pub fn state_back(transaction: &Transaction, now: &State) -> Result<StateBack> {
     Ok(back)
 }
 
-/// The edits of cases that take a transaction back. Added cases are archived, never forgotten.
+/// The edits of cases that undo a transaction. Added cases are archived, never forgotten.
 ///
 /// # Errors
-/// `CHANGED_MEANWHILE` where an added case was worked on since, or a field is something else by now.
+/// `CHANGED_MEANWHILE` where an added case was worked on since, or a field has another value by now.
 fn edits(transaction: &Transaction, now: &State) -> Result<Vec<CaseEdit>> {
     let mut edits = inverse_edits(transaction.edits.clone());
     for id in &transaction.added {
@@ -163,8 +164,8 @@ fn edits(transaction: &Transaction, now: &State) -> Result<Vec<CaseEdit>> {
     if again.is_empty() { Ok(edits) } else { Err(worked_on_again(&again)) }
 }
 
-/// Whether a task would be merged by what was done before, while there is a workspace with what was done since: it would be
-/// taken for the rest of merged work, and put aside.
+/// Whether the undo would mark a task as merged by its earlier work while a workspace with newer work exists: that workspace
+/// would be taken for the rest of merged work, and moved to the trash.
 fn is_another_attempt(transaction: &Transaction, edit: &CaseEdit, now: &State) -> bool {
     let merges = edit.changes.iter().any(CaseChange::merges);
     let its_own = transaction.workspaces.iter().any(|change| change.task == edit.id);
@@ -184,7 +185,7 @@ fn changed_since_then(tasks: &[&str]) -> Error {
         .why(some_of(&why, NAMED))
 }
 
-/// The change of the mode that takes a transaction back; none where it is back already.
+/// The change of the mode that undoes a transaction; `None` where the mode has its old value already.
 ///
 /// # Errors
 /// `CHANGED_MEANWHILE` where it was changed to something else since.

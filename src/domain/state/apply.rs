@@ -1,7 +1,7 @@
-//! `State::apply`: the one place that says what an event does to the state.
+//! `State::apply`: the one place that defines how an event changes the state.
 //!
 //! Pure, and all or nothing: an event that does not fit is refused and changes nothing. Appending validates with it, and
-//! replay calls the same function, so the log can not hold what the state would refuse.
+//! replay calls the same function, so the log cannot hold an event that the state would refuse.
 
 mod cases;
 mod operations;
@@ -23,9 +23,9 @@ impl State {
     /// Applies one event.
     ///
     /// # Errors
-    /// The code that a verb reports when it asks for something impossible; the state is then unchanged.
+    /// The code that a verb reports when it asks for something impossible. The state is then unchanged.
     pub fn apply(&mut self, envelope: &Envelope) -> Result<()> {
-        // What recovery adopted is numbered above all that was ever known.
+        // A state that recovery adopted may skip numbers: it gets a number above all that were ever known.
         let adopted = matches!(envelope.event, Event::StateAdopted { .. }) && envelope.seq > self.seq;
         let follows = adopted || envelope.seq == self.seq + 1;
         if !follows {

@@ -20,11 +20,11 @@ use crate::error::Result;
 pub struct AuditEntry {
     /// The event's number.
     pub seq: u64,
-    /// When.
+    /// When it happened.
     pub at: Timestamp,
-    /// Who.
+    /// Who did it.
     pub by: By,
-    /// In which transaction.
+    /// Its transaction.
     pub txn: TxnId,
     /// The event's name, as in JSON.
     pub event: &'static str,
@@ -46,7 +46,7 @@ impl Audit {
         Self { id, state: State::default(), entries: Vec::new() }
     }
 
-    /// Takes in the next event, from the first on.
+    /// Adds the next event. The caller passes all events, from the first on.
     ///
     /// # Errors
     /// Where the event does not fit the state before it.
@@ -62,7 +62,7 @@ impl Audit {
         let appeared = old.is_none() && new.is_some();
         if concerned || appeared || !edits.is_empty() {
             let (_, what) = describe(&envelope.event, &self.state);
-            // A release says its reason itself.
+            // The text of a release has its reason already.
             let said = |edit: &CaseChange| {
                 let released = if let Event::WorkReleased { reason, .. } = &envelope.event { Some(reason) } else { None };
                 released.is_some() && matches!(edit, CaseChange::Reason(change) if change.new.as_ref() == released)
@@ -91,7 +91,7 @@ impl Audit {
         work.is_some_and(|work| work.task == self.id)
     }
 
-    /// Whether an event is about the case even where it changes none of its fields.
+    /// Whether an event is about the case, even where it changes none of its fields.
     fn concerns(&self, event: &Event) -> bool {
         match event {
             Event::Audited { id, .. } | Event::MergeVerified { id, .. } => *id == self.id,
@@ -159,7 +159,7 @@ fn size(text: Option<&Text>) -> String {
     }
 }
 
-/// An event in words, and how much it weighs among the events of its transaction (more is weightier).
+/// An event in words, and its rank: the event with the highest rank gives its transaction the title.
 pub fn describe(event: &Event, state: &State) -> (u8, String) {
     match event {
         Event::OperationBegan { operation } => (9, operation.title.clone()),

@@ -1,8 +1,8 @@
-//! Events: the truth. Everything that ever happened is a sequence of these, one a line in the log.
+//! Events: the log is a sequence of these, one per line, and the state is computed from them.
 //!
 //! The JSON of an event is a stored format: fields may be added with a default, never renamed or given a new meaning.
-//! What must happen together is one event. No event repeats what its envelope says. What is large and rare is boxed: a
-//! replay moves each event several times.
+//! Changes that must happen together are one event. An event does not repeat fields of its envelope. Large and rare contents
+//! are boxed, because a replay moves each event several times.
 
 use std::fmt;
 
@@ -28,7 +28,7 @@ pub const LOG_VERSION: u32 = 1;
 /// An event with its place, time, transaction and author.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Envelope {
-    /// Its number, from 1, without gaps.
+    /// Its number, from 1. Only an adopted state may leave a gap.
     pub seq: u64,
     /// When it was appended.
     pub at: Timestamp,
@@ -44,13 +44,13 @@ pub struct Envelope {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum By {
-    /// A human, or a script of theirs, by a verb.
+    /// A human, or a human's script, by a verb.
     User,
-    /// The supervisor.
+    /// The supervisor process.
     Supervisor,
     /// An agent, by a verb.
     Agent(AgentId),
-    /// Recovery.
+    /// The verb `recover`.
     Recovery,
 }
 
@@ -79,11 +79,11 @@ pub enum Event {
         /// What changed, case by case.
         edits: Vec<CaseEdit>,
     },
-    /// Something to remember of a case.
+    /// A line for the history of a case.
     Audited {
-        /// Which case.
+        /// The case.
         id: CaseId,
-        /// What.
+        /// The line.
         text: String,
     },
     /// A session began.
@@ -100,37 +100,37 @@ pub enum Event {
     },
     /// The mode was changed.
     ModeChanged {
-        /// From and to.
+        /// The old mode and the new one.
         mode: Change<Mode>,
     },
-    /// A verb asks something of the supervisor.
+    /// A verb asks the supervisor for something.
     Requested {
         /// The request's id.
         id: RequestId,
-        /// What is asked.
+        /// The request.
         request: Request,
     },
-    /// The supervisor has dealt with a request.
+    /// The supervisor has handled a request.
     RequestHandled {
-        /// Which.
+        /// The request.
         id: RequestId,
         /// Whether it was done.
         done: bool,
-        /// What came of it.
+        /// The result in words.
         message: String,
     },
-    /// A workspace stands ready.
+    /// A workspace is ready.
     WorkspaceOpened {
         /// The task it is for.
         task: CaseId,
         /// The workspace.
         workspace: Workspace,
     },
-    /// A workspace was put aside.
+    /// A workspace was moved to the trash.
     WorkspaceClosed {
         /// The task it was for.
         task: CaseId,
-        /// Where it is now; none where it was gone.
+        /// Where it is now; `None` where it did not exist any more.
         trash: Option<String>,
     },
     /// An agent took a task: pending → active.
@@ -139,7 +139,7 @@ pub enum Event {
         agent: AgentId,
         /// The task.
         task: CaseId,
-        /// Whether its work is complete already, and goes on at its verification: see `workReleased`.
+        /// Whether its work was complete before, so that it continues with verification: see `workReleased`.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         complete: bool,
     },
@@ -153,7 +153,8 @@ pub enum Event {
         token: Token,
         /// The branch's commit before it.
         from: Oid,
-        /// Whether exit 0 alone completes the task: a supervisor that takes over may run another program.
+        /// Whether exit status 0 alone completes the task. A supervisor that takes over may be configured for another
+        /// program.
         exit_completes: bool,
     },
     /// The keeper has started the program.
@@ -165,13 +166,13 @@ pub enum Event {
         /// The keeper's process id.
         pid: u32,
     },
-    /// The agent said something while it worked.
+    /// The agent sent a signal while it worked.
     Signalled {
         /// The agent.
         agent: AgentId,
         /// The iteration's token.
         token: Token,
-        /// What it said.
+        /// The signal.
         signal: crate::domain::work::signal::Signal,
     },
     /// An iteration has ended and its leftovers are committed.
@@ -180,21 +181,21 @@ pub enum Event {
         agent: AgentId,
         /// The iteration's token.
         token: Token,
-        /// What is recorded of it.
+        /// The record of the iteration.
         report: Box<IterationReport>,
     },
-    /// A verify step failed: the iteration's outcome is not "complete" after all.
+    /// A verify step failed: the outcome of the iteration is no longer "complete".
     VerificationFailed {
         /// The agent.
         agent: AgentId,
-        /// Which step, and how.
+        /// Which step failed, and how.
         why: String,
     },
     /// The commands that verify a merge were run on its result.
     MergeVerified {
         /// The task.
         id: CaseId,
-        /// What came of it, and for which merge it holds.
+        /// The result, and the merge for which it is valid.
         verification: Box<Verification>,
     },
     /// The agent is free again, and its task is no longer active.
@@ -203,14 +204,14 @@ pub enum Event {
         agent: AgentId,
         /// The task's status from now on.
         status: Status,
-        /// Why.
+        /// The reason.
         reason: String,
         /// Whether this counts as a retry.
         retry: bool,
-        /// The branch's commit with which the agent said that the task is complete, where nobody has verified that yet.
+        /// The branch's commit at which the agent reported the task as complete, where that is not verified yet.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         complete: Option<Oid>,
-        /// The gate at which the task waits from now on, where a human stopped its agent and it is pending.
+        /// The gate at which the task waits from now on, where a human stopped its agent and the task is pending.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         gate: Option<Box<Gate>>,
     },
@@ -221,16 +222,16 @@ pub enum Event {
     },
     /// A human decided at a gate.
     GateDecided {
-        /// Which gate.
+        /// The gate.
         id: GateId,
-        /// What was decided.
+        /// The decision.
         decision: Decision,
     },
-    /// A gate is no more: acted upon, or no longer needed.
+    /// A gate was closed: the decision was carried out, or is no longer needed.
     GateClosed {
-        /// Which gate.
+        /// The gate.
         id: GateId,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// A checkpoint is about to be made.
@@ -240,19 +241,19 @@ pub enum Event {
     },
     /// A checkpoint exists.
     CheckpointCreated {
-        /// What is recorded of it.
+        /// Its record.
         checkpoint: CheckpointRecord,
     },
-    /// A checkpoint that was intended does not exist.
+    /// A checkpoint that was intended was not made.
     CheckpointAbandoned {
         /// Its name.
         name: CheckpointName,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// Checkpoints were deleted.
     CheckpointsDeleted {
-        /// Which.
+        /// Their names.
         names: Vec<CheckpointName>,
     },
     /// An operation was planned and is about to change refs or files.
@@ -260,41 +261,41 @@ pub enum Event {
         /// The plan.
         operation: Box<Operation>,
     },
-    /// An operation is turned round: it is being reversed.
+    /// The direction of an operation was changed: it is being reversed.
     OperationReversed {
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// An operation has ended.
     OperationEnded {
-        /// Whether its changes stand.
+        /// Whether it was carried out or reversed.
         end: OperationEnd,
-        /// Case changes that belong to it.
+        /// Changes of cases that belong to it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         edits: Vec<CaseEdit>,
         /// The restorable state that it restored.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         restored: Option<Box<Restorable>>,
-        /// The mode that it brought back.
+        /// The change of the mode that it made.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mode: Option<Change<Mode>>,
-        /// What no capture holds and was in its way: it is in the trash, for undo to put back.
+        /// Files that no capture holds and that were in its way: they are in the trash, and undo puts them back.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         moved: Vec<AsideChange>,
     },
-    /// The log begins anew from a state that recovery found elsewhere.
+    /// A new log begins with a state that recovery found elsewhere.
     StateAdopted {
         /// Where it was found.
         source: String,
         /// The state.
         state: Box<State>,
     },
-    /// The repository was moved, restored or copied: what is recorded before this names another place.
+    /// The repository was moved, restored or copied: paths recorded before this event refer to the old place.
     RepositoryPlaced {
-        /// From where to where, and how.
+        /// The old and the new place, and how it came there.
         placing: Box<Placing>,
     },
-    /// A damaged end of the log was cut off and kept aside.
+    /// A damaged end of the log was cut off and saved.
     LogRepaired {
         /// How many bytes.
         bytes: u64,
@@ -307,9 +308,9 @@ pub enum Event {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum OperationEnd {
-    /// Its changes stand.
+    /// Its changes were made.
     Done,
-    /// It was reversed; all is as before it.
+    /// It was reversed: everything is as before it.
     Aborted,
 }
 

@@ -1,6 +1,6 @@
-//! The state: what all events give, what each event does to it, and the events themselves. Pure.
+//! The state: its data, the events that change it, and how each event does so. Pure.
 //!
-//! Where events are kept is `store`.
+//! Storing events is in `store`.
 //!
 //! Begin reading with `event`, then `whole` and `apply`.
 

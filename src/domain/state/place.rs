@@ -1,8 +1,9 @@
-//! Where a repository is, and what follows when it is found elsewhere than it was: moved, restored, or a copy. Pure.
+//! The place of a repository, and what follows when it is not where it was recorded: it was moved, restored, or copied.
+//! Pure.
 //!
 //! Absolute paths are recorded in many places: workspaces in the state, operations in the log, worktrees in checkpoints.
-//! They are true of the place where they were written down. A [`Placing`] says that the repository came to another one, and
-//! everything recorded before it is read as if it had been written down there.
+//! They are valid for the place where the repository was when they were recorded. A [`Placing`] is an event that says that
+//! the repository is at a new place. Everything recorded before it is read as if it had been recorded at the new place.
 
 use serde::{Deserialize, Serialize};
 
@@ -17,45 +18,47 @@ use crate::domain::operation::transaction::Transaction;
 pub struct Place {
     /// Its common git directory, absolute.
     pub common_dir: String,
-    /// The folder of its main worktree; none where git does not say.
+    /// The folder of its main worktree; `None` where git does not name one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worktree: Option<String>,
 }
 
-/// What is at the place that was recorded, looked at just now.
+/// What is now at the recorded place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Recorded {
-    /// This very folder: device and inode of both, looked at now, are equal.
+    /// This very folder: the device and inode of both are equal now.
     ThisFolder,
-    /// Another folder, whose repository has the id that was recorded.
+    /// Another folder, whose repository has the recorded id.
     OtherWithTheId,
-    /// Nothing, or something that does not have the id.
+    /// Nothing, or something without the recorded id.
     WithoutTheId,
-    /// It cannot be looked at.
+    /// Unknown: the place cannot be read.
     Unknown,
 }
 
-/// Whether the inode that was recorded is this folder's. Device numbers change with every mount, and are not recorded.
+/// Whether this folder has the recorded inode. Device numbers are not recorded, because they change with every mount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Inode {
-    /// It is.
+    /// It has.
     Same,
-    /// It is another one.
+    /// It has another one.
     Other,
 }
 
-/// What a repository is, compared with what was recorded of it.
+/// What this repository is, compared with the record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finding {
-    /// It is the one that was recorded, wherever it is.
+    /// It is the recorded one, wherever it is now.
     Ours,
-    /// It is the one that was recorded, put here by other means than a move within a file system: what names it back is its own.
+    /// It is the recorded one, and was put here by other means than a move within a file system. The worktrees that refer to
+    /// it belong to it.
     Restored,
-    /// It is a copy, and the original stands, or may: nothing that names the original is ours.
+    /// It is a copy, and the original exists, or may exist: worktrees that refer to the original do not belong to the copy.
     Copy,
 }
 
-/// What a repository is. Where the original cannot be looked at, only the inode can prove that this is it.
+/// Decides what this repository is. Where the recorded place cannot be read, only the inode can prove that this is the
+/// original.
 pub fn find(recorded: Recorded, inode: Inode) -> Finding {
     match (recorded, inode) {
         (Recorded::OtherWithTheId, Inode::Same | Inode::Other) | (Recorded::Unknown, Inode::Other) => Finding::Copy,
@@ -64,43 +67,43 @@ pub fn find(recorded: Recorded, inode: Inode) -> Finding {
     }
 }
 
-/// Arrival a repository came to its place.
+/// How a repository came to its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Arrival {
     /// It was moved within a file system.
     Moved,
-    /// It was put there from elsewhere, and what was there before is gone.
+    /// It was put there from elsewhere, and the original does not exist any more.
     Restored,
-    /// It was copied, and the original stands, or may.
+    /// It was copied, and the original exists, or may exist.
     Copied,
 }
 
-/// A repository came to another place.
+/// A repository is at a new place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Placing {
-    /// Arrival.
+    /// How it came there.
     pub how: Arrival,
-    /// Where what is recorded before this says that it is.
+    /// The place according to older records.
     pub from: Place,
-    /// Where it is.
+    /// The new place.
     pub to: Place,
 }
 
-/// A placing and its number in the log, as the state remembers it.
+/// A placing and its number in the log, for the state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlacedAt {
     /// The number of the event.
     pub seq: u64,
-    /// What it says.
+    /// The placing.
     #[serde(flatten)]
     pub placing: Placing,
 }
 
 impl Placing {
-    /// A path that was recorded in the old place, as it is in the new one. What lies elsewhere stays.
+    /// A path recorded at the old place, translated to the new one. Paths outside the repository stay as they are.
     pub fn path(&self, path: &str) -> String {
         let worktrees = self.from.worktree.as_deref().zip(self.to.worktree.as_deref());
         let git_dirs = Some((self.from.common_dir.as_str(), self.to.common_dir.as_str()));
@@ -112,8 +115,8 @@ impl Placing {
         found.map_or_else(|| path.to_owned(), |(_, there)| there)
     }
 
-    /// A place in a trash that was recorded in the old place, as it is in the new one. What lies outside the repository is the
-    /// original's, and a copy has nothing there: it is read as a place of the copy's own, where nothing is.
+    /// A path in a trash recorded at the old place, translated to the new one. A trash outside the repository belongs to the
+    /// original, not to a copy: for a copy the result is a path within its own trash that does not exist.
     fn trash_path(&self, path: &str) -> String {
         let there = self.path(path);
         let is_shared = self.how == Arrival::Copied && there == path;
@@ -124,7 +127,7 @@ impl Placing {
         *path = self.trash_path(path);
     }
 
-    /// What happened, in words.
+    /// The placing in words.
     pub fn words(&self) -> String {
         let from = self.from.worktree.as_deref().unwrap_or(&self.from.common_dir);
         match self.how {
@@ -138,12 +141,12 @@ impl Placing {
         *path = self.path(path);
     }
 
-    /// The same for the workspaces of a state.
+    /// Translates the paths of the workspaces of a state.
     pub fn restorable(&self, restorable: &mut Restorable) {
         restorable.workspaces.values_mut().for_each(|workspace| self.change(&mut workspace.path));
     }
 
-    /// The same for all that an operation names.
+    /// Translates all paths of an operation.
     pub fn operation(&self, operation: &mut Operation) {
         operation.advances.iter_mut().for_each(|one| self.change(&mut one.path));
         operation.worktrees.iter_mut().for_each(|one| self.change(&mut one.path));
@@ -164,7 +167,7 @@ impl Placing {
         self.change(&mut change.git_dir_trash);
     }
 
-    /// The same for all that a transaction names.
+    /// Translates all paths of a transaction.
     pub fn transaction(&self, transaction: &mut Transaction) {
         transaction.advances.iter_mut().for_each(|one| self.change(&mut one.path));
         transaction.worktrees.iter_mut().for_each(|one| self.change(&mut one.path));
@@ -175,7 +178,7 @@ impl Placing {
         }
     }
 
-    /// The same for a checkpoint's document.
+    /// Translates all paths of a checkpoint's document.
     pub fn document(&self, document: &mut CheckpointDocument) {
         self.restorable(&mut document.state_snapshot);
         document.workspaces.iter_mut().for_each(|one| self.change(&mut one.path));
@@ -184,8 +187,8 @@ impl Placing {
     }
 }
 
-/// Of an operation that was open when the repository was copied, what is the copy's own: its refs and its main worktree. Linked
-/// worktrees are the original's, and nothing of theirs is finished or put back here.
+/// Reduces an operation that was open when the repository was copied to the part that belongs to the copy: its refs and its
+/// main worktree. Linked worktrees belong to the original, and are neither finished nor reversed here.
 pub fn own_part(operation: &mut Operation, place: &Place) {
     let own = |path: &str| place.worktree.as_deref() == Some(path);
     operation.workspaces.clear();

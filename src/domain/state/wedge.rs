@@ -1,114 +1,115 @@
-//! The reasons for which verbs refuse, and the way out of each: what `recover` finds and names.
+//! Lasting reasons for which verbs refuse, and how to resolve each: `recover` finds and shows them.
 //!
-//! Whoever makes a verb refuse for something that lasts (not for what the caller typed) adds its reason here, and looks for it
-//! in `ops::recover::wedged`. A test by the binary goes through all of them.
+//! If a verb is made to refuse for a new lasting reason (one that is not in the user's input), add the reason here and the
+//! check for it in `ops::recover::wedged`. A test runs the binary with all of them.
 
 use serde::Serialize;
 
 use crate::domain::base::plural::count;
 
-/// Something that lasts, and for which some verb refuses or does less than it should.
+/// A lasting condition because of which a verb refuses or does less than it should.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Wedge {
-    /// A lock file of git's whose owner is proved dead.
+    /// A lock file of git's. Its owner is proved dead.
     DeadLock {
-        /// Where it is.
+        /// Its path.
         path: String,
     },
-    /// Lines of the log are damaged that a good snapshot covers: what goes on is sound, what tells of the past is not.
+    /// Lines of the log are damaged, but a good snapshot covers them: the state is sound, the history is not.
     EarlierDamage {
         /// What is damaged.
         what: String,
     },
-    /// The state knows checkpoints of which nothing is in git.
+    /// The state knows checkpoints, but git has none of their objects.
     CheckpointsGone {
-        /// Which.
+        /// Their names.
         names: Vec<String>,
-        /// Whether these are all that the state knows: it may have come from another repository.
+        /// Whether these are all checkpoints that the state knows: the state may have come from another repository.
         all: bool,
     },
-    /// In the place of a linked worktree there is something else: a repository of its own, another's worktree, no `.git`.
+    /// The folder of a linked worktree holds something else: another repository, a worktree of another repository, or no
+    /// `.git`.
     NotTheWorktree {
-        /// The place.
+        /// The path of the folder.
         path: String,
-        /// What is there.
+        /// What it holds.
         what: String,
-        /// Whether it is an agent's workspace: then it is made again.
+        /// Whether it is an agent's workspace: then `recover` makes it again.
         workspace: bool,
     },
-    /// Of what connects a linked worktree and its repository, or of its branch or index, nothing is left but names.
+    /// The links between a linked worktree and its repository, or its branch or index, are damaged.
     DamagedWorktree {
-        /// Where it is, or where git keeps it.
+        /// Its path, or that of its git directory.
         path: String,
         /// What is wrong.
         what: String,
-        /// The command that mends it, where it is not certain what was there.
+        /// The command that repairs it, where it is not certain what was there.
         by_hand: Option<String>,
     },
-    /// A linked worktree was moved by hand, or is gone.
+    /// A linked worktree was moved by hand, or deleted.
     WorktreeMoved {
         /// Where it was.
         path: String,
-        /// Where it is now, if it was found.
+        /// Where it is now, if that was found.
         now_at: Option<String>,
     },
-    /// A workspace that the state does not know: of a state that was lost.
+    /// A workspace that the state does not know: it is left over from a lost state.
     LeftWorkspace {
-        /// Where it is.
+        /// Its path.
         path: String,
-        /// The branch that it is on.
+        /// Its branch.
         branch: String,
     },
-    /// A branch that has the name of a task's, and that this state did not make.
+    /// A branch with the name of a task's branch that this state did not make.
     LeftBranch {
         /// Its short name.
         branch: String,
     },
-    /// An agent's workspace stands and cannot be captured: its task waits, others go on.
+    /// An agent's workspace exists and cannot be captured: its task waits, others go on.
     NotCaptured {
-        /// Where it is.
+        /// Its path.
         path: String,
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// No checkpoint can be made, and so nothing that makes one first can be done.
+    /// No checkpoint can be made, and so no verb works that makes one first.
     NoCheckpoint {
-        /// The code that verbs end with.
+        /// The error code of these verbs.
         code: &'static str,
-        /// Why.
+        /// The reason.
         why: String,
         /// What to do about it.
         hints: Vec<String>,
     },
 }
 
-/// Who puts a thing right.
+/// Who resolves a condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum WayOut {
-    /// `git axiom recover --yes` does it.
+    /// `git axiom recover --yes`.
     Recover,
-    /// A human has to: these commands, with what they do.
+    /// A human, with these commands; each has an explanation.
     ByHand(Vec<String>),
 }
 
-/// A reason as `recover` shows it.
+/// A condition as `recover` shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct WedgeView {
-    /// The name of the reason.
+    /// The name of the condition.
     pub reason: &'static str,
-    /// What is the matter, in words.
+    /// The condition in words.
     pub what: String,
     /// Whether a verb refuses because of it.
     pub stops: bool,
-    /// Whether `recover --yes` puts it right.
+    /// Whether `recover --yes` resolves it.
     pub recovers: bool,
-    /// The way out otherwise.
+    /// How to resolve it otherwise.
     pub hints: Vec<String>,
 }
 
 impl Wedge {
-    /// The name of the reason, for scripts.
+    /// The name of the condition, for scripts.
     pub fn name(&self) -> &'static str {
         match self {
             Self::DeadLock { .. } => "deadLock",
@@ -124,7 +125,7 @@ impl Wedge {
         }
     }
 
-    /// Whether a verb refuses because of it. Otherwise less is held or known than could be.
+    /// Whether a verb refuses because of it. Otherwise something is not held or not known.
     pub fn stops(&self) -> bool {
         match self {
             Self::DeadLock { .. }
@@ -138,7 +139,7 @@ impl Wedge {
         }
     }
 
-    /// What is the matter.
+    /// The condition in words.
     pub fn words(&self) -> String {
         match self {
             Self::DeadLock { path } => format!("the lock '{path}' belongs to nobody any more"),
@@ -175,7 +176,7 @@ impl Wedge {
         }
     }
 
-    /// The way out.
+    /// How to resolve it.
     pub fn way_out(&self) -> WayOut {
         let by_hand = |hints: &[String]| WayOut::ByHand(hints.to_vec());
         match self {
@@ -221,7 +222,7 @@ impl Wedge {
         }
     }
 
-    /// As `recover` shows it.
+    /// For display by `recover`.
     pub fn view(&self) -> WedgeView {
         let (recovers, hints) = match self.way_out() {
             WayOut::Recover => (true, Vec::new()),

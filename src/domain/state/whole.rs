@@ -1,6 +1,6 @@
-//! The state: what replaying all events gives.
+//! The state: the result of replaying all events.
 //!
-//! The **restorable** part is what a rollback brings back; the **record** never goes back.
+//! A rollback restores the **restorable** part. The **record** is never rolled back.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -29,15 +29,15 @@ use crate::error::{Code, Error, Result};
 pub struct State {
     /// The number of the last event; 0 before the first.
     pub seq: u64,
-    /// When the last event was.
+    /// When the last event was appended.
     pub updated_at: Option<Timestamp>,
-    /// What a rollback brings back.
+    /// The part that a rollback restores.
     pub restorable: Restorable,
-    /// What never goes back.
+    /// The part that is never rolled back.
     pub record: Record,
 }
 
-/// What a rollback brings back.
+/// The part of the state that a rollback restores.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Restorable {
@@ -45,16 +45,16 @@ pub struct Restorable {
     pub cases: BTreeMap<CaseId, Case>,
     /// All agents that ever worked.
     pub agents: BTreeMap<AgentId, Agent>,
-    /// The workspaces that stand, by task.
+    /// The workspaces that exist, by task.
     pub workspaces: BTreeMap<CaseId, Workspace>,
     /// The mode.
     pub mode: Mode,
-    /// What waits for a human.
+    /// The gates that wait for a human.
     pub gates: BTreeMap<GateId, Gate>,
 }
 
 impl Restorable {
-    /// Nobody works on anything: what was active is pending, without a retry counted.
+    /// Stops all work: active cases become pending, without a retry counted.
     pub fn put_to_rest(&mut self) {
         for case in self.cases.values_mut().filter(|case| case.status == Status::Active) {
             case.status = Status::Pending;
@@ -63,7 +63,7 @@ impl Restorable {
     }
 }
 
-/// What never goes back.
+/// The part of the state that is never rolled back.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct Record {
@@ -71,29 +71,29 @@ pub struct Record {
     pub cases: BTreeMap<CaseId, CaseRecord>,
     /// The running or last session.
     pub session: Option<Session>,
-    /// Requests that the supervisor has not dealt with.
+    /// Requests that the supervisor has not handled yet.
     pub requests: BTreeMap<RequestId, Request>,
     /// The checkpoints that exist.
     #[serde(deserialize_with = "in_order")]
     pub checkpoints: BTreeMap<CheckpointName, CheckpointRecord>,
-    /// Checkpoints that were deleted and can still be brought back, by their captures.
+    /// Checkpoints that were deleted and can still be brought back, by capture.
     pub deleted_checkpoints: BTreeMap<Oid, DeletedCheckpoint>,
     /// The checkpoint that is being made.
     pub checkpoint_intent: Option<CheckpointName>,
     /// The operation that has begun and not ended.
     pub open: Option<OpenOperation>,
-    /// Where the repository was: what was recorded before each of these events names the place before it.
+    /// Where the repository was: records older than each of these events have paths of the place before it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub placings: Vec<PlacedAt>,
-    /// The branches below `axiom/` that we made; none where an older version kept no record.
+    /// The branches below `axiom/` that git axiom made; `None` where an older version kept no record of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub made_branches: Option<BTreeSet<RefName>>,
     /// How many cases agents have added since the newest session began.
     #[serde(skip_serializing_if = "is_zero")]
     pub added_by_agents: u32,
-    /// How many tasks were ever completed: every N-th makes a checkpoint.
+    /// How many tasks were ever completed. Every N-th triggers a checkpoint.
     pub tasks_completed: u32,
-    /// What happened last, in words.
+    /// The last event, in words.
     pub last_action: Option<String>,
 }
 
@@ -102,7 +102,7 @@ fn is_zero(number: &u32) -> bool {
     *number == 0
 }
 
-/// Reads a map that is in order and may be large: it is put together at once rather than entry by entry.
+/// Reads a map whose entries are sorted and may be many: builds it at once, not entry by entry.
 fn in_order<'de, D, K, V>(deserializer: D) -> std::result::Result<BTreeMap<K, V>, D::Error>
 where
     D: Deserializer<'de>,
@@ -130,7 +130,7 @@ where
     deserializer.deserialize_map(Entries(PhantomData))
 }
 
-/// Counters of one case.
+/// Counters and last results of one case.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CaseRecord {
@@ -138,20 +138,20 @@ pub struct CaseRecord {
     pub retry_count: u32,
     /// Iterations run, over all attempts.
     pub iterations: u32,
-    /// Tokens used, where programs say.
+    /// Tokens used, as far as the programs report them.
     pub tokens_used: Option<u64>,
-    /// Cost in US dollars, where programs say.
+    /// Cost in US dollars, as far as the programs report it.
     pub cost_usd: Option<f64>,
     /// Wall time of all iterations, in milliseconds.
     pub duration_ms: u64,
-    /// The agent that knows it.
+    /// The agent that worked on it last.
     pub last_agent: Option<AgentId>,
     /// Whether the last attempt was ended by a crash.
     pub interrupted: bool,
-    /// What came of verifying its merge, and for which merge that holds.
+    /// The result of verifying its merge, and the merge for which it is valid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merge_verified: Option<Box<Verification>>,
-    /// The branch's commit with which the last attempt was complete, where it was stopped before it was verified.
+    /// The branch's commit at which the last attempt was complete, where it was stopped before verification.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub complete: Option<Oid>,
 }
@@ -170,7 +170,7 @@ pub struct OpenOperation {
 }
 
 impl State {
-    /// The case of this id.
+    /// The case with this id.
     ///
     /// # Errors
     /// `UNKNOWN_TASK`, with the nearest id as a hint.
@@ -182,7 +182,7 @@ impl State {
         })
     }
 
-    /// Whether a case of this id exists in any spelling, or a checkpoint of this name: they share one name space.
+    /// Whether a case or a checkpoint has this name, in upper or lower case: they share one namespace.
     pub fn is_taken(&self, name: &str) -> bool {
         let folded = name.to_ascii_lowercase();
         let exact = self.restorable.cases.contains_key(name) || self.record.checkpoints.contains_key(name);
@@ -191,14 +191,14 @@ impl State {
             || self.record.checkpoints.keys().any(|id| id.folded() == folded)
     }
 
-    /// The cases that `case` still waits for: its own dependencies and those of the groups it is in, not yet merged.
+    /// The cases that `case` still waits for: its own dependencies and those of its groups that are not merged yet.
     pub fn waits_for<'a>(&'a self, case: &'a Case) -> impl Iterator<Item = &'a CaseId> {
         let up = |case: &&'a Case| case.parent.as_ref().and_then(|parent| self.restorable.cases.get(parent));
-        // Parents have no cycle: adding and changing cases checks that.
+        // Parents form no cycle: adding and changing cases checks that.
         std::iter::successors(Some(case), up).flat_map(|case| &case.after).filter(|id| !self.is_in_target(id))
     }
 
-    /// Whether all that `case` comes after is merged (or, for groups, settled).
+    /// Whether all dependencies of `case` are merged (or, for groups, settled).
     pub fn dependencies_met(&self, case: &Case) -> bool {
         self.waits_for(case).next().is_none()
     }
@@ -216,7 +216,7 @@ impl State {
         self.restorable.cases.values().filter(move |case| case.parent.as_ref() == Some(id))
     }
 
-    /// Progress in percent: of a task, what its agent says; of a group, the mean of its parts.
+    /// Progress in percent: of a task, as its agent reports it; of a group, the mean of its parts.
     pub fn progress(&self, case: &Case) -> u8 {
         if case.is_settled() || case.status == Status::Done {
             return 100;
@@ -233,7 +233,7 @@ impl State {
         self.restorable.agents.values().find(|agent| agent.work.as_ref().is_some_and(|work| &work.task == task))
     }
 
-    /// The agents that work on something.
+    /// The agents that work on a task.
     pub fn busy_agents(&self) -> impl Iterator<Item = &Agent> {
         self.restorable.agents.values().filter(|agent| agent.work.is_some())
     }

@@ -1,4 +1,4 @@
-//! Agent programs as data: the presets, and what a configured or given command line means.
+//! Agent programs: the presets, and programs given on the command line.
 
 use crate::error::{Code, Error, Result};
 
@@ -7,26 +7,27 @@ use crate::error::{Code, Error, Result};
 pub enum PromptKind {
     /// The whole prompt, in Markdown.
     Prompt,
-    /// The task's body alone: it is the script.
+    /// Only the body of the task, which is a script.
     Script,
 }
 
 /// An agent program, ready to be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentProgram {
-    /// The preset's name, or the program's.
+    /// The name of the preset or of the program.
     pub name: String,
-    /// The program and its arguments; `{prompt}` and `{promptFile}` are replaced, else the prompt comes on stdin.
+    /// The program and its arguments. `{prompt}` and `{promptFile}` are replaced; without them the prompt is written to
+    /// stdin.
     pub command: Vec<String>,
-    /// Whether exit 0 alone completes a task.
+    /// Whether exit status 0 alone completes a task.
     pub exit_completes: bool,
-    /// What asks it to stop: TERM, INT, HUP or QUIT.
+    /// The signal that asks it to stop: TERM, INT, HUP or QUIT.
     pub stop_signal: String,
     /// What it gets as its prompt.
     pub prompt: PromptKind,
 }
 
-/// The presets that work out of the box (observed behaviour of the programs is why they differ).
+/// The presets. They differ because the programs were observed to behave differently.
 const PRESETS: &[(&str, &[&str], bool, &str)] = &[
     ("shell", &["sh", "{promptFile}"], true, "TERM"),
     (
@@ -44,7 +45,7 @@ const PRESETS: &[(&str, &[&str], bool, &str)] = &[
 /// The preset of this name.
 ///
 /// # Errors
-/// `CONFIG_INVALID`, naming those that there are.
+/// `CONFIG_INVALID`, with the names of the presets.
 pub fn preset(name: &str) -> Result<AgentProgram> {
     let found = PRESETS.iter().find(|(preset, ..)| *preset == name);
     let Some((name, command, exit_completes, stop_signal)) = found else {
@@ -61,7 +62,7 @@ pub fn preset(name: &str) -> Result<AgentProgram> {
     })
 }
 
-/// A program that was given on the command line: exit 0 completes a task.
+/// A program given on the command line: exit status 0 completes a task.
 pub fn bare_program(command: Vec<String>) -> AgentProgram {
     let name = command.first().cloned().unwrap_or_default();
     AgentProgram { name, command, exit_completes: true, stop_signal: "TERM".into(), prompt: PromptKind::Prompt }

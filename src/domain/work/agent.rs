@@ -1,4 +1,4 @@
-//! Agents: slots that run an agent program, what they work on, and how an iteration ended.
+//! Agents: slots that run an agent program, the task they work on, and how an iteration ended.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -10,29 +10,29 @@ use crate::domain::base::names::{Oid, RefName};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Workspace {
-    /// The agent that it was made for.
+    /// The agent for which it was made.
     pub agent: AgentId,
     /// Its absolute path.
     pub path: String,
     /// The task's branch.
     pub branch: RefName,
-    /// The commit of the target that the branch was started from.
+    /// The commit of the target at which the branch was started.
     pub base: Oid,
 }
 
-/// A slot. It stays known after its work ended, because it knows the task.
+/// A slot for an agent. It is kept after its work ended, because it has worked on the task before and knows it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Agent {
     /// Its id.
     pub id: AgentId,
-    /// What it works on now.
+    /// Its current work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub work: Option<Work>,
 }
 
 impl Agent {
-    /// The token of its iteration that is under way.
+    /// The token of the current iteration.
     pub fn token(&self) -> Option<&Token> {
         self.work.as_ref().and_then(|work| work.stage.token())
     }
@@ -44,42 +44,42 @@ impl Agent {
 pub struct Work {
     /// The task.
     pub task: CaseId,
-    /// Iterations of this claim that have been intended so far.
+    /// How many iterations of this claim were intended so far.
     pub iteration: u32,
-    /// Where in an iteration it is.
+    /// The stage of its iteration.
     pub stage: Stage,
     /// When it was claimed.
     pub claimed_at: Timestamp,
-    /// When something was last heard of it.
+    /// When there was a last sign of activity.
     pub last_activity: Timestamp,
     /// The branch's commit when the newest iteration was intended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Oid>,
-    /// Whether exit 0 alone completes the task in the newest iteration.
+    /// Whether exit status 0 alone completes the task in the newest iteration.
     #[serde(default)]
     pub exit_completes: bool,
-    /// What the agent says of its progress, in percent.
+    /// The progress that the agent reports, in percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress: Option<u8>,
-    /// What the agent says it is doing.
+    /// What the agent reports that it is doing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
-    /// How the newest iteration ended, where its program said nothing.
+    /// How the newest iteration ended, if its program sent no signal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silent_end: Option<SilentEnd>,
-    /// How often in a row it has ended so.
+    /// How many iterations in a row ended like this.
     #[serde(default, skip_serializing_if = "is_default")]
     pub same_ends: u32,
-    /// Signals of the newest iteration that are in the log: a supervisor that takes it over goes on after them.
+    /// How many signals of the newest iteration are in the log: a supervisor that takes over continues after them.
     #[serde(default, skip_serializing_if = "is_default")]
     pub signals: u64,
-    /// Cases that it added in the newest iteration.
+    /// How many cases it added in the newest iteration.
     #[serde(default, skip_serializing_if = "is_default")]
     pub added: u32,
 }
 
 impl Work {
-    /// A claim, before its first iteration. `last` is how the task's last iteration ended, where that still counts.
+    /// A claim, before its first iteration. `last` is how the task's last iteration ended, if that still counts.
     pub fn claimed(task: CaseId, last: Option<Outcome>, at: Timestamp) -> Self {
         Self {
             task,
@@ -103,7 +103,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// Where in an iteration an agent's work is.
+/// The stage of an agent's work within an iteration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Stage {
@@ -113,12 +113,12 @@ pub enum Stage {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         last: Option<Outcome>,
     },
-    /// A keeper is to be started; whether it was, its folder tells.
+    /// A keeper is to be started. Its folder shows whether it was.
     Intended {
         /// The iteration's token, also the name of the keeper's folder.
         token: Token,
     },
-    /// The keeper has the program running.
+    /// The keeper runs the program.
     Running {
         /// The iteration's token.
         token: Token,
@@ -128,7 +128,7 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// The token of the iteration that is under way.
+    /// The token of the current iteration.
     pub fn token(&self) -> Option<&Token> {
         match self {
             Self::Between { .. } => None,
@@ -141,39 +141,39 @@ impl Stage {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Outcome {
-    /// The task is complete, by exit 0 or by signal.
+    /// The task is complete, by exit status 0 or by signal.
     Complete,
-    /// The agent says that it cannot go on.
+    /// The agent reports that it cannot go on.
     Blocked {
-        /// Its words.
+        /// The agent's words.
         reason: String,
     },
     /// The agent asks a human.
     Waiting {
-        /// Its words.
+        /// The agent's words.
         question: String,
     },
-    /// The program ended without completing the task; the next iteration may.
+    /// The program ended without completing the task; the next iteration may complete it.
     Unfinished {
-        /// What is known of the end.
+        /// What is known about the end.
         why: String,
     },
-    /// Somebody stopped it.
+    /// The program was stopped on request.
     Stopped,
-    /// Its keeper died, or the machine did.
+    /// Its keeper or the machine crashed.
     Crashed,
 }
 
-/// What is recorded of one iteration.
+/// The record of one iteration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IterationReport {
     /// How it ended.
     pub outcome: Outcome,
-    /// The raw exit code, where the program exited.
+    /// The exit code, where the program exited by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
-    /// The signal that ended it.
+    /// The number of the signal that ended it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub signal: Option<i32>,
     /// The branch's commit before the iteration.
@@ -188,36 +188,36 @@ pub struct IterationReport {
     pub left_out: Vec<String>,
     /// Wall time in milliseconds.
     pub duration_ms: u64,
-    /// Tokens used, where the program says.
+    /// Tokens used, if the program reports them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,
-    /// Cost in US dollars, where the program says. Unknown is not zero.
+    /// Cost in US dollars, if the program reports it. Unknown is not zero.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
-    /// Whether it never began: then it counts for nothing.
+    /// Whether it never began: then it is not counted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub not_started: bool,
-    /// How the program ended, where it said nothing and exit 0 alone does not complete the task: what comes again and again
-    /// is hopeless.
+    /// How the program ended, if it sent no signal and exit status 0 alone does not complete the task. If that repeats, the
+    /// task fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silent_end: Option<SilentEnd>,
 }
 
-/// The end of a program that gave no signal.
+/// The end of a program that sent no signal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SilentEnd {
     /// Its exit status.
     pub exit: i32,
-    /// The tree that it left.
+    /// The tree of its files.
     pub tree: Oid,
-    /// The last lines that it printed, cut to a limit.
+    /// The last lines of its output, cut to a limit.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<String>,
 }
 
 impl SilentEnd {
-    /// Whether another one is the same: words that hold a digit (times, ids, counts) may differ.
+    /// Whether another end is the same. Words that contain a digit (times, ids, counts) may differ.
     pub fn is_like(&self, other: &Self) -> bool {
         let told = |end: &Self| end.lines.iter().map(|line| without_numbers(line)).collect::<Vec<_>>();
         self.exit == other.exit && self.tree == other.tree && told(self) == told(other)

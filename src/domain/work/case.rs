@@ -10,7 +10,7 @@ use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::text::{Change, Text};
 use crate::error::{Code, Error, Result};
 
-/// What a case stands for in the tree of work.
+/// The level of a case in the tree of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Kind {
@@ -30,13 +30,13 @@ pub enum Status {
     Pending,
     /// An agent works on it.
     Active,
-    /// Reported and verified; `merged` says whether it is in the target too.
+    /// Reported and verified. `merged` shows whether it is in the target too.
     Done,
-    /// Stuck, for the reason given.
+    /// It cannot go on, for the given reason.
     Blocked,
-    /// Out of iterations or retries.
+    /// No iterations or retries are left.
     Failed,
-    /// Out of the way; kept for the record.
+    /// No longer part of the plan; kept for the record.
     Archived,
 }
 
@@ -46,7 +46,7 @@ macro_rules! words {
             /// All values, in the order in which people expect them.
             pub const ALL: &[$type] = &[$($type::$variant),+];
 
-            /// The word as in JSON.
+            /// The word used in JSON.
             pub const fn as_str(self) -> &'static str { match self { $($type::$variant => $word),+ } }
         }
 
@@ -72,17 +72,17 @@ words!(Status, "status", "statuses are pending, active, done, blocked, failed an
     Pending "pending" | "todo" | "queued", Active "active" | "doing" | "running", Done "done",
     Blocked "blocked" | "stuck", Failed "failed", Archived "archived");
 
-/// That a task's work is in the target branch.
+/// A record that a task's work is in the target branch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Merged {
-    /// The commit of the target that holds the work.
+    /// The commit of the target branch that contains the work.
     pub commit: Oid,
     /// The branch it was merged into.
     pub target: RefName,
 }
 
-/// A unit of planned work: all that a rollback restores of it.
+/// A unit of planned work, with everything that a rollback restores of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Case {
@@ -92,7 +92,7 @@ pub struct Case {
     pub kind: Kind,
     /// One line.
     pub title: String,
-    /// What the agent is told; with the preset `shell`, the script.
+    /// The task for the agent; with the preset `shell`, a script.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<Text>,
     /// The case it is a part of.
@@ -101,7 +101,7 @@ pub struct Case {
     /// The cases that have to be merged before it can start.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<CaseId>,
-    /// Which kind of agent works on it.
+    /// The kind of agent that works on it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub persona: Option<String>,
     /// Commands that must pass before it is done.
@@ -109,7 +109,7 @@ pub struct Case {
     pub verify: Vec<String>,
     /// Its status.
     pub status: Status,
-    /// Where its work is, once merged.
+    /// The merge of its work, if it is merged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merged: Option<Merged>,
     /// Why it is blocked or failed.
@@ -120,7 +120,7 @@ pub struct Case {
 }
 
 impl Case {
-    /// Whether nothing is left to do about it: merged, or put out of the way.
+    /// Whether nothing is left to do: it is merged or archived.
     pub fn is_settled(&self) -> bool {
         match self.status {
             Status::Archived => true,
@@ -147,7 +147,7 @@ pub enum CaseChange {
 }
 
 impl CaseChange {
-    /// The name of the field that it changes.
+    /// The name of the field.
     pub fn field(&self) -> &'static str {
         match self {
             Self::Title(_) => "title",
@@ -162,12 +162,12 @@ impl CaseChange {
         }
     }
 
-    /// Whether the task is merged by it.
+    /// Whether the change marks the task as merged.
     pub fn merges(&self) -> bool {
         matches!(self, Self::Merged(change) if change.new.is_some())
     }
 
-    /// The change that takes this one back.
+    /// The change that undoes this one.
     #[must_use]
     pub fn inverse(self) -> Self {
         match self {
@@ -183,7 +183,7 @@ impl CaseChange {
         }
     }
 
-    /// Makes the change if the field has the old value, and says whether it had.
+    /// Makes the change if the field has the old value. Returns whether it had.
     pub fn apply(&self, case: &mut Case) -> bool {
         fn put<T: PartialEq + Clone>(field: &mut T, change: &Change<T>) -> bool {
             let fits = *field == change.old;
@@ -205,8 +205,7 @@ impl CaseChange {
         }
     }
 
-    /// Whether work that was complete before the change still is what the case asks for. How it is verified is asked again
-    /// anyway.
+    /// Whether work that was complete before the change is still complete. Verification runs again in any case.
     pub fn leaves_complete(&self) -> bool {
         let open = |status: Status| matches!(status, Status::Pending | Status::Blocked);
         match self {
@@ -242,9 +241,9 @@ impl CaseChange {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CaseEdit {
-    /// Which case.
+    /// The case.
     pub id: CaseId,
-    /// What changes.
+    /// The changes.
     pub changes: Vec<CaseChange>,
 }
 

@@ -1,19 +1,19 @@
-//! What a commit's message says of tasks: trailers, subject tags, and which commits it reverts. Pure.
+//! Marks in a commit's message: the tasks it names in trailers and subject tags, and the commits it reverts. Pure.
 
 use memchr::memmem;
 
 use crate::domain::base::names::Oid;
 
-/// What a message says.
+/// The marks of one message.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Marks {
     /// The tasks that its `Axiom-Task` trailers and its `#<task> @<agent>` subject tags name.
     pub tasks: Vec<String>,
-    /// The commits that it reverts: `Axiom-Reverts` trailers, and git's own words.
+    /// The commits that it reverts, named by `Axiom-Reverts` trailers or by the line that `git revert` writes.
     pub reverts: Vec<Oid>,
 }
 
-/// Reads a message. It allocates nothing for messages that say nothing of the kind: most of a long history does not.
+/// Reads the marks of a message. Allocates nothing for messages without marks, which most of a long history has.
 pub fn read(message: &str) -> Marks {
     let mut marks = Marks::default();
     let bytes = message.as_bytes();
@@ -32,7 +32,7 @@ pub fn read(message: &str) -> Marks {
 
 const REVERTS: &str = "This reverts commit ";
 
-/// `#<task> @<agent>`, the two words beside each other.
+/// Adds the tasks of `#<task> @<agent>`, two adjacent words of the subject.
 fn subject_tags(subject: &str, tasks: &mut Vec<String>) {
     let words: Vec<&str> = subject.split_whitespace().collect();
     for pair in words.windows(2) {
@@ -50,7 +50,7 @@ fn is_id(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_alphanumeric()) && word.chars().all(|c| c.is_ascii_alphanumeric() || "-_".contains(c))
 }
 
-/// Trailers stand in the last paragraph, one a line.
+/// Reads the trailers, which are lines of the last paragraph.
 fn trailers(message: &str, marks: &mut Marks) {
     let end = message.trim_end();
     let last = end.rfind("\n\n").map_or("", |at| &end[at + 2..]);
@@ -69,7 +69,7 @@ fn trailers(message: &str, marks: &mut Marks) {
     }
 }
 
-/// What `git revert` writes.
+/// Reads the lines that `git revert` writes.
 fn gits_words(message: &str, reverts: &mut Vec<Oid>) {
     for line in message.lines() {
         let Some(rest) = line.strip_prefix(REVERTS) else { continue };

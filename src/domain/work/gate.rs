@@ -1,4 +1,4 @@
-//! Gates: what waits for a human.
+//! Gates: decisions that wait for a human.
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::domain::base::ids::{CaseId, GateId, MAX_ID_LENGTH};
 use crate::error::Result;
 
-/// Why something waits.
+/// The kind of decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GateKind {
@@ -14,9 +14,9 @@ pub enum GateKind {
     Claim,
     /// A task is ready to be merged, or its merge has a conflict.
     Merge,
-    /// An agent asks.
+    /// An agent asks a question.
     Question,
-    /// Something is unclear.
+    /// A human has to look at something.
     HumanReview,
     /// A recovery decision is left to a human.
     Recovery,
@@ -31,13 +31,13 @@ impl GateKind {
     pub const ALL: [Self; 7] =
         [Self::Claim, Self::Merge, Self::Question, Self::HumanReview, Self::Recovery, Self::Planning, Self::Budget];
 
-    /// The kind of the gate of this id, which begins with it.
+    /// The kind of the gate with this id: the id begins with the kind.
     pub fn of_gate(id: &str) -> Option<Self> {
         let begins = |kind: &Self| id.strip_prefix(&kind.as_str().replace('_', "-")).is_some_and(|rest| rest.starts_with('-'));
         Self::ALL.into_iter().find(begins)
     }
 
-    /// The command that lets go on what waits at the gate of this id.
+    /// The command that approves or answers the gate with this id.
     pub fn command(self, id: &str) -> String {
         match self {
             Self::Question => format!("git axiom gate answer {id} TEXT"),
@@ -47,7 +47,7 @@ impl GateKind {
         }
     }
 
-    /// The word as in JSON.
+    /// The word used in JSON.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Claim => "claim",
@@ -61,7 +61,7 @@ impl GateKind {
     }
 }
 
-/// Why a task waits at its claim gate for a human's word, in autopilot too: mostly what a human did to it.
+/// Why a task waits at its claim gate for a human, in autopilot too: mostly because of what a human did to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Held {
@@ -71,9 +71,9 @@ pub enum Held {
     Killed,
     /// Its agent was sent to another task.
     Redirected,
-    /// It was taken back.
+    /// It was rolled back.
     RolledBack,
-    /// Its workspace is broken, and what to do about that is for a human to say.
+    /// Its workspace is broken, and a human has to decide about it.
     Broken,
 }
 
@@ -89,30 +89,30 @@ impl Held {
     }
 }
 
-/// What becomes of a task that a human takes from its agent, or takes back.
+/// What happens to a task after a human took it from its agent or rolled it back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Afterwards {
-    /// It waits at a claim gate, whatever the mode.
+    /// It waits at a claim gate, in every mode.
     #[default]
     Waits,
-    /// An agent may take it up again at once: `--retry`.
+    /// An agent may claim it again at once: `--retry`.
     Again,
 }
 
 impl Afterwards {
-    /// What the option `--retry` asks for.
+    /// The value for the option `--retry`.
     pub const fn with_retry(retry: bool) -> Self {
         if retry { Self::Again } else { Self::Waits }
     }
 
-    /// Whether it is what older logs do not say.
+    /// Whether it is the value that older logs imply.
     #[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
     pub fn is_default(&self) -> bool {
         *self == Self::default()
     }
 
-    /// As what the task is held, where it waits.
+    /// The reason for holding the task; `None` where the task is not held.
     pub const fn holds(self, held: Held) -> Option<Held> {
         match self {
             Self::Waits => Some(held),
@@ -121,44 +121,44 @@ impl Afterwards {
     }
 }
 
-/// What a human is to look at.
+/// The subject of a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Cause {
-    /// What comes of a merge did not pass its verification.
+    /// The result of a merge did not pass its verification.
     VerifyFailed,
 }
 
-/// Something that waits for a human.
+/// A decision that waits for a human.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Gate {
-    /// Its id: `<kind>-<task>` for gates of tasks, so that the same wait is never opened twice.
+    /// Its id: `<kind>-<task>` for gates of tasks, so that the same gate is never opened twice.
     pub id: GateId,
-    /// Why it waits.
+    /// The kind of decision.
     pub kind: GateKind,
     /// The task concerned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task_id: Option<CaseId>,
     /// One line for the human.
     pub reason: String,
-    /// What helps to decide: conflicting files, the question's context.
+    /// Details that help to decide: conflicting files, the context of a question.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub details: Vec<String>,
-    /// What a review is about, where that is known by a word.
+    /// The subject of a review, where there is a fixed word for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
-    /// Since when.
+    /// When it was opened.
     pub opened_at: Timestamp,
-    /// What the human decided, until the supervisor has acted on it.
+    /// The human's decision, until the supervisor has carried it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decision: Option<Decision>,
-    /// Why a task waits to be claimed that a human took from its agent, or took back: no mode claims it by itself.
+    /// Why the task is held at its claim gate: no mode claims it automatically.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<Held>,
 }
 
-/// What has to be done by hand before approving helps: a merge that conflicts would only conflict again.
+/// What the user has to do by hand before approving: without it, a merge with a conflict would only conflict again.
 pub fn to_settle_first(reason: &str) -> Option<String> {
     let (task, target) = reason.split_once(" conflicts with ")?;
     (CaseId::new(task).is_ok())
@@ -166,19 +166,19 @@ pub fn to_settle_first(reason: &str) -> Option<String> {
 }
 
 impl Gate {
-    /// The id of the gate of a task: the same wait is never opened twice.
+    /// The id of a task's gate, the same each time, so that the same gate is never opened twice.
     ///
     /// # Errors
-    /// `INVALID_ID`, which no task's id leads to.
+    /// `INVALID_ID`, which cannot happen for a valid task id.
     pub fn id_for(kind: GateKind, task: &CaseId) -> Result<GateId> {
         let kind = kind.as_str().replace('_', "-");
-        // The id has to stay within its limit, whatever the task is called.
+        // Cuts the task's id, so that the gate's id stays within the length limit.
         let room = MAX_ID_LENGTH - kind.len() - 1;
         let task = &task.as_str()[..task.as_str().len().min(room)];
         GateId::new(format!("{kind}-{task}"))
     }
 
-    /// The gate at which a task waits whose merge was taken back.
+    /// The gate of a task whose merge was undone.
     pub fn for_undone_merge(task: &CaseId, now: Timestamp) -> Option<Self> {
         Some(Self {
             id: Self::id_for(GateKind::Merge, task).ok()?,
@@ -193,7 +193,7 @@ impl Gate {
         })
     }
 
-    /// The claim gate at which a task waits for the human who took it from its agent, or took it back.
+    /// The claim gate that holds a task which a human took from its agent or rolled back.
     pub fn holding(task: &CaseId, held: Held, now: Timestamp) -> Option<Self> {
         Some(Self {
             id: Self::id_for(GateKind::Claim, task).ok()?,
@@ -208,31 +208,31 @@ impl Gate {
         })
     }
 
-    /// Whether it keeps its task from being claimed until a human decides.
+    /// Whether it prevents claims of its task, because no human has decided yet.
     pub fn holds(&self) -> bool {
         self.held.is_some() && self.decision.is_none()
     }
 
-    /// Whether this is the very wait that `other` is, decided at or not.
+    /// Whether `other` is the same gate, opened at the same time, with or without a decision.
     pub fn is_same_wait(&self, other: &Self) -> bool {
         self.id == other.id && self.held == other.held && self.opened_at == other.opened_at
     }
 }
 
-/// What a human decided at a gate.
+/// A human's decision at a gate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Decision {
-    /// Go on.
+    /// Go ahead.
     Approved,
-    /// Do not; the task is blocked with this reason.
+    /// Do not; the task becomes blocked with this reason.
     Rejected {
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// The answer to a question.
     Answered {
-        /// The human's words.
+        /// The answer.
         text: String,
     },
 }

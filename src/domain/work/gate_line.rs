@@ -1,4 +1,4 @@
-//! How a gate is written in the documents of `--json`.
+//! The form of a gate in the documents of `--json`.
 
 use serde::Serialize;
 
@@ -11,33 +11,33 @@ use crate::domain::base::ids::CaseId;
 pub struct GateLine {
     /// Its id.
     pub id: String,
-    /// Why it waits.
+    /// The kind of decision.
     pub kind: GateKind,
     /// The task concerned.
     pub task_id: Option<CaseId>,
-    /// One line.
+    /// One line for the human.
     pub reason: String,
-    /// What helps to decide.
+    /// Details that help to decide.
     pub details: GateDetails,
-    /// Since when.
+    /// When it was opened.
     pub opened_at: jiff::Timestamp,
-    /// What a human decided, until that is acted on.
+    /// The human's decision, until it is carried out.
     pub decision: Option<DecisionLine>,
-    /// What a human did to the task, where no mode claims it by itself for that.
+    /// Why the task is held, so that no mode claims it automatically.
     pub held: Option<Held>,
 }
 
-/// What helps to decide at a gate. Only what there is, is named.
+/// Details that help to decide at a gate. Empty ones are left out.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct GateDetails {
     /// The files that are in conflict, or that a human should look at.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
-    /// What is known beyond the reason, in words.
+    /// Further details, in words.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// What a review is about.
+    /// The subject of a review.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
 }
@@ -47,7 +47,7 @@ pub struct GateDetails {
 pub struct DecisionLine {
     /// approved, rejected or answered.
     pub is: &'static str,
-    /// The reason, or the answer.
+    /// The reason or the answer.
     pub text: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The graph of cases: parents, dependencies, and that nothing depends on itself.
+//! The graph of cases: checks of parents and dependencies, and that there is no cycle.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -7,13 +7,13 @@ use crate::domain::base::ids::{CaseId, CheckpointName};
 use crate::domain::state::whole::State;
 use crate::error::{Code, Error, Result};
 
-/// Checks cases that are about to be added: ids free in every spelling, all references known, no cycle.
+/// Checks cases that are about to be added: ids not taken (in upper or lower case), all references known, no cycle.
 ///
 /// # Errors
 /// `DUPLICATE_ID`, `UNKNOWN_DEPENDENCY`, `DEPENDENCY_CYCLE`.
 pub fn check_added(state: &State, cases: &[Case]) -> Result<()> {
     let mut batch = HashSet::new();
-    // One look at all known names is dear for one case, and cheap for thousands.
+    // Collecting all known names is expensive for one case, and cheap for thousands.
     let known: Option<HashSet<String>> = (cases.len() > 10).then(|| {
         let checkpoints = state.record.checkpoints.keys().map(CheckpointName::folded);
         state.restorable.cases.keys().map(CaseId::folded).chain(checkpoints).collect()
@@ -29,7 +29,7 @@ pub fn check_added(state: &State, cases: &[Case]) -> Result<()> {
     check_changed(state, cases)
 }
 
-/// Checks cases that are about to be put in place of others: all references known, no cycle.
+/// Checks cases that are about to replace existing ones: all references known, no cycle.
 ///
 /// # Errors
 /// `UNKNOWN_DEPENDENCY`, `DEPENDENCY_CYCLE`.
@@ -47,7 +47,7 @@ pub fn check_changed(state: &State, cases: &[Case]) -> Result<()> {
             }
         }
     }
-    // A case that refers to nothing can close no cycle.
+    // A case without references cannot close a cycle.
     if cases.iter().all(|case| case.after.is_empty() && case.parent.is_none()) {
         return Ok(());
     }
@@ -62,7 +62,7 @@ pub fn check_changed(state: &State, cases: &[Case]) -> Result<()> {
     if let Some(path) = find_cycle(changed(), |id| find(id).and_then(|case| case.parent.as_ref()).into_iter().collect()) {
         return cycle("cases would be parts of themselves", &path);
     }
-    // A group is done when its parts are, and what a group waits for, all that is in it waits for.
+    // A group is done when its parts are. A part also waits for everything that its groups wait for.
     let needs = |id| {
         let up = std::iter::successors(find(id), |case| case.parent.as_ref().and_then(find));
         let after = up.flat_map(|case| &case.after);
@@ -79,13 +79,13 @@ fn cycle(what: &str, path: &[&CaseId]) -> Result<()> {
     Err(Error::new(Code::DependencyCycle, format!("{what}: {}", path.join(" → "))).hint("leave one of these dependencies out"))
 }
 
-/// A cycle that can be reached from `starts` over `next`, its first case at both ends. Looks at each case once.
+/// A cycle reachable from `starts` by `next`; its first case is also the last. Looks at each case once.
 fn find_cycle<'a>(
     starts: impl Iterator<Item = &'a CaseId>,
     next: impl Fn(&'a CaseId) -> Vec<&'a CaseId>,
 ) -> Option<Vec<&'a CaseId>> {
     let mut seen: HashSet<&CaseId> = HashSet::new();
-    // The way from a start to where we are, and what is still to be looked at from each case on it.
+    // The path from the start to the current case, each with the neighbours still to be visited.
     let mut way: Vec<(&CaseId, std::vec::IntoIter<&CaseId>)> = Vec::new();
     let mut on_way: HashSet<&CaseId> = HashSet::new();
     for start in starts {

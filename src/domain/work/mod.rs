@@ -1,6 +1,7 @@
-//! Tasks and the agents that work on them: cases, the graph, what is next, sessions, gates, signals, outcomes. Pure.
+//! Tasks and the agents that work on them: cases, their graph, the choice of the next task, sessions, gates, signals,
+//! outcomes. Pure.
 //!
-//! Going back is in `operation`, what an event does to all of it in `state`.
+//! Rollback is in `operation`; how events change all of this is in `state`.
 //!
 //! Begin reading with `case`, then `ready` and `outcome`.
 

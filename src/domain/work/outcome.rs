@@ -1,34 +1,34 @@
-//! What the end of an iteration means, and what follows from it. Pure tables.
+//! How the end of an iteration is classified, and what happens next. Pure tables.
 
 use super::agent::{Outcome, SilentEnd};
 use super::case::Status;
 use super::signal::Signal;
 
-/// The bare facts of a program's end.
+/// How a program ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum End {
     /// It exited with this status.
     Exited(i32),
-    /// A signal ended it that nobody of ours sent.
+    /// A signal ended it that git axiom did not send.
     Signalled(i32),
-    /// Somebody stopped it.
+    /// It was stopped on request.
     Stopped,
-    /// Somebody killed it: what it said counts no more.
+    /// It was killed on request: its signals no longer count.
     Killed,
-    /// It ran over a limit, named here.
+    /// It exceeded this limit.
     OverLimit(&'static str),
-    /// The program cannot be started: no other try would be better.
+    /// The program cannot be started, and trying again would not help.
     CannotStart(String),
-    /// There was nothing to start it in.
+    /// It was not started: its workspace was not usable, or something else failed before the start.
     NotStarted(String),
     /// Its keeper died.
     KeeperDied,
-    /// What it wrote is not known to be on disk, since the machine stopped: what it said cannot be believed.
+    /// The machine stopped before its output was known to be on disk, so its signals cannot be trusted.
     Unproved,
 }
 
-/// How an iteration ended. `verdict` is the last signal or marker that decides (complete, blocked, waiting); `exit_completes`
-/// is whether exit 0 alone completes the task (preset `shell` and bare programs).
+/// The outcome of an iteration. `verdict` is the last deciding signal or marker (complete, blocked, waiting);
+/// `exit_completes` says whether exit status 0 alone completes the task (preset `shell` and bare programs).
 pub fn classify(end: &End, verdict: Option<&Signal>, exit_completes: bool) -> Outcome {
     let spoken = verdict.and_then(|signal| match signal {
         Signal::Complete {} => Some(Outcome::Complete),
@@ -48,7 +48,7 @@ pub fn classify(end: &End, verdict: Option<&Signal>, exit_completes: bool) -> Ou
     match (end, spoken) {
         (End::Killed, _) => Outcome::Stopped,
         (End::Unproved, _) => Outcome::Crashed,
-        // What the agent said stands, however its program ended: the signal was acknowledged.
+        // The agent's signal decides, however its program ended: the signal was acknowledged.
         (_, Some(outcome)) => outcome,
         (End::KeeperDied, None) => Outcome::Crashed,
         (End::Stopped, None) => Outcome::Stopped,
@@ -62,48 +62,48 @@ pub fn classify(end: &End, verdict: Option<&Signal>, exit_completes: bool) -> Ou
     }
 }
 
-/// What follows from the end of an iteration.
+/// What happens after an iteration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Next {
     /// Another iteration.
     Iterate,
-    /// Verify, then done; a failing step makes it another iteration.
+    /// Verification, then the task is done. If a step fails, there is another iteration.
     Verify,
-    /// A human has to answer; then another iteration.
+    /// A human has to answer a question; then there is another iteration.
     Ask {
         /// The question.
         question: String,
     },
-    /// The agent is free, and the task gets this status.
+    /// The agent becomes free, and the task gets this status.
     Release {
         /// The status.
         status: Status,
-        /// Why.
+        /// The reason.
         reason: String,
         /// Whether a retry is counted.
         retry: bool,
     },
 }
 
-/// The limits that decide whether there is a next time.
+/// The limits that decide whether there is another iteration or attempt.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits<'a> {
-    /// How often in a row a program that says nothing has ended in the same way, and how.
+    /// How many times in a row a program without signals has ended in the same way, and that end.
     pub same_end: Option<(u32, &'a SilentEnd)>,
-    /// Iterations that this claim has had.
+    /// How many iterations this claim has had.
     pub iteration: u32,
-    /// Iterations that a claim may have.
+    /// How many iterations a claim may have.
     pub max_iterations: u32,
-    /// Crashes that the task has had.
+    /// How many crashes the task has had.
     pub retry_count: u32,
-    /// Crashes after which it is failed.
+    /// The number of crashes after which the task fails.
     pub max_retries: u32,
 }
 
-/// So often a program that says nothing may end in the same way.
+/// How many times in a row a program without signals may end in the same way.
 pub const HOPELESS: u32 = 3;
 
-/// What follows from an outcome.
+/// Decides what happens after an outcome.
 pub fn after_iteration(outcome: &Outcome, limits: Limits<'_>) -> Next {
     let release = |status, reason: String, retry| Next::Release { status, reason, retry };
     match outcome {
@@ -125,28 +125,28 @@ pub fn after_iteration(outcome: &Outcome, limits: Limits<'_>) -> Next {
     }
 }
 
-/// How a human, or the end of a session, takes a task from an agent.
+/// How a task is taken from its agent, by a human or at the end of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Halt {
-    /// What the agent said stands.
+    /// The agent's signals still count.
     Stop,
-    /// What it said is discarded.
+    /// The agent's signals are discarded.
     Kill,
 }
 
-/// What a halt leaves of an agent's work between two iterations: the task gets this status.
+/// The result of a halt between two iterations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Left {
-    /// The status.
+    /// The new status of the task.
     pub status: Status,
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// Whether the work is complete and goes on at its verification, whenever the task is taken up again.
+    /// Whether the work is complete, so that the task continues with verification when it is claimed again.
     pub complete: bool,
 }
 
-/// What a halt leaves, by the outcome of the last iteration. Completed work survives being stopped: done, where there is
-/// nothing to `verify`.
+/// The result of a halt, depending on the outcome of the last iteration. Completed work is kept when it is stopped: it is
+/// done where there is nothing to `verify`.
 pub fn after_halt(halt: Halt, last: Option<&Outcome>, verify: &[String]) -> Left {
     let left = |status, reason: &str| Left { status, reason: reason.to_owned(), complete: false };
     match (halt, last) {
@@ -162,7 +162,7 @@ pub fn after_halt(halt: Halt, last: Option<&Outcome>, verify: &[String]) -> Left
     }
 }
 
-/// What follows when the work is not good enough yet: another iteration while there is one left.
+/// Decides what happens when the work is not good enough yet: another iteration if the limit allows it.
 fn another(why: &str, limits: Limits<'_>) -> Next {
     if limits.iteration < limits.max_iterations {
         Next::Iterate

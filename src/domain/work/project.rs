@@ -1,4 +1,4 @@
-//! The project in one word and one task, for scripts that want no more: what is worked on, by whom, and how it stands. Pure.
+//! The project in short, for scripts that need no more: its status as one word, and the agent that was active last. Pure.
 
 use serde::Serialize;
 
@@ -6,31 +6,31 @@ use super::agent::Agent;
 use super::view::{TaskCounts, TaskProgress};
 use crate::domain::state::whole::State;
 
-/// How a project stands.
+/// The status of a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum ProjectStatus {
-    /// Nobody works on it.
+    /// No session runs.
     Idle,
-    /// A session runs.
+    /// A session is running.
     Active,
-    /// A session waits until it is resumed.
+    /// A session is pausing or paused.
     Paused,
     /// Every task is merged.
     Completed,
-    /// The session crashed, or what is left has failed or is blocked.
+    /// The session crashed, or the remaining tasks have failed or are blocked.
     Failed,
 }
 
-/// What goes on of the session, by what is recorded and by whether its supervisor lives.
+/// The status of the session, from the record and from whether its supervisor process is alive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum SessionNow {
-    /// There is none.
+    /// No session is open.
     Idle,
-    /// It runs.
+    /// It is running.
     Running,
-    /// It will be paused.
+    /// It is pausing.
     Pausing,
     /// It is paused.
     Paused,
@@ -39,7 +39,7 @@ pub enum SessionNow {
 }
 
 impl SessionNow {
-    /// The word as in JSON.
+    /// The word used in JSON.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Idle => "idle",
@@ -51,7 +51,7 @@ impl SessionNow {
     }
 }
 
-/// How a project stands, by its session and its tasks.
+/// The status of a project, from its session and its tasks.
 pub fn project_status(session: SessionNow, tasks: &TaskCounts, progress: &TaskProgress) -> ProjectStatus {
     let is_over = progress.total > 0 && progress.merged == progress.total;
     let is_stuck = tasks.failed + tasks.blocked > 0 && tasks.active == 0 && progress.ready == 0;
@@ -65,7 +65,7 @@ pub fn project_status(session: SessionNow, tasks: &TaskCounts, progress: &TaskPr
     }
 }
 
-/// The agent of which something was heard last, among those that work on a task.
+/// The agent with the latest activity, among those that work on a task.
 pub fn current_agent(state: &State) -> Option<&Agent> {
     state.busy_agents().max_by_key(|agent| agent.work.as_ref().map(|work| work.last_activity))
 }

@@ -5,20 +5,20 @@ use std::fmt::Write;
 use super::case::Case;
 use crate::domain::base::ids::Token;
 
-/// What is known of earlier attempts, for the next prompt.
+/// Earlier attempts, for the next prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct History {
-    /// Attempts that crashed.
+    /// How many attempts crashed.
     pub previous_attempts: u32,
-    /// Whether the workspace holds uncommitted changes, looked up just now.
+    /// Whether the workspace has uncommitted changes now.
     pub workspace_has_changes: bool,
     /// The newest entries of the task's audit log, oldest first.
     pub audit: Vec<String>,
-    /// What the last iteration lacked: a failing verify step, a human's answer, a merge conflict.
+    /// What the next iteration has to know: a failing verify step, a human's answer, a merge conflict.
     pub notes: Vec<String>,
 }
 
-/// What a prompt is made of.
+/// The contents of a prompt.
 #[derive(Debug, Clone, Copy)]
 pub struct Parts<'a> {
     /// The task.
@@ -29,13 +29,13 @@ pub struct Parts<'a> {
     pub token: &'a Token,
     /// The iteration, from 1.
     pub iteration: u32,
-    /// Iterations that there may be.
+    /// How many iterations there may be.
     pub max_iterations: u32,
     /// The task's branch.
     pub branch: &'a str,
-    /// The branch that the work goes into.
+    /// The branch that the work will be merged into.
     pub target: &'a str,
-    /// What happened before.
+    /// The earlier attempts.
     pub history: &'a History,
 }
 

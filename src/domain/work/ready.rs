@@ -7,7 +7,7 @@ use crate::domain::base::ids::{AgentId, CaseId};
 use crate::domain::state::whole::State;
 use crate::error::Result;
 
-/// The persona of tasks that name none.
+/// The persona of tasks that do not name one.
 pub const DEFAULT_PERSONA: &str = "agent";
 
 /// The pending tasks whose dependencies are merged: highest unblocking power first, then oldest, then by id.
@@ -26,7 +26,7 @@ pub fn ready_tasks(state: &State) -> Vec<&Case> {
     ready
 }
 
-/// How many open cases wait, directly or not, for each case.
+/// How many open cases wait for each case, directly or indirectly.
 pub fn unblocking_power(state: &State) -> BTreeMap<&CaseId, usize> {
     let mut waiting_for: BTreeMap<&CaseId, Vec<&CaseId>> = BTreeMap::new();
     for case in state.restorable.cases.values().filter(|case| !case.is_settled()) {
@@ -50,10 +50,11 @@ pub fn unblocking_power(state: &State) -> BTreeMap<&CaseId, usize> {
     power
 }
 
-/// The agent that takes a task: the one that knew it first, else the free one of its persona with the lowest number.
+/// The agent that takes a task: the one that worked on it last if it is free and has the task's persona, otherwise the free
+/// one of its persona with the lowest number.
 ///
 /// # Errors
-/// `INVALID_ID` where the persona can be no part of an id.
+/// `INVALID_ID` where the persona has characters that an id cannot have.
 pub fn agent_for(state: &State, case: &Case) -> Result<AgentId> {
     let persona = case.persona.as_deref().unwrap_or(DEFAULT_PERSONA);
     let free = |id: &AgentId| state.restorable.agents.get(id).is_none_or(|agent| agent.work.is_none());
@@ -73,7 +74,7 @@ pub fn agent_for(state: &State, case: &Case) -> Result<AgentId> {
     }
 }
 
-/// Why nothing more can be done: one line for every task that is not merged, for `run --until-idle`.
+/// Why no more work is possible: one line for each task that is not merged, for `run --until-idle`.
 pub fn reasons_for_rest(state: &State) -> Vec<String> {
     let open = state.restorable.cases.values().filter(|case| case.kind == Kind::Task && !case.is_settled());
     open.map(|case| {

@@ -8,19 +8,19 @@ use crate::domain::base::ids::{AgentId, CaseId, CheckpointName, SessionId};
 use crate::domain::base::names::RefName;
 use crate::error::{Code, Error, Result};
 
-/// How much waits for a human.
+/// Which steps wait for a human.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Mode {
     /// Each claim and each merge waits at a gate.
     #[default]
     SemiAuto,
-    /// Tasks are claimed and merged by themselves.
+    /// Tasks are claimed and merged automatically.
     Autopilot,
 }
 
 impl Mode {
-    /// The word as in JSON and on the command line.
+    /// The word used in JSON and on the command line.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::SemiAuto => "semi-auto",
@@ -40,7 +40,7 @@ impl std::str::FromStr for Mode {
     }
 }
 
-/// From the start of `git axiom run` to its end.
+/// A session lasts from the start of `git axiom run` to its end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Session {
@@ -52,32 +52,32 @@ pub struct Session {
     pub pid: u32,
     /// The branch that work is merged into.
     pub target: RefName,
-    /// How many agents may work at once.
+    /// How many agents may work at the same time.
     pub slots: u32,
-    /// Iterations that a task may take.
+    /// How many iterations a task may take.
     pub max_iterations: u32,
-    /// What it is doing.
+    /// The state of the session.
     pub state: SessionState,
-    /// The checkpoint that a session rollback goes to.
+    /// The checkpoint to which a rollback of the session goes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_checkpoint: Option<CheckpointName>,
 }
 
-/// What a session is doing. Whether one that runs has crashed, only the supervisor lock tells.
+/// The state of a session. Only the supervisor lock shows whether a running session has crashed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum SessionState {
     /// Agents are started.
     Running,
-    /// No agent is started; the running ones go on to their boundary.
+    /// No iteration is started; running ones go on to their end.
     Pausing,
     /// No agent runs.
     Paused,
-    /// It ended by itself or by request.
+    /// It ended normally or on request.
     Ended,
     /// It was interrupted by Ctrl+C or a signal.
     Interrupted,
-    /// It was found dead.
+    /// Its supervisor was found dead.
     Crashed,
 }
 
@@ -91,42 +91,42 @@ impl SessionState {
     }
 }
 
-/// What a verb asks of the supervisor.
+/// A request of a verb to the supervisor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Request {
-    /// Stop agents: the adapter's signal, grace, SIGKILL; their tasks become pending.
+    /// Stop agents: the program's stop signal, a grace period, then SIGKILL. Their tasks become pending.
     Stop {
-        /// Which; all of them where empty.
+        /// The agents; empty for all of them.
         agents: Vec<AgentId>,
-        /// What they worked on when this was asked: held even where the agent has let go of it by then.
+        /// The tasks they worked on at the time of the request: these are held even if the agent has released them by then.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tasks: Vec<CaseId>,
-        /// What becomes of their tasks.
+        /// What happens to the tasks.
         #[serde(default, skip_serializing_if = "Afterwards::is_default")]
         afterwards: Afterwards,
     },
-    /// End agents at once.
+    /// Kill agents at once.
     Kill {
-        /// Which; all of them where empty.
+        /// The agents; empty for all of them.
         agents: Vec<AgentId>,
-        /// What they worked on when this was asked: held even where the agent has let go of it by then.
+        /// The tasks they worked on at the time of the request: these are held even if the agent has released them by then.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         tasks: Vec<CaseId>,
-        /// What becomes of their tasks.
+        /// What happens to the tasks.
         #[serde(default, skip_serializing_if = "Afterwards::is_default")]
         afterwards: Afterwards,
     },
-    /// Start no iteration; hold at the boundary.
+    /// Start no further iteration; pause when the running ones have ended.
     Pause {
-        /// Stop what runs instead of waiting for its boundary.
+        /// Stop the running iterations instead of waiting for their end.
         force: bool,
     },
-    /// Take up work again.
+    /// Continue the session.
     Resume,
-    /// Merge a task that waits at its gate.
+    /// Merge a task that waits at its merge gate.
     Merge {
-        /// Which.
+        /// The task.
         task: CaseId,
     },
     /// End the session.

@@ -1,6 +1,6 @@
-//! What an agent reports, as a type: by `git axiom signal`, or as markers in its output.
+//! The reports of an agent: sent by `git axiom signal`, or printed as markers in its output.
 //!
-//! Both ways are only believed with the token of the iteration. Nothing here knows how a signal travels.
+//! Both are only accepted with the token of the iteration. How a signal reaches the supervisor is not here.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +12,7 @@ pub const MAX_TEXT: usize = 64 * 1024;
 /// The longest name (phase, subtask, tool, path …) in a signal, in bytes.
 pub const MAX_NAME: usize = 4096;
 
-/// One report of an agent. How it is read from JSON is in `signal_json`.
+/// One report of an agent. Reading it from JSON is in `signal_json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Signal {
@@ -20,24 +20,24 @@ pub enum Signal {
     Complete {},
     /// The agent cannot go on.
     Blocked {
-        /// Why.
+        /// The reason.
         reason: String,
     },
-    /// The agent waits for an answer of a human.
+    /// The agent waits for a human's answer.
     Waiting {
-        /// What it asks.
+        /// The question.
         question: String,
     },
-    /// How far the task is.
+    /// The progress of the task.
     Progress {
-        /// 0 to 100.
+        /// Percent, 0 to 100.
         percent: u8,
     },
     /// Something worth knowing beyond this task.
     Learning {
-        /// What was learnt.
+        /// The lesson.
         text: String,
-        /// Where it holds.
+        /// Where the lesson applies.
         #[serde(skip_serializing_if = "Option::is_none")]
         scope: Option<String>,
     },
@@ -59,20 +59,20 @@ pub enum Signal {
     Ready {
         /// Its name.
         name: String,
-        /// What it is.
+        /// A description.
         text: String,
     },
-    /// A tool call was begun.
+    /// A tool call began.
     ToolStarted(ToolReport),
     /// A tool call has ended.
     ToolCompleted(ToolReport),
-    /// A request went to the model.
+    /// A request was sent to the model.
     RequestSent {},
     /// The model answered.
     ResponseReceived {},
 }
 
-/// How far a file is.
+/// The progress on one file.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FileReport {
@@ -110,7 +110,7 @@ pub struct ToolReport {
 }
 
 impl Signal {
-    /// The kind, as in JSON and on the command line of `git axiom signal` (there with `-` between words).
+    /// The kind, as in JSON, and on the command line of `git axiom signal` (there with `-` between words).
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Complete {} => "complete",
@@ -203,9 +203,9 @@ fn optional(what: &str, value: Option<&str>) -> Result<()> {
     value.map_or(Ok(()), |value| name(what, value))
 }
 
-/// The markers in `message`, in order: `<axiom TOKEN>COMPLETE</axiom>`, `BLOCKED: reason`, `WAITING: question` or
-/// `PROGRESS: n` between the tags, alone on a line. Whatever has another token, stands beside other text, or is over a
-/// limit is no marker: the model may well be quoting.
+/// The markers in `message`, in order: `<axiom TOKEN>COMPLETE</axiom>`, `BLOCKED: reason`, `WAITING: question` or `PROGRESS:
+/// n` between the tags, alone on a line. Text with another token, with other text on the same line, or over a limit is not a
+/// marker: the model may be quoting one.
 pub fn markers(message: &str, token: &Token) -> Vec<Signal> {
     let open = format!("<axiom {token}>");
     message.lines().filter_map(|line| marker(line.trim(), &open)).collect()

@@ -1,6 +1,6 @@
-//! Reading signals from JSON. Most events of a long log are signals, and serde's own way for an object with its tag
-//! inside (`{"kind":"progress","percent":40}`) copies the whole object first; this one does so only where the tag does
-//! not come first.
+//! Reading signals from JSON. Most events of a long log are signals. Serde's own code for an object with an inner tag
+//! (`{"kind":"progress","percent":40}`) always copies the whole object first; this code only does so where the tag does not
+//! come first.
 
 use std::fmt;
 
@@ -46,7 +46,7 @@ contents! {
     Ready { name: String, text: String }
 }
 
-/// The signal of this kind, from an object that holds the rest.
+/// Reads the signal of this kind from the rest of the object.
 fn read<'de, D: Deserializer<'de>>(kind: &Kind, rest: D) -> Result<Signal, D::Error> {
     Ok(match kind {
         Kind::Complete => Nothing::deserialize(rest).map(|Nothing {}| Signal::Complete {})?,

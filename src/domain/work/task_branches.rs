@@ -1,5 +1,5 @@
-//! Which branches below `axiom/` git axiom made. A branch of the user's own may have the name of a task's: it is not merged, not
-//! moved and not deleted.
+//! Which branches below `axiom/` git axiom made. A user's own branch may have the name of a task's branch: it is not merged,
+//! moved or deleted.
 
 use std::collections::BTreeSet;
 
@@ -15,13 +15,13 @@ pub fn branch_of(task: &CaseId) -> RefName {
     RefName::branch(&format!("axiom/{task}"))
 }
 
-/// The task whose branch has this name.
+/// The task with this branch, if the name is one of a task's branch.
 pub fn task_of(branch: &RefName) -> Option<CaseId> {
     branch.as_str().strip_prefix(BRANCHES).and_then(|id| CaseId::new(id).ok())
 }
 
 impl State {
-    /// Whether we made this branch, and it was not deleted by us since.
+    /// Whether git axiom made this branch and has not deleted it since.
     pub fn made_branch(&self, name: &RefName) -> bool {
         let stands = |state: &Self| state.restorable.workspaces.values().any(|workspace| workspace.branch == *name);
         match &self.record.made_branches {
@@ -30,7 +30,7 @@ impl State {
         }
     }
 
-    /// What an older version says that kept no record: whatever was claimed got a branch.
+    /// The branches according to an older version, which kept no record of them: every task that was claimed got a branch.
     fn claimed_branches(&self) -> BTreeSet<RefName> {
         let claimed = self.record.cases.iter().filter(|(_, record)| record.last_agent.is_some());
         claimed.map(|(task, _)| branch_of(task)).collect()
@@ -41,12 +41,12 @@ impl State {
         self.record.made_branches.get_or_insert(claimed)
     }
 
-    /// A workspace was announced, and its branch with it.
+    /// Records the branch of a new workspace.
     pub(in crate::domain) fn make_branch(&mut self, name: &RefName) {
         self.made_branches().insert(name.clone());
     }
 
-    /// An operation deleted branches, or brought back some that were ours.
+    /// Follows an operation that deleted branches, or brought back some of git axiom's.
     pub(in crate::domain) fn follow_branches(&mut self, refs: &[RefChange]) {
         for change in refs {
             let Some(task) = task_of(&change.name) else { continue };
@@ -59,8 +59,8 @@ impl State {
         }
     }
 
-    /// The log begins anew from a source that does not tell: what is there under the names of known tasks is ours, or recovered
-    /// work would be given up.
+    /// For a new log from a source without a record of branches: treats all branches with names of known tasks as git
+    /// axiom's. Otherwise recovered work would be ignored.
     pub(in crate::domain) fn take_branches_for_ours(&mut self) {
         if self.record.made_branches.is_none() {
             let tasks = self.restorable.cases.values().filter(|case| case.kind == Kind::Task);

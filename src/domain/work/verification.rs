@@ -1,35 +1,35 @@
-//! What was found out by running commands on the result of a merge, and for which merge that holds.
+//! The result of running commands on the result of a merge, and the merge for which it is valid.
 
 use serde::{Deserialize, Serialize};
 
 use crate::domain::base::names::Oid;
 
-/// So much of the end of a failing command's output is recorded.
+/// How many lines at the end of a failing command's output are recorded.
 const LINES: usize = 20;
 const LINE: usize = 400;
 
-/// A merge before it is made: which commits, and what comes of them. A verification holds for this very merge alone.
+/// A merge that is not made yet: its two commits and the resulting tree. A verification is valid for exactly this merge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MergeOf {
     /// The commit of the task's branch.
     pub branch: Oid,
-    /// The commit of the target.
+    /// The commit of the target branch.
     pub target: Oid,
-    /// The tree that comes out.
+    /// The resulting tree.
     pub tree: Oid,
 }
 
-/// What became of one command.
+/// The result of one command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StepResult {
     /// The command.
     pub command: String,
-    /// Why it did not pass.
+    /// Why it did not pass; `None` if it passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
-    /// The last lines that it printed, where it did not pass.
+    /// The last lines of its output, if it did not pass.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<String>,
 }
@@ -38,16 +38,16 @@ pub struct StepResult {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Verification {
-    /// Of which merge.
+    /// The merge.
     pub of: MergeOf,
-    /// The commands that were to pass, in order.
+    /// The commands that have to pass, in order.
     pub commands: Vec<String>,
-    /// What became of those that were run: up to the first that failed.
+    /// The results of those that were run: up to the first that failed.
     pub results: Vec<StepResult>,
 }
 
 impl Verification {
-    /// The command that failed.
+    /// The result of the command that failed.
     pub fn failed(&self) -> Option<&StepResult> {
         self.results.iter().find(|result| result.failure.is_some())
     }
@@ -58,7 +58,7 @@ impl Verification {
         self.failed().is_none() && ran.eq(&self.commands)
     }
 
-    /// Whether it is about this very merge and these very commands.
+    /// Whether it is valid for exactly this merge and these commands.
     pub fn is_about(&self, of: &MergeOf, commands: &[String]) -> bool {
         self.of == *of && self.commands == commands
     }
@@ -70,7 +70,7 @@ impl Verification {
     }
 }
 
-/// The last lines of what a command printed.
+/// The last lines of a command's output.
 pub fn last_lines(output: &str) -> Vec<String> {
     let lines: Vec<&str> = output.trim_end().lines().collect();
     let last = lines.iter().skip(lines.len().saturating_sub(LINES));

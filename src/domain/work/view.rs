@@ -1,4 +1,4 @@
-//! What people are shown of a case: its stored status, or one that is derived from the rest of the state.
+//! Cases for display: the stored status or one derived from the rest of the state, counts, and the next commands.
 
 use serde::Serialize;
 
@@ -7,13 +7,13 @@ use super::gate::{Gate, to_settle_first};
 use crate::domain::base::ids::CaseId;
 use crate::domain::state::whole::State;
 
-/// The status that is shown: the stored one, but for pending cases that cannot start or that a crash interrupted.
+/// The displayed status: the stored one, except for pending cases that cannot start or that a crash interrupted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Shown {
-    /// Ready to be worked on.
+    /// Ready to be claimed.
     Pending,
-    /// Pending, and what it comes after is not merged yet.
+    /// Pending, and its dependencies are not merged yet.
     Waiting,
     /// Pending, and its last attempt was ended by a crash.
     Interrupted,
@@ -21,16 +21,16 @@ pub enum Shown {
     Active,
     /// Reported and verified.
     Done,
-    /// Stuck.
+    /// It cannot go on, for the given reason.
     Blocked,
-    /// Out of iterations or retries.
+    /// No iterations or retries are left.
     Failed,
-    /// Out of the way.
+    /// No longer part of the plan.
     Archived,
 }
 
 impl Shown {
-    /// The word as in JSON.
+    /// The word used in JSON.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Pending => Status::Pending.as_str(),
@@ -59,7 +59,7 @@ impl Shown {
     }
 }
 
-/// How many tasks (groups are not counted) are in which status.
+/// How many tasks have which stored status. Groups are not counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[allow(missing_docs)] // the fields are the stored statuses
@@ -72,7 +72,7 @@ pub struct TaskCounts {
     pub archived: u32,
 }
 
-/// What the counts by stored status do not say.
+/// Counts that do not follow from the stored status alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskProgress {
@@ -82,14 +82,14 @@ pub struct TaskProgress {
     pub merged: u32,
     /// Pending tasks that can be started.
     pub ready: u32,
-    /// Pending tasks that wait for others.
+    /// Pending tasks that wait for other tasks.
     pub waiting: u32,
 }
 
-/// The most commands that [`next_commands`] names of one sort.
+/// How many commands of one kind [`next_commands`] lists at most.
 const MOST_COMMANDS: usize = 5;
 
-/// What people may type to get on, where nothing goes on by itself: for what waits at gates, then for what failed.
+/// The commands by which the user can continue where the session cannot: for open gates, then for failed and blocked tasks.
 pub fn next_commands(state: &State) -> Vec<String> {
     let mut commands = Vec::new();
     let waiting: Vec<&Gate> = state.restorable.gates.values().filter(|gate| gate.decision.is_none()).collect();

@@ -1,7 +1,8 @@
-//! Asking a keeper: stop, kill, hold still, are you there.
+//! Requests to a keeper, and its side of the connection: stop, kill, hold, ping.
 //!
-//! A Unix socket in the keeper's runtime folder, one JSON line each way; its path stands in `keeper.json`. Where the socket
-//! is gone (a cleaner of temporary files), stopping falls back to SIGTERM, which a keeper takes for a stop.
+//! A Unix socket in the keeper's runtime folder, one JSON line in each direction; its path is in `keeper.json`. If the
+//! socket was deleted (by a cleaner of temporary files), stop and kill fall back to SIGTERM, which a keeper treats as a
+//! stop.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -43,25 +44,25 @@ struct Reply {
     ok: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     why: Option<String>,
-    /// Of a hold: how many processes are held.
+    /// For a hold: how many processes are held.
     #[serde(default)]
     held: usize,
-    /// Of a hold: whether nothing moves. Of a release: whether the hold lasted until now.
+    /// For a hold: whether no process is running. For a release: whether the hold lasted until now.
     #[serde(default)]
     firm: bool,
 }
 
-/// What the keeper's main loop is told.
+/// A command to the keeper's main loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Command {
-    /// Ask to stop, then kill.
+    /// Send the stop signal, then kill.
     Stop,
     /// Kill now.
     Kill,
 }
 
 /// Asks the keeper to stop the program: its stop signal, the grace time, then SIGKILL, descendants included. Returns once
-/// the keeper has accepted; the end is seen in [`super::state::keeper_state`].
+/// the keeper has accepted; [`super::state::keeper_state`] shows the end.
 ///
 /// # Errors
 /// `KEEPER_FAILED` where it does not answer.
@@ -69,7 +70,8 @@ pub fn stop(keeper: &KeeperRecord) -> Result<()> {
     command(keeper, &Request::Stop)
 }
 
-/// Asks the keeper to kill the program and all its descendants at once. Where only SIGTERM reaches the keeper, it stops.
+/// Asks the keeper to kill the program and all its descendants at once. Where only SIGTERM can reach the keeper, this is a
+/// stop.
 ///
 /// # Errors
 /// `KEEPER_FAILED` where it does not answer.
@@ -77,7 +79,7 @@ pub fn kill(keeper: &KeeperRecord) -> Result<()> {
     command(keeper, &Request::Kill)
 }
 
-/// Asks whether the keeper answers.
+/// Checks that the keeper answers.
 ///
 /// # Errors
 /// `KEEPER_FAILED` where it does not.
@@ -85,11 +87,12 @@ pub fn ping(keeper: &KeeperRecord) -> Result<()> {
     Connection::open(keeper)?.ask(&Request::Ping).map(|_| ())
 }
 
-/// Freezes all descendants of the keeper, save this process, its ancestors and its descendants, until the guard is
-/// released or dropped, this process ends, or `limit` (at most [`MAX_HOLD`]) is over. What was stopped before stays so.
+/// Freezes all descendants of the keeper, except this process, its ancestors and its descendants, until the guard is
+/// released or dropped, this process ends, or `limit` (at most [`MAX_HOLD`]) is over. Processes that were stopped before
+/// stay stopped.
 ///
 /// # Errors
-/// `KEEPER_FAILED` where the keeper does not answer or is just ending.
+/// `KEEPER_FAILED` where the keeper does not answer, or its program is just ending.
 pub fn hold(keeper: &KeeperRecord, limit: Duration) -> Result<HoldGuard> {
     let mut connection = Connection::open(keeper)?;
     let millis = u64::try_from(limit.min(MAX_HOLD).as_millis()).unwrap_or(u64::MAX);
@@ -97,7 +100,7 @@ pub fn hold(keeper: &KeeperRecord, limit: Duration) -> Result<HoldGuard> {
     Ok(HoldGuard { connection, held: reply.held, stable: reply.firm })
 }
 
-/// Processes that are held still.
+/// A hold on processes. They continue when it is dropped.
 #[derive(Debug)]
 pub struct HoldGuard {
     connection: Connection,
@@ -106,20 +109,21 @@ pub struct HoldGuard {
 }
 
 impl HoldGuard {
-    /// How many processes were stopped.
+    /// How many processes the hold stopped.
     pub fn held(&self) -> usize {
         self.held
     }
 
-    /// Whether nothing below the keeper moves (save this process's own line). Otherwise one of them is stuck in the kernel.
+    /// Whether no process below the keeper is running (except this process, its ancestors and its descendants). Otherwise
+    /// one of them is stuck in the kernel.
     pub fn is_stable(&self) -> bool {
         self.stable
     }
 
-    /// Lets the processes run again, and says whether they were still held until now.
+    /// Lets the processes continue. Returns whether the hold lasted until now.
     ///
     /// # Errors
-    /// `KEEPER_FAILED` where the keeper is gone: then the hold did not last.
+    /// `KEEPER_FAILED` where the keeper has ended: then the hold did not last.
     pub fn release(mut self) -> Result<bool> {
         self.connection.ask(&Request::Release).map(|reply| reply.firm)
     }
@@ -177,7 +181,7 @@ fn receive_line<T: for<'de> Deserialize<'de>>(from: &mut BufReader<UnixStream>) 
     Ok(serde_json::from_slice(&line)?)
 }
 
-/// The holds, shared between the keeper's threads. A thread that failed while it had the lock leaves them usable.
+/// Locks the holds, which the keeper's threads share. They stay usable after a thread has panicked with the lock.
 pub(crate) fn lock(holds: &Mutex<Holds>) -> MutexGuard<'_, Holds> {
     holds.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -185,7 +189,7 @@ pub(crate) fn lock(holds: &Mutex<Holds>) -> MutexGuard<'_, Holds> {
 /// Answers requests at `socket` from now on, in threads that end with the process.
 ///
 /// # Errors
-/// `IO_FAILED` where the socket cannot be made.
+/// `IO_FAILED` where the socket cannot be created.
 pub(crate) fn serve(socket: &Path, holds: Arc<Mutex<Holds>>, commands: Sender<Command>) -> Result<()> {
     let listener = UnixListener::bind(socket).map_err(|e| Error::io("make the socket", socket, e))?;
     let accept = move || {
@@ -236,7 +240,7 @@ fn answer(stream: UnixStream, holds: &Mutex<Holds>, commands: &Sender<Command>) 
     }
 }
 
-/// One hold: from the request to the release, the end of the connection, or the end of its time.
+/// Carries out one hold: from the request to the release, the end of the connection, or the time limit.
 fn keep_held(reader: &mut BufReader<UnixStream>, holds: &Mutex<Holds>, requester: i32, limit: Duration) -> std::io::Result<()> {
     let Some(held) = lock(holds).hold(Some(requester)) else {
         return send_line(reader.get_mut(), &Reply { why: Some("the iteration is just ending".into()), ..Reply::default() });
@@ -244,7 +248,7 @@ fn keep_held(reader: &mut BufReader<UnixStream>, holds: &Mutex<Holds>, requester
     let until = Instant::now() + limit;
     let told = send_line(reader.get_mut(), &Reply { ok: true, why: None, held: held.count, firm: held.stable });
     let asked = told.and_then(|()| {
-        // Zero would mean no limit at all.
+        // A timeout of zero is not allowed.
         let left = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
         reader.get_ref().set_read_timeout(Some(left))?;
         receive_line::<Request>(reader)
@@ -253,7 +257,7 @@ fn keep_held(reader: &mut BufReader<UnixStream>, holds: &Mutex<Holds>, requester
     match asked {
         Ok(_) => send_line(reader.get_mut(), &Reply { ok: true, firm: lasted, ..Reply::default() }),
         Err(e) if matches!(e.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut) => {
-            // Time is over. Whoever asks for the release later has to hear that the hold did not last.
+            // The time is over. A later request for the release must be answered that the hold did not last.
             reader.get_ref().set_read_timeout(Some(MAX_HOLD))?;
             receive_line::<Request>(reader)?;
             send_line(reader.get_mut(), &Reply { ok: true, firm: false, ..Reply::default() })
@@ -262,13 +266,13 @@ fn keep_held(reader: &mut BufReader<UnixStream>, holds: &Mutex<Holds>, requester
     }
 }
 
-/// Who is at the other end, where the system tells.
+/// The process at the other end, where the system knows it.
 #[cfg(target_os = "linux")]
 fn peer(stream: &UnixStream) -> Option<i32> {
     rustix::net::sockopt::socket_peercred(stream).ok().map(|peer| peer.pid.as_raw_nonzero().get())
 }
 
-/// Who is at the other end: here the request's own word is taken.
+/// Unknown on this system: the process id in the request is used.
 #[cfg(not(target_os = "linux"))]
 fn peer(_: &UnixStream) -> Option<i32> {
     None

@@ -1,15 +1,15 @@
-//! Whether this process descends from a keeper, whatever became of its environment on the way.
+//! Whether this process descends from a keeper, even if its environment was changed on the way.
 //!
-//! Orphans become children of their keeper, so on Linux nobody gets out of its line. Elsewhere parents are lost with their
-//! processes and asking for them costs too much: there the environment alone says it.
+//! On Linux, orphans become children of their keeper, so no process can leave its line. On other systems, the parent of an
+//! orphan is lost, and looking parents up is too expensive: there only the environment shows it.
 
 use std::path::PathBuf;
 
-/// What the keepers above this process were told: the path of a run's specification, or the git directory that a step is for.
-/// Both are below, or are, the common git directory of their repository.
+/// The path argument of each keeper above this process: the specification of a run, or the git directory for which a step
+/// runs. It is the common git directory of the keeper's repository, or below that.
 #[cfg(target_os = "linux")]
 pub fn keepers_above() -> Vec<PathBuf> {
-    /// No line of ancestors is longer.
+    /// A limit to the number of ancestors.
     const MOST: usize = 256;
     let mut found = Vec::new();
     let mut pid = crate::process::os::sys::own_pid();
@@ -23,13 +23,13 @@ pub fn keepers_above() -> Vec<PathBuf> {
     found
 }
 
-/// Nobody knows.
+/// Unknown on this system.
 #[cfg(not(target_os = "linux"))]
 pub fn keepers_above() -> Vec<PathBuf> {
     Vec::new()
 }
 
-/// What a keeper was told, by its command line; `None` for any other process.
+/// The path argument in a keeper's command line; `None` for any other process.
 #[cfg(target_os = "linux")]
 fn place_of_keeper(command_line: &[u8]) -> Option<PathBuf> {
     use std::os::unix::ffi::OsStrExt;

@@ -1,8 +1,9 @@
-//! Starting a keeper so that nothing that happens to its starter reaches it.
+//! Starting a keeper so that it is independent of the process that starts it.
 //!
-//! In two steps, because a session can only be begun by a process that leads no group: the first step has a process group
-//! of its own (a Ctrl+C at the terminal does not reach it), lets no descriptor through (a lock that a keeper inherited would
-//! never become free), starts the second and ends. The second begins a session; its parent is gone, so it is nobody's child.
+//! This takes two steps, because only a process that leads no process group can begin a session. The first step has a
+//! process group of its own, so that Ctrl+C at the terminal does not reach it. It passes on no descriptors, because a lock
+//! that the keeper inherited would never become free. It starts the second step and ends. The second step begins a session;
+//! its parent has ended, so no process waits for it.
 
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -16,17 +17,18 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::process::os::command::command;
 
-/// How long a keeper may take to say that it has started.
+/// How long a keeper may take to report that it has started.
 const PATIENCE: Duration = Duration::from_secs(30);
 const STARTED: &str = "started";
 const UNWANTED: &str = "unwanted";
 
-/// Starts `own_program keeper --spec spec_path` detached and waits until it holds its locks and has written its record.
-/// That the program itself cannot be started is no error here: it is recorded as the end of the run.
+/// Starts `own_program keeper --spec spec_path` detached and waits until it holds its locks and has written its record. It
+/// is no error here if the program itself cannot be started: that is recorded as the end of the run.
 ///
 /// # Errors
-/// `KEEPER_FAILED` where no keeper started, with its own reason; also where its spawn intent does not stand any more. After
-/// a timeout one may still come up: [`super::state::keeper_state`] tells, and the intent's end keeps it from starting the program.
+/// `KEEPER_FAILED` where no keeper started, with its reason; also where its spawn intent is no longer valid. After a timeout
+/// a keeper may still start: [`super::state::keeper_state`] shows it. Once the intent has ended, it will not start the
+/// program.
 pub fn start_keeper(own_program: &Path, spec_path: &Path) -> Result<()> {
     let failed = || Error::new(Code::KeeperFailed, format!("cannot start the keeper of '{}'", spec_path.display()));
     let spec = std::path::absolute(spec_path).map_err(|e| failed().because(e))?;
@@ -43,7 +45,7 @@ pub fn start_keeper(own_program: &Path, spec_path: &Path) -> Result<()> {
         .spawn()
         .map_err(|e| failed().because(e))?;
     let said = child.stdout.take().map_or(Ok(String::new()), |mut from| first_line(&mut from));
-    // The first step ends by itself; not collecting it would leave a zombie.
+    // The first step ends by itself. Without this call it would stay a zombie.
     let _ = child.wait();
     match said.map_err(|e| failed().because(e))?.as_str() {
         STARTED => Ok(()),
@@ -75,16 +77,16 @@ fn first_line(from: &mut (impl std::io::Read + std::os::fd::AsFd)) -> std::io::R
     }
 }
 
-/// Which of the two steps this process is.
+/// The step that this process is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// The first: the keeper was started, this process has to end.
+    /// The first: it has started the keeper and has to end.
     First,
-    /// The second: this process is the keeper, in a session of its own.
+    /// The second: it is the keeper, in a session of its own.
     Keeper,
 }
 
-/// Does the first step where this process leads a process group, the second elsewhere.
+/// Does the first step in a process that leads a process group, and the second step in any other process.
 ///
 /// # Errors
 /// `KEEPER_FAILED`.
@@ -93,7 +95,7 @@ pub(crate) fn detach(spec_path: &Path) -> Result<Step> {
     let failed = |what: &str| Error::new(Code::KeeperFailed, format!("cannot {what}"));
     if rustix::process::getpgrp() != rustix::process::getpid() {
         rustix::process::setsid().map_err(|e| failed("begin a session").because(e))?;
-        // No folder is kept busy, and none that is deleted pulls the rug away.
+        // So that the keeper keeps no folder busy, and its own folder cannot be deleted.
         std::env::set_current_dir("/").map_err(|e| failed("go to '/'").because(e))?;
         return Ok(Step::Keeper);
     }
@@ -110,33 +112,33 @@ pub(crate) fn detach(spec_path: &Path) -> Result<Step> {
     Ok(Step::First)
 }
 
-/// Marks every descriptor but the three standard ones, so that the keeper inherits none: our starter may have had a lock
-/// open for a git child at the moment it started us.
+/// Sets close-on-exec on every descriptor except the three standard ones, so that the keeper inherits none: the process that
+/// started this one may have had a lock open for a git child at that moment.
 #[allow(unsafe_code)]
 pub(in crate::process) fn close_on_exec() {
     let Ok(entries) = std::fs::read_dir("/dev/fd") else { return };
     let open: Vec<i32> = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
     for fd in open.into_iter().filter(|fd| *fd > 2) {
-        // SAFETY: the number is only used for this one call, which reads and writes nothing and closes nothing. Where it
-        // has been closed since it was listed, the call fails with EBADF.
+        // SAFETY: the number is only used for this one call, which reads and writes nothing and closes nothing. If it was
+        // closed after it was listed, the call fails with EBADF.
         let fd = unsafe { rustix::fd::BorrowedFd::borrow_raw(fd) };
         let _ = rustix::io::fcntl_setfd(fd, rustix::io::FdFlags::CLOEXEC);
     }
 }
 
-/// The one line that a keeper says to its starter.
+/// The one line that a keeper reports to the process that starts it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Report {
     /// It has its locks and has written its record.
     Started,
-    /// Its intent does not stand any more.
+    /// Its intent is no longer valid.
     Unwanted,
     /// It could not start, for this reason.
     Failed(String),
 }
 
 impl Report {
-    /// Says it, and lets go of the starter's pipe. It is no error if the starter is gone: the keeper goes on without.
+    /// Writes the line and closes the pipe. It is no error if the reader has ended: the keeper goes on without it.
     pub fn say(&self) {
         let line = match self {
             Self::Started => STARTED.to_owned(),

@@ -1,4 +1,4 @@
-//! Ending what a keeper left behind that died without recording an end.
+//! Ending the processes of a keeper that died without recording an end.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -13,24 +13,24 @@ use crate::files;
 use crate::process::keeper::spec::{self, FAMILY, KeeperRecord, ProcessId};
 use crate::process::os::sys::{self, Process, Table};
 
-/// After this, what still lives is stuck in the kernel.
+/// After this time, processes that are still alive are stuck in the kernel.
 const GIVE_UP: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(10);
-/// How often nothing must be found before it is believed: a process is in the table under no name we know between fork and
-/// exec only for a moment.
+/// How many times in a row no process must be found. Between fork and exec, a process is for a moment not recognisable in
+/// the process table.
 const QUIET: u32 = 3;
 
-/// What [`end_leftovers`] did.
+/// The result of [`end_leftovers`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct LeftoversEnded {
     /// The processes that were ended.
     pub ended: Vec<i32>,
-    /// Those that could not be (stuck in the kernel, or not ours to kill).
+    /// Those that could not be ended (stuck in the kernel, or without permission).
     pub survivors: Vec<i32>,
 }
 
 impl LeftoversEnded {
-    /// What was done, for people.
+    /// The result in words, for people.
     pub fn in_words(&self) -> String {
         let ended = match self.ended.len() {
             0 => "it had left no process".to_owned(),
@@ -47,14 +47,15 @@ impl LeftoversEnded {
     }
 }
 
-/// Ends, with SIGKILL, all that the dead keeper of `record` left: processes started with its token in their environment,
-/// those it had noted as its descendants, those that share a session with one of these, and all descendants of any.
-/// Never this process, its ancestors, or its descendants. Then removes the keeper's runtime folder. Doing it again does no harm.
+/// Ends, with SIGKILL, all processes that the dead keeper of `record` left: those started with its token in their
+/// environment, those in its list of descendants, those in the same session as one of these, and all their descendants.
+/// Never this process, its ancestors, or its descendants. Then removes the keeper's runtime folder. Safe to repeat.
 ///
-/// Elsewhere than on Linux environments cannot be read: there it finds what the keeper had noted, and its process groups.
+/// On other systems than Linux, environments cannot be read: there it finds the processes in the keeper's list and its
+/// process groups.
 ///
 /// # Errors
-/// `KEEPER_FAILED` where the keeper still lives; `IO_FAILED`.
+/// `KEEPER_FAILED` where the keeper is still alive; `IO_FAILED`.
 pub fn end_leftovers(record: &KeeperRecord) -> Result<LeftoversEnded> {
     if files::is_locked(&record.dir.join(spec::KEEPER_LOCK))? {
         return Err(Error::new(Code::KeeperFailed, format!("the keeper of {} still lives", record.agent)));
@@ -62,7 +63,7 @@ pub fn end_leftovers(record: &KeeperRecord) -> Result<LeftoversEnded> {
     let marker = format!("AXIOM_TOKEN={}", record.token).into_bytes();
     let noted = noted(record)?;
     let done = end_all(&|table| find(table, &marker, &noted));
-    // Only scratch: what is mounted in it, for one, is no reason to keep the task from going on.
+    // Only scratch files: a failure, such as a mount in it, must not stop the task.
     if let Err(error) = files::remove_scratch(&record.runtime) {
         tracing::warn!(%error, "a temporary folder of a keeper stays");
     }
@@ -70,13 +71,13 @@ pub fn end_leftovers(record: &KeeperRecord) -> Result<LeftoversEnded> {
 }
 
 /// Ends, with SIGKILL, all processes that were started with `assignment` (`NAME=value`) in their environment, and their
-/// descendants, wherever they moved. Never this process, its ancestors, or its descendants. Elsewhere than on Linux, where
-/// environments cannot be read, it finds none.
+/// descendants, even in other sessions. Never this process, its ancestors, or its descendants. Elsewhere than on Linux,
+/// where environments cannot be read, it finds none.
 ///
 /// # Errors
-/// None as yet.
+/// None so far.
 pub fn end_marked(assignment: &[u8]) -> Result<LeftoversEnded> {
-    // Not whoever shares a session with them: that may be a human's terminal.
+    // Not other processes in the same session: that may be the user's terminal.
     Ok(end_all(&|table| {
         let spared = spared(table);
         let marked = table.all().iter().filter(|process| !process.is_gone() && sys::started_with(process.id.pid, assignment));
@@ -84,7 +85,7 @@ pub fn end_marked(assignment: &[u8]) -> Result<LeftoversEnded> {
     }))
 }
 
-/// Whether the keeper of a run lives.
+/// Whether the keeper of a run is alive.
 ///
 /// # Errors
 /// `IO_FAILED`.
@@ -92,7 +93,8 @@ pub fn is_kept(run: &Path) -> Result<bool> {
     files::is_locked(&run.join(spec::KEEPER_LOCK))
 }
 
-/// Removes the runtime folder of a keeper that is gone; says whether it is. A keeper does it itself, but may die just before.
+/// Removes the runtime folder of a keeper that has ended. Returns whether it has. A keeper does this itself, but may die
+/// just before.
 ///
 /// # Errors
 /// `IO_FAILED`.
@@ -106,10 +108,10 @@ pub fn clear_runtime(dir: &Path) -> Result<bool> {
     Ok(true)
 }
 
-/// The runs below the agents' folder whose keepers left something in the temporary folder, whether they live or not.
+/// The runs whose keepers have a runtime folder in the temporary folder, whether those keepers are alive or not.
 ///
 /// # Errors
-/// `IO_FAILED` with the path. A run that cannot be read is passed over.
+/// `IO_FAILED` with the path. A run that cannot be read is skipped.
 pub fn runs_with_runtime(agents: &Path) -> Result<Vec<PathBuf>> {
     let mut found = runs(agents)?;
     found.retain(|run| {
@@ -119,8 +121,8 @@ pub fn runs_with_runtime(agents: &Path) -> Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-/// Whether a record is of the keeper of this very run: in a copied repository it names the original's folder, and the temporary
-/// folder of a keeper that may live.
+/// Whether a record was written by the keeper of this very run. In a copied repository, it has the folder of the original,
+/// and the runtime folder of a keeper that may be alive.
 fn is_of(record: &KeeperRecord, run: &Path) -> bool {
     let place = |path: &Path| std::fs::metadata(path).map(|meta| (meta.dev(), meta.ino()));
     matches!((place(&record.dir), place(run)), (Ok(noted), Ok(here)) if noted == here)
@@ -168,7 +170,7 @@ fn end_all(find: &dyn Fn(&Table) -> Vec<Process>) -> LeftoversEnded {
     done
 }
 
-/// What the keeper had noted. Numbers of an earlier start of the machine mean nothing.
+/// The keeper's list of descendants. Process ids from before a restart of the machine are not valid.
 fn noted(record: &KeeperRecord) -> Result<Vec<ProcessId>> {
     if env::boot_id() != record.boot {
         return Ok(Vec::new());
@@ -185,8 +187,8 @@ fn find(table: &Table, marker: &[u8], noted: &[ProcessId]) -> Vec<Process> {
     let known =
         |process: &&Process| noted.contains(&process.id) || (!process.is_gone() && sys::started_with(process.id.pid, marker));
     let mut roots: Vec<Process> = table.all().iter().filter(known).copied().collect();
-    // A session's number stays taken while it has members. So whoever shares one with a known process belongs to it,
-    // which could not be said of the number alone. Ours is left out: we may run below the agent.
+    // The session's number stays in use as long as the session has members, so processes in the same session as a known one
+    // belong to it. The session of this process is left out: it may run below the agent.
     let own_session = table.get(own).map_or(0, |process| process.session);
     let sessions: Vec<i32> = roots
         .iter()

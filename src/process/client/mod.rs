@@ -1,4 +1,4 @@
-//! The supervisor's side: starting keepers and steps, asking them, reading what they recorded.
+//! The supervisor's side: starting keepers and steps, sending them requests, reading their records.
 //!
 //! What an outcome means is in `domain`.
 //!

@@ -1,4 +1,4 @@
-//! What a supervisor sees of a run: from its files and locks alone, so also after its own restart.
+//! The state of a run, read from its files and locks only, so that a restarted supervisor can read it too.
 
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
@@ -13,38 +13,38 @@ use crate::error::{Error, Result};
 use crate::files;
 use crate::process::keeper::spec::{self, ExitRecord, KeeperRecord, KeeperState};
 
-/// How much one call reads; more than any line has.
+/// How many bytes one call reads: more than any line has.
 const MAX_READ: u64 = 16 * 1024 * 1024;
 
-/// A signal as its keeper recorded it.
+/// A signal as recorded by its keeper.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReceivedSignal {
     /// When it was recorded.
     pub at: Timestamp,
     /// The id that the sender gave it.
     pub id: String,
-    /// What was said.
+    /// The signal.
     pub signal: Signal,
 }
 
-/// What [`read_signals`] found.
+/// The result of [`read_signals`].
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SignalsRead {
     /// The signals, in order.
     pub signals: Vec<ReceivedSignal>,
-    /// Where to read on. One call reads a limited amount: call again until this stays the same.
+    /// The offset for the next call. One call reads a limited amount: call again until this stays the same.
     pub next: u64,
-    /// How many complete lines were damaged and left out.
+    /// How many complete lines were damaged, and were skipped.
     pub damaged: u64,
 }
 
 /// The state of the run in the folder `dir`.
 ///
 /// # Errors
-/// `IO_FAILED`; `KEEPER_FAILED` where a record cannot be understood.
+/// `IO_FAILED`; `KEEPER_FAILED` where a record cannot be parsed.
 pub fn keeper_state(dir: &Path) -> Result<KeeperState> {
-    // A keeper writes exit.json before it frees its lock. So: a free lock and then no exit.json means that there never
-    // will be one. Looking at the file only before the lock would call a keeper dead that ended in between.
+    // A keeper writes exit.json before it frees its lock. So if the lock is free and there is no exit.json afterwards, there
+    // will never be one. Reading the file only before checking the lock would report a keeper as dead that ended in between.
     let exit: Option<ExitRecord> = spec::read_json(&dir.join(spec::EXIT))?;
     let locked = if exit.is_some() { false } else { files::is_locked(&dir.join(spec::KEEPER_LOCK))? };
     let record: Option<KeeperRecord> = spec::read_json(&dir.join(spec::KEEPER))?;
@@ -64,7 +64,7 @@ pub fn keeper_state(dir: &Path) -> Result<KeeperState> {
     })
 }
 
-/// The line of `signals.jsonl` for a signal, with its checksum and line end.
+/// The line of `signals.jsonl` for a signal, with its checksum and line feed.
 pub(crate) fn signal_line(received: &ReceivedSignal) -> Result<Vec<u8>> {
     let json = serde_json::to_string(received).map_err(|e| spec::unreadable(Path::new(spec::SIGNALS)).because(e))?;
     let open = json.strip_suffix('}').unwrap_or(&json);

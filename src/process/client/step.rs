@@ -1,7 +1,8 @@
 //! Running one command to its end below a keeper of its own: verify steps and the like.
 //!
-//! The keeper ([`crate::process::keeper::step_keeper`]) is a child of whoever starts it and ends with it: it inherits every orphan of the
-//! command, so that nothing of it outlives the step, whichever session it moved to and whatever it did to its environment.
+//! The keeper ([`crate::process::keeper::step_keeper`]) is a child of the process that starts it, and ends with it. It
+//! inherits every orphan of the command, so that no process of the command outlives the step, even if it changed its session
+//! or environment.
 
 use std::ffi::OsString;
 use std::io::{Read, Write};
@@ -19,27 +20,28 @@ use crate::error::{Code, Error, Result};
 use crate::process::os::command::command;
 use crate::process::os::wire;
 
-/// How much of the end of a step's output is kept.
+/// How many bytes at the end of a step's output are kept.
 pub const KEEP: usize = 64 * 1024;
-/// How often is looked whether the step shall end.
+/// How often `cancelled` is checked.
 const TICK: Duration = Duration::from_millis(50);
-/// How long a keeper may take to end everything when it was asked to.
+/// How long a keeper may take to end all processes when it was asked to.
 const ENDING: Duration = Duration::from_secs(90);
-/// A report is no longer than this.
+/// The longest report, in bytes.
 const MAX_REPORT: usize = 16 * KEEP;
 
-/// What is to be run.
+/// A command to be run.
 #[derive(Debug, Clone)]
 pub struct Step {
-    /// The common git directory of the repository that it is for: what runs below it is no human's there.
+    /// The common git directory of the repository for which it runs: processes below the step are not treated as a human
+    /// there.
     pub of: PathBuf,
     /// The program and its arguments.
     pub command: Vec<OsString>,
-    /// Where.
+    /// The working directory.
     pub folder: PathBuf,
-    /// Variables besides those that are inherited; the keeper has them too.
+    /// Variables in addition to the inherited ones, for the keeper and the program.
     pub env: Vec<(&'static str, OsString)>,
-    /// Variables for the program alone.
+    /// Variables for the program only.
     pub child_env: Vec<(OsString, OsString)>,
     /// Variables that the program does not get.
     pub without: Vec<OsString>,
@@ -51,31 +53,31 @@ pub struct Step {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
 pub enum StepEnd {
-    /// By itself, with this status.
+    /// It exited with this status.
     Exited {
         /// The status.
         code: i32,
     },
-    /// By a signal that nobody of ours sent.
+    /// A signal ended it that git axiom did not send.
     Signalled {
         /// The signal.
         signal: i32,
     },
-    /// It took longer than it may.
+    /// It exceeded its time limit.
     OverTime,
-    /// We ended it.
+    /// It was cancelled.
     Stopped,
     /// It could not be started.
     CannotStart {
-        /// Why.
+        /// The reason.
         why: String,
     },
-    /// Its keeper died: how it ended nobody knows.
+    /// Its keeper died, so its end is unknown.
     Unknown,
 }
 
 impl StepEnd {
-    /// Why it did not pass; `None` where it did.
+    /// Why it did not pass; `None` if it passed.
     pub fn failure(&self, limit: Duration) -> Option<String> {
         Some(match self {
             Self::Exited { code: 0 } => return None,
@@ -89,16 +91,16 @@ impl StepEnd {
     }
 }
 
-/// What became of a step.
+/// The result of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepDone {
     /// How it ended.
     pub end: StepEnd,
-    /// The end of what it printed, both streams in order.
+    /// The end of its output, both streams in order.
     pub output: String,
 }
 
-/// What the keeper is told: one line.
+/// The order for the keeper, one line on its stdin.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::process) struct Order {
@@ -106,7 +108,7 @@ pub(in crate::process) struct Order {
     pub command: Vec<OsString>,
     #[serde(with = "wire::os")]
     pub folder: PathBuf,
-    /// Names and values by turns.
+    /// Names and values alternate.
     #[serde(with = "wire::list")]
     pub env: Vec<OsString>,
     #[serde(with = "wire::list")]
@@ -114,15 +116,15 @@ pub(in crate::process) struct Order {
     pub limit_millis: u64,
 }
 
-/// What the keeper answers: one line.
+/// The keeper's answer, one line on its stdout.
 #[derive(Debug, Serialize, Deserialize)]
 pub(in crate::process) struct Report {
     pub end: StepEnd,
     pub output: String,
 }
 
-/// Runs a step to its end; `cancelled` ends it early. When this returns, nothing of it runs any more, unless its keeper was
-/// killed.
+/// Runs a step to its end; `cancelled` ends it early. When this returns, no process of the step is running any more, unless
+/// its keeper was killed.
 ///
 /// # Errors
 /// `KEEPER_FAILED` where no keeper can be started.
@@ -142,9 +144,9 @@ pub fn run(step: &Step, cancelled: &AtomicBool) -> Result<StepDone> {
     let (Some(mut stdin), Some(stdout)) = (stdin, stdout) else {
         return Err(Error::new(Code::Internal, "a pipe is missing"));
     };
-    // A keeper that is gone reads nothing, and then says nothing either.
+    // If the keeper has ended, this fails, and there will be no report.
     let _ = stdin.write_all(&line);
-    // The pipe stays open: its end is how the keeper knows that we are gone, or want it to end.
+    // The pipe stays open. When it is closed, the keeper knows that this process has ended or wants it to end.
     let mut stdin = Some(stdin);
     let said = listen(&mut child, stdout, cancelled, &mut || drop(stdin.take()));
     let _ = child.wait();
@@ -164,7 +166,7 @@ fn start(step: &Step) -> std::io::Result<Child> {
     keeper.spawn()
 }
 
-/// The keeper's report; `None` where it ended without one.
+/// Reads the keeper's report; `None` where it ended without one.
 fn listen(child: &mut Child, mut from: ChildStdout, cancelled: &AtomicBool, end: &mut dyn FnMut()) -> Option<Vec<u8>> {
     let mut line = Vec::new();
     let mut buffer = [0_u8; 4096];
@@ -176,7 +178,7 @@ fn listen(child: &mut Child, mut from: ChildStdout, cancelled: &AtomicBool, end:
             end();
         }
         if asked.is_some_and(|asked| asked.elapsed() > ENDING) {
-            // What it kept is found by the marks in its environment.
+            // Processes that survive the keeper can be found by the variables in their environment.
             let _ = child.kill();
             return None;
         }

@@ -1,4 +1,4 @@
-//! Starting the agent program: its surroundings, its prompt, its pipes.
+//! Starting the agent program: its environment, its prompt, its pipes.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -27,8 +27,8 @@ pub(crate) fn start(spec: &KeeperSpec, temp: &Path, spool: &Path) -> Result<Chil
     let mut command = command(&spec.program);
     command.args(args.list).current_dir(&spec.workspace).process_group(0);
     surroundings(&mut command, spec, temp, spool);
-    // The file itself rather than a pipe: no prompt is too large, none is cut when the keeper dies, and a program that
-    // does not read it harms nobody.
+    // A file rather than a pipe: its size has no limit, it is complete even if the keeper dies, and a program that does not
+    // read it causes no error.
     let stdin = if args.prompt_used {
         Stdio::null()
     } else {
@@ -42,8 +42,8 @@ pub(crate) fn start(spec: &KeeperSpec, temp: &Path, spool: &Path) -> Result<Chil
     })
 }
 
-/// Environment: what was inherited, without git's repository-local variables and without the `AXIOM_` variables of an
-/// outer run; then ours.
+/// Sets the environment: the inherited one, without git's repository-local variables and without the `AXIOM_` variables of
+/// an outer run, plus the keeper's own variables.
 fn surroundings(command: &mut Command, spec: &KeeperSpec, temp: &Path, spool: &Path) {
     for (name, _) in env::all_vars() {
         let name_bytes = name.as_bytes();
@@ -51,17 +51,17 @@ fn surroundings(command: &mut Command, spec: &KeeperSpec, temp: &Path, spool: &P
             command.env_remove(&name);
         }
     }
-    // Found out here and stored nowhere.
+    // Computed here, not stored in the specification.
     command.envs(path_with_us());
     command.envs(&spec.env);
     command.env("AXIOM_TOKEN", spec.token.as_str()).env("AXIOM_SPOOL", spool);
-    // A program may trust PWD more than the directory it was started in.
+    // Some programs use PWD instead of their real working directory.
     command.env("PWD", &spec.workspace).env_remove("OLDPWD");
     command.env("TMPDIR", temp).env("TMP", temp).env("TEMP", temp);
     command.env("GIT_CEILING_DIRECTORIES", ceilings(&spec.workspace, env::var("GIT_CEILING_DIRECTORIES")));
 }
 
-/// `PATH` with the folder of this program at its end, so that `git axiom signal` works where it is not installed.
+/// `PATH` with the folder of this program added at the end, so that `git axiom signal` works even if it is not installed.
 fn path_with_us() -> Option<(String, OsString)> {
     let own = env::own_program().ok()?;
     let mut path = env::var("PATH").unwrap_or_default();
@@ -72,8 +72,8 @@ fn path_with_us() -> Option<(String, OsString)> {
     Some(("PATH".to_owned(), path))
 }
 
-/// git looks no further up than the workspace, under whichever name it is reached: one that lost its `.git` must not turn
-/// into the worktree around it.
+/// `GIT_CEILING_DIRECTORIES`, so that git does not search above the workspace, whether it is reached by its real path or by
+/// a link. Otherwise git would use the surrounding worktree in a workspace that has lost its `.git`.
 fn ceilings(workspace: &Path, before: Option<OsString>) -> OsString {
     let real = std::fs::canonicalize(workspace).ok();
     let mut folders: Vec<PathBuf> = Vec::new();
@@ -112,7 +112,7 @@ fn arguments(spec: &KeeperSpec) -> Result<Arguments> {
     Ok(Arguments { list, prompt_used: wants_prompt || wants_file })
 }
 
-/// Replaces the placeholders in one pass, so that a prompt that mentions one is left as it is.
+/// Replaces the placeholders in one pass, so that a placeholder within the prompt is left as it is.
 fn fill(arg: &OsStr, prompt: &[u8], file: &OsStr) -> OsString {
     let mut rest = arg.as_bytes();
     let mut filled = Vec::new();

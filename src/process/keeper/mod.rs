@@ -1,6 +1,6 @@
-//! The keeper's side: it owns one agent program from its start to the record of its end, and the files in which it says so.
+//! The keeper's side: it owns one agent program from its start to the record of its end, and writes the files of the run.
 //!
-//! Who asks it is in `client`.
+//! The processes that send it requests are in `client`.
 //!
 //! Begin reading with `owner`, then `run`.
 

@@ -1,7 +1,7 @@
-//! The agent's output: read without ever blocking the agent, kept as JSON lines in its log up to a cap.
+//! The agent's output: read without ever blocking the agent, and written to its log as JSON lines, up to a cap.
 //!
-//! One thread reads each stream, one writes. The queue between them is bounded by the cap, so a slow disk costs memory (at
-//! most the cap) and not the agent's time.
+//! One thread reads each stream, and one writes. The queue between them is limited by the cap, so a slow disk costs memory
+//! (at most the cap) and does not slow the agent down.
 
 use std::io::Read;
 use std::path::Path;
@@ -20,12 +20,12 @@ use crate::env;
 use crate::error::{Error, Result};
 use crate::files::AppendFile;
 
-/// Longer lines are split into pieces of this many bytes, all but the last with [`LogLine::cont`].
+/// Longer lines are split into pieces of this many bytes; all but the last have [`LogLine::cont`].
 const MAX_PIECE: usize = 1024 * 1024;
-/// How often the log is synced while output comes.
+/// How often the log is synced while there is output.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
 
-/// Where a line comes from.
+/// The source of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum Stream {
@@ -33,12 +33,12 @@ pub enum Stream {
     Stdout,
     /// The program's standard error.
     Stderr,
-    /// The keeper's own remark.
+    /// A remark of the keeper.
     Keeper,
 }
 
-/// One line of an agent's log. What the program printed is the pieces put together, with a line end after each that has
-/// neither `cont` nor `noEol`.
+/// One line of an agent's log. The program's output is all the pieces joined, with a line feed after each that has neither
+/// `cont` nor `noEol`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LogLine {
@@ -46,24 +46,24 @@ pub struct LogLine {
     pub at: Timestamp,
     /// The iteration, from 1.
     pub iteration: u64,
-    /// Where it comes from.
+    /// Its source.
     pub stream: Stream,
-    /// The line without its end, where it is UTF-8.
+    /// The line without its line feed, if it is UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// The line without its end, hexadecimal, where it is not UTF-8.
+    /// The line without its line feed, in hexadecimal, if it is not UTF-8.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hex: Option<String>,
     /// The next line of this stream continues this one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cont: bool,
-    /// The stream ended here without a line end.
+    /// The stream ended here without a line feed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub no_eol: bool,
 }
 
 impl LogLine {
-    /// The bytes that were printed, with the line end.
+    /// The bytes of the output, with the line feed.
     pub fn bytes(&self) -> Vec<u8> {
         let mut bytes = match (&self.text, &self.hex) {
             (Some(text), _) => text.clone().into_bytes(),
@@ -91,7 +91,7 @@ struct Counts {
     tail: Mutex<Vec<u8>>,
 }
 
-/// The running collection of a program's output.
+/// The collection of a running program's output.
 #[derive(Debug)]
 pub(crate) struct Output {
     counts: Arc<Counts>,
@@ -102,7 +102,7 @@ pub(crate) struct Output {
     writer: JoinHandle<Written>,
 }
 
-/// What the writer has done.
+/// What the writer has written.
 #[derive(Debug, Default)]
 struct Written {
     raw: u64,
@@ -113,8 +113,8 @@ impl Output {
     /// Opens the log and starts collecting `stdout` and `stderr`.
     ///
     /// # Errors
-    /// `IO_FAILED` where a thread cannot be started. A log that cannot be opened is no error: output is then read,
-    /// counted and dropped, and the record says so.
+    /// `IO_FAILED` where a thread cannot be started. A log that cannot be opened is no error: the output is then read,
+    /// counted and dropped, and the record has the reason.
     pub fn start(
         log: &Path,
         iteration: u64,
@@ -137,7 +137,7 @@ impl Output {
         Ok(Self { counts, begun, queue, ended, readers: 2, writer })
     }
 
-    /// How long nothing was printed.
+    /// How long there has been no output.
     pub fn silent_for(&self) -> Duration {
         let last = Duration::from_millis(self.counts.last_millis.load(Ordering::Relaxed));
         self.begun.elapsed().saturating_sub(last)
@@ -209,7 +209,7 @@ impl Reader {
         }
         let before = self.counts.queued.fetch_add(count, Ordering::Relaxed);
         let room = usize::try_from(self.cap.saturating_sub(before)).unwrap_or(usize::MAX).min(bytes.len());
-        // The writer counts escaped bytes, so it reaches the cap first, and says so in the log.
+        // The writer counts the bytes after escaping, so it reaches the cap first, and writes a remark to the log.
         if room > 0 {
             let bytes = bytes[..room].to_vec();
             let _ = self.queue.send(Message::Chunk { at: env::now(), stream, bytes });
@@ -230,10 +230,10 @@ struct Writer {
     written: Written,
 }
 
-/// How a piece of output ends.
+/// How a piece of a line ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Ending {
-    /// With the end of its line.
+    /// With the line feed.
     Whole,
     /// The line is too long for one piece.
     GoesOn,
@@ -247,7 +247,7 @@ impl Writer {
             Ok(log) => (Some(log), None),
             Err(e) => (None, Some(e.to_string())),
         };
-        // A keeper that was killed may have left half a line: it must not swallow our first one.
+        // A keeper that was killed may have left an incomplete line. The first new line must not be appended to it.
         if ends_torn(path)
             && let Some(Err(e)) = log.as_mut().map(|log| log.append(b"\n"))
         {
@@ -285,7 +285,7 @@ impl Writer {
         std::mem::take(&mut self.written)
     }
 
-    /// Whether more may come.
+    /// Handles a message. Returns whether more may follow.
     fn take(&mut self, message: Message) -> bool {
         let Message::Chunk { at, stream, bytes } = message else { return false };
         let slot = usize::from(stream != Stream::Stdout);
@@ -350,7 +350,7 @@ impl Writer {
                 self.written.raw += raw;
                 self.dirty = true;
             }
-            // From here on output is only counted: the agent goes on, and the record tells.
+            // From here on, output is only counted: the agent goes on, and the record has the error.
             Err(e) => self.give_up(&e),
         }
     }
@@ -368,7 +368,7 @@ impl Writer {
     }
 }
 
-/// Where to cut at most `limit` bytes off so that no UTF-8 character is torn.
+/// Where to cut, after at most `limit` bytes, without splitting a UTF-8 character.
 fn boundary(bytes: &[u8], limit: usize) -> usize {
     match std::str::from_utf8(&bytes[..limit]) {
         Err(e) if e.error_len().is_none() && e.valid_up_to() > 0 => e.valid_up_to(),

@@ -19,9 +19,9 @@ use crate::process::client::launch::{self, Report, Step};
 use crate::process::os::hold::Holds;
 use crate::process::os::sys;
 
-/// How long a lock is waited for: the keeper of the last iteration may just be ending, and readers look at locks.
+/// How long to wait for a lock: the keeper of the last iteration may just be ending, and readers hold locks for a moment.
 const LOCK_PATIENCE: Duration = Duration::from_secs(5);
-/// The longest socket path that every system takes.
+/// The longest socket path that all systems accept.
 const MAX_SOCKET_PATH: usize = 100;
 
 /// A keeper that has its locks and has written its record.
@@ -34,24 +34,24 @@ pub(crate) struct Keeper {
     pub temp: PathBuf,
     pub holds: Arc<Mutex<Holds>>,
     pub commands: Receiver<Command>,
-    /// SIGTERM came: the way to stop a keeper whose socket is gone.
+    /// Whether SIGTERM was received: that is how a keeper is stopped when its socket was deleted.
     pub terminate: Arc<AtomicBool>,
     pub workspace_lock: FileLock,
-    /// Where the program writes: its workspace, and git's folders.
+    /// The folders in which the program works: its workspace and the common git directory.
     pub written: Vec<WholeFolder>,
-    /// Freed by the end of the process only.
+    /// Freed only when the process ends.
     pub _own_lock: FileLock,
 }
 
-/// The hidden verb `git axiom keeper --spec PATH`: detaches, takes the locks, asks `still_wanted` whether the spawn intent
-/// still stands, runs the program and records its end. Returns the exit status of this process.
+/// The hidden verb `git axiom keeper --spec PATH`: detaches, takes the locks, calls `still_wanted` to check that the spawn
+/// intent is still valid, runs the program and records its end. Returns the exit status of this process.
 ///
-/// A crash before `keeper.json` leaves nothing started; later, it leaves no `exit.json`, and processes that
-/// [`crate::process::end_leftovers`] ends.
+/// After a crash before `keeper.json` is written, nothing was started. After a later crash there is no `exit.json`, and
+/// [`crate::process::end_leftovers`] ends the remaining processes.
 ///
 /// # Errors
-/// Whatever kept the keeper from starting, which its starter has been told too; `IO_FAILED` where the end could not be
-/// recorded.
+/// The reason why the keeper could not start, which is also reported to the process that started it; `IO_FAILED` where the
+/// end could not be recorded.
 pub fn run(spec_path: &Path, still_wanted: &dyn Fn(&KeeperSpec) -> Result<bool>) -> Result<i32> {
     match launch::detach(spec_path) {
         Ok(Step::First) => return Ok(0),
@@ -91,7 +91,7 @@ fn prepare(spec_path: &Path, still_wanted: &dyn Fn(&KeeperSpec) -> Result<bool>)
     }
     let workspace_lock = take(&spec.workspace_lock, "the workspace is in use by another keeper")?;
     env::fault_point("keeper.locked");
-    // Asked with the locks held: whoever ends the intent and then looks at the locks can not miss this keeper.
+    // Checked with the locks held: a process that ends the intent and then checks the locks cannot miss this keeper.
     if !still_wanted(&spec)? {
         return Ok(None);
     }
@@ -107,7 +107,7 @@ fn prepare(spec_path: &Path, still_wanted: &dyn Fn(&KeeperSpec) -> Result<bool>)
     let spool = match ready {
         Ok(spool) => spool,
         Err(error) => {
-            // Nothing was started: without its record this run never was.
+            // Nothing was started. Without its record, this run does not exist.
             let _ = files::remove_scratch(&record.runtime);
             files::remove_file(&spec.dir.join(spec::KEEPER))?;
             return Err(error);
@@ -117,7 +117,8 @@ fn prepare(spec_path: &Path, still_wanted: &dyn Fn(&KeeperSpec) -> Result<bool>)
     Ok(Some(Keeper { spec, record, spool, spool_folder, temp, holds, commands, terminate, workspace_lock, written, _own_lock }))
 }
 
-/// What the program's work is in. A workspace that is none is found out before anything is started in it.
+/// The folders in which the program works. Opening them fails here, before the program is started, if the workspace cannot
+/// be used.
 fn written(spec: &KeeperSpec) -> Result<Vec<WholeFolder>> {
     let folders = [&spec.workspace, &spec.state_check.common_dir].into_iter().filter(|folder| folder.is_dir());
     folders.map(|folder| WholeFolder::open(folder)).collect()
@@ -133,7 +134,7 @@ fn take(path: &Path, held: &str) -> Result<FileLock> {
     }
 }
 
-/// SIGTERM stops the program. A hangup, an interrupt or a starter that does not listen any more must not end the keeper.
+/// SIGTERM stops the program. SIGHUP, SIGINT and a closed pipe to the starting process must not end the keeper.
 pub(in crate::process) fn watch_signals() -> Result<Arc<AtomicBool>> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGPIPE, SIGTERM};
     let (terminate, ignored) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
@@ -145,8 +146,8 @@ pub(in crate::process) fn watch_signals() -> Result<Arc<AtomicBool>> {
     Ok(terminate)
 }
 
-/// Descendants that lose their parent become ours, in whichever session they are. Only Linux can do that; elsewhere those
-/// that left the program's process group and whose parents are gone are not found.
+/// Makes this process the parent of descendants that lose theirs, in whatever session they are. Only Linux can do that. On
+/// other systems, descendants that left the program's process group and lost their parents are not found.
 pub(in crate::process) fn adopt_orphans() {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
@@ -178,7 +179,7 @@ fn record(spec: &KeeperSpec, started_at: Timestamp) -> Result<KeeperRecord> {
 }
 
 impl Keeper {
-    /// Whether SIGTERM came.
+    /// Whether SIGTERM was received.
     pub fn is_terminated(&self) -> bool {
         self.terminate.load(Ordering::Relaxed)
     }

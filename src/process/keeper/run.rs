@@ -16,19 +16,19 @@ use crate::process::client::control::{self, Command};
 use crate::process::os::family::{self, EndedFamily};
 use crate::process::os::sys;
 
-/// How often the keeper looks around.
+/// How often the keeper checks everything.
 const TICK: Duration = Duration::from_millis(20);
-/// How often it looks at what costs more: the workspace, its descendants.
+/// How often it checks the expensive things: the workspace and its descendants.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-/// How long descendants have after SIGTERM when the program itself has ended.
+/// How long descendants may run after SIGTERM when the program itself has ended.
 const DESCENDANTS_GRACE: Duration = Duration::from_millis(500);
-/// How long output is waited for when all descendants have ended: somebody else may hold the pipe.
+/// How long to wait for the end of the output when all descendants have ended: another process may hold the pipe.
 const DRAIN_PATIENCE: Duration = Duration::from_secs(3);
-/// How long writing the record of the end is tried on a full disk.
+/// How long to retry writing the record of the end on a full disk.
 const RECORD_PATIENCE: Duration = Duration::from_secs(600);
 const MAX_MARKERS: usize = 16;
 
-/// How the program ended, before it is written down.
+/// The end of the program, before it is recorded.
 #[derive(Debug)]
 struct End {
     cause: EndCause,
@@ -51,15 +51,15 @@ impl End {
 pub(crate) fn run(mut keeper: Keeper) -> Result<()> {
     let end = if has_worktree(&keeper) { start(&mut keeper) } else { End::unstarted(EndCause::LostWorkspace) };
     control::lock(&keeper.holds).close();
-    // What was said in the last moment counts too. A flood is taken in several batches.
+    // Signals of the last moment count too. Many signals are taken in several batches.
     while keeper.spool.take() > 0 {}
     env::fault_point("keeper.ended");
-    // The record says that the work is there, so the work is on disk before it.
+    // The record is the proof that the work exists, so the work is synced before it.
     let work = sync_work(&keeper);
     env::fault_point("keeper.work-synced");
     write_end(&keeper, end, work)?;
     env::fault_point("keeper.end-recorded");
-    // Freed before the clean-up, which may take long, so that the next iteration can begin.
+    // Freed before the cleanup, which may take long, so that the next iteration can begin.
     drop(keeper.workspace_lock);
     files::remove_scratch(&keeper.record.runtime)
 }
@@ -78,7 +78,7 @@ fn start(keeper: &mut Keeper) -> End {
     let pid = i32::try_from(child.id()).unwrap_or(0);
     let program = sys::look(pid).map_or(ProcessId { pid, start: 0 }, |process| process.id);
     keeper.record.program = Some(program);
-    // Only a hint for whoever finds this keeper dead: the program's environment tells too.
+    // Only a hint for a later process that finds this keeper dead: the environment of the processes shows it too.
     let _ = spec::write_json(&keeper.record.dir.join(spec::KEEPER), &keeper.record);
     env::fault_point("keeper.program-recorded");
     let mut reaper = Reaper { program: Pid::from_raw(pid), status: None };
@@ -115,7 +115,7 @@ fn start(keeper: &mut Keeper) -> End {
     End { cause, status: reaper.status, ended, output, tail }
 }
 
-/// Collects ended children: the program, and the orphans that became ours.
+/// Waits for ended children: the program, and orphans that this process has adopted.
 #[derive(Debug)]
 pub(in crate::process) struct Reaper {
     pub program: Option<Pid>,
@@ -132,7 +132,7 @@ impl Reaper {
         }
     }
 
-    /// Without orphans of ours there is only the program, and `ps` has to stay `Command`'s own child.
+    /// Without adopted orphans there is only the program. Other children, such as `ps`, are left to their `Command`.
     #[cfg(not(target_os = "linux"))]
     pub fn collect(&mut self) {
         if let (None, Some(pid)) = (self.status, self.program)
@@ -153,13 +153,13 @@ struct Watch<'a> {
     heard: Instant,
     lost: u32,
     family: Vec<ProcessId>,
-    /// When the program was asked to stop.
+    /// When the stop signal was sent.
     asked: Option<Instant>,
     cause: EndCause,
 }
 
 impl Watch<'_> {
-    /// Returns when the program has ended or has to be killed, with the grace its descendants get.
+    /// Returns when the program has ended or has to be killed. The result is the grace period for its descendants.
     fn until_end(&mut self, reaper: &mut Reaper) -> Duration {
         loop {
             reaper.collect();
@@ -171,7 +171,7 @@ impl Watch<'_> {
                     self.cause = EndCause::Killed;
                     return Duration::ZERO;
                 }
-                // It may have ended by itself a moment ago: then that is how it ended.
+                // The program may have ended by itself just now: then that is its end.
                 Ok(Command::Stop) => {
                     reaper.collect();
                     if reaper.status.is_none() {
@@ -179,7 +179,7 @@ impl Watch<'_> {
                     }
                 }
                 Err(mpsc_error) => {
-                    // Disconnected: the socket's thread is gone, and recv would return at once.
+                    // Disconnected: the socket's thread has ended, and recv would return at once.
                     if mpsc_error == std::sync::mpsc::RecvTimeoutError::Disconnected {
                         std::thread::sleep(TICK);
                     }
@@ -204,7 +204,7 @@ impl Watch<'_> {
 
     fn look(&mut self) {
         family::note(&self.keeper.record.runtime, Some(self.program.pid), &mut self.family);
-        // Twice, because git replaces the file when it repairs a worktree.
+        // Two checks, because git replaces the file when it repairs a worktree.
         self.lost = if has_worktree(self.keeper) { 0 } else { self.lost + 1 };
         if self.lost >= 2 {
             self.ask(EndCause::LostWorkspace);
@@ -221,15 +221,15 @@ impl Watch<'_> {
         }
     }
 
-    /// Asks the program and its group to stop; its tools, in sessions of their own, are the program's to end, or ours
-    /// afterwards. Asked once: the first cause stays.
+    /// Sends the stop signal to the program and its process group. Its tools in other sessions are ended by the program, or
+    /// by the keeper afterwards. Sent once: the first cause is kept.
     fn ask(&mut self, cause: EndCause) {
         if self.asked.is_some() {
             return;
         }
         self.asked = Some(Instant::now());
         self.cause = cause;
-        // A process that is held would not act on a signal.
+        // A held process would not react to a signal.
         control::lock(&self.keeper.holds).close();
         let signal = match self.keeper.spec.stop_signal {
             StopSignal::Term => Signal::TERM,
@@ -237,14 +237,15 @@ impl Watch<'_> {
             StopSignal::Hup => Signal::HUP,
             StopSignal::Quit => Signal::QUIT,
         };
-        // The program has not been collected yet, so its number, which is its group's too, can be nobody else's.
+        // The program was not waited for yet, so its process id, which is also the id of its group, cannot belong to another
+        // process.
         if let Some(group) = Pid::from_raw(self.program.pid) {
             let _ = rustix::process::kill_process_group(group, signal);
         }
     }
 }
 
-/// Syncs what the program and its tools wrote. Nobody knows their files, so it is all of their file systems.
+/// Syncs everything that the program and its tools wrote. Their files are not known, so the whole file systems are synced.
 fn sync_work(keeper: &Keeper) -> WorkOnDisk {
     let outcome: Result<()> = keeper.written.iter().try_for_each(WholeFolder::sync);
     match outcome {
@@ -259,7 +260,7 @@ fn write_end(keeper: &Keeper, end: End, work: WorkOnDisk) -> Result<()> {
     let older = said.len().saturating_sub(MAX_MARKERS);
     said.drain(..older);
     if !end.tail.is_empty() {
-        // Nothing is decided by it alone, so that failing to keep it does not fail the record.
+        // The tail alone decides nothing, so a failure to write it is no error.
         let _ = files::write_atomic(&dir.join(spec::TAIL), &end.tail);
     }
     let record = ExitRecord {
@@ -283,9 +284,9 @@ fn write_end(keeper: &Keeper, end: End, work: WorkOnDisk) -> Result<()> {
     loop {
         match spec::write_json(&dir.join(spec::EXIT), &record) {
             Ok(()) => return Ok(()),
-            // Without its folder (the repository was deleted) there is nobody left to read it.
+            // Without its folder (the repository was deleted), no process can read the record.
             Err(error) if begun.elapsed() >= RECORD_PATIENCE || !dir.is_dir() => return Err(error),
-            // A full disk may get room again; without this record a finished iteration would count as crashed.
+            // A full disk may get free space again. Without this record, a finished iteration would count as crashed.
             Err(_) => std::thread::sleep(Duration::from_secs(1)),
         }
     }

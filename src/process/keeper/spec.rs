@@ -1,5 +1,5 @@
-//! What keeper and supervisor tell each other through files: the specification, the record of a living keeper, the record
-//! of an end. All are in the folder of the run, `$GIT_COMMON_DIR/axiom/agents/<agent>/runs/<token>/`.
+//! The files by which keeper and supervisor communicate: the specification, the record of a running keeper, the record of an
+//! end. All are in the folder of the run, `$GIT_COMMON_DIR/axiom/agents/<agent>/runs/<token>/`.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -18,29 +18,30 @@ use crate::process::os::wire;
 
 /// The specification's file name in the folder of the run.
 pub const SPEC: &str = "spec.json";
-/// The file name of the living keeper's record.
+/// The file name of the record of a running keeper.
 pub const KEEPER: &str = "keeper.json";
-/// The file name of the lock that a keeper holds as long as it lives.
+/// The file name of the lock that a keeper holds as long as it runs.
 pub const KEEPER_LOCK: &str = "keeper.lock";
 /// The file name of the record of the end: the only proof of an end.
 pub const EXIT: &str = "exit.json";
-/// The file name of the signals that the agent gave, one checksummed JSON line each.
+/// The file name of the agent's signals, one checksummed JSON line for each.
 pub const SIGNALS: &str = "signals.jsonl";
-/// The file name of the last bytes of stdout, raw, as far as they were kept ([`TAIL_BYTES`]).
+/// The file name of the last bytes of stdout, unchanged, at most [`TAIL_BYTES`].
 pub const TAIL: &str = "tail";
-/// The file name, in the runtime folder, of the descendants as last seen: a hint for [`crate::process::client::leftovers`], not durable.
+/// The file name, in the runtime folder, of the list of descendants: a hint for [`crate::process::client::leftovers`], not
+/// durable.
 pub const FAMILY: &str = "family.json";
 
-/// How much of the end of stdout is kept for markers and final events.
+/// How many bytes at the end of stdout are kept for markers and final events.
 pub const TAIL_BYTES: usize = 64 * 1024;
-/// How much of one iteration's output is kept where the specification says nothing else.
+/// How many bytes of one iteration's output are kept by default.
 pub const DEFAULT_OUTPUT_CAP: u64 = 64 * 1024 * 1024;
 /// The version of these formats.
 pub const VERSION: u32 = 1;
 
 const MAX_FILE: u64 = 16 * 1024 * 1024;
 
-/// A signal by which an agent program is asked to stop.
+/// The signal that asks an agent program to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum StopSignal {
     /// SIGTERM.
@@ -58,19 +59,19 @@ pub enum StopSignal {
     Quit,
 }
 
-/// Where a keeper finds out whether its spawn intent still stands. Its token names the intent.
+/// Where a keeper checks that its spawn intent is still valid. Its token names the intent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct StateCheck {
     /// The repository's common git directory.
     #[serde(with = "wire::os")]
     pub common_dir: PathBuf,
-    /// The sequence number of the intent event, where the supervisor gives it.
+    /// The sequence number of the intent event, if the supervisor sets it.
     #[serde(default)]
     pub intent_seq: Option<u64>,
 }
 
-/// What a keeper is to run. Written durably by the supervisor, with [`KeeperSpec::write`], before the keeper starts.
+/// The specification of a run. Written durably by the supervisor, with [`KeeperSpec::write`], before the keeper starts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KeeperSpec {
@@ -84,13 +85,13 @@ pub struct KeeperSpec {
     pub iteration: u64,
     /// The iteration's token.
     pub token: Token,
-    /// The folder of the run; this specification lies in it.
+    /// The folder of the run, which contains this specification.
     #[serde(with = "wire::os")]
     pub dir: PathBuf,
     /// The agent program: a path, or a name that is looked up in `PATH`.
     #[serde(with = "wire::os")]
     pub program: OsString,
-    /// Its arguments. `{prompt}` and `{promptFile}` in them are replaced; without either, the prompt comes on stdin.
+    /// Its arguments. `{prompt}` and `{promptFile}` in them are replaced; without either, the prompt is passed on stdin.
     #[serde(with = "wire::list")]
     pub args: Vec<OsString>,
     /// The file that holds the prompt.
@@ -99,29 +100,30 @@ pub struct KeeperSpec {
     /// The workspace: a linked worktree, the program's working directory.
     #[serde(with = "wire::os")]
     pub workspace: PathBuf,
-    /// The agent's log of this task, which the output is appended to.
+    /// The agent's log for this task, to which the output is appended.
     #[serde(with = "wire::os")]
     pub log: PathBuf,
     /// The lock of the workspace.
     #[serde(with = "wire::os")]
     pub workspace_lock: PathBuf,
-    /// Where to look whether the intent still stands.
+    /// Where to check that the intent is still valid.
     pub state_check: StateCheck,
-    /// How long a stop waits before it kills.
+    /// How long a stop waits before it kills the program.
     pub grace_seconds: u64,
-    /// The longest the program may run.
+    /// The longest time the program may run.
     #[serde(default)]
     pub time_limit_seconds: Option<u64>,
-    /// The longest it may run without any output or signal.
+    /// The longest time it may run without output or a signal.
     #[serde(default)]
     pub silence_limit_seconds: Option<u64>,
-    /// What asks it to stop.
+    /// The signal that asks it to stop.
     #[serde(default)]
     pub stop_signal: StopSignal,
-    /// How many bytes of the iteration's output are kept; more is read, counted and dropped.
+    /// How many bytes of the iteration's output are kept. The rest is read, counted and dropped.
     pub output_cap: u64,
-    /// What the program is told besides what it inherits (`AXIOM_TASK_ID` …); nothing of anybody's environment. `AXIOM_TOKEN`, `AXIOM_SPOOL`, `TMPDIR`, `PWD` and
-    /// `GIT_CEILING_DIRECTORIES` are set by the keeper. Nothing secret belongs here: it is stored.
+    /// Variables for the program in addition to those it inherits (`AXIOM_TASK_ID` …). `AXIOM_TOKEN`, `AXIOM_SPOOL`,
+    /// `TMPDIR`, `PWD` and `GIT_CEILING_DIRECTORIES` are set by the keeper. No secrets and no inherited variables: this is
+    /// stored.
     #[serde(with = "wire::vars")]
     pub env: BTreeMap<String, OsString>,
 }
@@ -142,29 +144,29 @@ impl KeeperSpec {
     /// Reads a specification.
     ///
     /// # Errors
-    /// `IO_FAILED`; `KEEPER_FAILED` where it cannot be understood or is of a newer version.
+    /// `IO_FAILED`; `KEEPER_FAILED` where it cannot be parsed or has another version.
     pub fn read(path: &Path) -> Result<Self> {
         let spec: Self =
             read_json(path)?.ok_or_else(|| Error::io("open", path, std::io::Error::from(std::io::ErrorKind::NotFound)))?;
         if spec.v == VERSION { Ok(spec) } else { Err(unreadable(path).why(format!("it has version {}", spec.v))) }
     }
 
-    /// How long a stop waits before it kills.
+    /// How long a stop waits before it kills the program.
     pub fn grace(&self) -> Duration {
         Duration::from_secs(self.grace_seconds)
     }
 }
 
-/// A process, told apart from a later one with the same number.
+/// A process, distinguished from a later one with the same number by its start time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct ProcessId {
-    /// The number.
+    /// The process id.
     pub pid: i32,
     /// When it started: on Linux in clock ticks since the machine booted.
     pub start: u64,
 }
 
-/// A living keeper, or one that lived: `keeper.json`.
+/// The record of a keeper that runs or has run: `keeper.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct KeeperRecord {
@@ -181,13 +183,13 @@ pub struct KeeperRecord {
     /// The folder of the run.
     #[serde(with = "wire::os")]
     pub dir: PathBuf,
-    /// The keeper, which is also the session of the agent program.
+    /// The keeper. Its process id is also that of the session of the agent program.
     pub keeper: ProcessId,
     /// The agent program; `None` before it was started.
     pub program: Option<ProcessId>,
-    /// Which start of the machine the process numbers belong to.
+    /// The boot id: the process ids are only valid until the machine restarts.
     pub boot: String,
-    /// The keeper's folder for the socket and the agent's temporary files; it goes away with the keeper.
+    /// The keeper's folder for the socket and the agent's temporary files. It is removed when the keeper ends.
     #[serde(with = "wire::os")]
     pub runtime: PathBuf,
     /// The control socket.
@@ -197,11 +199,11 @@ pub struct KeeperRecord {
     pub started_at: Timestamp,
 }
 
-/// Why the agent program's run ended.
+/// Why the run of the agent program ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "camelCase")]
 pub enum EndCause {
-    /// By itself.
+    /// It exited.
     Exited,
     /// It was asked to stop (and perhaps killed after the grace time).
     Stopped,
@@ -209,21 +211,21 @@ pub enum EndCause {
     Killed,
     /// It ran longer than allowed.
     TimeLimit,
-    /// It gave no sign of life for longer than allowed.
+    /// It was silent for longer than allowed.
     SilenceLimit,
     /// It could not be started.
     SpawnFailed {
-        /// Why.
+        /// The reason.
         why: String,
     },
     /// The workspace was no worktree any more.
     LostWorkspace,
-    /// Something that a newer keeper says.
+    /// A cause of a newer keeper.
     #[serde(other)]
     Other,
 }
 
-/// How a run ended: `exit.json`. When it exists, no descendant of the program runs any more, save `survivors`.
+/// How a run ended: `exit.json`. When it exists, no descendant of the program is running any more, except `survivors`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ExitRecord {
@@ -237,55 +239,55 @@ pub struct ExitRecord {
     pub started_at: Timestamp,
     /// When the last descendant had ended.
     pub ended_at: Timestamp,
-    /// Why it ended.
+    /// The cause of the end.
     pub cause: EndCause,
-    /// The program's exit status, raw; `None` where a signal ended it or it never ran.
+    /// The program's exit code; `None` where a signal ended it or it never ran.
     pub code: Option<i32>,
     /// The number of the signal that ended the program.
     pub signal: Option<i32>,
-    /// What it printed.
+    /// Its output.
     pub output: OutputRecord,
-    /// The markers with the right token at the end of stdout, in order; the last one counts. What a newer keeper knows and we
-    /// do not is passed over.
+    /// The markers with the right token at the end of stdout, in order; the last one counts. Unknown markers of a newer
+    /// keeper are skipped.
     #[serde(deserialize_with = "known")]
     pub markers: Vec<Signal>,
     /// How many signals were recorded in `signals.jsonl`.
     pub signals: u64,
-    /// Processor time of the program and its descendants, in milliseconds, where the system tells.
+    /// Processor time of the program and its descendants, in milliseconds, where the system provides it.
     pub cpu_millis: Option<u64>,
-    /// How many processes were left when the program had ended, and were ended.
+    /// How many processes were still running when the program had ended, and were ended.
     pub ended_descendants: u64,
     /// Processes that could not be ended (stuck in the kernel).
     pub survivors: Vec<i32>,
-    /// Whether what the program wrote was on disk before this record. Older keepers did not see to it.
+    /// Whether the program's files were synced before this record was written. Older keepers did not sync them.
     #[serde(default)]
     pub work: WorkOnDisk,
 }
 
-/// Those of a list that can be understood.
+/// The items of a list that can be parsed.
 fn known<'de, D: serde::Deserializer<'de>>(from: D) -> std::result::Result<Vec<Signal>, D::Error> {
     let all = Vec::<serde_json::Value>::deserialize(from)?;
     Ok(all.into_iter().filter_map(|one| serde_json::from_value(one).ok()).collect())
 }
 
-/// Whether what a program wrote, in its workspace and in git's folders, is on disk.
+/// Whether the files that a program wrote, in its workspace and in the common git directory, are on disk.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "is", rename_all = "camelCase")]
 pub enum WorkOnDisk {
-    /// Nobody saw to it: it is there until the machine stops.
+    /// They were not synced: they may be lost when the machine stops.
     #[default]
     Unknown,
     /// It was synced before the end was recorded.
     Synced,
-    /// Syncing it failed: what of it is on disk nobody knows.
+    /// Syncing them failed: it is unknown which of them are on disk.
     Failed {
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
 
 impl WorkOnDisk {
-    /// Whether the work is what the program left, in another start of the machine (`rebooted`) than it was done in.
+    /// Whether the files are as the program left them. `rebooted` is whether the machine was restarted since.
     fn is_whole(&self, rebooted: bool) -> bool {
         match self {
             Self::Synced => true,
@@ -296,44 +298,44 @@ impl WorkOnDisk {
 }
 
 impl ExitRecord {
-    /// Whether this end can be believed: the work that it speaks of is there as it was left. `keeper` is the record of the
-    /// keeper that wrote it, and `boot` this start of the machine.
+    /// Whether this end can be trusted: the work it refers to is on disk as it was left. `keeper` is the record of the
+    /// keeper that wrote it, and `boot` the current boot id.
     pub fn is_proved(&self, keeper: Option<&KeeperRecord>, boot: &str) -> bool {
         self.work.is_whole(keeper.is_none_or(|keeper| keeper.boot != boot))
     }
 }
 
-/// What became of the output.
+/// How much output there was, and how much of it is in the log.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct OutputRecord {
-    /// All bytes that were printed.
+    /// All bytes of the output.
     pub bytes: u64,
-    /// All lines that were printed.
+    /// All lines of the output.
     pub lines: u64,
-    /// The bytes that are not in the log, because of the cap or of a failing disk.
+    /// The bytes that are not in the log, because of the cap or a failing disk.
     pub dropped: u64,
-    /// Why the log is incomplete, where writing it failed.
+    /// Why the log is incomplete, if writing it failed.
     pub log_error: Option<String>,
-    /// Whether somebody still held the output open when the keeper stopped reading.
+    /// Whether another process still held the output open when the keeper stopped reading.
     pub cut_short: bool,
 }
 
-/// What a supervisor sees of a run.
+/// The state of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum KeeperState {
-    /// No keeper got as far as writing its record: the program was never started.
+    /// No keeper wrote its record: the program was never started.
     NotStarted,
     /// The keeper holds its lock but has not written its record yet.
     Starting,
-    /// The keeper lives.
+    /// The keeper is running.
     Alive(KeeperRecord),
     /// The run has ended.
     Ended(ExitRecord),
-    /// The keeper died without recording an end: something may be left, see [`crate::process::end_leftovers`].
+    /// The keeper died without recording an end. Processes may be left, see [`crate::process::end_leftovers`].
     Dead(KeeperRecord),
-    /// The machine stopped before the work was known to be on disk, or the disk did not take it: files may be empty or
-    /// missing, whatever was said of the run.
+    /// The machine stopped before the work was known to be on disk, or syncing failed: files may be empty or missing,
+    /// whatever the records say.
     Unproved(KeeperRecord),
 }
 

@@ -1,8 +1,8 @@
-//! The way of a signal from the agent to its keeper: files in the agent's own temporary folder, so that it works where a
-//! sandbox makes everything else read-only, and waits for no lock.
+//! The way of a signal from the agent to its keeper: files in the agent's own temporary folder. This works where a sandbox
+//! makes everything else read-only, and needs no lock.
 //!
-//! The agent's side ([`submit`]) writes `<order>-<id>.json` under another name and renames it; the keeper's side ([`Spool`])
-//! records it durably and then writes `<order>-<id>.ack`.
+//! The agent's side ([`submit`]) writes a file under a temporary name and renames it to `<order>-<id>.json`. The keeper's
+//! side ([`Spool`]) records the signal durably and then writes `<order>-<id>.ack`.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -17,16 +17,16 @@ use crate::error::{Code, Error, Result};
 use crate::files::{self, AppendFile};
 use crate::process::client::state::{ReceivedSignal, signal_line};
 
-/// How long [`submit`] waits where the caller says nothing else.
+/// How long [`submit`] waits by default.
 pub const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The largest request, in bytes: a text of full length, every byte of it escaped.
+/// The largest request, in bytes: a text of maximum length with every byte escaped.
 const MAX_REQUEST: u64 = 512 * 1024;
-/// The most signals of one iteration.
+/// The largest number of signals in one iteration.
 const MAX_SIGNALS: u64 = 10_000;
-/// The most bytes that they take on disk.
+/// The largest size of these signals on disk, in bytes.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
-/// The most requests that are handled at once, so that a flood does not keep the keeper from its other duties.
+/// How many requests are handled at once, so that many requests do not keep the keeper from its other work.
 const BATCH: usize = 64;
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -42,12 +42,12 @@ enum Answer {
     Refused(String),
 }
 
-/// Hands `signal` to the keeper behind `spool` and waits until it is on disk. A crash leaves a request that the keeper
-/// takes up, or a file `.new-…` that nobody reads.
+/// Passes `signal` to the keeper that reads `spool`, and waits until it is on disk. A crash leaves a request that the keeper
+/// handles, or a file `.new-…` that is ignored.
 ///
 /// # Errors
 /// `INVALID_INPUT`, `TOO_LARGE`; `AGENT_FAILED` with the reason where the keeper refuses it (a token of another iteration);
-/// `KEEPER_FAILED` where nobody answers within `patience`: then it may still have been recorded; `IO_FAILED`.
+/// `KEEPER_FAILED` where there is no answer within `patience`: the signal may have been recorded nevertheless; `IO_FAILED`.
 pub fn submit(spool: &Path, token: &Token, signal: Signal, patience: Duration) -> Result<()> {
     let request = Request { token: token.to_string(), signal: signal.validated()? };
     let json = serde_json::to_vec(&request).map_err(|e| spec::unreadable(spool).because(e))?;
@@ -81,7 +81,7 @@ fn nobody() -> Error {
     Error::new(Code::KeeperFailed, "the keeper of this iteration does not answer").hint("the iteration may have ended")
 }
 
-/// Writes a file under a name that nobody looks at, then renames it: it is seen whole or not at all.
+/// Writes a file under a temporary name and renames it, so that a reader sees all of it or nothing.
 fn put(new: &Path, name: &Path, bytes: &[u8]) -> Result<()> {
     files::write_scratch(new, bytes)?;
     env::fault_point("spool.before-rename");
@@ -96,12 +96,12 @@ pub struct Spool {
     log: AppendFile,
     recorded: u64,
     bytes: u64,
-    /// Set after a failed sync: from then on nothing can be acknowledged.
+    /// Set after a failed sync: from then on no signal can be acknowledged.
     broken: Option<String>,
 }
 
 impl Spool {
-    /// Makes the spool's folder, and `signals.jsonl` in the folder of the run.
+    /// Creates the spool's folder, and `signals.jsonl` in the folder of the run.
     ///
     /// # Errors
     /// `IO_FAILED`.
@@ -116,8 +116,8 @@ impl Spool {
         self.recorded
     }
 
-    /// Records what has come in, oldest first: appended and synced, then acknowledged. Returns how many requests were
-    /// handled. A crash between the two leaves a recorded signal whose sender hears nothing.
+    /// Records the waiting signals, oldest first: each is appended and synced, then acknowledged. Returns how many requests
+    /// were handled. After a crash in between, a signal may be recorded although its sender gets no answer.
     pub fn take(&mut self) -> usize {
         let mut handled = 0;
         for path in self.requests() {
@@ -125,7 +125,7 @@ impl Spool {
             env::fault_point("spool.before-ack");
             let bytes = serde_json::to_vec(&answer).unwrap_or_default();
             let ack = path.with_extension("ack");
-            // The sender may be gone with its folder: nothing is lost by that.
+            // The sender may have ended and deleted its folder: the signal is recorded anyway.
             let _ = put(&path.with_extension("ack-new"), &ack, &bytes);
             let _ = files::remove_file(&path);
             handled += 1;
@@ -137,7 +137,7 @@ impl Spool {
         let Ok(entries) = std::fs::read_dir(&self.folder) else { return Vec::new() };
         let mut found: Vec<PathBuf> = entries
             .flatten()
-            // Only regular files: opening a pipe would wait for ever.
+            // Only regular files: opening a fifo would block.
             .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))
             .map(|entry| entry.path())
             .filter(|path| path.extension().is_some_and(|end| end == "json"))

@@ -1,4 +1,5 @@
-//! The keeper of one step: owns it from its start to the report of its end, and ends all of it when its starter is gone.
+//! The keeper of one step: it owns the command from its start to the report of its end, and ends all its processes if the
+//! process that started it has ended.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -22,20 +23,21 @@ use crate::process::os::command::command;
 use crate::process::os::family;
 
 const TICK: Duration = Duration::from_millis(10);
-/// How long what the command left behind has after SIGTERM when the command itself has ended.
+/// How long descendants may run after SIGTERM when the command itself has ended.
 const GRACE: Duration = Duration::from_millis(200);
-/// How long output is waited for when all descendants have ended: somebody else may hold the pipe.
+/// How long to wait for the end of the output when all descendants have ended: another process may hold the pipe.
 const DRAIN: Duration = Duration::from_secs(3);
-/// No order is longer.
+/// The longest order, in bytes.
 const MAX_ORDER: usize = 16 * 1024 * 1024;
 
-/// The hidden verb `git axiom keeper --step`: reads its order from stdin, runs it, and says on stdout how it ended. The end of
-/// stdin ends it early.
+/// The hidden verb `git axiom keeper --step`: reads its order from stdin, runs it, and reports its end on stdout. If stdin
+/// is closed, the step is ended early.
 ///
 /// # Errors
-/// `KEEPER_FAILED` where it was told nothing that it understands.
+/// `KEEPER_FAILED` where the order cannot be parsed.
 pub fn run() -> Result<()> {
-    // Ctrl+C at the terminal is for our starter to act on, and nothing of the step can ask at the terminal.
+    // Ctrl+C at the terminal is handled by the process that started this one, and the step must not be able to read from the
+    // terminal.
     rustix::process::setsid().map_err(|e| failed("begin a session").because(e))?;
     launch::close_on_exec();
     let terminate = owner::watch_signals()?;
@@ -44,7 +46,7 @@ pub fn run() -> Result<()> {
     let gone = watch_starter()?;
     let report = carry_out(&order, &|| gone.load(Ordering::Relaxed) || terminate.load(Ordering::Relaxed));
     let line = serde_json::to_vec(&report).map_err(|e| failed("say how the step ended").because(e))?;
-    // Whoever wanted to hear it may be gone.
+    // The reader may have ended.
     let _ = std::io::stdout().write_all(&line);
     Ok(())
 }
@@ -53,7 +55,7 @@ fn failed(what: &str) -> Error {
     Error::new(Code::KeeperFailed, format!("cannot {what}"))
 }
 
-/// The first line of stdin, read byte by byte: what follows belongs to nobody.
+/// Reads the first line of stdin, byte by byte: the rest is not part of the order.
 fn read_order() -> Result<Order> {
     let mut stdin = std::io::stdin().lock();
     let (mut line, mut byte) = (Vec::new(), [0_u8]);
@@ -95,7 +97,7 @@ fn carry_out(order: &Order, shall_end: &dyn Fn() -> bool) -> Report {
     };
     child.stdin(Stdio::null()).stdout(writer).stderr(second);
     let started = child.spawn();
-    // The command holds the pipe's other ends, and nobody else may.
+    // Only the command may hold the other ends of the pipe.
     drop(child);
     let started = match started {
         Ok(started) => started,
@@ -140,7 +142,7 @@ fn how(status: Option<WaitStatus>) -> StepEnd {
     }
 }
 
-/// The end of what is printed; more is read and dropped, so that nobody ever waits for us.
+/// The end of the output. Older bytes are read and dropped, so that the command never waits.
 struct Tail {
     kept: Arc<Mutex<VecDeque<u8>>>,
     ended: Receiver<()>,
@@ -163,7 +165,7 @@ impl Tail {
             }
             let _ = sender.send(());
         };
-        // Without a thread nothing is kept; a command that prints much then fails on its closed pipe.
+        // Without the thread, no output is kept. A command with much output then fails on its closed pipe.
         let _ = Builder::new().spawn(read);
         Self { kept, ended }
     }

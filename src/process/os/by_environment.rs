@@ -1,4 +1,4 @@
-//! Processes that were started with a certain variable, wherever they hang in the tree now.
+//! Finding processes that were started with a certain variable, wherever they are in the process tree now.
 
 use std::path::Path;
 
@@ -7,16 +7,16 @@ use rustix::process::Signal;
 use super::sys::{self, Table};
 use crate::process::keeper::spec::ProcessId;
 
-/// The living processes whose environment has `name=value`, this one left out.
+/// The running processes whose environment has `name=value`, except this one.
 ///
-/// Elsewhere than on Linux environments cannot be read: there it finds those that have the folder `below` in their command
-/// line, keepers always among them, which is less than all.
+/// On other systems than Linux, environments cannot be read: there it finds the processes that have the folder `below` in
+/// their command line. Keepers are always among them, but other processes may be missed.
 pub fn started_with(name: &str, value: &str, below: &Path) -> Vec<i32> {
     find(name, value, below).iter().map(|process| process.pid).collect()
 }
 
-/// Sends SIGKILL to all that [`started_with`] finds, and says to how many. Those that were just being started are found
-/// by calling it again.
+/// Sends SIGKILL to all processes that [`started_with`] finds. Returns to how many. Processes that are just being started
+/// may be missed: call it again.
 pub fn kill_started_with(name: &str, value: &str, below: &Path) -> usize {
     find(name, value, below).into_iter().filter(|process| sys::send(*process, Signal::KILL)).count()
 }

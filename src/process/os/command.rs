@@ -1,7 +1,7 @@
 //! The one place where programs are started.
 //!
-//! Every child gets an environment without git's repository-local variables (`git rev-parse --local-env-vars`): with
-//! them, an agent's `git commit` would land in the user's worktree when `git axiom` was called from a hook or an alias.
+//! No child's environment has git's repository-local variables (`git rev-parse --local-env-vars`): with them, an agent's
+//! `git commit` would change the user's worktree when `git axiom` was called from a hook or an alias.
 
 #![allow(clippy::disallowed_methods)]
 
@@ -10,7 +10,7 @@ use std::process::Command;
 
 use crate::env;
 
-/// What `git rev-parse --local-env-vars` lists (git 2.47), and the variables that would redirect our own calls.
+/// The variables that `git rev-parse --local-env-vars` lists (git 2.47), and further ones that would redirect git.
 const REPOSITORY_LOCAL: &[&str] = &[
     "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR",
@@ -32,8 +32,8 @@ const REPOSITORY_LOCAL: &[&str] = &[
     "GIT_WORK_TREE",
 ];
 
-/// Set for git children that hold the operation lock, so that a hook of theirs that calls `git axiom` is known. Set nowhere
-/// else: what is started otherwise (agents, keepers, verification) is no part of the operation.
+/// Set for git children that hold the operation lock, so that `git axiom` knows when one of their hooks calls it. Not set
+/// for other programs (agents, keepers, verification), which are not part of the operation.
 pub const IN_OPERATION: &str = "AXIOM_IN_OPERATION";
 
 /// Whether a variable belongs to the caller's repository and must not reach a child.
@@ -54,10 +54,9 @@ pub fn command(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
-/// A command for `program` that sees everything the caller set, git's repository-local variables included.
+/// A command for `program` with the caller's whole environment, including git's repository-local variables.
 ///
-/// Only for the one call that finds out which repository the caller means, and for this very program, started once more
-/// in place of the caller.
+/// Only for the call that discovers the caller's repository, and for starting git axiom itself on behalf of the caller.
 pub fn command_with_callers_repository(program: impl AsRef<OsStr>) -> Command {
     Command::new(program)
 }

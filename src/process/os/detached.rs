@@ -1,4 +1,5 @@
-//! Starting this very program in the background: in a session of its own, so that no terminal's end or Ctrl+C reaches it.
+//! Starting git axiom itself in the background, in a session of its own, so that closing the terminal or Ctrl+C does not
+//! reach it.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -9,8 +10,8 @@ use super::command::command_with_callers_repository;
 use crate::env;
 use crate::error::{Error, Result};
 
-/// Starts this program with these arguments, in the caller's folder and environment; both outputs go to `log`. It is to
-/// call [`begin_session`](crate::own_process::session::begin_session) before anything else. It lives on when we end.
+/// Starts this program with these arguments, in the caller's folder and environment; both outputs go to `log`. The started
+/// process must call [`begin_session`](crate::own_process::session::begin_session) first. It keeps running when this process ends.
 ///
 /// # Errors
 /// `IO_FAILED` where the log or the program cannot be used.

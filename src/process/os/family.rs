@@ -1,4 +1,4 @@
-//! Ending all descendants of a keeper, and telling a later process who they were.
+//! Ending all descendants of a keeper, and recording them for a process that comes after the keeper.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -10,11 +10,11 @@ use super::sys::{self, Process, Table};
 use crate::files;
 use crate::process::keeper::spec::{FAMILY, ProcessId};
 
-/// After this, what still lives is stuck in the kernel and no signal will end it soon.
+/// After this time, processes that are still alive are stuck in the kernel, and no signal will end them soon.
 const GIVE_UP: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// How ending went.
+/// The result of ending processes.
 #[derive(Debug, Default)]
 pub(crate) struct EndedFamily {
     /// How many processes were sent a signal.
@@ -23,8 +23,8 @@ pub(crate) struct EndedFamily {
     pub survivors: Vec<i32>,
 }
 
-/// The living descendants of this process, in whichever session: as subreaper it inherits the orphans. Elsewhere than on
-/// Linux there is none, so orphans are found by the program's process group alone.
+/// The living descendants of this process, in whatever session. As subreaper it inherits the orphans. Other systems than
+/// Linux have no subreaper: there orphans are only found by the program's process group.
 pub(crate) fn living(program: Option<i32>) -> Vec<Process> {
     let table = Table::read();
     let mut roots = vec![sys::own_pid()];
@@ -40,8 +40,8 @@ pub(crate) fn living(program: Option<i32>) -> Vec<Process> {
     found
 }
 
-/// Ends all descendants: SIGTERM, `grace`, then SIGKILL again and again until none is left. `reap` collects those that
-/// have ended; it is called often.
+/// Ends all descendants: SIGTERM, `grace`, then SIGKILL again and again until none is left. `reap` waits for those that have
+/// ended; it is called often.
 pub(crate) fn end_all(program: Option<i32>, grace: Duration, reap: &mut dyn FnMut()) -> EndedFamily {
     let begun = Instant::now();
     let mut asked: HashSet<ProcessId> = HashSet::new();
@@ -61,7 +61,7 @@ pub(crate) fn end_all(program: Option<i32>, grace: Duration, reap: &mut dyn FnMu
                 sys::send(process.id, Signal::KILL);
             } else if first {
                 sys::send(process.id, Signal::TERM);
-                // A stopped process would only act on it when it is continued.
+                // A stopped process only reacts to SIGTERM when it is continued.
                 sys::send(process.id, Signal::CONT);
             }
         }
@@ -69,8 +69,8 @@ pub(crate) fn end_all(program: Option<i32>, grace: Duration, reap: &mut dyn FnMu
     }
 }
 
-/// Notes the living descendants in the runtime folder, where they changed. Not durable: it only matters while the
-/// processes live, and they do not survive what loses it.
+/// Writes the list of living descendants to the runtime folder if it has changed. Not durable: it only matters while the
+/// processes live, and what would lose it (a restart) ends them too.
 pub(crate) fn note(runtime: &Path, program: Option<i32>, last: &mut Vec<ProcessId>) {
     let now: Vec<ProcessId> = living(program).iter().map(|process| process.id).collect();
     if now == *last {
@@ -78,7 +78,7 @@ pub(crate) fn note(runtime: &Path, program: Option<i32>, last: &mut Vec<ProcessI
     }
     let (new, path) = (runtime.join(".family-new"), runtime.join(FAMILY));
     let Ok(json) = serde_json::to_vec(&now) else { return };
-    // Renamed without syncs, so that no reader sees half of it. A failure costs only the hint.
+    // Renamed without syncs, so that a reader sees all of it or nothing. A failure only costs the hint.
     if files::write_scratch(&new, &json).is_ok() && files::rename(&new, &path).is_ok() {
         *last = now;
     }

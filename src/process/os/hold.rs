@@ -1,7 +1,7 @@
-//! Holding processes still for a moment, for a consistent capture.
+//! Stopping processes for a moment, for a consistent capture.
 //!
-//! Each hold remembers which processes it stopped; one that was stopped before is not its own, and stays stopped. A process
-//! runs again when no hold has it any more.
+//! Each hold records which processes it stopped. Processes that were stopped before do not belong to it, and stay stopped. A
+//! process continues when no hold has it any more.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use rustix::process::Signal;
 use super::sys::{self, Process, Table};
 use crate::process::keeper::spec::ProcessId;
 
-/// How long stopping may take until the hold is called unstable.
+/// How long stopping may take before the hold is reported as unstable.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The holds of one keeper.
@@ -22,21 +22,21 @@ pub(crate) struct Holds {
     closed: bool,
 }
 
-/// What a hold achieved.
+/// The result of a hold.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Held {
-    /// Names the hold, for [`Holds::release`].
+    /// The id of the hold, for [`Holds::release`].
     pub id: u64,
     /// How many processes it stopped.
     pub count: usize,
-    /// Whether every descendant is known to be still (save the requester's own line).
+    /// Whether every descendant is known to be stopped (except the requester, its ancestors and its descendants).
     pub stable: bool,
 }
 
 impl Holds {
-    /// Stops all descendants of this process: again and again, until nothing new turns up, because a process may start
-    /// another one before it is stopped itself. Parents first, so that none sees its child stop. The requester, its
-    /// ancestors and its descendants are spared: it has to go on to release the hold. `None` after [`Holds::close`].
+    /// Stops all descendants of this process, repeatedly until no new ones appear, because a process may start another one
+    /// before it is stopped itself. Parents first, so that none sees its child stop. The requester, its ancestors and its
+    /// descendants are left out: the requester has to release the hold. `None` after [`Holds::close`].
     pub fn hold(&mut self, requester: Option<i32>) -> Option<Held> {
         if self.closed {
             return None;
@@ -57,7 +57,7 @@ impl Holds {
                     continue;
                 }
                 if !ours && (!process.is_stopped() || others.contains(&process.id)) {
-                    // Remembered before it is stopped: what is not remembered would never run again.
+                    // Recorded before it is stopped: a process that is not recorded would never be continued.
                     stopped.push(process.id);
                 }
                 if !process.is_stopped() {
@@ -73,8 +73,8 @@ impl Holds {
         Some(Held { id, count, stable: quiet >= 2 })
     }
 
-    /// Lets go what the hold `id` stopped and no other hold has. Children first, so that no parent sees a stopped child.
-    /// Says whether the hold had lasted until now.
+    /// Continues the processes that the hold `id` stopped and that no other hold has. Children first, so that no parent sees
+    /// a stopped child. Returns whether the hold had lasted until now.
     pub fn release(&mut self, id: u64) -> bool {
         let Some(stopped) = self.held.remove(&id) else { return false };
         for process in stopped.iter().rev() {
@@ -85,7 +85,7 @@ impl Holds {
         true
     }
 
-    /// Lets go everything, and takes no more holds: the program is about to be ended.
+    /// Releases all holds and allows no new ones: the program is about to be ended.
     pub fn close(&mut self) {
         self.closed = true;
         let ids: Vec<u64> = self.held.keys().copied().collect();
@@ -96,7 +96,7 @@ impl Holds {
 }
 
 /// Whether the process is in a `vfork` whose child was stopped before its exec. It waits in the kernel, where it cannot be
-/// stopped, and does nothing before the child runs again.
+/// stopped, and does nothing until the child continues.
 fn waits_for_a_stopped_child(table: &Table, process: &Process) -> bool {
     process.state == 'D' && table.all().iter().any(|child| child.parent == process.id.pid && child.is_stopped())
 }

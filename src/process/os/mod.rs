@@ -1,6 +1,6 @@
-//! What the system knows of processes: starting, finding, holding and ending them, and signals.
+//! Processes of the operating system: starting, finding, holding and ending them, and signals.
 //!
-//! What a keeper is, is in `keeper`.
+//! What a keeper does with them is in `keeper`.
 //!
 //! Begin reading with `command` and `sys`.
 

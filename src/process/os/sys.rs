@@ -1,7 +1,8 @@
-//! The process table: who lives, who descends from whom, and signals that never reach a later process of the same number.
+//! The process table: which processes are alive, which descends from which, and sending signals that cannot reach a later
+//! process with the same number.
 //!
-//! Linux reads `/proc` and sends through pidfds. Elsewhere `ps` is asked, which is slower, tells no environment, and leaves
-//! a moment in which a number may be reused.
+//! On Linux, `/proc` and pidfds are used. On other systems `ps` is used: it is slower, shows no environments, and leaves a
+//! moment in which a process id may be reused.
 
 use std::collections::{HashMap, HashSet};
 
@@ -12,18 +13,18 @@ use crate::process::keeper::spec::ProcessId;
 /// One process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Process {
-    /// Which one.
+    /// Its id.
     pub id: ProcessId,
     /// Its parent's number.
     pub parent: i32,
     /// Its session's number (elsewhere than on Linux: its process group's).
     pub session: i32,
-    /// What it does: the letter of `ps`.
+    /// Its state: the letter that `ps` shows.
     pub state: char,
 }
 
 impl Process {
-    /// Whether it has ended and only waits to be collected.
+    /// Whether it has ended and was not waited for yet.
     pub fn is_gone(&self) -> bool {
         matches!(self.state, 'Z' | 'X' | 'x')
     }
@@ -56,7 +57,7 @@ impl Table {
         self.all.iter().find(|process| process.id.pid == pid)
     }
 
-    /// All that descend from one of `roots`, parents before children, without the roots themselves.
+    /// All descendants of `roots`, parents before children, without the roots themselves.
     pub fn descendants(&self, roots: &[i32]) -> Vec<Process> {
         let mut children: HashMap<i32, Vec<&Process>> = HashMap::new();
         for process in &self.all {
@@ -93,12 +94,12 @@ impl Table {
     }
 }
 
-/// This process.
+/// The process id of this process.
 pub(crate) fn own_pid() -> i32 {
     rustix::process::getpid().as_raw_nonzero().get()
 }
 
-/// Sends `signal` to exactly this process, and says whether it got it: not where it has ended meanwhile.
+/// Sends `signal` to exactly this process. Returns whether it was delivered: not where the process has ended.
 pub(crate) fn send(to: ProcessId, signal: Signal) -> bool {
     let Some(pid) = Pid::from_raw(to.pid).filter(|pid| pid.as_raw_nonzero().get() > 1) else { return false };
     deliver(to, pid, signal)
@@ -108,7 +109,8 @@ pub(crate) fn send(to: ProcessId, signal: Signal) -> bool {
 fn deliver(to: ProcessId, pid: Pid, signal: Signal) -> bool {
     use rustix::process::{PidfdFlags, pidfd_open, pidfd_send_signal};
     match pidfd_open(pid, PidfdFlags::empty()) {
-        // The descriptor pins the process: if the number still has the same start time now, it is the right one.
+        // The descriptor pins the process: if the process with this number still has the same start time, it is the right
+        // one.
         Ok(fd) => look(to.pid).is_some_and(|now| now.id == to) && pidfd_send_signal(&fd, signal).is_ok(),
         Err(rustix::io::Errno::NOSYS | rustix::io::Errno::PERM | rustix::io::Errno::MFILE) => {
             look(to.pid).is_some_and(|now| now.id == to) && rustix::process::kill_process(pid, signal).is_ok()
@@ -146,7 +148,7 @@ fn list() -> Vec<Process> {
     output.map(|output| parse_ps(&String::from_utf8_lossy(&output.stdout))).unwrap_or_default()
 }
 
-/// Reads a line of `/proc/<pid>/stat`. The program's name stands in brackets and may hold anything, brackets too.
+/// Reads a line of `/proc/<pid>/stat`. The program's name is in parentheses and may contain any character, parentheses too.
 #[cfg(target_os = "linux")]
 fn parse_stat(line: &[u8]) -> Option<Process> {
     let line = String::from_utf8_lossy(line);
@@ -160,7 +162,7 @@ fn parse_stat(line: &[u8]) -> Option<Process> {
     })
 }
 
-/// Reads what `ps -axo pid=,ppid=,pgid=,state=,lstart=` prints. The start is a hash of the printed time.
+/// Parses the output of `ps -axo pid=,ppid=,pgid=,state=,lstart=`. The start is a hash of the printed time.
 #[cfg(any(test, not(target_os = "linux")))]
 fn parse_ps(text: &str) -> Vec<Process> {
     let line = |line: &str| {
@@ -174,8 +176,8 @@ fn parse_ps(text: &str) -> Vec<Process> {
     text.lines().filter_map(line).collect()
 }
 
-/// Whether the environment that the process was started with has `NAME=value`. Always `false` where the system does not
-/// tell (other users' processes, other systems than Linux).
+/// Whether the environment that the process was started with has `NAME=value`. Always `false` where the environment cannot
+/// be read (other users' processes, other systems than Linux).
 pub(crate) fn started_with(pid: i32, assignment: &[u8]) -> bool {
     if !cfg!(target_os = "linux") {
         return false;
@@ -183,7 +185,7 @@ pub(crate) fn started_with(pid: i32, assignment: &[u8]) -> bool {
     std::fs::read(format!("/proc/{pid}/environ")).is_ok_and(|all| all.split(|byte| *byte == 0).any(|var| var == assignment))
 }
 
-/// The command lines of all processes, as `ps` tells them; empty where it cannot be asked.
+/// The command lines of all processes, from `ps`; empty where it fails.
 pub(crate) fn command_lines() -> Vec<(i32, String)> {
     let output = super::command::command("ps").args(["-axww", "-o", "pid=,command="]).output();
     let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
@@ -194,7 +196,7 @@ pub(crate) fn command_lines() -> Vec<(i32, String)> {
     text.lines().filter_map(line).collect()
 }
 
-/// The processor time of all collected children of this process, in milliseconds.
+/// The processor time of all children of this process that were waited for, in milliseconds.
 pub(crate) fn children_cpu_millis() -> Option<u64> {
     let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
     let fields: Vec<&str> = stat.get(stat.rfind(')')? + 1..)?.split_ascii_whitespace().collect();

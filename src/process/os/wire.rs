@@ -1,4 +1,4 @@
-//! Paths and arguments in JSON without loss: text where they are UTF-8, `{"hex": "…"}` where they are not.
+//! Paths and arguments in JSON without loss: strings where they are UTF-8, `{"hex": "…"}` where they are not.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::domain::base::hex::{from_hex, to_hex};
 
-/// One value as it stands in JSON.
+/// The JSON form of one value.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Wire {
@@ -29,7 +29,7 @@ fn decode<E: serde::de::Error>(wire: Wire) -> Result<OsString, E> {
     }
 }
 
-/// For a path or any other single value of the system.
+/// For a path or any other single value.
 pub(crate) mod os {
     use super::*;
 
@@ -55,7 +55,7 @@ pub(crate) mod list {
     }
 }
 
-/// For environment variables: names are ours, values may be paths.
+/// For environment variables: the names are chosen by git axiom, the values may be paths.
 pub(crate) mod vars {
     use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
-//! How far back each task's commits are, so that the history before them need not be read again. Pure.
+//! How far back each task's commits are, so that older history need not be read again. Pure.
 //!
-//! Links of the first-parent line are counted from the beginning of history. The height of a commit is the one of the link by
-//! which it came in: nothing that is reachable from a lower link has to do with it.
+//! The commits of the first-parent chain are the links, counted from the beginning of history. The height of a commit is the
+//! number of the link that brought it in. No commit reachable from a lower link belongs to the task.
 
 use std::collections::BTreeMap;
 
@@ -14,14 +14,14 @@ use crate::domain::base::names::Oid;
 /// The heights of a history.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Heights {
-    /// How many commits the first-parent line has.
+    /// How many commits the first-parent chain has.
     pub whole: u64,
-    /// By task, in lower case: the lowest link by which a commit that names it came in; from 1.
+    /// By task, in lower case: the lowest link, counted from 1, that brought in a commit that names the task.
     pub lowest: BTreeMap<String, u64>,
 }
 
 impl Heights {
-    /// These, and those of what came on top.
+    /// Adds the heights of the commits on top of these.
     #[must_use]
     pub fn with(mut self, above: Self) -> Self {
         for (task, height) in above.lowest {
@@ -32,8 +32,8 @@ impl Heights {
     }
 }
 
-/// The heights of a log, newest first, every commit before its parents. Where the log is a part, it is counted from where
-/// that begins.
+/// The heights of a log, newest first, every commit before its parents. For a part of a history, they are counted from the
+/// beginning of that part.
 pub fn heights(log: &[Logged]) -> Heights {
     let history = History::new(log);
     let whole = history.chain().len() as u64;
@@ -52,7 +52,7 @@ pub fn heights(log: &[Logged]) -> Heights {
     Heights { whole, lowest }
 }
 
-/// The commit on which the first-parent line of a partial log stands; `None` for a whole history, or an empty log.
+/// The commit below the first-parent chain of a partial log; `None` for a whole history or an empty log.
 pub fn line_begins_at(log: &[Logged]) -> Option<&Oid> {
     let history = History::new(log);
     let last = history.chain().last()?;

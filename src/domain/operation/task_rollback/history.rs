@@ -1,4 +1,4 @@
-//! The history of a branch, as a graph.
+//! The history of a branch as a graph: its first-parent chain, what each merge brought in, and which commits revert which.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -11,13 +11,13 @@ pub(super) struct History<'l> {
     pub log: &'l [Logged],
     places: HashMap<&'l Oid, usize>,
     chain: Vec<usize>,
-    /// By link of the chain: what it took in, newest first.
+    /// By link of the chain: the commits it brought in, newest first.
     brought: HashMap<usize, Vec<usize>>,
-    /// The link of the chain that took a commit in; the commit itself where it is one.
+    /// By commit: the link of the chain that brought it in; for a link, the link itself.
     came_by: Vec<usize>,
-    /// By commit: those that say they revert it, newest first.
+    /// By commit: the commits that are marked as reverting it, newest first.
     reverters: HashMap<usize, Vec<usize>>,
-    /// By revert: what it undoes or does again in the end, through reverts of reverts.
+    /// By revert: the commit that it undoes or does again in the end, through reverts of reverts.
     roots: HashMap<usize, usize>,
 }
 
@@ -26,7 +26,7 @@ impl<'l> History<'l> {
         let places: HashMap<&Oid, usize> = log.iter().enumerate().map(|(place, commit)| (&commit.oid, place)).collect();
         let mut reverters: HashMap<usize, Vec<usize>> = HashMap::new();
         for (place, commit) in log.iter().enumerate() {
-            // Only what is older can have been reverted.
+            // A commit can only revert older ones.
             for reverted in commit.marks.reverts.iter().filter_map(|oid| places.get(oid)).filter(|older| **older > place) {
                 reverters.entry(*reverted).or_default().push(place);
             }
@@ -46,13 +46,13 @@ impl<'l> History<'l> {
         history
     }
 
-    /// Says of every commit by which link of the chain it came in: the oldest that reaches it.
+    /// Sets for every commit the link of the chain that brought it in: the oldest link that reaches it.
     fn attribute(&mut self) {
         for &link in &self.chain {
             self.came_by[link] = link;
         }
         for &link in self.chain.iter().rev() {
-            // Where the log is a part of the history, the first parent may be missing.
+            // In a part of a history, parents may be missing.
             let others = self.log[link].parents.iter().skip(1);
             let mut open: Vec<usize> = others.filter_map(|oid| self.places.get(oid)).copied().collect();
             let mut brought = Vec::new();
@@ -87,27 +87,27 @@ impl<'l> History<'l> {
         self.log[place].parents.len() > 1
     }
 
-    /// The link of the chain by which a commit came in: itself where it is one.
+    /// The link of the chain that brought a commit in; for a link, the link itself.
     pub fn link(&self, place: usize) -> Option<usize> {
         self.came_by.get(place).copied().filter(|link| *link != usize::MAX)
     }
 
-    /// What a link of the chain took in, newest first.
+    /// The commits that a link of the chain brought in, newest first.
     pub fn brought(&self, link: usize) -> &[usize] {
         self.brought.get(&link).map_or(&[], Vec::as_slice)
     }
 
-    /// The commit that a commit undoes or does again in the end, through reverts of reverts; `None` where it is no revert of
-    /// anything in this history.
+    /// The commit that a commit undoes or does again in the end, through reverts of reverts; `None` where it reverts nothing
+    /// in this history.
     pub fn reverts_of(&self, place: usize) -> Option<usize> {
         self.roots.get(&place).copied()
     }
 
-    /// The commit that keeps this one from having an effect: one that reverts it, or reverts the merge that it came by, and
-    /// was not reverted in turn. `planned` are the commits that are about to be reverted.
+    /// The commit because of which this one has no effect: one that reverts it, or reverts the merge that brought it in, and
+    /// is not reverted itself. `planned` are the commits that are about to be reverted.
     pub fn reverted_by(&self, place: usize, planned: &BTreeSet<usize>) -> Option<usize> {
-        // A revert, and the merge by which something came in, are newer than the thing itself. So, newest first, each answer
-        // is known before it is asked for: no recursion, however long the row.
+        // A revert of a commit, and the merge that brought it in, are newer than the commit. Newest first, each answer is
+        // known before it is needed, so no recursion is needed, however long the chain of reverts.
         let mut open = vec![place];
         let mut concerned: BTreeSet<usize> = BTreeSet::new();
         while let Some(place) = open.pop() {
@@ -132,7 +132,7 @@ impl<'l> History<'l> {
         against.get(&place).copied()
     }
 
-    /// The merge of the chain by which a commit came in; `None` for a link of the chain itself.
+    /// The merge of the chain that brought a commit in; `None` for a link of the chain itself.
     fn link_of(&self, place: usize) -> Option<usize> {
         let link = self.came_by[place];
         (link != place && link != usize::MAX).then_some(link)

@@ -1,4 +1,4 @@
-//! What the rollback of a task means for the cases.
+//! How the rollback of a task changes cases, and which tasks depend on it.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use crate::domain::base::ids::CaseId;
 use crate::domain::state::whole::State;
 use crate::domain::work::case::{Case, CaseChange, CaseEdit, Kind, Status};
 
-/// The tasks that were begun on top of these: done or under way, or with a workspace; directly or through others.
+/// The tasks that were begun after these, directly or through others: those that are done or active, or have a workspace.
 pub fn dependents(state: &State, tasks: &[CaseId]) -> Vec<CaseId> {
     let cases = &state.restorable.cases;
     let is_task = |case: &&Case| case.kind == Kind::Task && case.status != Status::Archived;
@@ -31,12 +31,12 @@ pub fn dependents(state: &State, tasks: &[CaseId]) -> Vec<CaseId> {
     concerned.into_iter().filter(|id| !tasks.contains(id) && begun(id)).collect()
 }
 
-/// What a case comes after: by itself and by the groups that it is in.
+/// The dependencies of a case: its own and those of its groups.
 fn needs<'s>(state: &'s State, case: &'s Case) -> impl Iterator<Item = &'s CaseId> {
     std::iter::successors(Some(case), |case| up(state, case)).flat_map(|case| &case.after)
 }
 
-/// Whether a case is one of these, or a group that one of these is a part of.
+/// Whether a case is one of these, or a group that contains one of these.
 fn is_or_holds(state: &State, id: &CaseId, concerned: &BTreeSet<CaseId>) -> bool {
     let within = |one: &CaseId| {
         let case = state.restorable.cases.get(one);
@@ -49,7 +49,7 @@ fn up<'s>(state: &'s State, case: &Case) -> Option<&'s Case> {
     case.parent.as_ref().and_then(|parent| state.restorable.cases.get(parent))
 }
 
-/// The edits that make a task one to be done: pending, not merged, no reason. What was archived stays archived.
+/// The edits that make tasks open again: pending, not merged, no reason. Archived tasks stay archived.
 pub fn edits(state: &State, tasks: &[CaseId]) -> Vec<CaseEdit> {
     let edit = |id: &CaseId| {
         let case = state.restorable.cases.get(id)?;

@@ -60,7 +60,7 @@ fn a_merge_of_the_task_is_one_with_what_it_took_in_marked_or_not() {
     assert_eq!((plan.units[0].parent.clone(), plan.units[0].is_merge), (Some(oid("b")), true));
     let brought: Vec<&str> = plan.units[0].brings.iter().map(|(_, subject)| subject.as_str()).collect();
     assert_eq!(brought, ["y", "x"]);
-    // By hand, without a mark of its own.
+    // A merge made by hand, without a mark of its own.
     assert_eq!(units(&["m a y", "y x:t1", "x a:t1", "a"], &[wanted("t1")]), "m");
 }
 
@@ -75,7 +75,7 @@ fn a_merge_with_work_of_others_is_not_reverted_as_one() {
 
 #[test]
 fn a_merge_of_the_target_into_the_task_takes_nothing_of_the_target_away() {
-    // Within the task's branch: covered by the merge that took it in.
+    // A merge within the task's branch: reverted together with the merge that brought it in.
     let log = ["m c j:t1", "j x b:t1", "x a:t1", "c b", "b a", "a"];
     assert_eq!(units(&log, &[wanted("t1")]), "m");
     // The target was moved to the branch: the first parent of the joining merge is the task's.

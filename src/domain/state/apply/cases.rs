@@ -1,4 +1,4 @@
-//! What events do to cases.
+//! How events change cases.
 
 use super::{Result, refuse};
 use crate::domain::base::plural::count;
@@ -9,7 +9,7 @@ use crate::domain::work::graph;
 use crate::error::Code;
 
 impl State {
-    /// Counts what agents add: there is a limit to it.
+    /// Counts the cases that agents add: their number is limited.
     pub(super) fn count_added(&mut self, by: &By, cases: usize) {
         let By::Agent(agent) = by else { return };
         let cases = u32::try_from(cases).unwrap_or(u32::MAX);
@@ -38,11 +38,11 @@ impl State {
         Ok(())
     }
 
-    /// Changes fields, all or none. Only a claim makes a case active, and only a release makes it anything else.
+    /// Changes fields, all or none. Only a claim makes a case active, and only a release ends that.
     pub(super) fn change_cases(&mut self, edits: &[CaseEdit]) -> Result<()> {
         let mut changed: Vec<Case> = Vec::with_capacity(edits.len());
         for edit in edits {
-            // Of two edits of one case, the second sees what the first did.
+            // Of two edits of one case, the second sees the result of the first.
             let earlier = changed.iter().position(|case| case.id == edit.id).map(|index| changed.remove(index));
             let mut case = match earlier {
                 Some(case) => case,

@@ -1,4 +1,4 @@
-//! What events do to checkpoints and to the open operation.
+//! How events change checkpoints and the open operation.
 
 use super::{Result, refuse};
 use jiff::{SignedDuration, Timestamp};
@@ -12,10 +12,10 @@ use crate::domain::state::event::OperationEnd;
 use crate::domain::state::whole::{OpenOperation, State};
 use crate::error::Code;
 
-/// How long a deletion that an undo or redo made can be taken back.
+/// How long a checkpoint can be brought back after an undo or redo deleted it.
 const BRING_BACK: SignedDuration = SignedDuration::from_hours(7 * 24);
 
-/// The capture refs that an operation moves.
+/// The capture refs that an operation changes.
 fn moved_captures(operation: &Operation) -> Vec<(CheckpointName, Option<Oid>)> {
     let changes = operation.refs.iter();
     let named = changes.filter_map(|change| {
@@ -104,7 +104,7 @@ impl State {
         Ok(())
     }
 
-    /// A checkpoint ends and comes back with its capture ref, whichever operation moves it.
+    /// A checkpoint is deleted and brought back together with its capture ref, whichever operation changes that ref.
     fn follow_captures(&mut self, captures: Vec<(CheckpointName, Option<Oid>)>, until: Timestamp) {
         let record = &mut self.record;
         for (name, new) in captures {
@@ -117,7 +117,7 @@ impl State {
         }
     }
 
-    /// Gates that hold tasks open and end with the operation, after everything else of it.
+    /// Opens and closes gates on tasks, after all other changes of the operation.
     fn change_gates(&mut self, changes: &[GateChange]) {
         for GateChange { gate, way } in changes {
             match way {

@@ -1,12 +1,12 @@
-//! What the event does that says that the repository came to another place.
+//! How the event `repositoryPlaced` changes the state.
 
 use crate::domain::state::place::{self, Arrival, PlacedAt, Placing};
 use crate::domain::state::whole::State;
 use crate::domain::work::session::SessionState;
 
 impl State {
-    /// Reads all that is recorded as if it had been written down in the new place. A copy has no workspaces, no agents and
-    /// nobody who asks anything: those are the original's.
+    /// Translates all recorded paths to the new place. A copy keeps no workspaces, no work of agents and no requests: those
+    /// belong to the original.
     pub fn place(&mut self, placing: &Placing, seq: u64) {
         placing.restorable(&mut self.restorable);
         if let Some(open) = &mut self.record.open {

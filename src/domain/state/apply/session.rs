@@ -1,4 +1,4 @@
-//! What events do to the session, the mode, and gates.
+//! How events change the session, the mode, and gates.
 
 use super::{Result, refuse};
 use crate::domain::base::ids::GateId;
@@ -35,7 +35,7 @@ impl State {
         Ok(())
     }
 
-    /// Opens a gate that holds a task, where the task could be claimed otherwise.
+    /// Opens a gate on a task, if the task could be claimed otherwise.
     pub(super) fn hold(&mut self, gate: &Gate) {
         let case = gate.task_id.as_ref().and_then(|task| self.restorable.cases.get(task));
         if case.is_some_and(|case| case.status == Status::Pending) {

@@ -1,4 +1,4 @@
-//! What events do to agents and their work: claim, iterations, signals, release.
+//! How events change agents and their work: claim, iterations, signals, release.
 
 use jiff::Timestamp;
 
