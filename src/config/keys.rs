@@ -1,5 +1,7 @@
 //! All keys, and which values each accepts. The defaults are in `schema`.
 
+use std::path::{Component, Path, PathBuf};
+
 use serde_json::Value;
 
 use crate::error::{Code, Error, Result};
@@ -19,6 +21,8 @@ pub enum Kind {
     Days,
     /// A non-empty string.
     Text,
+    /// A folder, absolute or relative to the main worktree; neither that worktree itself nor in its `.git`.
+    Folder,
     /// A list of non-empty strings.
     List,
     /// A list of path patterns, as in a `.gitignore`.
@@ -63,7 +67,7 @@ pub const KEYS: &[Key] = &[
     key("agents", "captureInterval", Kind::Seconds),
     key("agents", "timeLimit", Kind::Seconds),
     key("agents", "silenceLimit", Kind::Seconds),
-    key("agents", "workspaceRoot", Kind::Text),
+    key("agents", "workspaceRoot", Kind::Folder),
     key("merge", "target", Kind::Text),
     key("merge", "verify", Kind::List),
     key("verify", "wrapper", Kind::List),
@@ -105,6 +109,7 @@ impl Kind {
             Self::Seconds => "a number of seconds, or a text such as \"30s\", \"5min\" or \"2h\"".into(),
             Self::Days => "a number of days, or a text such as \"30d\" or \"4w\"".into(),
             Self::Text => "a text that is not empty".into(),
+            Self::Folder => "a folder, absolute or relative to the main worktree, but not in '.git'".into(),
             Self::List => "a list of texts".into(),
             Self::Patterns => "a list of patterns as in a .gitignore, such as [\".env*\", \"secrets/*.pem\"]".into(),
         }
@@ -115,7 +120,7 @@ impl Kind {
             Self::Megabytes => &[("mb", 1), ("gb", 1000), ("tb", 1_000_000)],
             Self::Seconds => &[("s", 1), ("sec", 1), ("m", 60), ("min", 60), ("h", 3600), ("d", 86400)],
             Self::Days => &[("d", 1), ("w", 7)],
-            Self::Switch | Self::Number(..) | Self::Text | Self::List | Self::Patterns => &[],
+            Self::Switch | Self::Number(..) | Self::Text | Self::Folder | Self::List | Self::Patterns => &[],
         }
     }
 
@@ -133,6 +138,7 @@ impl Kind {
         match (self, &value) {
             (Self::Switch, Value::Bool(_)) => Ok(value),
             (Self::Text, Value::String(text)) if !text.trim().is_empty() => Ok(value),
+            (Self::Folder, Value::String(text)) => folder(text).map_or_else(refuse, |folder| Ok(Value::from(folder))),
             (Self::List, Value::Array(items)) if items.iter().all(|item| item.as_str().is_some_and(|s| !s.is_empty())) => {
                 Ok(value)
             }
@@ -165,7 +171,7 @@ impl Kind {
             Self::Number(..) | Self::Megabytes | Self::Seconds | Self::Days => {
                 last.parse::<u64>().map_or_else(|_| Value::from(last), Value::from)
             }
-            Self::Text => Value::from(last),
+            Self::Text | Self::Folder => Value::from(last),
             Self::List | Self::Patterns => Value::from(texts.to_vec()),
         };
         self.accept(name, value)
@@ -176,6 +182,21 @@ impl Kind {
 fn is_pattern(text: &str) -> bool {
     let meant = text.trim_start_matches('!').trim_matches('/');
     !meant.trim().is_empty() && !text.starts_with('#') && !text.contains('\n')
+}
+
+/// A folder's path without `.`, and with `..` only at its beginning: so its first part says whether it is in the main worktree.
+fn folder(text: &str) -> Option<String> {
+    let mut parts = PathBuf::new();
+    for part in Path::new(text).components() {
+        match part {
+            Component::ParentDir if matches!(parts.components().next_back(), Some(Component::Normal(_))) => drop(parts.pop()),
+            Component::ParentDir if parts.has_root() => {}
+            Component::CurDir => {}
+            Component::ParentDir | Component::Normal(_) | Component::RootDir | Component::Prefix(_) => parts.push(part),
+        }
+    }
+    let is_gits = matches!(parts.components().next(), Some(Component::Normal(first)) if first.eq_ignore_ascii_case(".git"));
+    if parts.as_os_str().is_empty() || is_gits || text.trim().is_empty() { None } else { parts.to_str().map(str::to_owned) }
 }
 
 fn with_unit(text: &str, units: &[(&str, u64)]) -> Option<u64> {
@@ -222,6 +243,26 @@ mod tests {
             [(".env*", true), ("!public", true), ("a b/", true), ("", false), ("#x", false), ("!/", false), ("a\nb", false)]
         {
             assert_eq!(Kind::Patterns.accept_text("x", &[text.to_owned()]).is_ok(), accepted, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_folder_s_first_part_says_where_it_is() {
+        for (text, folder) in [
+            (".worktrees", ".worktrees"),
+            ("./a//b/", "a/b"),
+            ("..x/y", "..x/y"),
+            ("a/../b", "b"),
+            ("a/../../x", "../x"),
+            ("../../x", "../../x"),
+            ("/a/./b/../c", "/a/c"),
+            ("/../a", "/a"),
+            ("x/.git", "x/.git"),
+        ] {
+            assert_eq!(Kind::Folder.accept("x", Value::from(text)).unwrap(), Value::from(folder), "{text}");
+        }
+        for text in ["", " ", ".", "./", "a/..", ".git", ".GIT/x", "a/../.git/x"] {
+            assert_eq!(Kind::Folder.accept("x", Value::from(text)).unwrap_err().code(), Code::ConfigInvalid, "{text}");
         }
     }
 

@@ -6,7 +6,7 @@
 //! folder of workspaces outside the repository may be shared with a copy of it, so the name of the trash there contains the
 //! repository's id.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
 use crate::domain::base::ids::TxnId;
 use crate::domain::base::names::RepoPath;
@@ -27,17 +27,11 @@ pub const IN_WORKTREE: &str = ".axiom-trash";
 
 /// The name of the trash folder next to the workspaces.
 fn name(ctx: &Context) -> Result<String> {
-    if is_within(ctx) {
+    if workspaces::folder(ctx).is_some() {
         return Ok("trash".to_owned());
     }
     let identity = identity::read(ctx.layout())?;
     Ok(identity.map_or_else(|| "trash".to_owned(), |identity| format!("trash-{}", identity.id)))
-}
-
-/// Whether the folder of the workspaces is in the main worktree, where no copy of the repository shares it.
-pub(in crate::ops) fn is_within(ctx: &Context) -> bool {
-    let named = Path::new(&ctx.config.agents.workspace_root);
-    named.components().all(|part| matches!(part, Component::Normal(_) | Component::CurDir))
 }
 
 /// The trash folder next to the workspaces.
@@ -163,15 +157,12 @@ pub(in crate::ops) fn all(ctx: &Context) -> Result<Vec<Result<Option<Beneath>>>>
 /// configuration names a place outside the main worktree, which is the user's own decision; a link within the main worktree
 /// may have come with the repository.
 fn open_root(ctx: &Context) -> Result<Option<Beneath>> {
-    let named = Path::new(&ctx.config.agents.workspace_root);
-    let root = if is_within(ctx) {
-        let named: PathBuf = named.components().filter(|part| matches!(part, Component::Normal(_))).collect();
-        Beneath::at(ctx.repo.worktrees().main_worktree()?.path())?
-            .map(|main| main.down_into_mounts(&named))
+    let root = match workspaces::folder(ctx) {
+        Some(folder) => Beneath::at(ctx.repo.worktrees().main_worktree()?.path())?
+            .map(|main| main.down_into_mounts(&folder.to_path()))
             .transpose()?
-            .flatten()
-    } else {
-        Beneath::at(&workspaces::root(ctx)?)?
+            .flatten(),
+        None => Beneath::at(&workspaces::root(ctx)?)?,
     };
     let name = name(ctx)?;
     root.map(|root| root.down(Path::new(&name))).transpose().map(Option::flatten)

@@ -1,6 +1,7 @@
 //! Workspaces: their paths, making them, and repairing what a crash left of them.
 
-use std::path::{Path, PathBuf};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Component, Path, PathBuf};
 
 use crate::domain::base::ids::CaseId;
 use crate::domain::base::names::{RefName, RepoPath};
@@ -20,11 +21,15 @@ pub fn root(ctx: &Context) -> Result<PathBuf> {
     Ok(ctx.repo.worktrees().main_worktree()?.path().join(&ctx.config.agents.workspace_root))
 }
 
-/// The folder of all workspaces as a path in the main worktree; `None` where it is elsewhere.
+/// The folder of all workspaces as a path in the main worktree; `None` if it is elsewhere, where a copy of the repository may
+/// share it.
 pub fn folder(ctx: &Context) -> Option<RepoPath> {
-    let named = &ctx.config.agents.workspace_root;
-    let is_below = Path::new(named).is_relative() && !named.starts_with("..");
-    is_below.then(|| RepoPath::new(named.trim_matches('/').as_bytes()))
+    let root = root(ctx).ok()?;
+    let main = ctx.repo.worktrees().main_worktree().ok()?;
+    let within = root.strip_prefix(main.path()).ok()?;
+    // The configuration has `..` only at the beginning.
+    let is_below = within.components().next().is_some_and(|first| matches!(first, Component::Normal(_)));
+    is_below.then(|| RepoPath::new(within.as_os_str().as_bytes()))
 }
 
 /// The path for a new workspace. Outside the repository, the folder may be shared with a copy of the repository: an existing
@@ -34,7 +39,7 @@ pub fn folder(ctx: &Context) -> Option<RepoPath> {
 /// As [`root`].
 pub fn place(ctx: &Context, name: &str) -> Result<PathBuf> {
     let path = root(ctx)?.join(name);
-    let is_taken = !trash::is_within(ctx) && path.symlink_metadata().is_ok();
+    let is_taken = folder(ctx).is_none() && path.symlink_metadata().is_ok();
     Ok(if is_taken { path.with_file_name(format!("{name}-{}", env::fresh_id())) } else { path })
 }
 

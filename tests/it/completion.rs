@@ -80,6 +80,8 @@ fn bash_completes_verbs_options_and_ids() {
             let found = (0..20).map(|_| elsewhere()).find(|found| !found.is_empty());
             assert_eq!(found.unwrap_or_default(), ["t1", "t10"]);
         }
+        assert_eq!(words("git-axiom -C nowhere chec"), ["checkpoint"]);
+        assert_eq!(words("git-axiom -C nowhere task show t"), [""; 0]);
         // What git completes is git's, and other verbs are left alone.
         assert!(words("git axiom nonsense").is_empty());
         assert_eq!(offered_in(&scratch, Path::new("/"), &before, "git axiom task show t"), [""; 0]);

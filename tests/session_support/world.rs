@@ -136,6 +136,12 @@ impl World {
         super::wait_until(&format!("file {name}"), || self.beside(name).exists());
     }
 
+    /// A piece of a script that says that it was reached (`begun`), and then waits for a signal file (`go`).
+    pub fn until_go(&self) -> String {
+        let beside = self.env.root().display();
+        format!("touch '{beside}/begun'; while [ ! -f '{beside}/go' ]; do sleep 0.02; done")
+    }
+
     /// Creates a file next to the repository, for which scripts wait.
     pub fn signal_file(&self, name: &str) {
         std::fs::write(self.beside(name), "").unwrap();

@@ -163,20 +163,20 @@ pub fn answer(arguments: &[OsString]) -> Option<Vec<u8>> {
     let mut candidates = Vec::new();
     let shells = Shells::builtins();
     if let (Some(completer), Some(_)) = (shell.to_str().and_then(|name| shells.completer(name)), words.first()) {
-        go_where_the_words_say(&words);
+        // The ids of another repository would be wrong.
+        let mut grammar = if go_where_the_words_say(&words).is_ok() { grammar() } else { Cli::command() };
         // Having no candidates is reported as an error, which is ignored.
-        let _ = completer.write_complete(&mut grammar(), words, None, &mut candidates);
+        let _ = completer.write_complete(&mut grammar, words, None, &mut candidates);
     }
     Some(candidates)
 }
 
-/// Follows `-C` for the candidates. If that fails, the current folder is used.
-fn go_where_the_words_say(words: &[OsString]) {
+/// Follows `-C` for the candidates.
+fn go_where_the_words_say(words: &[OsString]) -> rustix::io::Result<()> {
     let cursor = words.len() - 1;
     let of_us = words.iter().take(cursor).take_while(|word| *word != "--").collect::<Vec<_>>();
-    for pair in of_us.windows(2).filter(|pair| pair[0] == "-C") {
-        let _ = rustix::process::chdir(pair[1].as_os_str());
-    }
+    let mut folders = of_us.windows(2).filter(|pair| pair[0] == "-C").map(|pair| pair[1].as_os_str()).filter(|to| !to.is_empty());
+    folders.try_for_each(rustix::process::chdir)
 }
 
 /// The grammar with the candidates for each argument.

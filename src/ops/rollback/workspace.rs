@@ -141,9 +141,7 @@ pub(in crate::ops) fn lost_workspace(
     let (trash, git_dir_trash) = trash_places(ctx, &name)?;
     let git_dir = match entry {
         Some(entry) => entry.worktree.git_dir().display().to_string(),
-        // Another worktree may have this name now. Nothing is registered, so nothing is to be moved: the path does not
-        // exist.
-        None => format!("{git_dir_trash}-none"),
+        None => no_git_dir(&git_dir_trash),
     };
     Ok(WorkspaceChange {
         task: task.clone(),
@@ -157,6 +155,12 @@ pub(in crate::ops) fn lost_workspace(
         capture: head.commit().unwrap_or(&workspace.base).clone(),
         lost: true,
     })
+}
+
+/// The git directory of a workspace that is not registered any more: a path that does not exist, so that nothing is moved.
+/// Another worktree may have its old one by now.
+pub(in crate::ops) fn no_git_dir(git_dir_trash: &str) -> String {
+    format!("{git_dir_trash}-none")
 }
 
 /// Refuses a locked workspace: `git worktree lock` shows that a user wants it to stay, or that its disk is not connected.

@@ -77,7 +77,7 @@ pub(in crate::ops) fn make(ctx: &mut Context, request: Request) -> Result<Reques
 }
 
 fn answer_to(ctx: &Context, id: &RequestId, after: u64) -> Result<Handled> {
-    let mut answer = Handled { done: true, message: String::new() };
+    let mut answer = Handled { done: false, message: "the request is gone: the event log began anew meanwhile".to_owned() };
     log::read_after(ctx.layout(), after, None, |envelope| {
         if let Event::RequestHandled { id: handled, done, message } = envelope.event
             && handled == *id

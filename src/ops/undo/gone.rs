@@ -11,6 +11,7 @@ use crate::git::Head;
 use crate::ops::checkpoint::Captured;
 use crate::ops::context::handle::Context;
 use crate::ops::operation;
+use crate::ops::rollback::workspace::no_git_dir;
 
 /// Removes from an undo the changes in missing worktrees; returns their paths. Their branches still go back, together with
 /// the worktree in which they are checked out now, if there is one. Their files in the trash stay there.
@@ -53,7 +54,7 @@ pub(super) fn leave_out(
             let registered = ctx.repo.worktrees().worktree_at(Path::new(&change.workspace.path))?;
             change.git_dir = match registered {
                 Some(entry) => entry.worktree.git_dir().display().to_string(),
-                None => change.git_dir_trash.clone(),
+                None => no_git_dir(&change.git_dir_trash),
             };
         }
     }

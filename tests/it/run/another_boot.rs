@@ -125,9 +125,10 @@ fn without_a_restart_of_the_machine_what_was_said_counts() {
 fn a_commit_that_the_machine_lost_is_no_end_of_the_session() {
     let mut world = World::new();
     let beside = world.env.root().display().to_string();
+    let wait = world.until_go();
     let script = format!(
         "echo t >> '{beside}/counter'; echo whole > t.txt; git add t.txt; git commit -q -m work; git axiom signal complete\n\
-         touch '{beside}/begun'; while [ ! -f '{beside}/go' ]; do sleep 0.02; done"
+         {wait}"
     );
     world.task("t", &script, &[]);
     world.variables = vec![("AXIOM_TEST_BOOT".into(), "one".into())];

@@ -78,8 +78,8 @@ fn without_an_identity_nothing_begins() {
 #[test]
 fn a_second_supervisor_is_refused_and_harms_nothing() {
     let world = World::new();
-    let beside = world.env.root().display().to_string();
-    let script = format!("echo 1 > t.txt; touch '{beside}/begun'; while [ ! -f '{beside}/go' ]; do sleep 0.02; done");
+    let wait = world.until_go();
+    let script = format!("echo 1 > t.txt; {wait}");
     world.task("t", &script, &[]);
     let live = world.start_autopilot(&[]);
     world.wait_for_file("begun");

@@ -6,10 +6,8 @@ use crate::session_support::{Live, World, wait_until};
 
 /// A session with an agent that has written `half` and then waits for `go`.
 fn at_work(world: &World) -> Live {
-    let beside = world.env.root().display().to_string();
-    let script = format!(
-        "echo half > t.txt; setsid sleep 2000 & touch '{beside}/begun'; while [ ! -f '{beside}/go' ]; do sleep 0.05; done; echo whole > t.txt"
-    );
+    let wait = world.until_go();
+    let script = format!("echo half > t.txt; setsid sleep 2000 & {wait}; echo whole > t.txt");
     world.task("t", &script, &[]);
     world.env.ok(&["checkpoint", "create", "before"]);
     let live = world.start(&["--mode", "autopilot"]);

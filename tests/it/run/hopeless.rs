@@ -95,10 +95,10 @@ fn a_program_named_by_a_path_is_the_one_where_the_user_stands() {
 #[test]
 fn a_session_goes_on_when_its_binary_is_replaced() {
     let world = World::new();
-    let beside = world.env.root().display().to_string();
+    let wait = world.until_go();
     let own = world.beside("git-axiom");
     std::fs::copy(env!("CARGO_BIN_EXE_git-axiom"), &own).unwrap();
-    world.task("t", &format!("touch '{beside}/begun'; while [ ! -f '{beside}/go' ]; do sleep 0.05; done; echo 1 > t.txt"), &[]);
+    world.task("t", &format!("{wait}; echo 1 > t.txt"), &[]);
     world.task("u", "echo 1 > u.txt", &["--after", "t"]);
     let mut command = world.env.program(&own, &world.env.repo());
     command.args(["run", "--mode", "autopilot", "--until-idle"]);
@@ -133,16 +133,18 @@ fn an_iteration_that_did_not_start_counts_for_nothing() {
 fn with_one_slot_a_question_keeps_nobody_from_working() {
     let world = World::new();
     let beside = world.env.root().display().to_string();
+    let wait = world.until_go();
     let ask = format!(
         "[ -f '{beside}/asked' ] && echo 1 > q.txt && exit 0\ntouch '{beside}/asked'; git axiom signal waiting 'which one?'"
     );
     world.task("q", &ask, &[]);
     world.task("u", "echo 1 > u.txt", &[]);
+    // Added before: where nothing but a question is left, the session ends.
+    world.task("v", &wait, &["--depends-on", "u"]);
     let live = world.start_autopilot(&["--agents", "1"]);
     world.wait_for_gate("question-q");
     wait_until("u is merged", || world.find_task("u")["merged"]["commit"].is_string());
     // The answer waits for the slot, which somebody has by now.
-    world.task("v", &format!("touch '{beside}/begun'; while [ ! -f '{beside}/go' ]; do sleep 0.05; done"), &[]);
     world.wait_for_file("begun");
     world.env.ok(&["gate", "answer", "q", "that one"]);
     std::thread::sleep(std::time::Duration::from_millis(400));

@@ -3,8 +3,8 @@
 use crate::session_support::{World, wait_until};
 
 fn gatekeeper(world: &World) {
-    let beside = world.env.root().display().to_string();
-    world.task("first", &format!("touch '{beside}/begun'; while [ ! -f '{beside}/go' ]; do sleep 0.02; done"), &[]);
+    let wait = world.until_go();
+    world.task("first", &wait, &[]);
 }
 
 #[test]

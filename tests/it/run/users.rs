@@ -6,8 +6,8 @@ use crate::session_support::{Live, World, wait_until};
 
 /// A task that waits until the test lets it go on.
 fn waiting_task(world: &World) {
-    let beside = world.env.root().display().to_string();
-    world.task("t", &format!("echo 1 > t.txt; touch '{beside}/begun'; while [ ! -f '{beside}/go' ]; do sleep 0.02; done"), &[]);
+    let wait = world.until_go();
+    world.task("t", &format!("echo 1 > t.txt; {wait}"), &[]);
 }
 
 #[test]

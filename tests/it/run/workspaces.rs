@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use git_axiom::error::Code;
+
 use crate::common::TestEnv;
 use crate::session_support::{World, wait_until};
 
@@ -135,8 +137,8 @@ fn a_target_that_is_deleted_while_it_runs_makes_the_merge_wait() {
     let world = World::new();
     world.env.git(&["branch", "goal"]);
     world.env.git(&["config", "axiom.merge.target", "goal"]);
-    let beside = world.env.root().display().to_string();
-    let script = format!("echo 1 > t.txt; touch '{beside}/begun'; while [ ! -f '{beside}/go' ]; do sleep 0.02; done");
+    let wait = world.until_go();
+    let script = format!("echo 1 > t.txt; {wait}");
     world.task("t", &script, &[]);
     world.task("u", "echo 1 > u.txt", &["--after", "t"]);
     let live = world.start_autopilot(&[]);
@@ -173,8 +175,8 @@ fn a_target_that_is_checked_out_elsewhere_is_updated_there() {
 #[test]
 fn a_user_who_commits_to_the_target_meanwhile_is_merged_with() {
     let world = World::new();
-    let beside = world.env.root().display().to_string();
-    let script = format!("echo 1 > t.txt; touch '{beside}/begun'; while [ ! -f '{beside}/go' ]; do sleep 0.02; done");
+    let wait = world.until_go();
+    let script = format!("echo 1 > t.txt; {wait}");
     world.task("t", &script, &[]);
     let live = world.start_autopilot(&[]);
     world.wait_for_file("begun");
@@ -190,8 +192,8 @@ fn a_user_who_commits_to_the_target_meanwhile_is_merged_with() {
 #[test]
 fn a_user_who_looks_into_a_workspace_meanwhile_is_no_matter() {
     let world = World::new();
-    let beside = world.env.root().display().to_string();
-    let script = format!("echo 1 > t.txt; touch '{beside}/begun'; while [ ! -f '{beside}/go' ]; do sleep 0.02; done");
+    let wait = world.until_go();
+    let script = format!("echo 1 > t.txt; {wait}");
     world.task("t", &script, &[]);
     let live = world.start_autopilot(&[]);
     world.wait_for_file("begun");
@@ -217,4 +219,34 @@ fn a_workspace_that_is_broken_for_a_while_does_not_delay_the_merge_of_another() 
     assert!(!ended.stderr.contains("u is not merged yet"), "{}", ended.stderr);
     assert_eq!((world.env.read("t.txt"), world.env.read("u.txt")), ("mended\n".into(), "1\n".into()));
     world.all_is_well();
+}
+
+#[test]
+fn wherever_the_folder_of_the_workspaces_is_the_user_sees_none_of_it() {
+    for root in ["..worktrees", "a/../b", "a/../../next", "ABSOLUTE"] {
+        let world = World::new();
+        let absolute = world.env.repo().join("deep/absolute").display().to_string();
+        world.env.git(&["config", "axiom.agents.workspaceRoot", if root == "ABSOLUTE" { &absolute } else { root }]);
+        let wait = world.until_go();
+        world.task("t", &format!("echo 1 > t.txt; {wait}"), &[]);
+        let live = world.start_autopilot(&[]);
+        world.wait_for_file("begun");
+        assert_eq!(world.env.git(&["status", "--porcelain"]), "", "{root}");
+        world.env.ok(&["checkpoint", "create", "while"]);
+        let held = world.env.git(&["ls-tree", "-r", "--name-only", "refs/axiom/captures/while"]);
+        assert!(!held.contains("t.txt"), "{root}: {held}");
+        world.signal_file("go");
+        live.wait().code(0);
+        world.env.ok(&["rollback", "checkpoint", "while", "--yes"]);
+        world.env.ok(&["undo", "--yes"]);
+        assert_eq!(world.env.read("t.txt"), "1\n", "{root}");
+        assert_eq!(world.env.git(&["status", "--porcelain"]), "", "{root}");
+        world.all_is_well();
+    }
+    let world = World::new();
+    world.task("t", "true", &[]);
+    for root in [".", "a/..", ".git/workspaces"] {
+        world.env.git(&["config", "axiom.agents.workspaceRoot", root]);
+        world.autopilot(&[]).code(Code::ConfigInvalid.exit() as i32);
+    }
 }
