@@ -140,7 +140,7 @@ fn with_one_slot_a_question_keeps_nobody_from_working() {
     world.task("q", &ask, &[]);
     world.task("u", "echo 1 > u.txt", &[]);
     // Added before: where nothing but a question is left, the session ends.
-    world.task("v", &wait, &["--depends-on", "u"]);
+    world.task("v", &wait, &["--after", "u"]);
     let live = world.start_autopilot(&["--agents", "1"]);
     world.wait_for_gate("question-q");
     wait_until("u is merged", || world.find_task("u")["merged"]["commit"].is_string());
