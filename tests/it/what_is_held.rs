@@ -216,6 +216,29 @@ fn a_cherry_pick_comes_back_into_a_reftable_and_goes_on() {
     scratch.fsck();
 }
 
+/// The conflict's own side is what is committed before and after: only the stages differ.
+#[test]
+fn a_dry_run_names_the_conflict_that_comes_back_and_the_one_that_goes() {
+    let scratch = with_conflict_in_reftable();
+    scratch.try_git(&["cherry-pick", "x"]);
+    scratch.axiom(&["checkpoint", "create", "within"]);
+    scratch.git(&["commit", "-q", "-a", "-m", "with its markers"]);
+    scratch.axiom(&["checkpoint", "create", "after"]);
+    let named = |args: &[&str]| {
+        let dry = scratch.json(&[args, &["--dry-run"]].concat());
+        let paths = |key: &str| {
+            dry[key].as_array().unwrap().iter().map(|one| one["path"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+        };
+        [paths("staged"), paths("stagedBack")]
+    };
+    let none = Vec::<String>::new();
+    assert_eq!(named(&["rollback", "checkpoint", "within"]), [none.clone(), vec!["a.txt".to_owned()]]);
+    scratch.axiom(&["rollback", "checkpoint", "within", "--yes"]);
+    assert!(scratch.git(&["status", "--porcelain", "a.txt"]).starts_with("UU"));
+    assert_eq!(named(&["rollback", "checkpoint", "after"]), [vec!["a.txt".to_owned()], none.clone()]);
+    assert_eq!(named(&["rollback", "checkpoint", "within"]), [none.clone(), none]);
+}
+
 #[test]
 fn refs_of_an_operation_survive_a_crash_of_the_rollback() {
     for fault in ["git.before-operation-refs:1", "git.after-operation-refs:1", "git.before-operation-file:1"] {

@@ -1,6 +1,6 @@
 //! How an operation changes what is staged in a worktree. Staged are the paths in which the index differs from the commit
-//! that is checked out (where a commit leaves its branch and the index stays, its contents become staged), and the
-//! intent-to-add paths (`git add -N`), which no tree holds.
+//! that is checked out (where a commit leaves its branch and the index stays, its contents become staged), and what no tree
+//! holds: intent-to-add paths (`git add -N`) and the stages of conflicts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,13 +56,20 @@ pub(in crate::ops) fn changes(
         one.iter().filter(differs).map(|(path, _)| path.clone()).collect()
     };
     let in_trees = Prepared { lost: only_in(&old, &new), back: only_in(&new, &old) };
-    Ok(if worktree.captures.new.is_some() { in_trees.and(announced(now, then)) } else { in_trees })
+    Ok(if worktree.captures.new.is_some() { in_trees.and(in_no_tree(now, then)) } else { in_trees })
 }
 
-/// The changes of intent-to-add paths.
-fn announced(now: &CaptureExtras, then: &CaptureExtras) -> Prepared {
-    let [now, then] = [now, then].map(|extras| extras.index.intent_to_add.iter().collect::<BTreeSet<_>>());
-    let only_in = |one: &BTreeSet<&RepoPath>, other| one.difference(other).copied().cloned().collect();
+/// The changes of what no tree holds: of intent-to-add paths, and of the stages of conflicts.
+fn in_no_tree(now: &CaptureExtras, then: &CaptureExtras) -> Prepared {
+    let [now, then] = [now, then].map(|extras| {
+        let stages = extras.index.unmerged.iter().map(|stage| (&stage.path, Some((stage.stage, stage.mode, &stage.oid))));
+        extras.index.intent_to_add.iter().map(|path| (path, None)).chain(stages).collect::<BTreeSet<_>>()
+    });
+    let only_in = |one: &BTreeSet<_>, other| -> Vec<RepoPath> {
+        let mut paths: Vec<RepoPath> = one.difference(other).map(|(path, _): &(&RepoPath, _)| (*path).clone()).collect();
+        paths.dedup();
+        paths
+    };
     Prepared { lost: only_in(&now, &then), back: only_in(&then, &now) }
 }
 
@@ -94,6 +101,7 @@ fn commit_of(ctx: &Context, operation: &Operation, side: Side, head: &HeadState)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::git::ConflictStage;
 
     #[test]
     fn what_is_only_announced_is_named_once_on_its_side() {
@@ -103,9 +111,25 @@ mod tests {
             extras.index.intent_to_add = names.iter().map(|name| path(name)).collect();
             extras
         };
-        let found = announced(&extras(&["both", "gone"]), &extras(&["back", "both"]));
+        let found = in_no_tree(&extras(&["both", "gone"]), &extras(&["back", "both"]));
         assert_eq!(found, Prepared { lost: vec![path("gone")], back: vec![path("back")] });
         let trees = Prepared { lost: vec![path("a"), path("gone"), path("z")], back: Vec::new() };
         assert_eq!(trees.and(found), Prepared { lost: vec![path("a"), path("gone"), path("z")], back: vec![path("back")] });
+    }
+
+    #[test]
+    fn a_conflict_is_named_once_where_its_stages_change() {
+        let path = |name: &str| RepoPath::new(name.as_bytes());
+        let extras = |all: &[(&str, u8)]| {
+            let mut extras = CaptureExtras::default();
+            let oid = |stage: u8| Oid::new(format!("{stage:040x}")).unwrap();
+            let stage =
+                |(name, stage): &(&str, u8)| ConflictStage { path: path(name), stage: *stage, mode: 0o100_644, oid: oid(*stage) };
+            extras.index.unmerged = all.iter().map(stage).collect();
+            extras
+        };
+        let conflict = [("same", 1), ("same", 2), ("was", 2), ("was", 3), ("other", 1), ("other", 2)];
+        let found = in_no_tree(&extras(&conflict), &extras(&[("same", 1), ("same", 2), ("other", 2), ("new", 3)]));
+        assert_eq!(found, Prepared { lost: vec![path("other"), path("was")], back: vec![path("new")] });
     }
 }
